@@ -40,7 +40,6 @@ from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.base import CpuPlan, fuses
 from kgen.targets.cpu.plan.kernels.blis import plan_blis
-from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs, plan_pairs
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.tiles.dots import dot_for
@@ -260,8 +259,6 @@ def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Matmul
     dot = dot_for(spec.dtype, target)
     if dot and (isinstance(schedule, DotMatmul) or spec.dtype is DType.S8):
         return plan_dot(spec, target, schedule, dot)
-    if has_pairs(spec):
-        return plan_pairs(spec, target, schedule)
     return plan_blis(spec, target, schedule)
 
 

@@ -16,7 +16,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuSplitMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.kernels.blis_split import SplitPlan
+from kgen.targets.cpu.plan.kernels.blis import BlisPlan
 from tests.device.cpu.cpu_support import check, here, target
 from tests.open_devices import verify
 
@@ -51,7 +51,9 @@ def test_mistakes_are_seen(old: str, new: str) -> None:
     """A slice that is not added, one that begins too early, and two in the same place."""
     found = here("x86-64-v3")
     plan = FAMILY.plan(product(), found, SPLIT)
-    assert isinstance(plan, SplitPlan) and (plan.slices, plan.slice_k) == (3, 32)
+    assert (
+        isinstance(plan, BlisPlan) and plan.slices and (plan.slices.count, plan.slices.k) == (3, 32)
+    )
     kernel = pipeline.kernel(product(), found, SPLIT)
     assert old in kernel.source.text
     source = dataclasses.replace(kernel.source, text=kernel.source.text.replace(old, new))

@@ -16,7 +16,6 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.base import AHEAD_BYTES, LINE_BYTES
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan, may_sum_in_out, unchecked_blis
-from kgen.targets.cpu.plan.kernels.blis_pairs import PairsPlan, has_pairs
 from kgen.targets.cpu.plan.tiles.tiled import PACKING_AHEAD
 from kgen.targets.cpu.schedule.row_choices import row_choices
 
@@ -54,7 +53,7 @@ def completed(
 
 
 def unchecked(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
-    return unchecked_blis(spec, target, schedule, PairsPlan if has_pairs(spec) else BlisPlan)
+    return unchecked_blis(spec, target, schedule)
 
 
 # -- prefetches of panels and rows of B ------------------------------------------------------------
@@ -82,7 +81,7 @@ def wants_panels(plan: BlisPlan) -> bool:
     spec = plan.spec
     size = spec.k * spec.n * spec.b_type.itemsize
     is_far = size > FAR_PART * plan.target.limits["l3_bytes"]
-    if plan.has_pairs and plan.acc.vector_bytes < LINE_BYTES and is_far:
+    if plan.pairs and plan.acc.vector_bytes < LINE_BYTES and is_far:
         return True
     if spec.b_dtype is None or not plan.b_is_packed or plan.blocking.row_tiles > 1:
         return False
@@ -105,7 +104,7 @@ def distance(plan: BlisPlan) -> int:
         return schedule.nr * plan.tensors.b_strides[2]
     if isinstance(schedule, AheadMatmul):
         return schedule.ahead
-    return PANELS_AHEAD if plan.has_pairs else AHEAD_BYTES
+    return PANELS_AHEAD if plan.pairs else AHEAD_BYTES
 
 
 def fetches_rows(plan: BlisPlan) -> bool:

@@ -5,15 +5,19 @@ from __future__ import annotations
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul
+from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import access, locality, vector_for
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, Pairs, has_pairs
+from kgen.targets.cpu.plan.kernels.slices import Slices
 from kgen.targets.cpu.plan.matmul import matmul_launch
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING as ROW_PADDING
 from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB
+from kgen.targets.cpu.plan.tiles.tile import Tile
 from kgen.targets.cpu.plan.tiles.tile_loop import PanelsAhead, TileLoop
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
@@ -27,10 +31,33 @@ class BlisPlan(TiledPlan):
     a: Access
     b: Access
 
+    @cached_property
+    def pairs(self) -> Pairs | None:
+        """Pairs along K in which B comes packed."""
+        if not has_pairs(self.spec):
+            return None
+        return Pairs(
+            sums=self.sum_vector,
+            registers=self.target.limits["vector_registers"],
+            k=self.spec.k,
+            a_k=self.a_pack.k if self.packs_a else self.tensors.a_strides[2],
+        )
+
     @property
-    def has_pairs(self) -> bool:
-        """B comes packed in pairs along K."""
-        return False
+    def b_format(self) -> PanelFormat:
+        depth = PAIR if has_pairs(self.spec) else 1
+        return PanelFormat(width=self.compute.count, depth=depth, k_unit=depth)
+
+    def has_two_sums(self, tile: Tile) -> bool:
+        return self.pairs is not None and self.pairs.has_two_sums(tile)
+
+    @cached_property
+    def slices(self) -> Slices | None:
+        """Split-k slices of K."""
+        schedule = self.schedule
+        if not isinstance(schedule, CpuSplitMatmul):
+            return None
+        return Slices(spec=self.spec, schedule=schedule, acc=self.acc)
 
     @property
     def streams_b(self) -> bool:
@@ -85,7 +112,7 @@ class BlisPlan(TiledPlan):
 
     @property
     def sums_in_scratch(self) -> bool:
-        return not (self.is_direct or self.acc.in_out)
+        return not (self.is_direct or self.acc.in_out or self.slices)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -93,6 +120,7 @@ class BlisPlan(TiledPlan):
             "BLIS blocking: a task computes an mc x nc block of out, kc of K at a time; for each "
             "panel of nr columns of B it visits every mr rows of A, with mr x nr accumulators in "
             "registers",
+            *((self.slices.note,) if self.slices else ()),
         )
 
     @property
@@ -108,6 +136,8 @@ class BlisPlan(TiledPlan):
         if self.sums_in_scratch:
             order = f"{scalar} [mc][nc], {self.acc.row} B per row"
             lines.append(f"%acc: {order}, {self.acc.bytes} B")
+        if self.slices:
+            lines.append(self.slices.memory)
         return tuple(lines)
 
     @cached_property
@@ -120,14 +150,9 @@ class BlisPlan(TiledPlan):
             b_row=self.b_pack.row if self.packs_b else row,
             b_step=self.b_pack.vector.bytes if self.packs_b else self.compute.count * column,
             steps=self.blocking.depth,
-            step=self.k_step,
+            step=PAIR if self.pairs else 1,
             depth=1,
         )
-
-    @property
-    def k_step(self) -> int:
-        """K of an iteration of the loop."""
-        return 1
 
     # -- packing -------------------------------------------------------------------------------
 
@@ -187,13 +212,11 @@ def may_sum_in_out(spec: Matmul) -> bool:
     return spec.out is spec.accumulate and not FusedEpilogue(spec=spec).full
 
 
-def unchecked_blis(
-    spec: Matmul, target: Target, schedule: CpuMatmul, planned: type[BlisPlan] = BlisPlan
-) -> BlisPlan:
+def unchecked_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
     """Return the plan of a schedule that may not fit."""
     compute = vector_for(target, finishing_type(spec), spec.n)
     sums = compute.of(scalar_type(spec.accumulate))
-    return planned(
+    return BlisPlan(
         spec=spec,
         target=target,
         schedule=schedule,
@@ -206,16 +229,16 @@ def unchecked_blis(
     )
 
 
-def plan_blis(
-    spec: Matmul, target: Target, schedule: BlockedMatmul, planned: type[BlisPlan] = BlisPlan
-) -> BlisPlan:
+def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan:
     """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
     if not isinstance(schedule, CpuMatmul) or type(schedule) not in (CpuMatmul, AheadMatmul):
         raise ScheduleError(
             f"mainloop={schedule.mainloop} is not supported for {spec.dtype} on {target.name}; "
             "use mainloop=blis"
         )
-    plan = unchecked_blis(spec, target, schedule, planned)
+    plan = unchecked_blis(spec, target, schedule)
+    if plan.pairs and plan.blocking.k_blocked:
+        check_multiple(schedule, "kc", PAIR, "the numbers of a pair of bf16")
     compute = plan.compute
     check_ahead(spec, schedule)
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")

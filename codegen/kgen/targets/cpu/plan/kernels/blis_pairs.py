@@ -10,12 +10,9 @@ its own there, which are added up at the end.
 
 from __future__ import annotations
 
-from kgen.schedule import BlockedMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.checks import check_multiple
-from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
-from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
+from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
 from kgen.targets.cpu.plan.tiles.tile import Row, Tile
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.plan.vectors import UPPER_HALF, Vector
@@ -37,33 +34,29 @@ class Half:
 
 
 @frozen
-class PairsPlan(BlisPlan):
-    @property
-    def has_pairs(self) -> bool:
-        return True
+class Pairs:
+    """Pairs of bf16 along K: words as many as the sums of `sums`, of a target with so many vector
+    `registers`; `k` is the depth of the product, `a_k` the bytes of A from one k to the next."""
+
+    sums: Vector
+    registers: int
+    k: int
+    a_k: int
 
     @property
-    def b_format(self) -> PanelFormat:
-        return PanelFormat(width=self.compute.count, depth=PAIR, k_unit=PAIR)
-
-    @property
-    def k_step(self) -> int:
-        return PAIR
-
-    @property
-    def pairs(self) -> Vector:
-        return self.sum_vector.integers
+    def words(self) -> Vector:
+        return self.sums.integers
 
     @property
     def upper(self) -> str:
-        """The mask of the upper half."""
-        return self.pairs.splat(UPPER_HALF)
+        """Mask of a word's upper half."""
+        return self.words.splat(UPPER_HALF)
 
     def has_two_sums(self, tile: Tile) -> bool:
-        """Each half of the pairs has sums of its own."""
-        return has_two_sums(self.target, len(tile.sums), len(tile.columns))
+        """Return whether each half of the pairs has sums of its own."""
+        return fits_two_sums(self.registers, len(tile.sums), len(tile.columns))
 
-    def halves_of_pair(self, tile: Tile) -> tuple[Half, Half]:
+    def halves(self, tile: Tile) -> tuple[Half, Half]:
         if self.has_two_sums(tile):
             return (
                 Half(name="_k0", index=0, before=".k0", after=".k0.next"),
@@ -75,13 +68,13 @@ class PairsPlan(BlisPlan):
         )
 
     def a_at(self, row: Row, half: Half) -> int:
-        """Bytes from a pair's A to one of its numbers."""
-        return row.a + half.index * self.loop.a_k
+        """Return the bytes from a pair's A to one of its numbers."""
+        return row.a + half.index * self.a_k
 
     @property
     def k_is_odd(self) -> bool:
         """The last pair has a zero past K, where there is no A."""
-        return self.spec.k % PAIR != 0
+        return self.k % PAIR != 0
 
 
 def has_pairs(spec: Matmul) -> bool:
@@ -90,13 +83,10 @@ def has_pairs(spec: Matmul) -> bool:
 
 def has_two_sums(target: Target, sums: int, vectors: int) -> bool:
     """Where there are few, if there is room (1 x 512 x 1024 takes 14 us instead of 20, Zen 4)."""
+    return fits_two_sums(target.limits["vector_registers"], sums, vectors)
+
+
+def fits_two_sums(registers: int, sums: int, vectors: int) -> bool:
     # Both halves of a vector at once, and the mask.
-    room = target.limits["vector_registers"] - registers_needed(1, vectors) - 1
+    room = registers - registers_needed(1, vectors) - 1
     return sums < ENOUGH_SUMS and PAIR * sums - vectors <= room
-
-
-def plan_pairs(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan:
-    """Raises ScheduleError as plan_blis does, and unless blocks of K are of whole pairs."""
-    if schedule.kc < spec.k:
-        check_multiple(schedule, "kc", PAIR, "the numbers of a pair of bf16")
-    return plan_blis(spec, target, schedule, PairsPlan)

@@ -16,61 +16,11 @@ from kgen.schedule import CpuMatmul, CpuSplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
+from kgen.targets.cpu.plan.kernels.slices import PARTIAL_SUMS
 from kgen_runtime.manifest import Launch, Workspace
-from kgen_runtime.values import frozen
-
-#: The workspace of the sums of each slice.
-PARTIAL_SUMS = "partial.sums"
 
 
-@frozen
-class SplitPlan(BlisPlan):
-    schedule: CpuSplitMatmul
-
-    @property
-    def scratch_besides_b(self) -> int:
-        return self.packs_a * self.a_pack.bytes
-
-    @property
-    def slices_entry(self) -> str:
-        return f"{self.spec.key}_slices"
-
-    @property
-    def slice_k(self) -> int:
-        """K of a slice, in whole blocks; the last one may have less."""
-        blocks = -(-self.spec.k // self.schedule.kc)
-        return -(-blocks // self.schedule.split_k) * self.schedule.kc
-
-    @property
-    def slices(self) -> int:
-        return -(-self.spec.k // self.slice_k)
-
-    @property
-    def partial_sums(self) -> str:
-        """Pointer to the sums of the first slice."""
-        return self.pointer(PARTIAL_SUMS)
-
-    @property
-    def further_slices(self) -> tuple[int, ...]:
-        """Bytes to the sums of each slice but the first."""
-        return tuple(number * self.acc.bytes for number in range(1, self.slices))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return (
-            *super().notes,
-            f"split-k: a task of the first launch computes a slice of {self.slice_k} of K; the "
-            "second launch adds the partial sums",
-        )
-
-    @property
-    def scratch_map(self) -> tuple[str, ...]:
-        order = f"{self.sum_vector.scalar} [{self.slices}][mc][nc], {self.acc.row} B per row"
-        sums = f"{self.partial_sums}: {order}, {self.slices * self.acc.bytes} B, in a workspace"
-        return (*(line for line in super().scratch_map if not line.startswith("%acc")), sums)
-
-
-def plan_split(spec: Matmul, target: Target, schedule: CpuSplitMatmul) -> SplitPlan:
+def plan_split(spec: Matmul, target: Target, schedule: CpuSplitMatmul) -> BlisPlan:
     """Raises ScheduleError as plan_blis does, and unless the block is all of out, and slices of K
     are several."""
     block = {"mc": spec.m, "nc": spec.n}
@@ -94,9 +44,10 @@ def plan_split(spec: Matmul, target: Target, schedule: CpuSplitMatmul) -> SplitP
         )
     same = {field.name: getattr(schedule, field.name) for field in dataclasses.fields(CpuMatmul)}
     plain = plan_blis(spec, target, CpuMatmul(**same))
-    fields = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)}
-    plan = SplitPlan(**fields | {"schedule": schedule, "template": "cpu/matmul_split.ll.j2"})
-    if plan.slices < 2:
+    template = "cpu/matmul_split.ll.j2"
+    plan = dataclasses.replace(plain, schedule=schedule, template=template)
+    assert plan.slices is not None
+    if plan.slices.count < 2:
         raise ScheduleError(
             f"split_k={schedule.split_k} with kc={schedule.kc} leaves one slice of k={spec.k}; "
             f"try split_k=2, kc={-(-spec.k // 4)}"
@@ -104,16 +55,17 @@ def plan_split(spec: Matmul, target: Target, schedule: CpuSplitMatmul) -> SplitP
     return with_slices(plan)
 
 
-def with_slices(plan: SplitPlan) -> SplitPlan:
+def with_slices(plan: BlisPlan) -> BlisPlan:
     """The same with the launch of slices before it, and the memory of their sums."""
+    assert plan.slices is not None
     (finish,) = plan.launches
     operands = ("a", "b")
     rest = tuple(name for name in finish.arguments if name not in operands)
     slices = Launch(
-        entry_point=plan.slices_entry,
-        grid=(plan.slices, 1, 1),
+        entry_point=plan.slices.entry,
+        grid=(plan.slices.count, 1, 1),
         arguments=(*operands, PARTIAL_SUMS),
     )
     finish = dataclasses.replace(finish, arguments=(*rest, PARTIAL_SUMS))
-    sums = Workspace(name=PARTIAL_SUMS, nbytes=plan.slices * plan.acc.bytes)
+    sums = Workspace(name=PARTIAL_SUMS, nbytes=plan.slices.bytes)
     return dataclasses.replace(plan, launches=(slices, finish), workspaces=(sums,))

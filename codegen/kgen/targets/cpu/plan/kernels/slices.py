@@ -1,0 +1,62 @@
+"""Slices of K that are tasks of their own."""
+
+from __future__ import annotations
+
+from kgen.schedule import CpuSplitMatmul
+from kgen.spec import Matmul
+from kgen.targets.cpu.plan.accumulators import Accumulators
+from kgen_runtime.values import frozen
+
+#: Workspace of the sums of each slice.
+PARTIAL_SUMS = "partial.sums"
+
+
+@frozen
+class Slices:
+    """Slices of K, whose partial sums a second launch adds up."""
+
+    spec: Matmul
+    schedule: CpuSplitMatmul
+    acc: Accumulators
+
+    @property
+    def entry(self) -> str:
+        return f"{self.spec.key}_slices"
+
+    @property
+    def k(self) -> int:
+        """K of a slice, in whole blocks; the last one may have less."""
+        blocks = -(-self.spec.k // self.schedule.kc)
+        return -(-blocks // self.schedule.split_k) * self.schedule.kc
+
+    @property
+    def count(self) -> int:
+        return -(-self.spec.k // self.k)
+
+    @property
+    def sums(self) -> str:
+        """Pointer to the sums of the first slice."""
+        return f"%{PARTIAL_SUMS}"
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the sums of all slices."""
+        return self.count * self.acc.bytes
+
+    @property
+    def further(self) -> tuple[int, ...]:
+        """Bytes to the sums of each slice but the first."""
+        return tuple(number * self.acc.bytes for number in range(1, self.count))
+
+    @property
+    def note(self) -> str:
+        return (
+            f"split-k: a task of the first launch computes a slice of {self.k} of K; the second "
+            "launch adds the partial sums"
+        )
+
+    @property
+    def memory(self) -> str:
+        """Line of the header on the workspace."""
+        order = f"{self.acc.vector.scalar} [{self.count}][mc][nc], {self.acc.row} B per row"
+        return f"{self.sums}: {order}, {self.bytes} B, in a workspace"
