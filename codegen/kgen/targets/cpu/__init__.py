@@ -231,14 +231,6 @@ def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Matmul
         from kgen.targets.cpu.plan.kernels.limbs import plan_limbs
 
         return plan_limbs(spec, target, schedule)
-    if isinstance(schedule, InnerMatmul) and spec.has_blocks:
-        from kgen.targets.cpu.plan.kernels.inner_blocks import plan_inner_blocks
-
-        return plan_inner_blocks(spec, target, schedule)
-    if isinstance(schedule, InnerMatmul) and schedule.pack_b:
-        from kgen.targets.cpu.plan.kernels.inner_transposed import plan_inner_transposed
-
-        return plan_inner_transposed(spec, target, schedule)
     if isinstance(schedule, InnerMatmul):
         from kgen.targets.cpu.plan.kernels.inner import plan_inner
 

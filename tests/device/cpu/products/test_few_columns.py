@@ -12,7 +12,7 @@ from kgen import pipeline
 from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.kernels.inner_transposed import InnerTransposedPlan
+from kgen.targets.cpu.plan.kernels.inner import InnerPlan
 from kgen.targets.cpu.plan.kernels.inner_vectors import k_of_step
 from kgen.targets.cpu.schedule.inner import COLUMN_TILES, column_tile, inner_matmul
 from kgen_runtime.backends.cpu import workers as cpu_workers
@@ -109,7 +109,7 @@ def test_few_columns_are_transposed(name: str, dtype: DType) -> None:
     found = target(name)
     spec = Matmul(m=64, n=2, k=512, dtype=dtype)
     planned = FAMILY.plan(spec, found, FAMILY.choose(spec, found))
-    assert isinstance(planned, InnerTransposedPlan)
+    assert isinstance(planned, InnerPlan) and planned.transposed
     for other in (
         Matmul(m=64, n=2, k=k_of_step(spec, found) - 1, dtype=dtype),
         Matmul(m=64, n=64, k=512, dtype=dtype),

@@ -7,6 +7,7 @@ as reading the other operand does.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -17,33 +18,29 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, access, locality, vector_for
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.kernels.inner_blocks import BlocksOfB, blocks_of_b
+from kgen.targets.cpu.plan.kernels.inner_transposed import TransposedB, transposed_format
 from kgen.targets.cpu.plan.kernels.inner_vectors import (
+    Chain,
     is_inner,
     k_of_step,
+    may_transpose_b,
     tile_registers,
     vector_along,
 )
 from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import Starts
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.tiles.folds import Group, folds
 from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
 from kgen.targets.cpu.plan.tiles.tile import Row, Sum, Tile
-from kgen.targets.cpu.plan.tiles.tile_loop import TileLoop
+from kgen.targets.cpu.plan.tiles.tile_loop import PanelBuffer, TileLoop
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen.targets.cpu.plan.tiles.words import takes_words
 from kgen.targets.cpu.plan.vectors import UPPER_HALF, Access, Vector
+from kgen_runtime.blocks import BLOCK
 from kgen_runtime.values import frozen
-
-
-@frozen
-class Chain:
-    """A vector of K, `at` elements from the step's or the row's first; `valid` is 0 for a whole
-    one, else how many of its elements there are."""
-
-    name: str
-    at: int
-    valid: int
 
 
 @frozen
@@ -55,10 +52,52 @@ class InnerPlan(TiledPlan):
     #: Sums of a tile.
     sums: Vector
 
+    @cached_property
+    def blocks(self) -> BlocksOfB | None:
+        """Blocks of a B of 4 bits."""
+        return blocks_of_b(self.target, self.sums) if self.spec.has_blocks else None
+
+    @cached_property
+    def transposed(self) -> TransposedB | None:
+        """B of few columns, which is transposed first."""
+        if not self.schedule.pack_b:
+            return None
+        _, k_stride, column_stride = self.tensors.b_strides
+        return TransposedB(
+            spec=self.spec,
+            sums=self.sums,
+            format=self.b_format,
+            is_prepacked=self.b_is_packed,
+            k_stride=k_stride,
+            column_stride=column_stride,
+        )
+
     @property
-    def has_blocks(self) -> bool:
-        """B comes in blocks of numbers of 4 bits."""
+    def b_format(self) -> PanelFormat:
+        return transposed_format(self.spec, self.target)
+
+    @property
+    def b_column(self) -> int:
+        return self.transposed.column if self.transposed else super().b_column
+
+    @property
+    def b_buffer(self) -> PanelBuffer:
+        panel_bytes = self.transposed.bytes if self.transposed else 0
+        return PanelBuffer(panel_bytes=panel_bytes, columns=self.spec.n)
+
+    @property
+    def packs_b(self) -> bool:
+        """Not panel by panel."""
         return False
+
+    @property
+    def transposes_b(self) -> bool:
+        return self.schedule.pack_b
+
+    @property
+    def rows_are_fastest(self) -> bool:
+        """The first of some tasks transposes B for all."""
+        return self.transposes_b and self.blocking.splits_m
 
     @property
     def factors(self) -> Vector:
@@ -114,10 +153,17 @@ class InnerPlan(TiledPlan):
 
     @property
     def scratch_besides_b(self) -> int:
-        return self.acc.bytes + (self.starts.bytes if self.starts else 0)
+        transposed = self.transposed.bytes if self.transposed else 0
+        return self.acc.bytes + (self.starts.bytes if self.starts else 0) + transposed
 
     @property
     def notes(self) -> tuple[str, ...]:
+        if self.transposes_b:
+            return (
+                f"inner products: vectors of {self.k_vector} along K, which is contiguous in A; a "
+                "task transposes B into scratch memory, then computes mc rows of out in mr x nr "
+                "tiles",
+            )
         return (
             f"inner products: vectors of {self.k_vector} along K, which is contiguous in A and B; "
             "a task computes an mc x nc block of out in mr x nr tiles; the nr columns of B are "
@@ -128,10 +174,8 @@ class InnerPlan(TiledPlan):
     @property
     def scratch_map(self) -> tuple[str, ...]:
         order = f"{self.sums.scalar} [mc][nc], {self.acc.row} B per row"
-        return (
-            f"%acc: {order}, {self.acc.bytes} B",
-            *((self.starts.memory,) if self.starts else ()),
-        )
+        buffers = [buffer for buffer in (self.starts, self.transposed) if buffer]
+        return (f"%acc: {order}, {self.acc.bytes} B", *(buffer.memory for buffer in buffers))
 
     @property
     def streams_b(self) -> bool:
@@ -207,7 +251,7 @@ class InnerPlan(TiledPlan):
     @property
     def k_vector(self) -> int:
         """K of a vector."""
-        return self.along.compute.count
+        return BLOCK if self.spec.has_blocks else self.along.compute.count
 
     @property
     def k_step(self) -> int:
@@ -218,7 +262,7 @@ class InnerPlan(TiledPlan):
     def loop(self) -> TileLoop:
         _, row, column = self.tensors.b_strides
         _, a_m, a_k = self.tensors.a_strides
-        return self.tile_loop(
+        loop = self.tile_loop(
             a=(a_m, a_k),
             b_row=row,
             b_step=self.compute.count * column,
@@ -226,6 +270,7 @@ class InnerPlan(TiledPlan):
             step=self.k_step,
             depth=1,
         )
+        return dataclasses.replace(loop, b_block="%b.pack") if self.transposes_b else loop
 
     @property
     def k_whole(self) -> int:
@@ -299,27 +344,16 @@ class InnerPlan(TiledPlan):
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         types = self.out_masked_types
-        if self.spec.k % self.k_vector > 1:
-            types = types | {self.along.stored, self.along_b.stored}
+        count = self.sums.count if self.spec.has_blocks else self.k_vector
+        if self.spec.k % count > 1:
+            stored = {self.along.stored}
+            types = types | (stored if self.spec.has_blocks else stored | {self.along_b.stored})
         return tuple(sorted(types, key=str))
 
 
-def plan_inner(
-    spec: Matmul, target: Target, schedule: InnerMatmul, planned: type[InnerPlan] = InnerPlan
-) -> InnerPlan:
+def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan:
     """Raises ScheduleError if the schedule does not fit operands, registers or stack."""
-    if not is_inner(spec):
-        raise ScheduleError(
-            f"mainloop=inner with pack_b=0 requires A and B contiguous along k, not {spec.key}; "
-            "use layout=nt without constant, or pack_b=1"
-        )
-    return inner_plan(spec, target, schedule, planned)
-
-
-def inner_plan(
-    spec: Matmul, target: Target, schedule: InnerMatmul, planned: type[InnerPlan]
-) -> InnerPlan:
-    """The same, however B lies."""
+    check_operands(spec, target, schedule)
     along, sums = vector_along(spec, target)
     step = k_of_step(spec, target) * schedule.unroll
     if spec.accumulate.is_integer and dot_for(spec.dtype, target) is None:
@@ -336,7 +370,7 @@ def inner_plan(
             f"is a multiple of {step}; try pack_a=0, kc={spec.k}"
         )
     compute = vector_for(target, finishing_type(spec), spec.n)
-    plan = planned(
+    plan = InnerPlan(
         spec=spec,
         target=target,
         schedule=schedule,
@@ -360,3 +394,24 @@ def inner_plan(
         )
     check_stack(target, schedule, plan.scratch_bytes)
     return plan
+
+
+def check_operands(spec: Matmul, target: Target, schedule: InnerMatmul) -> None:
+    """Raise ScheduleError for operands that vectors along K do not suit."""
+    if spec.has_blocks and schedule.pack_b:
+        raise ScheduleError("pack_b=1 is not supported for a B of s4; try pack_b=0")
+    if not schedule.pack_b and not is_inner(spec):
+        raise ScheduleError(
+            f"mainloop=inner with pack_b=0 requires A and B contiguous along k, not {spec.key}; "
+            "use layout=nt without constant, or pack_b=1"
+        )
+    if schedule.pack_b and not may_transpose_b(spec, target):
+        raise ScheduleError(
+            "mainloop=inner with pack_b=1 requires a row-major B and an A contiguous along k, not "
+            f"{spec.key}; use pack_b=0"
+        )
+    if schedule.pack_b and schedule.nc < spec.n:
+        raise ScheduleError(
+            f"nc={schedule.nc} is less than n={spec.n}; mainloop=inner with pack_b=1 transposes "
+            f"all columns at once; try nc={spec.n}"
+        )

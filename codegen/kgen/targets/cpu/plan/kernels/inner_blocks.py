@@ -6,12 +6,10 @@ its products are added up before they are scaled, once for all of them.
 
 from __future__ import annotations
 
-from kgen.errors import ScheduleError
-from kgen.schedule import InnerMatmul
-from kgen.spec import DType, Matmul
+from kgen.spec import DType
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import access
-from kgen.targets.cpu.plan.kernels.inner import Chain, InnerPlan, plan_inner
+from kgen.targets.cpu.plan.kernels.inner_vectors import Chain
 from kgen.targets.cpu.plan.vectors import Access, Vector, float_constant
 from kgen_runtime.blocks import BLOCK, BLOCK_BYTES, OFFSET
 from kgen_runtime.values import frozen
@@ -35,31 +33,24 @@ class Piece:
 
 
 @frozen
-class InnerBlocksPlan(InnerPlan):
-    @property
-    def has_blocks(self) -> bool:
-        return True
+class BlocksOfB:
+    """Blocks of a B of 4 bits, multiplied into sums of type `sums`; `scale` reads a block's scale
+    into the first element of the narrowest vector."""
+
+    sums: Vector
+    scale: Access
 
     @property
-    def k_vector(self) -> int:
-        return BLOCK
-
-    @property
-    def block_bytes(self) -> int:
+    def bytes(self) -> int:
         return BLOCK_BYTES
 
     @property
-    def block_shift(self) -> int:
+    def shift(self) -> int:
         """Divides a number of elements by those of a block."""
         return BLOCK.bit_length() - 1
 
     @property
-    def scale(self) -> Access:
-        """A block's scale, in the first element of the narrowest vector."""
-        return access(self.target, DType.F16, Vector(count=4, scalar="float"))
-
-    @property
-    def number_bytes(self) -> Vector:
+    def numbers(self) -> Vector:
         """Bytes that have a vector's numbers in one of their halves."""
         return self.sums.of("i8")
 
@@ -89,16 +80,7 @@ class InnerBlocksPlan(InnerPlan):
             if at < valid
         )
 
-    @property
-    def masked_types(self) -> tuple[Vector, ...]:
-        types = self.out_masked_types
-        if self.spec.k % self.sums.count > 1:
-            types = types | {self.along.stored}
-        return tuple(sorted(types, key=str))
 
-
-def plan_inner_blocks(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan:
-    """Raises ScheduleError as plan_inner does."""
-    if schedule.pack_b:
-        raise ScheduleError("pack_b=1 is not supported for a B of s4; try pack_b=0")
-    return plan_inner(spec, target, schedule, InnerBlocksPlan)
+def blocks_of_b(target: Target, sums: Vector) -> BlocksOfB:
+    scale = access(target, DType.F16, Vector(count=4, scalar="float"))
+    return BlocksOfB(sums=sums, scale=scale)

@@ -14,9 +14,20 @@ from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.plan.tiles.words import WORD, takes_words
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen_runtime.blocks import BLOCK
+from kgen_runtime.values import frozen
 
 #: Registers that elements pass through between memory and multiply-adds, where they are widened.
 WIDENING_REGISTERS = 4
+
+
+@frozen
+class Chain:
+    """A vector of K, `at` elements from the step's or the row's first; `valid` is 0 for a whole
+    one, else how many of its elements there are."""
+
+    name: str
+    at: int
+    valid: int
 
 
 def is_inner(spec: Matmul) -> bool:
