@@ -1,4 +1,4 @@
-"""CPU plans are composed of values: inheritance is shallow, and no class has too many properties."""
+"""CPU plans are composed of values: shallow inheritance, and few properties for each class."""
 
 from __future__ import annotations
 

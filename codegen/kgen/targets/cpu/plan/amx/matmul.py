@@ -44,7 +44,7 @@ COPIES_OF_A = "a.copies"
 
 
 @frozen
-class Columns:
+class FinishedColumns:
     """The columns of a register tile that the epilogue takes at a time.
 
     `offset` counts columns from the tile's first, `sums` and `out` bytes in a row of the sums and
@@ -336,7 +336,7 @@ class AmxPlan(MatmulPlan):
         """Whole panels and one at the edge take the same code, with masks."""
         return self.blocking.has_edge_panel and not self.blocking.only_edge_panel
 
-    def finished_columns(self, prefix: str) -> tuple[Columns, ...]:
+    def finished_columns(self, prefix: str) -> tuple[FinishedColumns, ...]:
         count = self.compute.count
         found = []
         for offset in range(0, min(self.schedule.nr, -(-self.spec.n // count) * count), count):
@@ -347,7 +347,7 @@ class AmxPlan(MatmulPlan):
             elif self.spec.n - offset < count:
                 valid = self.spec.n - offset
             sums, out = offset * self.acc.itemsize, offset * self.out.itemsize
-            found.append(Columns(name=name, offset=offset, sums=sums, out=out, valid=valid))
+            found.append(FinishedColumns(name=name, offset=offset, sums=sums, out=out, valid=valid))
         return tuple(found)
 
     @property

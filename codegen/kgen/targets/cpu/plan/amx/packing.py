@@ -19,14 +19,13 @@ from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
 from kgen.targets.cpu.plan.packing.panel import Stage, transpose_stages
 from kgen_runtime.values import frozen
 
-#: Groups of rows of B that are packed in one pass over its columns: what is written of a tile at a
-#: time is whole lines, and what is read few enough streams (1024 x 1024 on Zen 4: eight groups take
-#: 8 cycles a line, one 11, sixteen 11).
+#: Groups of rows of B that are packed in one pass over its columns: writes are whole lines, and the
+#: hardware prefetcher tracks the streams that are read.
 BAND_GROUPS = 8
 
 
 @frozen
-class Group:
+class GroupOfRows:
     """`depth` rows of B from byte offset `start` in a band; `to` is that of the group in a tile."""
 
     start: int
@@ -178,18 +177,20 @@ class TiledB:
         return BAND_GROUPS
 
     @property
-    def chunk(self) -> tuple[Group, ...]:
+    def chunk(self) -> tuple[GroupOfRows, ...]:
         return tuple(self._group(i, self.groups.group) for i in range(BAND_GROUPS))
 
     @property
-    def last_chunk(self) -> tuple[Group, ...]:
+    def last_chunk(self) -> tuple[GroupOfRows, ...]:
         """All groups of the last band, if K ends in it; some are cut, or beyond K."""
         tail, group = self.k_tail, self.groups.group
         depths = (min(max(tail - i * group, 0), group) for i in range(TILE_ROWS))
         return tuple(self._group(i, depth) for i, depth in enumerate(depths))
 
-    def _group(self, index: int, depth: int) -> Group:
-        return Group(start=index * self.groups.group_stride, to=index * ROW_BYTES, depth=depth)
+    def _group(self, index: int, depth: int) -> GroupOfRows:
+        return GroupOfRows(
+            start=index * self.groups.group_stride, to=index * ROW_BYTES, depth=depth
+        )
 
     @property
     def columns_of_tiles(self) -> int:

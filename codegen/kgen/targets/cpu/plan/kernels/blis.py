@@ -12,7 +12,7 @@ from kgen.targets.cpu.plan.base import access, locality, vector_for
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, Pairs, has_pairs
-from kgen.targets.cpu.plan.kernels.slices import Slices
+from kgen.targets.cpu.plan.kernels.slices_of_k import Slices
 from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING as ROW_PADDING

@@ -1,10 +1,10 @@
-"""Split-k of a product of few rows: the plan of matmul_split.ll.j2.
+"""Split-k of a skinny GEMM with a single block of the output.
 
-A B that comes from memory is read fastest from end to end. Two cores that take half of its columns
-each read short pieces of its rows, and the hardware fetches what lies behind each in vain; two that
-take half of its rows each do not. The sums of a slice of K are a block of out in a workspace, and a
-second launch, of a single task, adds up those of all slices: few rows have few sums. Slices are the
-schedule's, not the threads': results do not depend on how many there are.
+An unpacked B is read fastest from end to end. If two cores take half of its columns each, they read
+short pieces of its rows, and the hardware prefetcher loads lines behind each piece in vain. If they
+take half of its rows each, they read it in order. The sums of a slice of K are a block of the
+output in a workspace, and a second launch, of a single task, adds up those of all slices. The
+schedule sets the slices: results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kgen.schedule import CpuMatmul, CpuSplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
-from kgen.targets.cpu.plan.kernels.slices import PARTIAL_SUMS
+from kgen.targets.cpu.plan.kernels.slices_of_k import PARTIAL_SUMS
 from kgen_runtime.manifest import Launch, Workspace
 
 

@@ -1,8 +1,9 @@
-"""The plan of matmul_outer.ll.j2: a few rows of A times a B that comes from memory.
+"""Plan of matmul_outer.ll.j2: a skinny GEMM with a B that comes from memory.
 
-A few rows of B at once are multiplied from one end of a block of columns to the other, and the sums
-go to and fro in the first-level cache; what is multiplied of A stays in registers meanwhile. The
-rows are far apart in B, so that each is a stream of its own that goes on with the row behind it.
+Several rows of B at once are multiplied from one end of a block of columns to the other. The
+accumulators stay in the first-level cache, and the elements of A in registers. The rows are far
+apart in B: each is a stream of its own for the hardware prefetcher, which continues in the next
+row.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The plan of matmul_inner.ll.j2: inner products, where K lies side by side in both A and B.
+"""Plan of matmul_inner.ll.j2: inner products of operands that are contiguous along K.
 
 Vectors go along K, so nothing is packed or transposed; each sum of products is a vector, whose
-elements are added up at the end. It suits a product of a few rows (or columns), which takes as long
-as reading the other operand does.
+elements are added up at the end. A skinny GEMM of this kind takes as long as it takes to read the
+larger operand.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.plan.tiles.folds import Group, folds
+from kgen.targets.cpu.plan.tiles.folds import FoldedSums, folds
 from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
 from kgen.targets.cpu.plan.tiles.tile import Row, Sum, Tile
 from kgen.targets.cpu.plan.tiles.tile_loop import PanelBuffer, TileLoop
@@ -46,7 +46,7 @@ from kgen_runtime.values import frozen
 @frozen
 class InnerPlan(TiledPlan):
     schedule: InnerMatmul
-    #: A vector of K of A, and of B, as it lies in memory and as it is multiplied.
+    #: Vectors of K of A, and of B: the stored and the multiplied type.
     along: Access
     along_b: Access
     #: Sums of a tile.
@@ -59,7 +59,7 @@ class InnerPlan(TiledPlan):
 
     @cached_property
     def transposed(self) -> TransposedB | None:
-        """B of few columns, which is transposed first."""
+        """Skinny B (small N), transposed before the tiles."""
         if not self.schedule.pack_b:
             return None
         _, k_stride, column_stride = self.tensors.b_strides
@@ -320,7 +320,7 @@ class InnerPlan(TiledPlan):
         rest = ".rest" if chain.name in {left.name for left in self.rest} else ""
         return f"%{sum_.name}_{chain.name}{rest}"
 
-    def groups_of(self, tile: Tile) -> tuple[Group, ...]:
+    def groups_of(self, tile: Tile) -> tuple[FoldedSums, ...]:
         """As many sums of a row as there are elements in a vector of them."""
         return tuple(
             self._group(row, [s for s in tile.sums if s.row == row][at : at + self.sums.count])
@@ -328,13 +328,13 @@ class InnerPlan(TiledPlan):
             for at in range(0, len(tile.columns), self.sums.count)
         )
 
-    def _group(self, row: Row, sums: Sequence[Sum]) -> Group:
+    def _group(self, row: Row, sums: Sequence[Sum]) -> FoldedSums:
         name = f"{sums[0].name}.all"
         chains = len(self.chains)
         totals = [
             f"%{s.name}.{chains - 1}" if chains > 1 else self.last(s, self.chains[0]) for s in sums
         ]
-        return Group(
+        return FoldedSums(
             name=name,
             row=row,
             sums=tuple(sums),

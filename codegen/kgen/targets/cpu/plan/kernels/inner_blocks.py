@@ -21,7 +21,7 @@ EXPONENT = 0x4B000000
 
 
 @frozen
-class Piece:
+class BlockPiece:
     """A vector of numbers of a block, `at` elements from its first, whose bytes are `byte` from the
     block's; `valid` as of a chain."""
 
@@ -64,12 +64,12 @@ class BlocksOfB:
         value = float_constant(2.0**23 + OFFSET, self.sums.scalar)
         return f"splat ({self.sums.scalar} {value})"
 
-    def pieces(self, chain: Chain) -> tuple[Piece, ...]:
+    def pieces(self, chain: Chain) -> tuple[BlockPiece, ...]:
         """A block's vectors, but for those past the end of K."""
         count, half = self.sums.count, BLOCK // 2
         valid = chain.valid or BLOCK
         return tuple(
-            Piece(
+            BlockPiece(
                 name=f"{chain.name}p{at}",
                 at=at,
                 byte=SCALE_BYTES + at % half,

@@ -1,7 +1,7 @@
-"""Inner products with a B of few columns, which lie side by side in each of its rows, or in packed
-panels: it is transposed first, once for all rows of A.
+"""Skinny B (small N) that is transposed for inner products, once for all rows of A.
 
-Register tiles would have the columns in a vector, most of which stays empty; along K it is full.
+B is row-major or prepacked. Register tiles would have the columns in a vector, most of which stays
+empty; a vector along K is full.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class Columns:
+class ColumnsOfB:
     """`count` columns of B, side by side in `steps` of K, and how many are `there` at all in each;
     `start` and `to` are bytes in B and where it is transposed, by transposes of `size` columns and
     steps; a step is `row` columns from the next."""
@@ -49,7 +49,7 @@ class Columns:
 
 @frozen
 class TransposedB:
-    """B of few columns, transposed to rows along K in %b.pack.
+    """Skinny B (small N), transposed to rows along K in %b.pack.
 
     `sums` is a vector of sums, `format` that of a prepacked B; `k_stride` and `column_stride` are
     the bytes of B from one k, and from one column, to the next.
@@ -88,12 +88,12 @@ class TransposedB:
         return register_transpose(self.moved.dtype, stride=self.between, pack_row=self.column)
 
     @property
-    def parts(self) -> tuple[Columns, ...]:
+    def parts(self) -> tuple[ColumnsOfB, ...]:
         """Where they lie side by side: all of them, or those of each packed panel."""
         n, size = self.spec.n, self.moved.itemsize
         width = self.format.width if self.is_prepacked else n
         return tuple(
-            Columns(
+            ColumnsOfB(
                 name=f"b{first // width}",
                 count=min(width, n - first),
                 there=width,
@@ -106,7 +106,7 @@ class TransposedB:
             for first in range(0, n, width)
         )
 
-    def sides(self, part: Columns) -> tuple[Side, ...]:
+    def sides(self, part: ColumnsOfB) -> tuple[Side, ...]:
         """Its columns, of which each becomes a row."""
         size = self.moved.itemsize
         return tuple(Side(index=i, start=i * size, to=i * self.column) for i in range(part.count))

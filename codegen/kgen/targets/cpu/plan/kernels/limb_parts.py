@@ -85,7 +85,7 @@ def limb_dot(spec: Matmul, target: Target) -> LimbDot | None:
 
 
 @frozen
-class Piece:
+class PieceOfA:
     """A vector of a block of A, `at` elements from its first; `valid` is 0 for a whole one, else
     how many of its elements there are. An `absent` one is past K."""
 

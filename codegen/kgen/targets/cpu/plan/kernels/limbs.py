@@ -31,7 +31,7 @@ from kgen.targets.cpu.plan.kernels.limb_parts import (
     LimbDot,
     LimbRow,
     LimbTile,
-    Piece,
+    PieceOfA,
     block_of_a,
     limb_count,
     limb_dot,
@@ -237,18 +237,18 @@ class LimbsPlan(MatmulPlan):
         return self.spec.k // self.schedule.kc
 
     @property
-    def whole_pieces(self) -> tuple[Piece, ...]:
+    def whole_pieces(self) -> tuple[PieceOfA, ...]:
         return self._pieces(self.schedule.kc)
 
     @property
-    def last_pieces(self) -> tuple[Piece, ...]:
+    def last_pieces(self) -> tuple[PieceOfA, ...]:
         """Of the block that K ends in, if it is not whole."""
         left = self.spec.k % self.schedule.kc
         return self._pieces(left) if left else ()
 
-    def _pieces(self, length: int) -> tuple[Piece, ...]:
+    def _pieces(self, length: int) -> tuple[PieceOfA, ...]:
         return tuple(
-            Piece(
+            PieceOfA(
                 name=f"p{at}",
                 at=at,
                 valid=length - at if at < length < at + self.lanes else 0,

@@ -27,7 +27,7 @@ class Fold:
 
 
 @frozen
-class Group:
+class FoldedSums:
     """Sums of one row whose elements are added up together."""
 
     name: str

@@ -122,10 +122,11 @@ def parts(extent: int, part: int) -> list[tuple[int, int]]:
 
 
 def tile_heights(rows: int, mr: int) -> list[tuple[int, int]]:
-    """Rows of register tiles from the top to the bottom of so many, as (rows of one, how many): of
-    mr and, where that leaves no tile lower, of mr - 1; else of mr and what is left. A low tile's
-    multiply-adds wait for each other: 30 + 1 rows of B prepacked take 2.67 ms, 6 and five times 5
-    about as long as 30, 2.33 (6 x 16 on AVX2, N 4096, K 1024, Zen 4)."""
+    """Return the heights of the register tiles of `rows`, from top to bottom, as (rows, how many).
+
+    The tiles have mr rows or mr - 1, because multiply-adds of a low tile wait for each other. If
+    there are too few tiles for that, all have mr but the last, which has the remainder.
+    """
     tiles = -(-rows // mr)
     missing = tiles * mr - rows
     if 0 < missing < tiles:

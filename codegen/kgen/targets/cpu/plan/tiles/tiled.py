@@ -18,11 +18,10 @@ from kgen.targets.cpu.plan.tiles.tile_loop import PanelBuffer, PanelsAhead, Tile
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
-#: Steps of K ahead of which a tile that packs fetches rows of B: 1 % of 512 x 512 x 512 in bf16, as
-#: a panel's part of a row is too short for the hardware to go on with (Zen 4).
+#: Prefetch distance, in steps of K, of a tile that packs rows of B, which are too short for the
+#: hardware prefetcher.
 PACKING_AHEAD = 8
-#: And where that part is a single line and a step one of K, which is short: 4 % of 64 x 1024 x 1024
-#: in f32 on AVX2 (Zen 4).
+#: Prefetch distance if a step is one k and the tile's part of a row is a single line.
 PACKING_AHEAD_NARROW = 32
 
 
@@ -132,7 +131,7 @@ class TiledPlan(MatmulPlan):
     @property
     def packs_in_tiles(self) -> bool:
         """The first tile of a panel packs it while it multiplies: shuffles and stores hide behind
-        multiply-adds. Every block has such a tile, and the rows of B are read as they lie."""
+        multiply-adds. Every block has such a tile, and B is row-major."""
         last_rows = self.spec.m - (self.blocking.blocks_m - 1) * self.schedule.mc
         return self.packs_b and self.b_rows_are_whole and last_rows >= self.schedule.mr
 
@@ -159,8 +158,7 @@ class TiledPlan(MatmulPlan):
 
     @property
     def fetches_sums(self) -> bool:
-        """And a tile what it adds to in out, a row in each page, before it multiplies (2048 x 2048
-        x 2048 in f32 on AVX2 takes 159 ms, 160 to 170 without; Zen 4)."""
+        """Tiles prefetch the sums in the output that they add to, before they multiply."""
         return self.fetches_to_pack and self.acc.in_out
 
     def sum_lines(self, tile: Tile) -> tuple[int, ...]:
@@ -174,7 +172,7 @@ class TiledPlan(MatmulPlan):
         return last_bytes(self.schedule.nr * self.spec.b_type.itemsize)
 
     def lines_ahead(self, tile: Tile) -> tuple[int, ...]:
-        """Bytes from what a step of a tile reads of B as it lies to the lines that it fetches."""
+        """Return the bytes from what a step reads of an unpacked B to the lines that it fetches."""
         width = tile.width * self.spec.b_type.itemsize
         aligned = self.tensors.b_strides[1] % LINE_BYTES == 0
         last = () if aligned else (width - 1,)
@@ -347,6 +345,5 @@ def check_registers(
 
 
 def registers_needed(rows: int, vectors: int) -> int:
-    """Sums, a row of B, one broadcast element of A, and one to spare: without it LLVM spills (a
-    4 x 24 tile in 16 registers runs at half the speed of a 6 x 16 one)."""
+    """Sums, a row of B, one broadcast element of A, and a spare one, without which LLVM spills."""
     return rows * vectors + vectors + 2
