@@ -18,16 +18,18 @@ from tests.emulate.one_schedule import verify
 from tests.specs import relu_of
 
 STEPS = tuple(Epilogue)
-#: Operands of 8 bits: transposed in squares of bytes or not, finished in f32 or not.
+#: Operands of 8 bits: transposed in squares of bytes or not, finished in f32 or not. K in several
+#: tiles and a remainder; several block tiles of s8 and of floats; a type of float in two layouts.
 BYTES: tuple[Matmul, ...] = (
+    *(Matmul(m=65, n=67, k=136, dtype=DType.S8, layout=layout) for layout in Layout),
     *(
-        Matmul(m=65, n=67, k=200, dtype=dtype, layout=layout)
-        for dtype in (DType.S8, DType.E4M3, DType.E5M2)
-        for layout in Layout
+        Matmul(m=33, n=35, k=136, dtype=dtype, layout=layout)
+        for dtype, layout in zip((DType.E4M3, DType.E5M2) * 2, Layout, strict=True)
     ),
-    Matmul(m=65, n=66, k=67, dtype=DType.S8, out_dtype=DType.S8, alpha=0.01),
-    Matmul(m=64, n=64, k=256, dtype=DType.S8, layout="tn"),
-    Matmul(m=64, n=64, k=256, dtype=DType.E4M3, epilogue=STEPS, scales=("a", "b")),
+    Matmul(m=65, n=66, k=67, dtype=DType.E4M3),
+    Matmul(m=33, n=34, k=67, dtype=DType.S8, out_dtype=DType.S8, alpha=0.01),
+    Matmul(m=32, n=32, k=256, dtype=DType.S8, layout="tn"),
+    Matmul(m=32, n=32, k=256, dtype=DType.E4M3, epilogue=STEPS, scales=("a", "b")),
     Matmul(m=33, n=18, k=40, dtype=DType.S8, out_dtype=DType.F16, epilogue=("bias", "relu")),
 )
 

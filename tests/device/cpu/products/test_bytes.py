@@ -48,10 +48,13 @@ def cases(layout: Layout) -> list[Matmul]:
 @pytest.mark.parametrize("layout", list(Layout))
 @pytest.mark.parametrize("name", X86)
 def test_x86(name: str, layout: Layout) -> None:
-    """Where the CPU lacks the instructions, in the emulator."""
+    """Run in the emulator if the CPU lacks the instructions. Each case has half of the layouts on a
+    target, and the other half on the next target."""
     found = target(name)
+    turn = X86.index(name) + (layout in (Layout.NN, Layout.TT))
     for i, spec in enumerate(cases(layout)):
-        check(spec, found, BLOCKS[name] if i in (1, 2) else None)
+        if (i + turn) % 2 == 0:
+            check(spec, found, BLOCKS[name] if i in (1, 2) else None)
 
 
 @pytest.mark.parametrize("name", ARM)

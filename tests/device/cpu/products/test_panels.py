@@ -26,17 +26,24 @@ def small_l2(found: Target) -> Target:
     return dataclasses.replace(found, limits={**found.limits, "l2_bytes": 65536})
 
 
+ROWS = (5, 7, 8, 9, 13, 16, 31, 32)
+SHAPES: tuple[tuple[int, dict[str, Any]], ...] = (
+    (101, {"epilogue": (Epilogue.BIAS,)}),
+    (1031, {"batch": 2}),
+)
+
+
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("constant", [(), (ConstantOperand.B,)])
-@pytest.mark.parametrize("m", [5, 7, 8, 9, 13, 16, 31, 32])
+@pytest.mark.parametrize("m", ROWS)
 def test_every_number_of_rows(name: str, constant: tuple[ConstantOperand, ...], m: int) -> None:
     """Columns that no tile divides, alone and in several tasks; blocks of K of which the last is
-    shorter (Zen 4)."""
+    shorter (Zen 4). A number has one of the two shapes, and the other one on the next target."""
     found = dataclasses.replace(small_l2(here(name)), device="Zen 4")
-    for n, fields in ((101, {"epilogue": (Epilogue.BIAS,)}), (1031, {"batch": 2})):
-        spec = product(m, n, constant=constant, **fields)
-        assert uses_panels(spec, found) or (name, m, constant) == ("x86-64-v3", 5, ())
-        check(spec, found)
+    n, fields = SHAPES[(ROWS.index(m) + len(constant) + name.endswith("v4")) % 2]
+    spec = product(m, n, constant=constant, **fields)
+    assert uses_panels(spec, found) or (name, m, constant) == ("x86-64-v3", 5, ())
+    check(spec, found)
 
 
 @pytest.mark.parametrize("constant", [(), (ConstantOperand.B,)])
@@ -92,19 +99,25 @@ def test_rows_that_meet_in_a_cache_set_are_short_blocks() -> None:
     check(product(6, 1024, 1024), found)
 
 
-@pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4"])
+LOW = ("x86-64", "x86-64-v3", "x86-64-v4")
+PACKS = ((0, 1), (1, 1), (1, 0))
+
+
+@pytest.mark.parametrize("name", LOW)
 @pytest.mark.parametrize("layout", list(Layout), ids=lambda layout: layout.value)
-@pytest.mark.parametrize(("pack_a", "pack_b"), [(0, 1), (1, 1), (1, 0)])
+@pytest.mark.parametrize(("pack_a", "pack_b"), PACKS)
 def test_low_tiles(name: str, layout: Layout, pack_a: int, pack_b: int) -> None:
-    """Two under two higher ones, in one block of K and in several, with what follows fetched."""
+    """Two under two higher ones, in one block of K and in several, with what follows fetched. Each
+    depth of K with each way to pack in some of the layouts on each target."""
     found = here(name)
-    for k, kc in ((77, 96), (300, 128), (300, 32)):
-        spec = product(14, k=k, layout=layout)
-        packs = {"pack_a": pack_a, "pack_b": pack_b or int(layout.b_transposed)}
-        schedule = CpuMatmul(mr=4, nr=16, mc=16, kc=kc, nc=112, pack_a=True, pack_b=True)
-        if not found.has("fma"):
-            schedule = schedule.override(nr=8)
-        complete = completed(spec, found, schedule.override(**packs))
-        planned = pipeline.plan(spec, found, complete)
-        assert isinstance(planned, TiledPlan) and planned.tiles.low == (3, 2)
-        check(spec, found, complete)
+    turn = LOW.index(name) + PACKS.index((pack_a, pack_b)) + tuple(Layout).index(layout)
+    k, kc = ((77, 96), (300, 128), (300, 32))[turn % 3]
+    spec = product(14, k=k, layout=layout)
+    packs = {"pack_a": pack_a, "pack_b": pack_b or int(layout.b_transposed)}
+    schedule = CpuMatmul(mr=4, nr=16, mc=16, kc=kc, nc=112, pack_a=True, pack_b=True)
+    if not found.has("fma"):
+        schedule = schedule.override(nr=8)
+    complete = completed(spec, found, schedule.override(**packs))
+    planned = pipeline.plan(spec, found, complete)
+    assert isinstance(planned, TiledPlan) and planned.tiles.low == (3, 2)
+    check(spec, found, complete)

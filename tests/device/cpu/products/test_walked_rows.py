@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,7 @@ from tests.device.cpu.cpu_support import check, here
 
 #: Bytes of the last-level cache: B of these sizes leaves it, lies in a part of it, and stays there.
 CACHES = {"far": 1024, "half": 3 << 16, "near": 1 << 20}
-
-
+ROWS = (1, 2, 3, 4, 5, 8, 9, 13, 16, 17, 31)
 #: What a core has instructions for.
 TYPES = [
     ("x86-64-v3", DType.F32),
@@ -25,16 +25,19 @@ TYPES = [
 
 @pytest.mark.parametrize(("name", "dtype"), TYPES)
 @pytest.mark.parametrize("cache", CACHES)
-@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 8, 9, 13, 16, 17, 31])
+@pytest.mark.parametrize("m", ROWS)
 def test_every_number_of_rows(name: str, dtype: DType, cache: str, m: int) -> None:
-    """Columns that no strip divides, rows of B fewer than are fetched, and a K that is cut."""
+    """Columns that no strip divides, rows of B fewer than are fetched, and a K that is cut. Two of
+    the shapes by turns, the other two with the next cache, type or number."""
     found = here(name)
     limits = {**found.limits, "l2_bytes": 1 << 14, "l3_bytes": CACHES[cache]}
     walks = dataclasses.replace(found, device="Zen 5", limits=limits)
-    for n, k, fields in (
+    shapes: tuple[tuple[int, int, dict[str, Any]], ...] = (
         (1101, 29, {"batch": 2}),
         (256, 117, {"epilogue": (Epilogue.BIAS,)} if dtype is not DType.S8 else {}),
         (101, 277, {"layout": Layout.TN}),
         (4099, 33, {}),
-    ):
+    )
+    turn = ROWS.index(m) + tuple(CACHES).index(cache) + TYPES.index((name, dtype))
+    for n, k, fields in shapes[turn % 2 :: 2]:
         check(Matmul(m=m, n=n, k=k, dtype=dtype, **fields), walks)

@@ -66,8 +66,8 @@ def test_one_batch_of_weights() -> None:
     assert result.passed, result
 
 
-#: 5 x 3 block tiles with edges, on four CTAs; more tiles along k than stages.
-SHAPE: dict[str, Any] = {"m": 600, "n": 168, "k": 264}
+#: 3 x 3 block tiles with edges, on four CTAs; more tiles along k than stages.
+SHAPE: dict[str, Any] = {"m": 344, "n": 168, "k": 264}
 PERSISTENT = {"num_workgroups": 4, "group_m": 2}
 OPTIONS: dict[str, dict[str, int]] = {
     "persistent": PERSISTENT,
@@ -76,7 +76,7 @@ OPTIONS: dict[str, dict[str, int]] = {
     "store": {"tma_store": 1},
     "store-one-strip": {"tma_store": 1, "block_m": 64, "consumers": 1},
     "pingpong": PERSISTENT | {"pingpong": 1, "block_m": 64},
-    "persistent-odd-strips": PERSISTENT | {"tma_store": 1, "block_n": 192},
+    "persistent-odd-strips": PERSISTENT | {"num_workgroups": 2, "tma_store": 1, "block_n": 192},
     "persistent-cluster": PERSISTENT | {"cluster_m": 2},
     "persistent-store": PERSISTENT | {"tma_store": 1, "block_n": 128},
     "persistent-cluster-store": PERSISTENT | {"cluster_m": 2, "tma_store": 1},
@@ -107,7 +107,7 @@ def test_all_options_together(layout: Layout) -> None:
 @pytest.mark.parametrize("k", [64, 192, 320])
 def test_turns_of_any_length(stages: int, k: int) -> None:
     """Two warpgroups skip each other's tiles: fewer than a turn of the ring, one, and more."""
-    spec = Matmul(m=200, n=128, k=k)
+    spec = Matmul(m=136, n=128, k=k)
     result = verified(spec, num_workgroups=1, pingpong=True, block_m=64, num_stages=stages)
     assert result.passed, result
 
