@@ -75,7 +75,7 @@ def test_before_and_after_the_optimiser(lines: str, targets: tuple[Target, ...])
 def failures(spec: Spec, targets: Iterable[Target], turn: int = 0) -> Iterator[str]:
     """Reasons why the kernels of targets, which share what is expected of them, are wrong. `turn`
     chooses the processor that a text of several is optimised for."""
-    alike: dict[str, list[Kernel]] = {}
+    alike: dict[str, list[BuiltKernel]] = {}
     for target in targets:
         kernel = without_code(spec, target)
         text = kernel.source.text
