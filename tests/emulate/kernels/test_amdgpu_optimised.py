@@ -55,6 +55,7 @@ CASES = [
     *((name, FAMILY.targets) for name in ALL if name not in ("products", "epilogues")),
 ]
 PROCESSOR = re.compile(r'"target-cpu"="(gfx\w+)"')
+COMMENT = re.compile(r"^ *;.*\n", re.MULTILINE)
 
 machines = cache(machine_for)
 
@@ -123,11 +124,11 @@ def without_code(spec: Spec, target: Target) -> BuiltKernel:
 
 
 def nameless(text: str) -> str:
-    """The text with the size of its waves in place of the processor."""
+    """The text with the size of its waves in place of the processor, without the header's words."""
     processor = PROCESSOR.search(text)
     assert processor is not None
     wave = 64 if processor[1].startswith("gfx9") else 32
-    return PROCESSOR.sub(f'"target-features"="+wavefrontsize{wave}"', text)
+    return COMMENT.sub("", PROCESSOR.sub(f'"target-features"="+wavefrontsize{wave}"', text))
 
 
 @pytest.mark.parametrize("target", FAMILY.targets, ids=lambda t: t.name)
