@@ -1,0 +1,122 @@
+"""Arithmetic of the values that CPU matmul plans are composed of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kgen.schedule import CpuMatmul, CpuSplitMatmul
+from kgen.spec import Layout, Matmul
+from kgen.targets.cpu.plan.accumulators import Accumulators
+from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.kernels.slices_of_k import Slices
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
+from kgen.targets.cpu.plan.packing.widened import ROW_PADDING, WidenedA, WidenedB
+from kgen.targets.cpu.plan.tiles.next_part import NextPart
+from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
+from kgen.targets.cpu.plan.tiles.tile_loop import PanelBuffer
+from kgen.targets.cpu.plan.vectors import Vector
+
+FLOATS = Vector(count=8, scalar="float")
+SUMS = Accumulators(vector=FLOATS, finished=FLOATS, rows=10, row=96, base="%acc", in_out=False)
+
+
+def blocking(m: int, n: int, k: int, layout: Layout = Layout.NN, **blocks: int) -> Blocking:
+    fields: dict[str, Any] = {"mr": 4, "nr": 16, "mc": 8, "kc": 32, "nc": 32, **blocks}
+    spec = Matmul(m=m, n=n, k=k, dtype="f32", layout=layout)
+    return Blocking(spec=spec, schedule=CpuMatmul(**fields), lanes=8)
+
+
+def test_extents_are_constants_unless_they_differ_between_tasks() -> None:
+    even, odd = blocking(16, 64, 64), blocking(19, 70, 75)
+    assert (even.rows, even.columns, even.depth) == ("8", "32", "32")
+    assert (odd.rows, odd.columns, odd.depth) == ("%rows", "%columns", "%depth")
+    assert (odd.blocks_m, odd.blocks_n, odd.row_tiles) == (3, 3, 2)
+    assert (odd.first_depth, odd.last_depth, odd.last_rows, odd.n_tail) == (32, 11, 3, 6)
+
+
+@pytest.mark.parametrize(
+    ("m", "heights", "whole"),
+    [
+        (16, [4], "16"),
+        (15, [4, 3], "12"),
+        (14, [4, 3], "8"),
+        (17, [4, 3], "8"),
+        (5, [4, 1], "4"),
+        (3, [3], "0"),
+    ],
+)
+def test_register_tiles_cover_all_rows(m: int, heights: list[int], whole: str) -> None:
+    cut = blocking(m, 40, 8, mc=16 + 4)
+    tiles = RegisterTiles(blocking=cut, lanes=8, a_stride=32, b_step=32, out_strides=(160, 32))
+    assert sorted({len(tile.rows) for tile in tiles.all}, reverse=True) == heights
+    assert tiles.rows_whole == whole
+    assert [tile.width for tile in tiles.top] == [16, 8]
+    left = m - int(whole)
+    assert left == 0 or left % tiles.bottom_rows == 0
+
+
+def test_tiles_of_a_panel_prefetch_all_of_the_next_block() -> None:
+    cut = blocking(8, 64, 64)
+    part = NextPart(
+        blocking=cut,
+        is_block=True,
+        is_panel=False,
+        k_depth=1,
+        k_stride=256,
+        column_stride=4,
+        panel_vectors=0,
+    )
+    # Two tiles share 32 rows of 64 bytes: each fetches half a line in each step.
+    assert (part.row, part.step, list(part.lines)) == ("128", 32, [0])
+    assert cut.row_tiles * part.part == 32 * 16 * 4
+    assert part.block == 32 * 256
+
+
+@pytest.mark.parametrize(
+    ("layout", "order", "row", "nbytes", "strides"),
+    [
+        (Layout.NN, "[mc][kc]", 32 * 4 + ROW_PADDING, 8 * 192, (192, 4)),
+        (Layout.TN, "[kc][mc]", 8 * 4 + ROW_PADDING, 32 * 96, (4, 96)),
+    ],
+)
+def test_packed_a_keeps_the_contiguous_axis(
+    layout: Layout, order: str, row: int, nbytes: int, strides: tuple[int, int]
+) -> None:
+    cut = blocking(16, 64, 64, layout)
+    packed = WidenedA(blocking=cut, vector=FLOATS, m_stride=256, k_stride=4)
+    assert (packed.order, packed.row, packed.bytes) == (order, row, nbytes)
+    assert (packed.m, packed.k) == strides
+
+
+def test_packed_b_has_whole_panels() -> None:
+    cut = blocking(16, 40, 64)
+    packed = WidenedB(blocking=cut, vector=FLOATS, is_prepacked=False, column_stride=4)
+    assert (packed.row, packed.panel_bytes) == (64, 32 * 64)
+    assert [vector.valid for vector in packed.panel] == [8, 8]
+    assert [vector.valid for vector in packed.edge_panel] == [8]
+    buffer = PanelBuffer(panel_bytes=packed.panel_bytes, columns=16, panels=2)
+    assert (buffer.bytes, buffer.column_bytes) == (4096, 128)
+
+
+@pytest.mark.parametrize(("k", "split", "count", "depth"), [(100, 2, 2, 64), (75, 3, 3, 32)])
+def test_slices_are_whole_blocks_of_k(k: int, split: int, count: int, depth: int) -> None:
+    spec = Matmul(m=10, n=24, k=k, dtype="f32")
+    schedule = CpuSplitMatmul(mr=5, nr=24, mc=10, kc=32, nc=24, split_k=split)
+    slices = Slices(spec=spec, schedule=schedule, acc=SUMS)
+    assert (slices.count, slices.k) == (count, depth)
+    assert slices.bytes == count * 960 and slices.further == tuple(
+        number * 960 for number in range(1, count)
+    )
+
+
+def test_accumulators_count_bytes() -> None:
+    assert (SUMS.itemsize, SUMS.vector_bytes, SUMS.bytes) == (4, 32, 960)
+    assert not SUMS.is_rounded and not SUMS.is_integer
+
+
+def test_a_panel_format_rounds_k_and_n_up() -> None:
+    spec = Matmul(m=1, n=20, k=7, dtype="bf16", constant=("b",))
+    param = PanelFormat(width=8, depth=2, k_unit=4, n_unit=16).of(spec)
+    assert param.shape[-4:] == (4, 4, 8, 2)
