@@ -20,7 +20,7 @@ from benchmarks.results import Peer, Row, Timing
 from kgen.check.bench import timing
 from kgen.check.bench.timing import Run, Times
 from kgen.check.peers import ceilings
-from kgen.check.peers.base import Peer as Work
+from kgen.check.peers.peer import Peer as Work
 from kgen.spec import DType, Matmul
 from kgen_runtime.backends.cpu.backend import device_info
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kgen import remedy, render, targets
 from kgen.errors import ScheduleError
 from kgen.schedule import Overrides, Schedule, ScheduleOrigin
-from kgen.schedule.base import FORMER_NAMES
+from kgen.schedule.schedule import FORMER_NAMES
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import BuiltKernel, Plan, Source, Target
 from kgen.targets.choose import choose, measured

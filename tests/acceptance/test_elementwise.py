@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 import kgen
-from kgen.check.execute.places import Emulation
+from kgen.check.execute.runners import Emulation
 from kgen.emulate.schedules import SCHEDULES
 from kgen.ops import functions
 from kgen.ops.parse import MOST_OUTPUTS

@@ -16,7 +16,7 @@ import pytest
 
 import kgen
 from kgen import targets
-from kgen.check.execute.places import Emulation
+from kgen.check.execute.runners import Emulation
 from kgen.emulate.schedules import SCHEDULES
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Spec
 from kgen.spec.choices import BType

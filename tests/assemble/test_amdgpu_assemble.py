@@ -20,7 +20,7 @@ from kgen.targets import elf
 from kgen.targets.amdgpu import FAMILY, notes
 from kgen.targets.amdgpu.assemble import compile_object
 from kgen.targets.amdgpu.link import link
-from kgen.targets.amdgpu.plan.matmul.base import MatmulPlan
+from kgen.targets.amdgpu.plan.matmul.matmul_plan import MatmulPlan
 from kgen.targets.base import Source, Target
 from tests import needs
 from tests.specs import relu_of

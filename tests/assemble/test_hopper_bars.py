@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from kgen import bundle, pipeline, targets
-from kgen.check.execute.places import EmulatorExecutor
+from kgen.check.execute.runners import EmulatorExecutor
 from kgen.emulate import LaunchReport
 from kgen.schedule import PromotedWgmmaMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Math, Matmul

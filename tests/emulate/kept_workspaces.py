@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgen.check.execute import executor
-from kgen.check.execute import places as execute
+from kgen.check.execute import runners as execute
 from kgen_runtime.manifest import KernelEntry
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgen.bundle import Bundle
-from kgen.check.execute.places import Emulation, On
+from kgen.check.execute.runners import Emulation, On
 from kgen.check.verify.run import VerificationReport
 from tests import open_devices
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kgen.bundle import Bundle
-from kgen.check.execute.places import LANGUAGES, EmulatorExecutor, Reader, text_of
+from kgen.check.execute.runners import LANGUAGES, EmulatorExecutor, Reader, text_of
 from kgen.check.verify import cost, inputs, sampling
 from kgen.check.verify.run import opened
 from kgen.emulate.counters import MOST_OF_ANY

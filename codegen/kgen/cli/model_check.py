@@ -11,7 +11,7 @@ from kgen.errors import SpecError
 
 if TYPE_CHECKING:
     from kgen.bundle import Bundle
-    from kgen.check.execute.places import On
+    from kgen.check.execute.runners import On
     from kgen.check.model.steps import ProgramResult
     from kgen.constants import Array
     from kgen_runtime.bundle import BundleFile

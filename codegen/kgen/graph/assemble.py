@@ -12,8 +12,8 @@ from kgen.constants import stored
 from kgen.graph.ir import Graph
 from kgen.graph.lowering.calls import KernelCall, Lowered
 from kgen.graph.memory import ALIGNMENT, Life, MemoryPlan, plan
+from kgen.graph.memory_reuse import together
 from kgen.graph.reading.model import Array
-from kgen.graph.upon import together
 from kgen.program import weight
 from kgen.spec import Spec
 from kgen.spec.shapes import packed

@@ -29,14 +29,14 @@ from kgen.graph.rewrites.narrow import WEIGHTS, convolutions_of, narrowed, weigh
 from kgen.graph.rewrites.normalizations import folded
 from kgen.graph.rewrites.rounded import TYPES, product_nodes, rounded
 from kgen.graph.rewrites.siblings import merged
-from kgen.graph.rewrites.tied import tied
+from kgen.graph.rewrites.tied_weights import tied
 from kgen.graph.rewrites.written_rows import written_rows
 from kgen.graph.states import states_of, with_states
 from kgen.graph.tables import with_tables
 from kgen.spec import Spec
 from kgen.spec.choices import BType, BTypeName
+from kgen.spec.enum_fields import member
 from kgen.spec.keys import unique_keys
-from kgen.spec.members import member
 from kgen.targets import family
 from kgen.targets.base import Plan, Target
 from kgen.targets.choose import GivenTuning, own_tuning

@@ -16,8 +16,8 @@ from kgen import suggest
 from kgen.errors import GraphError
 from kgen.graph.ir import Graph, SourceNode
 from kgen.graph.lowering.calls import KernelCall, Lowered
+from kgen.graph.memory_reuse import may_lie_upon
 from kgen.graph.tables import copy_of
-from kgen.graph.upon import may_lie_upon
 
 if TYPE_CHECKING:
     from kgen.targets.base import Plan

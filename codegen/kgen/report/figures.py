@@ -159,7 +159,7 @@ def multiplied_by(entry: KernelEntry) -> Multiplied:
     """The type that a kernel's main loop multiplies in: its plan's, or the spec's where no plan can
     be made here, as of a bundle that another version built."""
     from kgen import pipeline, targets
-    from kgen.schedule.base import current_names
+    from kgen.schedule.schedule import current_names
     from kgen.spec import from_json
 
     spec = from_json(entry.spec)

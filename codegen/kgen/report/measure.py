@@ -10,7 +10,7 @@ from typing import Any
 from kgen import targets
 from kgen.errors import DeviceError
 from kgen.report.figures import Ceilings, Times, multiplied_by
-from kgen.schedule.base import current_names
+from kgen.schedule.schedule import current_names
 from kgen.spec import from_json
 from kgen.targets.base import Target
 from kgen.targets.device import Rates

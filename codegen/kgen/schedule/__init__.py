@@ -1,6 +1,5 @@
 """How to tile: one file per kind of operation, one class per operation and programming model."""
 
-from kgen.schedule.base import Overrides, Schedule, ScheduleOrigin
 from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
     AheadMatmul,
@@ -28,6 +27,7 @@ from kgen.schedule.matmul import (
     WgmmaMatmul,
 )
 from kgen.schedule.rowwise import ClusterRows, CpuRows, CpuSplitRows, CpuStream, GpuRows, GpuStream
+from kgen.schedule.schedule import Overrides, Schedule, ScheduleOrigin
 
 __all__ = [
     "AheadMatmul",

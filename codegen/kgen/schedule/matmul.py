@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Self
 
 from kgen.errors import ScheduleError
-from kgen.schedule.base import Schedule
+from kgen.schedule.schedule import Schedule
 from kgen_runtime.values import frozen
 
 

@@ -13,13 +13,13 @@ from typing import Any
 from kgen import suggest
 from kgen.errors import SpecError
 from kgen.ops import VIEWS, formulas, functions, is_rowwise
-from kgen.spec.base import Spec
 from kgen.spec.choices import ConstantOperand, Epilogue, Layout, Math, Scale
 from kgen.spec.elementwise import Elementwise
 from kgen.spec.epilogue import EpilogueOperand, Extent
 from kgen.spec.formula import Formula
 from kgen.spec.matmul import Matmul
 from kgen.spec.rowwise import Rowwise
+from kgen.spec.spec import Spec
 from kgen_runtime.dtypes import DType
 
 __all__ = [

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from kgen.errors import SpecError, Unfit
 from kgen.ops import is_exact
+from kgen.spec.enum_fields import Member, Members, OptionalMember
 from kgen.spec.formula import FLOATS
 from kgen.spec.inference import input_uses
-from kgen.spec.members import Member, Members, OptionalMember
 from kgen.spec.shapes import Shape
-from kgen.spec.viewed import Viewed
+from kgen.spec.view_expressions import Viewed
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen
 

@@ -26,10 +26,10 @@ from kgen.ops import (
 from kgen.ops.expression import constant, infix, inputs
 from kgen.ops.parse import refuse_name
 from kgen.ops.registry import call_of, function_name
-from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen.spec.keys import words_of
 from kgen.spec.numbers import check_numbers
 from kgen.spec.shapes import MAX_RANK, Shape, broadcast, by_x, packed
+from kgen.spec.spec import MAX_BYTES, Spec, whole
 from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen

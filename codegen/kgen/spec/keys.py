@@ -13,7 +13,7 @@ from kgen.ops.expression import Expression
 from kgen.ops.views import STRIDED
 
 if TYPE_CHECKING:
-    from kgen.spec.base import Spec
+    from kgen.spec.spec import Spec
 
 #: Function names in the name of an expression, and their characters with separators, at most.
 WORDS, CHARACTERS = 4, 32

@@ -12,7 +12,6 @@ from kgen.errors import SpecError, Unfit
 from kgen.ops import Expression, expand, parse
 from kgen.ops.expression import call, constant, infix, substituted, variable
 from kgen.ops.parse import refuse_name
-from kgen.spec.base import MAX_BYTES, Spec, finite, whole
 from kgen.spec.choices import (
     NARROW,
     OUTPUTS,
@@ -28,6 +27,7 @@ from kgen.spec.choices import (
     Scale,
     ScaleName,
 )
+from kgen.spec.enum_fields import Member, Members, OptionalMember
 from kgen.spec.epilogue import (
     PRODUCT,
     EpilogueDtypes,
@@ -40,9 +40,9 @@ from kgen.spec.epilogue import (
     steps_of,
 )
 from kgen.spec.keys import number_name, words_of
-from kgen.spec.members import Member, Members, OptionalMember
 from kgen.spec.numbers import check_numbers
 from kgen.spec.shapes import by_x
+from kgen.spec.spec import MAX_BYTES, Spec, finite, whole
 from kgen.spec.strides import Dims, are_disjoint, packed_batch, with_batch
 from kgen_runtime.blocks import row_bytes
 from kgen_runtime.dtypes import DType, DTypeLike

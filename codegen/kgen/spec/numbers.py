@@ -6,7 +6,7 @@ import math
 
 from kgen.errors import Unfit
 from kgen.ops import Expression, steps
-from kgen.spec.base import F32_MAX
+from kgen.spec.spec import F32_MAX
 from kgen_runtime.dtypes import DType
 
 #: From it on a number rounds to infinity in f32.

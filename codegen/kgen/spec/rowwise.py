@@ -10,10 +10,10 @@ from typing import ClassVar
 from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, RowFacts, reduces
 from kgen.ops.views import has_views, refuse_others
-from kgen.spec.base import whole
-from kgen.spec.members import Member, Members, OptionalMember
+from kgen.spec.enum_fields import Member, Members, OptionalMember
 from kgen.spec.shapes import MAX_RANK, Shape, packed
-from kgen.spec.viewed import Viewed
+from kgen.spec.spec import whole
+from kgen.spec.view_expressions import Viewed
 from kgen.spec.views import Read, Reads
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen

@@ -27,9 +27,9 @@ from kgen.errors import SpecError
 from kgen.ops import parse as parse_expression
 from kgen.ops.expression import infix
 from kgen.spec import Formula, Rowwise, Spec, formula_class, op_class
+from kgen.spec.enum_fields import Members
 from kgen.spec.epilogue import EpilogueDtypes, EpilogueShapes, steps_of
 from kgen.spec.formula import by_name, expression_of
-from kgen.spec.members import Members
 from kgen.spec.rowwise import Axes
 from kgen.spec.strides import Dims
 

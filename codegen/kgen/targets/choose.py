@@ -16,7 +16,7 @@ from pathlib import Path
 from kgen import suggest, targets
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule, ScheduleOrigin
-from kgen.schedule.base import current_names
+from kgen.schedule.schedule import current_names
 from kgen.spec import Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.tuning.file import TunedRow, Tuning, TuningSource, read, shipped

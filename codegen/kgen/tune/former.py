@@ -10,7 +10,7 @@ from typing import Any
 from kgen import pipeline, spec, targets
 from kgen.errors import KgenError, ScheduleError
 from kgen.schedule import Schedule
-from kgen.schedule.base import current_names
+from kgen.schedule.schedule import current_names
 from kgen.spec import Spec
 from kgen.targets.base import Target
 from kgen.targets.choose import class_of, schedule_fields, schedule_of, sizes_of

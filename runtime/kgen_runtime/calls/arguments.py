@@ -13,7 +13,7 @@ import numpy as np
 
 from kgen_runtime.array import BITS_8, Array, dtype_of, host_dtype, lent_array
 from kgen_runtime.backend import Backend
-from kgen_runtime.calls.finders import Finders
+from kgen_runtime.calls.address_finders import Finders
 from kgen_runtime.dtypes import FLOATS_8
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
 from kgen_runtime.manifest import TensorParam

@@ -19,8 +19,8 @@ from kgen_runtime.errors import ArgumentError
 from kgen_runtime.expressions import views
 from kgen_runtime.expressions.formulas import formulas_in, input_names
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.schema.partial_writes import lies_upon
 from kgen_runtime.schema.program import Program, Step, Value
-from kgen_runtime.schema.scattered import lies_upon
 from kgen_runtime.values import frozen
 
 #: Elements of a step that is computed in scalar Python before each run.

@@ -9,8 +9,8 @@ import numpy as np
 
 from kgen_runtime.array import Array
 from kgen_runtime.calls import signatures
-from kgen_runtime.calls.finders import is_torch
-from kgen_runtime.calls.named import in_order, suit
+from kgen_runtime.calls.address_finders import is_torch
+from kgen_runtime.calls.named_arguments import in_order, suit
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.uncopied import Uncopied
 

@@ -10,17 +10,17 @@ import numpy as np
 from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend
 from kgen_runtime.calls import signatures
+from kgen_runtime.calls.address_finders import holder
 from kgen_runtime.calls.arguments import Slot
 from kgen_runtime.calls.call import Call
-from kgen_runtime.calls.finders import holder
 from kgen_runtime.calls.host_values import first_importer, new_output
 from kgen_runtime.calls.loaded import LoadedKernel
-from kgen_runtime.calls.named import in_order
+from kgen_runtime.calls.named_arguments import in_order
 from kgen_runtime.calls.packed import PackedOperand
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.memory import dlpack
-from kgen_runtime.schema.scattered import lies_upon
+from kgen_runtime.schema.partial_writes import lies_upon
 from kgen_runtime.uncopied import Uncopied
 
 _NUMPY = {np.ndarray}

@@ -10,12 +10,12 @@ import numpy as np
 
 from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend
+from kgen_runtime.calls.address_finders import holder
 from kgen_runtime.calls.arguments import Slot
-from kgen_runtime.calls.finders import holder
 from kgen_runtime.calls.host_values import Importer, first_importer, new_output, prefix_value
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import LoadedKernel
-from kgen_runtime.calls.named import by_name
+from kgen_runtime.calls.named_arguments import by_name
 from kgen_runtime.calls.program_session import ProgramSession, StateBytes, result
 from kgen_runtime.calls.session import Buffers, Held, ProgramKernels, Session, buffers_of
 from kgen_runtime.dtypes import DType

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kgen_runtime.array import Memory
 from kgen_runtime.calls.arguments import Slot
 from kgen_runtime.calls.host_values import getter, host_value, imported, putter
-from kgen_runtime.calls.named import by_name
+from kgen_runtime.calls.named_arguments import by_name
 from kgen_runtime.calls.session import Session
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.uncopied import Uncopied

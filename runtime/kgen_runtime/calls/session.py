@@ -16,7 +16,7 @@ from kgen_runtime.values import frozen
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.bundle import BundleFile
-    from kgen_runtime.calls.checked import CheckedSteps
+    from kgen_runtime.calls.checked_runs import CheckedSteps
 
 Buffers = Mapping[str, Any]
 
@@ -158,7 +158,7 @@ class Session:
         """Run with every index compared with its table first. Raises ArgumentError."""
         held = self._kernels.held()
         if self._checked is None:
-            from kgen_runtime.calls.checked import CheckedSteps
+            from kgen_runtime.calls.checked_runs import CheckedSteps
 
             self._checked = CheckedSteps(
                 self._entry, self.backend, self._kernels.entries, self._steps

@@ -14,7 +14,7 @@ from typing import Any
 from kgen_runtime.expressions import views
 from kgen_runtime.expressions.formulas import formulas_in
 from kgen_runtime.manifest import Launch, TensorParam
-from kgen_runtime.schema.scattered import lies_upon
+from kgen_runtime.schema.partial_writes import lies_upon
 
 
 def in_place(

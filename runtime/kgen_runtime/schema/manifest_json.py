@@ -35,7 +35,7 @@ def from_json(data: Any) -> Manifest:
     # Who writes a manifest needs no checks of one.
     from kgen_runtime.schema.decode import decode, shown
     from kgen_runtime.schema.kernel_check import check
-    from kgen_runtime.schema.older import in_this_schema, renewed
+    from kgen_runtime.schema.migrations import in_this_schema, renewed
 
     if not isinstance(data, dict) or "schema_version" not in data:
         raise BundleError("manifest.json: no schema_version; this is not a kgen manifest")

@@ -16,8 +16,8 @@ from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.schema.accesses import Budget, Live, StepAccess, conflicts_within
 from kgen_runtime.schema.ancestors import Ancestors, ancestors
 from kgen_runtime.schema.kernel_check import MAX_BYTES, check_tensor, listed
+from kgen_runtime.schema.partial_writes import lies_upon
 from kgen_runtime.schema.program import Place, Program, Step, Value, weight_file
-from kgen_runtime.schema.scattered import lies_upon
 from kgen_runtime.values import cached
 
 #: What a tensor's first byte is a multiple of, at least, by the family of the target: CUDA and HIP

@@ -11,7 +11,7 @@ from kgen import emulate, pipeline, targets
 from kgen.emulate import LaunchReport
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets.amdgpu import FAMILY
-from kgen.targets.amdgpu.plan.matmul.base import MatmulPlan
+from kgen.targets.amdgpu.plan.matmul.matmul_plan import MatmulPlan
 from kgen.targets.base import Plan
 
 MATRIX = tuple(t.name for t in FAMILY.targets if t.name != "gfx1030")

@@ -15,7 +15,7 @@ from functools import cache
 import pytest
 
 from kgen import bundle, pipeline
-from kgen.check.execute.places import Emulation, EmulatorExecutor
+from kgen.check.execute.runners import Emulation, EmulatorExecutor
 from kgen.check.verify import inputs
 from kgen.check.verify import run as verification
 from kgen.errors import EmulationError, VerificationError

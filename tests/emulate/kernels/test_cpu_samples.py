@@ -14,7 +14,7 @@ import kgen
 from kgen import pipeline, targets
 from kgen.bundle import Bundle, pack
 from kgen.check import tensors
-from kgen.check.execute.places import EmulatorExecutor
+from kgen.check.execute.runners import EmulatorExecutor
 from kgen.check.oracle import operations as oracle
 from kgen.check.verify import cost, inputs, sampling, walk
 from kgen.check.verify.run import KernelResult, verify

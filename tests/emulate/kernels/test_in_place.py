@@ -15,7 +15,7 @@ import kgen
 import kgen_runtime
 from kgen import pipeline, targets
 from kgen.graph.memory import ALIGNMENT
-from kgen.graph.upon import may_lie_upon
+from kgen.graph.memory_reuse import may_lie_upon
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from tests.onnx_models import Maker
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgen import bundle, pipeline, targets
-from kgen.check.execute.places import EmulatorExecutor
+from kgen.check.execute.runners import EmulatorExecutor
 from kgen.spec import DType, Elementwise
 from tests import remainders
 

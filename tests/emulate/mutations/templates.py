@@ -8,7 +8,7 @@ from functools import cache
 from typing import Literal
 
 from kgen import bundle, pipeline, targets
-from kgen.check.execute.places import EmulatorExecutor
+from kgen.check.execute.runners import EmulatorExecutor
 from kgen.check.tensors import Bytes
 from kgen.check.verify import inputs, sampling
 from kgen.check.verify import run as verify

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgen.check.execute.executor import POISON_BYTE
-from kgen.check.execute.places import LANGUAGES, Emulation, EmulatorExecutor
+from kgen.check.execute.runners import LANGUAGES, Emulation, EmulatorExecutor
 from tests.programs import ROWS, WIDE, answer, mlp_bundle, parameters
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 import kgen
-from kgen.check.execute import places
+from kgen.check.execute import runners
 from kgen.check.execute.executor import Unavailable
 from kgen.check.execute.isolate import IsolatedDevices
 from kgen.check.profile import profile_kernel
@@ -66,8 +66,8 @@ def without_text(whole: Any, bundle: kgen.Bundle, target: str, path: Path) -> Pa
 READERS: dict[str, Callable[[BundleFile], Any]] = {
     "instructions": lambda b: machine_code.instructions(b, b.manifest.kernels[0]),
     "lines": lambda b: source_lines.locate(b, b.manifest.kernels[0]),
-    "emulator": lambda b: places._emulator(
-        b, b.manifest.kernels[0], cast(IsolatedDevices, None), places.Emulation()
+    "emulator": lambda b: runners._emulator(
+        b, b.manifest.kernels[0], cast(IsolatedDevices, None), runners.Emulation()
     ),
     "profile": lambda b: profile_kernel(b, b.manifest.kernels[0]),
     "source": lambda b: b.source(b.manifest.kernels[0]),

@@ -11,7 +11,7 @@ import pytest
 import kgen
 from kgen import targets
 from kgen.cli.main import main
-from kgen.schedule.base import ScheduleOrigin
+from kgen.schedule.schedule import ScheduleOrigin
 from kgen.spec import Matmul
 from kgen.targets import choose as choosing
 from kgen.targets.base import Plan

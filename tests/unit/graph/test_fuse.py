@@ -23,7 +23,7 @@ from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.reading.importer import imported
 from kgen.graph.reading.onnx_file import read
 from kgen.graph.rewrites.siblings import merged
-from kgen.graph.rewrites.tied import tied
+from kgen.graph.rewrites.tied_weights import tied
 from kgen.ops import formulas
 from kgen.ops.expression import depth, view
 from kgen.ops.parse import DEEPEST

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("onnx")
+from kgen.graph.rewrites.decomposed_functions import recognised
 from kgen.graph.rewrites.norms import normalized
-from kgen.graph.rewrites.recognise import recognised
 from kgen.ops import parse
 from kgen.ops.expression import call, variable
 

@@ -17,7 +17,7 @@ from onnx import TensorProto as T
 import kgen
 import kgen_runtime
 from kgen.cli.main import main
-from kgen_runtime.calls import checked
+from kgen_runtime.calls import checked_runs
 from kgen_runtime.errors import ArgumentError
 from tests.onnx_models import Maker
 
@@ -117,9 +117,9 @@ def test_an_index_that_the_kernel_turns() -> None:
         index_dtype="s64",
     )
     (entry,) = kgen.build(spec, targets=["x86-64-v3"]).manifest.kernels
-    (use,) = checked.index_uses(entry)
+    (use,) = checked_runs.index_uses(entry)
     at = np.array([[0, PLACES, -PLACES], [-PLACES - 1, 1, PLACES - 1]])
-    assert list(checked._wrong(entry, use, {"at": at})) == [
+    assert list(checked_runs._wrong(entry, use, {"at": at})) == [
         ((0, 1), -PLACES - 1),
         ((1, 0), PLACES),
     ]

@@ -20,8 +20,8 @@ from kgen.errors import AssembleError, DeviceError, EmulationError, KgenError, S
 from kgen.schedule import SplitMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Math, Matmul, Rowwise, Spec
 from kgen.targets.base import BuiltKernel, Plan, Target
-from kgen.targets.cuda.plan import base as cuda_base
-from kgen.targets.vulkan.plan.base import VulkanPlan
+from kgen.targets.cuda.plan import cuda_plan as cuda_base
+from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen.targets.vulkan.spirv.usage import workgroup_usage
 from kgen_runtime import launch_limits
 from kgen_runtime.launch_limits import Limits, kernel_refusal, limits_of

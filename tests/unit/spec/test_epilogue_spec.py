@@ -14,7 +14,7 @@ from kgen.spec.epilogue import steps_of
 from kgen.spec.keys import unique_keys
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.schema import spec_tensors
-from kgen_runtime.schema.older import _matmul as renewed_matmul
+from kgen_runtime.schema.migrations import _matmul as renewed_matmul
 
 SHAPE: dict[str, Any] = {"m": 3, "n": 4, "k": 5}
 

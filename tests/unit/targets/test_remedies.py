@@ -8,7 +8,7 @@ import pytest
 
 from kgen import pipeline, targets
 from kgen.errors import ScheduleError
-from kgen.schedule.base import current_names
+from kgen.schedule.schedule import current_names
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 
 GEMM = Matmul(m=512, n=512, k=512)

@@ -10,7 +10,7 @@ import pytest
 
 from kgen.ops import expression
 from kgen.spec import Rowwise
-from kgen.targets.rows.parts import maximum_of
+from kgen.targets.rows.folds_and_phases import maximum_of
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import widest_vector
 

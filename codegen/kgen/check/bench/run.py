@@ -25,14 +25,14 @@ from kgen.check.bench.timing import ROUNDS, Run, TimingSample
 from kgen.check.static.roofline import roofline
 from kgen.check.tensors import Bytes, strided_bits
 from kgen.check.verify import cost, inputs
-from kgen.check.verify.known import check_known
+from kgen.check.verify.known_problems import check_known
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.dtypes import FLOATS_8
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, TensorParam
-from kgen_runtime.schema.scattered import lies_upon
+from kgen_runtime.schema.partial_writes import lies_upon
 from kgen_runtime.values import frozen
 
 

@@ -31,7 +31,7 @@ from kgen.check.gate import foreign, metrics
 from kgen.check.gate.foreign import ForeignEntry, ForeignLaunch
 from kgen.check.gate.limits import BudgetLimit
 from kgen.check.gate.metrics import Tier
-from kgen.check.gate.places import TextSpan, places
+from kgen.check.gate.toml_spans import TextSpan, places
 from kgen.check.peers import PEERS
 from kgen.check.profile import COUNTED, FAMILIES
 from kgen.errors import BudgetError, KgenError

@@ -10,8 +10,8 @@ from kgen import targets
 from kgen.check.gate.budgets import AnyEntry, parse_text
 from kgen.check.gate.foreign import ForeignEntry, ForeignLaunch
 from kgen.check.gate.metrics import METRICS, BudgetSide, Metric, Tier
-from kgen.check.gate.places import places
 from kgen.check.gate.tighten import format_number
+from kgen.check.gate.toml_spans import places
 from kgen.check.gate.values import Values
 from kgen.errors import BudgetError
 from kgen.schedule import Overrides

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from kgen.check.gate.metrics import Metric
-from kgen.check.gate.places import TextSpan
+from kgen.check.gate.toml_spans import TextSpan
 from kgen_runtime.values import frozen
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 
 from kgen.check import profile
-from kgen.check.execute.places import Reader
+from kgen.check.execute.runners import Reader
 from kgen.check.gate.metrics import OUTSIDE_SHARE, Metric, Tier
 from kgen.check.static import facts as static
 from kgen.check.static.facts import StaticFacts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 
-from kgen.check.execute.places import On
+from kgen.check.execute.runners import On
 from kgen.check.model.steps import ProgramReader, ProgramResult, verify_program
 from kgen.check.model.truth import Truth
 from kgen.check.verify.run import MemoryReader

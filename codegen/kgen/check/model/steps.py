@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from kgen.check.execute.executor import POISON_BYTE, Executor, Unavailable
 from kgen.check.execute.isolate import IsolatedDevices
-from kgen.check.execute.places import On, Reader
-from kgen.check.execute.places import executor as executor_of
+from kgen.check.execute.runners import On, Reader
+from kgen.check.execute.runners import executor as executor_of
 from kgen.check.model.narrow import to_bf16
 from kgen.check.model.truth import Truth
 from kgen.check.tensors import Bytes
@@ -27,8 +27,8 @@ from kgen.errors import EmulationError, VerificationError
 from kgen.graph.rewrites.orders import order_in
 from kgen.graph.rewrites.siblings import BESIDE
 from kgen_runtime.dtypes import DType
+from kgen_runtime.schema.partial_writes import lies_upon
 from kgen_runtime.schema.program import Program, Step, Value, Weight
-from kgen_runtime.schema.scattered import lies_upon
 from kgen_runtime.values import frozen
 
 Array = npt.NDArray[Any]

@@ -15,9 +15,9 @@ import numpy as np
 from kgen import suggest
 from kgen.check.oracle import operations as oracle
 from kgen.check.peers import ceilings, onednn, torch_peers
-from kgen.check.peers.base import Peer, PeerMaker
 from kgen.check.peers.iree import iree
 from kgen.check.peers.numpy_peer import numpy_peer
+from kgen.check.peers.peer import Peer, PeerMaker
 from kgen.check.tensors import Bytes, decode
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo

@@ -22,7 +22,7 @@ import numpy as np
 
 from kgen import render
 from kgen.check.bench.timing import Run, in_turn
-from kgen.check.peers.base import Peer
+from kgen.check.peers.peer import Peer
 from kgen.check.tensors import Bytes, empty_buffer
 from kgen.errors import DeviceError
 from kgen.spec import Epilogue

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen.check.peers.base import Peer
+from kgen.check.peers.peer import Peer
 from kgen.check.tensors import BITS, Bits, Bytes, strided_bits
 from kgen.errors import DeviceError
 from kgen.spec.epilogue import PRODUCT

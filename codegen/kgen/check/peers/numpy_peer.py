@@ -13,7 +13,7 @@ from kgen.check.oracle import operations as oracle
 from kgen.check.oracle.elementwise import Arrays
 from kgen.check.oracle.rowwise import FOLDS
 from kgen.check.oracle.views import split, viewed
-from kgen.check.peers.base import Array, Peer, aligned, check_last_axes, first, values
+from kgen.check.peers.peer import Array, Peer, aligned, check_last_axes, first, values
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo

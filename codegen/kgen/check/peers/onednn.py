@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from kgen.check.peers import dnnl
-from kgen.check.peers.base import Peer
+from kgen.check.peers.peer import Peer
 from kgen.check.tensors import Bytes, empty_buffer, strided_bits
 from kgen.errors import DeviceError
 from kgen.spec.epilogue import steps_of

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from kgen.check.oracle import operations as oracle
-from kgen.check.peers.base import Peer, PeerMaker, check_last_axes, first, values
+from kgen.check.peers.peer import Peer, PeerMaker, check_last_axes, first, values
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen.ops import Expression, parse

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgen import spec, targets
-from kgen.check.execute.places import Reader
+from kgen.check.execute.runners import Reader
 from kgen.check.static import hot_loop
 from kgen.check.static.hot_loop import Loop, WorkKind
 from kgen.check.static.machine_code import MachineInstruction, instructions

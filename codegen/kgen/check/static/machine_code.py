@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from kgen import targets
-from kgen.check.execute.places import Reader, text_of
+from kgen.check.execute.runners import Reader, text_of
 from kgen.check.static.disassemble import run_tool
 from kgen.errors import AssembleError
 from kgen.targets.llvm_lines import with_lines

@@ -16,7 +16,7 @@ from typing import Any
 
 from kgen import targets
 from kgen.check import profile
-from kgen.check.execute.places import Reader
+from kgen.check.execute.runners import Reader
 from kgen.check.static.hot_loop import Loop, WorkKind
 from kgen.check.verify import walk
 from kgen.emulate.counters import MOST_OF_ANY

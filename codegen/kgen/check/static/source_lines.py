@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from kgen.check.execute.places import Reader, text_of
+from kgen.check.execute.runners import Reader, text_of
 from kgen.check.static import hot_loop
 from kgen.check.static.hot_loop import WORDS, WorkKind
 from kgen.check.static.machine_code import MachineInstruction, instructions

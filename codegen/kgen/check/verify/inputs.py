@@ -31,7 +31,7 @@ from kgen_runtime.dtypes import DType
 from kgen_runtime.expressions import views
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.memory import packing
-from kgen_runtime.schema.scattered import lies_upon
+from kgen_runtime.schema.partial_writes import lies_upon
 from kgen_runtime.values import frozen
 
 #: NaNs that no arithmetic makes: quiet, with a payload of alternating bits or, of 8 bits, a sign.

@@ -15,10 +15,10 @@ import numpy as np
 
 from kgen import emulate
 from kgen.bundle import Bundle
-from kgen.check.execute import places as execute
+from kgen.check.execute import runners as execute
 from kgen.check.execute.executor import Executor, Unavailable
 from kgen.check.execute.isolate import IsolatedDevices
-from kgen.check.execute.places import Emulation, On, Reader
+from kgen.check.execute.runners import Emulation, On, Reader
 from kgen.check.oracle import operations as oracle
 from kgen.check.oracle.operations import Box
 from kgen.check.oracle.tolerance import Estimate
@@ -26,7 +26,7 @@ from kgen.check.tensors import Bits, Bytes, Mask, decode, strided_bits
 from kgen.check.verify import compare, cost, inputs, sampling
 from kgen.check.verify.compare import Comparison
 from kgen.check.verify.inputs import DataSet
-from kgen.check.verify.known import check_known
+from kgen.check.verify.known_problems import check_known
 from kgen.check.verify.progress import Progress
 from kgen.check.verify.sampling import Sample, Workgroups
 from kgen.errors import EmulationError, KgenError, VerificationError

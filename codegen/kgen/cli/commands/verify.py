@@ -96,7 +96,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kgen.check.execute.places import Emulation
+    from kgen.check.execute.runners import Emulation
     from kgen.check.profile import profile
     from kgen.check.verify.run import verify
     from kgen.cli.counts import print_kernel_profile

@@ -16,9 +16,9 @@ from kgen.graph.ir import GraphValue, ProductNode, SourceNode
 from kgen.graph.layout import StridedLayout, seen
 from kgen.graph.lowering.calls import Binding, CallBuffer, KernelCall, Lowered, nodes_shown
 from kgen.graph.reading.model import Array, Shape
+from kgen.graph.rewrites.decomposed_functions import recognised
 from kgen.graph.rewrites.norms import normalized
-from kgen.graph.rewrites.recognise import recognised
-from kgen.graph.rewrites.tied import FEW
+from kgen.graph.rewrites.tied_weights import FEW
 from kgen.ops import OUT, reduces
 from kgen.ops.expression import (
     Expression,

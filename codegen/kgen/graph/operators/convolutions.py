@@ -15,7 +15,7 @@ import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.memory import ALIGNMENT
-from kgen.graph.operators.places import at_places
+from kgen.graph.operators.indexing import at_places
 from kgen.graph.operators.registry import Operator, check_shape, one, optional
 from kgen.graph.operators.windows import (
     Window,

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, FormulaNode, GraphValue
-from kgen.graph.operators.places import flat_places, place
+from kgen.graph.operators.indexing import flat_places, place
 from kgen.graph.operators.registry import (
     Operator,
     axis_of,

@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
-from kgen.graph.operators.places import at_places, flat_places, place
+from kgen.graph.operators.indexing import at_places, flat_places, place
 from kgen.graph.operators.registry import (
     Operator,
     axes_of,

@@ -27,7 +27,7 @@ from kgen.graph.ir import (
 from kgen.graph.reading.model import Array, Model
 from kgen.graph.rewrites.rewriting import Rewriting
 from kgen.graph.rewrites.siblings import BESIDE
-from kgen.graph.rewrites.tied import gathered_tables
+from kgen.graph.rewrites.tied_weights import gathered_tables
 from kgen.ops.expression import Expression, Primitive, call, rebuilt, variable, view
 from kgen.spec.choices import BType
 from kgen_runtime import blocks

@@ -24,7 +24,7 @@ from kgen.ops import COORDINATES, Expression, Primitive, steps
 from kgen.ops.expression import shown, unknown, variable, with_arguments
 from kgen.spec import DType, Rowwise
 from kgen.spec.shapes import Shape, packed
-from kgen.targets.rows.parts import RowFold, RowInput, RowOutput, RowPhase, RowVector
+from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput, RowPhase, RowVector
 from kgen.targets.rows.split import Split, is_interleaved, split
 from kgen.targets.stream import Dimension, StreamInput, coordinates
 from kgen_runtime.values import frozen

@@ -86,7 +86,7 @@ class Vulkan(Family):
 
     def assemble(self, source: Source, plan: Plan) -> Assembled:
         from kgen.targets.vulkan.assemble import assemble
-        from kgen.targets.vulkan.plan.base import VulkanPlan
+        from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 
         assert isinstance(plan, VulkanPlan)
         return assemble(source, plan)

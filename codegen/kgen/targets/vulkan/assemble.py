@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgen.errors import AssembleError
 from kgen.targets.base import Artifact, Assembled, Source
 from kgen.targets.vulkan.msl import translate
-from kgen.targets.vulkan.plan.base import VulkanPlan
+from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen.targets.vulkan.spirv import assemble as assemble_spirv
 from kgen.targets.vulkan.spirv.usage import workgroup_usage
 from kgen_runtime.manifest import Resources

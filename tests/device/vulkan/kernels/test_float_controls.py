@@ -10,7 +10,7 @@ import pytest
 
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import BuiltKernel
-from kgen.targets.vulkan.plan.base import FLOAT_MODES
+from kgen.targets.vulkan.plan.vulkan_plan import FLOAT_MODES
 from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
 from kgen_runtime.backends.vulkan.requirements import rank

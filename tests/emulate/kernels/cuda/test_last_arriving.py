@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kgen import bundle, pipeline, targets
-from kgen.check.execute.places import EmulatorExecutor
+from kgen.check.execute.runners import EmulatorExecutor
 from kgen.check.verify import inputs
 from kgen.schedule import SplitMatmul
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul

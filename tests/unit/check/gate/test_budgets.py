@@ -8,7 +8,7 @@ import pytest
 
 from kgen.check.gate import budgets, entries
 from kgen.check.gate.metrics import METRICS, BudgetSide, Tier, find
-from kgen.check.gate.places import places
+from kgen.check.gate.toml_spans import places
 from kgen.errors import BudgetError, SpecError
 from kgen.spec import DType, Layout, Matmul
 from kgen.spec.text import parse

@@ -13,7 +13,7 @@ import pytest
 
 from kgen.bundle import Bundle
 from kgen.check.execute import device
-from kgen.check.execute import places as execute
+from kgen.check.execute import runners as execute
 from kgen.check.verify import cost
 from kgen.check.verify.run import KernelResult, verify
 from kgen.errors import VerificationError

@@ -14,7 +14,7 @@ from kgen.check.verify.run import verify
 from kgen.errors import BundleError
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.schema.manifest_json import from_json, to_json
-from kgen_runtime.schema.older import renewed
+from kgen_runtime.schema.migrations import renewed
 from tests.specs import relu_of, softmax_of
 
 pytestmark = pytest.mark.integration

@@ -13,8 +13,8 @@ from kgen.spec import DType, Layout, Matmul
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.devices import device_of
 from kgen.targets.amdgpu.heuristics import PING_PONG, candidates
-from kgen.targets.amdgpu.plan.matmul.base import MatmulPlan
-from kgen.targets.amdgpu.plan.matmul.shares import Shares
+from kgen.targets.amdgpu.plan.matmul.matmul_plan import MatmulPlan
+from kgen.targets.amdgpu.plan.matmul.shared_k import Shares
 from kgen.targets.amdgpu.schedule import traffic
 from kgen.targets.amdgpu.schedule.cost_model import predict
 from kgen.targets.base import Target

@@ -16,7 +16,7 @@ from kgen.pipeline import schedule_for, source
 from kgen.schedule import FmaMatmul, MmaMatmul
 from kgen.spec import DType, Math, Matmul
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.plan.base import CudaPlan
+from kgen.targets.cuda.plan.cuda_plan import CudaPlan
 from kgen.targets.cuda.plan.epilogue.output import OutputTile
 from kgen.targets.cuda.plan.matmul import plan_pipeline
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma

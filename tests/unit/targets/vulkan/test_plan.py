@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kgen import pipeline
 from kgen.errors import KgenError, ScheduleError, TargetError
 from kgen.spec import DType, Epilogue, Layout, Matmul, Rowwise, Spec
-from kgen.targets.vulkan.plan.base import fold_grid
 from kgen.targets.vulkan.plan.declarations import find
+from kgen.targets.vulkan.plan.vulkan_plan import fold_grid
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 from tests.specs import relu_of
 from tests.unit.targets.vulkan.vulkan_plans import FAMILY, VULKAN11, plan

@@ -5,10 +5,10 @@ from __future__ import annotations
 from kgen import pipeline, targets
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Target
-from kgen.targets.vulkan.plan.base import VulkanPlan
-from kgen.targets.vulkan.plan.matmul.base import MatmulPlan
 from kgen.targets.vulkan.plan.matmul.fma import FmaPlan
+from kgen.targets.vulkan.plan.matmul.matmul_plan import MatmulPlan
 from kgen.targets.vulkan.plan.matmul.unstaged import UnstagedPlan
+from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 
 FAMILY = targets.family("vulkan")
 VULKAN11, VULKAN13, VULKAN_COOPMAT, VULKAN_BF16, VULKAN_CPU, *_ = FAMILY.targets

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from kgen.check.execute.places import Reader
+from kgen.check.execute.runners import Reader
 from kgen.check.static import hot_loop
 from kgen.check.static.hot_loop import WORDS, Loop, WorkKind
 from kgen.check.static.machine_code import MachineInstruction

@@ -13,7 +13,7 @@ import numpy as np
 
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine, merge
-from kgen.emulate.llvm.exec.turns import WaveTurns
+from kgen.emulate.llvm.exec.wave_turns import WaveTurns
 from kgen.emulate.llvm.frontend.program import (
     DONE,
     WAITING,

@@ -13,8 +13,8 @@ import numpy as np
 
 from kgen.emulate.llvm.chunk import Chunk, fault
 from kgen.emulate.llvm.frontend.module import LlvmInstruction
-from kgen.emulate.llvm.order.alike import Likeness
 from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE, Clocks
+from kgen.emulate.llvm.order.equal_values import Likeness
 from kgen.emulate.llvm.order.lds_record import NONE, LdsAccess, WaveRecord
 from kgen.emulate.llvm.order.lds_stored import StoredToLds
 from kgen.emulate.llvm.types import Array

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgen.emulate.llvm.order.alike import likeness
+from kgen.emulate.llvm.order.equal_values import likeness
 from kgen.emulate.llvm.order.lds_record import LdsAccess
 from kgen.emulate.llvm.types import Array, LlvmType
 

@@ -11,7 +11,7 @@ import numpy as np
 from kgen.emulate.ptx.asynchronous.mbarriers import Lanes, Mbarriers
 from kgen.emulate.ptx.chunk import StallRank, uniform
 from kgen.emulate.ptx.exec.machine import Machine
-from kgen.emulate.ptx.order.known import Known
+from kgen.emulate.ptx.order.released_knowledge import Known
 from kgen_runtime.values import frozen
 
 

@@ -13,7 +13,7 @@ from kgen.emulate.ptx.chunk import Violation
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.waiting.released import Released, at_rank
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
-from kgen.emulate.ptx.order.known import Known
+from kgen.emulate.ptx.order.released_knowledge import Known
 from kgen.emulate.ptx.types import Array, any_of
 from kgen_runtime.values import frozen
 

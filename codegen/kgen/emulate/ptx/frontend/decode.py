@@ -15,6 +15,7 @@ from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation, Source, Target
 from kgen.emulate.ptx.exec.timers import TIMERS
 from kgen.emulate.ptx.frontend.implicit import REGISTERS
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import (
     Address,
     DestinationPair,
@@ -27,7 +28,6 @@ from kgen.emulate.ptx.frontend.syntax import (
     VectorOperand,
     names_in,
 )
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.spaces import ParameterMemory
 from kgen.emulate.ptx.types import (
     SIGNED,

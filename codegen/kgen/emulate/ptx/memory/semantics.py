@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.emulate.ptx.frontend.words import OpcodeWords
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords
 from kgen.emulate.ptx.order.tags import Strength
 from kgen_runtime.values import frozen
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from kgen.emulate.ptx.exec.operations import Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops import hints, printing
 from kgen.emulate.ptx.ops.arithmetic import (
     bits,

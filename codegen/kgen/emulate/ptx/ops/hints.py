@@ -9,8 +9,8 @@ import numpy as np
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords
 from kgen.emulate.ptx.types import TYPES
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from kgen.emulate.ptx.exec.ctas import WARP, narrow, over_ctas
 from kgen.emulate.ptx.order.knowledge import Knowledge
-from kgen.emulate.ptx.order.known import Fence, Known
 from kgen.emulate.ptx.order.lessons import Lessons
+from kgen.emulate.ptx.order.released_knowledge import Fence, Known
 from kgen.emulate.ptx.order.sync_graph import SyncGraph
 from kgen.emulate.ptx.order.vouching import Vouching
 from kgen.emulate.ptx.types import Array, all_of, any_of

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kgen.emulate.ptx.exec.ctas import WARP
-from kgen.emulate.ptx.order.known import Fence, Known
+from kgen.emulate.ptx.order.released_knowledge import Fence, Known
 from kgen.emulate.ptx.types import Array, all_of, any_of
 
 

@@ -13,7 +13,7 @@ from kgen.emulate.ptx.memory.semantics import Semantics
 from kgen.emulate.ptx.memory.spaces import GlobalMemory
 from kgen.emulate.ptx.order.clocks import Clocks
 from kgen.emulate.ptx.order.flags import Flags, UnitOrder, turns
-from kgen.emulate.ptx.order.known import Fence
+from kgen.emulate.ptx.order.released_knowledge import Fence
 from kgen.emulate.ptx.order.sync_graph import SyncGraph
 from kgen.emulate.ptx.order.tags import Strength
 from kgen.emulate.ptx.order.vector_clocks import Releases

@@ -12,7 +12,7 @@ import numpy as np
 
 from kgen.emulate.ptx.chunk import Violation
 from kgen.emulate.ptx.memory.accesses import Accesses, Region
-from kgen.emulate.ptx.order.known import Fence
+from kgen.emulate.ptx.order.released_knowledge import Fence
 from kgen.emulate.ptx.order.tags import THREAD, TIME, Strength, is_async, tag
 from kgen.emulate.ptx.races.reads import READ_ASYNC, READ_PC, READ_SEVERAL, READ_TIME, once
 from kgen.emulate.ptx.races.shadow import Shadow

@@ -16,8 +16,8 @@ from kgen.emulate.ptx.exec.ctas import narrow
 from kgen.emulate.ptx.memory.accesses import Accesses, Granules, Region
 from kgen.emulate.ptx.memory.stored import StoredBytes
 from kgen.emulate.ptx.order.tags import THREAD, TIME, Strength, label_of, plain, strength_of, tag
-from kgen.emulate.ptx.races.excuses import Excuses
 from kgen.emulate.ptx.races.reads import READ_TIME, by_whom, once, remember, unvouched
+from kgen.emulate.ptx.races.same_value_stores import Excuses
 from kgen.emulate.ptx.races.shadow_tables import PENDING, READING, UNWRITTEN, Tables
 from kgen.emulate.ptx.types import Array, any_of
 

@@ -14,7 +14,7 @@ from kgen.schedule import (
 )
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.amdgpu.plan import elementwise
-from kgen.targets.amdgpu.plan.base import AmdgpuPlan
+from kgen.targets.amdgpu.plan.amdgpu_plan import AmdgpuPlan
 from kgen.targets.amdgpu.plan.matmul import direct, dot, fma, mma, pingpong
 from kgen.targets.amdgpu.plan.rows import rowwise
 from kgen.targets.base import Target

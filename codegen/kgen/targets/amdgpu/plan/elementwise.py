@@ -18,7 +18,7 @@ from kgen.targets.amdgpu.expressions import (
     renderer_of,
     rounding,
 )
-from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
+from kgen.targets.amdgpu.plan.amdgpu_plan import AmdgpuPlan, check_grid, check_num_threads
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.base import Target
 from kgen.targets.expressions import Rendered

@@ -13,7 +13,7 @@ of the others, all in clocks, for the workgroups of the busiest CU:
   shares with another of its round (traffic.py)
 
 and it starts with a memory latency and ends with storing its outputs. Where workgroups share k
-(plan/matmul/shares.py) a round's tiles along k are those of a share, and behind it parts of sums
+(plan/matmul/shared_k.py) a round's tiles along k are those of a share, and behind it parts of sums
 are stored, published, counted and loaded, each of which takes a memory latency.
 
 Assumptions, none of them measured, for no AMD device was at hand. LDS moves 128 bytes per clock
@@ -33,7 +33,7 @@ from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, PingPongMatmul, Share
 from kgen.spec import Math, Matmul
 from kgen.targets.amdgpu.devices import Device, device_of
 from kgen.targets.amdgpu.occupancy import occupancy
-from kgen.targets.amdgpu.plan.matmul.shares import cut_blocks, step_tiles
+from kgen.targets.amdgpu.plan.matmul.shared_k import cut_blocks, step_tiles
 from kgen.targets.amdgpu.schedule import traffic
 from kgen.targets.base import Target
 from kgen_runtime.manifest import Launch, Resources

@@ -16,7 +16,7 @@ from kgen.spec import Matmul
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.devices import device_of
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
-from kgen.targets.amdgpu.plan.matmul.shares import MAX_PRODUCT, step_tiles
+from kgen.targets.amdgpu.plan.matmul.shared_k import MAX_PRODUCT, step_tiles
 from kgen.targets.amdgpu.schedule import traffic
 from kgen.targets.base import Target
 

@@ -17,7 +17,7 @@ from kgen.schedule import (
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.batch import refuse_batch_dims
-from kgen.targets.cuda.plan.base import CudaPlan
+from kgen.targets.cuda.plan.cuda_plan import CudaPlan
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
 
 __all__ = ["CudaPlan", "plan"]

@@ -13,7 +13,7 @@ from kgen.schedule import GpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
 from kgen.targets.cuda.expressions import PtxRenderer, RegisterType, renderer_of
-from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.expressions import Rendered
 from kgen.targets.stream import (
@@ -100,7 +100,7 @@ class ThreadVector:
 
 
 @frozen
-class ElementwisePlan(base.FormulaPlan):
+class ElementwisePlan(cuda_plan.FormulaPlan):
     spec: Elementwise
     schedule: GpuStream
 
@@ -290,8 +290,8 @@ class ElementwisePlan(base.FormulaPlan):
 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwisePlan:
     """Raises ScheduleError if a vector is no legal access or the grid is too long."""
-    base.check_powers_of_two(schedule)
-    base.check_threads(schedule.num_threads, target, "num_threads=256")
+    cuda_plan.check_powers_of_two(schedule)
+    cuda_plan.check_threads(schedule.num_threads, target, "num_threads=256")
     widest = widest_vector(spec, MAX_ACCESS_BYTES // spec.widest_itemsize)
     if schedule.vector > widest:
         raise ScheduleError(
@@ -327,5 +327,5 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         template="ptx/elementwise.ptx.j2",
         launches=(launch,),
         num_threads=schedule.num_threads,
-        ptx_version=base.ptx_version(target, spec, *features),
+        ptx_version=cuda_plan.ptx_version(target, spec, *features),
     )

@@ -7,7 +7,7 @@ from kgen.schedule import GemvMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
-from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, MAX_IMMEDIATE
 from kgen.targets.cuda.plan.staging.tiles import BANK_LINE_BYTES
@@ -85,7 +85,7 @@ def gemv_depth(spec: Matmul, num_threads: int, block_n: int) -> int:
 
 def check(spec: Matmul, target: Target, schedule: GemvMatmul) -> None:
     """Raises ScheduleError if the schedule is not one for these operands, or the target."""
-    base.check_threads(schedule.num_threads, target, "num_threads=256")
+    cuda_plan.check_threads(schedule.num_threads, target, "num_threads=256")
     if (threads := schedule.num_threads) & (threads - 1):
         raise ScheduleError(
             f"num_threads={threads} is not a power of two; "
@@ -116,7 +116,7 @@ def check(spec: Matmul, target: Target, schedule: GemvMatmul) -> None:
                 f"num_threads={threads} and block_n={schedule.block_n}, which require {value}; "
                 f"try {name}={value}"
             )
-    base.check_registers(
+    cuda_plan.check_registers(
         registers_of(spec, schedule),
         f"block_n={schedule.block_n}",
         schedule.num_threads,

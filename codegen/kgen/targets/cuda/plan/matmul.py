@@ -12,7 +12,7 @@ from kgen.schedule import GpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import batch_terms
-from kgen.targets.cuda.plan.base import is_dynamic
+from kgen.targets.cuda.plan.cuda_plan import is_dynamic
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan
 from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.reduction.last_arriving import LastArriving

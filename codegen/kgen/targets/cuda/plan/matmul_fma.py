@@ -8,8 +8,8 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cuda.plan import base
-from kgen.targets.cuda.plan.base import log2
+from kgen.targets.cuda.plan import cuda_plan
+from kgen.targets.cuda.plan.cuda_plan import log2
 from kgen.targets.cuda.plan.epilogue.output import plan_output
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
@@ -20,8 +20,8 @@ from kgen.targets.cuda.plan.matmul import (
 )
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving, plan_last_arriving
 from kgen.targets.cuda.plan.staging.copy import TileCopy, plan_copy
+from kgen.targets.cuda.plan.staging.copy_units import Unit
 from kgen.targets.cuda.plan.staging.tiles import PaddedTile
-from kgen.targets.cuda.plan.staging.units import Unit
 from kgen_runtime.values import frozen
 
 #: f32 elements of the widest shared-memory access.
@@ -161,7 +161,7 @@ class FmaPlan(MatmulPlan):
 
     @property
     def threads_n_log2(self) -> int:
-        return base.log2(self.schedule.block_n // self.schedule.thread_n)
+        return cuda_plan.log2(self.schedule.block_n // self.schedule.thread_n)
 
     @property
     def threads_n_mask(self) -> int:
@@ -211,7 +211,7 @@ def plan_fma(
         FmaOperand(copy=copies[0], tile=tiles[0], per_thread=schedule.thread_m),
         FmaOperand(copy=copies[1], tile=tiles[1], per_thread=schedule.thread_n),
     )
-    base.check_registers(
+    cuda_plan.check_registers(
         schedule.thread_m * schedule.thread_n
         + schedule.thread_m
         + schedule.thread_n
@@ -222,7 +222,7 @@ def plan_fma(
         f"thread_m={max(1, schedule.thread_m // 2)}",
     )
     stage_bytes = sum(tile.nbytes for tile in tiles)
-    base.check_shared(schedule, stage_bytes, target)
+    cuda_plan.check_shared(schedule, stage_bytes, target)
     pipeline = plan_pipeline(spec.k, schedule, stage_bytes)
     stored = whole if whole is not None and is_last_arriving(schedule) else spec
     output = plan_output(
@@ -243,7 +243,7 @@ def plan_fma(
         workspaces=last_arriving.workspaces if last_arriving else (),
         num_threads=num_threads,
         shared_bytes=pipeline.nbytes,
-        ptx_version=base.ptx_version(target, stored),
+        ptx_version=cuda_plan.ptx_version(target, stored),
         pipeline=pipeline,
         output=output,
         last_arriving=last_arriving,
@@ -252,13 +252,13 @@ def plan_fma(
 
 
 def _check(schedule: FmaMatmul, target: Target) -> None:
-    base.check_powers_of_two(schedule)
+    cuda_plan.check_powers_of_two(schedule)
     if schedule.num_stages != 2:
         raise ScheduleError(
             f"num_stages={schedule.num_stages} is not 2; mainloop=fma loads tiles through "
             "registers, exactly one ahead; try num_stages=2"
         )
-    base.check_threads(schedule.num_threads, target, _threads_remedy(schedule, target))
+    cuda_plan.check_threads(schedule.num_threads, target, _threads_remedy(schedule, target))
 
 
 def _threads_remedy(schedule: FmaMatmul, target: Target) -> str:

@@ -14,7 +14,7 @@ from kgen.schedule import GemvMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
-from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile
 from kgen.targets.cuda.plan.gemv_limits import check, depth_of, elements_of, gemv_obstacle
 from kgen.targets.cuda.plan.matmul import matrices, plan_launch
@@ -91,7 +91,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def lanes_log2(self) -> int:
-        return base.log2(self.lanes)
+        return cuda_plan.log2(self.lanes)
 
     @property
     def lanes_mask(self) -> int:
@@ -161,7 +161,7 @@ class GemvPlan(OutputPlan):
     def shuffles(self) -> tuple[int, ...]:
         """Distances of the lanes that hold sums of the same outputs."""
         first = 1 if self.b.k_inner else self.lanes
-        return tuple(1 << i for i in range(base.log2(first), base.log2(WARP_SIZE)))
+        return tuple(1 << i for i in range(cuda_plan.log2(first), cuda_plan.log2(WARP_SIZE)))
 
     @property
     def sum_lanes(self) -> int:
@@ -204,7 +204,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def block_n_log2(self) -> int:
-        return base.log2(self.schedule.block_n)
+        return cuda_plan.log2(self.schedule.block_n)
 
     @property
     def block_n_mask(self) -> int:
@@ -276,7 +276,7 @@ def plan_gemv(spec: Matmul, target: Target, schedule: GemvMatmul) -> GemvPlan:
         launches=(plan_launch(spec, schedule, schedule.num_threads, shared_bytes, target),),
         num_threads=schedule.num_threads,
         shared_bytes=shared_bytes,
-        ptx_version=base.ptx_version(target, spec),
+        ptx_version=cuda_plan.ptx_version(target, spec),
         a=a,
         b=b,
         output=OutputTile(

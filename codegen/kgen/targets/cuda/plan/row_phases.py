@@ -12,7 +12,7 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.expressions import PtxRenderer, RegisterType, renderer_of
 from kgen.targets.cuda.plan.constants import CONSTANTS
 from kgen.targets.expressions import Rendered
-from kgen.targets.rows.parts import RowFold, RowInput, RowPhase, RowVector
+from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowPhase, RowVector
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import StreamInput
 from kgen_runtime.values import frozen

@@ -10,11 +10,11 @@ from kgen.schedule import ClusterRows, GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cuda.expressions import RegisterType, renderer_of
-from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.header import counted, row_note
-from kgen.targets.rows.parts import RowFold, RowInput, RowOutput, maximum_of
+from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput, maximum_of
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, walked_itemsize, widest_vector
 from kgen_runtime.manifest import Launch, Tile
@@ -28,7 +28,7 @@ MAX_CLUSTER = 8
 
 
 @frozen
-class RowwisePlan(base.FormulaPlan):
+class RowwisePlan(cuda_plan.FormulaPlan):
     spec: Rowwise
     schedule: GpuRows
 
@@ -50,7 +50,7 @@ class RowwisePlan(base.FormulaPlan):
 
     @property
     def threads_per_row_log2(self) -> int:
-        return base.log2(self.threads_per_row)
+        return cuda_plan.log2(self.threads_per_row)
 
     @property
     def column_mask(self) -> int:
@@ -225,7 +225,7 @@ class RowwisePlan(base.FormulaPlan):
 
 
 def butterfly(lanes: int) -> tuple[int, ...]:
-    return tuple(1 << bit for bit in reversed(range(base.log2(lanes))))
+    return tuple(1 << bit for bit in reversed(range(cuda_plan.log2(lanes))))
 
 
 def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
@@ -271,10 +271,10 @@ def planned(
         template="ptx/rowwise.ptx.j2",
         launches=(launch,),
         num_threads=schedule.num_threads,
-        ptx_version=base.ptx_version(target, spec, *features),
+        ptx_version=cuda_plan.ptx_version(target, spec, *features),
     )
     if schedule.resident:
-        base.check_registers(
+        cuda_plan.check_registers(
             made.row.held,
             f"a resident row of {spec.cols}",
             schedule.num_threads,
@@ -297,8 +297,8 @@ def vector_of(spec: Rowwise) -> int:
 
 
 def check(spec: Rowwise, target: Target, schedule: GpuRows) -> None:
-    base.check_powers_of_two(schedule.override(resident=1))
-    base.check_threads(schedule.num_threads, target, "num_threads=256")
+    cuda_plan.check_powers_of_two(schedule.override(resident=1))
+    cuda_plan.check_threads(schedule.num_threads, target, "num_threads=256")
     cluster = cluster_of(schedule)
     most = MAX_CLUSTER if target.has("clusters") else 1
     if cluster > most:

@@ -19,8 +19,8 @@ from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.limits import WARP_SIZE
-from kgen.targets.cuda.plan import base, plan
-from kgen.targets.cuda.plan.base import power_of_two
+from kgen.targets.cuda.plan import cuda_plan, plan
+from kgen.targets.cuda.plan.cuda_plan import power_of_two
 from kgen.targets.cuda.plan.gemv_limits import columns_of, gemv_depth, gemv_obstacle
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.mma.instruction import instruction_of
@@ -199,7 +199,7 @@ def _tiles(spec: Matmul, target: Target) -> Iterator[Iterator[GpuMatmul]]:
         from kgen.targets.cuda.schedule.wgmma_candidates import wgmma_tiles
 
         yield from wgmma_tiles(spec, target)
-    deepest = max(instruction.step, base.power_of_two(spec.k))
+    deepest = max(instruction.step, cuda_plan.power_of_two(spec.k))
     kind = PromotedMatmul if instruction.short_sums else SplitMatmul
     for m, n, warp_m, warp_n in MMA_TILES:
         for depth in sorted({min(b // instruction.itemsize, deepest) for b in MMA_ROW_BYTES}):

@@ -41,8 +41,8 @@ from kgen.targets.cuda.devices import (
     Device,
     device_of,
 )
+from kgen.targets.cuda.plan.reduction.k_slices import F32_BYTES, SplitSchedule, part_spec
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving, together
-from kgen.targets.cuda.plan.reduction.slices import F32_BYTES, SplitSchedule, part_spec
 from kgen.targets.cuda.schedule.occupancy import ctas_per_sm
 from kgen.targets.cuda.schedule.work import Work, fma_work, gemv_work, mma_work, sums_of
 from kgen.targets.epilogue import FusedEpilogue

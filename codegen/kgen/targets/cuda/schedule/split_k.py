@@ -9,7 +9,7 @@ from kgen.schedule import GpuMatmul, SplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
-from kgen.targets.cuda.plan.reduction.slices import SplitSchedule
+from kgen.targets.cuda.plan.reduction.k_slices import SplitSchedule
 
 #: How much faster a product in split-k slices must be.
 SPLIT_GAIN = 1.1

@@ -10,7 +10,6 @@ from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.rows.split import is_interleaved
 from kgen.targets.vulkan.limits import NARROW_STORAGE, OPTIONS
-from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise
 from kgen.targets.vulkan.plan.matmul.coopmat import CooperativePlan, plan_cooperative
 from kgen.targets.vulkan.plan.matmul.dot import plan_dot
@@ -18,6 +17,7 @@ from kgen.targets.vulkan.plan.matmul.fma import plan_fma
 from kgen.targets.vulkan.plan.matmul.unstaged import plan_unstaged
 from kgen.targets.vulkan.plan.rows.interleaved import InterleavedPlan
 from kgen.targets.vulkan.plan.rows.rowwise import RowwisePlan, plan_rowwise
+from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:

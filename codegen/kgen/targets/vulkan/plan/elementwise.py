@@ -24,10 +24,10 @@ from kgen.targets.vulkan.expressions import (
     SpirvWholeRenderer,
     renderer_for,
 )
-from kgen.targets.vulkan.plan.base import VulkanPlan, fold_grid
 from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.index import Index, coordinate_names, index_of
 from kgen.targets.vulkan.plan.memory import VECTOR_WIDTHS, Tensor, bits_of, stored
+from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan, fold_grid
 from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 

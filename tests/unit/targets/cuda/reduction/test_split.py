@@ -15,7 +15,7 @@ from kgen.spec import DType, Epilogue, Matmul
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.matmul import MatmulPlan
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan
-from kgen.targets.cuda.plan.reduction.slices import SplitSchedule
+from kgen.targets.cuda.plan.reduction.k_slices import SplitSchedule
 from kgen.targets.cuda.plan.reduction.split_k import SplitPlan, plan_split
 from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan
 from kgen.targets.cuda.schedule.candidates import choose

@@ -17,8 +17,8 @@ from kgen.emulate.ptx.chunk import PtxLaunch
 from kgen.emulate.ptx.exec.machine import NO_CTAS, Machine
 from kgen.emulate.ptx.exec.operations import DecodedInstruction
 from kgen.emulate.ptx.frontend.decode import Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import PtxInstruction, PtxKernel
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.spaces import GlobalMemory
 from kgen.emulate.ptx.ops import BUILDERS
 from kgen.emulate.ptx.races.remote import check_remote_accesses

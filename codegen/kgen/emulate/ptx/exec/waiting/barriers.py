@@ -14,7 +14,7 @@ from kgen.emulate.ptx.chunk import Violation
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Barrier
-from kgen.emulate.ptx.order.known import Known
+from kgen.emulate.ptx.order.released_knowledge import Known
 from kgen.emulate.ptx.types import Array, any_of
 
 _NUMBER_OF_BARRIERS = 16

@@ -7,7 +7,7 @@ import numpy as np
 from kgen.emulate.ptx.chunk import Violation
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Collective
-from kgen.emulate.ptx.exec.waiting.members import named_by, not_yet_here
+from kgen.emulate.ptx.exec.waiting.member_masks import named_by, not_yet_here
 from kgen.emulate.ptx.types import Array, any_of
 from kgen.emulate.wording import numbers
 

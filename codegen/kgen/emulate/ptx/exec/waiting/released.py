@@ -8,8 +8,8 @@ import numpy as np
 
 from kgen.emulate.ptx.exec.ctas import narrow
 from kgen.emulate.ptx.exec.machine import Machine
-from kgen.emulate.ptx.order.known import Known
 from kgen.emulate.ptx.order.lessons import among, both
+from kgen.emulate.ptx.order.released_knowledge import Known
 from kgen.emulate.ptx.types import Array
 
 

@@ -10,8 +10,8 @@ from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.spaces import choose
 from kgen.emulate.ptx.ops.arithmetic import integer
 from kgen.emulate.ptx.types import TYPES, Array

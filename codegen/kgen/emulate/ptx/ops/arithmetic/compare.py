@@ -10,8 +10,8 @@ from kgen.emulate.floats import flush
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import TYPES, Array, PtxType, unpack, widen
 
 Comparison = Callable[[Array, Array], Array]

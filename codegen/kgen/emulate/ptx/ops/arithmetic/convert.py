@@ -9,8 +9,8 @@ import numpy as np
 from kgen.emulate.floats import flush, integer_odd, round_towards
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.arithmetic import convert_fp8
 from kgen.emulate.ptx.types import (
     CANONICAL_NAN_32,

@@ -10,8 +10,8 @@ from kgen.emulate import minifloat
 from kgen.emulate.floats import F16_TO_F32
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Decoder, apply
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import TYPES, Array, narrow, pack, unpack
 
 PAIRS = {f"{name}x2": name for name in ("e4m3", "e5m2")}

@@ -9,8 +9,8 @@ import numpy as np
 from kgen.emulate.bits import parts
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, PtxType, double_width, pack, unpack
 
 Binary = Callable[[Array, Array], Array]

@@ -9,8 +9,8 @@ import numpy as np
 from kgen.emulate.bits import parts
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import TYPES, Array
 
 _B32 = TYPES["b32"]

@@ -9,8 +9,8 @@ import numpy as np
 from kgen.emulate.ptx.chunk import GENERIC_WINDOW_BITS, Mask
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, Builder, Decoder, apply, window
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand, VectorOperand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array
 
 _B64 = TYPES["b64"]

@@ -10,8 +10,8 @@ from kgen.emulate.bits import parts
 from kgen.emulate.floats import fma
 from kgen.emulate.ptx.exec.operations import Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords
 from kgen.emulate.ptx.ops.arithmetic.floating import Function, Style, styled
 from kgen.emulate.ptx.types import TYPES, Array
 

@@ -10,8 +10,8 @@ from kgen.emulate.ptx.asynchronous.tensor_core import multiply_add
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Collective
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.matrix.fragments import ELEMENTS, FragmentCache, accumulate, accumulate_by
 from kgen.emulate.ptx.types import TYPES
 from kgen_runtime.values import frozen

@@ -14,8 +14,8 @@ from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Collective, Operation, Source
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand, Register, VectorOperand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.matrix import fragments
 from kgen.emulate.ptx.types import TYPES, Array
 from kgen.errors import EmulationError

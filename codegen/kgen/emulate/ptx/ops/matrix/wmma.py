@@ -17,8 +17,8 @@ from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.operations import Action, Collective, Source
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.matrix.fragments import DECODERS, ELEMENTS
 from kgen.emulate.ptx.ops.memory.loadstore import Note, access_note, by_window, loader, space_of
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, PtxType, any_of, narrow, pack

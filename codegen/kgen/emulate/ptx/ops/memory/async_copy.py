@@ -11,8 +11,8 @@ from kgen.emulate.ptx.chunk import Mask, uniform
 from kgen.emulate.ptx.counting.traffic import Requests
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand, Register
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.memory.loadstore import HINTS
 
 _SIZES = {"ca": (4, 8, 16), "cg": (16,)}

@@ -14,8 +14,8 @@ from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.semantics import semantics_of
 from kgen.emulate.ptx.ops.memory.loadstore import by_window, space_of
 from kgen.emulate.ptx.types import Array, PtxType, narrow, pack, unpack, widen

@@ -12,8 +12,8 @@ from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.counting.traffic import Requests
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import U32, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.memory.bulk_destination import check_aligned, destination
 from kgen.emulate.ptx.races.bulk_order import Rows
 from kgen.emulate.ptx.types import Array

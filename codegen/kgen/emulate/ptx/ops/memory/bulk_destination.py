@@ -13,8 +13,8 @@ from kgen.emulate.ptx.asynchronous.transfers import BulkLoad, BulkTransfers, Iss
 from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.operations import Source
 from kgen.emulate.ptx.frontend.decode import Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
 from kgen.emulate.ptx.ops.synchronisation.mbarrier_objects import objects_at
 from kgen.emulate.ptx.races.bulk_order import Rows, begin_read, chosen

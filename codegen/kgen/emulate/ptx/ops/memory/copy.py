@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from kgen.emulate.ptx.exec.operations import Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.memory import async_copy, bulk_copy, tensor_copy
 from kgen.emulate.ptx.ops.synchronisation import mbarrier
 

@@ -11,8 +11,8 @@ from kgen.emulate.ptx.chunk import GENERIC_WINDOW_BITS, Mask
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, window
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Address, Operand, Register
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.semantics import WEAK, Semantics, semantics_of
 from kgen.emulate.ptx.memory.spaces import ParameterMemory, choose
 from kgen.emulate.ptx.types import UNSIGNED, Array, PtxType, bits_of

@@ -27,8 +27,8 @@ from kgen.emulate.ptx.counting.traffic import Requests
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Source
 from kgen.emulate.ptx.frontend.decode import Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Address, Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.spaces import ParameterMemory
 from kgen.emulate.ptx.ops.memory.bulk_copy import SHARED_SPACES
 from kgen.emulate.ptx.ops.memory.bulk_destination import check_aligned, destination

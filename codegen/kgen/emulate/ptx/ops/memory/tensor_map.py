@@ -23,8 +23,8 @@ from kgen.emulate.ptx.asynchronous.descriptor import (
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Action, Collective, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.memory.loadstore import Load, loader, storer
 from kgen.emulate.ptx.ops.synchronisation import control
 from kgen.emulate.ptx.types import TYPES, Array

@@ -11,8 +11,8 @@ from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation, Wait
 from kgen.emulate.ptx.exec.waiting.clusters import ClusterBarrier
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
 from kgen.emulate.ptx.ops.synchronisation import control
 from kgen.emulate.ptx.types import TYPES, Array

@@ -8,10 +8,10 @@ import numpy as np
 
 from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.operations import Action, Barrier, Branch, Collective, Exit, Operation
-from kgen.emulate.ptx.exec.waiting.members import groups
+from kgen.emulate.ptx.exec.waiting.member_masks import groups
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand, Register
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.semantics import scope_of
 from kgen.emulate.ptx.types import all_of, any_of
 

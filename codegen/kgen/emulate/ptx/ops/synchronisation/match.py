@@ -9,10 +9,10 @@ import numpy as np
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.operations import Collective
-from kgen.emulate.ptx.exec.waiting.members import bits_of
+from kgen.emulate.ptx.exec.waiting.member_masks import bits_of
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 
 _BIT = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
 

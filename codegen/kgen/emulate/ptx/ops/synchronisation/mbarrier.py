@@ -12,8 +12,8 @@ from kgen.emulate.ptx.chunk import Mask, Violation, uniform
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import SINK, U32, Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand, Register
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.synchronisation.mbarrier_objects import (
     objects_at,
     shared_address,

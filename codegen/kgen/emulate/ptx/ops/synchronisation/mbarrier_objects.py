@@ -8,8 +8,8 @@ from kgen.emulate.ptx.asynchronous.mbarriers import OBJECT_BYTES, Lanes, Mbarrie
 from kgen.emulate.ptx.chunk import SHARED_WINDOW, Mask, Violation
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.frontend.decode import Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords
 from kgen.emulate.ptx.ops.memory.loadstore import by_window
 from kgen.emulate.ptx.order.tags import Strength
 from kgen.emulate.ptx.types import Array

@@ -18,8 +18,8 @@ from kgen.emulate.ptx.chunk import Mask, StallRank
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Source, Target, Wait
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.synchronisation.mbarrier_objects import objects_at, synchronises
 from kgen.emulate.ptx.types import TYPES, Array
 

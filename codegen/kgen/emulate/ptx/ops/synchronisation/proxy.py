@@ -14,10 +14,10 @@ from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Collective, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.synchronisation import control
-from kgen.emulate.ptx.order.known import Fence
+from kgen.emulate.ptx.order.released_knowledge import Fence
 from kgen.emulate.ptx.types import Array
 from kgen.errors import EmulationError
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, GpuMatmul
 from kgen.spec import DType, Math, Matmul
-from kgen.targets.amdgpu.plan.base import check_grid, check_threads, larger_blocks
+from kgen.targets.amdgpu.plan.amdgpu_plan import check_grid, check_threads, larger_blocks
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST, slots_per_cycle
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
-from kgen.targets.amdgpu.plan.matmul.base import MatmulPlan, check_lds, launch
 from kgen.targets.amdgpu.plan.matmul.epilogue import epilogue
 from kgen.targets.amdgpu.plan.matmul.k_loop import check_stages, walked
+from kgen.targets.amdgpu.plan.matmul.matmul_plan import MatmulPlan, check_lds, launch
 from kgen.targets.amdgpu.plan.staging import layout
 from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
 from kgen.targets.amdgpu.plan.staging.layout import Loads

@@ -12,13 +12,13 @@ from kgen.schedule import GpuMatmul, MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.matrix import MatrixInstruction
-from kgen.targets.amdgpu.plan.base import check_grid, check_threads, larger_blocks
+from kgen.targets.amdgpu.plan.amdgpu_plan import check_grid, check_threads, larger_blocks
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
-from kgen.targets.amdgpu.plan.matmul.base import MatmulPlan, check_lds, launch
 from kgen.targets.amdgpu.plan.matmul.epilogue import epilogue
 from kgen.targets.amdgpu.plan.matmul.k_loop import KLoop, check_stages, walked
-from kgen.targets.amdgpu.plan.matmul.shares import check_whole, plan_shares, raster_of
+from kgen.targets.amdgpu.plan.matmul.matmul_plan import MatmulPlan, check_lds, launch
+from kgen.targets.amdgpu.plan.matmul.shared_k import check_whole, plan_shares, raster_of
 from kgen.targets.amdgpu.plan.staging import layout
 from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
 from kgen.targets.amdgpu.plan.staging.layout import Loads

@@ -17,7 +17,7 @@ from kgen.targets.amdgpu.plan.rows.pointers import Move, coordinate, moved, move
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import FloatType
-from kgen.targets.rows.parts import RowFold, RowInput, RowOutput, RowPhase, RowVector
+from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput, RowPhase, RowVector
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import Dimension, StreamInput
 from kgen_runtime.values import frozen

@@ -18,7 +18,7 @@ from kgen.targets.amdgpu.expressions import (
     renderer_of,
     rounding,
 )
-from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
+from kgen.targets.amdgpu.plan.amdgpu_plan import AmdgpuPlan, check_grid, check_num_threads
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.rows import lanes
 from kgen.targets.amdgpu.plan.rows.phases import PhasePlan, RowPhases
@@ -27,7 +27,7 @@ from kgen.targets.base import Target
 from kgen.targets.header import counted, row_note
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
-from kgen.targets.rows.parts import RowFold, RowInput, RowPhase
+from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowPhase
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, walked_itemsize, widest_vector
 from kgen.targets.stream import Dimension

@@ -8,8 +8,8 @@ from functools import cached_property
 from kgen.schedule import GpuMatmul
 from kgen.spec import Extent, Matmul
 from kgen.targets.batch import BatchCoordinate, BatchTerm, batch_coordinates, batch_terms
-from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.constants import float_bits
+from kgen.targets.cuda.plan.cuda_plan import CudaPlan
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.epilogue import ACCUMULATOR, FACTOR, EpilogueArgument, FusedEpilogue
 from kgen.targets.expressions import Rendered

@@ -14,9 +14,9 @@ from kgen.spec import Matmul
 from kgen.targets.cuda.plan.epilogue.output import OutputColumns, OutputRow, OutputTile
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.staging.copy_units import xor_suffix
 from kgen.targets.cuda.plan.staging.tiles import HALF_BYTES, SwizzledTile
 from kgen.targets.cuda.plan.staging.tma import MAX_STRIDE, ROW_BYTES
-from kgen.targets.cuda.plan.staging.units import xor_suffix
 from kgen.targets.cuda.plan.wgmma.products import EIGHT, WgmmaProducts
 from kgen_runtime.manifest import TensorMap
 from kgen_runtime.values import frozen

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction
 from kgen.targets.cuda.plan.staging.copy import TileCopy
+from kgen.targets.cuda.plan.staging.copy_units import xor_suffix
 from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
-from kgen.targets.cuda.plan.staging.units import xor_suffix
 from kgen_runtime.values import frozen
 
 #: Rows (or columns) of a piece: with one step of k it is what one ldmatrix.x4 brings.

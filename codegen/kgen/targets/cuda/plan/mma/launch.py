@@ -11,7 +11,7 @@ from kgen.targets.cuda.plan.epilogue.output import OutputTile
 from kgen.targets.cuda.plan.matmul import plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.reduction.last_arriving import LastArriving, plan_last_arriving
-from kgen.targets.cuda.plan.reduction.partial import PartialSums
+from kgen.targets.cuda.plan.reduction.partial_sums import PartialSums
 from kgen.targets.cuda.plan.reduction.stream_k import StreamK, plan_stream
 from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch, Workspace

@@ -6,7 +6,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.mma.fragments import FRAGMENT_SETS, PIECE, REGISTERS_PER_PIECE
 from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction
 from kgen.targets.cuda.plan.mma.products import promotion
@@ -21,7 +21,7 @@ def check(
 ) -> None:
     """Raises ScheduleError if the schedule does not fit the instruction or the target."""
     _check_promotion(spec, schedule, instruction)
-    base.check_powers_of_two(schedule)
+    cuda_plan.check_powers_of_two(schedule)
     least = {"warp_m": PIECE, "warp_n": PIECE, "block_k": instruction.step}
     for name, limit in least.items():
         value = getattr(schedule, name)
@@ -42,7 +42,7 @@ def check(
             warp_m *= 2
         else:
             warp_n *= 2
-    base.check_threads(num_threads, target, f"warp_m={warp_m},warp_n={warp_n}")
+    cuda_plan.check_threads(num_threads, target, f"warp_m={warp_m},warp_n={warp_n}")
 
 
 def _check_promotion(spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction) -> None:

@@ -8,7 +8,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.epilogue.output import plan_output
 from kgen.targets.cuda.plan.epilogue.staging import EpilogueStaging, plan_epilogue_staging
 from kgen.targets.cuda.plan.matmul import (
@@ -29,7 +29,7 @@ from kgen.targets.cuda.plan.mma.launch import arrange, streams, ticket_bytes
 from kgen.targets.cuda.plan.mma.limits import check, registers_held
 from kgen.targets.cuda.plan.mma.products import Mma, Products, PromotedSum, promotion, rest_of
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
-from kgen.targets.cuda.plan.reduction.partial import PartialSums
+from kgen.targets.cuda.plan.reduction.partial_sums import PartialSums
 from kgen.targets.cuda.plan.staging.copy import TileCopy, plan_copy
 from kgen.targets.cuda.plan.staging.prefetch import Share, share_out
 from kgen.targets.cuda.plan.staging.tiles import CHUNK_BYTES, SwizzledTile
@@ -92,7 +92,7 @@ class MmaPlan(MatmulPlan):
 
     @property
     def warps_n_log2(self) -> int:
-        return base.log2(self.schedule.block_n // self.schedule.warp_n)
+        return cuda_plan.log2(self.schedule.block_n // self.schedule.warp_n)
 
     @property
     def warps_n_mask(self) -> int:
@@ -179,7 +179,7 @@ def plan_mma(
     check(spec, schedule, instruction, num_threads, target)
     tiles = _tiles(spec, schedule, instruction)
     copies = _copies(spec, target, schedule, tiles, whole)
-    base.check_registers(
+    cuda_plan.check_registers(
         registers_held(spec, schedule, instruction, target)
         + sum(copy.staging_registers for copy in copies),
         f"a warp tile of {schedule.warp_m}x{schedule.warp_n}",
@@ -188,7 +188,7 @@ def plan_mma(
         f"warp_n={max(PIECE, schedule.warp_n // 2)}",
     )
     stage_bytes = sum(tile.nbytes for tile in tiles)
-    base.check_shared(schedule, stage_bytes, target, beside=ticket_bytes(schedule))
+    cuda_plan.check_shared(schedule, stage_bytes, target, beside=ticket_bytes(schedule))
     pipeline = plan_pipeline(spec.k, schedule, stage_bytes, counted=streams(schedule))
     products = _products(spec, schedule, instruction, copies, tiles)
     stored = whole if whole is not None and is_last_arriving(schedule) else spec
@@ -214,7 +214,7 @@ def plan_mma(
         workspaces=shared.workspaces,
         num_threads=num_threads,
         shared_bytes=shared.shared_bytes,
-        ptx_version=base.ptx_version(target, stored, "ldmatrix", instruction.feature),
+        ptx_version=cuda_plan.ptx_version(target, stored, "ldmatrix", instruction.feature),
         pipeline=pipeline,
         output=dataclasses.replace(output, repeated=shared.stream is not None),
         last_arriving=shared.last_arriving,
@@ -278,7 +278,11 @@ def _tiles(
         # A lane's eight columns are read at once, 16 bytes with ldmatrix.
         chunk = EIGHT * itemsize if is_gathered(k_inner, instruction) else CHUNK_BYTES
         return SwizzledTile(
-            rows=rows, row_bytes=cols * itemsize, base=base, itemsize=itemsize, chunk_bytes=chunk
+            rows=rows,
+            row_bytes=cols * itemsize,
+            base=base,
+            itemsize=itemsize,
+            chunk_bytes=chunk,
         )
 
     a, b = matrices(spec)

@@ -12,7 +12,7 @@ import dataclasses
 
 from kgen.schedule import GpuMatmul, SplitK
 from kgen.targets.cuda.plan.epilogue.output import OutputTile
-from kgen.targets.cuda.plan.reduction.partial import WORD_BYTES, PartialAccess, PartialSums
+from kgen.targets.cuda.plan.reduction.partial_sums import WORD_BYTES, PartialAccess, PartialSums
 from kgen_runtime.manifest import Extent3, Launch, Workspace
 from kgen_runtime.values import frozen
 

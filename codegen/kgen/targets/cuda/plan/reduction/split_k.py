@@ -15,13 +15,18 @@ from kgen.errors import ScheduleError
 from kgen.schedule import SplitFmaMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cuda.plan.base import CudaPlan, ptx_version
+from kgen.targets.cuda.plan.cuda_plan import CudaPlan, ptx_version
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
 from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
+from kgen.targets.cuda.plan.reduction.k_slices import (
+    F32_BYTES,
+    SplitSchedule,
+    part_spec,
+    part_tiles,
+)
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
-from kgen.targets.cuda.plan.reduction.slices import F32_BYTES, SplitSchedule, part_spec, part_tiles
 from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan, plan_wgmma
 from kgen_runtime.manifest import Launch, Tile, Workspace
 from kgen_runtime.values import frozen

@@ -16,7 +16,7 @@ import dataclasses
 
 from kgen.errors import ScheduleError
 from kgen.schedule import SplitMatmul, WgmmaMatmul
-from kgen.targets.cuda.plan.reduction.partial import WORD_BYTES, PartialSums
+from kgen.targets.cuda.plan.reduction.partial_sums import WORD_BYTES, PartialSums
 from kgen.targets.header import counted
 from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch, Walk, Workspace

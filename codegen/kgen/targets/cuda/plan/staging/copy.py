@@ -13,14 +13,14 @@ from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.targets.base import Target
-from kgen.targets.cuda.plan.base import log2
+from kgen.targets.cuda.plan.cuda_plan import log2
 from kgen.targets.cuda.plan.matrix import (
     MAX_ACCESS_BYTES,
     MAX_IMMEDIATE,
     MIN_ASYNC_BYTES,
     Matrix,
 )
-from kgen.targets.cuda.plan.staging.units import Guard, Place, Unit, Words, xor_suffix
+from kgen.targets.cuda.plan.staging.copy_units import Guard, Place, Unit, Words, xor_suffix
 from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from kgen.targets.cuda.plan.staging.copy import TileCopy
-from kgen.targets.cuda.plan.staging.units import Unit
+from kgen.targets.cuda.plan.staging.copy_units import Unit
 from kgen_runtime.values import frozen
 
 

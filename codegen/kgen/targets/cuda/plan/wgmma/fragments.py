@@ -12,9 +12,9 @@ from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.mma.fragments import FragmentLoad
 from kgen.targets.cuda.plan.mma.instruction import warpgroup_instruction_of
+from kgen.targets.cuda.plan.staging.copy_units import xor_suffix
 from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
 from kgen.targets.cuda.plan.staging.tma import ROW_BYTES, TmaOperand
-from kgen.targets.cuda.plan.staging.units import xor_suffix
 from kgen_runtime.values import frozen
 
 #: Rows of one instruction.

@@ -8,7 +8,7 @@ from kgen.spec import Matmul
 from kgen.spec.shapes import by_x
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
-from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.epilogue.tma_store import store_bytes
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
@@ -90,7 +90,7 @@ def check(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts, target: 
     _check_promotion(spec, schedule)
     _check_tile(schedule, products)
     _check_registers(schedule, products)
-    base.check_shared(
+    cuda_plan.check_shared(
         schedule,
         sum(operand.nbytes for operand in products.operands) + 2 * BARRIER_BYTES,
         target,

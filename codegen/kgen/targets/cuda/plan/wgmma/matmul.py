@@ -14,14 +14,14 @@ from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.epilogue import tma_store
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile, plan_output
 from kgen.targets.cuda.plan.epilogue.tma_store import TmaStore, plan_store
 from kgen.targets.cuda.plan.matmul import plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.mma.products import promotion
-from kgen.targets.cuda.plan.reduction.partial import PartialSums
+from kgen.targets.cuda.plan.reduction.partial_sums import PartialSums
 from kgen.targets.cuda.plan.reduction.stream_k import StreamK, plan_stream
 from kgen.targets.cuda.plan.staging.tma import GROUP_BYTES, ROW_BYTES, TmaOperand
 from kgen.targets.cuda.plan.wgmma.launch import arranged, cluster_tile
@@ -244,7 +244,7 @@ def plan_wgmma(
             f"mainloop={schedule.mainloop} does not support this matmul: {why}; leave mainloop out"
         )
     num_threads = (1 + schedule.consumers) * WARPGROUP
-    base.check_threads(num_threads, target, f"consumers={MAX_CONSUMERS}")
+    cuda_plan.check_threads(num_threads, target, f"consumers={MAX_CONSUMERS}")
     products = plan_products(spec, whole, schedule)
     check(spec, schedule, products, target)
     operands = products.operands
@@ -278,7 +278,7 @@ def plan_wgmma(
         tensor_maps=maps,
         num_threads=num_threads,
         shared_bytes=nbytes,
-        ptx_version=base.ptx_version(target, spec, "wgmma"),
+        ptx_version=cuda_plan.ptx_version(target, spec, "wgmma"),
         products=products,
         output=output,
         raster=raster,

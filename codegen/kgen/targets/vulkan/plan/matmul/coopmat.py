@@ -14,16 +14,7 @@ from kgen.schedule import CooperativeMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import BFLOAT16
-from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
-from kgen.targets.vulkan.plan.matmul.base import (
-    PaddedPlan,
-    check_grid,
-    check_shared,
-    matmul_tensors,
-    plan_epilogue,
-    plan_launch,
-)
 from kgen.targets.vulkan.plan.matmul.coopmat_operand import CooperativeOperand
 from kgen.targets.vulkan.plan.matmul.coopmat_output import (
     ELEMENT,
@@ -34,10 +25,19 @@ from kgen.targets.vulkan.plan.matmul.coopmat_output import (
     is_direct,
 )
 from kgen.targets.vulkan.plan.matmul.coopmat_types import TYPES, CooperativeTypes, Size
+from kgen.targets.vulkan.plan.matmul.matmul_plan import (
+    PaddedPlan,
+    check_grid,
+    check_shared,
+    matmul_tensors,
+    plan_epilogue,
+    plan_launch,
+)
 from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, is_k_inner, output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
 from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, ThreadOutputs
 from kgen.targets.vulkan.plan.memory import Shared, vector_type
+from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen_runtime.values import frozen
 
 #: Features that all modules need; lanes of a subgroup are counted on.

@@ -12,7 +12,8 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import DOT_PRODUCT
 from kgen.targets.vulkan.plan.checks import check_powers_of_two
-from kgen.targets.vulkan.plan.matmul.base import (
+from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD, DotOperand
+from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     PaddedPlan,
     check_grid,
     check_shared,
@@ -21,7 +22,6 @@ from kgen.targets.vulkan.plan.matmul.base import (
     plan_epilogue,
     plan_launch,
 )
-from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD, DotOperand
 from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, is_k_inner, output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
 from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, ThreadOutputs

@@ -13,7 +13,7 @@ from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.vulkan.plan.checks import check_powers_of_two
-from kgen.targets.vulkan.plan.matmul.base import (
+from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     MatmulPlan,
     check_grid,
     check_shared,

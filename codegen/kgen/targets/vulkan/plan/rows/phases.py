@@ -11,7 +11,7 @@ from functools import cached_property
 from kgen.ops import Expression
 from kgen.ops.expression import node, unknown, variable
 from kgen.targets.expressions import Rendered
-from kgen.targets.rows.parts import RowFold, RowInput, RowOutput, RowPhase
+from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput, RowPhase
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import Dimension
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer

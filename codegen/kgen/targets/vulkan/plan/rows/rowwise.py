@@ -14,7 +14,6 @@ from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import walked_itemsize, widest_vector
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
 from kgen.targets.vulkan.limits import SHUFFLE
-from kgen.targets.vulkan.plan.base import VulkanPlan, fold_grid
 from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.elementwise import Conversion, conversions
 from kgen.targets.vulkan.plan.memory import (
@@ -33,6 +32,7 @@ from kgen.targets.vulkan.plan.rows.phases import (
     RowPhases,
     RowRenderer,
 )
+from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan, fold_grid
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 

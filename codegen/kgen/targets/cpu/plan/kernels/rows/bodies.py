@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from kgen.targets.cpu.plan.base import Run
-from kgen.targets.rows.parts import RowFold, RowPhase
+from kgen.targets.rows.folds_and_phases import RowFold, RowPhase
 from kgen_runtime.values import frozen
 
 

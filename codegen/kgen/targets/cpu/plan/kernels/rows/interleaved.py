@@ -22,7 +22,7 @@ from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, check_choices
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.header import counted
-from kgen.targets.rows.parts import RowFold, RowInput, RowOutput
+from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import split
 from kgen.targets.stream import Dimension

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
-from kgen.targets.rows.parts import RowPhase
+from kgen.targets.rows.folds_and_phases import RowPhase
 from kgen.targets.rows.plan import RowPlan
 from kgen_runtime.values import frozen
 

@@ -17,7 +17,7 @@ from kgen.ops.expression import call, node, rebuilt, select, variable
 from kgen.ops.patterns import bound
 from kgen.ops.rows import COLUMN
 from kgen.targets.cpu.expressions import EXP2_NONPOSITIVE
-from kgen.targets.rows.parts import RowFold
+from kgen.targets.rows.folds_and_phases import RowFold
 from kgen_runtime.values import frozen
 
 #: Operands: a value and the extreme that it goes with; the next element.

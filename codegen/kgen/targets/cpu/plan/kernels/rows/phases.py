@@ -34,7 +34,7 @@ from kgen.targets.cpu.plan.kernels.rows.online import (
     online_of,
 )
 from kgen.targets.cpu.plan.kernels.rows.shifted import head_of, in_head
-from kgen.targets.rows.parts import RowFold, RowOutput, RowPhase
+from kgen.targets.rows.folds_and_phases import RowFold, RowOutput, RowPhase
 from kgen.targets.rows.plan import RowPlan
 from kgen_runtime.values import frozen
 

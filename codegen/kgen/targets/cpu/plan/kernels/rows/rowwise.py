@@ -32,7 +32,7 @@ from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
-from kgen.targets.rows.parts import RowInput, RowOutput
+from kgen.targets.rows.folds_and_phases import RowInput, RowOutput
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, line_length
 from kgen.targets.stream import Dimension

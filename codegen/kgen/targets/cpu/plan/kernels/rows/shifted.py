@@ -17,7 +17,7 @@ from kgen.ops import Primitive as P
 from kgen.ops.expression import node, reduce, select, variable, with_arguments
 from kgen.ops.patterns import bound
 from kgen.ops.rows import COLUMN
-from kgen.targets.rows.parts import RowFold, RowPhase
+from kgen.targets.rows.folds_and_phases import RowFold, RowPhase
 
 _X = variable("x")
 _DISTANCE = _X - reduce("sum", _X) * variable("share")

@@ -24,7 +24,7 @@ from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, unchecked_rows
 from kgen.targets.cpu.plan.kernels.rows.shifted import head_of
 from kgen.targets.cpu.plan.vectors import Vector
-from kgen.targets.rows.parts import RowOutput, RowPhase
+from kgen.targets.rows.folds_and_phases import RowOutput, RowPhase
 from kgen.targets.rows.split import is_interleaved, line_length
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen

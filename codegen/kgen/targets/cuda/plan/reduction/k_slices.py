@@ -1,4 +1,4 @@
-"""The parts that a schedule cuts k in, as a batch of products."""
+"""Slices that a schedule cuts K into, as a batch of products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A schedule: every decision that affects a kernel's speed and not its result.
+"""Schedule: every decision that affects a kernel's speed and not its result.
 
 A type declares its fields: a comment above each says what it means, with the unit in brackets
 first, and `may_be_zero`, `most` and `divides` say which values it accepts. These need no target. A

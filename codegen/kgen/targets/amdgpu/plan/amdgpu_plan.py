@@ -1,4 +1,4 @@
-"""What all AMD plans have, and the checks that they share."""
+"""Base of all plans of AMD kernels, and the checks that they share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all plans of this family share: the launch, shared memory, and the checks on both."""
+"""Base of all plans of CUDA kernels: the launch, shared memory, and the checks on both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether stored values are the same, or differ as sums do that were taken in another order."""
+"""Comparison of stored values: equal, or different only by the order of a summation."""
 
 from __future__ import annotations
 

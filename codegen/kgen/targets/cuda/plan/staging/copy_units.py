@@ -1,4 +1,4 @@
-"""A unit of a tile's copy, one memory access: where it lies, and what guards it."""
+"""Units of a tile's copy: the address of each memory access, and its guards."""
 
 from __future__ import annotations
 

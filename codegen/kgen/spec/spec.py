@@ -1,4 +1,4 @@
-"""The base of all operations, and the checks that they share."""
+"""Base of all operations, and the checks that they share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the memory of an argument that fits is, told in under half a microsecond.
+"""Finders of an argument's memory: a fast path for arguments that fit exactly.
 
 A finder belongs to one parameter and one type of array. It gives the buffer of an array that is all
 that the kernel expects (element type, shape, strides, alignment, leave to write), and None for

@@ -1,4 +1,4 @@
-"""Functions that an exporter took apart, found again by their values.
+"""Functions that an exporter decomposed, recognised by their values.
 
 A formula that depends on its inputs only by way of one part of it is a function of that part. It is
 computed at some numbers from the mathematical definitions, and if it agrees there with a function

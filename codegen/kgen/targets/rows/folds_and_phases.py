@@ -1,4 +1,4 @@
-"""What the plan of a row-wise kernel consists of: folds, phases, a lane's vectors, tensors."""
+"""Values that the plan of a row-wise kernel is composed of: folds, phases, vectors, tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Manifests and kernels of bundles that an older kgen built, in the words of this one."""
+"""Migrations of manifests and kernels that an older kgen built to the current schema."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Sums of a part of k as a CTA leaves them in a workspace, for the reduction of a block
-tile."""
+"""Partial sums over K that a CTA stores to a workspace, for the reduction of a block tile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Common plan of the matmuls: the batch, outputs, the epilogue and its tensors."""
+"""Plan that all matmul main loops share: the batch, the outputs, the epilogue and its tensors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kgen.targets.batch import BatchCoordinate, batch_coordinates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import k_tiles_note
 from kgen.targets.vulkan.limits import CEILING
-from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.checks import check_blocks, check_threads
 from kgen.targets.vulkan.plan.matmul.epilogue import EpilogueFunction
 from kgen.targets.vulkan.plan.matmul.matrix import epilogue_widths, tensor
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroupStore
 from kgen.targets.vulkan.plan.memory import Tensor
+from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 

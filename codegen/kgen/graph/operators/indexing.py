@@ -1,5 +1,4 @@
-"""Elements of an axis by constant places (a slice, repetitions or a gather), and places by indices
-that are known when the program runs."""
+"""Operators that index an axis: by constants (slice, repeat, gather), or by indices of the run."""
 
 from __future__ import annotations
 

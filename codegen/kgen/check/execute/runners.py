@@ -1,4 +1,4 @@
-"""Places where a kernel can be executed: on a device, under qemu, or in an emulator of its text."""
+"""Runners of a kernel: on a device, under qemu, or in an emulator of its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places in a TOML text: the line of each key, and the characters of its value.
+"""Spans in a TOML text: the line of each key, and the characters of its value.
 
 The standard library's parser says what a file means but not where; its errors need a line, and
 tightening a number must leave every comment and blank around it alone.

@@ -1,4 +1,4 @@
-"""Common plan of the Vulkan kernels: the module around a kernel, and its device requirements."""
+"""Base of all plans of Vulkan kernels: the module around a kernel, and its device requirements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether this kgen knows a kernel's problem: another version, or nobody, may have built it."""
+"""Check that this kgen knows a kernel's problem: another version may have built the bundle."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Results that are written upon what they are made of, element upon element, and need no memory of
-their own."""
+"""Results that reuse the memory of a dead input, because each element is computed in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions that look at their inputs through views, element-wise and row-wise."""
+"""Element-wise and row-wise expressions that read their inputs through views."""
 
 from __future__ import annotations
 

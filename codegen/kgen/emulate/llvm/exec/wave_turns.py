@@ -1,4 +1,4 @@
-"""Whose turn it is: which waves run, and which are held back.
+"""Turns of waves: which waves run, and which are held back.
 
 Without a seed all waves run in lockstep, the lanes at the lowest position first. A wave that waits
 for another one in a loop may stand below it for ever; after some patience the waves that stand

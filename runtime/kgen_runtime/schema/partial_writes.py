@@ -1,4 +1,4 @@
-"""Kernels that write a part of their output: rows of a table, which it has to lie upon."""
+"""Kernels that write a part of their output: rows of a table, which they update in place."""
 
 from __future__ import annotations
 

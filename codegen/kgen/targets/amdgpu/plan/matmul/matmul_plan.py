@@ -1,4 +1,4 @@
-"""Common plan of the matmul main loops: two staged operands, the K loop, the launch."""
+"""Plan that all matmul main loops share: two staged operands, the K loop, the launch."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul
 from kgen.spec import Matmul
-from kgen.targets.amdgpu.plan.base import AmdgpuPlan
+from kgen.targets.amdgpu.plan.amdgpu_plan import AmdgpuPlan
 from kgen.targets.amdgpu.plan.matmul.epilogue import EpiloguePlan
 from kgen.targets.amdgpu.plan.matmul.k_loop import KLoop
-from kgen.targets.amdgpu.plan.matmul.shares import Shares, raster_of
+from kgen.targets.amdgpu.plan.matmul.shared_k import Shares, raster_of
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates
