@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from kgen.check.execute import places
+from kgen.check.execute import runners
 from kgen.check.execute.executor import Unavailable
 from kgen.cli.main import main
 from tests.onnx_models import mlp
@@ -30,7 +30,7 @@ def compiled(
     def nowhere(*arguments: object) -> None:
         raise Unavailable
 
-    monkeypatch.setattr(places, "WAYS", (nowhere, places._emulator))
+    monkeypatch.setattr(runners, "WAYS", (nowhere, runners._emulator))
 
 
 def test_the_table_says_so_and_a_line_says_why(capsys: pytest.CaptureFixture[str]) -> None:
