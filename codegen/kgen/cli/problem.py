@@ -247,7 +247,9 @@ def constants_of(args: argparse.Namespace) -> dict[str, Array]:
     if not given:
         return {}
     if not path:
-        raise SpecError(f"--constant {name}= names no file; write {name}=FILE.npy, or {name} alone")
+        raise SpecError(
+            f"--constant {name}= has no file name; write {name}=FILE.npy, or {name} alone"
+        )
     from kgen.constants import read
 
     return {name: read(path)}
@@ -320,7 +322,7 @@ def _assignments(option: str, text: str | None, names: tuple[str, ...] | None) -
         name, equals, value = part.partition("=")
         if not equals or (names is not None and name not in names):
             form = "NAME=N" if names is None else ", ".join(f"{n}=N" for n in names)
-            raise SpecError(f"--{option} {_shown(part)} does not have the form {form}")
+            raise SpecError(f"--{option} {_shown(part)} does not have the form {form}; rewrite it")
         if name in found:
             raise SpecError(f"--{option} {text} sets {name} twice; set it once")
         found[name] = value

@@ -91,7 +91,9 @@ def arrays(texts: Sequence[str]) -> dict[str, Any]:
     for text in texts:
         name, separator, path = text.partition("=")
         if not (name and separator and path):
-            raise SpecError(f"--input {text} is not NAME=FILE.npy; give one such as x=x.npy")
+            raise SpecError(
+                f"--input {text} does not have the form NAME=FILE.npy; give one such as x=x.npy"
+            )
         if name in found:
             raise SpecError(f"--input {name} is given twice; give it once")
         array = read(path, f"input {name}:")

@@ -70,7 +70,7 @@ def build(**options: str) -> list[str]:
         (build(shape="\u0663x1x1"), "is not a whole number"),
         (build(shape="1_0x1x1"), "--shape 1_0x1x1: 1_0 is not a whole number"),
         (build(shape="9" * 5000 + "x1x1"), "999... is not a whole number"),
-        (build(constant="b="), "--constant b= names no file; write b=FILE.npy, or b alone"),
+        (build(constant="b="), "--constant b= has no file name; write b=FILE.npy, or b alone"),
         (build(tune_cache="x.json"), "--tune-cache is not an option any more; run kgen tune"),
         (build(constant="c"), "constant=c is unknown; known are b"),
         (build(constant="b=absent.npy"), "constant 'absent.npy' cannot be read: No such file"),
@@ -201,7 +201,7 @@ def test_a_shape_that_memory_cannot_hold(capsys: pytest.CaptureFixture[str]) -> 
     assert run(capsys, *argv)[0] == 0
     for command, doing in (("verify", "verifying"), ("bench", "timing")):
         status, _, err = run(capsys, command, "x.kgen")
-        assert status == 2 and f"{doing} it needs" in err and "take a smaller shape" in err
+        assert status == 2 and f"{doing} it needs" in err and "use a smaller shape" in err
     assert run(capsys, "verify", "x.kgen", "--seed=-1")[0] == 2
 
 

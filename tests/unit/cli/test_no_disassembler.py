@@ -12,7 +12,7 @@ from kgen.cli.main import main
 pytestmark = pytest.mark.integration
 
 MESSAGE = (
-    "kgen inspect: nvdisasm is not installed, which disassembles sm_80/relu_64_f16.cubin; "
+    "kgen inspect: nvdisasm, which disassembles sm_80/relu_64_f16.cubin, is not installed; "
     "pip install nvidia-cuda-nvdisasm\n"
 )
 

@@ -62,13 +62,16 @@ def test_run(capsys: pytest.CaptureFixture[str], file: str) -> None:
     ("arguments", "message"),
     [
         ((), "missing inputs: x (5x24 f32); give each as --input NAME=FILE.npy"),
-        (("--input", "x"), "--input x is not NAME=FILE.npy; give one such as x=x.npy"),
+        (
+            ("--input", "x"),
+            "--input x does not have the form NAME=FILE.npy; give one",
+        ),
         (("--input", "x=x.npy", "--input", "x=x.npy"), "--input x is given twice"),
         (("--input", "y=x.npy"), "main: no argument is called y; it takes x"),
         (("--input", "x=no.npy"), "input x: 'no.npy' cannot be read: No such file"),
         (("--input", "x=mlp.kgen"), "input x: mlp.kgen is not a .npy file"),
         (("--input", "x=short.npy"), "main: x has shape 2x24; expected 5x24"),
-        (("--input", "x=x.npy", "-o", "y.txt"), "-o y.txt: the name must end in .npy or .npz"),
+        (("--input", "x=x.npy", "-o", "y.txt"), "-o y.txt does not end in .npy or .npz"),
         (("--input", "x=x.npy", "-o", "no/y.npy"), "output=no/y.npy: no is not a directory"),
         (("--input", "x=x.npy", "--program", "z"), "--program z is unknown; the bundle has main"),
         (("--device", "hip"), "no AMD driver on this machine"),

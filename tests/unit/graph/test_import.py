@@ -67,7 +67,7 @@ def test_shapes_left_open(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     )
     for text in ("x=4xb", "x=4x13,", "x=4x13,4"):
         line = refused(capsys, tmp_path, mlp("batch"), "--shape", text)
-        assert "does not have the form NAME=1x128" in line
+        assert "does not have the form NAME=SIZExSIZE" in line
     line = refused(capsys, tmp_path, mlp("batch"), "--shape", "x=4x13,y=2,x=4x13")
     assert "--shape sets x twice" in line
 

@@ -147,7 +147,7 @@ def judge(
             results.append(Result(limit=limit, verdict=verdict, note=note))
         else:
             raise BudgetError(
-                f"this kernel has no metric {limit.metric.name}; {_has(limit, values)}"
+                f"{limit.metric.name} is not a metric of this kernel; {_has(limit, values)}"
             )
     return EntryReport(entry=entry, results=tuple(results))
 

@@ -78,7 +78,8 @@ def measure(bundle: Bundle, against: str, rounds: int = ROUNDS) -> Ratio:
         ):
             if kernels.device.kind == "software":
                 raise DeviceError(
-                    f"{kernels.device.name} is a software device, whose times are not measured"
+                    f"{kernels.device.name} is a software device, which kgen does not time; "
+                    "use a GPU or the CPU backend"
                 )
             (kernel,) = kernels.values()
             data = next(iter(inputs.data_sets(entry, 0))).buffers

@@ -79,13 +79,13 @@ def _check_toolchain(budgets: Budgets, entries: Sequence[AnyEntry]) -> None:
             recorded = budgets.toolchain.get(tool.name)
             if recorded is None:
                 raise BudgetError(
-                    f"{budgets.path}: [toolchain] lacks {tool.name}, whose version the static "
-                    f'budgets depend on; add {tool.name} = "{tool.package}"'
+                    f"{budgets.path}: [toolchain] has no entry for {tool.name}, whose version "
+                    f'decides the static metrics; add {tool.name} = "{tool.package}"'
                 )
             if recorded != tool.package:
                 raise BudgetError(
-                    f"{budgets.path}: static budgets hold for {recorded}, and {tool.package} is "
-                    f"installed; pip install {recorded}, or check the rest with --tier emulated"
+                    f"{budgets.path}: the static budgets are for {recorded}, and {tool.package} is "
+                    f"installed; pip install {recorded}, or check the others with --tier emulated"
                 )
 
 

@@ -77,8 +77,8 @@ def _check_only_these_changed(budgets: Budgets, text: str, wanted: Sequence[Prop
         for before, now in zip(old.limits, new.limits, strict=True):
             if now.value != after.get((old.line, before.metric.name), before.value):
                 raise BudgetError(
-                    f"{budgets.path}:{before.place.line}: {before.metric.name} cannot be found in "
-                    "the text; write NAME = NUMBER on one line"
+                    f"{budgets.path}:{before.place.line}: the limit of {before.metric.name} cannot "
+                    f"be replaced; write {before.metric.name} = NUMBER on one line"
                 )
 
 

@@ -118,12 +118,12 @@ def _whole_launches(reader: Reader, entry: KernelEntry) -> tuple[Profile, ...]:
     if profile.sample_of(entry) is not None:
         total = math.prod(entry.launches[0].grid)
         raise EmulationError(
-            f"its {total} workgroups take too long to count; budget a smaller shape with the "
-            "same schedule"
+            f"emulating all {total} workgroups takes too long; write the budget for a smaller "
+            "shape with the same schedule"
         )
     found = profile.profile_kernel(reader, entry)
     if found.reason is not None:
-        raise EmulationError(f"the kernel cannot be counted: {found.reason}")
+        raise EmulationError(f"the emulator cannot count the kernel: {found.reason}")
     return found.launches
 
 

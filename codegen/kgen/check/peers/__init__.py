@@ -55,7 +55,8 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
         raise DeviceError(suggest.unknown(f"against={name}", name, PEERS))
     if name not in CEILINGS and (narrow := entry.spec.get("b_dtype")):
         raise DeviceError(
-            f"{name} is not measured for products of {entry.spec['dtype']} by {narrow}; take read"
+            f"against={name} does not support matmuls of {entry.spec['dtype']} by {narrow}; "
+            "try against=read"
         )
     return PEERS[name](entry, buffers, device)
 
@@ -85,7 +86,10 @@ def check_exact(peer: Peer, entry: KernelEntry, buffers: Mapping[str, Bytes]) ->
     values = decode(got.reshape(shape)[corner].view(np.uint32), DType.S32)
     if not np.array_equal(values, oracle.estimate(entry, buffers, corner).value):
         dtype = entry.inputs[0].dtype
-        raise DeviceError(f"{peer.name}'s sums of {dtype} are not exact on this CPU; take iree")
+        raise DeviceError(
+            f"against={peer.name} does not add {dtype} products exactly on this CPU; "
+            "try against=iree"
+        )
 
 
 @contextmanager
@@ -101,7 +105,8 @@ def threads(count: int | None) -> Iterator[None]:
         from threadpoolctl import threadpool_limits
     except ImportError:
         raise DeviceError(
-            f"threads={count} needs threadpoolctl, to hold numpy to it; pip install threadpoolctl"
+            f"threads={count} needs threadpoolctl, which limits the threads of numpy; "
+            "pip install threadpoolctl"
         ) from None
     with ExitStack() as stack:
         for limited in (threadpool_limits, torch_peers.threads, onednn.threads):

@@ -99,7 +99,7 @@ def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
     Raises DeviceError for a type without an instruction.
     """
     if device.backend != "cpu" or entry.op != "matmul":
-        raise DeviceError("peak is measured for products on CPUs; take read or copy")
+        raise DeviceError("against=peak supports matmuls on CPUs only; try against=read")
     found = max(arithmetic(entry.inputs[0].dtype, find("native")), key=_rate)
     total = math.prod(entry.spec[name] for name in ("m", "n", "k", "batch"))
     instructions = total / found.multiply_adds
@@ -120,10 +120,10 @@ def tiles(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) 
     Raises DeviceError where there are none.
     """
     if device.backend != "cpu" or entry.op != "matmul":
-        raise DeviceError("tiles are measured for products on CPUs; take read or copy")
+        raise DeviceError("against=tiles supports matmuls on CPUs only; try against=read")
     dtype = entry.inputs[0].dtype
     if not tile_product(dtype, find("native")):
-        raise DeviceError(f"this CPU has no tiles of {dtype}; take peak")
+        raise DeviceError(f"this CPU has no AMX tiles of {dtype}; try against=peak")
     (found,) = arithmetic(dtype, find("native"))
     total = math.prod(entry.spec[name] for name in ("m", "n", "k", "batch"))
     rounds = max(1, round(total / found.multiply_adds / found.count))
@@ -234,7 +234,9 @@ def convert(
     _check_cpu("convert", device)
     dtype = entry.output.dtype
     if dtype not in (DType.F16, DType.BF16):
-        raise DeviceError(f"convert is measured for f16 and bf16, not {dtype}; take copy")
+        raise DeviceError(
+            f"against=convert supports f16 and bf16 outputs, not {dtype}; try against=copy"
+        )
     nbytes = entry.output.nbytes
     places = [(_memory(nbytes), _memory(nbytes)) for _ in range(sets)]
     ways = _copies(nbytes, places, converts=str(dtype))
@@ -257,7 +259,7 @@ def _copies(
 
 def _check_cpu(name: str, device: DeviceInfo) -> None:
     if device.backend != "cpu":
-        raise DeviceError(f"{name} is measured on CPUs; take torch")
+        raise DeviceError(f"against={name} supports CPUs only; try against=torch")
 
 
 def arithmetic(dtype: DType, target: Target) -> tuple[Arithmetic, ...]:
@@ -276,7 +278,9 @@ def arithmetic(dtype: DType, target: Target) -> tuple[Arithmetic, ...]:
     dot = dot_for(dtype, target)
     if dot:
         if not dot.adds:
-            raise DeviceError(f"{dot.mnemonic} does not add its products of {dtype}; take read")
+            raise DeviceError(
+                f"{dot.mnemonic} does not accumulate its {dtype} products; try against=read"
+            )
         lanes = width // 4
         sums = f"<{lanes} x {'i32' if dtype.is_integer else 'float'}>"
         operands = f"<{dot.group * lanes} x {dot.factor}>"
@@ -285,7 +289,7 @@ def arithmetic(dtype: DType, target: Target) -> tuple[Arithmetic, ...]:
     if dtype.is_integer:
         if found:
             return tuple(found)
-        raise DeviceError(f"this CPU has no instruction for products of {dtype}; take read")
+        raise DeviceError(f"this CPU has no multiply instruction for {dtype}; try against=read")
     lanes = width // max(4, dtype.itemsize)
     vector = f"<{lanes} x {'double' if dtype is DType.F64 else 'float'}>"
     intrinsic = f"{multiply_add(target)}.v{lanes}f{width * 8 // lanes}"

@@ -60,9 +60,11 @@ class Dnnl:
         """Call a function; DeviceError if it fails."""
         status = self.library[f"dnnl_{name}"](*arguments)
         if status == UNIMPLEMENTED:
-            raise DeviceError("oneDNN has no product of these types on this CPU; take torch")
+            raise DeviceError("oneDNN has no matmul of these dtypes on this CPU; try against=torch")
         if status:
-            raise DeviceError(f"oneDNN's dnnl_{name} failed with status {status}; take torch")
+            raise DeviceError(
+                f"dnnl_{name} of oneDNN failed with status {status}; try against=torch"
+            )
 
     def layout(self, shape: Sequence[int], strides: Sequence[int], dtype: DType) -> Descriptor:
         """A memory descriptor; strides in elements."""

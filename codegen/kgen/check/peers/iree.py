@@ -35,11 +35,11 @@ OPTIONS = ("--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3")
 def iree(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
     spec = entry.spec
     if device.backend != "cpu" or entry.op != "matmul" or spec["batch"] > 1:
-        raise DeviceError("iree is timed on single products on CPUs; take torch")
+        raise DeviceError("against=iree supports single matmuls on CPUs; try against=torch")
     plain = spec["alpha"] == 1.0 and spec["beta"] == 0.0 and spec["epilogue"] == PRODUCT
     a, b = (next(p for p in entry.inputs if p.name == name) for name in "ab")
     if not plain or spec["layout"] != "nn" or spec["scales"] or a.dtype not in ELEMENTS:
-        raise DeviceError(f"iree is not set up for {entry.key}; take torch")
+        raise DeviceError(f"against=iree does not support {entry.key}; try against=torch")
     try:
         import iree.compiler as compiler
         import iree.runtime as runtime
@@ -52,7 +52,7 @@ def iree(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
         )
     except compiler.CompilerToolError as error:
         raise DeviceError(
-            f"iree does not compile {entry.key}: {_reason(error)}; take torch"
+            f"iree does not compile {entry.key}: {_reason(error)}; try against=torch"
         ) from None
     config = runtime.Config(DEVICE)
     context = runtime.SystemContext(config=config)

@@ -33,7 +33,7 @@ INTO: Mapping[str, Callable[[Array, Array], object]] = {
 
 def numpy_peer(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
     if device.kind == "gpu":
-        raise DeviceError(f"numpy does not compute on {device.id}; take torch")
+        raise DeviceError(f"numpy does not run on {device.id}; try against=torch")
     # numpy's matmul has fast code for f32 and f64 only, so the narrower types are widened before.
     wide = np.float64 if entry.parameters[0].dtype is DType.F64 else np.float32
     x = {p.name: aligned(values(buffers, p).astype(wide)) for p in entry.inputs}
@@ -122,7 +122,7 @@ def _check_erf(expression: str) -> None:
     """Raises DeviceError."""
     for name in ("gelu", "erf"):
         if f"{name}(" in expression:
-            raise DeviceError(f"numpy has no erf and cannot compute {name}; take torch")
+            raise DeviceError(f"numpy has no erf and cannot compute {name}; try against=torch")
 
 
 class NumpyRows(RowEvaluator):

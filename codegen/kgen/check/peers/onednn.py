@@ -90,7 +90,7 @@ def _post_operations(name: str, entry: KernelEntry, device: DeviceInfo) -> list[
     """The epilogue without its bias, which is an argument. Raises DeviceError."""
     spec = entry.spec
     if device.backend != "cpu" or entry.op != "matmul" or spec["batch"] > 1:
-        raise DeviceError(f"{name} is timed on single products on CPUs; take torch")
+        raise DeviceError(f"against={name} supports single matmuls on CPUs; try against=torch")
     chain = steps_of(spec["epilogue"])
     steps = ["an expression"] if chain is None else list(chain)
     if steps[:1] == ["bias"]:
@@ -98,5 +98,5 @@ def _post_operations(name: str, entry: KernelEntry, device: DeviceInfo) -> list[
     plain = spec["alpha"] == 1.0 and spec["beta"] == 0.0 and not spec["scales"]
     known = {entry.output.dtype, *(p.dtype for p in entry.inputs)} <= dnnl.DTYPES.keys()
     if not plain or not known or not set(steps) <= dnnl.ELTWISE.keys():
-        raise DeviceError(f"{name} is not set up for {entry.key}; take torch")
+        raise DeviceError(f"against={name} does not support {entry.key}; try against=torch")
     return steps

@@ -53,4 +53,6 @@ def first(outputs: Mapping[str, Any]) -> Any:
 def check_last_axes(entry: KernelEntry) -> None:
     """Raises DeviceError for rows along other axes, which peers would get in another order."""
     if oracle.rows_first(entry) != list(range(len(oracle.domain(entry)))):
-        raise DeviceError("peers take rows along the last axes")
+        raise DeviceError(
+            "other libraries are measured on rows along the last axes only; try against=read"
+        )

@@ -11,6 +11,7 @@ from typing import Any
 from kgen.check.oracle import operations as oracle
 from kgen.check.peers.peer import Peer, PeerMaker, check_last_axes, first, values
 from kgen.check.tensors import Bytes
+from kgen.emulate.wording import shorten
 from kgen.errors import DeviceError
 from kgen.ops import Expression, parse
 from kgen.ops.expression import call, inputs, rebuilt, variable
@@ -75,9 +76,9 @@ def torch_peer(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceI
 def cublas(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
     """cuBLAS as torch calls it: the product is its, an epilogue torch's own kernels."""
     if device.backend != "cuda":
-        raise DeviceError(f"cublas does not compute on {device.id}; take numpy or torch")
+        raise DeviceError(f"cublas does not run on {device.id}; try against=torch")
     if entry.op != "matmul":
-        raise DeviceError(f"cublas has no {entry.op}; take torch")
+        raise DeviceError(f"cublas has no {entry.op}; try against=torch")
     return replace(torch_peer(entry, buffers, device), name="cublas (torch)")
 
 
@@ -104,7 +105,9 @@ def packed_by(name: str, product: Product) -> PeerMaker:
             return Peer(name=name, run=_operation(torch, entry, x, product))
         except (RuntimeError, AttributeError) as error:
             reason = str(error).partition("\n")[0]
-            raise DeviceError(f"{name} does not support this: {reason}; take torch") from None
+            raise DeviceError(
+                f"{name} does not support {entry.key}: {shorten(reason, 150)}; try against=torch"
+            ) from None
 
     return make
 
@@ -130,13 +133,15 @@ def torch_compiled(entry: KernelEntry, buffers: Mapping[str, Bytes], device: Dev
     except Exception as error:
         # Its back end raises many types; what they have in common is a first line that says why.
         reason = str(error).strip().partition("\n")[0]
-        raise DeviceError(f"torch-compile does not compile here: {reason}; take torch") from None
+        raise DeviceError(
+            f"torch.compile does not work here: {shorten(reason, 150)}; try against=torch"
+        ) from None
     return Peer(name="torch-compile", run=run)
 
 
 def _check_single_product(name: str, entry: KernelEntry, device: DeviceInfo) -> None:
     if device.backend != "cpu" or entry.op != "matmul" or entry.spec["batch"] > 1:
-        raise DeviceError(f"{name} is timed on single products on CPUs; take torch")
+        raise DeviceError(f"against={name} supports single matmuls on CPUs; try against=torch")
 
 
 def _tensors(
@@ -149,13 +154,13 @@ def _tensors(
         raise DeviceError("torch is not installed; pip install torch") from None
     place = {"cpu": "cpu", "cuda": f"cuda:{device.index}", "hip": f"cuda:{device.index}"}
     if device.backend not in place:
-        raise DeviceError(f"torch does not compute on {device.id}")
+        raise DeviceError(f"torch does not run on {device.id}; try against=read")
     if device.backend != "cpu" and not torch.cuda.is_available():
         raise DeviceError(
             f"torch does not see {device.id}; install the build of torch for this GPU"
         )
     if other := [p.dtype for p in entry.inputs if p.dtype not in TYPES]:
-        raise DeviceError(f"torch is not timed on {other[0]}; take numpy")
+        raise DeviceError(f"against=torch does not support {other[0]}; try against=numpy")
     where = place[device.backend]
     return torch, {
         p.name: torch.from_numpy(values(buffers, p)).to(
@@ -180,7 +185,7 @@ def _waiting(torch: Any, device: DeviceInfo, compute: Operation) -> Operation:
 def _product(torch: Any, a: Any, b: Any) -> Operation:
     if a.dtype is torch.int8:
         if a.ndim != 2:
-            raise DeviceError("torch does not multiply batches of s8; take numpy")
+            raise DeviceError("torch does not multiply batches of s8; try against=numpy")
         out = torch._int_mm(a, b)
         return lambda: torch._int_mm(a, b, out=out)
     out = torch.matmul(a, b)
@@ -244,7 +249,7 @@ class _Expression(Evaluator):
             if name in WHOLE and hasattr(home, name):
                 return getattr(home, name)(*arguments)
         if name not in DEFINITIONS:
-            raise DeviceError(f"torch is not timed on {name}; take numpy")
+            raise DeviceError(f"against=torch does not support {name}; try against=numpy")
         return super().apply(name, arguments)
 
 

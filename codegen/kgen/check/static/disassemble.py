@@ -66,7 +66,7 @@ def disassemble(bundle: BundleFile, entry: KernelEntry) -> str:
     for artifact in entry.artifacts:
         if (tool := DISASSEMBLERS.get(artifact.format)) is not None:
             return run_tool(artifact.format, tool.arguments, bundle.read(artifact), artifact.file)
-    raise BundleError(f"{entry.name} holds no machine code to disassemble")
+    raise BundleError(f"{entry.name} has no machine code to disassemble; build the bundle again")
 
 
 def run_tool(form: str, arguments: tuple[str, ...], code: bytes, name: str) -> str:
@@ -78,7 +78,7 @@ def run_tool(form: str, arguments: tuple[str, ...], code: bytes, name: str) -> s
     program = next(filter(None, map(_find, tool.programs)), None)
     if program is None:
         raise AssembleError(
-            f"{tool.programs[0]} is not installed, which disassembles {shorten(name, 200)}; "
+            f"{tool.programs[0]}, which disassembles {shorten(name, 200)}, is not installed; "
             f"{tool.package}"
         )
     with temporary.folder() as folder:

@@ -153,8 +153,8 @@ def _check_made_here(reader: Reader, entry: KernelEntry) -> None:
         made_by = reader.manifest.provenance.get(tool.name)
         if made_by != tool.version:
             raise AssembleError(
-                f"{entry.name} was made by {tool.name} {made_by}, here is {tool.version}, which "
-                "makes other code; build the bundle again"
+                f"{entry.name} was built with {tool.name} {made_by}, and {tool.version} is "
+                "installed here, which makes other code; build the bundle again"
             )
 
 
@@ -232,7 +232,7 @@ def _artifact(entry: KernelEntry, form: str) -> ArtifactEntry:
     for artifact in entry.artifacts:
         if artifact.format == form:
             return artifact
-    raise AssembleError(f"{entry.name} holds no {form} to read instructions from")
+    raise AssembleError(f"{entry.name} has no {form} file; build the bundle again")
 
 
 _READERS: Mapping[str, Callable[[Reader, KernelEntry, bool], list[MachineInstruction]]] = {

@@ -188,6 +188,6 @@ def check_memory(entry: KernelEntry, doing: str = "verifying", sets: int = 1) ->
     limit = available_memory()
     if needed > limit:
         raise VerificationError(
-            f"{entry.name}: {doing} it needs {needed} bytes of memory; {limit} are available "
-            "here; take a smaller shape, or a machine with more memory"
+            f"{entry.name}: {doing} it needs {needed} bytes of memory; {limit} bytes are "
+            "available; use a smaller shape, or a machine with more memory"
         )

@@ -329,7 +329,7 @@ def run(
     for name, view in views.items():
         out = view.output
         if not inputs.untouched_gaps(buffers[name], out):
-            raise VerificationError(f"the kernel wrote between the rows (stride gaps) of {name}")
+            raise VerificationError(f"the kernel wrote into the gaps between the rows of {name}")
         bits = oracle.in_coordinates(view, strided_bits(buffers[name], out))
         chosen = np.zeros(bits.shape, np.bool_)
         for box in _boxes(view, sample, seed):
@@ -360,7 +360,7 @@ def _check_strays(entry: KernelEntry, bits: Bits, chosen: Mask) -> None:
         first = np.unravel_index(int(strays.argmax()), strays.shape)
         at = ", ".join(map(str, oracle.own_coordinates(entry, tuple(map(int, first)))))
         raise VerificationError(
-            f"{entry.output.name}[{at}] was written by a workgroup to whose tile it does not belong"
+            f"{entry.output.name}[{at}] was written by a workgroup that has another tile"
         )
 
 

@@ -114,7 +114,10 @@ def shapes_of(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
         name, equals, sizes = text.rpartition("=")
         parts = sizes.lower().split("x") if sizes else []
         if not equals or not name or not all(part.isdecimal() and int(part) for part in parts):
-            raise GraphError(f"--shape {text} does not have the form NAME=1x128")
+            raise GraphError(
+                f"--shape {text} does not have the form NAME=SIZExSIZE; "
+                "give one such as input_ids=1x128"
+            )
         if name in found:
             raise GraphError(f"--shape sets {name} twice; set it once")
         found[name] = tuple(map(int, parts))
@@ -127,7 +130,10 @@ def pairs_of(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         past, _, present = text.partition("=")
         if not past or not present:
-            raise GraphError(f"--state {text} does not have the form PAST=PRESENT (input=output)")
+            raise GraphError(
+                f"--state {text} does not have the form PAST=PRESENT; give the name of an input "
+                "and that of the output which becomes it"
+            )
         if past in found:
             raise GraphError(f"--state sets {past} twice; set it once")
         found[past] = present

@@ -80,7 +80,7 @@ def _graph(args: argparse.Namespace) -> int:
     from kgen.report.picture import picture
 
     if args.output is None:
-        raise SpecError("--graph needs a file to write; give -o graph.svg")
+        raise SpecError("--graph needs the name of a file to write; add -o graph.svg")
     output = check_output(args.output)
     with BundleFile(args.file) as bundle:
         program = program_of(bundle.manifest, args.program)

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
     target = None if args.output is None else check_output(args.output)
     if target is not None and target.suffix not in (".npy", ".npz"):
-        raise SpecError(f"-o {target}: the name must end in .npy or .npz")
+        raise SpecError(f"-o {target} does not end in .npy or .npz; rename it")
     given = programs.arrays(args.input)
     with programs.loaded(args) as program:
         names = program.output_names

@@ -85,9 +85,9 @@ def test_the_loop_on_tiles_that_are_loaded(dtype: DType) -> None:
 
 def test_tiles_are_of_cpus_that_have_them(entry_for: EntryFor) -> None:
     entry = entry_for(Matmul(m=8, n=8, k=8, dtype=DType.F32))
-    with pytest.raises(DeviceError, match="this CPU has no tiles of f32; take peak"):
+    with pytest.raises(DeviceError, match="this CPU has no AMX tiles of f32; try against=peak"):
         peers.make("tiles", entry, {}, CPU)
-    with pytest.raises(DeviceError, match="tiles are measured for products on CPUs"):
+    with pytest.raises(DeviceError, match="against=tiles supports matmuls on CPUs only"):
         peers.make("tiles", entry_for(relu_of((8,))), {}, CPU)
 
 
@@ -140,9 +140,9 @@ def test_the_fastest_instruction_is_measured_not_looked_up(
 
 
 def test_a_type_without_an_instruction_has_no_peak() -> None:
-    with pytest.raises(DeviceError, match="no instruction for products of s8"):
+    with pytest.raises(DeviceError, match="no multiply instruction for s8"):
         ceilings.arithmetic(DType.S8, find("aarch64-neon"))
-    with pytest.raises(DeviceError, match="vpmaddwd does not add its products of s8"):
+    with pytest.raises(DeviceError, match="vpmaddwd does not accumulate its s8 products"):
         ceilings.arithmetic(DType.S8, find("x86-64-v3"))
 
 
@@ -160,7 +160,7 @@ def test_converting_takes_every_number_times_one_and_a_half(name: str, type_: ty
 
 
 def test_only_halves_are_converted(entry_for: EntryFor) -> None:
-    with pytest.raises(DeviceError, match="for f16 and bf16, not f32; take copy"):
+    with pytest.raises(DeviceError, match="f16 and bf16 outputs, not f32; try against=copy"):
         ceilings.convert(entry_for(relu_of((3, 5), dtype=DType.F32)), {}, CPU)
 
 
@@ -197,7 +197,7 @@ def test_the_fastest_way_is_taken() -> None:
 
 
 def test_kernels_without_products_have_no_peak(entry_for: EntryFor) -> None:
-    with pytest.raises(DeviceError, match="peak is measured for products on CPUs"):
+    with pytest.raises(DeviceError, match="against=peak supports matmuls on CPUs only"):
         peers.make("peak", entry_for(relu_of((8,))), {}, CPU)
     gpu = DeviceInfo(backend="cuda", index=0, name="test", kind="gpu")
     for name in ("read", "copy"):

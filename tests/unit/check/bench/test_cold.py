@@ -166,5 +166,7 @@ def test_kgen_bench_says_what_a_cache_may_keep(
 def test_sets_must_have_room(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgen.check.verify.cost.available_memory", lambda: 2**16)
     bench.bench(bundle, device="cpu", against=[], rounds=1)
-    with pytest.raises(VerificationError, match=r"timing it needs .* bytes of memory; 65536 are"):
+    with pytest.raises(
+        VerificationError, match=r"timing it needs .* bytes of memory; 65536 bytes are"
+    ):
         bench.bench(bundle, device="cpu", against=[], rounds=1, is_cold=True)

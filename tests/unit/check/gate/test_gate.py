@@ -53,7 +53,7 @@ def test_a_metric_that_the_kernel_does_not_have() -> None:
     """A default is left out; a limit of the kernel's own is a mistake."""
     assert "spills" not in [r.limit.metric.name for r in judged(FILE, NUMBERS).results]
     with pytest.raises(
-        BudgetError, match="this kernel has no metric registers; its static metrics are code"
+        BudgetError, match="registers is not a metric of this kernel; its static metrics are code"
     ):
         judged(FILE, {k: v for k, v in NUMBERS.items() if k != "registers"})
 
@@ -97,7 +97,7 @@ def test_fractions_are_rounded_to_the_side_that_holds(
 @pytest.mark.integration
 def test_a_kernel_that_cannot_be_counted_is_named_with_its_line() -> None:
     loaded = budgets.parse_text(FILE.replace("4096", "100000000"), Path("b.toml"))
-    with pytest.raises(BudgetError, match=r"b.toml:7: sm_80: relu .*take too long to count"):
+    with pytest.raises(BudgetError, match=r"b.toml:7: sm_80: relu .*workgroups takes too long"):
         run.check(loaded, loaded.entries, tiers=(Tier.EMULATED,))
 
 

@@ -79,5 +79,5 @@ def test_code_of_another_llvm_is_refused() -> None:
     with opened(kgen.build(relu_of((64,)), targets=["gfx942"])) as reader:
         other = dataclasses.replace(reader.manifest, provenance={"llvm": "1.0"})
         changed = dataclasses.replace(reader, manifest=other)  # type: ignore[type-var]
-        with pytest.raises(AssembleError, match=r"made by llvm 1\.0, here is .* build the bundle"):
+        with pytest.raises(AssembleError, match=r"built with llvm 1\.0, and .* build the bundle"):
             machine_code.instructions(changed, other.kernels[0])

@@ -44,7 +44,7 @@ class Compiler(VulkanDevice):
 
     def enabled(self, physical: Any, features: Collection[str]) -> tuple[list[Any], list[str]]:
         if EXTENSION not in extensions(physical):
-            raise DeviceError(f"its driver has no {EXTENSION}, and tells nothing")
+            raise DeviceError(f"its driver has no {EXTENSION}, which reports registers and spills")
         chain, names = enabling(physical, features)
         vk = driver()
         tell = vk.ffi.new("VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR *")

@@ -31,7 +31,7 @@ class Driver:
         """Folder of its files. Raises DeviceError if it is missing."""
         folder = drivers_folder() / self.tree
         if not (folder / "installed").is_file():
-            raise DeviceError(f"{folder} is not here; make drivers")
+            raise DeviceError(f"{folder} does not exist; run make drivers")
         return folder
 
     def command(self, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
