@@ -468,7 +468,10 @@ def test_a_failed_check_is_said(
         (["report", "{}", "--program", "x"], "--program x is unknown; the bundle has native/main"),
         (["report", "{}", "-o", "/no/x.html"], "output=/no/x.html: /no is not a directory;"),
         (["report", "{}", "--device", "cuda:7"], "cuda"),
-        (["inspect", "{}", "--graph"], "--graph needs a file to write; give -o graph.svg"),
+        (
+            ["inspect", "{}", "--graph"],
+            "--graph needs the name of a file to write; add -o graph.svg",
+        ),
         (["inspect", "{}", "-o", "x.svg"], "--output x.svg needs --graph; add it"),
     ],
 )
