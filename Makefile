@@ -19,7 +19,7 @@ PYTHON_FILES := codegen runtime tests benchmarks scripts examples
 # Both distributions, so that a change of the code needs no new installation.
 CHECKOUT := --editable runtime --editable .
 
-.PHONY: help setup lock drivers demo test test-avx2 unit check format lint types fast generated reference gate bench wheels runtime-wheel c-runtime install single-file fuzz fuzz-bundles figures clean
+.PHONY: help setup lock drivers demo test test-avx2 test-windows unit check format lint types fast generated reference gate bench wheels runtime-wheel c-runtime install single-file fuzz fuzz-bundles figures clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -79,6 +79,10 @@ test: setup drivers format-check lint types $(if $(CHANGED),,gate) ## everything
 
 test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"
 	$(PYTEST_AVX2) $(ARGS)
+
+test-windows: setup ## the C runtime as a Windows program, under Wine, which it installs (Debian, as root)
+	@test -x /usr/lib/wine/wine64 || apt-get install -y -qq --no-install-recommends wine64
+	scripts/clean-env.sh env KGEN_TEST_WINE=1 $(BIN)/python -m pytest tests/device/cpu/c_runtime/test_other_systems.py
 
 check: setup drivers format-check lint types fast ## format, lint, strict types, fast tests: before each commit
 

@@ -1,5 +1,5 @@
 """Write libkgen as a single-file release, kgen_all.c with kgen.h and kgen.hpp, into a folder:
-python -m scripts.amalgamate FOLDER."""
+python scripts/amalgamate.py FOLDER."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def main(folder: str) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m scripts.amalgamate FOLDER")
+        sys.exit("usage: python scripts/amalgamate.py FOLDER")
     main(sys.argv[1])

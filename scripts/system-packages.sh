@@ -17,6 +17,8 @@ fish                    # and its own
 chromium                # looks at the page of kgen report
 gcc                     # compiles the C runtime, which its tests run
 g++                     # and a C++ program that includes its header
+cmake                   # builds and finds the C runtime as CMake projects do
+pkg-config              # and as others do
 libdnnl-dev             # oneDNN from C, a library that kgen bench compares with
 "
 missing=""

@@ -2,6 +2,10 @@
 #ifndef KGEN_INTERNAL_H
 #define KGEN_INTERNAL_H
 
+#if defined(_WIN32) && !defined(__USE_MINGW_ANSI_STDIO)
+#define __USE_MINGW_ANSI_STDIO 1 /* %zu and %lld of C99 */
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

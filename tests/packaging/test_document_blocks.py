@@ -25,11 +25,11 @@ from tests import needs
 
 SHELL = ("sh", "console")
 CODE = ("c", "cpp", "python")
-LANGUAGES = {*SHELL, *CODE, "toml", "yaml", "json", "text", "ptx", "llvm", "spvasm"}
+LANGUAGES = {*SHELL, *CODE, "cmake", "toml", "yaml", "json", "text", "ptx", "llvm", "spvasm"}
 BLOCKS = [block for path in DOCUMENTS for block in blocks(path)]
 RUN = [path for path in DOCUMENTS if any(b.language in ("python", *SHELL) for b in blocks(path))]
 #: Programs that shell blocks may call without being marked, besides those that a page compiles.
-PROGRAMS = {"kgen", "python", "make", "cd", "cc", "c++", "cp", "sed"}
+PROGRAMS = {"kgen", "python", "make", "cd", "cc", "c++", "cmake", "cp", "sed"}
 #: Commands that set up the reader's shell. Tests run in a shell that is set up so: `$KGEN` is the
 #: checkout, and its virtual environment is active.
 SETUP = ("export KGEN=", '. "$KGEN/.venv/bin/activate"')

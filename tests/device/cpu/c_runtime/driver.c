@@ -16,8 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if !defined(_WIN32)
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #include "kgen.h"
 
@@ -309,6 +311,7 @@ static void run_threads(void *body(void *), kgen_kernel *kernel, kgen_program *p
     free(all);
 }
 
+#if !defined(_WIN32)
 static void run_in_child(kgen_kernel *of, char **files, int count)
 {
     kgen_buffer *with = buffers(of, files, count);
@@ -325,6 +328,7 @@ static void run_in_child(kgen_kernel *of, char **files, int count)
     }
     finish(of, with, NULL, count); /* the child too ends as a program does */
 }
+#endif
 
 int main(int count, char **words)
 {
@@ -363,8 +367,10 @@ int main(int count, char **words)
     } else if (strcmp(command, "sessions") == 0) {
         run_threads(call_program, NULL, find_program(bundle, words[4]), atoi(words[5]),
                     atoi(words[6]), words + 7, count - 7);
+#if !defined(_WIN32)
     } else if (strcmp(command, "fork") == 0) {
         run_in_child(find(bundle, words[4]), words + 5, count - 5);
+#endif
     } else if (strcmp(command, "weights") != 0) {
         kgen_kernel *kernel = find(bundle, words[4]);
         kgen_buffer *with = buffers(kernel, words + 5, count - 5);

@@ -1,0 +1,112 @@
+"""Installing libkgen, and finding it with pkg-config and CMake."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import kgen
+import kgen_runtime
+from tests import needs
+from tests.device.cpu.c_runtime.compiled import ROOT, SOURCES, compiler, run
+from tests.specs import relu_of
+
+CONSUMER = Path(__file__).parent / "consumer.cpp"
+PROJECT = """
+cmake_minimum_required(VERSION 3.16)
+project(consumer LANGUAGES C CXX)
+{find}
+add_executable(consumer "{source}")
+target_link_libraries(consumer PRIVATE kgen::kgen)
+"""
+
+
+@pytest.fixture(scope="module")
+def relu(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = kgen.build(relu_of((7, 1001), dtype="f32"), ["native"])
+    return made.save(tmp_path_factory.mktemp("relu") / "relu.kgen")
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Installed by make, from a copy of the sources."""
+    compiler()
+    needs.program("make", "gcc")
+    folder = tmp_path_factory.mktemp("install")
+    shutil.copytree(SOURCES, folder / "runtime" / "c")
+    shutil.copy(ROOT / "Makefile", folder)
+    run(["make", "-s", "install", f"PREFIX={folder / 'prefix'}", "CFLAGS=-O2"], cwd=folder)
+    return folder / "prefix"
+
+
+def check(program: Path, relu: Path) -> None:
+    done = subprocess.run([str(program), str(relu)], capture_output=True, text=True)
+    assert done.stdout.startswith("0 2.5 0 "), done.stderr
+
+
+def test_pkg_config(prefix: Path, relu: Path, tmp_path: Path) -> None:
+    needs.program("pkg-config", "pkg-config")
+    asked = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", "kgen"],
+        env={**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rpath = f"-Wl,-rpath,{prefix / 'lib'}"
+    cxx = compiler("g++", "g++")
+    run([cxx, str(CONSUMER), *asked.stdout.split(), rpath, "-o", str(tmp_path / "consumer")])
+    check(tmp_path / "consumer", relu)
+
+
+#: A stripped shared library has at most so many bytes.
+LARGEST = 120_000
+
+
+def test_the_shared_library(prefix: Path, tmp_path: Path) -> None:
+    """It is small, has the ABI in its name, and exports what kgen.h declares and no more."""
+    needs.program("strip", "binutils")
+    needs.program("nm", "binutils")
+    library = prefix / "lib" / "libkgen.so.1"
+    run(["strip", "-o", str(tmp_path / "stripped"), str(library)])
+    assert (tmp_path / "stripped").stat().st_size < LARGEST
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
+    )
+    exported = {line.split()[2] for line in listed.stdout.splitlines()}
+    header = (SOURCES / "kgen.h").read_text()
+    declared = {line.split("(")[0].split()[-1].lstrip("*") for line in header.splitlines()
+                if line.startswith("KGEN_API ")}  # fmt: skip
+    assert exported == declared and len(declared) > 50
+    assert (prefix / "lib" / "libkgen.so").resolve() == library.resolve()
+
+
+@pytest.mark.parametrize("way", ["find_package", "add_subdirectory", "shared"])
+def test_cmake(way: str, prefix: Path, relu: Path, tmp_path: Path) -> None:
+    needs.program("cmake", "cmake")
+    compiler("g++", "g++")
+    version = kgen_runtime.__version__.rpartition(".")[0]
+    find = f"find_package(kgen {version} REQUIRED)"
+    if way != "find_package":
+        find = f'add_subdirectory("{SOURCES}" kgen)'
+    (tmp_path / "CMakeLists.txt").write_text(PROJECT.format(find=find, source=CONSUMER))
+    options = [f"-DCMAKE_PREFIX_PATH={prefix}", f"-DBUILD_SHARED_LIBS={way == 'shared'}"]
+    run(["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), *options])
+    run(["cmake", "--build", str(tmp_path / "build")])
+    check(tmp_path / "build" / "consumer", relu)
+    assert [*(tmp_path / "build").rglob("libkgen.so*")] or way != "shared"
+
+
+def test_cmake_refuses_another_version(prefix: Path, tmp_path: Path) -> None:
+    needs.program("cmake", "cmake")
+    compiler("g++", "g++")
+    text = PROJECT.format(find="find_package(kgen 99.0 REQUIRED)", source=CONSUMER)
+    (tmp_path / "CMakeLists.txt").write_text(text)
+    where = f"-DCMAKE_PREFIX_PATH={prefix}"
+    command = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), where]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode and "99.0" in done.stderr
