@@ -105,7 +105,7 @@ class Machine:
         return made
 
     def run(self, program: Path, *words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-        """A pipe for the output, as Wine wants it; its files are this session's."""
+        """Run a program, with the files of Wine in the folder of this session."""
         prefix = {"WINEDEBUG": "-all", "WINEPREFIX": str(self.folder / "wine")}
         return subprocess.run(
             [*self.words, str(program), *map(str, words)],
@@ -175,7 +175,7 @@ def mutated(data: bytes, count: int) -> list[bytes]:
 
 
 def verdicts(text: str) -> list[str]:
-    """One line for each file, without the architecture and what it lacks."""
+    """Lines of the output, without the blank ones that end in Wine."""
     return [line for line in text.splitlines() if line]
 
 
