@@ -68,7 +68,7 @@ LARGEST = 120_000
 
 
 def test_the_shared_library(prefix: Path, tmp_path: Path) -> None:
-    """The library is small, has the ABI in its name, and exports what kgen.h declares and no more."""
+    """The library is small, has the ABI in its name, and exports what kgen.h declares."""
     needs.program("strip", "binutils")
     needs.program("nm", "binutils")
     library = prefix / "lib" / "libkgen.so.1"
