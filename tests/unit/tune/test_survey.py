@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,17 @@ def test_rows_stand_where_the_choice_without_them_is_slower(tmp_path: Path) -> N
         row = found.tuner.file.row(NAME, sizes_of(each.spec))
         chosen = found.tuner.current(each.spec).schedule
         assert row is None or schedule_fields(chosen) != dict(row.fields)
+
+
+def test_rows_without_which_the_same_is_chosen_are_removed(tmp_path: Path) -> None:
+    """Of two rows with the same schedule, the one of less gain; its sizes stay checked."""
+    found = Survey(tuner_of(tmp_path / "core.toml", FakeRace()))
+    file = found.tuner.file
+    schedule = dataclasses.replace(FAMILY.choose(small(n=128), TARGET), mr=1, mc=4)  # type: ignore[call-arg]
+    for n, gain in ((64, 1.1), (128, 1.2)):
+        file.add(NAME, sizes_of(small(n=n)), schedule, SOURCE, gain=gain)
+    found.thin([SPEC])
+    assert [*file.rows[NAME]] == [(64, 128, 64)] and [*file.checked[NAME]] == [(64, 64, 64)]
 
 
 def test_what_an_older_version_checked_is_measured_again(tmp_path: Path) -> None:
