@@ -77,7 +77,7 @@ def test_rows_stand_where_the_choice_without_them_is_slower(tmp_path: Path) -> N
 
 
 def test_rows_without_which_the_same_is_chosen_are_removed(tmp_path: Path) -> None:
-    """Of two rows with the same schedule, the one of less gain; its sizes stay checked."""
+    """Two rows have the same schedule: the one with less gain goes, and its sizes stay checked."""
     found = Survey(tuner_of(tmp_path / "core.toml", FakeRace()))
     file = found.tuner.file
     schedule = dataclasses.replace(FAMILY.choose(small(n=128), TARGET), mr=1, mc=4)  # type: ignore[call-arg]
