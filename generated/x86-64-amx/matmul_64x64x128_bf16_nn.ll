@@ -3,7 +3,7 @@
 ; computes:  out = A @ B, accumulated in f32
 ; target:    x86-64-amx, x86_64; requires abm amx_bf16 amx_tile avx avx2 avx512_bf16 avx512bw avx512cd avx512dq
 ;              avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=amx,mr=32,nr=32,mc=64,kc=128,nc=64,pack_a=0,pack_b=1,prefetch_panel=0 (model)
+; schedule:  mainloop=amx,mr=32,nr=32,mc=64,kc=128,nc=64,pack_a=0,pack_b=1,prefetch_panel=0 (tuned)
 ; launch:    1 task of up to 64 x 64 outputs; 1 x 1 blocks
 ; method:    AMX tiles: a task computes an mc x nc block of out, kc of K at a time; for each panel of nr columns
 ;              of B it visits every mr rows of A, with mr x nr accumulators in tile registers; epilogue and

@@ -2,7 +2,7 @@
 ;
 ; computes:  out = A @ B, accumulated in f32
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=inner,mr=2,nr=2,mc=2,kc=70,nc=6,pack_a=0,pack_b=0,unroll=1,prefetch=2,level=2 (model)
+; schedule:  mainloop=inner,mr=1,nr=5,mc=2,kc=70,nc=5,pack_a=0,pack_b=0,unroll=1,prefetch=0,level=1 (model)
 ; launch:    1 task of up to 2 x 5 outputs; 1 x 1 blocks
 ; method:    inner products: vectors of 32 along K, which is contiguous in A and B; a task computes an mc x nc
 ;              block of out in mr x nr tiles; the nr columns of B are distant, and each is a stream of its own
@@ -15,11 +15,23 @@
 
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal void @tile_2x2(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %spread) #1 {
+define internal void @tile_1x5(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %spread) #1 {
 enter:
   %n1.b = mul nuw i64 %spread, 54
   %b.n1 = getelementptr i8, ptr %b, i64 %n1.b
   %acc.n1 = getelementptr float, ptr %acc, i64 %spread
+  %n2.index = mul nuw i64 %spread, 2
+  %n2.b = mul nuw i64 %n2.index, 54
+  %b.n2 = getelementptr i8, ptr %b, i64 %n2.b
+  %acc.n2 = getelementptr float, ptr %acc, i64 %n2.index
+  %n3.index = mul nuw i64 %spread, 3
+  %n3.b = mul nuw i64 %n3.index, 54
+  %b.n3 = getelementptr i8, ptr %b, i64 %n3.b
+  %acc.n3 = getelementptr float, ptr %acc, i64 %n3.index
+  %n4.index = mul nuw i64 %spread, 4
+  %n4.b = mul nuw i64 %n4.index, 54
+  %b.n4 = getelementptr i8, ptr %b, i64 %n4.b
+  %acc.n4 = getelementptr float, ptr %acc, i64 %n4.index
   br label %k.enter
 k.enter:
   br label %k.head
@@ -27,8 +39,9 @@ k.head:
   %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
   %sum_m0_n0_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0_k0.next, %k.latch ]
   %sum_m0_n1_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1_k0.next, %k.latch ]
-  %sum_m1_n0_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0_k0.next, %k.latch ]
-  %sum_m1_n1_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n1_k0.next, %k.latch ]
+  %sum_m0_n2_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n2_k0.next, %k.latch ]
+  %sum_m0_n3_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n3_k0.next, %k.latch ]
+  %sum_m0_n4_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n4_k0.next, %k.latch ]
   %k.more = icmp ult i64 %k, 64
   br i1 %k.more, label %k.body, label %k.done
 k.body:
@@ -102,6 +115,108 @@ k.body:
   %k.k0.b_n1_k0p24.digits = or <8 x i32> %k.k0.b_n1_k0p24.half, splat (i32 1258291200)
   %k.k0.b_n1_k0p24.float = bitcast <8 x i32> %k.k0.b_n1_k0p24.digits to <8 x float>
   %k.k0.b_n1_k0p24 = fsub <8 x float> %k.k0.b_n1_k0p24.float, splat (float 0x4160000100000000)
+  %k.k0.b_n2.block = getelementptr i8, ptr %b.n2, i64 %k.k0.block.offset
+  %k.k0.b_n2.scale.bits = load i16, ptr %k.k0.b_n2.block, align 1
+  %k.k0.b_n2.scale.first = insertelement <4 x i16> zeroinitializer, i16 %k.k0.b_n2.scale.bits, i32 0
+  %k.k0.b_n2.scale.few.half = bitcast <4 x i16> %k.k0.b_n2.scale.first to <4 x half>
+  %k.k0.b_n2.scale.few = fpext <4 x half> %k.k0.b_n2.scale.few.half to <4 x float>
+  %k.k0.b_n2.scale = shufflevector <4 x float> %k.k0.b_n2.scale.few, <4 x float> poison, <8 x i32> zeroinitializer
+  %k.k0.b_n2_k0p0.at = getelementptr i8, ptr %k.k0.b_n2.block, i64 2
+  %k.k0.b_n2_k0p0.bytes = load <8 x i8>, ptr %k.k0.b_n2_k0p0.at, align 1
+  %k.k0.b_n2_k0p0.wide = zext <8 x i8> %k.k0.b_n2_k0p0.bytes to <8 x i32>
+  %k.k0.b_n2_k0p0.half = and <8 x i32> %k.k0.b_n2_k0p0.wide, splat (i32 15)
+  %k.k0.b_n2_k0p0.digits = or <8 x i32> %k.k0.b_n2_k0p0.half, splat (i32 1258291200)
+  %k.k0.b_n2_k0p0.float = bitcast <8 x i32> %k.k0.b_n2_k0p0.digits to <8 x float>
+  %k.k0.b_n2_k0p0 = fsub <8 x float> %k.k0.b_n2_k0p0.float, splat (float 0x4160000100000000)
+  %k.k0.b_n2_k0p8.at = getelementptr i8, ptr %k.k0.b_n2.block, i64 10
+  %k.k0.b_n2_k0p8.bytes = load <8 x i8>, ptr %k.k0.b_n2_k0p8.at, align 1
+  %k.k0.b_n2_k0p8.wide = zext <8 x i8> %k.k0.b_n2_k0p8.bytes to <8 x i32>
+  %k.k0.b_n2_k0p8.half = and <8 x i32> %k.k0.b_n2_k0p8.wide, splat (i32 15)
+  %k.k0.b_n2_k0p8.digits = or <8 x i32> %k.k0.b_n2_k0p8.half, splat (i32 1258291200)
+  %k.k0.b_n2_k0p8.float = bitcast <8 x i32> %k.k0.b_n2_k0p8.digits to <8 x float>
+  %k.k0.b_n2_k0p8 = fsub <8 x float> %k.k0.b_n2_k0p8.float, splat (float 0x4160000100000000)
+  %k.k0.b_n2_k0p16.at = getelementptr i8, ptr %k.k0.b_n2.block, i64 2
+  %k.k0.b_n2_k0p16.bytes = load <8 x i8>, ptr %k.k0.b_n2_k0p16.at, align 1
+  %k.k0.b_n2_k0p16.wide = zext <8 x i8> %k.k0.b_n2_k0p16.bytes to <8 x i32>
+  %k.k0.b_n2_k0p16.half = lshr <8 x i32> %k.k0.b_n2_k0p16.wide, splat (i32 4)
+  %k.k0.b_n2_k0p16.digits = or <8 x i32> %k.k0.b_n2_k0p16.half, splat (i32 1258291200)
+  %k.k0.b_n2_k0p16.float = bitcast <8 x i32> %k.k0.b_n2_k0p16.digits to <8 x float>
+  %k.k0.b_n2_k0p16 = fsub <8 x float> %k.k0.b_n2_k0p16.float, splat (float 0x4160000100000000)
+  %k.k0.b_n2_k0p24.at = getelementptr i8, ptr %k.k0.b_n2.block, i64 10
+  %k.k0.b_n2_k0p24.bytes = load <8 x i8>, ptr %k.k0.b_n2_k0p24.at, align 1
+  %k.k0.b_n2_k0p24.wide = zext <8 x i8> %k.k0.b_n2_k0p24.bytes to <8 x i32>
+  %k.k0.b_n2_k0p24.half = lshr <8 x i32> %k.k0.b_n2_k0p24.wide, splat (i32 4)
+  %k.k0.b_n2_k0p24.digits = or <8 x i32> %k.k0.b_n2_k0p24.half, splat (i32 1258291200)
+  %k.k0.b_n2_k0p24.float = bitcast <8 x i32> %k.k0.b_n2_k0p24.digits to <8 x float>
+  %k.k0.b_n2_k0p24 = fsub <8 x float> %k.k0.b_n2_k0p24.float, splat (float 0x4160000100000000)
+  %k.k0.b_n3.block = getelementptr i8, ptr %b.n3, i64 %k.k0.block.offset
+  %k.k0.b_n3.scale.bits = load i16, ptr %k.k0.b_n3.block, align 1
+  %k.k0.b_n3.scale.first = insertelement <4 x i16> zeroinitializer, i16 %k.k0.b_n3.scale.bits, i32 0
+  %k.k0.b_n3.scale.few.half = bitcast <4 x i16> %k.k0.b_n3.scale.first to <4 x half>
+  %k.k0.b_n3.scale.few = fpext <4 x half> %k.k0.b_n3.scale.few.half to <4 x float>
+  %k.k0.b_n3.scale = shufflevector <4 x float> %k.k0.b_n3.scale.few, <4 x float> poison, <8 x i32> zeroinitializer
+  %k.k0.b_n3_k0p0.at = getelementptr i8, ptr %k.k0.b_n3.block, i64 2
+  %k.k0.b_n3_k0p0.bytes = load <8 x i8>, ptr %k.k0.b_n3_k0p0.at, align 1
+  %k.k0.b_n3_k0p0.wide = zext <8 x i8> %k.k0.b_n3_k0p0.bytes to <8 x i32>
+  %k.k0.b_n3_k0p0.half = and <8 x i32> %k.k0.b_n3_k0p0.wide, splat (i32 15)
+  %k.k0.b_n3_k0p0.digits = or <8 x i32> %k.k0.b_n3_k0p0.half, splat (i32 1258291200)
+  %k.k0.b_n3_k0p0.float = bitcast <8 x i32> %k.k0.b_n3_k0p0.digits to <8 x float>
+  %k.k0.b_n3_k0p0 = fsub <8 x float> %k.k0.b_n3_k0p0.float, splat (float 0x4160000100000000)
+  %k.k0.b_n3_k0p8.at = getelementptr i8, ptr %k.k0.b_n3.block, i64 10
+  %k.k0.b_n3_k0p8.bytes = load <8 x i8>, ptr %k.k0.b_n3_k0p8.at, align 1
+  %k.k0.b_n3_k0p8.wide = zext <8 x i8> %k.k0.b_n3_k0p8.bytes to <8 x i32>
+  %k.k0.b_n3_k0p8.half = and <8 x i32> %k.k0.b_n3_k0p8.wide, splat (i32 15)
+  %k.k0.b_n3_k0p8.digits = or <8 x i32> %k.k0.b_n3_k0p8.half, splat (i32 1258291200)
+  %k.k0.b_n3_k0p8.float = bitcast <8 x i32> %k.k0.b_n3_k0p8.digits to <8 x float>
+  %k.k0.b_n3_k0p8 = fsub <8 x float> %k.k0.b_n3_k0p8.float, splat (float 0x4160000100000000)
+  %k.k0.b_n3_k0p16.at = getelementptr i8, ptr %k.k0.b_n3.block, i64 2
+  %k.k0.b_n3_k0p16.bytes = load <8 x i8>, ptr %k.k0.b_n3_k0p16.at, align 1
+  %k.k0.b_n3_k0p16.wide = zext <8 x i8> %k.k0.b_n3_k0p16.bytes to <8 x i32>
+  %k.k0.b_n3_k0p16.half = lshr <8 x i32> %k.k0.b_n3_k0p16.wide, splat (i32 4)
+  %k.k0.b_n3_k0p16.digits = or <8 x i32> %k.k0.b_n3_k0p16.half, splat (i32 1258291200)
+  %k.k0.b_n3_k0p16.float = bitcast <8 x i32> %k.k0.b_n3_k0p16.digits to <8 x float>
+  %k.k0.b_n3_k0p16 = fsub <8 x float> %k.k0.b_n3_k0p16.float, splat (float 0x4160000100000000)
+  %k.k0.b_n3_k0p24.at = getelementptr i8, ptr %k.k0.b_n3.block, i64 10
+  %k.k0.b_n3_k0p24.bytes = load <8 x i8>, ptr %k.k0.b_n3_k0p24.at, align 1
+  %k.k0.b_n3_k0p24.wide = zext <8 x i8> %k.k0.b_n3_k0p24.bytes to <8 x i32>
+  %k.k0.b_n3_k0p24.half = lshr <8 x i32> %k.k0.b_n3_k0p24.wide, splat (i32 4)
+  %k.k0.b_n3_k0p24.digits = or <8 x i32> %k.k0.b_n3_k0p24.half, splat (i32 1258291200)
+  %k.k0.b_n3_k0p24.float = bitcast <8 x i32> %k.k0.b_n3_k0p24.digits to <8 x float>
+  %k.k0.b_n3_k0p24 = fsub <8 x float> %k.k0.b_n3_k0p24.float, splat (float 0x4160000100000000)
+  %k.k0.b_n4.block = getelementptr i8, ptr %b.n4, i64 %k.k0.block.offset
+  %k.k0.b_n4.scale.bits = load i16, ptr %k.k0.b_n4.block, align 1
+  %k.k0.b_n4.scale.first = insertelement <4 x i16> zeroinitializer, i16 %k.k0.b_n4.scale.bits, i32 0
+  %k.k0.b_n4.scale.few.half = bitcast <4 x i16> %k.k0.b_n4.scale.first to <4 x half>
+  %k.k0.b_n4.scale.few = fpext <4 x half> %k.k0.b_n4.scale.few.half to <4 x float>
+  %k.k0.b_n4.scale = shufflevector <4 x float> %k.k0.b_n4.scale.few, <4 x float> poison, <8 x i32> zeroinitializer
+  %k.k0.b_n4_k0p0.at = getelementptr i8, ptr %k.k0.b_n4.block, i64 2
+  %k.k0.b_n4_k0p0.bytes = load <8 x i8>, ptr %k.k0.b_n4_k0p0.at, align 1
+  %k.k0.b_n4_k0p0.wide = zext <8 x i8> %k.k0.b_n4_k0p0.bytes to <8 x i32>
+  %k.k0.b_n4_k0p0.half = and <8 x i32> %k.k0.b_n4_k0p0.wide, splat (i32 15)
+  %k.k0.b_n4_k0p0.digits = or <8 x i32> %k.k0.b_n4_k0p0.half, splat (i32 1258291200)
+  %k.k0.b_n4_k0p0.float = bitcast <8 x i32> %k.k0.b_n4_k0p0.digits to <8 x float>
+  %k.k0.b_n4_k0p0 = fsub <8 x float> %k.k0.b_n4_k0p0.float, splat (float 0x4160000100000000)
+  %k.k0.b_n4_k0p8.at = getelementptr i8, ptr %k.k0.b_n4.block, i64 10
+  %k.k0.b_n4_k0p8.bytes = load <8 x i8>, ptr %k.k0.b_n4_k0p8.at, align 1
+  %k.k0.b_n4_k0p8.wide = zext <8 x i8> %k.k0.b_n4_k0p8.bytes to <8 x i32>
+  %k.k0.b_n4_k0p8.half = and <8 x i32> %k.k0.b_n4_k0p8.wide, splat (i32 15)
+  %k.k0.b_n4_k0p8.digits = or <8 x i32> %k.k0.b_n4_k0p8.half, splat (i32 1258291200)
+  %k.k0.b_n4_k0p8.float = bitcast <8 x i32> %k.k0.b_n4_k0p8.digits to <8 x float>
+  %k.k0.b_n4_k0p8 = fsub <8 x float> %k.k0.b_n4_k0p8.float, splat (float 0x4160000100000000)
+  %k.k0.b_n4_k0p16.at = getelementptr i8, ptr %k.k0.b_n4.block, i64 2
+  %k.k0.b_n4_k0p16.bytes = load <8 x i8>, ptr %k.k0.b_n4_k0p16.at, align 1
+  %k.k0.b_n4_k0p16.wide = zext <8 x i8> %k.k0.b_n4_k0p16.bytes to <8 x i32>
+  %k.k0.b_n4_k0p16.half = lshr <8 x i32> %k.k0.b_n4_k0p16.wide, splat (i32 4)
+  %k.k0.b_n4_k0p16.digits = or <8 x i32> %k.k0.b_n4_k0p16.half, splat (i32 1258291200)
+  %k.k0.b_n4_k0p16.float = bitcast <8 x i32> %k.k0.b_n4_k0p16.digits to <8 x float>
+  %k.k0.b_n4_k0p16 = fsub <8 x float> %k.k0.b_n4_k0p16.float, splat (float 0x4160000100000000)
+  %k.k0.b_n4_k0p24.at = getelementptr i8, ptr %k.k0.b_n4.block, i64 10
+  %k.k0.b_n4_k0p24.bytes = load <8 x i8>, ptr %k.k0.b_n4_k0p24.at, align 1
+  %k.k0.b_n4_k0p24.wide = zext <8 x i8> %k.k0.b_n4_k0p24.bytes to <8 x i32>
+  %k.k0.b_n4_k0p24.half = lshr <8 x i32> %k.k0.b_n4_k0p24.wide, splat (i32 4)
+  %k.k0.b_n4_k0p24.digits = or <8 x i32> %k.k0.b_n4_k0p24.half, splat (i32 1258291200)
+  %k.k0.b_n4_k0p24.float = bitcast <8 x i32> %k.k0.b_n4_k0p24.digits to <8 x float>
+  %k.k0.b_n4_k0p24 = fsub <8 x float> %k.k0.b_n4_k0p24.float, splat (float 0x4160000100000000)
   %k.k0.a_m0_k0p0.at = getelementptr float, ptr %a, i64 %k
   %k.k0.a_m0_k0p0 = load <8 x float>, ptr %k.k0.a_m0_k0p0.at, align 4
   %k.k0.a_m0_k0p8.k = add nuw i64 %k, 8
@@ -113,21 +228,6 @@ k.body:
   %k.k0.a_m0_k0p24.k = add nuw i64 %k, 24
   %k.k0.a_m0_k0p24.at = getelementptr float, ptr %a, i64 %k.k0.a_m0_k0p24.k
   %k.k0.a_m0_k0p24 = load <8 x float>, ptr %k.k0.a_m0_k0p24.at, align 4
-  %k.k0.a_m1_k0p0.row = getelementptr i8, ptr %a, i64 280
-  %k.k0.a_m1_k0p0.at = getelementptr float, ptr %k.k0.a_m1_k0p0.row, i64 %k
-  %k.k0.a_m1_k0p0 = load <8 x float>, ptr %k.k0.a_m1_k0p0.at, align 4
-  %k.k0.a_m1_k0p8.k = add nuw i64 %k, 8
-  %k.k0.a_m1_k0p8.row = getelementptr i8, ptr %a, i64 280
-  %k.k0.a_m1_k0p8.at = getelementptr float, ptr %k.k0.a_m1_k0p8.row, i64 %k.k0.a_m1_k0p8.k
-  %k.k0.a_m1_k0p8 = load <8 x float>, ptr %k.k0.a_m1_k0p8.at, align 4
-  %k.k0.a_m1_k0p16.k = add nuw i64 %k, 16
-  %k.k0.a_m1_k0p16.row = getelementptr i8, ptr %a, i64 280
-  %k.k0.a_m1_k0p16.at = getelementptr float, ptr %k.k0.a_m1_k0p16.row, i64 %k.k0.a_m1_k0p16.k
-  %k.k0.a_m1_k0p16 = load <8 x float>, ptr %k.k0.a_m1_k0p16.at, align 4
-  %k.k0.a_m1_k0p24.k = add nuw i64 %k, 24
-  %k.k0.a_m1_k0p24.row = getelementptr i8, ptr %a, i64 280
-  %k.k0.a_m1_k0p24.at = getelementptr float, ptr %k.k0.a_m1_k0p24.row, i64 %k.k0.a_m1_k0p24.k
-  %k.k0.a_m1_k0p24 = load <8 x float>, ptr %k.k0.a_m1_k0p24.at, align 4
   %sum_m0_n0_k0.next.part0 = fmul <8 x float> %k.k0.a_m0_k0p0, %k.k0.b_n0_k0p0
   %sum_m0_n0_k0.next.part1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p8, <8 x float> %k.k0.b_n0_k0p8, <8 x float> %sum_m0_n0_k0.next.part0)
   %sum_m0_n0_k0.next.part2 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p16, <8 x float> %k.k0.b_n0_k0p16, <8 x float> %sum_m0_n0_k0.next.part1)
@@ -138,16 +238,21 @@ k.body:
   %sum_m0_n1_k0.next.part2 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p16, <8 x float> %k.k0.b_n1_k0p16, <8 x float> %sum_m0_n1_k0.next.part1)
   %sum_m0_n1_k0.next.part3 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p24, <8 x float> %k.k0.b_n1_k0p24, <8 x float> %sum_m0_n1_k0.next.part2)
   %sum_m0_n1_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n1_k0.next.part3, <8 x float> %k.k0.b_n1.scale, <8 x float> %sum_m0_n1_k0)
-  %sum_m1_n0_k0.next.part0 = fmul <8 x float> %k.k0.a_m1_k0p0, %k.k0.b_n0_k0p0
-  %sum_m1_n0_k0.next.part1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1_k0p8, <8 x float> %k.k0.b_n0_k0p8, <8 x float> %sum_m1_n0_k0.next.part0)
-  %sum_m1_n0_k0.next.part2 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1_k0p16, <8 x float> %k.k0.b_n0_k0p16, <8 x float> %sum_m1_n0_k0.next.part1)
-  %sum_m1_n0_k0.next.part3 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1_k0p24, <8 x float> %k.k0.b_n0_k0p24, <8 x float> %sum_m1_n0_k0.next.part2)
-  %sum_m1_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m1_n0_k0.next.part3, <8 x float> %k.k0.b_n0.scale, <8 x float> %sum_m1_n0_k0)
-  %sum_m1_n1_k0.next.part0 = fmul <8 x float> %k.k0.a_m1_k0p0, %k.k0.b_n1_k0p0
-  %sum_m1_n1_k0.next.part1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1_k0p8, <8 x float> %k.k0.b_n1_k0p8, <8 x float> %sum_m1_n1_k0.next.part0)
-  %sum_m1_n1_k0.next.part2 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1_k0p16, <8 x float> %k.k0.b_n1_k0p16, <8 x float> %sum_m1_n1_k0.next.part1)
-  %sum_m1_n1_k0.next.part3 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1_k0p24, <8 x float> %k.k0.b_n1_k0p24, <8 x float> %sum_m1_n1_k0.next.part2)
-  %sum_m1_n1_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m1_n1_k0.next.part3, <8 x float> %k.k0.b_n1.scale, <8 x float> %sum_m1_n1_k0)
+  %sum_m0_n2_k0.next.part0 = fmul <8 x float> %k.k0.a_m0_k0p0, %k.k0.b_n2_k0p0
+  %sum_m0_n2_k0.next.part1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p8, <8 x float> %k.k0.b_n2_k0p8, <8 x float> %sum_m0_n2_k0.next.part0)
+  %sum_m0_n2_k0.next.part2 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p16, <8 x float> %k.k0.b_n2_k0p16, <8 x float> %sum_m0_n2_k0.next.part1)
+  %sum_m0_n2_k0.next.part3 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p24, <8 x float> %k.k0.b_n2_k0p24, <8 x float> %sum_m0_n2_k0.next.part2)
+  %sum_m0_n2_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n2_k0.next.part3, <8 x float> %k.k0.b_n2.scale, <8 x float> %sum_m0_n2_k0)
+  %sum_m0_n3_k0.next.part0 = fmul <8 x float> %k.k0.a_m0_k0p0, %k.k0.b_n3_k0p0
+  %sum_m0_n3_k0.next.part1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p8, <8 x float> %k.k0.b_n3_k0p8, <8 x float> %sum_m0_n3_k0.next.part0)
+  %sum_m0_n3_k0.next.part2 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p16, <8 x float> %k.k0.b_n3_k0p16, <8 x float> %sum_m0_n3_k0.next.part1)
+  %sum_m0_n3_k0.next.part3 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p24, <8 x float> %k.k0.b_n3_k0p24, <8 x float> %sum_m0_n3_k0.next.part2)
+  %sum_m0_n3_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n3_k0.next.part3, <8 x float> %k.k0.b_n3.scale, <8 x float> %sum_m0_n3_k0)
+  %sum_m0_n4_k0.next.part0 = fmul <8 x float> %k.k0.a_m0_k0p0, %k.k0.b_n4_k0p0
+  %sum_m0_n4_k0.next.part1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p8, <8 x float> %k.k0.b_n4_k0p8, <8 x float> %sum_m0_n4_k0.next.part0)
+  %sum_m0_n4_k0.next.part2 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p16, <8 x float> %k.k0.b_n4_k0p16, <8 x float> %sum_m0_n4_k0.next.part1)
+  %sum_m0_n4_k0.next.part3 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p24, <8 x float> %k.k0.b_n4_k0p24, <8 x float> %sum_m0_n4_k0.next.part2)
+  %sum_m0_n4_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n4_k0.next.part3, <8 x float> %k.k0.b_n4.scale, <8 x float> %sum_m0_n4_k0)
   br label %k.latch
 k.latch:
   %k.after = add nuw i64 %k, 32
@@ -179,189 +284,90 @@ k.done:
   %r.k0.b_n1_k0p0.digits = or <8 x i32> %r.k0.b_n1_k0p0.half, splat (i32 1258291200)
   %r.k0.b_n1_k0p0.float = bitcast <8 x i32> %r.k0.b_n1_k0p0.digits to <8 x float>
   %r.k0.b_n1_k0p0 = fsub <8 x float> %r.k0.b_n1_k0p0.float, splat (float 0x4160000100000000)
+  %r.k0.b_n2.block = getelementptr i8, ptr %b.n2, i64 36
+  %r.k0.b_n2.scale.bits = load i16, ptr %r.k0.b_n2.block, align 1
+  %r.k0.b_n2.scale.first = insertelement <4 x i16> zeroinitializer, i16 %r.k0.b_n2.scale.bits, i32 0
+  %r.k0.b_n2.scale.few.half = bitcast <4 x i16> %r.k0.b_n2.scale.first to <4 x half>
+  %r.k0.b_n2.scale.few = fpext <4 x half> %r.k0.b_n2.scale.few.half to <4 x float>
+  %r.k0.b_n2.scale = shufflevector <4 x float> %r.k0.b_n2.scale.few, <4 x float> poison, <8 x i32> zeroinitializer
+  %r.k0.b_n2_k0p0.at = getelementptr i8, ptr %r.k0.b_n2.block, i64 2
+  %r.k0.b_n2_k0p0.bytes = load <8 x i8>, ptr %r.k0.b_n2_k0p0.at, align 1
+  %r.k0.b_n2_k0p0.wide = zext <8 x i8> %r.k0.b_n2_k0p0.bytes to <8 x i32>
+  %r.k0.b_n2_k0p0.half = and <8 x i32> %r.k0.b_n2_k0p0.wide, splat (i32 15)
+  %r.k0.b_n2_k0p0.digits = or <8 x i32> %r.k0.b_n2_k0p0.half, splat (i32 1258291200)
+  %r.k0.b_n2_k0p0.float = bitcast <8 x i32> %r.k0.b_n2_k0p0.digits to <8 x float>
+  %r.k0.b_n2_k0p0 = fsub <8 x float> %r.k0.b_n2_k0p0.float, splat (float 0x4160000100000000)
+  %r.k0.b_n3.block = getelementptr i8, ptr %b.n3, i64 36
+  %r.k0.b_n3.scale.bits = load i16, ptr %r.k0.b_n3.block, align 1
+  %r.k0.b_n3.scale.first = insertelement <4 x i16> zeroinitializer, i16 %r.k0.b_n3.scale.bits, i32 0
+  %r.k0.b_n3.scale.few.half = bitcast <4 x i16> %r.k0.b_n3.scale.first to <4 x half>
+  %r.k0.b_n3.scale.few = fpext <4 x half> %r.k0.b_n3.scale.few.half to <4 x float>
+  %r.k0.b_n3.scale = shufflevector <4 x float> %r.k0.b_n3.scale.few, <4 x float> poison, <8 x i32> zeroinitializer
+  %r.k0.b_n3_k0p0.at = getelementptr i8, ptr %r.k0.b_n3.block, i64 2
+  %r.k0.b_n3_k0p0.bytes = load <8 x i8>, ptr %r.k0.b_n3_k0p0.at, align 1
+  %r.k0.b_n3_k0p0.wide = zext <8 x i8> %r.k0.b_n3_k0p0.bytes to <8 x i32>
+  %r.k0.b_n3_k0p0.half = and <8 x i32> %r.k0.b_n3_k0p0.wide, splat (i32 15)
+  %r.k0.b_n3_k0p0.digits = or <8 x i32> %r.k0.b_n3_k0p0.half, splat (i32 1258291200)
+  %r.k0.b_n3_k0p0.float = bitcast <8 x i32> %r.k0.b_n3_k0p0.digits to <8 x float>
+  %r.k0.b_n3_k0p0 = fsub <8 x float> %r.k0.b_n3_k0p0.float, splat (float 0x4160000100000000)
+  %r.k0.b_n4.block = getelementptr i8, ptr %b.n4, i64 36
+  %r.k0.b_n4.scale.bits = load i16, ptr %r.k0.b_n4.block, align 1
+  %r.k0.b_n4.scale.first = insertelement <4 x i16> zeroinitializer, i16 %r.k0.b_n4.scale.bits, i32 0
+  %r.k0.b_n4.scale.few.half = bitcast <4 x i16> %r.k0.b_n4.scale.first to <4 x half>
+  %r.k0.b_n4.scale.few = fpext <4 x half> %r.k0.b_n4.scale.few.half to <4 x float>
+  %r.k0.b_n4.scale = shufflevector <4 x float> %r.k0.b_n4.scale.few, <4 x float> poison, <8 x i32> zeroinitializer
+  %r.k0.b_n4_k0p0.at = getelementptr i8, ptr %r.k0.b_n4.block, i64 2
+  %r.k0.b_n4_k0p0.bytes = load <8 x i8>, ptr %r.k0.b_n4_k0p0.at, align 1
+  %r.k0.b_n4_k0p0.wide = zext <8 x i8> %r.k0.b_n4_k0p0.bytes to <8 x i32>
+  %r.k0.b_n4_k0p0.half = and <8 x i32> %r.k0.b_n4_k0p0.wide, splat (i32 15)
+  %r.k0.b_n4_k0p0.digits = or <8 x i32> %r.k0.b_n4_k0p0.half, splat (i32 1258291200)
+  %r.k0.b_n4_k0p0.float = bitcast <8 x i32> %r.k0.b_n4_k0p0.digits to <8 x float>
+  %r.k0.b_n4_k0p0 = fsub <8 x float> %r.k0.b_n4_k0p0.float, splat (float 0x4160000100000000)
   %r.k0.a_m0_k0p0.at = getelementptr float, ptr %a, i64 64
   %r.k0.a_m0_k0p0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m0_k0p0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %r.k0.a_m1_k0p0.row = getelementptr i8, ptr %a, i64 280
-  %r.k0.a_m1_k0p0.at = getelementptr float, ptr %r.k0.a_m1_k0p0.row, i64 64
-  %r.k0.a_m1_k0p0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m1_k0p0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
   %sum_m0_n0_k0.rest.part0 = fmul <8 x float> %r.k0.a_m0_k0p0, %r.k0.b_n0_k0p0
   %sum_m0_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n0_k0.rest.part0, <8 x float> %r.k0.b_n0.scale, <8 x float> %sum_m0_n0_k0)
   %sum_m0_n1_k0.rest.part0 = fmul <8 x float> %r.k0.a_m0_k0p0, %r.k0.b_n1_k0p0
   %sum_m0_n1_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n1_k0.rest.part0, <8 x float> %r.k0.b_n1.scale, <8 x float> %sum_m0_n1_k0)
-  %sum_m1_n0_k0.rest.part0 = fmul <8 x float> %r.k0.a_m1_k0p0, %r.k0.b_n0_k0p0
-  %sum_m1_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m1_n0_k0.rest.part0, <8 x float> %r.k0.b_n0.scale, <8 x float> %sum_m1_n0_k0)
-  %sum_m1_n1_k0.rest.part0 = fmul <8 x float> %r.k0.a_m1_k0p0, %r.k0.b_n1_k0p0
-  %sum_m1_n1_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m1_n1_k0.rest.part0, <8 x float> %r.k0.b_n1.scale, <8 x float> %sum_m1_n1_k0)
+  %sum_m0_n2_k0.rest.part0 = fmul <8 x float> %r.k0.a_m0_k0p0, %r.k0.b_n2_k0p0
+  %sum_m0_n2_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n2_k0.rest.part0, <8 x float> %r.k0.b_n2.scale, <8 x float> %sum_m0_n2_k0)
+  %sum_m0_n3_k0.rest.part0 = fmul <8 x float> %r.k0.a_m0_k0p0, %r.k0.b_n3_k0p0
+  %sum_m0_n3_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n3_k0.rest.part0, <8 x float> %r.k0.b_n3.scale, <8 x float> %sum_m0_n3_k0)
+  %sum_m0_n4_k0.rest.part0 = fmul <8 x float> %r.k0.a_m0_k0p0, %r.k0.b_n4_k0p0
+  %sum_m0_n4_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n4_k0.rest.part0, <8 x float> %r.k0.b_n4.scale, <8 x float> %sum_m0_n4_k0)
   ; ---- the elements of each sum added up
 
   %sum_m0_n0.all.f0.low = shufflevector <8 x float> %sum_m0_n0_k0.rest, <8 x float> %sum_m0_n1_k0.rest, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
   %sum_m0_n0.all.f0.high = shufflevector <8 x float> %sum_m0_n0_k0.rest, <8 x float> %sum_m0_n1_k0.rest, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
   %sum_m0_n0.all.f0 = fadd <8 x float> %sum_m0_n0.all.f0.low, %sum_m0_n0.all.f0.high
-  %sum_m0_n0.all.f1.low = shufflevector <8 x float> %sum_m0_n0.all.f0, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
-  %sum_m0_n0.all.f1.high = shufflevector <8 x float> %sum_m0_n0.all.f0, <8 x float> poison, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
-  %sum_m0_n0.all.f1 = fadd <4 x float> %sum_m0_n0.all.f1.low, %sum_m0_n0.all.f1.high
-  %sum_m0_n0.all.f2.low = shufflevector <4 x float> %sum_m0_n0.all.f1, <4 x float> poison, <2 x i32> <i32 0, i32 2>
-  %sum_m0_n0.all.f2.high = shufflevector <4 x float> %sum_m0_n0.all.f1, <4 x float> poison, <2 x i32> <i32 1, i32 3>
-  %sum_m0_n0.all.f2 = fadd <2 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
-  %sum_m0_n0.all = extractelement <2 x float> %sum_m0_n0.all.f2, i64 0
+  %sum_m0_n0.all.f1.low = shufflevector <8 x float> %sum_m0_n2_k0.rest, <8 x float> %sum_m0_n3_k0.rest, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %sum_m0_n0.all.f1.high = shufflevector <8 x float> %sum_m0_n2_k0.rest, <8 x float> %sum_m0_n3_k0.rest, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %sum_m0_n0.all.f1 = fadd <8 x float> %sum_m0_n0.all.f1.low, %sum_m0_n0.all.f1.high
+  %sum_m0_n0.all.f2.low = shufflevector <8 x float> %sum_m0_n4_k0.rest, <8 x float> %sum_m0_n4_k0.rest, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %sum_m0_n0.all.f2.high = shufflevector <8 x float> %sum_m0_n4_k0.rest, <8 x float> %sum_m0_n4_k0.rest, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %sum_m0_n0.all.f2 = fadd <8 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
+  %sum_m0_n0.all.f3.low = shufflevector <8 x float> %sum_m0_n4_k0.rest, <8 x float> %sum_m0_n4_k0.rest, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %sum_m0_n0.all.f3.high = shufflevector <8 x float> %sum_m0_n4_k0.rest, <8 x float> %sum_m0_n4_k0.rest, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %sum_m0_n0.all.f3 = fadd <8 x float> %sum_m0_n0.all.f3.low, %sum_m0_n0.all.f3.high
+  %sum_m0_n0.all.f4.low = shufflevector <8 x float> %sum_m0_n0.all.f0, <8 x float> %sum_m0_n0.all.f1, <8 x i32> <i32 0, i32 1, i32 4, i32 5, i32 8, i32 9, i32 12, i32 13>
+  %sum_m0_n0.all.f4.high = shufflevector <8 x float> %sum_m0_n0.all.f0, <8 x float> %sum_m0_n0.all.f1, <8 x i32> <i32 2, i32 3, i32 6, i32 7, i32 10, i32 11, i32 14, i32 15>
+  %sum_m0_n0.all.f4 = fadd <8 x float> %sum_m0_n0.all.f4.low, %sum_m0_n0.all.f4.high
+  %sum_m0_n0.all.f5.low = shufflevector <8 x float> %sum_m0_n0.all.f2, <8 x float> %sum_m0_n0.all.f3, <8 x i32> <i32 0, i32 1, i32 4, i32 5, i32 8, i32 9, i32 12, i32 13>
+  %sum_m0_n0.all.f5.high = shufflevector <8 x float> %sum_m0_n0.all.f2, <8 x float> %sum_m0_n0.all.f3, <8 x i32> <i32 2, i32 3, i32 6, i32 7, i32 10, i32 11, i32 14, i32 15>
+  %sum_m0_n0.all.f5 = fadd <8 x float> %sum_m0_n0.all.f5.low, %sum_m0_n0.all.f5.high
+  %sum_m0_n0.all.f6.low = shufflevector <8 x float> %sum_m0_n0.all.f4, <8 x float> %sum_m0_n0.all.f5, <8 x i32> <i32 0, i32 2, i32 4, i32 6, i32 8, i32 10, i32 12, i32 14>
+  %sum_m0_n0.all.f6.high = shufflevector <8 x float> %sum_m0_n0.all.f4, <8 x float> %sum_m0_n0.all.f5, <8 x i32> <i32 1, i32 3, i32 5, i32 7, i32 9, i32 11, i32 13, i32 15>
+  %sum_m0_n0.all.f6 = fadd <8 x float> %sum_m0_n0.all.f6.low, %sum_m0_n0.all.f6.high
+  %sum_m0_n0.all = extractelement <8 x float> %sum_m0_n0.all.f6, i64 0
   store float %sum_m0_n0.all, ptr %acc, align 4
-  %sum_m0_n1.all = extractelement <2 x float> %sum_m0_n0.all.f2, i64 1
+  %sum_m0_n1.all = extractelement <8 x float> %sum_m0_n0.all.f6, i64 1
   store float %sum_m0_n1.all, ptr %acc.n1, align 4
-
-  %sum_m1_n0.all.f0.low = shufflevector <8 x float> %sum_m1_n0_k0.rest, <8 x float> %sum_m1_n1_k0.rest, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %sum_m1_n0.all.f0.high = shufflevector <8 x float> %sum_m1_n0_k0.rest, <8 x float> %sum_m1_n1_k0.rest, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %sum_m1_n0.all.f0 = fadd <8 x float> %sum_m1_n0.all.f0.low, %sum_m1_n0.all.f0.high
-  %sum_m1_n0.all.f1.low = shufflevector <8 x float> %sum_m1_n0.all.f0, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
-  %sum_m1_n0.all.f1.high = shufflevector <8 x float> %sum_m1_n0.all.f0, <8 x float> poison, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
-  %sum_m1_n0.all.f1 = fadd <4 x float> %sum_m1_n0.all.f1.low, %sum_m1_n0.all.f1.high
-  %sum_m1_n0.all.f2.low = shufflevector <4 x float> %sum_m1_n0.all.f1, <4 x float> poison, <2 x i32> <i32 0, i32 2>
-  %sum_m1_n0.all.f2.high = shufflevector <4 x float> %sum_m1_n0.all.f1, <4 x float> poison, <2 x i32> <i32 1, i32 3>
-  %sum_m1_n0.all.f2 = fadd <2 x float> %sum_m1_n0.all.f2.low, %sum_m1_n0.all.f2.high
-  %sum_m1_n0.all = extractelement <2 x float> %sum_m1_n0.all.f2, i64 0
-  %sum_m1_n0.row = getelementptr i8, ptr %acc, i64 32
-  store float %sum_m1_n0.all, ptr %sum_m1_n0.row, align 4
-  %sum_m1_n1.all = extractelement <2 x float> %sum_m1_n0.all.f2, i64 1
-  %sum_m1_n1.row = getelementptr i8, ptr %acc.n1, i64 32
-  store float %sum_m1_n1.all, ptr %sum_m1_n1.row, align 4
-  ret void
-}
-define internal void @tile_2x1(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %spread) #1 {
-enter:
-  br label %k.enter
-k.enter:
-  br label %k.head
-k.head:
-  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
-  %sum_m0_n0_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0_k0.next, %k.latch ]
-  %sum_m1_n0_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0_k0.next, %k.latch ]
-  %k.more = icmp ult i64 %k, 64
-  br i1 %k.more, label %k.body, label %k.done
-k.body:
-  %k.k0.block = lshr i64 %k, 5
-  %k.k0.block.offset = mul nuw i64 %k.k0.block, 18
-  %k.k0.b_n0.block = getelementptr i8, ptr %b, i64 %k.k0.block.offset
-  %k.k0.b_n0.scale.bits = load i16, ptr %k.k0.b_n0.block, align 1
-  %k.k0.b_n0.scale.first = insertelement <4 x i16> zeroinitializer, i16 %k.k0.b_n0.scale.bits, i32 0
-  %k.k0.b_n0.scale.few.half = bitcast <4 x i16> %k.k0.b_n0.scale.first to <4 x half>
-  %k.k0.b_n0.scale.few = fpext <4 x half> %k.k0.b_n0.scale.few.half to <4 x float>
-  %k.k0.b_n0.scale = shufflevector <4 x float> %k.k0.b_n0.scale.few, <4 x float> poison, <8 x i32> zeroinitializer
-  %k.k0.b_n0_k0p0.at = getelementptr i8, ptr %k.k0.b_n0.block, i64 2
-  %k.k0.b_n0_k0p0.bytes = load <8 x i8>, ptr %k.k0.b_n0_k0p0.at, align 1
-  %k.k0.b_n0_k0p0.wide = zext <8 x i8> %k.k0.b_n0_k0p0.bytes to <8 x i32>
-  %k.k0.b_n0_k0p0.half = and <8 x i32> %k.k0.b_n0_k0p0.wide, splat (i32 15)
-  %k.k0.b_n0_k0p0.digits = or <8 x i32> %k.k0.b_n0_k0p0.half, splat (i32 1258291200)
-  %k.k0.b_n0_k0p0.float = bitcast <8 x i32> %k.k0.b_n0_k0p0.digits to <8 x float>
-  %k.k0.b_n0_k0p0 = fsub <8 x float> %k.k0.b_n0_k0p0.float, splat (float 0x4160000100000000)
-  %k.k0.b_n0_k0p8.at = getelementptr i8, ptr %k.k0.b_n0.block, i64 10
-  %k.k0.b_n0_k0p8.bytes = load <8 x i8>, ptr %k.k0.b_n0_k0p8.at, align 1
-  %k.k0.b_n0_k0p8.wide = zext <8 x i8> %k.k0.b_n0_k0p8.bytes to <8 x i32>
-  %k.k0.b_n0_k0p8.half = and <8 x i32> %k.k0.b_n0_k0p8.wide, splat (i32 15)
-  %k.k0.b_n0_k0p8.digits = or <8 x i32> %k.k0.b_n0_k0p8.half, splat (i32 1258291200)
-  %k.k0.b_n0_k0p8.float = bitcast <8 x i32> %k.k0.b_n0_k0p8.digits to <8 x float>
-  %k.k0.b_n0_k0p8 = fsub <8 x float> %k.k0.b_n0_k0p8.float, splat (float 0x4160000100000000)
-  %k.k0.b_n0_k0p16.at = getelementptr i8, ptr %k.k0.b_n0.block, i64 2
-  %k.k0.b_n0_k0p16.bytes = load <8 x i8>, ptr %k.k0.b_n0_k0p16.at, align 1
-  %k.k0.b_n0_k0p16.wide = zext <8 x i8> %k.k0.b_n0_k0p16.bytes to <8 x i32>
-  %k.k0.b_n0_k0p16.half = lshr <8 x i32> %k.k0.b_n0_k0p16.wide, splat (i32 4)
-  %k.k0.b_n0_k0p16.digits = or <8 x i32> %k.k0.b_n0_k0p16.half, splat (i32 1258291200)
-  %k.k0.b_n0_k0p16.float = bitcast <8 x i32> %k.k0.b_n0_k0p16.digits to <8 x float>
-  %k.k0.b_n0_k0p16 = fsub <8 x float> %k.k0.b_n0_k0p16.float, splat (float 0x4160000100000000)
-  %k.k0.b_n0_k0p24.at = getelementptr i8, ptr %k.k0.b_n0.block, i64 10
-  %k.k0.b_n0_k0p24.bytes = load <8 x i8>, ptr %k.k0.b_n0_k0p24.at, align 1
-  %k.k0.b_n0_k0p24.wide = zext <8 x i8> %k.k0.b_n0_k0p24.bytes to <8 x i32>
-  %k.k0.b_n0_k0p24.half = lshr <8 x i32> %k.k0.b_n0_k0p24.wide, splat (i32 4)
-  %k.k0.b_n0_k0p24.digits = or <8 x i32> %k.k0.b_n0_k0p24.half, splat (i32 1258291200)
-  %k.k0.b_n0_k0p24.float = bitcast <8 x i32> %k.k0.b_n0_k0p24.digits to <8 x float>
-  %k.k0.b_n0_k0p24 = fsub <8 x float> %k.k0.b_n0_k0p24.float, splat (float 0x4160000100000000)
-  %k.k0.a_m0_k0p0.at = getelementptr float, ptr %a, i64 %k
-  %k.k0.a_m0_k0p0 = load <8 x float>, ptr %k.k0.a_m0_k0p0.at, align 4
-  %k.k0.a_m0_k0p8.k = add nuw i64 %k, 8
-  %k.k0.a_m0_k0p8.at = getelementptr float, ptr %a, i64 %k.k0.a_m0_k0p8.k
-  %k.k0.a_m0_k0p8 = load <8 x float>, ptr %k.k0.a_m0_k0p8.at, align 4
-  %k.k0.a_m0_k0p16.k = add nuw i64 %k, 16
-  %k.k0.a_m0_k0p16.at = getelementptr float, ptr %a, i64 %k.k0.a_m0_k0p16.k
-  %k.k0.a_m0_k0p16 = load <8 x float>, ptr %k.k0.a_m0_k0p16.at, align 4
-  %k.k0.a_m0_k0p24.k = add nuw i64 %k, 24
-  %k.k0.a_m0_k0p24.at = getelementptr float, ptr %a, i64 %k.k0.a_m0_k0p24.k
-  %k.k0.a_m0_k0p24 = load <8 x float>, ptr %k.k0.a_m0_k0p24.at, align 4
-  %k.k0.a_m1_k0p0.row = getelementptr i8, ptr %a, i64 280
-  %k.k0.a_m1_k0p0.at = getelementptr float, ptr %k.k0.a_m1_k0p0.row, i64 %k
-  %k.k0.a_m1_k0p0 = load <8 x float>, ptr %k.k0.a_m1_k0p0.at, align 4
-  %k.k0.a_m1_k0p8.k = add nuw i64 %k, 8
-  %k.k0.a_m1_k0p8.row = getelementptr i8, ptr %a, i64 280
-  %k.k0.a_m1_k0p8.at = getelementptr float, ptr %k.k0.a_m1_k0p8.row, i64 %k.k0.a_m1_k0p8.k
-  %k.k0.a_m1_k0p8 = load <8 x float>, ptr %k.k0.a_m1_k0p8.at, align 4
-  %k.k0.a_m1_k0p16.k = add nuw i64 %k, 16
-  %k.k0.a_m1_k0p16.row = getelementptr i8, ptr %a, i64 280
-  %k.k0.a_m1_k0p16.at = getelementptr float, ptr %k.k0.a_m1_k0p16.row, i64 %k.k0.a_m1_k0p16.k
-  %k.k0.a_m1_k0p16 = load <8 x float>, ptr %k.k0.a_m1_k0p16.at, align 4
-  %k.k0.a_m1_k0p24.k = add nuw i64 %k, 24
-  %k.k0.a_m1_k0p24.row = getelementptr i8, ptr %a, i64 280
-  %k.k0.a_m1_k0p24.at = getelementptr float, ptr %k.k0.a_m1_k0p24.row, i64 %k.k0.a_m1_k0p24.k
-  %k.k0.a_m1_k0p24 = load <8 x float>, ptr %k.k0.a_m1_k0p24.at, align 4
-  %sum_m0_n0_k0.next.part0 = fmul <8 x float> %k.k0.a_m0_k0p0, %k.k0.b_n0_k0p0
-  %sum_m0_n0_k0.next.part1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p8, <8 x float> %k.k0.b_n0_k0p8, <8 x float> %sum_m0_n0_k0.next.part0)
-  %sum_m0_n0_k0.next.part2 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p16, <8 x float> %k.k0.b_n0_k0p16, <8 x float> %sum_m0_n0_k0.next.part1)
-  %sum_m0_n0_k0.next.part3 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0_k0p24, <8 x float> %k.k0.b_n0_k0p24, <8 x float> %sum_m0_n0_k0.next.part2)
-  %sum_m0_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n0_k0.next.part3, <8 x float> %k.k0.b_n0.scale, <8 x float> %sum_m0_n0_k0)
-  %sum_m1_n0_k0.next.part0 = fmul <8 x float> %k.k0.a_m1_k0p0, %k.k0.b_n0_k0p0
-  %sum_m1_n0_k0.next.part1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1_k0p8, <8 x float> %k.k0.b_n0_k0p8, <8 x float> %sum_m1_n0_k0.next.part0)
-  %sum_m1_n0_k0.next.part2 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1_k0p16, <8 x float> %k.k0.b_n0_k0p16, <8 x float> %sum_m1_n0_k0.next.part1)
-  %sum_m1_n0_k0.next.part3 = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1_k0p24, <8 x float> %k.k0.b_n0_k0p24, <8 x float> %sum_m1_n0_k0.next.part2)
-  %sum_m1_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m1_n0_k0.next.part3, <8 x float> %k.k0.b_n0.scale, <8 x float> %sum_m1_n0_k0)
-  br label %k.latch
-k.latch:
-  %k.after = add nuw i64 %k, 32
-  br label %k.head
-k.done:
-  %r.k0.b_n0.block = getelementptr i8, ptr %b, i64 36
-  %r.k0.b_n0.scale.bits = load i16, ptr %r.k0.b_n0.block, align 1
-  %r.k0.b_n0.scale.first = insertelement <4 x i16> zeroinitializer, i16 %r.k0.b_n0.scale.bits, i32 0
-  %r.k0.b_n0.scale.few.half = bitcast <4 x i16> %r.k0.b_n0.scale.first to <4 x half>
-  %r.k0.b_n0.scale.few = fpext <4 x half> %r.k0.b_n0.scale.few.half to <4 x float>
-  %r.k0.b_n0.scale = shufflevector <4 x float> %r.k0.b_n0.scale.few, <4 x float> poison, <8 x i32> zeroinitializer
-  %r.k0.b_n0_k0p0.at = getelementptr i8, ptr %r.k0.b_n0.block, i64 2
-  %r.k0.b_n0_k0p0.bytes = load <8 x i8>, ptr %r.k0.b_n0_k0p0.at, align 1
-  %r.k0.b_n0_k0p0.wide = zext <8 x i8> %r.k0.b_n0_k0p0.bytes to <8 x i32>
-  %r.k0.b_n0_k0p0.half = and <8 x i32> %r.k0.b_n0_k0p0.wide, splat (i32 15)
-  %r.k0.b_n0_k0p0.digits = or <8 x i32> %r.k0.b_n0_k0p0.half, splat (i32 1258291200)
-  %r.k0.b_n0_k0p0.float = bitcast <8 x i32> %r.k0.b_n0_k0p0.digits to <8 x float>
-  %r.k0.b_n0_k0p0 = fsub <8 x float> %r.k0.b_n0_k0p0.float, splat (float 0x4160000100000000)
-  %r.k0.a_m0_k0p0.at = getelementptr float, ptr %a, i64 64
-  %r.k0.a_m0_k0p0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m0_k0p0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %r.k0.a_m1_k0p0.row = getelementptr i8, ptr %a, i64 280
-  %r.k0.a_m1_k0p0.at = getelementptr float, ptr %r.k0.a_m1_k0p0.row, i64 64
-  %r.k0.a_m1_k0p0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m1_k0p0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %sum_m0_n0_k0.rest.part0 = fmul <8 x float> %r.k0.a_m0_k0p0, %r.k0.b_n0_k0p0
-  %sum_m0_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n0_k0.rest.part0, <8 x float> %r.k0.b_n0.scale, <8 x float> %sum_m0_n0_k0)
-  %sum_m1_n0_k0.rest.part0 = fmul <8 x float> %r.k0.a_m1_k0p0, %r.k0.b_n0_k0p0
-  %sum_m1_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m1_n0_k0.rest.part0, <8 x float> %r.k0.b_n0.scale, <8 x float> %sum_m1_n0_k0)
-  ; ---- the elements of each sum added up
-
-  %sum_m0_n0.all.f0.low = shufflevector <8 x float> %sum_m0_n0_k0.rest, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %sum_m0_n0.all.f0.high = shufflevector <8 x float> %sum_m0_n0_k0.rest, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %sum_m0_n0.all.f0 = fadd <4 x float> %sum_m0_n0.all.f0.low, %sum_m0_n0.all.f0.high
-  %sum_m0_n0.all.f1.low = shufflevector <4 x float> %sum_m0_n0.all.f0, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %sum_m0_n0.all.f1.high = shufflevector <4 x float> %sum_m0_n0.all.f0, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %sum_m0_n0.all.f1 = fadd <2 x float> %sum_m0_n0.all.f1.low, %sum_m0_n0.all.f1.high
-  %sum_m0_n0.all.f2.low = shufflevector <2 x float> %sum_m0_n0.all.f1, <2 x float> poison, <1 x i32> <i32 0>
-  %sum_m0_n0.all.f2.high = shufflevector <2 x float> %sum_m0_n0.all.f1, <2 x float> poison, <1 x i32> <i32 1>
-  %sum_m0_n0.all.f2 = fadd <1 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
-  %sum_m0_n0.all = extractelement <1 x float> %sum_m0_n0.all.f2, i64 0
-  store float %sum_m0_n0.all, ptr %acc, align 4
-
-  %sum_m1_n0.all.f0.low = shufflevector <8 x float> %sum_m1_n0_k0.rest, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %sum_m1_n0.all.f0.high = shufflevector <8 x float> %sum_m1_n0_k0.rest, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %sum_m1_n0.all.f0 = fadd <4 x float> %sum_m1_n0.all.f0.low, %sum_m1_n0.all.f0.high
-  %sum_m1_n0.all.f1.low = shufflevector <4 x float> %sum_m1_n0.all.f0, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %sum_m1_n0.all.f1.high = shufflevector <4 x float> %sum_m1_n0.all.f0, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %sum_m1_n0.all.f1 = fadd <2 x float> %sum_m1_n0.all.f1.low, %sum_m1_n0.all.f1.high
-  %sum_m1_n0.all.f2.low = shufflevector <2 x float> %sum_m1_n0.all.f1, <2 x float> poison, <1 x i32> <i32 0>
-  %sum_m1_n0.all.f2.high = shufflevector <2 x float> %sum_m1_n0.all.f1, <2 x float> poison, <1 x i32> <i32 1>
-  %sum_m1_n0.all.f2 = fadd <1 x float> %sum_m1_n0.all.f2.low, %sum_m1_n0.all.f2.high
-  %sum_m1_n0.all = extractelement <1 x float> %sum_m1_n0.all.f2, i64 0
-  %sum_m1_n0.row = getelementptr i8, ptr %acc, i64 32
-  store float %sum_m1_n0.all, ptr %sum_m1_n0.row, align 4
+  %sum_m0_n2.all = extractelement <8 x float> %sum_m0_n0.all.f6, i64 2
+  store float %sum_m0_n2.all, ptr %acc.n2, align 4
+  %sum_m0_n3.all = extractelement <8 x float> %sum_m0_n0.all.f6, i64 3
+  store float %sum_m0_n3.all, ptr %acc.n3, align 4
+  %sum_m0_n4.all = extractelement <8 x float> %sum_m0_n0.all.f6, i64 4
+  store float %sum_m0_n4.all, ptr %acc.n4, align 4
   ret void
 }
 define void @matmul_2x5x70_f32_nt_by_s4(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
@@ -382,7 +388,7 @@ j.enter:
   br label %j.head
 j.head:
   %j = phi i64 [ 0, %j.enter ], [ %j.after, %j.latch ]
-  %j.more = icmp ult i64 %j, 2
+  %j.more = icmp ult i64 %j, 1
   br i1 %j.more, label %j.body, label %j.done
 j.body:
   ; ---- a panel of nr columns
@@ -404,10 +410,10 @@ p.i.body:
   %p.w.column = mul nuw i64 %j, 4
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
   %p.w.acc = getelementptr i8, ptr %acc, i64 %p.w.corner
-  call void @tile_2x2(ptr %p.w.a, ptr %p.b, ptr %p.w.acc, i64 2)
+  call void @tile_1x5(ptr %p.w.a, ptr %p.b, ptr %p.w.acc, i64 1)
   br label %p.i.latch
 p.i.latch:
-  %p.i.after = add nuw i64 %p.i, 2
+  %p.i.after = add nuw i64 %p.i, 1
   br label %p.i.head
 p.i.done:
   br label %j.latch
@@ -415,29 +421,6 @@ j.latch:
   %j.after = add nuw i64 %j, 1
   br label %j.head
 j.done:
-  ; ---- the remainder panel
-  %r.b = getelementptr i8, ptr %b, i64 216
-
-  ; ---- mainloop: register tiles, from the top to the bottom
-  br label %r.i.enter
-r.i.enter:
-  br label %r.i.head
-r.i.head:
-  %r.i = phi i64 [ 0, %r.i.enter ], [ %r.i.after, %r.i.latch ]
-  %r.i.more = icmp ult i64 %r.i, 2
-  br i1 %r.i.more, label %r.i.body, label %r.i.done
-r.i.body:
-  %r.w.a.offset = mul nuw i64 %r.i, 280
-  %r.w.a = getelementptr i8, ptr %a, i64 %r.w.a.offset
-  %r.w.row = mul nuw i64 %r.i, 32
-  %r.w.corner = add nuw i64 %r.w.row, 16
-  %r.w.acc = getelementptr i8, ptr %acc, i64 %r.w.corner
-  call void @tile_2x1(ptr %r.w.a, ptr %r.b, ptr %r.w.acc, i64 1)
-  br label %r.i.latch
-r.i.latch:
-  %r.i.after = add nuw i64 %r.i, 2
-  br label %r.i.head
-r.i.done:
 
   ; ---- epilogue
   br label %m.enter

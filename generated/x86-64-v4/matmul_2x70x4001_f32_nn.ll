@@ -3,7 +3,7 @@
 ; computes:  out = A @ B, accumulated in f32
 ; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
 ;              fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=outer,mr=2,nr=32,mc=2,kc=256,nc=96,pack_a=0,pack_b=0,parts=4,prefetch=0,apart=1,level=2,tasks_per_pass=21,halves=0,words=0 (model)
+; schedule:  mainloop=outer,mr=2,nr=32,mc=2,kc=256,nc=96,pack_a=0,pack_b=0,parts=4,prefetch=0,apart=1,level=2,tasks_per_pass=21,halves=0,words=0 (tuned)
 ; launch:    1 task of up to 2 x 70 outputs; 1 x 1 blocks
 ; method:    outer-product GEMV: a task computes nc columns of out for all rows of A; it reads B in blocks of kc
 ;              rows, each as 4 parallel streams of rows

@@ -27,8 +27,8 @@ GivenTuning = Tuning | str | os.PathLike[str]
 
 #: Neighbours that are tried, and that `kgen build --explain` prints.
 NEIGHBOURS = 3
-#: Largest distance of a neighbour: one size 8 times as large, or three sizes 3.3 times.
-REACH = 3.0
+#: Largest distance of a neighbour: one size 4 times as large, or three sizes 2.2 times.
+REACH = 2.0
 
 
 class How(StrEnum):

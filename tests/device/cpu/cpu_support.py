@@ -14,10 +14,11 @@ import numpy.typing as npt
 from kgen import pipeline
 from kgen.bundle import pack
 from kgen.check.execute import qemu
-from kgen.schedule import Schedule
-from kgen.spec import Spec
+from kgen.schedule import BlockedMatmul, Schedule
+from kgen.spec import Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.schedule.cost_model import best
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.manifest import KernelEntry
@@ -59,6 +60,13 @@ def target(name: str) -> Target:
 
 #: The target, if this machine executes it.
 here = needs.cpu
+
+
+def best_of(spec: Matmul, found: Target, mainloop: str, **fixed: int) -> BlockedMatmul:
+    """Return the best legal schedule of a main loop that has these fields."""
+    schedule = best(spec, found, fixed, mainloop)
+    assert schedule is not None, f"{mainloop} with {fixed} is not legal for {spec.key}"
+    return schedule
 
 
 def check(spec: Spec, found: Target, schedule: Schedule | None = None) -> None:

@@ -6,9 +6,7 @@ import pytest
 
 from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
-from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.schedule.inner import inner_matmul
-from tests.device.cpu.cpu_support import check, here, require_qemu, target
+from tests.device.cpu.cpu_support import best_of, check, here, require_qemu, target
 from tests.needs import LEVELS, executed
 from tests.specs import relu_of, softmax_of
 
@@ -72,12 +70,13 @@ def test_inner_products(spec: Matmul) -> None:
     """K lies side by side in both operands: one step and several, what is left of K, both sides."""
     for name in executed((*LEVELS, "x86-64")):
         found = here(name)
-        check(spec, found, inner_matmul(spec, found))
+        transposes = int(spec.layout is not Layout.NT)
+        check(spec, found, best_of(spec, found, "inner", pack_b=transposes))
 
 
 def test_inner_products_of_tiles_with_edges() -> None:
     spec = Matmul(m=5, n=70, k=83, dtype=DType.F32, layout=Layout.NT)
-    schedule = inner_matmul(spec, found := here("x86-64-v3"))
+    schedule = best_of(spec, found := here("x86-64-v3"), "inner", kc=83)
     for mr, nr, unroll in ((2, 3, 1), (1, 2, 4), (4, 1, 2)):
         tile = {"mr": mr, "nr": nr, "unroll": unroll, "mc": 2 * mr, "nc": 24}
         check(spec, found, schedule.override(**tile))
@@ -88,7 +87,7 @@ def test_inner_products_of_blocks_of_k(dtype: DType) -> None:
     """Sums go on from one block of K to the next, in tiles whole and cut, in every task."""
     spec = Matmul(m=5, n=70, k=192, dtype=dtype, layout=Layout.NT, epilogue=(Epilogue.BIAS,))
     for name in executed(LEVELS):
-        schedule = FAMILY.choose(spec, found := here(name))
+        schedule = best_of(spec, found := here(name), "inner", kc=192)
         blocks = schedule.override(mr=2, nr=3, mc=6, kc=64, nc=48, unroll=1)
         check(spec, found, blocks)
 

@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 from kgen.errors import ScheduleError
 from kgen.ops import Primitive as P
 from kgen.schedule import (
+    AheadMatmul,
     AmxMatmul,
     BlockedMatmul,
+    CpuMatmul,
     CpuRows,
     CpuSplitMatmul,
     CpuSplitRows,
@@ -41,10 +43,11 @@ from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.base import CpuPlan, fuses
 from kgen.targets.cpu.plan.kernels.blis import plan_blis
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
+from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule.completion import completed
-from kgen.targets.cpu.schedule.heuristics import alternatives, candidates, choose, draft
+from kgen.targets.cpu.schedule import choice
+from kgen.targets.cpu.schedule.adapt import adapted
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Tolerance
@@ -62,6 +65,29 @@ F64_ERROR = 3 * 2.0**-52
 F64_REASON = "steps are rounded once, in f64; exp2 and log2 to three units in the last place"
 
 
+#: Vectors of a target, by architecture and bytes.
+INSTRUCTION_SETS: Mapping[tuple[str, int], str] = {
+    ("x86_64", 16): "sse2",
+    ("x86_64", 32): "avx2",
+    ("x86_64", 64): "avx512",
+    ("aarch64", 16): "neon",
+}
+#: Schedules of a matmul by main loop.
+MATMULS: Mapping[str, type[BlockedMatmul]] = {
+    kind.mainloop: kind
+    for kind in (
+        CpuMatmul,
+        AheadMatmul,
+        CpuSplitMatmul,
+        DotMatmul,
+        AmxMatmul,
+        LimbsMatmul,
+        InnerMatmul,
+        OuterMatmul,
+    )
+}
+
+
 class CpuFamily(Family):
     name: ClassVar[str] = "cpu"
     extension: ClassVar[str] = "ll"
@@ -71,9 +97,9 @@ class CpuFamily(Family):
     most_batch: ClassVar[int | None] = None
     targets = TARGETS
     operations = (
-        Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choose),
-        Operation(spec=Elementwise, dtypes=(*FLOATS, DType.F64, *INTEGERS), choose=choose),
-        Operation(spec=Rowwise, dtypes=(*FLOATS, DType.F64, *INTEGERS), choose=choose),
+        Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choice.choose),
+        Operation(spec=Elementwise, dtypes=(*FLOATS, DType.F64, *INTEGERS), choose=choice.choose),
+        Operation(spec=Rowwise, dtypes=(*FLOATS, DType.F64, *INTEGERS), choose=choice.choose),
     )
 
     def find(self, name: str) -> Target | None:
@@ -106,7 +132,7 @@ class CpuFamily(Family):
                 return planned(spec, target, schedule)
         raise ScheduleError(
             f"a {schedule.mainloop} schedule is not supported for {spec.op} on {target.name}; "
-            f"use {type(choose(spec, target)).__name__}"
+            f"use {type(choice.choose(spec, target)).__name__}"
         )
 
     def assemble(self, source: Source, plan: Plan) -> Assembled:
@@ -178,19 +204,37 @@ class CpuFamily(Family):
             accumulate=spec.accumulate, factor=4.0, function_error=error, reason=reason
         )
 
-    def draft(self, spec: Spec, target: Target) -> Schedule:
-        return draft(spec, target)
-
     def complete(
         self, spec: Spec, target: Target, schedule: Schedule, given: Collection[str]
     ) -> Schedule:
-        return completed(spec, target, schedule, given)
+        return choice.completed(spec, target, schedule, given)
+
+    def instructions(self, spec: Spec, target: Target) -> str:
+        """Name the vectors, and the instruction that multiplies where it is not a multiply-add."""
+        words = [INSTRUCTION_SETS[target.arch, target.limits["vector_bytes"]]]
+        if isinstance(spec, Matmul):
+            product, dot = tile_product(spec.dtype, target), dot_for(spec.dtype, target)
+            limbs = limb_dot(spec, target)
+            words += [each.mnemonic for each in (product, dot, limbs) if each]
+        return " ".join(words)
+
+    def schedule_type(self, spec: Spec, target: Target, mainloop: str) -> type[Schedule]:
+        if isinstance(spec, Matmul):
+            return MATMULS[mainloop]
+        return super().schedule_type(spec, target, mainloop)
+
+    def adapted(
+        self, spec: Spec, target: Target, schedule: Schedule, sizes: tuple[int, ...]
+    ) -> Schedule:
+        if not (isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul)):
+            return schedule
+        return adapted(spec, target, schedule, sizes)
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
-        return candidates(spec, target)
+        return choice.candidates(spec, target)
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
-        return tuple(alternatives(spec, target))
+        return choice.alternatives(spec, target)
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:
         from kgen.targets.cpu.host import missing_from_v3
@@ -235,6 +279,11 @@ def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Matmul
         from kgen.targets.cpu.plan.kernels.inner import plan_inner
 
         return plan_inner(spec, target, schedule)
+    if spec.has_blocks:
+        raise ScheduleError(
+            f"mainloop={schedule.mainloop} cannot read a B of {spec.b_dtype}, whose blocks have "
+            "scales; use mainloop=inner or limbs"
+        )
     if isinstance(schedule, OuterMatmul):
         from kgen.targets.cpu.plan.kernels.gemv import plan_outer
 

@@ -13,8 +13,7 @@ from kgen import emulate, pipeline
 from kgen.errors import ScheduleError
 from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, InnerMatmul, Schedule
 from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul, Scale
-from kgen.targets.cpu import FAMILY
-from tests.device.cpu.cpu_support import addresses, check, here, load, require_qemu, target
+from tests.device.cpu.cpu_support import addresses, best_of, check, here, load, require_qemu, target
 from tests.needs import LEVELS, WIDE, executed
 
 X86 = ("x86-64", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni", "x86-64-amx")
@@ -84,18 +83,14 @@ def test_inner_products(name: str) -> None:
         require_qemu()
     found = target(name)
     specs = [product(3, 37, 300, layout=Layout.NT), *cases(Layout.NT)[1:3]]
-    assert isinstance(FAMILY.choose(specs[0], found), InnerMatmul)
     for spec in specs if name in X86 else specs[:1]:
-        check(spec, found)
+        check(spec, found, best_of(spec, found, "inner"))
     spec = product(5, 70, 256, layout=Layout.NT, epilogue=(Epilogue.BIAS,), out_dtype=DType.F32)
     schedule = InnerMatmul(mr=2, nr=3, mc=6, kc=128, nc=48, pack_a=False, pack_b=False)
     check(spec, found, schedule)
 
 
-def test_inner_products_of_many_rows_or_without_an_instruction_are_none() -> None:
-    for name, m, n in (("x86-64-v4", 40, 8), ("aarch64-neon", 2, 64), ("x86-64-amx", 9, 64)):
-        spec = product(m, n, 64, layout=Layout.NT)
-        assert not isinstance(FAMILY.choose(spec, target(name)), InnerMatmul)
+def test_inner_products_without_an_instruction_are_refused() -> None:
     spec = product(2, 64, 64, layout=Layout.NT)
     schedule = InnerMatmul(mr=2, nr=2, mc=2, kc=64, nc=64, pack_a=False, pack_b=False)
     with pytest.raises(ScheduleError, match="use a blocked main loop"):
@@ -158,10 +153,10 @@ def test_several_threads(name: str) -> None:
     a = np.arange(64 * 128).astype(np.int8).reshape(64, 128)
     b = np.arange(128 * 64).astype(np.int8).reshape(128, 64)
     out = np.zeros((64, 64), np.int32)
-    schedule = FAMILY.choose(spec, found)
     # Tiles of AMX have 16 rows.
-    tasks = {"nc": 32} if isinstance(schedule, AmxMatmul) else {"mc": 12, "mr": 2}
-    schedule = schedule.override(**tasks)
+    amx = found.has("amx_tile")
+    tasks = {"nc": 32} if amx else {"mc": 12, "mr": 2, "nr": 16, "pack_a": 1}
+    schedule = best_of(spec, found, "amx" if amx else "dot", **tasks)
     load(spec, found, schedule, num_threads=3).run(addresses({"a": a, "b": b, "out": out}))
     assert np.array_equal(out, a.astype(np.int32) @ b.astype(np.int32))
 
@@ -173,9 +168,8 @@ def test_streams_that_are_packed(name: str, m: int) -> None:
     """Rows of B that meet in a cache set; rows and columns that are no multiple of a tile's, nor K
     of a block's."""
     on, spec = here(name), product(m, 1051, 1036, ldb=2048)
-    schedule = FAMILY.choose(spec, on)
-    assert isinstance(schedule, DotMatmul) and schedule.pack_b and schedule.kc < spec.k
-    check(spec, on)
+    for packs_b in (0, 1):
+        check(spec, on, best_of(spec, on, "dot", pack_b=packs_b, kc=256))
 
 
 def test_refusals() -> None:

@@ -13,13 +13,10 @@ from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.inner import InnerPlan
-from kgen.targets.cpu.plan.kernels.inner_vectors import k_of_step
-from kgen.targets.cpu.schedule.inner import COLUMN_TILES, column_tile, inner_matmul
 from kgen_runtime.backends.cpu import workers as cpu_workers
 from kgen_runtime.backends.cpu.workers import Job
-from tests.device.cpu.cpu_support import check, here, load, require_qemu, target
+from tests.device.cpu.cpu_support import best_of, check, here, load, require_qemu, target
 
-DEVICES = ("Zen 5", "Golden Cove")
 TARGETS = ("x86-64", "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "aarch64-neon")
 FLOATS = (DType.F32, DType.F64, DType.F16, DType.BF16)
 #: Types of A and, where it is narrower, of B.
@@ -104,57 +101,21 @@ def test_several_matrices_in_several_tasks(constant: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"])
 @pytest.mark.parametrize("dtype", [DType.F32, DType.F64, DType.BF16])
-def test_few_columns_are_transposed(name: str, dtype: DType) -> None:
-    """If K is long, and A's rows lie along it."""
-    found = target(name)
-    spec = Matmul(m=64, n=2, k=512, dtype=dtype)
-    planned = FAMILY.plan(spec, found, FAMILY.choose(spec, found))
-    assert isinstance(planned, InnerPlan) and planned.transposed
-    for other in (
-        Matmul(m=64, n=2, k=k_of_step(spec, found) - 1, dtype=dtype),
-        Matmul(m=64, n=64, k=512, dtype=dtype),
-        Matmul(m=64, n=2, k=512, dtype=dtype, layout=Layout.TN),
-    ):
-        assert not isinstance(FAMILY.choose(other, found), InnerMatmul)
-
-
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"])
-@pytest.mark.parametrize("dtype", [DType.F32, DType.F64, DType.BF16])
-def test_a_schedule_of_few_columns_fits(name: str, dtype: DType) -> None:
-    """Whatever K is, and if B comes packed in several panels."""
-    found = target(name)
-    for m, n, k in itertools.product((2, 5, 70), range(1, 17), (3, 4096, 65536)):
+def test_the_best_tiles_of_a_transposed_b(name: str, dtype: DType) -> None:
+    """Every number of columns up to 8 and one beyond, with remainders of rows and of K."""
+    found = here(name)
+    for m, n, k in ((41, 4, 300), (6, 2, 70), (41, 3, 70), (9, 5, 64), (41, 8, 300), (5, 13, 70)):
         spec = Matmul(m=m, n=n, k=k, dtype=dtype)
-        packed = dataclasses.replace(spec, constant=("b",))
-        turned = dataclasses.replace(packed, layout=Layout.NT, ldb=k)
-        one = dataclasses.replace(found, device=DEVICES[n % 2])
-        for given in (spec, packed, turned):
-            assert FAMILY.plan(given, one, FAMILY.choose(given, one))
+        schedule = best_of(spec, found, "inner")
+        planned = FAMILY.plan(spec, found, schedule)
+        assert isinstance(planned, InnerPlan) and planned.transposed
+        check(spec, found, schedule)
 
 
-@pytest.mark.parametrize(
-    ("name", "core"), [("x86-64-v3", "Zen 3"), ("x86-64-v3", "Zen 5"), ("x86-64-v4", "Zen 5")]
-)
-def test_tiles_that_were_measured(name: str, core: str) -> None:
-    """They fit, whatever is left of rows and columns, and compute what others do."""
-    zen = dataclasses.replace(here(name), device=core)
-    for n in COLUMN_TILES[core, zen.limits["vector_bytes"]]:
-        for m, k in ((41, 300), (6, 70)):
-            spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, layout=Layout.NT)
-            schedule = inner_matmul(spec, zen)
-            assert m <= n or (schedule.mr, schedule.nr) == column_tile(spec, zen)
-            check(spec, zen, schedule)
-
-
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
-def test_inner_products_of_a_short_k_are_tiles(name: str) -> None:
-    """Where K lies side by side in both, too: sums of a few products are not worth folding."""
-    found = target(name)
-    few = 14 if found.device == "Zen 3" else 16
-    for m, n in ((4, 700), (16, 700), (700, 6), (700, few)):
-        spec = Matmul(m=m, n=n, k=16, dtype=DType.F32, layout=Layout.NT)
-        assert not isinstance(FAMILY.choose(spec, found), InnerMatmul)
-        longer = dataclasses.replace(spec, k=4096, lda=4096, ldb=4096)
-        assert isinstance(FAMILY.choose(longer, found), InnerMatmul)
-    one = Matmul(m=1, n=700, k=16, dtype=DType.F32, layout=Layout.NT)
-    assert isinstance(FAMILY.choose(one, found), InnerMatmul)
+@pytest.mark.parametrize(("mr", "nr"), [(6, 1), (6, 2), (4, 2), (2, 4), (3, 3), (1, 6)])
+def test_tiles_of_few_columns(mr: int, nr: int) -> None:
+    """Remainders of rows and columns, with the next rows prefetched."""
+    found = here("x86-64-v3")
+    for m, n, k in ((41, 6, 300), (7, 5, 70)):
+        spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, layout=Layout.NT)
+        check(spec, found, best_of(spec, found, "inner", mr=mr, nr=nr, unroll=1, prefetch=1))

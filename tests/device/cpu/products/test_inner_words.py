@@ -6,11 +6,11 @@ import dataclasses
 
 import pytest
 
+from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.inner import InnerPlan
-from kgen.targets.cpu.schedule.inner import inner_matmul
-from tests.device.cpu.cpu_support import check, here, require_qemu, target
+from tests.device.cpu.cpu_support import best_of, check, here, require_qemu, target
 
 
 @pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4", "aarch64-neon"])
@@ -23,13 +23,14 @@ def test_words_along_k(name: str) -> None:
     width = 2 * found.limits["vector_bytes"] // 4
     for m, n, k in ((1, 9, 4 * width), (3, 5, width + 1), (2, 4, width - 1), (5, 3, 1), (1, 1, 7)):
         spec = Matmul(m=m, n=n, k=k, dtype=DType.BF16, layout=Layout.NT, lda=k + 1, ldb=k + 3)
-        planned = FAMILY.plan(spec, found, inner_matmul(spec, found))
+        planned = FAMILY.plan(spec, found, best_of(spec, found, "inner"))
         assert isinstance(planned, InnerPlan) and planned.takes_words
         check(spec, found, planned.schedule)
     spec = Matmul(
         m=3, n=7, k=4 * width, dtype=DType.BF16, layout=Layout.NT, epilogue=(Epilogue.BIAS,)
     )
-    chosen = inner_matmul(spec, found)
+    chosen = best_of(spec, found, "inner")
+    assert isinstance(chosen, InnerMatmul)
     check(
         spec,
         found,

@@ -24,8 +24,9 @@ from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.limb_parts import MOST_K, RUN, TURN, limb_dot, shared_k
 from kgen.targets.cpu.plan.kernels.limbs import LimbsPlan
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
+from kgen.targets.cpu.schedule.cost_model import best
 from kgen_runtime import blocks
-from tests.device.cpu.cpu_support import check, here, target
+from tests.device.cpu.cpu_support import best_of, check, here, target
 from tests.open_devices import verify
 
 TYPES = {
@@ -59,8 +60,8 @@ def test_limbs(name: str, b_dtype: BType) -> None:
     whole = 0
     for case in CASES:
         spec = weights(b_dtype, **case)
-        assert isinstance(FAMILY.choose(spec, on), LimbsMatmul)
         check(spec, on)
+        check(spec, on, best_of(spec, on, "limbs"))
         small = LimbsMatmul(
             mr=2, nr=lanes, mc=4, kc=shared_k(spec), nc=3 * lanes, pack_a=True, pack_b=False
         )
@@ -189,5 +190,7 @@ def test_long_rows_fit_the_stack() -> None:
             longest = 65536 if b_dtype is BType.S4 else MOST_K
             for m, k in ((1, longest), (300, 20000), (64, 96), (1, 65536)):
                 spec = weights(b_dtype, m=m, n=5000, k=k)
-                plan = FAMILY.plan(spec, target(name), FAMILY.choose(spec, target(name)))
+                found = best(spec, target(name), {}, "limbs")
+                assert (found is not None) == (k <= longest)
+                plan = FAMILY.plan(spec, target(name), found or FAMILY.choose(spec, target(name)))
                 assert isinstance(plan, LimbsPlan) == (k <= longest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from typing import Any
 
@@ -13,11 +12,9 @@ from kgen import pipeline
 from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
-from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
 from kgen.targets.cpu.plan.kernels.gemv_strips import rows_of_b
-from kgen.targets.cpu.schedule.few_rows.outer import outer_matmul
-from tests.device.cpu.cpu_support import addresses, check, here, load, require_qemu, target
+from tests.device.cpu.cpu_support import addresses, best_of, check, here, load, require_qemu, target
 from tests.needs import LEVELS
 
 TARGETS = [
@@ -158,17 +155,16 @@ def test_vectors_that_have_no_half_and_types_that_have_no_words(
 
 @pytest.mark.parametrize("name", [*LEVELS, "x86-64-v3+vnni"])
 @pytest.mark.parametrize("dtype", [DType.F32, DType.BF16, DType.S8], ids=lambda d: d.value)
-def test_outer_products_are_chosen(dtype: DType, name: str) -> None:
-    """For few rows and a B that leaves the second-level cache, an odd K and N as well."""
+def test_the_best_outer_products(dtype: DType, name: str) -> None:
+    """A B that leaves the second-level cache, with an odd K and N."""
     found = here(name)
     rows = {DType.F32: 2, DType.BF16: 1, DType.S8: 1}[dtype]
     side = 1101 if dtype is DType.F32 else 2051
     spec = Matmul(m=rows, n=side, k=side, dtype=dtype)
-    chosen = FAMILY.choose(spec, found)
-    # AMX multiplies by tiles; others may have no product of groups of the type.
-    otherwise = found.has("amx_tile") or rows_of_b(spec, found) is None
-    assert isinstance(chosen, OuterMatmul) or otherwise
-    check(spec, found)
+    if rows_of_b(spec, found) is not None:
+        check(spec, found, best_of(spec, found, "outer"))
+    else:
+        check(spec, found)
 
 
 @pytest.mark.parametrize("name", LEVELS)
@@ -196,25 +192,23 @@ def test_tasks_that_are_one_pass(threads: int, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [
-        ("x86-64-amx", DType.F32),
         ("x86-64-v3", DType.F32),
         ("x86-64-v3", DType.BF16),
         ("x86-64-v4", DType.F32),
         ("x86-64-v4+bf16", DType.BF16),
     ],
 )
-@pytest.mark.parametrize(
-    ("m", "n", "k", "layout"),
-    [(1, 1101, 253, "nn"), (2, 1553, 247, "nn"), (3, 1101, 263, "nn"), (4, 1009, 261, "tn")],
-)
-def test_few_rows_by_a_b_in_the_last_level_cache(
-    name: str, dtype: DType, m: int, n: int, k: int, layout: str
-) -> None:
-    """As chosen: rows of B side by side, or strips of all of K, whose last one is cut."""
+@pytest.mark.parametrize(("m", "n", "k"), [(1, 1101, 253), (2, 1553, 247), (4, 1009, 261)])
+def test_outer_products_and_strips(name: str, dtype: DType, m: int, n: int, k: int) -> None:
+    """Rows of B side by side and far apart, and strips of all of K, whose last one is cut."""
     found = here(name)
-    near = {**found.limits, "l2_bytes": 1 << 17, "l3_bytes": 1 << 25}
-    core = dataclasses.replace(found, device="Zen 4", limits=near)
-    check(Matmul(m=m, n=n, k=k, dtype=dtype, out_dtype=DType.F32, layout=Layout(layout)), core)
+    spec = Matmul(m=m, n=n, k=k, dtype=dtype, out_dtype=DType.F32)
+    for parts in (2, 4):
+        for part in (1, 64):
+            schedule = best_of(spec, found, "outer", parts=parts, kc=parts * part, words=0)
+            check(spec, found, schedule)
+    strips = "dot" if "+bf16" in name else "blis"
+    check(spec, found, best_of(spec, found, strips, pack_b=0, kc=k, ahead=0))
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4])
@@ -224,7 +218,7 @@ def test_columns_of_words_of_bf16(m: int, n: int) -> None:
     found = here("x86-64-v3")
     k = 7
     spec = Matmul(m=m, n=n, k=k, dtype=DType.BF16, out_dtype=DType.F32)
-    ready = load(spec, found, outer_matmul(spec, found))
+    ready = load(spec, found, best_of(spec, found, "outer"))
     rng = np.random.default_rng(n)
     a = rng.integers(1, 9, (1, m, k)).astype(np.float32)
     b = rng.integers(-9, 10, (1, k, n)).astype(np.float32)
@@ -236,13 +230,3 @@ def test_columns_of_words_of_bf16(m: int, n: int) -> None:
     ready.run(addresses({"a": halves[0], "b": halves[1], "out": out}))
     with np.errstate(invalid="ignore"):
         assert np.array_equal(out, a @ b, equal_nan=True)
-
-
-def test_words_of_bf16_are_chosen() -> None:
-    """Of up to three rows by a large B, on cores that do not find its rows by themselves."""
-    spec = Matmul(m=1, n=4096, k=4096, dtype=DType.BF16)
-    avx2 = target("x86-64-v3")
-    for device, most in (("Zen 4", 3), ("Golden Cove", 0)):
-        core = dataclasses.replace(avx2, device=device)
-        chosen = [FAMILY.choose(dataclasses.replace(spec, m=m), core) for m in range(1, 5)]
-        assert [isinstance(c, OuterMatmul) for c in chosen] == [m <= most for m in range(1, 5)]

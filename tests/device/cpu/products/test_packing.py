@@ -12,7 +12,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, DotMatmul, Schedule
 from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
-from kgen.targets.cpu.schedule.completion import completed
+from kgen.targets.cpu.schedule.adapt import completed
 from kgen_runtime.backends.cpu import workers as cpu_workers
 from kgen_runtime.backends.cpu.workers import Job
 from tests.device.cpu.cpu_support import check, here, load, target
@@ -112,7 +112,7 @@ def test_panels_fetched_ahead(dtype: DType, layout: Layout) -> None:
             continue
         check(spec, found, schedule)
         several = product(dtype, m, n, k, layout=layout, batch=2)
-        check(several, found, completed(several, found, schedule.override(kc=128)))
+        check(several, found, completed(several, found, schedule.override(kc=128), ()))
     in_out = AHEAD.override(kc=128, sums_in_out=1)
     planned = pipeline.plan(product(DType.F32, 41, 73, 300), found, in_out)
     assert isinstance(planned, TiledPlan) and planned.fetches_to_pack and planned.fetches_sums

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 
 from kgen import pipeline
-from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
+from kgen.schedule import AheadMatmul, CpuMatmul, CpuSplitMatmul
 from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
-from kgen.targets.base import Target
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
-from kgen.targets.cpu.schedule.completion import completed
-from kgen.targets.cpu.schedule.few_rows.panels import uses_panels
-from tests.device.cpu.cpu_support import check, here
+from kgen.targets.cpu.schedule.adapt import completed
+from tests.device.cpu.cpu_support import best_of, check, here
 
 
 def product(m: int, n: int = 101, k: int = 277, **fields: Any) -> Matmul:
     return Matmul(m=m, n=n, k=k, **({"dtype": DType.F32} | fields))
-
-
-def small_l2(found: Target) -> Target:
-    """A B of these sizes leaves it."""
-    return dataclasses.replace(found, limits={**found.limits, "l2_bytes": 65536})
 
 
 ROWS = (5, 7, 8, 9, 13, 16, 31, 32)
@@ -38,29 +30,29 @@ SHAPES: tuple[tuple[int, dict[str, Any]], ...] = (
 @pytest.mark.parametrize("m", ROWS)
 def test_every_number_of_rows(name: str, constant: tuple[ConstantOperand, ...], m: int) -> None:
     """Columns that no tile divides, alone and in several tasks; blocks of K of which the last is
-    shorter (Zen 4). A number has one of the two shapes, and the other one on the next target."""
-    found = dataclasses.replace(small_l2(here(name)), device="Zen 4")
+    shorter. A number has one of the two shapes, and the other one on the next target."""
+    found = here(name)
     n, fields = SHAPES[(ROWS.index(m) + len(constant) + name.endswith("v4")) % 2]
     spec = product(m, n, constant=constant, **fields)
-    assert uses_panels(spec, found) or (name, m, constant) == ("x86-64-v3", 5, ())
-    check(spec, found)
+    for mainloop, fixed in (("blis", {"kc": 128, "ahead": 0}), ("ahead", {"level": 1})):
+        if mainloop == "blis" or constant:
+            check(spec, found, best_of(spec, found, mainloop, pack_b=0, **fixed))
 
 
 @pytest.mark.parametrize("constant", [(), (ConstantOperand.B,)])
-@pytest.mark.parametrize("m", [5, 6, 7, 9, 10, 12, 14, 15, 16, 31])
-def test_rows_that_the_hardware_walks(m: int, constant: tuple[ConstantOperand, ...]) -> None:
-    """All of K by a tile of all rows, which fetches rows of B as it lies; else panels of three
-    vectors (Zen 5)."""
-    found = dataclasses.replace(here("x86-64-v4"), device="Zen 5")
+@pytest.mark.parametrize("m", [5, 6, 9, 12, 14, 15, 31])
+def test_all_of_k_with_rows_of_b_prefetched(m: int, constant: tuple[ConstantOperand, ...]) -> None:
+    """One tile of all rows, or several if A has more rows than a tile."""
+    found = here("x86-64-v4")
     for n, fields in ((101, {"epilogue": (Epilogue.BIAS,)}), (1031, {"batch": 2})):
-        check(product(m, n, constant=constant, **fields), small_l2(found))
-    chosen = pipeline.plan(product(m, 2304, 768, constant=constant), found).schedule
-    assert isinstance(chosen, BlockedMatmul)
-    one_tile = m <= 14
-    assert isinstance(chosen, AheadMatmul) or constant or not one_tile
-    vectors = (4 if m <= 6 else 3 if m <= 9 else 2) if one_tile else 3
-    assert (chosen.mc == chosen.mr) == one_tile
-    assert (chosen.nr, chosen.kc) == (16 * vectors, 768 if one_tile else 256)
+        spec = product(m, n, constant=constant, **fields)
+        if m <= 14:
+            tile = {"mr": m, "mc": m, "nr": 32, "kc": spec.k, "pack_b": 0, "level": 1}
+            schedule = best_of(spec, found, "ahead", **tile, ahead=2048 if constant else 32 * n * 4)
+            assert isinstance(schedule, AheadMatmul)
+            check(spec, found, schedule)
+        else:
+            check(spec, found, best_of(spec, found, "blis", nr=48, kc=spec.k, pack_b=0))
 
 
 @pytest.mark.parametrize("level", [1, 2])
@@ -84,19 +76,12 @@ def test_rows_fetched_ahead(rows: int, pack_a: bool, level: int) -> None:
     assert (f"ptr %k.b, i64 {rows * 448}" in text) == (rows < spec.k)
 
 
-def test_walked_panels_are_even_for_two_cores() -> None:
-    """32 x 512 x 2048 in 8 and 8 panels of two vectors, not in 6 and 5 of three."""
-    found = dataclasses.replace(here("x86-64-v4"), device="Zen 5")
-    chosen = pipeline.plan(product(32, 512, 2048), found).schedule
-    assert isinstance(chosen, BlockedMatmul) and chosen.nr == 32
-
-
-def test_rows_that_meet_in_a_cache_set_are_short_blocks() -> None:
-    """6 x 1024 x 1024 takes 81 us by all of K, 61 by 64, whole rows cut along K (Zen 5)."""
-    found = dataclasses.replace(here("x86-64-v4"), device="Zen 5")
-    chosen = pipeline.plan(product(6, 1024, 1024), found).schedule
-    assert isinstance(chosen, CpuSplitMatmul) and (chosen.mr, chosen.kc) == (6, 64)
-    check(product(6, 1024, 1024), found)
+def test_short_blocks_cut_along_k() -> None:
+    found = here("x86-64-v4")
+    spec = product(6, 1024, 1024)
+    schedule = best_of(spec, found, "split-k", kc=64)
+    assert isinstance(schedule, CpuSplitMatmul) and schedule.mc >= 6
+    check(spec, found, schedule)
 
 
 LOW = ("x86-64", "x86-64-v3", "x86-64-v4")
@@ -117,7 +102,7 @@ def test_low_tiles(name: str, layout: Layout, pack_a: int, pack_b: int) -> None:
     schedule = CpuMatmul(mr=4, nr=16, mc=16, kc=kc, nc=112, pack_a=True, pack_b=True)
     if not found.has("fma"):
         schedule = schedule.override(nr=8)
-    complete = completed(spec, found, schedule.override(**packs))
+    complete = completed(spec, found, schedule.override(**packs), ())
     planned = pipeline.plan(spec, found, complete)
     assert isinstance(planned, TiledPlan) and planned.tiles.low == (3, 2)
     check(spec, found, complete)

@@ -9,29 +9,32 @@ import numpy as np
 import pytest
 
 from kgen import pipeline
-from kgen.schedule import CpuMatmul, Schedule
+from kgen.errors import ScheduleError
+from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
-from kgen.targets.cpu.schedule.completion import completed
-from tests.device.cpu.cpu_support import addresses, here, load, target
-from tests.device.cpu.cpu_support import check as check_as_given
+from tests.device.cpu.cpu_support import addresses, best_of, check, here, load, target
 
 #: So little scratch that small blocks of sums leave it, while copies of A and B have room.
 STACK = 16384
+BLOCK_FIELDS = ("mr", "nr", "mc", "kc", "nc", "pack_a", "pack_b")
 BLOCKS = CpuMatmul(mr=4, nr=16, mc=48, kc=32, nc=112)
 
 
-def complete(spec: Matmul, found: Target, schedule: CpuMatmul) -> Schedule:
-    return completed(spec, found, schedule)
+def in_out(spec: Matmul, found: Target, schedule: CpuMatmul, **fixed: int) -> BlockedMatmul:
+    """Return the schedule's blocks with sums in the output."""
+    blocks = {name: int(getattr(schedule, name)) for name in BLOCK_FIELDS}
+    blocks["pack_b"] &= not spec.constant
+    return best_of(spec, found, "blis", **{**blocks, "sums_in_out": 1, **fixed})
 
 
-def check(spec: Matmul, found: Target, schedule: CpuMatmul) -> None:
-    check_as_given(spec, found, complete(spec, found, schedule))
+def planned(spec: Matmul, found: Target, schedule: CpuMatmul, **fixed: int) -> Plan:
+    return pipeline.plan(spec, found, in_out(spec, found, schedule, **fixed))
 
 
-def planned(spec: Matmul, found: Target, schedule: CpuMatmul) -> Plan:
-    return pipeline.plan(spec, found, complete(spec, found, schedule))
+def check_in_out(spec: Matmul, found: Target, schedule: CpuMatmul) -> None:
+    check(spec, found, in_out(spec, found, schedule))
 
 
 def small(found: Target) -> Target:
@@ -42,23 +45,17 @@ def product(m: int = 41, n: int = 101, k: int = 77, **fields: Any) -> Matmul:
     return Matmul(m=m, n=n, k=k, **({"dtype": DType.F32} | fields))
 
 
-def is_in_out(spec: Matmul, schedule: CpuMatmul = BLOCKS) -> bool:
-    plan = planned(spec, small(target("x86-64-v3")), schedule)
-    assert isinstance(plan, TiledPlan)
-    return plan.acc.in_out
-
-
 def test_where_sums_are() -> None:
-    """In out only where scratch has no room for them, and out holds them as they are."""
-    assert is_in_out(product(epilogue=(Epilogue.BIAS, Epilogue.GELU)))
-    assert not is_in_out(product(n=16), BLOCKS.override(nc=16))
-    assert not is_in_out(product(k=32))
-    # Or where blocks of K are long: out is passed over a few times.
-    long = BLOCKS.override(mc=4, kc=128, nc=16, pack_a=0)
-    assert is_in_out(product(k=300), long) and not is_in_out(product(k=300, beta=1.0), long)
+    """In scratch memory that has room for them, or in an output that holds them as they are."""
+    found = small(target("x86-64-v3"))
+    spec = product(epilogue=(Epilogue.BIAS, Epilogue.GELU))
+    plan = planned(spec, found, BLOCKS)
+    assert isinstance(plan, TiledPlan) and plan.acc.in_out
+    with pytest.raises(ScheduleError, match="bytes of scratch"):
+        pipeline.plan(spec, found, BLOCKS)
     for fields in ({"beta": 1.0}, {"epilogue": (Epilogue.RESIDUAL,)}, {"out_dtype": DType.F16}):
-        with pytest.raises(Exception, match="bytes of scratch"):
-            is_in_out(product(**fields))
+        with pytest.raises(ScheduleError, match="try sums_in_out=0"):
+            pipeline.plan(product(**fields), found, BLOCKS.override(sums_in_out=1))
 
 
 @pytest.mark.parametrize(
@@ -77,15 +74,15 @@ def test_products(name: str, layout: Layout) -> None:
     found = small(here(name))
     blocks = BLOCKS if found.has("fma") else BLOCKS.override(mr=2)
     for n in (101, 97):
-        check(product(n=n, layout=layout, batch=2), found, blocks)
-    check(product(layout=layout, epilogue=(Epilogue.BIAS, Epilogue.GELU)), found, blocks)
+        check_in_out(product(n=n, layout=layout, batch=2), found, blocks)
+    check_in_out(product(layout=layout, epilogue=(Epilogue.BIAS, Epilogue.GELU)), found, blocks)
     many = blocks.override(mc=16, nc=288)
-    check(product(n=603, k=64, layout=layout, ldc=611), found, many)
+    check_in_out(product(n=603, k=64, layout=layout, ldc=611), found, many)
     if layout is Layout.NN:
-        check(product(alpha=0.5), found, blocks.override(pack_a=0, nc=112, mc=84))
-        check(product(constant=(ConstantOperand.B,)), found, blocks.override(pack_b=0))
-        check(product(dtype=DType.F64), found, blocks.override(mr=2, nr=8, kc=16))
-        check(product(dtype=DType.BF16, out_dtype=DType.F32), found, blocks)
+        check_in_out(product(alpha=0.5), found, blocks.override(pack_a=0, nc=112, mc=84))
+        check_in_out(product(constant=(ConstantOperand.B,)), found, blocks.override(pack_b=0))
+        check_in_out(product(dtype=DType.F64), found, blocks.override(mr=2, nr=8, kc=16))
+        check_in_out(product(dtype=DType.BF16, out_dtype=DType.F32), found, blocks)
 
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
@@ -95,15 +92,11 @@ def test_long_blocks(name: str) -> None:
     blocks = CpuMatmul(mr=2, nr=32, mc=8, kc=128, nc=64, pack_a=False, pack_b=False)
     for m, n in ((16, 101), (20, 96)):
         spec = product(m=m, n=n, k=300, epilogue=(Epilogue.BIAS,))
-        plan = planned(spec, here(name), blocks)
+        plan = planned(spec, here(name), blocks, prefetch_panel=1)
         assert isinstance(plan, TiledPlan) and plan.acc.in_out and plan.ahead.is_panel
-        check(spec, here(name), blocks)
-        check(spec, here(name), blocks.override(pack_b=1))
-    check(product(k=300, constant=(ConstantOperand.B,)), small_l2(here(name)), blocks)
-
-
-def small_l2(found: Target, nbytes: int = 4096) -> Target:
-    return dataclasses.replace(found, limits={**found.limits, "l2_bytes": nbytes})
+        check_in_out(spec, here(name), blocks)
+        check_in_out(spec, here(name), blocks.override(pack_b=1))
+    check_in_out(product(k=300, constant=(ConstantOperand.B,)), here(name), blocks)
 
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
@@ -111,40 +104,22 @@ def small_l2(found: Target, nbytes: int = 4096) -> Target:
 def test_tasks_side_by_side_are_one_pass(name: str, pack_b: bool) -> None:
     """Three tasks of five, then two, in one thread; in two threads however they are shared; a block
     of rows ends a pass. Each block of K is fetched by the columns of the pass, not of a task."""
-    found = small_l2(here(name), 2 * 3 * 32 * 128 * 4)
+    found = here(name)
     blocks = CpuMatmul(mr=2, nr=32, mc=8, kc=128, nc=32, pack_a=False, pack_b=pack_b)
     spec = product(m=20, n=150, k=300)
-    plan = planned(spec, found, blocks)
-    assert isinstance(plan, TiledPlan) and (
-        plan.blocking.tasks_per_pass,
-        plan.blocking.blocks_n,
-    ) == (3, 5)
-    assert plan.ahead.is_block is pack_b
-    check(spec, found, blocks)
+    schedule = in_out(spec, found, blocks).override(tasks_per_pass=3)
+    plan = pipeline.plan(spec, found, schedule)
+    assert isinstance(plan, TiledPlan)
+    assert (plan.blocking.tasks_per_pass, plan.blocking.blocks_n) == (3, 5)
+    check(spec, found, schedule)
     a, b = (np.arange(size, dtype=np.float32) % 7 for size in (20 * 300, 300 * 150))
     exact = a.reshape(20, 300) @ b.reshape(300, 150)
     for threads in (1, 2):
         out = np.full((20, 150), np.nan, np.float32)
-        ready = load(spec, found, complete(spec, found, blocks), num_threads=threads)
+        ready = load(spec, found, schedule, num_threads=threads)
         for _ in range(3):
             ready.run(addresses({"a": a, "b": b, "out": out}))
         assert (out == exact).all()
-
-
-def test_what_is_no_pass_of_several_tasks() -> None:
-    blocks = CpuMatmul(mr=2, nr=32, mc=8, kc=128, nc=32, pack_a=False, pack_b=True)
-    roomy = small_l2(target("x86-64-v3"), 1 << 20)
-    for spec, schedule, together in (
-        (product(m=20, n=150, k=300), blocks, 5),
-        (product(m=20, n=32, k=300), blocks, 1),  # One task.
-        (product(m=20, n=150, k=128), blocks, 1),  # All of K.
-        (product(m=20, n=150, k=300), blocks.override(kc=96), 1),  # Sums in scratch.
-        (product(m=20, n=150, k=300, beta=1.0), blocks, 1),
-    ):
-        plan = planned(spec, roomy, schedule)
-        assert isinstance(plan, TiledPlan) and plan.blocking.tasks_per_pass == together
-    plan = planned(product(m=20, n=150, k=300), small_l2(roomy, 4096), blocks)
-    assert isinstance(plan, TiledPlan) and not plan.blocking.takes_several
 
 
 @pytest.mark.parametrize(
@@ -164,7 +139,7 @@ def test_tiles_of_a_panel_fetch_all_lines_of_the_next(
 ) -> None:
     spec = product(m=m, n=192, k=256, constant=constant)
     blocks = CpuMatmul(mr=mr, nr=nr, mc=mc, kc=128, nc=192, pack_a=False, pack_b=False)
-    plan = planned(spec, small_l2(target("x86-64-v3")), blocks)
+    plan = planned(spec, target("x86-64-v3"), blocks, prefetch_panel=1)
     assert isinstance(plan, TiledPlan) and plan.ahead.is_panel
     step = plan.ahead.panel_line
     assert step == (8 * plan.tensors.b_strides[2] if constant else 64)
@@ -178,11 +153,3 @@ def test_tiles_of_a_panel_fetch_all_lines_of_the_next(
     width = nr * plan.tensors.b_strides[2]
     assert fetched >= set(range(0, width, step))
     assert plan.ahead.stride == plan.tensors.b_strides[1]
-
-
-def test_a_large_b_that_many_rows_use_takes_it() -> None:
-    for name in ("x86-64-v3", "x86-64-v4"):
-        plan = pipeline.plan(product(197, 768, 3072), target(name))
-        assert isinstance(plan, TiledPlan) and plan.acc.in_out, name
-        plan = pipeline.plan(product(128, 128, 128), target(name))
-        assert isinstance(plan, TiledPlan) and not plan.acc.in_out, name

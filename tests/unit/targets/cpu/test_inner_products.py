@@ -12,6 +12,7 @@ from kgen.spec import DType, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
 from kgen.targets.cpu.plan.kernels.inner import InnerPlan
+from kgen.targets.cpu.schedule.cost_model import best
 from tests.unit.targets.cpu.cpu_plans import plan
 
 
@@ -75,7 +76,7 @@ def test_inner_products_do_not_spill(target: str) -> None:
     assert found is not None
     for m in (1, 2, 8):
         spec = Matmul(m=m, n=256, k=4096, dtype=DType.F16, layout=Layout.NT)
-        planned = pipeline.plan(spec, found)
+        planned = pipeline.plan(spec, found, best(spec, found, {}, "inner"))
         assert isinstance(planned, InnerPlan)
         text = assembly(pipeline.source(planned).text, found.arch, planned.features)
         loop = re.search(r"Inner Loop Header.*?\s(jb|jne|b\.lo|b\.ne)\s", text, re.DOTALL)

@@ -32,7 +32,7 @@ def loads_nothing(fake_cpu: FakeCpu, monkeypatch: pytest.MonkeyPatch) -> FakeCpu
 
 
 def small(dtype: DType) -> Matmul:
-    return Matmul(m=16, n=16, k=16, dtype=dtype)
+    return Matmul(m=64, n=64, k=64, dtype=dtype)
 
 
 @pytest.mark.integration

@@ -7,7 +7,7 @@ import pytest
 from kgen import targets
 from kgen.targets.cpu import host, models
 from kgen.targets.cpu.limits import TARGETS, V3_FEATURES, V4_FEATURES
-from kgen.targets.cpu.schedule.core import CORES, core_of
+from kgen.targets.cpu.schedule.cores import CORES, core_of
 from kgen_runtime import cpu_features as features
 from tests.fake_cpu import FakeCpu
 

@@ -29,6 +29,7 @@ from kgen.targets.cpu.plan.packing.panel import (
 from kgen.targets.cpu.plan.tiles.folds import folds
 from kgen.targets.cpu.plan.tiles.tile import tile_heights
 from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.cpu.schedule.cost_model import best
 from tests.specs import relu_of, softmax_of
 
 
@@ -102,11 +103,9 @@ def test_streams_have_a_tail_only_where_there_is_one() -> None:
 
 def test_a_single_element_is_never_a_masked_access() -> None:
     """LLVM 22 makes a masked access to one widened or narrowed i16 one to 32 bits."""
-    for spec in (
-        Matmul(m=1, n=17, k=1, dtype=DType.BF16),
-        relu_of((65,), dtype=DType.F16),
-        softmax_of(2, 1, dtype=DType.BF16),
-    ):
+    one_row = CpuMatmul(mr=1, nr=16, mc=1, kc=1, nc=32)
+    assert "masked" not in text(Matmul(m=1, n=17, k=1, dtype=DType.BF16), schedule=one_row)
+    for spec in (relu_of((65,), dtype=DType.F16), softmax_of(2, 1, dtype=DType.BF16)):
         assert "masked" not in text(spec)
 
 
@@ -218,7 +217,8 @@ def test_exponentials_in_exact_arithmetic(out: DType, error: float) -> None:
 def test_features_are_those_of_the_code() -> None:
     amx = target("x86-64-amx")
     plans = {
-        d: pipeline.plan(Matmul(m=8, n=8, k=8, dtype=d), amx) for d in FAMILY.dtypes("matmul", amx)
+        d: pipeline.plan(spec := Matmul(m=8, n=8, k=8, dtype=d), amx, best(spec, amx, {}, mainloop))
+        for d, mainloop in ((DType.F32, "blis"), (DType.BF16, "amx"), (DType.S8, "amx"))
     }
     features = {d: set(p.features) for d, p in plans.items() if isinstance(p, CpuPlan)}
     assert "amx_tile" not in features[DType.F32]
@@ -301,9 +301,11 @@ def test_a_few_columns_take_half_a_vector(dtype: DType, name: str, half: str) ->
     """Once for each row of a tile with them; as many as fill more than a half take a whole one."""
     count = 64 // max(dtype.itemsize, 4)
     rows, steps = 12, 8
+    mainloop = "dot" if dtype in (DType.BF16, DType.S8) else "blis"
     few, many = (
-        text(Matmul(m=rows, n=8 * count + count // 2 + more, k=steps * 4, dtype=dtype), name)
+        text(spec, name, best(spec, target(name), {"mr": 6, "nr": 2 * count}, mainloop))
         for more in (0, 1)
+        for spec in [Matmul(m=rows, n=8 * count + count // 2 + more, k=steps * 4, dtype=dtype)]
     )
     assert few.count(half) >= rows // 2
     assert half not in many

@@ -1,0 +1,132 @@
+"""Make the schedule of one matmul legal for another of its class, or complete a user's fields.
+
+Fields that a new shape forces to change are computed; the cost model chooses among the legal
+candidates that keep as many of the other fields as possible.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping
+
+from kgen.schedule import (
+    AheadMatmul,
+    AmxMatmul,
+    BlockedMatmul,
+    CpuMatmul,
+    InnerMatmul,
+    LimbsMatmul,
+    OuterMatmul,
+)
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.amx.tiles import tile_k
+from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.kernels.dot import COLUMNS
+from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner
+from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.schedule.cost_model import best
+from kgen.targets.cpu.schedule.space import balanced, rounded_up
+
+#: Fields that follow from blocks, packing and the sizes of the caches.
+DEPENDENT = ("ahead", "level", "prefetch_a", "prefetch_panel", "sums_in_out", "tasks_per_pass")
+#: Fields that are given up, step by step, until some candidate is legal.
+GIVEN_UP = (
+    DEPENDENT,
+    ("mc", "nc", "prefetch", "apart", "unroll", "split_k"),
+    ("kc", "parts"),
+    ("mr", "nr"),
+    ("pack_a", "pack_b", "halves", "words"),
+)
+
+
+def adapted(
+    spec: Matmul, target: Target, schedule: BlockedMatmul, sizes: tuple[int, ...]
+) -> BlockedMatmul:
+    """Return a legal schedule like one that was measured for other sizes (M, N, K), of the same
+    main loop where that is possible."""
+    if sizes == (spec.m, spec.n, spec.k):
+        return schedule
+    fields = _scaled(spec, target, schedule, sizes)
+    for fixed in _fewer(fields):
+        found = best(spec, target, fixed, schedule.mainloop)
+        if found is not None:
+            return dataclasses.replace(found, origin=schedule.origin)
+    return schedule
+
+
+def completed(
+    spec: Matmul, target: Target, schedule: BlockedMatmul, given: Collection[str]
+) -> BlockedMatmul:
+    """Return the schedule with its dependent fields chosen by the model, but for those `given`, and
+    with other blocks of rows and columns if that is not legal.
+
+    A schedule that does not fit is returned as it is: its plan names a value that fits.
+    """
+    fields = {name: int(getattr(schedule, name)) for name in schedule.names}
+    if "mainloop" in given:
+        fields.setdefault("ahead", 0)
+    kept = {*given, *(("ahead",) if "mainloop" in given else ())}
+    for fixed in [*_fewer(fields, kept)][1:3]:
+        found = best(spec, target, fixed, schedule.mainloop)
+        if found is not None:
+            return dataclasses.replace(found, origin=schedule.origin)
+    return schedule
+
+
+def _fewer(fields: Mapping[str, int], kept: Collection[str] = ()) -> Iterator[dict[str, int]]:
+    """Yield the fields, then fewer and fewer of them, but always those in `kept`."""
+    fixed = dict(fields)
+    yield fixed
+    for names in GIVEN_UP:
+        fixed = {name: v for name, v in fixed.items() if name not in names or name in kept}
+        yield fixed
+
+
+def _scaled(
+    spec: Matmul, target: Target, schedule: BlockedMatmul, sizes: tuple[int, ...]
+) -> dict[str, int]:
+    """Return the fields for the new extents: a block that was a whole extent stays one, and others
+    keep their size as far as equal blocks allow."""
+    m, n, k = sizes
+    fields = {name: int(getattr(schedule, name)) for name in schedule.names}
+    mr, nr = fields["mr"], fields["nr"]
+    most = most_rows(spec, target, schedule)
+    if not isinstance(schedule, AmxMatmul):
+        fields["mr"] = int(balanced(spec.m, most if mr == balanced(m, most) else mr))
+    if isinstance(schedule, OuterMatmul):
+        fields |= {"mr": spec.m, "mc": spec.m}
+    else:
+        fields["mc"] = _block(spec.m, fields["mc"], m, fields["mr"])
+        if not isinstance(schedule, InnerMatmul):
+            fields["kc"] = spec.k if fields["kc"] >= k else min(fields["kc"], spec.k)
+        elif fields["kc"] >= k or spec.k % fields["kc"]:
+            fields["kc"] = spec.k
+    if isinstance(schedule, InnerMatmul):
+        fields["pack_b"] = int(not is_inner(spec))
+    if isinstance(schedule, AmxMatmul):
+        fields["kc"] = int(rounded_up(fields["kc"], tile_k(spec.dtype)))
+    fields["nc"] = _block(spec.n, fields["nc"], n, nr)
+    if type(schedule) is CpuMatmul:
+        fields["ahead"] = 0
+    elif isinstance(schedule, AheadMatmul) and not (schedule.pack_b or spec.constant):
+        rows = schedule.ahead // (n * spec.b_type.itemsize)
+        fields["ahead"] = rows * spec.b_strides[1] * spec.b_type.itemsize
+    return fields
+
+
+def most_rows(spec: Matmul, target: Target, schedule: BlockedMatmul) -> int:
+    """Return the rows of a register tile of the schedule's width that the registers hold."""
+    if isinstance(schedule, InnerMatmul | OuterMatmul | LimbsMatmul | AmxMatmul):
+        return schedule.mr
+    dot = dot_for(spec.dtype, target)
+    lanes = vector_for(target, finishing_type(spec), COLUMNS if dot else spec.n).count
+    registers = target.limits["vector_registers"] - 2 - (dot.extra_registers if dot else 0)
+    return max(registers // max(schedule.nr // lanes, 1) - 1, 1)
+
+
+def _block(extent: int, block: int, measured: int, unit: int) -> int:
+    if block >= measured:
+        return int(rounded_up(extent, unit))
+    return int(balanced(extent, block, unit))

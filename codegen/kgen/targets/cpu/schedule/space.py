@@ -1,0 +1,549 @@
+"""Legal schedules of a matmul on CPUs: for each main loop every combination of declared values.
+
+The candidates of a main loop are a table with a column for each field (`Space`). Block sizes are
+declared as fractions of the matrix and as powers of two, register tiles as everything that the
+vector registers hold. Nothing here knows a core or a measurement; the cost model
+(:mod:`kgen.targets.cpu.schedule.cost_model`) ranks the rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from kgen.schedule import (
+    AheadMatmul,
+    AmxMatmul,
+    BlockedMatmul,
+    CpuMatmul,
+    CpuSplitMatmul,
+    DotMatmul,
+    InnerMatmul,
+    LimbsMatmul,
+    OuterMatmul,
+)
+from kgen.schedule.matmul import A_AHEAD, PANELS_AHEAD
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k, tile_product
+from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
+from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING, may_sum_in_out
+from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, has_pairs
+from kgen.targets.cpu.plan.kernels.dot import COLUMNS, GROUP_BYTES, must_pack_a, must_pack_b
+from kgen.targets.cpu.plan.kernels.gemv import ALIAS_BYTES
+from kgen.targets.cpu.plan.kernels.gemv_strips import RowsOfB, Taken, rows_of_b
+from kgen.targets.cpu.plan.kernels.inner_vectors import (
+    column_bytes,
+    is_inner,
+    k_of_step,
+    may_transpose_b,
+    tile_registers,
+)
+from kgen.targets.cpu.plan.kernels.limb_parts import (
+    limb_count,
+    limb_dot,
+    limb_registers,
+    limbs_scratch,
+    shared_k,
+)
+from kgen.targets.cpu.plan.matmul import MOST_PADDING
+from kgen.targets.cpu.plan.packing.compensation import START_BYTES
+from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
+from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
+from kgen_runtime.values import frozen
+
+#: Arrays of int64 and of bool with one entry per candidate. Arithmetic on arrays of numpy has no
+#: precise static type.
+Column: TypeAlias = Any
+Mask: TypeAlias = Any
+#: Values of fields that a user or a measured schedule has set.
+Fixed = Mapping[str, int]
+
+#: Vectors of a register tile along N, and rows fewer than the registers would hold.
+VECTORS, ROWS_LESS = (1, 2, 3, 4, 6, 8), (0, 1)
+#: K of a block and rows of a block of A, at most; all of them besides.
+DEPTHS, HEIGHTS = (1024, 512, 256, 192, 128, 64), (512, 256, 128, 64)
+#: Parts that the columns, or the rows of an inner product, are cut into; and columns at most.
+PARTS, COLUMNS_MOST = (1, 2, 3, 4, 8, 16, 32), (1024, 256, 64)
+#: Where partial sums are kept: scratch memory, out, or out with all tasks of a row in one pass.
+SUMS = (0, 1, 2)
+#: Rows of B between two streams of an outer product, and what each stream prefetches: rows, the
+#: distance from one to the next, and the cache level.
+STREAM_ROWS = (1, 64, 128, 256)
+STREAM_FETCHES = ((0, 1, 2), (1, 1, 2), (2, 1, 2), (1, 4, 1), (1, 8, 1), (2, 6, 2), (1, 16, 1))
+#: Rows that a tile prefetches ahead in an unpacked B, and bytes in a prepacked one.
+ROWS_AHEAD, BYTES_AHEAD = 32, (1024, 2048, PANELS_AHEAD)
+#: Columns of a tile of an inner product, each a stream of its own.
+MOST_STREAMS = 8
+#: Multiply-adds that are under way at once: sums of a tile that hide their latency.
+CHAINS = 8
+
+
+#: Axes that only one field depends on: a fixed field needs one value of its axis.
+AXES: Mapping[str, str] = {
+    "depth": "kc",
+    "height": "mc",
+    "width": "nc",
+    "packs_a": "pack_a",
+    "packs_b": "pack_b",
+    "less": "mr",
+    "vectors": "nr",
+    "streams": "parts",
+    "strips": "nr",
+    "chains": "unroll",
+}
+
+
+@frozen
+class Space:
+    """Candidates of one main loop: row i of every column is a schedule."""
+
+    kind: type[BlockedMatmul]
+    columns: Mapping[str, Column]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def schedule(self, row: int) -> BlockedMatmul:
+        """Return one candidate. An `ahead` schedule that prefetches nothing is a `blis` one."""
+        fields = {name: int(column[row]) for name, column in self.columns.items()}
+        kind = self.kind
+        if kind is AheadMatmul and not fields["ahead"]:
+            kind = CpuMatmul
+        types = {field.name: field.type for field in dataclasses.fields(kind)}
+        typed: dict[str, Any] = {
+            n: bool(v) if types[n] == "bool" else v for n, v in fields.items() if n in types
+        }
+        return kind(**typed)
+
+    def where(self, legal: Mask) -> Space:
+        """Return the rows for which `legal` is true, each once."""
+        table = np.unique(np.stack([c[legal] for c in self.columns.values()], axis=1), axis=0)
+        return Space(kind=self.kind, columns=dict(zip(self.columns, table.T, strict=True)))
+
+
+def spaces(
+    spec: Matmul, target: Target, fixed: Fixed | None = None, mainloop: str | None = None
+) -> Iterator[Space]:
+    """Yield the candidates of each main loop, or of one, that the target has for the operands.
+    `fixed` fields have only the value given."""
+    for names, space in _MAINLOOPS.items():
+        if mainloop is None or mainloop in names:
+            found = space(spec, target, fixed or {})
+            if found is not None and len(found):
+                yield found
+
+
+def _restricted(name: str, axis: Sequence[int], fixed: Fixed) -> Sequence[int]:
+    """Return the values of an axis whose field is fixed: only it, if it decides what is packed."""
+    field = AXES.get(name)
+    if field not in fixed:
+        return axis
+    if field in ("pack_a", "pack_b"):
+        return [value for value in axis if value == fixed[field]]
+    return axis[:1]
+
+
+class _Table:
+    """Columns under construction: the product of some axes, and columns computed from them."""
+
+    def __init__(self, fixed: Fixed, **axes: Sequence[int]) -> None:
+        axes = {name: _restricted(name, axis, fixed) for name, axis in axes.items()}
+        grids = np.meshgrid(*(np.array(axis, np.int64) for axis in axes.values()), indexing="ij")
+        self.axes = {name: grid.ravel() for name, grid in zip(axes, grids, strict=True)}
+        self.fixed, self.columns = fixed, dict[str, Column]()
+        self.size = grids[0].size
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns.get(name, self.axes.get(name, np.zeros(self.size, np.int64)))
+
+    def put(self, **columns: Column | int) -> None:
+        """Add fields of the schedule; a fixed one keeps its value."""
+        for name, column in columns.items():
+            values = self.fixed.get(name, column)
+            self.columns[name] = np.broadcast_to(np.asarray(values, np.int64), (self.size,))
+
+    def space(self, kind: type[BlockedMatmul], legal: Mask) -> Space:
+        for part, whole in (("mr", "mc"), ("nr", "nc"), *kind.divides.items()):
+            legal = legal & (self[whole] % np.maximum(self[part], 1) == 0)
+        fitting = np.logical_and.reduce([column >= 0 for column in self.columns.values()])
+        return Space(kind=kind, columns=self.columns).where(legal & fitting)
+
+
+def ceil_div(extent: Column | int, part: Column | int) -> Any:
+    return -(-extent // part)
+
+
+def rounded_up(extent: Column | int, unit: Column | int) -> Any:
+    return ceil_div(extent, unit) * unit
+
+
+def balanced(extent: Column | int, most: Column | int, unit: Column | int = 1) -> Any:
+    """Return the block, a multiple of `unit`, that cuts `extent` into equal blocks of at most
+    `most`."""
+    most = np.maximum(most // unit * unit, unit)
+    return rounded_up(ceil_div(extent, ceil_div(extent, most)), unit)
+
+
+def packed_otherwise(spec: Matmul, target: Target) -> bool:
+    """Return whether B is prepacked for AMX tiles or byte products: all kernels of a target read
+    prepacked weights in one order, whatever their M."""
+    if limb_dot(spec, target) is not None:
+        return True
+    return bool(spec.constant) and tile_product(spec.dtype, target) is not None
+
+
+def _depths(k: int) -> tuple[int, ...]:
+    return (k, *(depth for depth in DEPTHS if depth < k))
+
+
+def _widths(n: int) -> tuple[int, ...]:
+    """Return the columns of blocks: equal parts, and blocks of a few sizes."""
+    parts = [-(-n // parts) for parts in PARTS]
+    return tuple(dict.fromkeys([*parts, *(width for width in COLUMNS_MOST if width < n)]))
+
+
+def _heights(m: int) -> tuple[int, ...]:
+    return (m, *(height for height in HEIGHTS if height < m))
+
+
+def _tiles(table: _Table, spec: Matmul, target: Target, count: int, extra: Column | int) -> Mask:
+    """Add register tiles of vectors of `count` columns; `extra` registers serve other purposes."""
+    registers = target.limits["vector_registers"] - 2 - extra
+    table.put(nr=table["vectors"] * count)
+    vectors = np.maximum(table["nr"] // count, 1)
+    table.put(mr=balanced(spec.m, np.maximum(registers // vectors - 1 - table["less"], 1)))
+    return ((table["mr"] + 1) * vectors <= registers) & (table["nr"] % count == 0)
+
+
+def _blocks(table: _Table, spec: Matmul, unit: Column | int, k_unit: int) -> None:
+    """Add blocks around a register tile: rows in multiples of `unit`, K in those of `k_unit`."""
+    table.put(mc=balanced(spec.m, table["height"], unit))
+    table.put(nc=rounded_up(table["width"], table["nr"]))
+    whole = table["depth"] >= spec.k
+    table.put(kc=np.where(whole, spec.k, balanced(spec.k, table["depth"], k_unit)))
+
+
+def _block_axes(spec: Matmul) -> dict[str, Sequence[int]]:
+    return {
+        "vectors": VECTORS,
+        "less": ROWS_LESS,
+        "depth": _depths(spec.k),
+        "height": _heights(spec.m),
+        "width": _widths(spec.n),
+    }
+
+
+def _blis(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+    """Multiply-adds of vectors (`blis`, and `ahead` where tiles prefetch B)."""
+    dot = dot_for(spec.dtype, target)
+    if spec.has_blocks or (dot and spec.dtype is DType.S8) or packed_otherwise(spec, target):
+        return None
+    widens, gathers = spec.dtype is not spec.accumulate, spec.layout.b_transposed
+    if spec.constant and gathers and not b_is_packed(spec):
+        return None
+    packs_a = (1,) if widens else (0, 1)
+    packs_b = (0,) if spec.constant else (1,) if gathers else (0, 1)
+    table = _Table(
+        fixed, **_block_axes(spec), packs_a=packs_a, packs_b=packs_b, sums=SUMS, fetch=(0, 1, 2, 3)
+    )
+    count = vector_for(target, finishing_type(spec), spec.n).count
+    pairs = has_pairs(spec) and not dot
+    fits = _tiles(table, spec, target, count, np.maximum(table["vectors"], 2) if pairs else 0)
+    if pairs:
+        # LLVM keeps elements of several rows in registers beside a single vector, and spills.
+        fits &= (table["nr"] > count) | (2 * table["mr"] < target.limits["vector_registers"])
+    table.put(pack_a=table["packs_a"], pack_b=table["packs_b"])
+    by_columns = spec.layout.a_transposed
+    unit = np.lcm(table["mr"], np.where(table["pack_a"], count, 1)) if by_columns else table["mr"]
+    _blocks(table, spec, unit, max(count, PAIR))
+    blocked, mc, kc = table["kc"] < spec.k, table["mc"], table["kc"]
+    if not by_columns:
+        fits &= ~(blocked & (table["pack_a"] > 0)) | (kc % count == 0)
+    fits &= ~blocked | (kc % PAIR == 0)
+    tasks = ceil_div(spec.n, table["nc"])
+    table.put(sums_in_out=table["sums"] > 0)
+    table.put(tasks_per_pass=np.where(table["sums"] == 2, tasks, 1))
+    in_out = table["sums_in_out"] > 0
+    fits &= ~in_out | (blocked & may_sum_in_out(spec))
+    fits &= (table["sums"] < 2) | (tasks > 1)
+    fits &= in_out | (table["tasks_per_pass"] == 1)
+    fits &= _fetches(table, spec, blocked)
+    itemsize = spec.accumulate.itemsize
+    runs, length = (kc, mc) if by_columns else (mc, kc)
+    scratch = table["pack_a"] * runs * (rounded_up(length, count) * itemsize + ROW_PADDING)
+    scratch = scratch + table["pack_b"] * kc * table["nr"] * itemsize
+    scratch = scratch + blocked * ~in_out * mc * (table["nc"] * itemsize + MOST_PADDING)
+    fits &= scratch <= target.limits["stack_bytes"]
+    return table.space(AheadMatmul, fits)
+
+
+def _fetches(table: _Table, spec: Matmul, blocked: Mask) -> Mask:
+    """Add what tiles prefetch: nothing besides the next block (0), the next panel (1), or B ahead
+    in their own panel, in the second-level cache (2) or the first-level one (3)."""
+    several = ceil_div(np.minimum(table["mc"], spec.m), table["mr"]) > 1
+    packs, mode = table["pack_b"] > 0, table["fetch"]
+    plain = spec.b_type is spec.accumulate
+    row = spec.b_strides[1] * spec.b_type.itemsize
+    in_rows = ~packs & (not spec.constant)
+    table.put(
+        prefetch_panel=mode == 1,
+        ahead=np.where(mode >= 2, np.where(in_rows, ROWS_AHEAD * row, PANELS_AHEAD), 0),
+        level=np.where(mode == 3, 1, 2),
+        prefetch_a=A_AHEAD,
+    )
+    ahead = table["ahead"] > 0
+    may_fetch_panel = several & ~packs & (blocked | bool(spec.constant)) & plain
+    may_fetch_own = np.where(packs, several & (not spec.layout.b_transposed), ~several & ~blocked)
+    may_fetch_own = may_fetch_own | bool(spec.constant)
+    legal: Mask = ~(table["prefetch_panel"] > 0) | may_fetch_panel
+    legal &= ~ahead | (may_fetch_own & ~(table["prefetch_panel"] > 0))
+    legal &= ~(ahead & in_rows) | (table["ahead"] % row == 0)
+    fixed_ahead = (table["ahead"] == PANELS_AHEAD) & (table["level"] == 2)
+    return legal & (~(ahead & packs) | fixed_ahead)
+
+
+def _split(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+    """Split-k of one block of out, for skinny products whose B is read where it lies."""
+    blis = _blis(spec, target, {**fixed, "sums_in_out": 0, "tasks_per_pass": 1})
+    if blis is None or spec.batch > 1 or spec.constant or spec.layout.b_transposed:
+        return None
+    columns = dict(blis.columns)
+    alone = (columns["mc"] >= spec.m) & (columns["nc"] >= spec.n) & (columns["pack_b"] == 0)
+    columns["split_k"] = np.broadcast_to(fixed.get("split_k", 4), (len(blis),))
+    blocks = ceil_div(spec.k, columns["kc"])
+    alone &= (blocks > columns["split_k"]) & (columns["ahead"] == 0)
+    return Space(kind=CpuSplitMatmul, columns=columns).where(alone)
+
+
+def _dot(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+    """Dot-product instructions on groups of K."""
+    dot = dot_for(spec.dtype, target)
+    if dot is None or packed_otherwise(spec, target):
+        return None
+    gathers = must_pack_b(spec, dot)
+    table = _Table(
+        fixed,
+        **_block_axes(spec),
+        packs_a=(1,) if must_pack_a(spec, dot) else (0, 1),
+        packs_b=(0,) if spec.constant else (1,) if gathers else (0, 1),
+        fetch=(0, *BYTES_AHEAD) if spec.constant else (0,),
+    )
+    count = vector_for(target, DType.F32, COLUMNS).count
+    fits = _tiles(table, spec, target, count, dot.extra_registers)
+    table.put(pack_a=table["packs_a"], pack_b=table["packs_b"], ahead=table["fetch"])
+    run_k = count * dot.group
+    _blocks(table, spec, table["mr"], run_k)
+    fits &= _fits_interleaved(table, dot, spec, target)
+    mc, kc, blocked = table["mc"], table["kc"], table["kc"] < spec.k
+    fits &= ~blocked | (kc % run_k == 0)
+    itemsize = GROUP_BYTES // dot.group
+    scratch = table["pack_a"] * mc * (rounded_up(kc, run_k) * itemsize + ROW_PADDING)
+    scratch = scratch + table["pack_b"] * rounded_up(kc, run_k) * table["nr"] * itemsize
+    scratch = scratch + mc * START_BYTES * dot.b_is_unsigned
+    scratch = scratch + blocked * mc * (table["nc"] * spec.accumulate.itemsize + MOST_PADDING)
+    fits &= scratch <= target.limits["stack_bytes"]
+    return table.space(DotMatmul, fits)
+
+
+def _fits_interleaved(table: _Table, dot: Dot, spec: Matmul, target: Target) -> Mask:
+    """Return whether a tile that interleaves rows of B by itself has registers for them; LLVM would
+    spill otherwise."""
+    vectors = table["nr"] // vector_for(target, DType.F32, COLUMNS).count
+    in_place = (table["pack_b"] == 0) & (not spec.constant)
+    rows = 1 if dot.group == PAIR else vectors
+    needed = (table["mr"] + 1) * vectors + 2 + dot.extra_registers + rows * in_place
+    found: Mask = needed <= target.limits["vector_registers"]
+    return found
+
+
+def _amx(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+    """AMX tiles, two by two at most."""
+    if tile_product(spec.dtype, target) is None:
+        return None
+    unit = tile_k(spec.dtype)
+    must_pack = spec.layout.a_transposed or spec.k % unit != 0
+    table = _Table(
+        fixed,
+        rows=(1, 2),
+        columns=(1, 2),
+        depth=_depths(spec.k),
+        down=PARTS,
+        width=_widths(spec.n),
+        packs_a=(1,) if must_pack else (0, 1),
+        fetch=(0, 1),
+    )
+    table.put(mr=table["rows"] * TILE_ROWS, nr=table["columns"] * TILE_ROWS)
+    table.put(pack_a=table["packs_a"], pack_b=int(not spec.constant))
+    table.put(mc=rounded_up(ceil_div(spec.m, table["down"]), table["mr"]))
+    table.put(nc=rounded_up(table["width"], table["nr"]))
+    table.put(kc=rounded_up(balanced(spec.k, table["depth"], unit), unit))
+    last = spec.m - (ceil_div(spec.m, table["mc"]) - 1) * table["mc"]
+    fits = last >= np.minimum(table["mr"], spec.m)
+    fits &= (table["mr"] <= TILE_ROWS) | (spec.m > TILE_ROWS)
+    fits &= (table["mr"] % TILE_ROWS == 0) & (table["nr"] % TILE_ROWS == 0)
+    sums = table["mc"] * table["nr"] * spec.accumulate.itemsize * (table["kc"] < spec.k)
+    fits &= sums <= target.limits["stack_bytes"] // 2
+    table.put(prefetch_panel=table["fetch"])
+    several = np.minimum(table["mc"], spec.m) > table["mr"]
+    fits &= (table["fetch"] == 0) | (several & bool(spec.constant))
+    return table.space(AmxMatmul, fits)
+
+
+def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+    """Byte products of a prepacked B of 8 or 4 bits."""
+    dot = limb_dot(spec, target)
+    if dot is None:
+        return None
+    lanes, limbs = target.limits["vector_bytes"] // 4, limb_count(spec)
+    table = _Table(
+        fixed,
+        rows=range(1, min(spec.m, 8) + 1),
+        vectors=VECTORS,
+        width=_widths(spec.n),
+        height=(*_heights(spec.m), 16, 4, 1),
+        fetch=(0, PANELS_AHEAD),
+    )
+    table.put(mr=balanced(spec.m, table["rows"]), nr=table["vectors"] * lanes)
+    table.put(nc=rounded_up(table["width"], table["nr"]))
+    table.put(mc=balanced(spec.m, table["height"], table["mr"]), kc=shared_k(spec))
+    table.put(pack_a=1, pack_b=0, ahead=table["fetch"])
+    rows, vectors = table["mr"], table["nr"] // lanes
+    waiting = limbs * rows * vectors * bool(dot.widen)
+    fits = limb_registers(limbs, rows, vectors) + waiting <= target.limits["vector_registers"]
+    row = limbs_scratch(spec) + table["nc"] * spec.accumulate.itemsize
+    fits &= (table["mc"] * row <= target.limits["stack_bytes"]) & (table["nr"] % lanes == 0)
+    return table.space(LimbsMatmul, fits)
+
+
+def _inner(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+    """Inner products along K."""
+    gathers = not is_inner(spec)
+    if packed_otherwise(spec, target):
+        return None
+    if gathers and not may_transpose_b(spec, target):
+        return None
+    if spec.accumulate.is_integer and dot_for(spec.dtype, target) is None:
+        return None
+    if fixed.get("pack_b", gathers) != gathers:
+        return None
+    step, stack = k_of_step(spec, target), target.limits["stack_bytes"]
+    whole = gathers or spec.has_blocks
+    table = _Table(
+        fixed,
+        rows=range(1, min(spec.m, 8) + 1),
+        columns=range(1, min(spec.n, MOST_STREAMS) + 1),
+        depth=[1] if whole else [parts for parts in (1, 2, 4, 8, 16) if parts <= spec.k],
+        parts=PARTS,
+        fetch=(0, 1, 2),
+        level=(1, 2),
+        chains=(1, 2, 4, CHAINS),
+    )
+    table.put(mr=balanced(spec.m, table["rows"]), nr=balanced(spec.n, table["columns"]))
+    mr, nr, chains = table["mr"], table["nr"], table["chains"]
+    needed = _registers(spec, target, chains, mr, nr)
+    fits = (needed <= target.limits["vector_registers"]) & (mr * nr * chains < 2 * CHAINS)
+    table.put(unroll=chains, kc=spec.k // table["depth"], pack_a=0, pack_b=int(gathers))
+    cut = table["kc"] < spec.k
+    fits &= ~cut | ((spec.k % table["kc"] == 0) & (table["kc"] % (step * table["unroll"]) == 0))
+    count = vector_for(target, finishing_type(spec), spec.n).count
+    # Blocks of the longer extent are tasks; those of the other one have room on the stack.
+    room = stack // 4 // spec.accumulate.itemsize
+    if gathers or spec.m > spec.n:
+        nc = np.where(gathers | (spec.n <= room), rounded_up(spec.n, nr), 0)
+        nc = np.where(nc > 0, nc, balanced(spec.n, room, np.lcm(nr, count)))
+        rows = np.minimum(ceil_div(spec.m, table["parts"]), np.maximum(room // nc, mr))
+        table.put(nc=nc, mc=rounded_up(rows, mr))
+    else:
+        most = np.maximum(room // np.lcm(nr, count) // mr * mr, mr)
+        mc = np.where(spec.m <= most, rounded_up(spec.m, mr), balanced(spec.m, most, mr))
+        columns = np.minimum(ceil_div(spec.n, table["parts"]), np.maximum(room // mc, 1))
+        cut = np.where(columns < spec.n, np.lcm(nr, count), nr)
+        table.put(mc=mc, nc=rounded_up(columns, cut))
+    fits &= (table["nc"] >= spec.n) | (table["nc"] % count == 0)
+    table.put(prefetch=table["fetch"], level=table.axes["level"])
+    fits &= (table["fetch"] > 0) | (table.axes["level"] == 2)
+    scratch = rounded_up(table["nc"], count) * spec.accumulate.itemsize * table["mc"]
+    scratch = scratch + gathers * spec.n * column_bytes(spec) + table["mc"] * START_BYTES
+    fits &= scratch <= stack
+    return table.space(InnerMatmul, fits)
+
+
+def _registers(
+    spec: Matmul, target: Target, unroll: Column, rows: Column, columns: Column
+) -> Column:
+    """Return the registers of tiles of inner products; equal tiles are computed once."""
+    table = np.stack([rows, columns, unroll], axis=1)
+    tiles, which = np.unique(table, axis=0, return_inverse=True)
+    needed = [tile_registers(spec, target, *map(int, tile)) for tile in tiles]
+    return np.array(needed, np.int64)[which.ravel()]
+
+
+def _outer(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+    """Outer products: all rows of A, which are few, times some rows of B at once."""
+    found: list[Space] = []
+    for words in (0, 1):
+        for halves in (0, 1):
+            rows = rows_of_b(spec, target, words=bool(words))
+            if rows is None or (words and rows.taken is not Taken.WORDS):
+                continue
+            if halves and rows.sums.bytes < LINE_BYTES:
+                continue
+            as_given = rows.taken is Taken.WORDS and not words
+            rows = rows.halved if halves else rows
+            if not as_given or not dot_for(spec.dtype, target):
+                found.append(_streams(spec, target, fixed, rows, words=words, halves=halves))
+    found = [space for space in found if len(space)]
+    if not found:
+        return None
+    names = found[0].columns
+    joined = {name: np.concatenate([space.columns[name] for space in found]) for name in names}
+    return Space(kind=OuterMatmul, columns=joined)
+
+
+def _streams(
+    spec: Matmul, target: Target, fixed: Fixed, rows: RowsOfB, *, words: int, halves: int
+) -> Space:
+    table = _Table(
+        fixed,
+        streams=(1, 2, 4, 8),
+        part=STREAM_ROWS,
+        strips=(1, 2, 4),
+        width=_widths(spec.n),
+        fetch=range(len(STREAM_FETCHES)),
+        together=(0, 1),
+    )
+    table.put(parts=table["streams"], nr=table["strips"] * rows.strip, mr=spec.m, mc=spec.m)
+    table.put(kc=table.columns["parts"] * table["part"], pack_a=0, pack_b=0)
+    table.put(nc=rounded_up(table["width"], table["nr"]))
+    prefetch, apart, level = np.array(STREAM_FETCHES, np.int64)[table["fetch"]].T
+    table.put(prefetch=prefetch, apart=apart, level=level, words=words, halves=halves)
+    tasks = ceil_div(spec.n, table["nc"])
+    table.put(tasks_per_pass=np.where(table["together"] > 0, tasks, 1))
+    fits = (table["together"] == 0) | (tasks > 1)
+    fits &= (table.columns["parts"] % rows.group == 0) & (table["nr"] % rows.strip == 0)
+    fits &= (table["part"] > 1) | (table.columns["parts"] > 1) | (table["kc"] <= spec.k)
+    shapes = np.stack([table.columns["parts"], table["strips"]], axis=1)
+    tiles, which = np.unique(shapes, axis=0, return_inverse=True)
+    needed = np.array([rows.registers(spec.m, *map(int, tile)) for tile in tiles])[which.ravel()]
+    fits &= needed <= target.limits["vector_registers"]
+    columns = np.minimum(table["nc"] * table["tasks_per_pass"], rounded_up(spec.n, rows.strip))
+    row = rounded_up(columns, rows.strip) * spec.accumulate.itemsize + MOST_PADDING
+    scratch = spec.m * (row + START_BYTES) + ALIAS_BYTES
+    fits &= scratch <= target.limits["stack_bytes"]
+    return table.space(OuterMatmul, fits)
+
+
+_MAINLOOPS: Mapping[tuple[str, ...], Callable[[Matmul, Target, Fixed], Space | None]] = {
+    ("blis", "ahead"): _blis,
+    ("split-k",): _split,
+    ("dot",): _dot,
+    ("amx",): _amx,
+    ("limbs",): _limbs,
+    ("inner",): _inner,
+    ("outer",): _outer,
+}

@@ -1,0 +1,188 @@
+"""The CPU cost model: every prediction is a sum of its terms, and more work costs more."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgen import pipeline, targets
+from kgen.schedule import BlockedMatmul
+from kgen.spec import Matmul, text
+from kgen.targets.base import Target
+from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.schedule import cores, cost_model
+from kgen.targets.cpu.schedule.cost_model import alternatives, best, candidates, predict
+from kgen.targets.cpu.schedule.space import Space, spaces
+from tests.unit.targets.cpu.schedule.test_space import specs
+
+#: A core that does not exist: rates, and the core whose fitted coefficients apply.
+INVENTED = cores.Core(
+    name="Invented",
+    multiply_adds={16: 2, 32: 2, 64: 1},
+    loads={16: 2, 32: 2, 64: 1},
+    latency=6,
+    clock=1e9,
+    fitted_as="Zen 4",
+)
+
+
+def space_of(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Space:
+    """Return the space of this schedule alone."""
+    fields = {name: np.array([int(getattr(schedule, name))]) for name in schedule.names}
+    return Space(kind=type(schedule), columns=fields)
+
+
+def seconds(spec: Matmul, schedule: BlockedMatmul, name: str = "x86-64-v3") -> float:
+    target = targets.find(name)
+    return float(predict(spec, target, space_of(spec, target, schedule)).seconds[0])
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=specs())
+def test_predictions_are_finite_positive_sums(case: tuple[Matmul, Target]) -> None:
+    spec, target = case
+    for space in spaces(spec, target):
+        found = predict(spec, target, space)
+        assert found.seconds.shape == found.cycles.shape == (len(space),)
+        assert np.isfinite(found.seconds).all() and (found.seconds > 0).all()
+        assert np.isfinite(found.cycles).all() and (found.cycles > 0).all()
+        assert all((cycles >= 0).all() for cycles in found.terms.values())
+        assert np.allclose(np.sum([*found.terms.values()], axis=0), found.cycles)
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-amx", "aarch64-neon"])
+@pytest.mark.parametrize("axis", ["m", "n", "k", "batch"])
+def test_more_work_costs_more(name: str, axis: str) -> None:
+    """By the best schedule of each, and by every main loop of the smaller product."""
+    target = targets.find(name)
+    small = Matmul(m=24, n=384, k=384, dtype="f32")
+    larger = dataclasses.replace(
+        small, **{axis: 4 * getattr(small, axis)}, lda=None, ldb=None, ldc=None,
+        batch_stride_a=None, batch_stride_b=None, batch_stride_c=None,
+    )  # fmt: skip
+    for mainloop in {schedule.mainloop for schedule in alternatives(small, target)}:
+        before, after = (candidates(s, target, None, mainloop, most=1) for s in (small, larger))
+        if after:
+            assert after[0].seconds > before[0].seconds, mainloop
+
+
+def test_a_batch_costs_its_matrices() -> None:
+    spec, target = Matmul(m=24, n=384, k=384, dtype="f32"), targets.find("x86-64-v3")
+    three = Matmul(m=24, n=384, k=384, dtype="f32", batch=3)
+    (schedule,) = (found.schedule for found in candidates(spec, target, most=1))
+    one, all_three = (predict(s, target, space_of(s, target, schedule)) for s in (spec, three))
+    assert all_three.cycles[0] == pytest.approx(3 * one.cycles[0])
+
+
+def test_arithmetic_is_no_less_than_the_rates_allow() -> None:
+    """Two multiply-adds of eight lanes per cycle with AVX2, products of 16 x 16 x 32 with AMX."""
+    spec, target = Matmul(m=120, n=768, k=3072, dtype="f32"), targets.find("x86-64-v3")
+    core = cores.core_of(target)
+    for space in spaces(spec, target):
+        arithmetic = predict(spec, target, space).terms["arithmetic"]
+        assert (arithmetic >= 0.999 * spec.m * spec.n * spec.k / 8 / core.multiply_adds[32]).all()
+    wide, amx = dataclasses.replace(spec, dtype="bf16"), targets.find("x86-64-amx")
+    (tiles,) = spaces(wide, amx, mainloop="amx")
+    least = spec.m * spec.n * spec.k / (16 * 16 * 32) * cost_model.TILE_PRODUCT
+    assert (predict(wide, amx, tiles).terms["arithmetic"] >= 0.999 * least).all()
+
+
+def test_candidates_are_ranked_and_say_their_terms() -> None:
+    spec, target = Matmul(m=64, n=1000, k=1000, dtype="f32"), targets.find("x86-64-v4")
+    found = candidates(spec, target, most=50)
+    assert len({each.schedule for each in found}) == 50
+    objective = [seconds(spec, each.schedule, "x86-64-v4") for each in found]
+    assert objective == sorted(objective)
+    for each in found:
+        cycles = each.seconds * cores.core_of(target).clock
+        assert cycles == pytest.approx(sum(each.terms.values()))
+    assert best(spec, target) == found[0].schedule == FAMILY.choose(spec, target)
+    assert [c.schedule for c in FAMILY.candidates(spec, target)[:50]] == [
+        each.schedule for each in found
+    ]
+    assert FAMILY.candidates(text.parse("relu 64 f32"), target) == ()
+
+
+def test_the_best_has_the_fixed_fields_and_the_main_loop() -> None:
+    spec, target = Matmul(m=3, n=1024, k=1024, dtype="f32"), targets.find("x86-64-v3")
+    found = best(spec, target, {"parts": 2, "prefetch": 0}, "outer")
+    assert found is not None and found.mainloop == "outer"
+    assert (getattr(found, "parts", 0), getattr(found, "prefetch", 1)) == (2, 0)
+    assert best(spec, target, {}, "amx") is None
+
+
+def test_alternatives_are_one_of_each_main_loop_and_way_of_packing() -> None:
+    spec, target = Matmul(m=6, n=1024, k=1024, dtype="f32"), targets.find("x86-64-v3")
+    found = alternatives(spec, target)
+    kinds = {(s.mainloop, s.pack_a, s.pack_b) for s in found}
+    assert {kind[0] for kind in kinds} == {"blis", "ahead", "split-k", "outer"}
+    assert len(found) == len(kinds) and found[0] == best(spec, target)
+    objective = [seconds(spec, schedule) for schedule in found]
+    assert objective == sorted(objective)
+
+
+def test_even_tasks_for_several_threads_are_preferred() -> None:
+    """Blocks of equal cost for one thread: one task, two even ones, and two uneven ones."""
+    spec = Matmul(m=48, n=1536, k=768, dtype="f32")
+    found = best(spec, targets.find("x86-64-v3"), {"mr": 6, "nr": 16, "pack_b": 0}, "blis")
+    assert found is not None
+    one, even, uneven = (
+        seconds(spec, found.override(mc=48, nc=nc, kc=768, ahead=0)
+                if hasattr(found, "ahead") else found.override(mc=48, nc=nc, kc=768))
+        for nc in (1536, 768, 1200)
+    )  # fmt: skip
+    assert even < uneven < one
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=specs())
+def test_a_new_core_needs_its_rates_only(case: tuple[Matmul, Target]) -> None:
+    """A core that does not exist, without a tuning file and fitted data of its own."""
+    spec, target = case
+    with pytest.MonkeyPatch.context() as patch:
+        fitted = "Golden Cove" if target.has("amx_tile") else INVENTED.fitted_as
+        core = dataclasses.replace(INVENTED, fitted_as=fitted)
+        patch.setitem(cores._BY_NAME, INVENTED.name, core)
+        plan = pipeline.plan(spec, dataclasses.replace(target, device=INVENTED.name))
+        assert isinstance(plan.schedule, BlockedMatmul)
+
+
+@pytest.mark.parametrize("line", ["relu 3x1000 f32", "softmax 5x4096 f32", "var(x) 64x1024 f32"])
+def test_rows_and_streams_are_planned_on_a_new_core(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(cores._BY_NAME, INVENTED.name, INVENTED)
+    for name in ("x86-64-v3", "x86-64-v4", "aarch64-neon"):
+        target = dataclasses.replace(targets.find(name), device=INVENTED.name)
+        assert pipeline.plan(text.parse(line), target)
+
+
+def test_every_core_has_fitted_coefficients() -> None:
+    for core in cores.CORES:
+        for width in core.multiply_adds:
+            assert cost_model.coefficients(core.fitted_as, str(width))
+
+
+def test_rates_of_a_core_change_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = dataclasses.replace(INVENTED, multiply_adds={16: 0.5, 32: 0.5, 64: 0.5})
+    spec, target = Matmul(m=48, n=768, k=768, dtype="f32"), targets.find("x86-64-v3")
+    (space, *_) = spaces(spec, target)
+    terms = []
+    for core in (INVENTED, slow):
+        monkeypatch.setitem(cores._BY_NAME, INVENTED.name, core)
+        there = dataclasses.replace(target, device=INVENTED.name)
+        terms.append(predict(spec, there, space).terms["arithmetic"])
+    assert (terms[1] > terms[0]).all()
+
+
+@given(m=st.integers(1, 100), threads=st.sampled_from([2, 8]))
+@settings(max_examples=10, deadline=None)
+def test_the_busiest_thread_has_its_share(m: int, threads: int) -> None:
+    spec, target = Matmul(m=m, n=1024, k=256, dtype="f32"), targets.find("x86-64-v3")
+    for space in spaces(spec, target):
+        share = cost_model._busiest(spec, space, threads)
+        assert (share <= 1).all() and (share >= 1 / threads).all()

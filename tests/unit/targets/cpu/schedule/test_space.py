@@ -1,0 +1,161 @@
+"""Legality and completeness of the candidates that the cost model ranks."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from kgen import targets
+from kgen.errors import KgenError
+from kgen.schedule import BlockedMatmul
+from kgen.spec import DType, Layout, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.schedule.space import Space, spaces
+
+NAMES = [target.name for target in FAMILY.targets]
+EXTENTS = st.one_of(st.integers(1, 40), st.integers(1, 3000))
+#: Rows of each space that are planned, besides the first and the last one.
+SAMPLE = 6
+ZERO = np.zeros(1)
+PACKED: dict[str, object] = {"constant": ("b",)}
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> tuple[Matmul, Target]:
+    """Draw a product that the target supports."""
+    target = targets.find(draw(st.sampled_from(NAMES)))
+    b_dtype = draw(st.sampled_from([None, None, "bf16", "s8", "s4"]))
+    types = [DType.F32] if b_dtype else FAMILY.dtypes("matmul", target)
+    fields = {
+        "b_dtype": b_dtype,
+        "constant": ("b",) if b_dtype or draw(st.booleans()) else (),
+        "epilogue": draw(st.sampled_from([(), ("bias", "relu")])),
+        "batch": draw(st.sampled_from([1, 1, 3])),
+    }
+    try:
+        spec = Matmul(
+            m=draw(EXTENTS),
+            n=draw(EXTENTS),
+            k=draw(EXTENTS),
+            dtype=draw(st.sampled_from(types)),
+            layout=draw(st.sampled_from(list(Layout))),
+            **fields,  # type: ignore[arg-type]
+        )
+        FAMILY.check_support(spec, target)
+    except KgenError:
+        assume(False)
+    return spec, target
+
+
+def sampled(space: Space, seed: int) -> list[BlockedMatmul]:
+    rows = np.random.default_rng(seed).integers(0, len(space), SAMPLE)
+    return [space.schedule(int(row)) for row in (0, len(space) - 1, *rows)]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=specs(), seed=st.integers(0, 1 << 30))
+def test_every_candidate_plans(case: tuple[Matmul, Target], seed: int) -> None:
+    spec, target = case
+    found = list(spaces(spec, target))
+    assert found
+    for schedule in itertools.chain.from_iterable(sampled(space, seed) for space in found):
+        assert FAMILY.plan(spec, target, schedule).schedule == schedule
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=specs())
+def test_candidates_are_distinct(case: tuple[Matmul, Target]) -> None:
+    spec, target = case
+    for space in spaces(spec, target):
+        table = np.stack(list(space.columns.values()), axis=1)
+        assert len(np.unique(table, axis=0)) == len(space)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "fields", "mainloops"),
+    [
+        ("x86-64-v3", "f32", {}, {"blis", "ahead", "split-k", "outer"}),
+        ("x86-64-v3", "f32", {"layout": "nt"}, {"blis", "inner"}),
+        ("x86-64-v3", "f32", PACKED, {"blis", "ahead"}),
+        ("x86-64-v4+bf16", "bf16", {}, {"blis", "ahead", "split-k", "dot", "outer"}),
+        ("x86-64-v4+vnni", "s8", {}, {"dot", "outer"}),
+        ("x86-64-v4+vnni", "s8", {"layout": "nt"}, {"dot", "inner"}),
+        ("x86-64-amx", "bf16", {}, {"blis", "ahead", "split-k", "dot", "amx", "outer"}),
+        ("x86-64-v3", "f32", {**PACKED, "b_dtype": "s4", "layout": "nt"}, {"inner", "limbs"}),
+        ("x86-64-v4+vnni", "f32", {**PACKED, "b_dtype": "s8"}, {"blis", "ahead", "limbs"}),
+        ("aarch64-neon", "f32", {}, {"blis", "ahead", "split-k", "outer"}),
+    ],
+)
+def test_every_main_loop_has_candidates(
+    name: str, dtype: str, fields: dict[str, object], mainloops: set[str]
+) -> None:
+    spec = Matmul(m=4, n=512, k=1024, dtype=dtype, **fields)  # type: ignore[arg-type]
+    found = {
+        space.schedule(int(row)).mainloop
+        for space in spaces(spec, targets.find(name))
+        for extreme in (np.argmin, np.argmax)
+        for row in [extreme(space.columns.get("ahead", ZERO))]
+    }
+    assert found == mainloops
+    for mainloop in mainloops:
+        assert list(spaces(spec, targets.find(name), mainloop=mainloop))
+
+
+def test_a_prepacked_transposed_b_has_candidates_of_k_side_by_side() -> None:
+    """A small N is transposed first, for inner products."""
+    spec = Matmul(m=64, n=2, k=512, dtype="f32")
+    (inner,) = spaces(spec, targets.find("x86-64-v3"), mainloop="inner")
+    assert (inner.columns["pack_b"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("mainloop", "fields"),
+    [
+        ("blis", {"mr": 3, "nr": 16, "pack_b": 0}),
+        ("blis", {"kc": 96, "sums_in_out": 0}),
+        ("ahead", {"ahead": 4096, "pack_b": 1, "level": 2}),
+        ("split-k", {"split_k": 3}),
+        ("outer", {"parts": 2, "prefetch": 0}),
+        ("dot", {"mr": 2, "nr": 32}),
+    ],
+)
+def test_fixed_fields_keep_their_value(mainloop: str, fields: dict[str, int]) -> None:
+    target = targets.find("x86-64-v4+bf16")
+    dtype = DType.BF16 if mainloop == "dot" else DType.F32
+    spec = Matmul(m=6, n=192, k=1000 if mainloop != "blis" else 960, dtype=dtype)
+    found = list(spaces(spec, target, fields, mainloop))
+    assert found
+    for space in found:
+        for name, value in fields.items():
+            assert (space.columns[name] == value).all()
+        for schedule in sampled(space, seed=0):
+            assert FAMILY.plan(spec, target, schedule)
+
+
+def test_a_fixed_value_that_is_illegal_leaves_no_candidate() -> None:
+    spec, target = Matmul(m=6, n=192, k=960, dtype="f32"), targets.find("x86-64-v3")
+    assert not list(spaces(spec, target, {"mr": 40, "nr": 16}, "blis"))
+    assert not list(spaces(spec, target, {}, "amx"))
+
+
+def test_two_vectors_of_half_a_line_are_candidates() -> None:
+    """Outer products in halves and by words."""
+    spec, target = Matmul(m=2, n=512, k=1024, dtype="bf16"), targets.find("x86-64-v4+bf16")
+    (outer,) = spaces(spec, target, mainloop="outer")
+    pairs = set(zip(outer.columns["halves"].tolist(), outer.columns["words"].tolist(), strict=True))
+    assert pairs == {(0, 0), (0, 1), (1, 0), (1, 1)}
+
+
+def test_a_small_stack_leaves_candidates_that_fit() -> None:
+    spec, target = Matmul(m=300, n=2000, k=2000, dtype="f32"), targets.find("x86-64-v3")
+    small = dataclasses.replace(target, limits={**target.limits, "stack_bytes": 24 << 10})
+    found = list(spaces(spec, small))
+    assert found and sum(map(len, found)) < sum(map(len, spaces(spec, target)))
+    for schedule in itertools.chain.from_iterable(sampled(space, seed=0) for space in found):
+        assert FAMILY.plan(spec, small, schedule)
