@@ -262,7 +262,9 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     unit = np.lcm(table["mr"], np.where(table["pack_a"], count, 1)) if by_columns else table["mr"]
     _blocks(table, spec, unit, max(count, PAIR))
     blocked, mc, kc = table["kc"] < spec.k, table["mc"], table["kc"]
-    if not by_columns:
+    if by_columns:
+        fits &= (mc >= spec.m) | (mc % np.where(table["pack_a"] > 0, count, 1) == 0)
+    else:
         fits &= ~(blocked & (table["pack_a"] > 0)) | (kc % count == 0)
     fits &= ~blocked | (kc % PAIR == 0)
     tasks = ceil_div(spec.n, table["nc"])
@@ -488,6 +490,8 @@ def _outer(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     found: list[Space] = []
     for words in (0, 1):
         for halves in (0, 1):
+            if fixed.get("words", words) != words or fixed.get("halves", halves) != halves:
+                continue
             rows = rows_of_b(spec, target, words=bool(words))
             if rows is None or (words and rows.taken is not Taken.WORDS):
                 continue
