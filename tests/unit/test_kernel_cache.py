@@ -85,6 +85,7 @@ def test_nothing_is_kept_where_the_environment_says_so(
 def test_a_key_is_of_all_that_a_kernel_is_made_from(monkeypatch: pytest.MonkeyPatch) -> None:
     target = find("native")
     schedule = pipeline.plan(SPEC, target).schedule
+    assert schedule.origin is not ScheduleOrigin.USER
     features = target.features - {sorted(target.features)[0]}
     caches = {**target.limits, "l2_bytes": target.limits.get("l2_bytes", 0) + 1}
     made_from = [
@@ -95,7 +96,7 @@ def test_a_key_is_of_all_that_a_kernel_is_made_from(monkeypatch: pytest.MonkeyPa
         # native is what the CPU has.
         (SPEC, dataclasses.replace(target, features=features), schedule),
         (SPEC, dataclasses.replace(target, limits=caches), schedule),
-        (SPEC, target, dataclasses.replace(schedule, origin=ScheduleOrigin.TUNED)),
+        (SPEC, target, dataclasses.replace(schedule, origin=ScheduleOrigin.USER)),
         (SPEC, target, schedule.override(**{schedule.names[0]: 1})),
     ]
     keys = [kernel_cache.key(*parts) for parts in made_from]

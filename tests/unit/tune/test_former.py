@@ -70,8 +70,8 @@ def test_schedules_of_this_cpu_are_taken_over(tmp_path: Path) -> None:
 
 
 def test_fields_that_are_newer_than_the_file_are_chosen(tmp_path: Path) -> None:
-    old = record(mr=6, mc=6, kc=2048, nc=64, tasks_per_pass=1)
-    del old["schedule"]["sums_in_out"]
+    blocks = {"mr": 6, "nr": 16, "mc": 6, "kc": 2048, "nc": 64, "pack_a": False, "pack_b": False}
+    old = record() | {"schedule": {"mainloop": "blis", **blocks}}
     assert convert(tmp_path, {key(): old}).rows == 1
     found = choose(SPEC, TARGET, read(tmp_path / "own.toml")).schedule.to_json()
     assert (found["kc"], found["sums_in_out"]) == (2048, False)
