@@ -114,7 +114,7 @@ def coefficients(name: str, kind: str) -> Mapping[str, float]:
 def predict(spec: Matmul, target: Target, space: Space) -> Prediction:
     """Predict the time of every candidate of a space."""
     core = core_of(target)
-    counts = _counts(spec, target, space, core)
+    counts = counts_of(spec, target, space)
     kind = "amx" if space.kind is AmxMatmul else str(target.limits["vector_bytes"])
     per_event = coefficients(core.fitted_as, kind)
     terms = {"arithmetic": counts.arithmetic + np.zeros(len(space))}
@@ -204,7 +204,7 @@ def _busiest(spec: Matmul, space: Space, threads: int) -> Cycles:
 
 
 @frozen
-class _Counts:
+class EventCounts:
     """Counts of a space: cycles of arithmetic, lines of B from beyond the second-level cache, the
     factor by which too few streams slow these down, and the events."""
 
@@ -215,7 +215,9 @@ class _Counts:
     events: Mapping[str, Cycles]
 
 
-def _counts(spec: Matmul, target: Target, space: Space, core: Core) -> _Counts:
+def counts_of(spec: Matmul, target: Target, space: Space) -> EventCounts:
+    """Count the events of every candidate of a space."""
+    core = core_of(target)
     if space.kind is InnerMatmul:
         return _Inner(spec=spec, target=target, space=space, core=core).counts
     if space.kind is OuterMatmul:
@@ -428,7 +430,7 @@ class _Blocked(_Loop):
         return np.maximum(np.maximum(products, loads), np.where(rows > 0, latency, 0))
 
     @cached_property
-    def counts(self) -> _Counts:
+    def counts(self) -> EventCounts:
         times = np.where(self.keeps_b, 1, self.down).astype(np.float64)
         l3, memory = self.transfers(times)
         tiles = self.row_tiles * self.panels
@@ -451,7 +453,7 @@ class _Blocked(_Loop):
         first = self.first(self._runs(), self._fetched(), times)
         first["b_l2"] = first["b_l2"] + again * (self.panel_level == 1)
         first["b_far"] = first["b_far"] + again * (self.panel_level == 2)
-        return _Counts(
+        return EventCounts(
             arithmetic=self.arithmetic,
             lines_l3=l3,
             lines_memory=memory,
@@ -566,7 +568,7 @@ class _Inner(_Loop):
         return max(spec.k * spec.n * spec.b_type.itemsize, spec.m * spec.k * spec.dtype.itemsize)
 
     @cached_property
-    def counts(self) -> _Counts:
+    def counts(self) -> EventCounts:
         spec, unroll = self.spec, self["unroll"]
         deep, k = spec.k // self["kc"], k_of_step(spec, self.target)
         heights, widths = _cut(spec.m, self["mr"]), _cut(spec.n, self["nr"])
@@ -607,7 +609,7 @@ class _Inner(_Loop):
         stay = self.level(np.where(spec.m > spec.n, self["mr"], self["nr"]) * depth)
         events["b_l2"] = events["b_l2"] + panel * self.b_lines * (stay == 1)
         events["b_far"] = events["b_far"] + panel * self.b_lines * (stay == 2)
-        return _Counts(
+        return EventCounts(
             arithmetic=arithmetic, lines_l3=l3, lines_memory=memory, slowdown=ones, events=events
         )
 
@@ -616,7 +618,7 @@ class _Outer(_Loop):
     """Outer products: some rows of B at once pass by all rows of A; sums stay in a cache."""
 
     @cached_property
-    def counts(self) -> _Counts:
+    def counts(self) -> EventCounts:
         spec, parts, halves = self.spec, self["parts"], self["halves"] > 0
         rows = rows_of_b(spec, self.target)
         assert rows is not None
@@ -654,7 +656,7 @@ class _Outer(_Loop):
             "tasks": ceil_div(spec.n, self["nc"]) * 1.0,
             **self.first(runs, self["prefetch"] > 0, ones),
         }
-        return _Counts(
+        return EventCounts(
             arithmetic=arithmetic,
             lines_l3=l3,
             lines_memory=memory,

@@ -1,0 +1,194 @@
+"""Fit the coefficients of the CPU cost model: cycles per event, on the core of this machine.
+
+    python -m benchmarks.fit [--minutes 20] [--seed 0] [--write]
+
+Random GEMMs of the types and layouts of the support table are timed with some of the model's best
+candidates and some random ones, in turn, with warm caches and one thread. Non-negative least
+squares on relative errors then gives the cycles of each event. The program prints them with the
+regret of the fitted model: the time of its first candidate over that of the fastest one measured.
+`--write` stores them in `codegen/kgen/targets/cpu/schedule/coefficients.toml`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from benchmarks.machine import ROOT, commit, this_machine, today
+from benchmarks.results import geometric_mean
+from kgen import pipeline
+from kgen.errors import KgenError
+from kgen.schedule import AmxMatmul
+from kgen.spec import ConstantOperand, DType, Layout, Matmul
+from kgen.targets import find
+from kgen.targets.base import Target
+from kgen.targets.cpu.schedule import cost_model
+from kgen.targets.cpu.schedule.cores import core_of
+from kgen.targets.cpu.schedule.space import Space, spaces
+from kgen.tune.pairing import DeviceRace, TimingCondition
+
+FILE = ROOT / "codegen/kgen/targets/cpu/schedule/coefficients.toml"
+ROWS = (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 20, 24, 32, 48, 64, 100, 128, 200, 256, 384, 512, 1000)
+#: Operands of the kernels: type, type of B, layout, and whether B is prepacked.
+OPERANDS: tuple[tuple[DType, str | None, Layout, bool], ...] = (
+    (DType.F32, None, Layout.NN, False),
+    (DType.F32, None, Layout.NN, True),
+    (DType.F32, None, Layout.NT, False),
+    (DType.BF16, None, Layout.NN, False),
+    (DType.BF16, None, Layout.NN, True),
+    (DType.S8, None, Layout.NN, False),
+    (DType.S8, None, Layout.NN, True),
+    (DType.F32, "bf16", Layout.NN, True),
+)
+#: Multiply-adds at most, and candidates of each main loop: best ones and random ones.
+LARGEST, BEST, RANDOM = 1.2e9, 3, 5
+#: Sweeps of the coordinate descent.
+SWEEPS = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timed:
+    """A measured candidate: its counts, and the cycles of a call at the core's nominal clock."""
+
+    kind: str
+    counts: cost_model.EventCounts
+    cycles: float
+
+
+def specs(random: Random) -> Iterator[Matmul]:
+    """Yield random GEMMs without end."""
+    while True:
+        dtype, b_dtype, layout, packed = random.choice(OPERANDS)
+        m = random.choice(ROWS)
+        n, k = (int(2 ** random.uniform(5, 12.2)) for _ in "nk")
+        if random.random() < 0.6:
+            n, k = (max(side // 64 * 64, 64) for side in (n, k))
+        if m * n * k <= LARGEST:
+            constant = (ConstantOperand.B,) if packed else ()
+            yield Matmul(
+                m=m, n=n, k=k, dtype=dtype, layout=layout, constant=constant,
+                b_dtype=b_dtype,  # type: ignore[arg-type]
+            )  # fmt: skip
+
+
+def measured(spec: Matmul, target: Target, random: Random) -> list[Timed]:
+    """Time some candidates of each main loop in turn."""
+    chosen: list[tuple[Space, int]] = []
+    for space in spaces(spec, target):
+        order = np.argsort(cost_model.predict(spec, target, space).seconds)
+        rows = {*order[:BEST], *random.choices(order[: len(order) // 4 + 1].tolist(), k=RANDOM)}
+        chosen += [(space, int(row)) for row in sorted(map(int, rows))]
+    plans = [pipeline.plan(spec, target, space.schedule(row)) for space, row in chosen]
+    clock = core_of(target).clock
+    return [
+        Timed(
+            kind=kind_of(space, target),
+            counts=cost_model.counts_of(spec, target, space.where(_only(space, row))),
+            cycles=seconds * clock,
+        )
+        for (space, row), seconds in zip(
+            chosen, DeviceRace()(plans, TimingCondition()), strict=True
+        )
+    ]
+
+
+def _only(space: Space, row: int) -> Any:
+    return np.arange(len(space)) == row
+
+
+def kind_of(space: Space, target: Target) -> str:
+    return "amx" if space.kind is AmxMatmul else str(target.limits["vector_bytes"])
+
+
+def fitted(groups: Sequence[Sequence[Timed]], kind: str, lines: tuple[float, float]) -> Any:
+    """Return the cycles of arithmetic and of each event, by non-negative least squares."""
+    rows = [timed for group in groups for timed in group if timed.kind == kind]
+    events = np.array([_row(timed, lines) for timed in rows])
+    cycles = np.array([timed.cycles for timed in rows])
+    a, b = events / cycles[:, None], np.ones(len(rows))
+    scale = np.linalg.norm(a, axis=0) + 1e-12
+    gram, right = (a / scale).T @ (a / scale), (a / scale).T @ b
+    found = np.zeros(len(scale))
+    for _ in range(SWEEPS):
+        for i in range(len(found)):
+            step = (right[i] - gram[i] @ found) / (gram[i, i] + 1e-12)
+            found[i] = max(0.0, found[i] + step)
+    return found / scale
+
+
+def _row(timed: Timed, lines: tuple[float, float]) -> list[float]:
+    """Return arithmetic with what reading B takes longer, and the number of each event."""
+    counts = timed.counts
+    busy = float(np.ravel(counts.arithmetic)[0])
+    transfer = lines[0] * counts.lines_l3 + lines[1] * counts.lines_memory
+    waits = max(float(np.ravel(transfer * counts.slowdown)[0]) - busy, 0.0)
+    found = (counts.events.get(name, 0.0) for name in cost_model.EVENTS)
+    return [busy + waits, *(float(np.ravel(count)[0]) for count in found)]
+
+
+def regret(groups: Sequence[Sequence[Timed]], kind: str, found: Any, lines: Any) -> float:
+    """Return the geometric mean of the first candidate's time over the fastest one's."""
+    ratios = []
+    for group in groups:
+        rows = [timed for timed in group if timed.kind == kind]
+        if rows:
+            first = min(rows, key=lambda timed: float(found @ _row(timed, lines)))
+            ratios.append(first.cycles / min(timed.cycles for timed in rows))
+    return geometric_mean(ratios)
+
+
+def written(core: str, kind: str, table: Mapping[str, float], source: str) -> None:
+    """Replace the coefficients of a core in the file."""
+    text = FILE.read_text(encoding="utf-8")
+    lines = "".join(f"{name} = {value:.3g}\n" for name, value in table.items())
+    section = f'[cores."{core}".{kind}]\n# {source}\n{lines}\n'
+    old = re.compile(rf'\[cores\."{core}"\.{kind}\]\n(?:[^\[\n].*\n)*\n?')
+    text = old.sub(section, text) if old.search(text) else f"{text.rstrip()}\n\n{section}"
+    FILE.write_text(text.rstrip() + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=20, help="time to measure (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--write", action="store_true", help="store the coefficients")
+    args = parser.parse_args()
+    random, target, groups = Random(args.seed), find("native"), list[list[Timed]]()
+    end = time.monotonic() + 60 * args.minutes
+    for spec in specs(random):
+        if time.monotonic() >= end:
+            break
+        try:
+            groups.append(measured(spec, target, random))
+        except KgenError as error:
+            print(f"{spec.key}: {error}")
+    for kind in sorted({timed.kind for group in groups for timed in group}):
+        tried = [(l3, memory) for l3 in (2.0, 3.2, 4.5) for memory in (3.0, 5.8, 8.0)]
+        fits = []
+        for lines in tried:
+            found = fitted(groups, kind, lines)
+            fits.append((regret(groups, kind, found, lines), lines, found))
+        least, lines, found = min(fits, key=lambda fit: fit[0])
+        table = dict(zip(cost_model.EVENTS, found[1:] / found[0], strict=True))
+        table |= {"l3_line": lines[0], "memory_line": lines[1]}
+        print(f"{target.device}, {kind}: {len(groups)} GEMMs, regret {least:.3f}")
+        print("\n".join(f"  {name} = {value:.3g}" for name, value in table.items()))
+        if args.write:
+            options = f"--minutes {args.minutes:g} --seed {args.seed}"
+            source = f"measured on {this_machine().cpu}, {today()}, commit {commit()}: {options}"
+            written(target.device, kind, table, source)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
