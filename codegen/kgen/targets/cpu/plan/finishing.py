@@ -21,7 +21,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Finish:
-    """From a vector of sums to a vector of the output: epilogue arguments, functions and types."""
+    """Epilogue of a vector of sums: its arguments, functions and types."""
 
     spec: Matmul
     target: Target

@@ -250,7 +250,7 @@ class AmxPlan(MatmulPlan):
 
     @property
     def sums_bytes(self) -> int:
-        """Of all register tiles of a panel, between two blocks of K."""
+        """Bytes of the partial sums of a panel's register tiles, between two blocks of K."""
         return self.schedule.mc * self.sums_row if self.blocking.k_blocked else 0
 
     # -- launches -----------------------------------------------------------------------------

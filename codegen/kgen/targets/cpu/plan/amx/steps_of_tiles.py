@@ -32,7 +32,7 @@ class TileSteps:
 
     @property
     def last_start(self) -> int:
-        """Where the last block begins."""
+        """First step of the last block of K."""
         return (self.count - 1) // self.of_block * self.of_block
 
     @property
@@ -42,7 +42,7 @@ class TileSteps:
 
     @property
     def first(self) -> str:
-        """Of the current block of K."""
+        """First step of the current block of K."""
         return "%s0" if self.blocking.k_blocked else "0"
 
     @property
@@ -59,7 +59,7 @@ class FinishedRows:
 
     @property
     def last_step(self) -> int:
-        """Of the next register tile: all but the first, which stores the sums."""
+        """Steps of the next register tile, without the first, which stores the sums."""
         return self.steps.least - 1
 
     @property
@@ -83,5 +83,5 @@ class FinishedRows:
 
     @property
     def last(self) -> int:
-        """Where the last rows that are finished together begin."""
+        """First of the last rows that are finished together."""
         return self.tile_rows - self.rows

@@ -140,7 +140,7 @@ class WidenedB:
 
     @property
     def has_tail(self) -> bool:
-        """Some block of K is no whole number of vectors."""
+        """Whether some block of K is no whole number of vectors."""
         lengths = (self.blocking.first_depth, self.blocking.spec.k % self.blocking.schedule.kc)
         return any(length % self.vector.count for length in lengths)
 

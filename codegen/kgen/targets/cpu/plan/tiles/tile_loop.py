@@ -1,4 +1,4 @@
-"""What register tiles read in their loop along K, and what they are given."""
+"""Operands of register tiles in their loop along K, and the tiles' arguments."""
 
 from __future__ import annotations
 
