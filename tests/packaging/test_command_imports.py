@@ -58,7 +58,7 @@ def test_help_on_a_command_imports_its_words(tmp_path: Path) -> None:
         ("sm_90a", "cuda", set()),
         ("gfx942", "amdgpu", {"llvmlite"}),
         ("vulkan1.3", "vulkan", set()),
-        ("x86-64-v3", "cpu", {"llvmlite"}),
+        ("x86-64-v3", "cpu", {"llvmlite", "numpy"}),
     ],
 )
 def test_build_imports_one_family(tmp_path: Path, target: str, family: str, more: set[str]) -> None:

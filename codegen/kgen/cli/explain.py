@@ -30,7 +30,7 @@ LEGEND: Mapping[str, str] = {
     "output": "storing the output",
     "out": "storing the output",
     "reduction": "adding the slices of split-k",
-    "parts": "adding the parts of K",
+    "parts": "adding the split-k slices",
     "tiles": "calls of register tiles, and loads and stores of their sums",
     "a": "reading A again",
     "b": "reading B again",

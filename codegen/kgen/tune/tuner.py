@@ -28,7 +28,7 @@ from kgen.targets.choose import (
     tunings_of,
 )
 from kgen.targets.tuning.file import Tuning
-from kgen.tune import this_machine
+from kgen.tune import local_cpu
 from kgen.tune.pairing import DeviceRace, Race, TimingCondition, conditions_of, confirming
 from kgen.tune.record import TuningFile
 from kgen.tune.search import STEPS, Point, SearchResult, search
@@ -112,9 +112,9 @@ class Tuner:
     def check(self) -> None:
         """Raise TargetError for a target that the device does not run."""
         if self.executor is None and self.race is None:
-            this_machine.check_runs_here(self.target, self.device)
+            local_cpu.check_runs_here(self.target, self.device)
         self.conditions = self.conditions or conditions_of(self.device)
-        self.commit = self.commit or this_machine.commit()
+        self.commit = self.commit or local_cpu.commit()
 
     def measured(self, specs: Sequence[Spec]) -> Iterator[tuple[Spec, Choice, SearchResult]]:
         """Yield the choice for each kernel without its row, and what its search found."""
@@ -140,7 +140,7 @@ class Tuner:
         self, specs: Sequence[Spec], choices: Sequence[Choice], points: Sequence[Point]
     ) -> Iterator[tuple[Spec, Choice, SearchResult]]:
         run = self.race or DeviceRace(device=self.device)
-        name = this_machine.name_of(this_machine.device_info(self.device))
+        name = local_cpu.name_of(local_cpu.device_info(self.device))
         for number, point in enumerate(points):
             if number and not self.has_time:
                 return
@@ -179,7 +179,7 @@ class Tuner:
     def keep(self, spec: Spec, choice: Choice, found: SearchResult, *, is_needed: bool) -> None:
         """Record a result: a row if the choice without it is clearly slower, or `is_needed`."""
         name, sizes = class_of(spec, self.target), sizes_of(spec)
-        source = this_machine.source_of(found.machine, self.commit, confirming(self.conditions))
+        source = local_cpu.source_of(found.machine, self.commit, confirming(self.conditions))
         best, gain, seconds = found.schedule, found.over_model, found.seconds
         if not found.is_better:
             best, gain = choice.schedule, found.over_model / found.gain
@@ -198,10 +198,10 @@ def searched(point: Point, device: str, core: str) -> SearchResult | str:
     """Search on a worker's device; return why there is no result as text."""
     try:
         if device.partition(":")[0] == "cpu":
-            this_machine.check_core(core)
-        this_machine.check_runs_here(point.target, device)
+            local_cpu.check_core(core)
+        local_cpu.check_runs_here(point.target, device)
         found = search(point, DeviceRace(device=device), conditions=conditions_of(device))
-        return replace(found, machine=this_machine.name_of(this_machine.device_info(device)))
+        return replace(found, machine=local_cpu.name_of(local_cpu.device_info(device)))
     except KgenError as error:
         return str(error)
 

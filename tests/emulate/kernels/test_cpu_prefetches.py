@@ -112,7 +112,7 @@ def test_tiles_that_share_the_next_block_of_k_reach_it(
     target: str, kernel: str, blocks: dict[str, int]
 ) -> None:
     spec = text.parse(kernel)
-    in_place = {"pack_a": 0, "pack_b": 0}
+    in_place = {"pack_a": 0, "pack_b": 0, "tasks_per_pass": 1}
     schedule = pipeline.schedule_for(spec, targets.find(target), blocks | in_place)
     planned = pipeline.plan(spec, targets.find(target), schedule)
     assert isinstance(planned, TiledPlan)

@@ -16,7 +16,7 @@ from kgen.spec import Matmul
 from kgen.targets import choose as choosing
 from kgen.targets.base import Plan
 from kgen.targets.tuning.file import read
-from kgen.tune import former, survey, this_machine, tuner
+from kgen.tune import former, local_cpu, survey, tuner
 from kgen.tune.pairing import TimingCondition
 from tests.unit.tune.fake_race import rows_of_a_tile
 
@@ -30,8 +30,8 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(choosing, "shipped", lambda core: None)
     monkeypatch.setattr(tuner, "DeviceRace", lambda device: timed)
-    monkeypatch.setattr(this_machine, "check_runs_here", lambda target, device: None)
-    monkeypatch.setattr(this_machine, "commit", lambda: "abc")
+    monkeypatch.setattr(local_cpu, "check_runs_here", lambda target, device: None)
+    monkeypatch.setattr(local_cpu, "commit", lambda: "abc")
 
 
 def timed(plans: Sequence[Plan], condition: TimingCondition) -> list[float]:

@@ -107,7 +107,7 @@ def _minutes(text: str | None) -> float | None:
 
 def _target(args: argparse.Namespace) -> Target:
     from kgen import targets
-    from kgen.tune.this_machine import device_info, target_of
+    from kgen.tune.local_cpu import device_info, target_of
 
     device_info(args.device)
     return target_of(args.device) if args.target is None else targets.find(args.target)

@@ -198,7 +198,7 @@ import tempfile, numpy as np, kgen_runtime
 from kgen.spec import DType, Elementwise, Epilogue, Matmul, Rowwise
 from tests.programs import ROWS, WIDE, mlp_bundle
 from tests.device.vulkan.vulkan_support import VulkanBackend, build, run
-from kgen_runtime.backends.vulkan.memory import Kind
+from kgen_runtime.backends.vulkan.memory import MemoryKind
 import sys
 specs = [
     Matmul(m=65, n=66, k=67, batch=2, beta=1.0, epilogue=(Epilogue.BIAS, Epilogue.GELU)),
@@ -223,7 +223,7 @@ for mapped in (True, False):
                 for _ in range(3):
                     assert np.isfinite(kernels.program.run(x=np.ones((ROWS, WIDE), "f"))).all()
     if "leak" in sys.argv:
-        backend._memory.new_block(16, Kind.SHARED)
+        backend._memory.new_block(16, MemoryKind.SHARED)
     backend.close()
 """
 
