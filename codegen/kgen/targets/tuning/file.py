@@ -39,7 +39,7 @@ REMEDY = "repair the line, remove it, or measure again with kgen tune"
 
 @frozen
 class TuningSource:
-    """Who chose the schedules of some rows: machine, day and commit of kgen."""
+    """Origin of some rows: machine, day and commit of kgen that chose their schedules."""
 
     kind: str
     machine: str

@@ -227,7 +227,7 @@ def counts_of(spec: Matmul, target: Target, space: Space) -> EventCounts:
 
 @frozen
 class _Loop:
-    """What the main loops' counts share."""
+    """Base of the counts of all main loops: cache levels, rates, and the reads of B."""
 
     spec: Matmul
     target: Target
