@@ -27,7 +27,7 @@ target_link_libraries(consumer PRIVATE kgen::kgen)
 
 @pytest.fixture(scope="module")
 def relu(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = kgen.build(relu_of((7, 1001), dtype="f32"), ["native"])
+    made = kgen.build(relu_of((7, 1001), dtype="f32"), ["x86-64-v3"])
     return made.save(tmp_path_factory.mktemp("relu") / "relu.kgen")
 
 

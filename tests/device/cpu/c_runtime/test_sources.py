@@ -41,13 +41,13 @@ def cpp_program(folder: Path, source: Path, program: Path, *flags: str) -> None:
 
 @pytest.fixture(scope="module")
 def relu(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = kgen.build(relu_of((7, 1001), dtype="f32"), ["native"])
+    made = kgen.build(relu_of((7, 1001), dtype="f32"), ["x86-64-v3"])
     return made.save(tmp_path_factory.mktemp("relu") / "relu.kgen")
 
 
 @pytest.fixture(scope="module")
 def mlp(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return mlp_bundle("native").save(tmp_path_factory.mktemp("mlp") / "mlp.kgen")
+    return mlp_bundle("x86-64-v3").save(tmp_path_factory.mktemp("mlp") / "mlp.kgen")
 
 
 def test_a_cpp_program(folder: Path, relu: Path, tmp_path: Path) -> None:
