@@ -24,7 +24,8 @@ CHECKOUT := --editable runtime --editable .
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: $(VENV)/installed ## virtual environment, PyPI packages, Debian packages
+setup: $(VENV)/installed ## virtual environment, PyPI packages, Debian packages, libkgen
+	@$(BIN)/python runtime/build_libkgen.py
 
 $(VENV)/installed: pyproject.toml runtime/pyproject.toml requirements-dev.txt scripts/system-packages.sh
 	@scripts/system-packages.sh
@@ -62,6 +63,7 @@ $(VENV)/demo-installed: pyproject.toml runtime/pyproject.toml
 	@test -x $(BIN)/pip || $(PYTHON) scripts/heartbeat.py "making $(VENV)" $(PYTHON) -m venv $(VENV)
 	@$(PYTHON) scripts/heartbeat.py "installing kgen" \
 	    $(BIN)/python -m pip install --quiet --editable runtime --editable '.[vulkan,onnx]'
+	@$(BIN)/python runtime/build_libkgen.py
 	@touch $@
 
 # Tests get an environment that is the same on every machine. One session runs all of them, because

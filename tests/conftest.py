@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
+import build_libkgen
 from tests.unit_tier import GUARD
 
 # Test processes are as many as cores: where each multiplied on all of them, they would wait for
@@ -30,6 +31,12 @@ hypothesis.settings.register_profile(
     "kgen", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("kgen")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """libkgen is that of the sources; processes of xdist find it built."""
+    if not hasattr(config, "workerinput"):
+        build_libkgen.build()
 
 
 def pytest_collection_finish() -> None:

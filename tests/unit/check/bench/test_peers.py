@@ -123,7 +123,9 @@ def ready(name: str, entry: KernelEntry, data: dict[str, Bytes], spec: Spec) -> 
         peer.run()
         peers.check_exact(peer, entry, data)
     except DeviceError as reason:
-        if not re.search(f"={name} does not add s8 products exactly|oneDNN has no matmul of these", str(reason)):
+        if not re.search(
+            f"={name} does not add s8 products exactly|oneDNN has no matmul of these", str(reason)
+        ):
             raise
         return None
     return peer

@@ -1,0 +1,74 @@
+"""libkgen, the C runtime (runtime/c), bound with ctypes.
+
+The package carries the library in `native/`. It is opened when it is first used. `SIGNATURES` is
+the only place that declares functions; a call that can fail goes through `check`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache
+from typing import Any
+
+from kgen_runtime import errors
+
+#: KGEN_ABI_VERSION of kgen.h, which the library must report.
+ABI_VERSION = 1
+#: Folder of the library; pathlib takes milliseconds to import.
+NATIVE = __file__.removesuffix("libkgen.py") + "native/"
+FILE_NAME = {"win32": "kgen.dll", "darwin": "libkgen.dylib"}.get(sys.platform, "libkgen.so")
+REMEDY = (
+    "install a wheel of kgen-kernels-runtime that is for this system, or, in a checkout, run "
+    "python runtime/build_libkgen.py"
+)
+
+_int, _text = ctypes.c_int, ctypes.c_char_p
+#: Result and arguments of each function, as kgen.h declares it.
+SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "kgen_abi_version": (_int,),
+    "kgen_version": (_text,),
+    "kgen_last_error": (_text,),
+    "kgen_cpu_supports": (_int, _text),
+}
+#: Error of each kgen_status from 1 on, in the order of kgen.h.
+_ERRORS = (
+    errors.ArgumentError,
+    errors.ArgumentError,
+    errors.BundleError,
+    errors.IntegrityError,
+    errors.VersionError,
+    errors.DeviceError,
+    errors.OutOfMemory,
+)
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The open library, its functions declared. Raises DeviceError if it is missing, cannot be
+    opened, or is of another version."""
+    try:
+        found = ctypes.CDLL(NATIVE + FILE_NAME)
+        version = int(found.kgen_abi_version())
+        for name, (result, *arguments) in SIGNATURES.items():
+            function = getattr(found, name)
+            function.restype, function.argtypes = result, arguments
+    except (OSError, AttributeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise errors.DeviceError(f"libkgen cannot be opened: {reason}; {REMEDY}") from None
+    if version != ABI_VERSION:
+        raise errors.DeviceError(
+            f"{FILE_NAME} has ABI version {version}; this runtime needs {ABI_VERSION}; {REMEDY}"
+        )
+    return found
+
+
+def last_error() -> str:
+    """Message of this thread's last call that failed."""
+    return str(library().kgen_last_error().decode(errors="replace"))
+
+
+def check(status: int) -> None:
+    """Raise the error of a call that failed, with libkgen's message; 0 is success."""
+    if status != 0:
+        raise _ERRORS[status - 1](last_error())

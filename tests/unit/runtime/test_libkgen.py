@@ -1,0 +1,108 @@
+"""Loading libkgen into Python, and the build that puts it there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import build_libkgen
+from kgen_runtime import errors, libkgen
+
+HEADER = build_libkgen.SOURCES / "kgen.h"
+
+
+@pytest.fixture(autouse=True)
+def _opened_anew() -> Iterator[None]:
+    libkgen.library.cache_clear()
+    yield
+    libkgen.library.cache_clear()
+
+
+def test_the_abi_version_is_that_of_the_header() -> None:
+    assert f"#define KGEN_ABI_VERSION {libkgen.ABI_VERSION}\n" in HEADER.read_text()
+    assert libkgen.library().kgen_abi_version() == libkgen.ABI_VERSION
+
+
+def test_errors_are_in_the_order_of_the_header() -> None:
+    text = HEADER.read_text()
+    names = re.findall(r"^    KGEN_ERROR_(\w+)", text, re.MULTILINE)
+    assert len(names) == len(libkgen._ERRORS)
+    with pytest.raises(errors.OutOfMemory):
+        libkgen.check(1 + names.index("OUT_OF_MEMORY"))
+    with pytest.raises(errors.VersionError):
+        libkgen.check(1 + names.index("VERSION"))
+
+
+def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libkgen, "FILE_NAME", "nothing.so")
+    with pytest.raises(errors.DeviceError, match=r"nothing\.so.*build_libkgen\.py$"):
+        libkgen.library()
+
+
+def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libkgen, "ABI_VERSION", 99)
+    with pytest.raises(errors.DeviceError, match="has ABI version 1; this runtime needs 99"):
+        libkgen.library()
+
+
+def test_a_library_without_a_function_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(libkgen.SIGNATURES, "kgen_of_tomorrow", (None,))
+    with pytest.raises(errors.DeviceError, match=r"kgen_of_tomorrow.*build_libkgen\.py$"):
+        libkgen.library()
+
+
+@pytest.fixture
+def fake_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `cc` that writes a file and notes that it ran; the package's folder is one of its own."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script = folder / "cc"
+    script.write_text(
+        f'#!/bin/sh\necho run >> {tmp_path}/runs\nfor word; do last=$word; done\necho x > "$last"\n'
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setattr(build_libkgen, "NATIVE", tmp_path / "native")
+    return tmp_path
+
+
+@pytest.mark.integration
+def test_the_library_is_built_when_a_source_is_newer(
+    fake_compiler: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = fake_compiler / "c"
+    shutil.copytree(build_libkgen.SOURCES, sources)
+    monkeypatch.setattr(build_libkgen, "SOURCES", sources)
+
+    def runs() -> int:
+        build_libkgen.build()
+        return (fake_compiler / "runs").read_text().count("run")
+
+    assert runs() == 1
+    made = build_libkgen.library_path()
+    os.utime(made, (2e9, 2e9))
+    assert runs() == 1
+    os.utime(sources / "pool.c", (2e9 + 1, 2e9 + 1))
+    assert runs() == 2
+
+
+@pytest.mark.integration
+def test_a_compiler_that_fails_leaves_the_library(fake_compiler: Path) -> None:
+    made = build_libkgen.build()
+    (fake_compiler / "bin" / "cc").write_text("#!/bin/sh\necho 'pool.c: error: no' >&2\nexit 1\n")
+    with pytest.raises(SystemExit, match=r"cannot be compiled: .*pool\.c: error: no$"):
+        build_libkgen.build(force=True)
+    assert made.read_text() == "x\n"
+
+
+def test_a_machine_without_a_compiler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build_libkgen, "COMPILERS", ())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SystemExit, match="there is no cc, gcc or clang"):
+        build_libkgen.compiler()
