@@ -16,6 +16,7 @@ from kgen.graph.operators import (
     resampling,
     rows,
     scatters,
+    selections,
     views,
 )
 from kgen.graph.operators.registry import Operator
@@ -35,6 +36,7 @@ OPERATORS: Mapping[str, Operator] = {
         *resampling.OPERATORS,
         *recurrent.OPERATORS,
         *scatters.OPERATORS,
+        *selections.OPERATORS,
     )
 }
 
@@ -75,7 +77,7 @@ FLAGS = frozenset(
         *("allowzero", "antialias", "ceil_mode", "count_include_pad", "detect_negative"),
         *("detect_positive", "exclude_outside", "exclusive", "fmod", "input_forget", "keepdims"),
         *("layout", "linear_before_reset", "noop_with_empty_axes", "reverse", "saturate"),
-        *("select_last_index", "training_mode", "transA", "transB"),
+        *("largest", "select_last_index", "sorted", "training_mode", "transA", "transB", "upper"),
     }
 )
 #: Those of any operator: of opset 6 and before.

@@ -107,7 +107,7 @@ def arithmetic(name: str) -> Lower:
     return formula(make)
 
 
-def folded(name: str) -> Lower:
+def folded(name: str) -> Callable[[Builder, Node, list[GraphValue]], Expression]:
     """Fold any number of inputs, as many at once as a kernel accepts."""
 
     def make(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
@@ -118,15 +118,31 @@ def folded(name: str) -> Lower:
             found, shape = b.call(name, found, value), np.broadcast_shapes(shape, value.shape)
         return found
 
-    return formula(make)
+    return make
+
+
+#: Sum of any number of inputs.
+added = folded("add")
+
+
+def mean(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
+    """The sum, times one by the number of inputs."""
+    total = added(b, node, values)
+    return total if len(values) == 1 else b.call("mul", total, 1.0 / len(values))
 
 
 def division(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
-    if values[0].dtype.is_integer:
-        raise b.refusal(
-            "divides integers, which no kernel rounds toward zero", "cast both to FLOAT first"
-        )
-    return b.call("div", *values)
+    """A quotient; of integers it is rounded toward zero, which is down and one more where it is
+    below zero and not whole."""
+    if not values[0].dtype.is_integer:
+        return b.call("div", *values)
+    down, left = b.call("floor_divide", *values), b.call("mod", *values)
+    is_cut = b.call("logical_and", b.call("less", down, 0.0), b.call("not_equal", left, 0.0))
+    found = b.call("add", down, b.call("where", is_cut, 1.0, 0.0))
+    if b.result.dtype not in BYTES:
+        return found
+    is_defined = b.call("not_equal", values[1], 0.0)
+    return wrapped(b, b.call("where", is_defined, found, 0.0), b.result.dtype)
 
 
 def gelu(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
@@ -184,9 +200,13 @@ def where(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
 
 
 def is_infinite(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
-    if not (node.attribute("detect_negative", 1) and node.attribute("detect_positive", 1)):
-        raise b.refusal("asks for infinity of one sign", "compare with infinity by Equal instead")
-    return b.call("isinf", *values)
+    """Lower IsInf; of one sign to a comparison."""
+    signs = node.attribute("detect_negative", 1), node.attribute("detect_positive", 1)
+    if not any(signs):
+        return b.call("logical_and", b.call("isinf", *values), b.call("isnan", *values))
+    if all(signs):
+        return b.call("isinf", *values)
+    return b.call("equal", values[0], -math.inf if signs[0] else math.inf)
 
 
 def clip(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
@@ -300,12 +320,12 @@ OPERATORS: tuple[Operator, ...] = (
         for name, kgen in _TRUTHS.items()
     ),
     *(
-        Operator(name=name, family="element-wise", becomes=kgen, lower=folded(kgen))
+        Operator(name=name, family="element-wise", becomes=kgen, lower=formula(folded(kgen)))
         for name, kgen in (("Max", "max"), ("Min", "min"), ("Sum", "add"))
     ),
+    Operator(name="Mean", family="element-wise", becomes="add, mul", lower=formula(mean)),
     Operator(
-        name="Div", family="element-wise", becomes="div", lower=formula(division),
-        unsupported="integers",
+        name="Div", family="element-wise", becomes="div, floor_divide", lower=formula(division)
     ),
     Operator(
         name="Mod", family="element-wise", becomes="mod, fmod", lower=formula(modulo)
@@ -334,7 +354,6 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         name="IsInf", family="element-wise", becomes="isinf",
         lower=formula(is_infinite),
-        unsupported="one sign alone (detect_negative=0, detect_positive=0)",
     ),
     Operator(name="Clip", family="element-wise", becomes="min, max", lower=clip),
     Operator(name="Cast", family="element-wise", becomes="cast", lower=cast),

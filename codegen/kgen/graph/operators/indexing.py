@@ -27,6 +27,12 @@ def at_places(b: Builder, x: GraphValue, axis: int, places: Array) -> GraphValue
     return b.formula(view("gather", (b.tensor(x), b.tensor(index), axis)), shape, x.dtype)
 
 
+def numbers(b: Builder, n: int, rank: int, axis: int, dtype: DType = DType.S32) -> GraphValue:
+    """0 to n - 1 along an axis of a tensor of `rank` axes, the others of one element."""
+    shape = [n if i == axis else 1 for i in range(rank)]
+    return b.made("numbers", np.arange(n, dtype=dtype.storage).reshape(shape), dtype)
+
+
 def place(b: Builder, at: GraphValue, n: int, none: int) -> Expression:
     """Place in an axis of n elements that an index names, from the end if it is negative; `none`
     for an index outside of the axis."""
@@ -35,10 +41,10 @@ def place(b: Builder, at: GraphValue, n: int, none: int) -> Expression:
     return b.call("where", outside, float(none), wrapped)
 
 
-def flat_places(b: Builder, index: GraphValue, sizes: Shape, shape: Shape) -> GraphValue:
+def flat_places(b: Builder, index: GraphValue, sizes: Shape, shape: Shape, size: int) -> GraphValue:
     """Places, of this shape, among all elements of axes of these sizes, by indices whose last axis
-    holds a number for each axis. A number outside of its axis makes the place one past the end."""
-    size = math.prod(sizes)
+    holds a number for each axis. A number outside of its axis makes the place one past the end of
+    a table of `size` elements."""
     parts = (
         b.reshape(b.slice(index, index.rank - 1, axis, 1), shape) for axis in range(len(sizes))
     )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from kgen.graph.ir import Builder, FormulaNode, GraphValue
+from kgen.graph.operators.indexing import numbers
 from kgen.graph.operators.registry import (
     Lower,
     Operator,
@@ -122,19 +123,23 @@ def last_axes(
     return tuple(range(axis, x.rank))
 
 
-def layer_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+def layer_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, ...]:
     x, scale, shift = one(given), optional(given, 1), optional(given, 2)
-    if sum(bool(name) for name in node.outputs) > 1:
-        raise b.refusal(
-            "gives mean and deviation too; only the first result is supported",
-            "export it without them, or as ReduceMean, Sub, Mul and Div",
-        )
     axes = last_axes(b, node, x, scale, shift)
     epsilon = float(node.attribute("epsilon", 1e-5))
     found = b.call(
         "layer_norm", x, 1.0 if scale is None else scale, 0.0 if shift is None else shift, epsilon
     )
-    return b.formula(found, x.shape, x.dtype, axes)
+    kept = tuple(1 if axis in axes else n for axis, n in enumerate(x.shape))
+    inverse = b.call("rsqrt", b.call("add", b.call("var", x), epsilon))
+    return (
+        b.formula(found, x.shape, x.dtype, axes),
+        *(
+            b.formula(made, kept, b.tensors[name].dtype, axes)
+            for name, made in zip(node.outputs[1:], (b.call("mean", x), inverse), strict=False)
+            if name
+        ),
+    )
 
 
 def rms_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
@@ -160,14 +165,12 @@ def place_of(name: str) -> Lower:
 
     def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         x = one(given)
-        if node.attribute("select_last_index", 0):
-            raise b.refusal(
-                "has select_last_index=1; only the first of equal elements is supported",
-                "export it with select_last_index=0",
-            )
         axis = axis_of(b, node.attribute("axis", 0), x.rank)
         kept = [1 if i == axis else n for i, n in enumerate(x.shape)]
-        found = b.formula(b.call(name, x), kept, b.result.dtype, (axis,))
+        made = b.call(name, x)
+        if node.attribute("select_last_index", 0):
+            made = last_place(b, x, axis, name.replace("arg", "a"))
+        found = b.formula(made, kept, b.result.dtype, (axis,))
         if node.attribute("keepdims", 1):
             return found
         return b.reshape(found, [n for i, n in enumerate(x.shape) if i != axis])
@@ -175,37 +178,47 @@ def place_of(name: str) -> Lower:
     return lower
 
 
-def cumulative_sum(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Sums of 2, 4, 8, ... elements up to each one (W. D. Hillis and G. L. Steele, "Data parallel
-    algorithms", 1986)."""
-    x = one(given)
-    if not x.rank:
-        raise b.refusal(
-            "sums along an axis of a single number, which has none", "leave the node out"
-        )
-    axis, *others = integers(b, one(given, 1), "axis")
-    if others:
-        raise b.refusal(f"sums along {1 + len(others)} axes; ONNX requires one", "give one axis")
-    axis = axis_of(b, axis, x.rank)
-    n, backwards = x.shape[axis], bool(node.attribute("reverse", 0))
+def last_place(b: Builder, x: GraphValue, axis: int, name: str) -> Expression:
+    """Last place of a row's greatest or least element; of a NaN in a row that holds one."""
+    is_found = b.call("equal", x, b.call(name, x))
+    if not x.dtype.is_integer:
+        is_found = b.call("logical_or", is_found, b.call("isnan", x))
+    return b.call("amax", b.call("where", is_found, numbers(b, x.shape[axis], x.rank, axis), -1.0))
 
-    def moved(value: GraphValue, by: int) -> Expression:
-        """Each element `by` places on, zeros where there was none."""
-        start, before, after = (by, 0, by) if backwards else (0, by, 0)
-        kept = view("slice", (b.tensor(value), axis, start, start + n - by, 1))
-        return view("pad", (kept, axis, before, after, 0.0))
 
-    if node.attribute("exclusive", 0):
-        if n == 1:
-            # Zeros, whatever x is; a formula is of something.
-            found = b.call("where", b.call("equal", x, x), 0.0, 0.0)
-            return b.formula(found, x.shape, x.dtype)
-        x = b.formula(moved(x, 1), x.shape, x.dtype)
-    by = 1
-    while by < n:
-        x = b.formula(b.call("add", x, moved(x, by)), x.shape, x.dtype)
-        by *= 2
-    return x
+def cumulative(name: str, identity: float) -> Lower:
+    """The lowering of sums or products of the elements up to each one, of 2, 4, 8, ... elements
+    (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986)."""
+
+    def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+        x = one(given)
+        if not x.rank:
+            raise b.refusal("has a single number, which has no axis", "leave the node out")
+        axis, *others = integers(b, one(given, 1), "axis")
+        if others:
+            raise b.refusal(f"has {1 + len(others)} axes; ONNX requires one", "give one axis")
+        axis = axis_of(b, axis, x.rank)
+        n, backwards = x.shape[axis], bool(node.attribute("reverse", 0))
+
+        def moved(value: GraphValue, by: int) -> Expression:
+            """Each element `by` places on, behind as many of the identity."""
+            start, before, after = (by, 0, by) if backwards else (0, by, 0)
+            kept = view("slice", (b.tensor(value), axis, start, start + n - by, 1))
+            return view("pad", (kept, axis, before, after, identity))
+
+        if node.attribute("exclusive", 0):
+            if n == 1:
+                # The identity, whatever x is; a formula is of something.
+                found = b.call("where", b.call("equal", x, x), identity, identity)
+                return b.formula(found, x.shape, x.dtype)
+            x = b.formula(moved(x, 1), x.shape, x.dtype)
+        by = 1
+        while by < n:
+            x = b.formula(b.call(name, x, moved(x, by)), x.shape, x.dtype)
+            by *= 2
+        return x
+
+    return lower
 
 
 _REDUCTIONS: dict[str, Reduction] = {
@@ -249,19 +262,22 @@ OPERATORS: tuple[Operator, ...] = (
         name="LogSoftmax", family="row-wise", becomes="log_softmax", lower=softmax("log_softmax")
     ),
     Operator(
-        name="LayerNormalization", family="row-wise", becomes="layer_norm", lower=layer_norm,
-        unsupported="mean and inverse deviation as results",
+        name="LayerNormalization", family="row-wise", becomes="layer_norm; mean, var",
+        lower=layer_norm,
     ),
     *(
         Operator(
             name=name, family="row-wise", becomes=name.lower(),
-            lower=of_a_row(place_of(name.lower())), unsupported="select_last_index=1",
+            lower=of_a_row(place_of(name.lower())),
         )
         for name in ("ArgMax", "ArgMin")
     ),
-    Operator(
-        name="CumSum", family="row-wise", becomes="add of 2, 4, 8, ... elements",
-        lower=cumulative_sum, unsupported="an axis from data",
+    *(
+        Operator(
+            name=name, family="row-wise", becomes=f"{kgen} of 2, 4, 8, ... elements",
+            lower=cumulative(kgen, identity), unsupported="an axis from data",
+        )
+        for name, kgen, identity in (("CumSum", "add", 0.0), ("CumProd", "mul", 1.0))
     ),
     Operator(name="RMSNormalization", family="row-wise", becomes="rms_norm", lower=rms_norm),
     Operator(

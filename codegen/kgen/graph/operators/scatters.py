@@ -92,7 +92,7 @@ def scatter_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphV
             part = known[..., axis].astype(np.int64).reshape(count)
             line += constant_place(part, n, 2 * size) * math.prod(named[axis + 1 :])
         return numbered(b, x, line, rows, (size, *left))
-    flat = flat_places(b, index, named, (count,))
+    flat = flat_places(b, index, named, (count,), size)
     found = scattered(b, b.reshape(x, (size, *left)), flat, rows, 0)
     return b.reshape(found, x.shape)
 

@@ -250,34 +250,44 @@ def tile(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
 
 
 def gather_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Lower GatherND to a gather by the linear number of an element or slice."""
+    """Lower GatherND to a gather by the linear number of an element or slice, of which each batch
+    has its own."""
     x, index = one(given), one(given, 1)
-    if node.attribute("batch_dims", 0):
+    depth, batch = index.shape[-1] if index.rank else 0, int(node.attribute("batch_dims", 0))
+    if not 0 <= batch < min(x.rank, index.rank) or x.shape[:batch] != index.shape[:batch]:
         raise b.refusal(
-            f"has batch_dims={node.attribute('batch_dims')}; only 0 is supported",
-            "put the batch into the indices",
-        )
-    depth = index.shape[-1] if index.rank else 0
-    if not 1 <= depth <= x.rank:
-        raise b.refusal(
-            f"has indices of {depth} numbers for {x.rank} axes; 1 to {x.rank} are the limits",
+            f"has batch_dims={batch} for inputs of shape {by_x(x.shape)} and "
+            f"{by_x(index.shape)}; their first {batch} axes must be alike",
             CHANGE_MODEL,
         )
-    named, left = x.shape[:depth], x.shape[depth:]
-    table = b.reshape(x, (math.prod(named), *left))
+    if not 1 <= depth <= x.rank - batch:
+        raise b.refusal(
+            f"has indices of {depth} numbers for {x.rank - batch} axes; 1 to {x.rank - batch} are "
+            "the limits",
+            CHANGE_MODEL,
+        )
+    named, left = x.shape[batch : batch + depth], x.shape[batch + depth :]
+    count, size = math.prod(x.shape[:batch]), math.prod(named)
+    table = b.reshape(x, (count * size, *left))
+    first = (np.arange(count) * size).reshape(*x.shape[:batch], *(1,) * (index.rank - batch - 1))
     array = b.array(index)
     if array is not None:
-        steps = [math.prod(named[axis + 1 :]) for axis in range(depth)]
         places = np.where(array < 0, array + np.array(named), array)
         if (places < 0).any() or (places >= np.array(named)).any():
             raise b.refusal(
                 f"has an index outside of {'x'.join(map(str, named))}",
                 "change the index in the model",
             )
-        numbers = (places * np.array(steps)).sum(-1).reshape(-1)
-        return b.reshape(at_places(b, table, 0, numbers), b.result.shape)
+        line = (places * np.array(packed(named))).sum(-1) + first
+        return b.reshape(at_places(b, table, 0, line.reshape(-1)), b.result.shape)
     shape = index.shape[:-1] or (1,)
-    flat = b.reshape(index, shape) if depth == 1 else flat_places(b, index, named, shape)
+    if depth == 1 and count == 1:
+        flat = b.reshape(index, shape)
+    else:
+        flat = flat_places(b, index, named, shape, count * size)
+        if count > 1:
+            start = b.made("first", first.astype(index.dtype.storage), index.dtype)
+            flat = b.formula(b.call("add", flat, start), shape, index.dtype)
     found = view("gather", (b.tensor(table), b.tensor(flat), 0))
     return b.reshape(b.formula(found, (*flat.shape, *left), x.dtype), b.result.shape)
 
@@ -379,7 +389,7 @@ OPERATORS: tuple[Operator, ...] = (
     _copies("Concat", "concat", concat),
     _copies("Pad", "pad; gather in other modes than constant", pad, "pads and value from data"),
     _copies("Gather", "gather; strides if indices are constant", gather),
-    _copies("GatherND", "gather; strides if indices are constant", gather_nd, "batch_dims above 0"),
+    _copies("GatherND", "gather; strides if indices are constant", gather_nd),
     _copies("GatherElements", "gather; strides if indices are constant", gather_elements),
     Operator(name="DepthToSpace", family="view", becomes="strides", lower=depth_to_space),
     Operator(name="SpaceToDepth", family="view", becomes="strides", lower=space_to_depth),
