@@ -46,6 +46,7 @@ VULKAN = (
     "tests/device/vulkan",
     *RENDERED,
 )
+GPUS = ("tests/unit/targets/contraction", *dict.fromkeys((*NVIDIA, *AMD, *VULKAN)))
 KERNELS = ("tests/unit", "tests/assemble", "tests/device", "tests/emulate/kernels", *RENDERED)
 C_RUNTIME = ("tests/device/cpu/c_runtime", "tests/packaging", "tests/unit/runtime")
 
@@ -68,6 +69,7 @@ TESTS = {
     "codegen/kgen/spec": (*KERNELS, "tests/packaging"),
     "codegen/kgen/targets": KERNELS,
     "codegen/kgen/targets/amdgpu": AMD,
+    "codegen/kgen/targets/contraction": GPUS,
     "codegen/kgen/targets/cpu": CPU,
     "codegen/kgen/targets/cuda": NVIDIA,
     "codegen/kgen/targets/rows": KERNELS,

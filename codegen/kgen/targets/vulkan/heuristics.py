@@ -3,8 +3,6 @@ but for rows of more than 8 million columns that are no whole number of vectors.
 
 from __future__ import annotations
 
-import math
-
 from kgen.schedule import (
     CooperativeMatmul,
     FmaMatmul,
@@ -15,6 +13,7 @@ from kgen.schedule import (
 )
 from kgen.spec import DType, Elementwise, Matmul, Rowwise
 from kgen.targets.base import Target
+from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import interleaved_block
 from kgen.targets.vulkan.limits import DOT_PRODUCT
@@ -103,14 +102,12 @@ def _cooperative(spec: Matmul, target: Target) -> CooperativeMatmul:
     """The largest tile of which there are enough for all units."""
     limit = target.limits["maxComputeWorkGroupCount"]
 
-    def tiles(tile: tuple[int, int]) -> tuple[int, int]:
-        return -(-spec.m // tile[0]), -(-spec.n // tile[1])
-
     few = spec.m <= FEW_ROWS[0]
     suiting = (FEW_ROWS,) if few else COOPERATIVE_TILES
-    enough = [tile for tile in suiting if math.prod(tiles(tile)) * spec.batch >= TYPICAL_UNITS]
+    enough = [tile for tile in suiting if block_tiles(spec, *tile).total >= TYPICAL_UNITS]
     found = enough[0] if enough else suiting[-1]
-    if max(tiles(found)) > limit:
+    tiles = block_tiles(spec, *found)
+    if max(tiles.rows, tiles.cols) > limit:
         few, found = False, COOPERATIVE_TILES[0]
     block_m, block_n = found
     return CooperativeMatmul(
@@ -128,14 +125,14 @@ def _staged(spec: Matmul, target: Target) -> FmaMatmul:
 
     def cost(tile: tuple[int, int, int, int]) -> tuple[bool, int]:
         block_m, block_n, *_ = tile
-        rows, cols = -(-spec.m // block_m), -(-spec.n // block_n)
-        rounds = -(-rows * cols * spec.batch // TYPICAL_UNITS)
+        tiles = block_tiles(spec, block_m, block_n)
+        rounds = -(-tiles.total // TYPICAL_UNITS)
         work = rounds * (block_m * block_n + EDGE_WEIGHT * (block_m + block_n))
-        return (max(rows, cols) > limit, work)
+        return (max(tiles.rows, tiles.cols) > limit, work)
 
     dots = spec.dtype is DType.S8
-    tiles = _dot_tiles(spec, target) if dots else FMA_TILES
-    block_m, block_n, thread_m, thread_n = min(tiles, key=cost)
+    candidates = _dot_tiles(spec, target) if dots else FMA_TILES
+    block_m, block_n, thread_m, thread_n = min(candidates, key=cost)
     return FmaMatmul(
         block_m=block_m,
         block_n=block_n,

@@ -33,9 +33,11 @@ from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, PingPongMatmul, Share
 from kgen.spec import Math, Matmul
 from kgen.targets.amdgpu.devices import Device, device_of
 from kgen.targets.amdgpu.occupancy import occupancy
-from kgen.targets.amdgpu.plan.matmul.shared_k import cut_blocks, step_tiles
+from kgen.targets.amdgpu.plan.matmul.shared_k import Shares, step_tiles
 from kgen.targets.amdgpu.schedule import traffic
 from kgen.targets.base import Target
+from kgen.targets.contraction.grid import block_tiles
+from kgen.targets.contraction.shared_steps import cut_blocks
 from kgen_runtime.manifest import Launch, Resources
 from kgen_runtime.values import frozen
 
@@ -96,7 +98,7 @@ def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
     device = device_of(target)
     work = _work(spec, target, schedule)
     tiles = -(-spec.k // schedule.block_k)
-    blocks = math.prod(traffic.grid(spec, schedule)) * spec.batch
+    blocks = block_tiles(spec, schedule.block_m, schedule.block_n).total
     slots = max(1, int(work.per_unit * device.units))
     cut = _cut(spec, schedule, blocks)
     if cut is not None:
@@ -255,7 +257,7 @@ def _cut(spec: Matmul, schedule: GpuMatmul, blocks: int) -> SharedK | None:
     each = step_tiles(schedule)
     steps = blocks * -(-spec.k // (schedule.block_k * each))
     workgroups = schedule.num_workgroups or blocks * schedule.split_k
-    shared = cut_blocks(blocks, workgroups)
+    shared = cut_blocks(blocks, workgroups, Shares.waits)
     parts = shared * schedule.split_k
     if schedule.stream_k:
         # Each end of a share that is not one of a block tile's cuts one.

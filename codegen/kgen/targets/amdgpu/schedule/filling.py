@@ -16,9 +16,11 @@ from kgen.spec import Matmul
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.devices import device_of
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
-from kgen.targets.amdgpu.plan.matmul.shared_k import MAX_PRODUCT, step_tiles
+from kgen.targets.amdgpu.plan.matmul.shared_k import step_tiles
 from kgen.targets.amdgpu.schedule import traffic
 from kgen.targets.base import Target
+from kgen.targets.contraction.grid import block_tiles
+from kgen.targets.contraction.shared_steps import fits_32_bits
 
 #: Rows of block tiles in a group.
 GROUPS = (1, 2, 4, 8, 16)
@@ -35,8 +37,7 @@ def filled(
     """The schedule in the best order of block tiles, and with shares of k where they may pay;
     `per_unit` workgroups fit a CU."""
     device = device_of(target)
-    rows, cols = traffic.grid(spec, schedule)
-    blocks = rows * cols * spec.batch
+    blocks = block_tiles(spec, schedule.block_m, schedule.block_n).total
     slots = max(1, int(per_unit * device.units))
     ordered = _ordered(spec, target, schedule, blocks, slots)
     yield ordered
@@ -48,8 +49,7 @@ def filled(
         yield from (dataclasses.replace(ordered, split_k=split) for split in splits)
     per_wave = -(-blocks // device.units)
     uneven = blocks < FULL * device.units * per_wave
-    counted = (blocks + slots + 1) * steps * (slots + 1) < MAX_PRODUCT
-    if uneven and counted and slots <= blocks * steps:
+    if uneven and slots <= blocks * steps and fits_32_bits(blocks, steps, slots):
         yield dataclasses.replace(ordered, num_workgroups=slots, stream_k=True)
 
 
@@ -66,7 +66,7 @@ def _ordered(
     def nbytes(tried: SharedMatmul) -> int:
         return traffic.die_bytes(spec, tried, held, device.dies)
 
-    rows, _ = traffic.grid(spec, schedule)
+    rows = block_tiles(spec, schedule.block_m, schedule.block_n).rows
     orders = [
         dataclasses.replace(schedule, group_m=group, num_xcds=dies)
         for dies in dict.fromkeys((1, device.dies))

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from kgen.schedule import GpuMatmul, SharedMatmul
 from kgen.spec import Matmul
+from kgen.targets.contraction.grid import block_tiles
 
 
-def grid(spec: Matmul, schedule: GpuMatmul) -> tuple[int, int]:
-    """Rows and columns of block tiles of one product."""
-    return -(-spec.m // schedule.block_m), -(-spec.n // schedule.block_n)
-
-
-def group_of(schedule: GpuMatmul) -> int:
-    return schedule.group_m if isinstance(schedule, SharedMatmul) else 1
+def grid(spec: Matmul, schedule: GpuMatmul) -> tuple[int, int, int]:
+    """Rows and columns of block tiles of one product, and rows of a group."""
+    group = schedule.group_m if isinstance(schedule, SharedMatmul) else 1
+    tiles = block_tiles(spec, schedule.block_m, schedule.block_n)
+    return tiles.rows, tiles.cols, min(tiles.rows, group)
 
 
 def device_bytes(spec: Matmul, schedule: GpuMatmul, held: int) -> int:
@@ -27,12 +26,11 @@ def device_bytes(spec: Matmul, schedule: GpuMatmul, held: int) -> int:
 
 def die_bytes(spec: Matmul, schedule: GpuMatmul, held: int, dies: int) -> int:
     """What they read through the L2 caches of all dies, each byte once a die."""
-    rows, cols = grid(spec, schedule)
+    rows, cols, group = grid(spec, schedule)
     of_die = min(-(-held // dies), rows * cols)
     if dies == 1 or (isinstance(schedule, SharedMatmul) and schedule.num_xcds == dies):
         return dies * _bytes(spec, schedule, *_span(spec, schedule, of_die))
     # A die has every so many-th block tile.
-    group = min(rows, group_of(schedule))
     places = [divmod(number % (rows * cols), group * cols) for number in range(0, held, dies)]
     high = {first * group + within % group for first, within in places}
     wide = {within // group for _, within in places}
@@ -41,8 +39,7 @@ def die_bytes(spec: Matmul, schedule: GpuMatmul, held: int, dies: int) -> int:
 
 def _span(spec: Matmul, schedule: GpuMatmul, held: int) -> tuple[int, int]:
     """Rows and columns of so many block tiles with numbers in a row."""
-    rows, cols = grid(spec, schedule)
-    group = min(rows, group_of(schedule))
+    rows, cols, group = grid(spec, schedule)
     held = min(held, rows * cols)
     if held <= group * cols:
         return min(group, held), -(-held // group)

@@ -9,8 +9,9 @@ from dataclasses import replace
 from kgen.errors import ScheduleError
 from kgen.ops import Expression
 from kgen.schedule import GpuMatmul, GpuRows, GpuStream, Schedule
-from kgen.spec import Elementwise, Rowwise, Spec
+from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Plan, Target
+from kgen.targets.contraction import grid
 from kgen.targets.cuda.expressions import PtxRenderer
 from kgen.targets.cuda.limits import FEATURES
 from kgen.targets.cuda.plan.constants import CONSTANTS, Constants
@@ -90,6 +91,14 @@ class CudaPlan(Plan):
 
 def is_dynamic(shared_bytes: int, target: Target) -> bool:
     return shared_bytes > target.limits["static_shared_memory"]
+
+
+def plan_launch(
+    spec: Matmul, schedule: GpuMatmul, num_threads: int, shared_bytes: int, target: Target
+) -> Launch:
+    """Launch of one CTA per block tile."""
+    dynamic = shared_bytes if is_dynamic(shared_bytes, target) else 0
+    return grid.plan_launch(spec, schedule, num_threads, dynamic)
 
 
 def ptx_version(target: Target, spec: Spec, *features: str) -> int:

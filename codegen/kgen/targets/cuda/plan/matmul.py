@@ -10,17 +10,14 @@ from typing import Protocol
 
 from kgen.schedule import GpuMatmul
 from kgen.spec import DType, Matmul
-from kgen.targets.base import Target
 from kgen.targets.batch import batch_terms
-from kgen.targets.cuda.plan.cuda_plan import is_dynamic
+from kgen.targets.contraction.raster import Raster
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan
 from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.reduction.last_arriving import LastArriving
 from kgen.targets.cuda.plan.reduction.stream_k import StreamK
 from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.header import counted, k_tiles_note
-from kgen.targets.raster import Raster
-from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
 
@@ -233,22 +230,4 @@ def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
     return (
         matrix("a", spec.dtype, spec.a_shape, max(spec.a_strides[1:]), a_inner),
         matrix("b", spec.b_type, spec.b_shape, max(spec.b_strides[1:]), b_inner),
-    )
-
-
-def plan_launch(
-    spec: Matmul, schedule: GpuMatmul, num_threads: int, shared_bytes: int, target: Target
-) -> Launch:
-    """Launch of one CTA per output tile: n along x, m along y, the batch along z."""
-    return Launch(
-        entry_point=spec.key,
-        grid=(-(-spec.n // schedule.block_n), -(-spec.m // schedule.block_m), spec.batch),
-        block=(num_threads, 1, 1),
-        dynamic_shared_memory=shared_bytes if is_dynamic(shared_bytes, target) else 0,
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=Tile(
-            shape=(spec.batch, spec.m, spec.n),
-            extent=(1, schedule.block_m, schedule.block_n),
-            axes=(2, 1, 0),
-        ),
     )

@@ -8,14 +8,14 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.partial_sums import PartialSums
 from kgen.targets.cuda.plan import cuda_plan
-from kgen.targets.cuda.plan.cuda_plan import log2
+from kgen.targets.cuda.plan.cuda_plan import log2, plan_launch
 from kgen.targets.cuda.plan.epilogue.output import plan_output
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
     matrices,
     order_tiles,
-    plan_launch,
     plan_pipeline,
 )
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving, plan_last_arriving
@@ -233,7 +233,8 @@ def plan_fma(
         run=operands[1].vector,
     )
     launch = plan_launch(stored, schedule, num_threads, pipeline.nbytes, target)
-    last_arriving = plan_last_arriving(schedule, output, output.names, launch)
+    sums = PartialSums(names=output.names, dtype=stored.accumulate, threads=num_threads)
+    last_arriving = plan_last_arriving(schedule, sums, launch)
     return FmaPlan(
         spec=stored,
         target=target,

@@ -17,7 +17,7 @@ from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile
 from kgen.targets.cuda.plan.gemv_limits import check, depth_of, elements_of, gemv_obstacle
-from kgen.targets.cuda.plan.matmul import matrices, plan_launch
+from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
 from kgen_runtime.values import frozen
 
@@ -273,7 +273,9 @@ def plan_gemv(spec: Matmul, target: Target, schedule: GemvMatmul) -> GemvPlan:
         target=target,
         schedule=schedule,
         template="ptx/matmul_gemv.ptx.j2",
-        launches=(plan_launch(spec, schedule, schedule.num_threads, shared_bytes, target),),
+        launches=(
+            cuda_plan.plan_launch(spec, schedule, schedule.num_threads, shared_bytes, target),
+        ),
         num_threads=schedule.num_threads,
         shared_bytes=shared_bytes,
         ptx_version=cuda_plan.ptx_version(target, spec),

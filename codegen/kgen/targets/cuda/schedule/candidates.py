@@ -17,6 +17,7 @@ from kgen.schedule import (
 )
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
+from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import cuda_plan, plan
@@ -218,7 +219,7 @@ def _mma_schedules(spec: Matmul, target: Target, tile: SplitMatmul) -> Iterator[
         for split, one in ways_to_add(splits(spec, target, m, n, depth, tile.num_warps)):
             yield replace(tile, split_k=split, one_kernel=one)
         for ctas in shared_by(spec, tile, device_of(target).sms):
-            group = group_of(-(-spec.m // m), m, n, ctas)
+            group = group_of(block_tiles(spec, m, n).rows, m, n, ctas)
             yield replace(tile, num_workgroups=ctas, group_m=group, stream_k=True)
 
 

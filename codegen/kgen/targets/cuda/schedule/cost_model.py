@@ -33,6 +33,7 @@ from kgen.schedule import (
 )
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.cuda.devices import (
     L2_BYTES_PER_SM_CLOCK,
     MEMORY_LATENCY,
@@ -43,6 +44,7 @@ from kgen.targets.cuda.devices import (
 )
 from kgen.targets.cuda.plan.reduction.k_slices import F32_BYTES, SplitSchedule, part_spec
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving, together
+from kgen.targets.cuda.plan.wgmma.launch import cluster_tile
 from kgen.targets.cuda.schedule.occupancy import ctas_per_sm
 from kgen.targets.cuda.schedule.work import Work, fma_work, gemv_work, mma_work, sums_of
 from kgen.targets.epilogue import FusedEpilogue
@@ -218,11 +220,9 @@ def _parts_clocks(
 
 def _blocks(spec: Matmul, schedule: GpuMatmul) -> int:
     """CTAs, or tiles of persistent ones; a cluster is whole."""
-    high, wide = 1, 1
     if isinstance(schedule, WgmmaMatmul):
-        high, wide = schedule.cluster_m, schedule.cluster_n
-    rows = -(-spec.m // (schedule.block_m * high)) * high
-    return rows * -(-spec.n // (schedule.block_n * wide)) * wide * spec.batch
+        return schedule.cluster * block_tiles(spec, *cluster_tile(schedule)).total
+    return block_tiles(spec, schedule.block_m, schedule.block_n).total
 
 
 def _wave_clocks(own: dict[str, float], output: float, work: Work, waves: float) -> float:
@@ -287,16 +287,16 @@ def _dram_bytes(spec: Matmul, schedule: GpuMatmul, device: Device, wave: int) ->
     inputs = sum(p.nbytes for p in spec.parameters if p.name in ("a", "b"))
     if inputs <= device.l2_bytes:
         return float(inputs)
-    rows, cols = -(-spec.m // schedule.block_m), -(-spec.n // schedule.block_n)
+    tiles = block_tiles(spec, schedule.block_m, schedule.block_n)
     if isinstance(schedule, WgmmaMatmul | SplitMatmul) and schedule.num_workgroups:
         tall = schedule.cluster_m if isinstance(schedule, WgmmaMatmul) else 1
-        high = float(min(rows, schedule.group_m * tall))
-        wide = min(float(cols), wave / high)
+        high = float(min(tiles.rows, schedule.group_m * tall))
+        wide = min(float(tiles.cols), wave / high)
     else:
-        wide = float(min(cols, wave))
-        high = min(rows, max(1.0, wave / cols))
+        wide = float(min(tiles.cols, wave))
+        high = min(tiles.rows, max(1.0, wave / tiles.cols))
     each = (high * schedule.block_m + wide * schedule.block_n) * spec.k * itemsize
-    return max(float(inputs), each * rows * cols * spec.batch / (wide * high))
+    return max(float(inputs), each * tiles.total / (wide * high))
 
 
 def _work(spec: Matmul, target: Target, device: Device, schedule: GpuMatmul, whole: Matmul) -> Work:

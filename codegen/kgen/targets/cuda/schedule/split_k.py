@@ -8,6 +8,7 @@ from collections.abc import Callable
 from kgen.schedule import GpuMatmul, SplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
+from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.plan.reduction.k_slices import SplitSchedule
 
@@ -29,7 +30,7 @@ def splits(
     """Split-k slices until each SM has two CTAs, or so many that they have WARPS_PER_SM."""
     if spec.batch_dims is not None:
         return [1]
-    blocks = -(-spec.m // block_m) * -(-spec.n // block_n) * spec.batch
+    blocks = block_tiles(spec, block_m, block_n).total
     ctas = max(2, WARPS_PER_SM // warps) * device_of(target).sms
     return part_counts(blocks, -(-spec.k // block_k), ctas)
 
@@ -54,7 +55,7 @@ def shared_by(spec: Matmul, tile: GpuMatmul, sms: int) -> list[int]:
     few waves of these, and not the last one."""
     if spec.batch_dims is not None:
         return []
-    blocks = -(-spec.m // tile.block_m) * -(-spec.n // tile.block_n) * spec.batch
+    blocks = block_tiles(spec, tile.block_m, tile.block_n).total
     return [c for c in (sms, 2 * sms) if c < 2 * blocks and blocks < FEW_WAVES * c and blocks % c]
 
 

@@ -9,11 +9,13 @@ from dataclasses import replace
 from kgen.schedule import PromotedWgmmaMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.plan.epilogue import tma_store
 from kgen.targets.cuda.plan.mma.instruction import warpgroup_instruction_of
 from kgen.targets.cuda.plan.staging.tma import ROW_BYTES
 from kgen.targets.cuda.plan.wgmma.fragments import wants_swap
+from kgen.targets.cuda.plan.wgmma.launch import cluster_tile
 from kgen.targets.cuda.plan.wgmma.limits import obstacle
 from kgen.targets.cuda.schedule.split_k import group_of, part_counts
 
@@ -72,12 +74,12 @@ def wgmma_tiles(spec: Matmul, target: Target) -> Iterator[Iterator[WgmmaMatmul]]
 def _wgmma_schedules(spec: Matmul, tile: WgmmaMatmul, sms: int) -> Iterator[WgmmaMatmul]:
     """CTAs are persistent where there are more tiles than SMs; then TMA stores behind the next
     tile's products."""
-    m, n, cluster = tile.block_m, tile.block_n, tile.cluster
-    rows, cols = -(-spec.m // (m * tile.cluster_m)), -(-spec.n // (n * tile.cluster_n))
-    blocks = rows * cluster * cols * spec.batch
+    cluster = tile.cluster
+    clusters = block_tiles(spec, *cluster_tile(tile))
+    blocks = cluster * clusters.total
     if blocks > sms:
         ctas = sms // cluster * cluster
-        group = group_of(rows, m * tile.cluster_m, n * tile.cluster_n, ctas // cluster)
+        group = group_of(clusters.rows, *cluster_tile(tile), ctas // cluster)
         tile, splits = replace(tile, num_workgroups=ctas, group_m=group), [1]
     elif tile.pingpong:
         return
@@ -90,9 +92,9 @@ def _wgmma_schedules(spec: Matmul, tile: WgmmaMatmul, sms: int) -> Iterator[Wgmm
 
 def _stream_schedules(spec: Matmul, tile: WgmmaMatmul, sms: int) -> Iterator[WgmmaMatmul]:
     """Stream-k, where block tiles are a wave and a part of one."""
-    rows, cols = -(-spec.m // tile.block_m), -(-spec.n // tile.block_n)
-    if not sms < rows * cols * spec.batch < 2 * sms:
+    blocks = block_tiles(spec, tile.block_m, tile.block_n)
+    if not sms < blocks.total < 2 * sms:
         return
-    group = group_of(rows, tile.block_m, tile.block_n, sms)
+    group = group_of(blocks.rows, tile.block_m, tile.block_n, sms)
     for stages in WGMMA_STAGES:
         yield replace(tile, num_stages=stages, num_workgroups=sms, group_m=group, stream_k=True)

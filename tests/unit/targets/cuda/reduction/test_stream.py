@@ -1,10 +1,8 @@
-"""Stream-k: every step has one CTA, parts meet where they are looked for, the choice, refusals."""
+"""Stream-k by warpgroups: workspaces, the launch, the choice, refusals."""
 
 from __future__ import annotations
 
-import itertools
 import re
-from typing import Any
 
 import pytest
 
@@ -12,7 +10,6 @@ from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.plan.reduction.stream_k import StreamK
 from kgen.targets.cuda.plan.wgmma.matmul import plan_wgmma
 from kgen.targets.cuda.schedule.candidates import candidates, choose
 
@@ -20,36 +17,6 @@ SM_90A = {target.name: target for target in TARGETS}["sm_90a"]
 SCHEDULE = WgmmaMatmul(
     block_m=64, block_n=64, block_k=64, num_stages=3, consumers=1, num_workgroups=132, stream_k=True
 )
-
-
-def stream(**fields: int) -> StreamK:
-    sizes: dict[str, Any] = {"m": 64 * 144, "n": 64, "k": 640} | fields
-    planned = plan_wgmma(Matmul(**sizes), SM_90A, SCHEDULE).stream
-    assert planned is not None
-    return planned
-
-
-@pytest.mark.parametrize("blocks", [14, 131, 132, 144, 263, 264, 300, 500])
-def test_every_step_has_one_cta(blocks: int) -> None:
-    plan = stream(m=64 * blocks)
-    begins = [plan.begin(cta) for cta in range(plan.ctas + 1)]
-    assert begins[0] == 0 and begins[-1] == plan.steps
-    assert all(a < b for a, b in itertools.pairwise(begins))
-    # what is not shared are whole waves; nobody has less than a block tile if there are enough
-    assert (plan.blocks - plan.cut_blocks) % plan.ctas == 0
-    shortest = min(b - a for a, b in itertools.pairwise(begins))
-    assert shortest >= plan.k_tiles or blocks < plan.ctas
-
-
-@pytest.mark.parametrize("blocks", [14, 144, 300])
-def test_a_cta_leaves_one_part_at_most(blocks: int) -> None:
-    """Only a range's first part can begin inside a block tile: one slot for each is enough."""
-    plan = stream(m=64 * blocks)
-    for cta in range(plan.ctas):
-        starts = range(plan.begin(cta) + 1, plan.begin(cta + 1))
-        inside = [step for step in starts if step % plan.k_tiles == 0]
-        assert all(step % plan.k_tiles == 0 for step in inside)
-        assert len(inside) <= 2
 
 
 def test_workspaces_and_launch() -> None:

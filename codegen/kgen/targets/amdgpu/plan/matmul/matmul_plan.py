@@ -14,11 +14,12 @@ from kgen.targets.amdgpu.plan.matmul.shared_k import Shares, raster_of
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates
+from kgen.targets.contraction.grid import numbered, plan_launch
+from kgen.targets.contraction.raster import Raster
 from kgen.targets.header import k_tiles_note
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
-from kgen.targets.raster import Raster
-from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 
@@ -170,28 +171,10 @@ class MatmulPlan(AmdgpuPlan):
 
 
 def launch(spec: Matmul, schedule: GpuMatmul, threads: int) -> Launch:
-    """Workgroup (x, y, z) writes block tile n = x, m = y of batch element z; where block tiles have
-    numbers, x is one."""
-    if (raster := raster_of(spec, schedule)) is not None:
-        return Launch(
-            entry_point=spec.key,
-            grid=(raster.total, 1, 1),
-            block=(threads, 1, 1),
-            arguments=tuple(p.name for p in spec.parameters),
-            tile=raster.tile,
-        )
-    grid_n, grid_m = -(-spec.n // schedule.block_n), -(-spec.m // schedule.block_m)
-    return Launch(
-        entry_point=spec.key,
-        grid=(grid_n, grid_m, spec.batch),
-        block=(threads, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=Tile(
-            shape=(spec.batch, spec.m, spec.n),
-            extent=(1, schedule.block_m, schedule.block_n),
-            axes=(2, 1, 0),
-        ),
-    )
+    """Launch of a workgroup for each block tile, by coordinates or by number."""
+    launched = plan_launch(spec, schedule, threads)
+    raster = raster_of(spec, schedule)
+    return launched if raster is None else numbered(launched, raster, raster.total)
 
 
 def check_lds(

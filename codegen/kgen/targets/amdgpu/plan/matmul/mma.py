@@ -25,7 +25,6 @@ from kgen.targets.amdgpu.plan.staging.layout import Loads
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen.targets.batch import batch_terms
-from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
 #: Wait states of the longest S_NOP.
@@ -379,11 +378,10 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
             for n in range(tiles_n)
         ),
         registers=len(instruction.register_rows),
-        element=FloatType(dtype=spec.accumulate).element,
     )
-    if shares is not None:
+    if raster is not None and shares is not None:
         check_whole(spec, loop.rest > 0)
-        launched = shares.launch(launched)
+        launched = shares.launch(launched, raster)
         loop = KLoop(full=shares.step_tiles, rest=0, stages=schedule.num_stages)
     check_grid(launched.grid, threads, target, larger_blocks(schedule))
     return kind(

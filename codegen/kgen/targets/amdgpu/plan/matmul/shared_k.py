@@ -1,10 +1,4 @@
-"""Split-k and stream-k: workgroups share the K-tiles of block tiles; the last-arriving wave adds.
-
-Of all steps along k (a few K-tiles of a block tile), workgroup number i takes those from
-i * steps / workgroups up to the next one's; then whole block tiles, one of each wave of workgroups
-(M. Osama et al., "Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix
-Multiplication on the GPU", PPoPP 2023). Split-k is the same with as many workgroups for each block
-tile as it has parts.
+"""Split-k and stream-k: workgroups share the steps of block tiles; the last-arriving wave adds.
 
 A workgroup leaves its part of a block tile that it does not have alone in a workspace. Each wave of
 it counts its steps at the wave's counter of the block tile, and the wave that finds that all steps
@@ -17,22 +11,19 @@ counter back for the next launch.
 
 from __future__ import annotations
 
-import dataclasses
+from typing import ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul, SharedMatmul
 from kgen.spec import Matmul
-from kgen.targets.header import counted
-from kgen.targets.raster import Raster
-from kgen_runtime.manifest import Launch, Workspace
+from kgen.targets.contraction.grid import block_tiles
+from kgen.targets.contraction.partial_sums import VECTOR, PartialSums, sum_workspaces
+from kgen.targets.contraction.raster import Raster
+from kgen.targets.contraction.shared_steps import SharedSteps
+from kgen.targets.llvm_ir import FloatType
+from kgen_runtime.manifest import Workspace
 from kgen_runtime.values import frozen
 
-#: Products with 32-bit integers of steps and workgroups must not overflow.
-MAX_PRODUCT = 1 << 32
-PARTS, ARRIVALS = "parts", "arrivals"
-WORD_BYTES = 4
-#: Sums that a lane stores and loads at once.
-VECTOR = 4
 #: Registers of a lane for parts that are on their way.
 ON_THEIR_WAY = 32
 #: Trips of the main loop that a step has at least: a main loop is then never left out.
@@ -68,52 +59,25 @@ class SumVector:
 
 
 @frozen
-class Shares:
-    """`workgroups` share `blocks` block tiles of `block_steps` steps of `step_tiles` K-tiles each.
-    Each of `waves` leaves the `accumulators`, of `registers` sums for a lane each."""
+class Shares(SharedSteps):
+    """Shares of steps of `step_tiles` K-tiles. Each wave leaves its `accumulators`."""
 
-    blocks: int
-    block_steps: int
+    waits: ClassVar[bool] = False
+    workgroup: ClassVar[str] = "workgroup"
+    step: ClassVar[str] = "steps along k"
+
     step_tiles: int
-    workgroups: int
-    waves: int
-    wave: int
     accumulators: tuple[str, ...]
-    registers: int
-    element: str
 
     @property
-    def cut_blocks(self) -> int:
-        """The first ones, which are shared."""
-        return cut_blocks(self.blocks, self.workgroups)
+    def registers(self) -> int:
+        """Sums of an accumulator that a lane holds."""
+        return len(self.sums.names) // len(self.accumulators)
 
     @property
-    def steps(self) -> int:
-        """Steps along k of the shared block tiles."""
-        return self.cut_blocks * self.block_steps
-
-    @property
-    def all_steps(self) -> int:
-        return self.blocks * self.block_steps
-
-    @property
-    def has_whole(self) -> bool:
-        """Behind what they share come whole block tiles."""
-        return self.cut_blocks < self.blocks
-
-    @property
-    def wave_steps(self) -> int:
-        """Steps from a workgroup's whole block tile to its next one."""
-        return self.workgroups * self.block_steps
-
-    @property
-    def step_before(self) -> int:
-        """Addend that rounds a quotient to the last step before the next workgroup's share."""
-        return self.workgroups - 1
-
-    def begin(self, number: int) -> int:
-        """A workgroup's first step."""
-        return number * self.steps // self.workgroups
+    def element(self) -> str:
+        """IR type of a sum."""
+        return FloatType(dtype=self.sums.dtype).element
 
     @property
     def loops(self) -> bool:
@@ -129,15 +93,15 @@ class Shares:
     @property
     def pieces(self) -> tuple[SumVector, ...]:
         """Pieces of all accumulators, in order; adjacent lanes access adjacent words."""
-        size = self.wave * VECTOR * WORD_BYTES
-        found = [
-            (name, first)
-            for name in self.accumulators
-            for first in range(0, self.registers, VECTOR)
-        ]
+        each = self.registers // VECTOR
         return tuple(
-            SumVector(name=name, first=first, number=number, offset=number * size)
-            for number, (name, first) in enumerate(found)
+            SumVector(
+                name=self.accumulators[number // each],
+                first=number % each * VECTOR,
+                number=number,
+                offset=access.offset,
+            )
+            for number, access in enumerate(self.sums.accesses)
         )
 
     @property
@@ -175,61 +139,18 @@ class Shares:
         return "next" if self.loops else "exit"
 
     @property
-    def lane_bytes(self) -> int:
-        return VECTOR * WORD_BYTES
-
-    @property
-    def wave_bytes(self) -> int:
-        return len(self.pieces) * self.wave * self.lane_bytes
-
-    @property
-    def part_bytes(self) -> int:
-        return self.waves * self.wave_bytes
-
-    @property
-    def workgroup_bytes(self) -> int:
-        return self.slots * self.part_bytes
-
-    @property
-    def workspaces(self) -> tuple[Workspace, ...]:
-        return (
-            Workspace(name=PARTS, nbytes=self.workgroups * self.workgroup_bytes),
-            Workspace(
-                name=ARRIVALS, nbytes=self.cut_blocks * self.waves * WORD_BYTES, initial="zero"
-            ),
-        )
+    def workspaces(self) -> tuple[Workspace, Workspace]:
+        nbytes = self.workgroups * self.slots * self.part_bytes
+        return sum_workspaces(nbytes, self.cut_blocks * self.holders)
 
     @property
     def note(self) -> str:
-        if not self.loops:
-            return (
-                f"split-k: {self.workgroups // self.blocks} workgroups per block tile; "
-                "the last-arriving wave adds the partial sums"
-            )
-        others = f"; {self.blocks - self.cut_blocks} more have a workgroup each"
+        if self.loops:
+            return super().note
         return (
-            f"stream-k: {self.workgroups} workgroups share the {self.steps} steps along k of "
-            f"{counted(self.cut_blocks, 'block tile')}{others * self.has_whole}"
+            f"split-k: {self.workgroups // self.blocks} workgroups per block tile; "
+            "the last-arriving wave adds the partial sums"
         )
-
-    def launch(self, launch: Launch) -> Launch:
-        """The launch of a workgroup for each block tile as one of workgroups that share them."""
-        assert launch.tile is not None and launch.tile.walk is not None
-        walk = dataclasses.replace(
-            launch.tile.walk, shared=self.cut_blocks, steps=self.block_steps, drawn=False
-        )
-        return dataclasses.replace(
-            launch,
-            grid=(self.workgroups, 1, 1),
-            arguments=(*launch.arguments, *(w.name for w in self.workspaces)),
-            tile=dataclasses.replace(launch.tile, walk=walk),
-        )
-
-
-def cut_blocks(blocks: int, workgroups: int) -> int:
-    """Block tiles that are shared: what no wave of workgroups is full of. Nobody waits for a part,
-    so that it does no harm if it is small; and the fewer are cut, the fewer sums are stored."""
-    return blocks % workgroups or min(blocks, workgroups)
 
 
 def check_whole(spec: Matmul, overhangs: bool) -> None:
@@ -253,9 +174,10 @@ def raster_of(spec: Matmul, schedule: GpuMatmul) -> Raster | None:
     """The order of block tiles; None where it is that of the grid's coordinates."""
     if not (isinstance(schedule, SharedMatmul) and is_rasterised(schedule)):
         return None
-    return Raster(
-        shape=(spec.batch, spec.m, spec.n),
-        extent=(1, schedule.block_m, schedule.block_n),
+    return block_tiles(
+        spec,
+        schedule.block_m,
+        schedule.block_n,
         group=schedule.group_m,
         dies=schedule.num_xcds,
     )
@@ -275,7 +197,6 @@ def plan_shares(
     wave: int,
     accumulators: tuple[str, ...],
     registers: int,
-    element: str,
 ) -> Shares | None:
     """None if the schedule does not ask for it. Raises ScheduleError if it cannot be."""
     if raster is None or not (isinstance(schedule, SharedMatmul) and schedule.cuts_k):
@@ -303,25 +224,15 @@ def plan_shares(
             f"split_k={schedule.split_k} is more than the {steps} steps of {depth} elements in "
             f"k={spec.k}; try split_k={steps}"
         )
-    workgroups = schedule.num_workgroups or raster.total * schedule.split_k
-    if workgroups > (most := raster.total * steps):
-        raise ScheduleError(
-            f"num_workgroups={workgroups} is more than the {most} steps along K of all block "
-            f"tiles; try num_workgroups={most}"
-        )
-    if (raster.total + workgroups + 1) * steps * (workgroups + 1) >= MAX_PRODUCT:
-        raise ScheduleError(
-            f"{asked} with {most} steps and {workgroups} workgroups overflows 32-bit step "
-            f"numbers; try {remedy}"
-        )
-    return Shares(
+    names = tuple(f"{name}.{r}" for name in accumulators for r in range(registers))
+    shares = Shares(
         blocks=raster.total,
         block_steps=steps,
+        workgroups=schedule.num_workgroups or raster.total * schedule.split_k,
+        holders=waves,
+        sums=PartialSums(names=names, dtype=spec.accumulate, threads=wave),
         step_tiles=each,
-        workgroups=workgroups,
-        waves=waves,
-        wave=wave,
         accumulators=accumulators,
-        registers=registers,
-        element=element,
     )
+    shares.check(asked, remedy)
+    return shares

@@ -7,13 +7,13 @@ from kgen.schedule import MmaMatmul, SplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import refuse_batch_dims
-from kgen.targets.cuda.plan.epilogue.output import OutputTile
-from kgen.targets.cuda.plan.matmul import plan_launch
+from kgen.targets.contraction.grid import block_tiles
+from kgen.targets.contraction.partial_sums import PartialSums
+from kgen.targets.contraction.raster import Raster
+from kgen.targets.cuda.plan.cuda_plan import plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.reduction.last_arriving import LastArriving, plan_last_arriving
-from kgen.targets.cuda.plan.reduction.partial_sums import PartialSums
 from kgen.targets.cuda.plan.reduction.stream_k import StreamK, plan_stream
-from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
 
@@ -44,7 +44,6 @@ def arrange(
     spec: Matmul,
     target: Target,
     schedule: MmaMatmul,
-    output: OutputTile,
     sums: PartialSums,
     k_tiles: int,
     shared_bytes: int,
@@ -56,7 +55,7 @@ def arrange(
     if not (isinstance(schedule, SplitMatmul) and schedule.stream_k):
         _check_alone(schedule)
         launch = plan_launch(spec, schedule, sums.threads, shared_bytes, target)
-        last_arriving = plan_last_arriving(schedule, output, sums.names, launch)
+        last_arriving = plan_last_arriving(schedule, sums, launch)
         if last_arriving is None:
             return Arrangement(launch=launch, shared_bytes=shared_bytes)
         return Arrangement(
@@ -66,11 +65,7 @@ def arrange(
             last_arriving=last_arriving,
         )
     refuse_batch_dims(spec, "stream_k=1", "stream_k=0")
-    raster = Raster(
-        shape=(spec.batch, spec.m, spec.n),
-        extent=(1, schedule.block_m, schedule.block_n),
-        group=schedule.group_m,
-    )
+    raster = block_tiles(spec, schedule.block_m, schedule.block_n, group=schedule.group_m)
     stream = plan_stream(raster.total, k_tiles, schedule, sums)
     assert stream is not None
     shared_bytes += ticket_bytes(schedule)

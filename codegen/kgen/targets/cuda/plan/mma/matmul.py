@@ -8,6 +8,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.partial_sums import PartialSums
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.epilogue.output import plan_output
 from kgen.targets.cuda.plan.epilogue.staging import EpilogueStaging, plan_epilogue_staging
@@ -29,7 +30,6 @@ from kgen.targets.cuda.plan.mma.launch import arrange, streams, ticket_bytes
 from kgen.targets.cuda.plan.mma.limits import check, registers_held
 from kgen.targets.cuda.plan.mma.products import Mma, Products, PromotedSum, promotion, rest_of
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
-from kgen.targets.cuda.plan.reduction.partial_sums import PartialSums
 from kgen.targets.cuda.plan.staging.copy import TileCopy, plan_copy
 from kgen.targets.cuda.plan.staging.prefetch import Share, share_out
 from kgen.targets.cuda.plan.staging.tiles import CHUNK_BYTES, SwizzledTile
@@ -195,12 +195,11 @@ def plan_mma(
     staging = plan_epilogue_staging(stored, schedule, products, pipeline.nbytes)
     staging_bytes = schedule.num_warps * staging.tile.nbytes if staging else 0
     output = plan_output(stored, schedule, rows=products.rows, cols=products.cols, run=products.run)
-    sums = PartialSums(names=products.sums, whole=output.whole, threads=num_threads)
+    sums = PartialSums(names=products.sums, dtype=stored.accumulate, threads=num_threads)
     shared = arrange(
         stored,
         target,
         schedule,
-        output,
         sums,
         pipeline.k_tiles,
         max(pipeline.nbytes, staging_bytes),

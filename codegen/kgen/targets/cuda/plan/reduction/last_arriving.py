@@ -11,12 +11,14 @@ from __future__ import annotations
 import dataclasses
 
 from kgen.schedule import GpuMatmul, SplitK
-from kgen.targets.cuda.plan.epilogue.output import OutputTile
-from kgen.targets.cuda.plan.reduction.partial_sums import WORD_BYTES, PartialAccess, PartialSums
+from kgen.targets.contraction.partial_sums import (
+    PartialAccess,
+    PartialSums,
+    sum_workspaces,
+)
 from kgen_runtime.manifest import Extent3, Launch, Workspace
 from kgen_runtime.values import frozen
 
-PARTS, ARRIVALS = "parts", "arrivals"
 #: Registers of a thread for sums and for parts on their way, and for the latter alone: one way to
 #: L2 then brings as many parts as there is room for.
 HELD, ON_THEIR_WAY = 192, 128
@@ -118,10 +120,7 @@ class LastArriving:
     def workspaces(self) -> tuple[Workspace, ...]:
         across, down, products = self.grid
         blocks = across * down * products
-        return (
-            Workspace(name=PARTS, nbytes=blocks * self.block_bytes),
-            Workspace(name=ARRIVALS, nbytes=blocks * WORD_BYTES, initial="zero"),
-        )
+        return sum_workspaces(blocks * self.block_bytes, blocks)
 
     @property
     def note(self) -> str:
@@ -141,7 +140,7 @@ class LastArriving:
         return dataclasses.replace(
             launch,
             grid=(across, down, products * self.split),
-            arguments=(*launch.arguments, PARTS, ARRIVALS),
+            arguments=(*launch.arguments, *(w.name for w in self.workspaces)),
             tile=dataclasses.replace(launch.tile, parts=self.split),
         )
 
@@ -152,16 +151,14 @@ def is_last_arriving(schedule: GpuMatmul) -> bool:
 
 
 def plan_last_arriving(
-    schedule: GpuMatmul, output: OutputTile, names: tuple[str, ...], launch: Launch
+    schedule: GpuMatmul, sums: PartialSums, launch: Launch
 ) -> LastArriving | None:
-    """Plan the reduction of a kernel with one CTA per block tile.
+    """Plan the reduction of a kernel with one CTA per block tile, whose threads hold `sums`.
 
-    Its threads hold the sums of `output` in the registers `names`. None if the schedule does not
-    ask for it.
+    None if the schedule does not ask for it.
     """
     if not (isinstance(schedule, SplitK) and schedule.one_kernel):
         return None
-    sums = PartialSums(names=names, whole=output.whole, threads=launch.block[0])
     return LastArriving(sums=sums, split=schedule.split_k, grid=launch.grid)
 
 

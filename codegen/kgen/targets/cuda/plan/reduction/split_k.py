@@ -15,6 +15,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import SplitFmaMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.partial_sums import PARTS
 from kgen.targets.cuda.plan.cuda_plan import CudaPlan, ptx_version
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
@@ -35,7 +36,6 @@ from kgen_runtime.values import frozen
 #: that are fewer get smaller CTAs and accesses, so that more SMs fetch parts.
 NUM_THREADS, WIDEST, ENOUGH_CTAS = 128, 4, 128
 FEW_THREADS = 32
-WORKSPACE = "parts"
 
 
 #: Of the kernels that multiply parts.
@@ -171,7 +171,7 @@ def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPl
     assert launch.tile is not None
     to_workspace = dataclasses.replace(
         launch,
-        arguments=(*launch.arguments[:-1], WORKSPACE),
+        arguments=(*launch.arguments[:-1], PARTS),
         tile=dataclasses.replace(
             launch.tile, shape=(spec.batch, spec.m, spec.n), parts=schedule.split_k
         ),
@@ -182,7 +182,7 @@ def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPl
         schedule=schedule,
         template="ptx/matmul_split.ptx.j2",
         launches=(to_workspace, *reduction.launches),
-        workspaces=(Workspace(name=WORKSPACE, nbytes=spec.batch * _parts_bytes(spec, schedule)),),
+        workspaces=(Workspace(name=PARTS, nbytes=spec.batch * _parts_bytes(spec, schedule)),),
         tensor_maps=part.tensor_maps,
         num_threads=part.num_threads,
         shared_bytes=part.shared_bytes,
@@ -225,7 +225,7 @@ def _plan_reduction(
         entry_point=spec.key,
         grid=(-(-spec.m * spec.n // (width * threads)), 1, spec.batch),
         block=(threads, 1, 1),
-        arguments=(WORKSPACE, *names),
+        arguments=(PARTS, *names),
         tile=Tile(shape=(spec.batch, spec.m * spec.n), extent=(1, width * threads), axes=(2, 0)),
     )
     return ReductionPlan(

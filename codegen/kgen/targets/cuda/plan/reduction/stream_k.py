@@ -1,126 +1,68 @@
-"""Stream-k: persistent CTAs share what is left behind full waves of block tiles, tile along k by
-tile along k.
+"""Stream-k of persistent CTAs: the CTA with a block tile's first part adds those of the others.
 
-CTA number i takes the steps (a tile along k of a block tile) from i * steps / CTAs up to the next
-one's; then whole block tiles, one of each wave (M. Osama et al., "Stream-K: Work-centric Parallel
-Decomposition for Dense Matrix-Matrix Multiplication on the GPU", PPoPP 2023). Who has a block
-tile's first part adds the others' to its own, in the order of k, and stores.
-
-It waits for CTAs of higher numbers only. So numbers are handed out by a ticket, the highest first:
-whoever is waited for has started, however many CTAs run at once.
+It adds them in the order of k and stores the block tile. It waits for CTAs of higher numbers only,
+so numbers are handed out by a ticket, the highest first: a CTA that is waited for has started,
+however many CTAs run at once.
 """
 
 from __future__ import annotations
 
-import dataclasses
+from typing import ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule import SplitMatmul, WgmmaMatmul
-from kgen.targets.cuda.plan.reduction.partial_sums import WORD_BYTES, PartialSums
-from kgen.targets.header import counted
-from kgen.targets.raster import Raster
-from kgen_runtime.manifest import Launch, Walk, Workspace
+from kgen.targets.contraction.partial_sums import WORD_BYTES, PartialSums, sum_workspaces
+from kgen.targets.contraction.shared_steps import SharedSteps
+from kgen_runtime.manifest import Workspace
 from kgen_runtime.values import frozen
 
-#: Products with 32-bit integers of steps and CTAs must not overflow.
-MAX_PRODUCT = 1 << 32
-PARTS, TICKETS = "parts", "tickets"
+TICKETS = "tickets"
 
 
 @frozen
-class StreamK:
-    """Distribution of `blocks` block tiles of `k_tiles` steps each over `ctas` CTAs.
+class StreamK(SharedSteps):
+    """Shares of CTAs, whose steps are single K-tiles."""
 
-    `consumers` is the number of thread groups of a CTA that hold `sums` each: its warpgroups, or 1
-    for all of its threads.
-    """
-
-    blocks: int
-    k_tiles: int
-    ctas: int
-    consumers: int
-    sums: PartialSums
-
-    @property
-    def cut_blocks(self) -> int:
-        """The first ones, which are shared: what no wave is full of, and a wave, so that no CTA
-        has less than a block tile to do where there are enough."""
-        return self.blocks - max(0, self.blocks // self.ctas - 1) * self.ctas
-
-    @property
-    def steps(self) -> int:
-        """K-tiles of the shared block tiles."""
-        return self.cut_blocks * self.k_tiles
-
-    @property
-    def all_steps(self) -> int:
-        return self.blocks * self.k_tiles
-
-    @property
-    def wave_steps(self) -> int:
-        """Steps from a CTA's whole block tile to its next one."""
-        return self.ctas * self.k_tiles
-
-    @property
-    def last_cta(self) -> int:
-        return self.ctas - 1
-
-    def begin(self, cta: int) -> int:
-        """A CTA's first step."""
-        return cta * self.steps // self.ctas
+    waits: ClassVar[bool] = True
+    workgroup: ClassVar[str] = "CTA"
+    step: ClassVar[str] = "K-tiles"
 
     @property
     def flags(self) -> int:
-        """Byte offset of the flags, one per warpgroup's part, after the ticket."""
+        """Byte offset of the flags, one per part, after the ticket."""
         return WORD_BYTES
 
     @property
-    def workspaces(self) -> tuple[Workspace, ...]:
-        groups = self.ctas * self.consumers
-        return (
-            Workspace(name=PARTS, nbytes=groups * self.sums.nbytes),
-            Workspace(name=TICKETS, nbytes=self.flags + groups * WORD_BYTES, initial="zero"),
-        )
-
-    def launch(self, launch: Launch, raster: Raster) -> Launch:
-        """The launch of one CTA per block tile as one of CTAs that share them."""
-        walk = Walk(group=raster.group, shared=self.cut_blocks, steps=self.k_tiles)
-        names = tuple(workspace.name for workspace in self.workspaces)
-        return dataclasses.replace(
-            launch,
-            grid=(self.ctas, 1, 1),
-            arguments=launch.arguments + names,
-            tile=dataclasses.replace(raster.tile, walk=walk),
-        )
-
-    @property
-    def note(self) -> str:
-        whole = self.blocks - self.cut_blocks
-        unshared = f"; {whole} more have a CTA each" if whole else ""
-        return (
-            f"stream-k: {self.ctas} CTAs share the {self.steps} K-tiles of "
-            f"{counted(self.cut_blocks, 'block tile')}{unshared}"
+    def workspaces(self) -> tuple[Workspace, Workspace]:
+        return sum_workspaces(
+            self.workgroups * self.part_bytes, 1 + self.workgroups * self.holders, TICKETS
         )
 
 
 def plan_stream(
     blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul, sums: PartialSums
 ) -> StreamK | None:
-    """None if the schedule does not ask for it. Raises ScheduleError if it cannot be."""
+    """Plan the shares; None if the schedule does not ask for them. Raises ScheduleError if they
+    cannot be."""
     if not schedule.stream_k:
         return None
-    _check(blocks, k_tiles, schedule)
-    consumers = schedule.consumers if isinstance(schedule, WgmmaMatmul) else 1
-    return StreamK(
-        blocks=blocks, k_tiles=k_tiles, ctas=schedule.num_workgroups, consumers=consumers, sums=sums
+    _check(blocks * k_tiles, schedule)
+    stream = StreamK(
+        blocks=blocks,
+        block_steps=k_tiles,
+        workgroups=schedule.num_workgroups,
+        holders=schedule.consumers if isinstance(schedule, WgmmaMatmul) else 1,
+        sums=sums,
     )
+    stream.check("stream_k=1", "stream_k=0,num_workgroups=0,group_m=1")
+    return stream
 
 
-def _check(blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul) -> None:
+def _check(steps: int, schedule: SplitMatmul | WgmmaMatmul) -> None:
     if not schedule.num_workgroups:
         raise ScheduleError(
             "stream_k=1 shares K-tiles among persistent CTAs, and num_workgroups is 0; "
-            f"try num_workgroups={min(132, blocks * k_tiles)}"
+            f"try num_workgroups={min(132, steps)}"
         )
     if isinstance(schedule, WgmmaMatmul) and (
         schedule.pingpong or schedule.cluster > 1 or schedule.split_k > 1
@@ -133,15 +75,4 @@ def _check(blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul) -> No
         raise ScheduleError(
             f"stream_k=1 shares all of K, and split_k={schedule.split_k} cuts K into slices; "
             "try split_k=1"
-        )
-    if schedule.num_workgroups > (most := blocks * k_tiles):
-        raise ScheduleError(
-            f"num_workgroups={schedule.num_workgroups} is more than the {most} K-tiles of all "
-            f"block tiles; try num_workgroups={most}"
-        )
-    if (blocks + schedule.num_workgroups) * k_tiles * schedule.num_workgroups >= MAX_PRODUCT:
-        raise ScheduleError(
-            f"stream_k=1 with {blocks * k_tiles} K-tiles and "
-            f"num_workgroups={schedule.num_workgroups} overflows 32-bit tile numbers; "
-            "try stream_k=0,num_workgroups=0,group_m=1"
         )

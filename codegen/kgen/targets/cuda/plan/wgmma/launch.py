@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 
 from kgen.schedule import WgmmaMatmul
+from kgen.targets.contraction.grid import numbered
+from kgen.targets.contraction.raster import Raster
 from kgen.targets.cuda.plan.reduction.stream_k import StreamK
-from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch
 
 
-def cluster_tile(schedule: WgmmaMatmul) -> tuple[int, int, int]:
-    """Of the batch, rows and columns, what a cluster multiplies."""
-    return 1, schedule.block_m * schedule.cluster_m, schedule.block_n * schedule.cluster_n
+def cluster_tile(schedule: WgmmaMatmul) -> tuple[int, int]:
+    """Rows and columns of the output that a cluster multiplies."""
+    return schedule.block_m * schedule.cluster_m, schedule.block_n * schedule.cluster_n
 
 
 def arranged(
@@ -23,21 +24,15 @@ def arranged(
     stream: StreamK | None,
 ) -> Launch:
     """The launch with its clusters, and with no more CTAs than persistent ones have tiles."""
-    cluster = schedule.cluster
+    launch = dataclasses.replace(launch, arguments=arguments)
+    cluster, count = schedule.cluster, schedule.num_workgroups
     if stream is not None:
-        return stream.launch(dataclasses.replace(launch, arguments=arguments), raster)
-    if schedule.num_workgroups:
-        return dataclasses.replace(
-            launch,
-            grid=(min(schedule.num_workgroups, cluster * raster.total), 1, 1),
-            cluster=(cluster, 1, 1),
-            arguments=arguments,
-            tile=raster.tile,
-        )
-    grid = (raster.cols * schedule.cluster_n, raster.rows * schedule.cluster_m, launch.grid[2])
+        return stream.launch(launch, raster)
+    if count:
+        launch = numbered(launch, raster, min(count, cluster * raster.total))
+        return dataclasses.replace(launch, cluster=(cluster, 1, 1))
     return dataclasses.replace(
         launch,
-        grid=grid,
+        grid=(raster.cols * schedule.cluster_n, raster.rows * schedule.cluster_m, raster.batch),
         cluster=(schedule.cluster_n, schedule.cluster_m, 1),
-        arguments=arguments,
     )

@@ -14,14 +14,15 @@ from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.grid import block_tiles
+from kgen.targets.contraction.partial_sums import PartialSums
+from kgen.targets.contraction.raster import Raster
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.epilogue import tma_store
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile, plan_output
 from kgen.targets.cuda.plan.epilogue.tma_store import TmaStore, plan_store
-from kgen.targets.cuda.plan.matmul import plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.mma.products import promotion
-from kgen.targets.cuda.plan.reduction.partial_sums import PartialSums
 from kgen.targets.cuda.plan.reduction.stream_k import StreamK, plan_stream
 from kgen.targets.cuda.plan.staging.tma import GROUP_BYTES, ROW_BYTES, TmaOperand
 from kgen.targets.cuda.plan.wgmma.launch import arranged, cluster_tile
@@ -38,7 +39,6 @@ from kgen.targets.cuda.plan.wgmma.limits import (
 from kgen.targets.cuda.plan.wgmma.operands import plan_products
 from kgen.targets.cuda.plan.wgmma.products import WgmmaProducts
 from kgen.targets.header import counted, k_tiles_note
-from kgen.targets.raster import Raster
 from kgen_runtime.values import frozen
 
 
@@ -258,14 +258,10 @@ def plan_wgmma(
     output = _output(spec, schedule, products)
     store = plan_store(spec, schedule, products, output, num_stages * stage_bytes)
     maps = tuple(o.tensor_map for o in operands) + ((store.tensor_map,) if store else ())
-    raster = Raster(
-        shape=(spec.batch, spec.m, spec.n),
-        extent=cluster_tile(schedule),
-        group=schedule.group_m,
-    )
-    sums = PartialSums(names=output.names, whole=output.whole, threads=WARPGROUP)
+    raster = block_tiles(spec, *cluster_tile(schedule), group=schedule.group_m)
+    sums = PartialSums(names=output.names, dtype=spec.accumulate, threads=WARPGROUP)
     stream = plan_stream(raster.total, k_tiles, schedule, sums)
-    launch = plan_launch(spec, schedule, num_threads, nbytes, target)
+    launch = cuda_plan.plan_launch(spec, schedule, num_threads, nbytes, target)
     names = {map_.tensor: map_.name for map_ in maps}
     arguments = tuple(names.get(name, name) for name in launch.arguments)
     return WgmmaPlan(
@@ -296,7 +292,7 @@ def _output(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts) -> Out
     neighbours = not products.swapped or products.fragments is not None
     output = plan_output(spec, schedule, rows=rows, cols=cols, run=2 if neighbours else 1)
     # The last CTA of a cluster may have nothing.
-    _, height, width = cluster_tile(schedule)
+    height, width = cluster_tile(schedule)
     return dataclasses.replace(
         output,
         m_edge=spec.m % height != 0,

@@ -13,6 +13,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CooperativeMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.vulkan.limits import BFLOAT16
 from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.matmul.coopmat_operand import CooperativeOperand
@@ -31,7 +32,6 @@ from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     check_shared,
     matmul_tensors,
     plan_epilogue,
-    plan_launch,
 )
 from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, is_k_inner, output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose

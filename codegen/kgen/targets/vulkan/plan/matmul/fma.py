@@ -12,6 +12,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.vulkan.plan.checks import check_powers_of_two
 from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     MatmulPlan,
@@ -20,7 +21,6 @@ from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     check_thread_tiles,
     matmul_tensors,
     plan_epilogue,
-    plan_launch,
 )
 from kgen.targets.vulkan.plan.matmul.matrix import is_k_inner, output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroup, ThreadOutputs

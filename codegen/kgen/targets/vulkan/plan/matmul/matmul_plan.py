@@ -7,6 +7,7 @@ from kgen.schedule.matmul import FmaMatmul, GpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates
+from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import k_tiles_note
 from kgen.targets.vulkan.limits import CEILING
@@ -16,7 +17,6 @@ from kgen.targets.vulkan.plan.matmul.matrix import epilogue_widths, tensor
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroupStore
 from kgen.targets.vulkan.plan.memory import Tensor
 from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
-from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
 
@@ -124,21 +124,6 @@ def matmul_tensors(
     return tuple(sorted((a, b, *rest), key=lambda t: t.binding))
 
 
-def plan_launch(spec: Matmul, schedule: GpuMatmul, num_threads: int) -> Launch:
-    """A workgroup for each block tile: columns of them in x, rows in y, products in z."""
-    return Launch(
-        entry_point=spec.key,
-        grid=(-(-spec.n // schedule.block_n), -(-spec.m // schedule.block_m), spec.batch),
-        block=(num_threads, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=Tile(
-            shape=(spec.batch, spec.m, spec.n),
-            extent=(1, schedule.block_m, schedule.block_n),
-            axes=(2, 1, 0),
-        ),
-    )
-
-
 def check_thread_tiles(schedule: FmaMatmul, target: Target) -> None:
     """Raise ScheduleError for a workgroup that is too large, with thread tiles that fit."""
     limit = CEILING["maxComputeWorkGroupInvocations"]
@@ -154,8 +139,9 @@ def check_thread_tiles(schedule: FmaMatmul, target: Target) -> None:
 
 
 def check_grid(spec: Matmul, target: Target, schedule: GpuMatmul) -> None:
-    check_blocks(-(-spec.m // schedule.block_m), "block_m", schedule.block_m, target)
-    check_blocks(-(-spec.n // schedule.block_n), "block_n", schedule.block_n, target)
+    tiles = block_tiles(spec, schedule.block_m, schedule.block_n)
+    check_blocks(tiles.rows, "block_m", schedule.block_m, target)
+    check_blocks(tiles.cols, "block_n", schedule.block_n, target)
 
 
 def check_shared(plan: MatmulPlan, field: str) -> None:

@@ -8,16 +8,17 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Raster:
-    """`rows` x `cols` block tiles of each of `batch` matrices; a tile is a cluster's.
+    """Order of the block tiles of `extent` in an output of `shape`: matrices, rows and columns.
 
-    `group` rows are walked column by column, so that the workgroups that run at once share what
-    they read of A and of B in L2. Of `dies` with an L2 of their own, which workgroups go round,
-    each gets neighbours.
+    A group of `group` rows of block tiles is walked column by column, so that the workgroups that
+    run at once share in L2 what they read of A and B. Hardware distributes workgroups in turn among
+    `dies` with an L2 of their own; the workgroups of one die get neighbouring block tiles. The
+    block tile of a cluster is what all of its workgroups compute.
     """
 
     shape: tuple[int, int, int]
     extent: tuple[int, int, int]
-    group: int
+    group: int = 1
     dies: int = 1
 
     @property
@@ -50,7 +51,13 @@ class Raster:
         return self.rows % self.group != 0
 
     @property
-    def tile(self) -> Tile:
+    def by_coordinates(self) -> Tile:
+        """Block tiles that workgroups take by their coordinates: n = x, m = y, matrix = z."""
+        return Tile(shape=self.shape, extent=self.extent, axes=(2, 1, 0))
+
+    @property
+    def by_number(self) -> Tile:
+        """Block tiles that workgroups take by their number, in this order."""
         return Tile(
             shape=self.shape,
             extent=self.extent,

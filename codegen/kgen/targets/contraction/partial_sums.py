@@ -1,14 +1,18 @@
-"""Partial sums over K that a CTA stores to a workspace, for the reduction of a block tile."""
+"""Partial sums over K that workgroups store to a workspace, for the reduction of a block tile."""
 
 from __future__ import annotations
 
 import math
 
+from kgen.spec import DType
+from kgen_runtime.manifest import Workspace
 from kgen_runtime.values import frozen
 
 #: Sums of one access at most.
 VECTOR = 4
 WORD_BYTES = 4
+#: Workspaces of partial sums, and of counts of those that have been stored.
+PARTS, ARRIVALS = "parts", "arrivals"
 
 
 @frozen
@@ -21,11 +25,13 @@ class PartialAccess:
 
 @frozen
 class PartialSums:
-    """`threads` hold `names` each, by register: f32, or integers if they are `whole`. An access has
-    neighbours among these; those of all threads lie beside one another."""
+    """Sums of type `dtype` that `threads` threads hold, each in registers of the same `names`.
+
+    One access has adjacent registers of a thread, and adjacent threads access adjacent memory.
+    """
 
     names: tuple[str, ...]
-    whole: bool
+    dtype: DType
     threads: int
 
     @property
@@ -44,14 +50,20 @@ class PartialSums:
 
     @property
     def thread_bytes(self) -> int:
-        """From a thread's first sum to its neighbour's."""
+        """Bytes from a thread's first sum to its neighbour's."""
         return self.width * WORD_BYTES
 
     @property
     def nbytes(self) -> int:
-        """Of all threads' sums."""
+        """Bytes of all threads' sums."""
         return len(self.names) * WORD_BYTES * self.threads
 
-    @property
-    def addition(self) -> str:
-        return "add.s32" if self.whole else "add.f32"
+
+def sum_workspaces(
+    nbytes: int, counters: int, counted: str = ARRIVALS
+) -> tuple[Workspace, Workspace]:
+    """Workspaces of `nbytes` of partial sums and of `counters`, which start at zero."""
+    return (
+        Workspace(name=PARTS, nbytes=nbytes),
+        Workspace(name=counted, nbytes=counters * WORD_BYTES, initial="zero"),
+    )

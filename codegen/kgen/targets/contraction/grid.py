@@ -1,0 +1,40 @@
+"""The launch grid of a contraction: which workgroup computes which block tile."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.schedule import GpuMatmul
+from kgen.spec import Matmul
+from kgen.targets.contraction.raster import Raster
+from kgen_runtime.manifest import Launch
+
+
+def block_tiles(
+    spec: Matmul, block_m: int, block_n: int, *, group: int = 1, dies: int = 1
+) -> Raster:
+    """Block tiles of the output of a contraction, in groups of rows."""
+    return Raster(
+        shape=(spec.batch, spec.m, spec.n), extent=(1, block_m, block_n), group=group, dies=dies
+    )
+
+
+def plan_launch(spec: Matmul, schedule: GpuMatmul, threads: int, shared_bytes: int = 0) -> Launch:
+    """Launch of one workgroup per block tile: n along x, m along y, matrices along z.
+
+    `shared_bytes` of shared memory are dynamic.
+    """
+    tiles = block_tiles(spec, schedule.block_m, schedule.block_n)
+    return Launch(
+        entry_point=spec.key,
+        grid=(tiles.cols, tiles.rows, tiles.batch),
+        block=(threads, 1, 1),
+        dynamic_shared_memory=shared_bytes,
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=tiles.by_coordinates,
+    )
+
+
+def numbered(launch: Launch, raster: Raster, workgroups: int) -> Launch:
+    """Launch of `workgroups` that take block tiles by number, in the order of `raster`."""
+    return dataclasses.replace(launch, grid=(workgroups, 1, 1), tile=raster.by_number)
