@@ -58,8 +58,8 @@ class SharedMatmul(MmaMatmul):
     #: [workgroups] Persistent workgroups of stream-k; 0 without stream_k.
     num_workgroups: int = 0
     #: 1 lets num_workgroups workgroups share the K-tiles of the first block tiles equally
-    #: (stream-k): those that fill no round of workgroups, and one round more. Each other block tile
-    #: has one workgroup.
+    #: (stream-k): those that fill no round of workgroups, or one round if all rounds are full. Each
+    #: other block tile has one workgroup.
     stream_k: bool = False
 
     def __post_init__(self) -> None:
