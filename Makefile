@@ -164,7 +164,7 @@ single-file: ## the C runtime as one file, build/single-file/kgen_all.c, beside 
 fuzz: setup ## random specs and schedules on every target for a minute; FUZZ="--seconds 600"
 	$(BIN)/python scripts/fuzz.py $(FUZZ)
 
-fuzz-bundles: setup ## mutated bundles to both runtimes, which have to agree, for an hour; FUZZ="--seconds 600"
+fuzz-bundles: setup ## mutated bundles to C and Python, which have to agree, for an hour; FUZZ="--seconds 600"
 	$(BIN)/python -m tests.device.cpu.c_runtime.differential --seconds 3600 $(FUZZ)
 
 clean:

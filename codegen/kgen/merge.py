@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kgen.bundle import Bundle
+from kgen.bundle_file import SpecifiedBundle
 from kgen.errors import BundleError
 from kgen.spec.keys import digest
-from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry, Manifest
 from kgen_runtime.schema.program import Program
 
@@ -35,7 +35,7 @@ def merge(paths: Sequence[str | os.PathLike[str]]) -> Bundle:
     digests: dict[str, str] = {}
     provenances = []
     for path in paths:
-        with BundleFile(path) as bundle:
+        with SpecifiedBundle(path) as bundle:
             renamed = {entry.name: keys.of(entry) for entry in bundle.manifest.kernels}
             for found in bundle.manifest.kernels:
                 entry = _with_key(found, renamed[found.name])

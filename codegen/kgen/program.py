@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kgen.errors import BundleError
-from kgen_runtime.schema.ancestors import Ancestors
+from kgen.order.accesses import uses
+from kgen.order.ancestors import Ancestors
+from kgen_runtime.manifest import Manifest
+from kgen_runtime.schema import manifest_json
 from kgen_runtime.schema.program import Program, Weight, weight_file
-from kgen_runtime.schema.program_check import check_programs, uses
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -36,11 +39,27 @@ def finished(
 
     Raises BundleError for a program that a runtime would refuse.
     """
-    check_programs(programs, kernels, order=False)
+    # One step after the other is an order, as long as nothing else is wrong.
+    check_programs([_in_line(program) for program in programs], kernels)
     by_name = {kernel.name: kernel for kernel in kernels}
     made = tuple(_ordered(program, by_name) for program in programs)
     check_programs(made, kernels)
     return made, _weight_files(made, weights)
+
+
+def check_programs(programs: Sequence[Program], kernels: Sequence[KernelEntry]) -> None:
+    """Raise BundleError for programs of these kernels that a runtime would refuse."""
+    made = Manifest(kernels=tuple(kernels), programs=tuple(programs))
+    manifest_json.check(json.dumps(manifest_json.to_json(made)).encode())
+
+
+def _in_line(program: Program) -> Program:
+    """The program with steps that wait for the one before them."""
+    steps = (
+        dataclasses.replace(step, after=(number - 1,) if number else ())
+        for number, step in enumerate(program.steps)
+    )
+    return dataclasses.replace(program, steps=tuple(steps))
 
 
 def _weight_files(programs: Iterable[Program], given: Mapping[str, Bytes]) -> dict[str, HostBytes]:

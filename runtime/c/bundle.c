@@ -1,99 +1,15 @@
-/* Opening a bundle: its archive, manifest, code, constants and weights, all checked before use. */
+/* Opening a bundle: its code, constants and weights, loaded once they are checked. */
 #include "internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char MANIFEST[] = "manifest.json";
 enum { MAX_THREADS = 1024 };
 /* What weights and constants that are used where they lie start at a multiple of: a cache line. */
 enum { LINE = 64 };
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
-/* A file that is mapped as it is on disk. */
-struct mapping {
-    void *data;
-    size_t nbytes;
-    mapping *next;
-};
-
-static kgen_status map_file(kgen_bundle *of, const char *path, const char *shown, mapping **into)
-{
-    char reason[OS_REASON_BYTES] = "";
-    mapping *made = (mapping *)kgen_alloc(&of->memory, 1, sizeof *made);
-    if (made == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
-    switch (kgen_os_map_file(path, &made->data, &made->nbytes, reason)) {
-    case OS_DONE:
-        break;
-    case OS_NOT_FOUND:
-        return kgen_fail(KGEN_ERROR_NOT_FOUND, "%s: cannot read: %s", shown, reason);
-    case OS_NO_MEMORY:
-        return kgen_fail(KGEN_ERROR_OUT_OF_MEMORY, "%s: cannot be mapped: %s", shown, reason);
-    case OS_REFUSED:
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%s: cannot read: %s", shown, reason);
-    }
-    made->next = of->mappings;
-    *into = of->mappings = made;
-    return KGEN_OK;
-}
-
-static kgen_status check_size(const stored_file *of, uint64_t nbytes)
-{
-    if (of->nbytes >= 0 && nbytes == (uint64_t)of->nbytes)
-        return KGEN_OK;
-    return kgen_fail(KGEN_ERROR_INTEGRITY,
-                     "%.120s has %llu bytes, the manifest says %lld; it was changed after it was "
-                     "built; build or copy the bundle again",
-                     of->file, (unsigned long long)nbytes, (long long)of->nbytes);
-}
-
-static kgen_status damaged(const stored_file *of)
-{
-    return kgen_fail(KGEN_ERROR_INTEGRITY,
-                     "%.120s is missing or damaged; build or copy the bundle again", of->file);
-}
-
-/* What is known of a file of the archive; NULL for one that is not in it. */
-static used_file *find_used(const kgen_bundle *in, const char *name)
-{
-    const zip_entry *entry = kgen_zip_find(&in->archive, name);
-    return entry == NULL ? NULL : &in->files[entry - in->archive.entries];
-}
-
-/* A file's digest, and its checksum where it is in the archive. */
-static kgen_status check_digest(const kgen_bundle *in, const stored_file *of, const void *data,
-                                uint64_t nbytes)
-{
-    char own[65] = "";
-    used_file *file = find_used(in, of->file);
-    char *digest = file == NULL ? own : file->digest;
-    if (*digest == 0) {
-        kgen_sha256(data, (size_t)nbytes, digest);
-        const zip_entry *entry = kgen_zip_find(&in->archive, of->file);
-        if (file != NULL)
-            file->is_damaged = !kgen_zip_crc_is_right(entry);
-    }
-    if (strcmp(digest, of->sha256) != 0)
-        return kgen_fail(KGEN_ERROR_INTEGRITY,
-                         "%.120s has sha256 %.12s..., the manifest says %.12s...; it was changed "
-                         "after it was built; build or copy the bundle again",
-                         of->file, digest, of->sha256);
-    return file != NULL && file->is_damaged ? damaged(of) : KGEN_OK;
-}
-
-/* A file's bytes as they lie in the archive, of the size that the manifest says. */
-static kgen_status find_file(const kgen_bundle *in, const stored_file *of,
-                             const unsigned char **data)
-{
-    const zip_entry *entry = kgen_zip_find(&in->archive, of->file);
-    *data = entry == NULL ? NULL : entry->data;
-    if (*data == NULL)
-        return damaged(of);
-    return check_size(of, entry->nbytes);
-}
+/* ---- constants and weights ------------------------------------------------------------------- */
 
 /* Bytes that kernels read: where they lie, or copied to a cache line's start. */
 static kgen_status settle_bytes(kgen_bundle *of, const unsigned char **data, uint64_t nbytes)
@@ -108,8 +24,6 @@ static kgen_status settle_bytes(kgen_bundle *of, const unsigned char **data, uin
     return KGEN_OK;
 }
 
-/* ---- constants and weights ------------------------------------------------------------------- */
-
 static kgen_status load_constants(kgen_bundle *of, kgen_kernel *kernel)
 {
     for (size_t i = 0; i < kernel->num_parameters; i++) {
@@ -117,12 +31,12 @@ static kgen_status load_constants(kgen_bundle *of, kgen_kernel *kernel)
         const unsigned char *data = NULL;
         if (file == NULL)
             continue;
-        kgen_status status = find_file(of, file, &data);
+        kgen_status status = kgen_find_file(of, file, &data);
         if (status == KGEN_OK)
-            status = check_digest(of, file, data, (uint64_t)file->nbytes);
+            status = kgen_check_digest(of, file, data, (uint64_t)file->nbytes);
         if (status != KGEN_OK)
             return status;
-        used_file *used = find_used(of, file->file);
+        used_file *used = kgen_find_used(of, file->file);
         if (used->settled == NULL) {
             status = settle_bytes(of, &data, (uint64_t)file->nbytes);
             if (status != KGEN_OK)
@@ -134,39 +48,14 @@ static kgen_status load_constants(kgen_bundle *of, kgen_kernel *kernel)
     return KGEN_OK;
 }
 
-/* A file of weights beside the bundle. */
-static kgen_status find_beside(kgen_bundle *of, const stored_file *file,
-                               const unsigned char **data)
-{
-    mapping *found = NULL;
-    kgen_status status = KGEN_ERROR_NOT_FOUND;
-    if (of->folder != NULL) {
-        size_t nbytes = strlen(of->folder) + strlen(file->file) + 1;
-        char *path = (char *)kgen_alloc(&of->memory, nbytes, 1);
-        if (path == NULL)
-            return KGEN_ERROR_OUT_OF_MEMORY;
-        snprintf(path, nbytes, "%s%s", of->folder, file->file);
-        status = map_file(of, path, file->file, &found);
-    }
-    if (status == KGEN_ERROR_NOT_FOUND)
-        return kgen_fail(KGEN_ERROR_INTEGRITY,
-                         "%s is neither in the bundle nor beside it; build or copy the bundle "
-                         "again, its weights with it",
-                         file->file);
-    if (status != KGEN_OK)
-        return status;
-    *data = (const unsigned char *)found->data;
-    return check_size(file, found->nbytes);
-}
-
 static kgen_status load_weight(kgen_bundle *of, weight *one, bool verify)
 {
     const unsigned char *data = NULL;
     bool is_inside = kgen_zip_find(&of->archive, one->file.file) != NULL;
     kgen_status status =
-        is_inside ? find_file(of, &one->file, &data) : find_beside(of, &one->file, &data);
+        is_inside ? kgen_find_file(of, &one->file, &data) : kgen_find_beside(of, &one->file, &data);
     if (status == KGEN_OK && verify)
-        status = check_digest(of, &one->file, data, (uint64_t)one->file.nbytes);
+        status = kgen_check_digest(of, &one->file, data, (uint64_t)one->file.nbytes);
     if (status == KGEN_OK)
         status = settle_bytes(of, &data, (uint64_t)one->file.nbytes);
     one->data = status == KGEN_OK ? data : NULL;
@@ -197,7 +86,7 @@ static kgen_status load_weights(kgen_bundle *of, bool verify)
         kgen_status status;
         if (i > 0 && by_digest(&all[i - 1], &all[i]) == 0) {
             all[i]->data = all[i - 1]->data;
-            status = check_size(&all[i]->file, (uint64_t)all[i - 1]->file.nbytes);
+            status = kgen_check_size(&all[i]->file, (uint64_t)all[i - 1]->file.nbytes);
         } else {
             status = load_weight(of, all[i], verify);
         }
@@ -213,7 +102,7 @@ static kgen_status load_weights(kgen_bundle *of, bool verify)
 static kgen_status load_object(kgen_bundle *of, const artifact *code, object *into)
 {
     const unsigned char *data = NULL;
-    kgen_status status = find_file(of, &code->file, &data);
+    kgen_status status = kgen_find_file(of, &code->file, &data);
     if (status != KGEN_OK)
         return status;
     into->nbytes = (size_t)code->file.nbytes;
@@ -221,8 +110,8 @@ static kgen_status load_object(kgen_bundle *of, const artifact *code, object *in
     if (into->data == NULL)
         return kgen_no_memory(into->nbytes);
     memcpy(into->data, data, into->nbytes);
-    *find_used(of, code->file.file)->digest = 0; /* it is asked of the copy */
-    status = check_digest(of, &code->file, into->data, into->nbytes);
+    *kgen_find_used(of, code->file.file)->digest = 0; /* it is asked of the copy */
+    status = kgen_check_digest(of, &code->file, into->data, into->nbytes);
     return status == KGEN_OK ? kgen_object_size(into, &into->size) : status;
 }
 
@@ -243,11 +132,11 @@ static kgen_status share_object(kgen_bundle *of, launch *one, object *objects, s
                                 uint64_t *base)
 {
     const artifact *code = one->code;
-    used_file *file = find_used(of, code->file.file);
+    used_file *file = kgen_find_used(of, code->file.file);
     if (file != NULL && file->object > 0) {
         one->object = file->object - 1;
-        kgen_status status = check_size(&code->file, objects[one->object].nbytes);
-        return status == KGEN_OK ? check_digest(of, &code->file, NULL, 0) : status;
+        kgen_status status = kgen_check_size(&code->file, objects[one->object].nbytes);
+        return status == KGEN_OK ? kgen_check_digest(of, &code->file, NULL, 0) : status;
     }
     object *made = &objects[one->object = (*count)++];
     kgen_status status = load_object(of, code, made);
@@ -332,69 +221,10 @@ static kgen_status load_code(kgen_bundle *of)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static void name_file(kgen_bundle *in, const char *file)
-{
-    zip_entry *entry = kgen_zip_find(&in->archive, file);
-    if (entry != NULL)
-        entry->is_named = true;
-}
-
-/* Refuse a file of the archive that the manifest does not name. */
-static kgen_status check_file_names(kgen_bundle *of)
-{
-    name_file(of, MANIFEST);
-    for (size_t i = 0; i < of->all.num_kernels; i++) {
-        const kgen_kernel *kernel = &of->all.kernels[i];
-        for (size_t a = 0; a < kernel->num_artifacts; a++)
-            name_file(of, kernel->artifacts[a].file.file);
-        for (size_t c = 0; c < kernel->num_constants; c++)
-            name_file(of, kernel->constants[c].file.file);
-    }
-    for (size_t i = 0; i < of->all.num_programs; i++)
-        for (size_t w = 0; w < of->all.programs[i].num_weights; w++)
-            name_file(of, of->all.programs[i].weights[w].file.file);
-    return kgen_zip_check_names(&of->archive);
-}
-
-static kgen_status read_manifest(kgen_bundle *of)
-{
-    const json *data;
-    const zip_entry *entry = kgen_zip_find(&of->archive, MANIFEST);
-    if (entry != NULL && entry->nbytes > KGEN_MOST_MANIFEST_BYTES)
-        return kgen_json_count(NULL, entry->nbytes); /* none of them is read */
-    if (entry == NULL || !kgen_zip_crc_is_right(entry))
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "not a kgen bundle, or a truncated one; make one with kgen build -o");
-    kgen_status status = kgen_json_count((const char *)entry->data, entry->nbytes);
-    if (status == KGEN_OK)
-        status = kgen_json_parse((const char *)entry->data, (size_t)entry->nbytes, &of->memory,
-                                 &data);
-    if (status == KGEN_OK)
-        status = kgen_manifest_read(&of->all, data, &of->memory);
-    for (size_t i = 0; i < of->all.num_kernels && status == KGEN_OK; i++) {
-        of->all.kernels[i].bundle = of;
-        if (strcmp(of->all.kernels[i].family, "cpu") == 0)
-            status = kgen_check_kernel(&of->all.kernels[i], &of->memory);
-    }
-    for (size_t i = 0; i < of->all.num_programs && status == KGEN_OK; i++) {
-        of->all.programs[i].bundle = of;
-        status = kgen_check_program(&of->all.programs[i], &of->all, &of->memory);
-    }
-    return status == KGEN_OK ? check_file_names(of) : status;
-}
-
-static kgen_status load(kgen_bundle *of, const void *data, uint64_t nbytes, bool verify)
+static kgen_status load(kgen_bundle *of, bool verify)
 {
     cpu here = {0};
-    kgen_status status = kgen_zip_open(&of->archive, data, nbytes, &of->memory);
-    if (status == KGEN_OK)
-        of->files = (used_file *)kgen_alloc(&of->memory, of->archive.count, sizeof *of->files);
-    if (status == KGEN_OK && of->files == NULL)
-        status = KGEN_ERROR_OUT_OF_MEMORY;
-    if (status == KGEN_OK)
-        status = read_manifest(of);
-    if (status == KGEN_OK)
-        status = kgen_cpu_open(&here, &of->memory);
+    kgen_status status = kgen_cpu_open(&here, &of->memory);
     if (status == KGEN_OK)
         status = kgen_select(&of->chosen, &of->all, &here, &of->memory);
     if (status != KGEN_OK)
@@ -431,34 +261,16 @@ static kgen_status open_bundle(const char *path, const void *data, size_t nbytes
                          "num_threads=%d is out of range; give 1 to %d, or 0 for all CPUs of this "
                          "process",
                          options->num_threads, MAX_THREADS);
-    kgen_bundle *made = (kgen_bundle *)calloc(1, sizeof *made);
-    if (made == NULL)
-        return kgen_no_memory(sizeof *made);
-    kgen_os_lock_create(&made->lock);
+    kgen_bundle *made = NULL;
+    kgen_status status = kgen_read(path, data, nbytes, NULL, 1, &made);
+    if (status != KGEN_OK)
+        return status;
     made->num_threads = options->num_threads > 0 ? options->num_threads : kgen_os_cpu_count();
     if (made->num_threads > MAX_THREADS)
         made->num_threads = MAX_THREADS;
-    kgen_status status = KGEN_OK;
-    char name[64];
-    snprintf(name, sizeof name, "a bundle of %zu bytes", nbytes);
-    if (path != NULL) {
-        size_t folder = (size_t)(kgen_os_file_name(path) - path); /* its separator included */
-        made->folder = kgen_text(&made->memory, path, folder);
-        mapping *file = NULL;
-        status = made->folder == NULL ? KGEN_ERROR_OUT_OF_MEMORY
-                                      : map_file(made, path, path, &file);
-        if (status == KGEN_OK) {
-            data = file->data;
-            nbytes = file->nbytes;
-        }
-        if (status != KGEN_OK) {
-            kgen_close(made);
-            return status;
-        }
-    }
-    status = load(made, data, nbytes, options->verify_weights != 0);
+    status = load(made, options->verify_weights != 0);
     if (status != KGEN_OK) {
-        kgen_within("", "%s: ", path != NULL ? path : name);
+        kgen_within("", "%s: ", made->name);
         kgen_close(made);
         return status;
     }

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kgen.h"
-#include "manifest_limits.h"
+#include "kgen_reader.h"
+#include "manifest_schema.h"
 #include "os.h"
 
 #if !defined(__cplusplus)
@@ -79,6 +79,30 @@ uint64_t kgen_number(const unsigned char *at, int nbytes);
 /* The order of two texts, for qsort. */
 int kgen_by_text(const void *a, const void *b);
 
+/* ---- names (names.c) ------------------------------------------------------------------------- */
+
+/* Names of things of one kind, sorted, with the number of each. */
+typedef struct named {
+    const char *name;
+    size_t number;
+} named;
+
+typedef struct name_index {
+    named *all;
+    size_t count;
+} name_index;
+
+/* Room for `most` names. */
+kgen_status kgen_index_create(name_index *into, size_t most, arena *memory);
+/* Add the names of `count` things of `size` bytes, `offset` bytes from their starts; numbers go on
+ * from those that are there. */
+void kgen_index_add(name_index *into, const void *things, size_t count, size_t size,
+                    size_t offset);
+/* Sort, for look-ups. Gives the name that occurs twice, or is empty and may not be; else NULL. */
+const char *kgen_index_sort(name_index *of, bool may_be_empty);
+/* The number of what has this name; false if nothing has. */
+bool kgen_index_find(const name_index *in, const char *name, size_t *number);
+
 /* ---- SHA-256 (sha256.c) ---------------------------------------------------------------------- */
 
 /* The digest as 64 hexadecimal digits and a NUL. */
@@ -109,7 +133,7 @@ struct json {
     } as;
 };
 
-/* Hold a text against the limits (manifest_limits.h) before it is parsed (json_count.c). */
+/* Hold a text against the limits (manifest_schema.h) before it is parsed (json_count.c). */
 kgen_status kgen_json_count(const char *text, uint64_t nbytes);
 
 /* Names in an object are distinct, whole numbers have 64 bits, others are finite in f64, texts are
@@ -190,7 +214,16 @@ typedef struct tiling {
     int64_t group, shared, steps;
 } tiling;
 
-/* Pointers that a launch passes (kgen_runtime/launch_limits.py: CPU_POINTERS); tensors and
+/* Tensor map of NVIDIA's TMA, which views a parameter or workspace. */
+typedef struct tensor_map {
+    const char *name, *viewed;
+    kgen_tensor tensor; /* its shape, strides and bytes */
+    size_t num_box;
+    const int64_t *box;
+    size_t slot; /* of what it views */
+} tensor_map;
+
+/* Pointers that a CPU's launch passes (kgen_runtime/launch_limits.py: CPU_POINTERS); tensors and
  * workspaces of a kernel. */
 enum { MAX_POINTERS = 24, MAX_SLOTS = KGEN_MOST_TENSORS + KGEN_MOST_WORKSPACES };
 
@@ -208,7 +241,7 @@ typedef struct launch {
     int64_t grid[3], block[3], cluster[3], shared_memory;
     size_t num_arguments;
     const char **arguments;
-    int slots[MAX_POINTERS]; /* of each argument: its number among parameters, then workspaces */
+    size_t *slots; /* of each argument: its number among parameters, workspaces, tensor maps */
     const tiling *tile;
     const artifact *code;
     size_t object; /* the number of its code among the library's objects */
@@ -219,16 +252,18 @@ typedef struct launch {
 typedef struct scratch scratch;
 struct kgen_kernel {
     const char *key, *op, *target, *family, *name;
-    const json *spec;
+    const json *spec, *schedule;
     size_t num_parameters, num_workspaces, num_maps, num_launches, num_artifacts, num_constants;
     parameter *parameters;
     workspace *workspaces;
+    tensor_map *maps;
     launch *launches;
     artifact *artifacts;
     constant *constants;
     size_t num_arguments;
     parameter **arguments; /* parameters without constants */
-    const parameter *lies_upon; /* what a scatter's output has to lie upon, else NULL */
+    const parameter *lies_upon; /* the table of a scatter, which is the output too; else NULL */
+    bool *in_place; /* by parameter: whether the output may reuse its memory; NULL: not known yet */
     kgen_bundle *bundle;
     bool loaded;
     scratch *idle; /* workspaces of earlier calls, under the bundle's lock */
@@ -291,6 +326,15 @@ const char *kgen_qualified(const char *target, const char *key, arena *memory);
 /* Hold what a manifest says in one place against what it says in others. */
 kgen_status kgen_check_kernel(kgen_kernel *kernel, arena *memory);   /* kernel_check.c */
 kgen_status kgen_check_program(kgen_program *program, const manifest *all, arena *memory);
+/* Whether steps may write the memory that a value lies in (program_check.c). */
+bool kgen_may_be_written(const value *one);
+/* That steps wait for those that they conflict with, and read and give out only what is written
+ * (program_order.c). The names and values of the program are checked. */
+kgen_status kgen_check_order(const kgen_program *program, arena *memory);
+/* Find the inputs whose memory a kernel's output may reuse (in_place.c). */
+kgen_status kgen_settle_in_place(kgen_kernel *kernel, arena *memory);
+/* Find the table of a scatter; refuses a table that is no input (in_place.c). */
+kgen_status kgen_settle_table(kgen_kernel *kernel);
 kgen_status kgen_check_tensor(kgen_tensor *tensor, const char *name); /* sets nbytes */
 bool kgen_is_packed(const kgen_tensor *tensor);
 
@@ -352,7 +396,13 @@ void kgen_run_tasks(const launch *of, void *const *pointers, int64_t begin, int6
 
 /* ---- bundles (bundle.c) ---------------------------------------------------------------------- */
 
+/* A file that is mapped as it is on disk. */
 typedef struct mapping mapping;
+struct mapping {
+    void *data;
+    size_t nbytes;
+    mapping *next;
+};
 
 /* A file of the archive, however many kernels name it: hashed, copied and mapped once. */
 typedef struct used_file {
@@ -366,6 +416,7 @@ struct kgen_bundle {
     arena memory;
     const char *name;   /* for messages */
     const char *folder; /* NULL: in memory */
+    bool maps;          /* or files are copied into memory */
     mapping *mappings;
     zip archive;
     used_file *files; /* by the numbers of the archive's entries */
@@ -376,6 +427,20 @@ struct kgen_bundle {
     int num_threads;
     os_lock lock; /* of the kernels' idle scratch memory */
 };
+
+/* ---- files of bundles (reader.c) ------------------------------------------------------------- */
+
+/* What is known of a file of the archive; NULL for one that is not in it. */
+used_file *kgen_find_used(const kgen_bundle *in, const char *name);
+kgen_status kgen_check_size(const stored_file *of, uint64_t nbytes);
+/* A file's digest, and its checksum where it is in the archive. */
+kgen_status kgen_check_digest(const kgen_bundle *in, const stored_file *of, const void *data,
+                              uint64_t nbytes);
+/* A file's bytes in the archive, of the size that the manifest says. */
+kgen_status kgen_find_file(const kgen_bundle *in, const stored_file *of,
+                           const unsigned char **data);
+/* A file of weights beside the bundle. */
+kgen_status kgen_find_beside(kgen_bundle *of, const stored_file *file, const unsigned char **data);
 
 /* ---- arrays with strides (strided.c) --------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
-/* A reader of JSON (RFC 8259) of one strict form, which kgen_runtime/schema/json_text.py reads as
- * well: a tree of values, with limits on all that a text may ask for. */
+/* A reader of JSON (RFC 8259) of one strict form: a tree of values, with limits on all that a text
+ * may ask for. docs/reference/bundle-format.md has the rules. */
 #include "internal.h"
 
 

@@ -1,7 +1,8 @@
-/* What a CPU kernel's manifest says in one place, held against what it says in the others.
+/* Check of a kernel's manifest against itself: sizes, launches and arguments agree with each other.
  *
- * As kgen_runtime/schema/kernel_check.py, but that nothing is held against the spec, which this
- * runtime does not read: what is checked is what memory depends on. */
+ * Digests say that the bytes are those of the manifest. No check tells what code does with its
+ * arguments ("Trust" in docs/reference/bundle-format.md). The spec says what the kernel is to
+ * compute; whoever computes it from the spec, as the reference does, compares both. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -24,14 +25,14 @@ kgen_status kgen_check_tensor(kgen_tensor *tensor, const char *name)
     for (int i = 0; i < tensor->rank; i++) {
         int64_t n = tensor->shape[i], step = tensor->strides[i];
         if (n < 1 || step < 0)
-            return kgen_fail(KGEN_ERROR_BUNDLE, ": %.60s has a size below 1 or a stride below 0",
+            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has a size below 1 or a stride below 0",
                              name);
         int64_t reach = n - 1;
         fits = fits && kgen_multiply(&reach, step) && kgen_multiply(&step, itemsize) &&
                !__builtin_add_overflow(extent, reach, &extent);
     }
     if (!fits || !kgen_multiply(&extent, itemsize))
-        return kgen_fail(KGEN_ERROR_BUNDLE, ": %.60s spans more than %lld bytes, the limit", name,
+        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s spans more than %lld bytes, the limit", name,
                          (long long)INT64_MAX);
     tensor->nbytes = (size_t)extent;
     return KGEN_OK;
@@ -98,56 +99,98 @@ static bool packing_fits(const parameter *of)
            kgen_is_packed(packed);
 }
 
-static kgen_status check_parameters(const kgen_kernel *of)
+static kgen_status check_parameters(kgen_kernel *of)
 {
     size_t outputs = 0;
     for (size_t i = 0; i < of->num_parameters; i++) {
-        const parameter *one = &of->parameters[i];
+        parameter *one = &of->parameters[i];
+        const char *name = one->tensor.name;
+        kgen_status status = kgen_check_tensor(&one->tensor, name);
+        if (status == KGEN_OK)
+            status = kgen_check_tensor(&one->unpacked, name);
+        if (status != KGEN_OK)
+            return status;
         if (one->tensor.packed && !packing_fits(one))
             return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has a packing that does not fit its shape",
-                             one->tensor.name);
+                             name);
         if (one->tensor.role != KGEN_OUTPUT)
             continue;
         outputs++;
         if (one->tensor.packed || !is_disjoint(&one->tensor))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "elements of %.60s overlap, or are packed",
-                             one->tensor.name);
+            return kgen_fail(KGEN_ERROR_BUNDLE, "elements of %.60s overlap, or are packed", name);
     }
     return outputs > 0 ? KGEN_OK : refuse_kernel("it has no outputs");
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+static bool is_cpu(const kgen_kernel *of)
+{
+    return strcmp(of->family, "cpu") == 0;
+}
+
+/* Parameters, workspaces and tensor maps have slots, in this order. */
 static size_t num_slots(const kgen_kernel *of)
 {
-    return of->num_parameters + of->num_workspaces;
+    return of->num_parameters + of->num_workspaces + of->num_maps;
+}
+
+static bool is_map(const kgen_kernel *of, size_t slot)
+{
+    return slot >= of->num_parameters + of->num_workspaces;
 }
 
 static const char *slot_name(const kgen_kernel *of, size_t slot)
 {
+    if (is_map(of, slot))
+        return of->maps[slot - of->num_parameters - of->num_workspaces].name;
     return slot < of->num_parameters ? of->parameters[slot].tensor.name
                                      : of->workspaces[slot - of->num_parameters].name;
 }
 
-/* The number of a tensor or workspace; -1 for none of this name. */
-static int slot_of(const kgen_kernel *of, const char *name)
+/* Bytes of a parameter or workspace. */
+static uint64_t slot_bytes(const kgen_kernel *of, size_t slot)
 {
-    for (size_t i = 0; i < num_slots(of); i++)
-        if (strcmp(slot_name(of, i), name) == 0)
-            return (int)i;
-    return -1;
+    return slot < of->num_parameters ? of->parameters[slot].tensor.nbytes
+                                     : (uint64_t)of->workspaces[slot - of->num_parameters].nbytes;
 }
 
-static kgen_status check_names(const kgen_kernel *of)
+/* Programs call a kernel by its operation, as an attribute: a name in ASCII. */
+static bool is_operation(const char *name)
 {
-    if (*of->key == 0)
-        return refuse_kernel("it has no key");
-    if (of->num_maps > 0)
-        return refuse_kernel("it has tensor maps, which CPU code does not take");
-    for (size_t i = 0; i < num_slots(of); i++)
-        if (slot_of(of, slot_name(of, i)) != (int)i)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is used as a name twice",
-                             slot_name(of, i));
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "_0123456789";
+    return *name != 0 && strchr("_0123456789", *name) == NULL &&
+           strspn(name, letters) == strlen(name);
+}
+
+static kgen_status check_names(const kgen_kernel *of, name_index *slots, arena *memory)
+{
+    const json *spec_op = kgen_json_member(of->spec, "op");
+    const char *in_spec = spec_op == NULL || spec_op->kind != JSON_TEXT ? "" : spec_op->as.text;
+    kgen_status status = kgen_index_create(slots, num_slots(of), memory);
+    if (status != KGEN_OK)
+        return status;
+    kgen_index_add(slots, of->parameters, of->num_parameters, sizeof *of->parameters,
+                   offsetof(parameter, tensor) + offsetof(kgen_tensor, name));
+    kgen_index_add(slots, of->workspaces, of->num_workspaces, sizeof *of->workspaces,
+                   offsetof(workspace, name));
+    kgen_index_add(slots, of->maps, of->num_maps, sizeof *of->maps, offsetof(tensor_map, name));
+    const char *twice = kgen_index_sort(slots, true);
+    if (twice != NULL)
+        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is used as a name twice", twice);
+    if (*of->key == 0 || !is_operation(of->op))
+        return kgen_fail(KGEN_ERROR_BUNDLE, "op='%.60s' or key='%.60s' is not a valid name",
+                         of->op, of->key);
+    /* Kernels of expressions are called by their functions' names. */
+    if (strcmp(in_spec, of->op) != 0 && strcmp(in_spec, "elementwise") != 0 &&
+        strcmp(in_spec, "rowwise") != 0)
+        return kgen_fail(KGEN_ERROR_BUNDLE, "op=%.60s is '%.60s' in its spec", of->op, in_spec);
+    return KGEN_OK;
+}
+
+static kgen_status check_workspaces(const kgen_kernel *of)
+{
     for (size_t i = 0; i < of->num_workspaces; i++)
         if (of->workspaces[i].nbytes < 1)
             return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has %lld bytes; a workspace has 1 or more",
@@ -155,16 +198,61 @@ static kgen_status check_names(const kgen_kernel *of)
     return KGEN_OK;
 }
 
+/* ---- tensor maps ----------------------------------------------------------------------------- */
+
+/* Dimensions of a tensor map and elements of its box (cuTensorMapEncodeTiled). */
+enum { MAX_MAP_RANK = 5, MAX_BOX = 256 };
+
+static kgen_status check_map(const kgen_kernel *of, const name_index *slots, tensor_map *one)
+{
+    kgen_tensor *is = &one->tensor;
+    if (!kgen_index_find(slots, one->viewed, &one->slot) || is_map(of, one->slot))
+        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s views %.60s, which does not exist", one->name,
+                         one->viewed);
+    if (is->rank == 0 || one->num_box != (size_t)is->rank)
+        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s needs one number per dimension", one->name);
+    if (is->rank > MAX_MAP_RANK)
+        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has %d dimensions; a tensor map has up to %d",
+                         one->name, is->rank, MAX_MAP_RANK);
+    kgen_status status = kgen_check_tensor(is, one->name);
+    if (status != KGEN_OK)
+        return status;
+    if (is->nbytes > slot_bytes(of, one->slot))
+        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s spans %zu bytes; %.60s has %llu", one->name,
+                         is->nbytes, one->viewed,
+                         (unsigned long long)slot_bytes(of, one->slot));
+    bool fits = is->strides[is->rank - 1] == 1;
+    for (size_t i = 0; i < one->num_box; i++)
+        fits = fits && 1 <= one->box[i] && one->box[i] <= MAX_BOX;
+    if (!fits)
+        return kgen_fail(KGEN_ERROR_BUNDLE,
+                         "%.60s has a box or stride that is not supported; boxes are 1 to %d",
+                         one->name, MAX_BOX);
+    return KGEN_OK;
+}
+
+static kgen_status check_maps(const kgen_kernel *of, const name_index *slots)
+{
+    if (of->num_maps > 0 && is_cpu(of))
+        return refuse_kernel("it has tensor maps, which CPU code does not take");
+    kgen_status status = KGEN_OK;
+    for (size_t i = 0; i < of->num_maps && status == KGEN_OK; i++)
+        status = check_map(of, slots, &of->maps[i]);
+    return status;
+}
+
+/* ---- constants ------------------------------------------------------------------------------- */
+
 /* Constants, and the arguments of calls, which are all other parameters. */
-static kgen_status settle_arguments(kgen_kernel *of, arena *memory)
+static kgen_status settle_arguments(kgen_kernel *of, const name_index *slots, arena *memory)
 {
     for (size_t i = 0; i < of->num_constants; i++) {
         const constant *one = &of->constants[i];
-        int slot = slot_of(of, one->parameter);
-        parameter *its = slot < 0 || (size_t)slot >= of->num_parameters ? NULL
-                                                                         : &of->parameters[slot];
+        size_t slot;
+        bool is_one = kgen_index_find(slots, one->parameter, &slot) && slot < of->num_parameters;
+        parameter *its = is_one ? &of->parameters[slot] : NULL;
         if (its == NULL || its->tensor.role != KGEN_INPUT || its->stored != NULL ||
-            one->file.nbytes < 0 || (size_t)one->file.nbytes != its->tensor.nbytes)
+            one->file.nbytes < 0 || (uint64_t)one->file.nbytes != its->tensor.nbytes)
             return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s does not hold an input %.60s",
                              one->file.file, one->parameter);
         its->stored = &one->file;
@@ -180,58 +268,101 @@ static kgen_status settle_arguments(kgen_kernel *of, arena *memory)
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Each argument once, parameters in their own order, which is that of the code. */
-static kgen_status check_arguments(const kgen_kernel *of, launch *one)
+/* Each argument once; parameters, and maps of them, in the parameters' order, which is that of the
+ * code. */
+static kgen_status check_arguments(const kgen_kernel *of, const name_index *slots, launch *one,
+                                   bool *taken, arena *memory)
 {
-    bool taken[MAX_SLOTS] = {false};
-    int last = -1;
-    if (one->num_arguments > MAX_POINTERS)
+    size_t last = 0;
+    if (one->num_arguments > MAX_POINTERS && is_cpu(of))
         return kgen_fail(KGEN_ERROR_BUNDLE, "a launch takes %zu tensors; the CPU allows %d",
                          one->num_arguments, MAX_POINTERS);
+    one->slots = (size_t *)kgen_alloc(memory, one->num_arguments, sizeof *one->slots);
+    if (one->slots == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    memset(taken, 0, num_slots(of) * sizeof *taken);
     for (size_t i = 0; i < one->num_arguments; i++) {
-        int slot = one->slots[i] = slot_of(of, one->arguments[i]);
-        if (slot < 0)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "no argument is called %.60s", one->arguments[i]);
+        const char *name = one->arguments[i];
+        if (!kgen_index_find(slots, name, &one->slots[i]))
+            return kgen_fail(KGEN_ERROR_BUNDLE, "no argument is called %.60s", name);
+        size_t slot = one->slots[i];
         if (taken[slot])
-            return kgen_fail(KGEN_ERROR_BUNDLE, "a launch takes %.60s twice", one->arguments[i]);
+            return kgen_fail(KGEN_ERROR_BUNDLE, "a launch takes %.60s twice", name);
         taken[slot] = true;
-        if ((size_t)slot >= of->num_parameters)
+        if (is_map(of, slot))
+            slot = of->maps[slot - of->num_parameters - of->num_workspaces].slot;
+        if (slot >= of->num_parameters)
             continue;
         if (slot < last)
             return kgen_fail(KGEN_ERROR_BUNDLE, "argument %.60s of a launch is in the wrong order",
-                             one->arguments[i]);
+                             name);
         last = slot;
     }
     return KGEN_OK;
 }
 
-/* Something to run on a CPU, and no more tasks than bytes that they may write. */
-static kgen_status check_extents(const kgen_kernel *of, const launch *one)
+/* No more tasks of a CPU than bytes that they may write. */
+static kgen_status check_tasks(const kgen_kernel *of, const launch *one)
 {
-    for (int axis = 0; axis < 3; axis++)
-        if (one->grid[axis] < 1 || (axis > 0 && one->grid[axis] != 1) || one->block[axis] != 1 ||
-            one->cluster[axis] != 1)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "grid=%lldx%lldx%lld, or a block or cluster, is none of a CPU's: "
-                             "tasks, 1 or more, along x alone",
-                             (long long)one->grid[0], (long long)one->grid[1],
-                             (long long)one->grid[2]);
-    if (one->shared_memory != 0)
-        return refuse_kernel("a launch asks for shared memory, which a CPU has none of");
     uint64_t most = 0;
     for (size_t i = 0; i < one->num_arguments; i++) {
-        size_t slot = (size_t)one->slots[i], nbytes = 0;
-        if (slot >= of->num_parameters)
-            nbytes = (size_t)of->workspaces[slot - of->num_parameters].nbytes;
-        else if (of->parameters[slot].tensor.role == KGEN_OUTPUT)
-            nbytes = of->parameters[slot].tensor.nbytes;
+        size_t slot = one->slots[i];
+        bool is_input =
+            slot < of->num_parameters && of->parameters[slot].tensor.role != KGEN_OUTPUT;
+        uint64_t nbytes = is_input ? 0 : slot_bytes(of, slot);
         most = nbytes > UINT64_MAX - most ? UINT64_MAX : most + nbytes;
     }
     if ((uint64_t)one->grid[0] > most)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "grid=%lld has more tasks than the %llu bytes they "
-                                            "write",
+        return kgen_fail(KGEN_ERROR_BUNDLE,
+                         "grid=(%lld, 1, 1) has more tasks than the %llu bytes they write",
                          (long long)one->grid[0], (unsigned long long)most);
     return KGEN_OK;
+}
+
+/* Something to run, in whole clusters and in numbers of 64 bits. What the devices of a GPU's target
+ * allow is asked when one is chosen, so that a kernel beyond it is left out and the others run. */
+static kgen_status check_extents(const kgen_kernel *of, const launch *one)
+{
+    static const char *const names[] = {"grid", "block", "cluster"};
+    const int64_t *extents[] = {one->grid, one->block, one->cluster};
+    int64_t threads = 1, groups = 1;
+    bool fits = true;
+    for (int i = 0; i < 3; i++) {
+        const int64_t *is = extents[i];
+        if (is[0] < 1 || is[1] < 1 || is[2] < 1)
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "%s=(%lld, %lld, %lld) is empty; each number must be 1 or more",
+                             names[i], (long long)is[0], (long long)is[1], (long long)is[2]);
+    }
+    if (one->shared_memory < 0)
+        return kgen_fail(KGEN_ERROR_BUNDLE,
+                         "%lld bytes of dynamic shared memory; give 0 or more",
+                         (long long)one->shared_memory);
+    for (int axis = 0; axis < 3; axis++) {
+        int64_t along = one->grid[axis];
+        fits = fits && kgen_multiply(&along, one->block[axis]) &&
+               kgen_multiply(&threads, one->block[axis]) &&
+               kgen_multiply(&groups, one->cluster[axis]);
+        if (one->grid[axis] % one->cluster[axis] != 0)
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "%lld workgroups along %c of the grid are not a multiple of the "
+                             "cluster of %lld",
+                             (long long)one->grid[axis], "xyz"[axis],
+                             (long long)one->cluster[axis]);
+    }
+    if (!fits)
+        return refuse_kernel("a launch has more threads than 64 bits count");
+    if (!is_cpu(of))
+        return KGEN_OK;
+    for (int axis = 1; axis < 3; axis++)
+        if (one->grid[axis] != 1)
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "%lld workgroups along %c of the grid; the CPU allows 1",
+                             (long long)one->grid[axis], "xyz"[axis]);
+    if (threads != 1 || groups != 1 || one->shared_memory != 0)
+        return refuse_kernel("a launch has a block, a cluster or shared memory, which a CPU has "
+                             "none of");
+    return check_tasks(of, one);
 }
 
 /* Elements of the largest output, which tiles are of. */
@@ -276,22 +407,31 @@ static kgen_status check_tile(const kgen_kernel *of, const launch *one, const ti
             same += is->axes[other] == is->axes[i];
         if (is->axes[i] < 0 || same > 1)
             continue;
-        if ((i == 0 && !kgen_multiply(&along, is->parts)) || one->grid[is->axes[i]] != along)
+        /* Whole clusters: some of the last one's workgroups may have no tile. */
+        int64_t cluster = one->cluster[is->axes[i]];
+        bool covers = i > 0 || kgen_multiply(&along, is->parts);
+        int64_t whole = kgen_pieces(along, cluster);
+        covers = covers && kgen_multiply(&whole, cluster) && one->grid[is->axes[i]] == whole;
+        if (!covers)
             return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "grid=%lld does not match the tiles of dimension %zu",
-                             (long long)one->grid[is->axes[i]], i);
+                             "grid=[%lld, %lld, %lld] does not match the tiles of dimension %zu",
+                             (long long)one->grid[0], (long long)one->grid[1],
+                             (long long)one->grid[2], i);
     }
     return KGEN_OK;
 }
 
-static kgen_status check_launches(const kgen_kernel *of)
+static kgen_status check_launches(const kgen_kernel *of, const name_index *slots, arena *memory)
 {
-    bool used[MAX_SLOTS] = {false};
     if (of->num_launches == 0)
         return refuse_kernel("it has no launches");
+    bool *used = (bool *)kgen_alloc(memory, num_slots(of), sizeof *used);
+    bool *taken = (bool *)kgen_alloc(memory, num_slots(of), sizeof *taken);
+    if (used == NULL || taken == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < of->num_launches; i++) {
         launch *one = &of->launches[i];
-        kgen_status status = check_arguments(of, one);
+        kgen_status status = check_arguments(of, slots, one, taken, memory);
         if (status == KGEN_OK)
             status = check_extents(of, one);
         if (status == KGEN_OK && one->tile != NULL)
@@ -301,6 +441,8 @@ static kgen_status check_launches(const kgen_kernel *of)
         for (size_t a = 0; a < one->num_arguments; a++)
             used[one->slots[a]] = true;
     }
+    for (size_t i = 0; i < of->num_maps; i++)
+        used[of->maps[i].slot] = true;
     for (size_t i = 0; i < num_slots(of); i++)
         if (!used[i])
             return kgen_fail(KGEN_ERROR_BUNDLE, "no launch uses %.60s", slot_name(of, i));
@@ -309,7 +451,7 @@ static kgen_status check_launches(const kgen_kernel *of)
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
-static bool is_features(const json *value)
+static bool are_features(const json *value)
 {
     if (value->kind != JSON_LIST)
         return false;
@@ -319,22 +461,67 @@ static bool is_features(const json *value)
     return true;
 }
 
+static bool are_ints(const json *value, json_kind kind)
+{
+    if (value->kind != kind)
+        return false;
+    for (const json *one = value->as.first; one != NULL; one = one->next)
+        if (one->kind != JSON_INT)
+            return false;
+    return true;
+}
+
+/* Numbers with points between them. */
+static bool is_api(const json *value)
+{
+    if (value->kind != JSON_TEXT)
+        return false;
+    for (const char *at = value->as.text;; at++) {
+        size_t digits = strspn(at, "0123456789");
+        at += digits;
+        if (digits == 0 || (*at != 0 && *at != '.'))
+            return false;
+        if (*at == 0)
+            return true;
+    }
+}
+
+/* Whether a requirement that backends know has a value that they may ask for; others they refuse by
+ * name. */
+static bool is_requirement(const json *one)
+{
+    if (strcmp(one->name, "arch") == 0)
+        return one->kind == JSON_TEXT;
+    if (strcmp(one->name, "features") == 0)
+        return are_features(one);
+    if (strcmp(one->name, "compute_capability") == 0 || strcmp(one->name, "cuda") == 0)
+        return are_ints(one, JSON_LIST) && one->count == 2;
+    if (strcmp(one->name, "exact") == 0)
+        return one->kind == JSON_BOOL;
+    if (strcmp(one->name, "api") == 0)
+        return is_api(one);
+    return strcmp(one->name, "limits") != 0 || are_ints(one, JSON_OBJECT);
+}
+
+/* Whether devices of a family run or read a format; unknown formats are of every family. */
+static bool is_for(const char *format, const char *family)
+{
+    static const struct {
+        char format[12], families[2][8];
+    } formats[] = KGEN_FORMATS;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (strcmp(formats[i].format, format) != 0)
+            continue;
+        for (size_t f = 0; f < 2; f++)
+            if (*family != 0 && strcmp(formats[i].families[f], family) == 0)
+                return true;
+        return false;
+    }
+    return true;
+}
+
 static kgen_status check_artifacts(const kgen_kernel *of)
 {
-    static const char *const others[] = {"cubin", "ptx", "hsaco", "spirv", "spirv-asm", "msl"};
-    for (size_t i = 0; i < of->num_artifacts; i++) {
-        const artifact *one = &of->artifacts[i];
-        for (size_t other = 0; other < sizeof others / sizeof *others; other++)
-            if (strcmp(one->format, others[other]) == 0)
-                return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is %s, which is not for cpu",
-                                 one->file.file, one->format);
-        const json *first = one->requires_ == NULL ? NULL : one->requires_->as.first;
-        for (const json *each = first; each != NULL; each = each->next)
-            if ((strcmp(each->name, "arch") == 0 && each->kind != JSON_TEXT) ||
-                (strcmp(each->name, "features") == 0 && !is_features(each)))
-                return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s requires %s, which is not a valid value",
-                                 one->file.file, each->name);
-    }
     for (size_t i = 0; i < of->num_launches; i++) {
         bool found = false;
         for (size_t a = 0; a < of->num_artifacts; a++)
@@ -344,64 +531,39 @@ static kgen_status check_artifacts(const kgen_kernel *of)
             return kgen_fail(KGEN_ERROR_BUNDLE, "it has no code for its module %.60s",
                              of->launches[i].module);
     }
-    return KGEN_OK;
-}
-
-/* ---- scatter --------------------------------------------------------------------------------- */
-
-static size_t name_length(const char *text)
-{
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-    return strspn(text, letters);
-}
-
-/* A scatter writes rows of its table and leaves the others, so its output has to lie upon that: the
- * first argument of a formula `scatter(table, ...)` or `name = scatter(table, ...)`. */
-static kgen_status settle_table(kgen_kernel *of)
-{
-    static const char call[] = "scatter(";
-    const json *op = kgen_json_member(of->spec, "op");
-    const json *expression = kgen_json_member(of->spec, "expression");
-    if (op == NULL || op->kind != JSON_TEXT || strcmp(op->as.text, "elementwise") != 0 ||
-        expression == NULL || expression->kind != JSON_TEXT)
-        return KGEN_OK;
-    for (const char *at = expression->as.text; at != NULL;) {
-        at += strspn(at, " ;");
-        size_t length = name_length(at);
-        const char *sign = at + length + strspn(at + length, " ");
-        if (length > 0 && *sign == '=')
-            at = sign + 1 + strspn(sign + 1, " ");
-        if (strncmp(at, call, sizeof call - 1) == 0) {
-            at += sizeof call - 1;
-            at += strspn(at, " ");
-            length = name_length(at);
-            for (size_t i = 0; i < of->num_arguments; i++) {
-                const char *name = of->arguments[i]->tensor.name;
-                if (strlen(name) == length && memcmp(name, at, length) == 0)
-                    of->lies_upon = of->arguments[i];
-            }
-            return of->lies_upon != NULL ? KGEN_OK
-                                         : refuse_kernel("the table of its scatter is no input");
-        }
-        at = strchr(at, ';');
+    for (size_t i = 0; i < of->num_artifacts; i++) {
+        const artifact *one = &of->artifacts[i];
+        if (!is_for(one->format, of->family))
+            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is %s, which is not for %.60s",
+                             one->file.file, one->format, of->family);
+        const json *first = one->requires_ == NULL ? NULL : one->requires_->as.first;
+        for (const json *each = first; each != NULL; each = each->next)
+            if (!is_requirement(each))
+                return kgen_fail(KGEN_ERROR_BUNDLE,
+                                 "%.60s requires %.60s, which has no valid value", one->file.file,
+                                 each->name);
     }
     return KGEN_OK;
 }
 
 kgen_status kgen_check_kernel(kgen_kernel *kernel, arena *memory)
 {
-    kgen_status status = check_names(kernel);
+    name_index slots;
+    kgen_status status = check_names(kernel, &slots, memory);
     if (status == KGEN_OK)
         status = check_parameters(kernel);
     if (status == KGEN_OK)
-        status = settle_arguments(kernel, memory);
+        status = check_workspaces(kernel);
     if (status == KGEN_OK)
-        status = check_launches(kernel);
+        status = check_maps(kernel, &slots);
+    if (status == KGEN_OK)
+        status = settle_arguments(kernel, &slots, memory);
+    if (status == KGEN_OK)
+        status = check_launches(kernel, &slots, memory);
     if (status == KGEN_OK)
         status = check_artifacts(kernel);
     if (status == KGEN_OK)
-        status = settle_table(kernel);
+        status = kgen_settle_table(kernel);
     if (status == KGEN_ERROR_BUNDLE)
         kgen_within("; build the bundle again", "%s: ", kernel->name);
     return status;

@@ -1,6 +1,7 @@
 /* The manifest: from JSON to the types of internal.h, every field with its type.
  *
- * docs/reference/bundle-format.md says what the fields mean. A field that is
+ * docs/reference/bundle-format.md says what the fields mean; manifest_schema.h has them, in the order
+ * in which the readers here take them. A field that is
  * missing, unknown or of another type is refused; fields that no CPU kernel needs are looked at and
  * not kept. */
 #include "internal.h"
@@ -14,9 +15,11 @@
 /* ---- objects and lists ----------------------------------------------------------------------- */
 
 typedef struct field {
-    const char *name;
-    json_kind kind; /* JSON_FLOAT: any number; JSON_NULL: anything */
+    char name[24]; /* not a pointer, which would be relocated when libkgen is opened */
+    json_kind kind; /* JSON_FLOAT: any number */
     bool is_optional;
+    unsigned most; /* entries of a list or object; 0: as many as there are */
+    char limit[12];
 } field;
 
 static const char *kind_name(json_kind kind)
@@ -27,32 +30,30 @@ static const char *kind_name(json_kind kind)
 
 static kgen_status unexpected(const json *got, json_kind wanted)
 {
-    return kgen_fail(KGEN_ERROR_BUNDLE, ": expected %s, got %s; build the bundle again",
-                     kind_name(wanted), kind_name(got->kind));
+    const char *expected = kind_name(wanted);
+    if (got->kind == JSON_TEXT)
+        return kgen_fail(KGEN_ERROR_BUNDLE, ": expected %s, got '%.60s'; build the bundle again",
+                         expected, got->as.text);
+    if (got->kind == JSON_INT)
+        return kgen_fail(KGEN_ERROR_BUNDLE, ": expected %s, got %lld; build the bundle again",
+                         expected, (long long)got->as.integer);
+    return kgen_fail(KGEN_ERROR_BUNDLE, ": expected %s, got %s; build the bundle again", expected,
+                     kind_name(got->kind));
 }
 
 static bool is_of(const json *one, json_kind kind)
 {
-    return kind == JSON_NULL || one->kind == kind ||
-           (kind == JSON_FLOAT && one->kind == JSON_INT);
+    return one->kind == kind || (kind == JSON_FLOAT && one->kind == JSON_INT);
 }
 
 /* Whether a list or object has more entries than its field may: asked before one is looked at. */
-static kgen_status check_count(const json *one)
+static kgen_status check_count(const json *one, const field *of)
 {
-    static const struct {
-        const char *field;
-        size_t most;
-        const char *limit;
-    } counted[] = KGEN_COUNTED;
-    if (one->kind != JSON_LIST && one->kind != JSON_OBJECT)
+    if (of->most == 0 || one->count <= of->most)
         return KGEN_OK;
-    for (size_t i = 0; i < COUNT(counted); i++)
-        if (strcmp(counted[i].field, one->name) == 0 && one->count > counted[i].most)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             ".%s: %zu entries; the limit is %zu (%s); build the bundle again",
-                             one->name, one->count, counted[i].most, counted[i].limit);
-    return KGEN_OK;
+    return kgen_fail(KGEN_ERROR_BUNDLE,
+                     ".%s: %zu entries; the limit is %u (%s); build the bundle again", of->name,
+                     one->count, of->most, of->limit);
 }
 
 /* The members of an object by the numbers of their fields; those that it lacks are NULL. */
@@ -74,7 +75,7 @@ static kgen_status members(const json *object, const field *fields, size_t count
             kgen_within("", ".%s", one->name);
             return KGEN_ERROR_BUNDLE;
         }
-        if (check_count(one) != KGEN_OK)
+        if (check_count(one, &fields[i]) != KGEN_OK)
             return KGEN_ERROR_BUNDLE;
         found[i] = one;
     }
@@ -105,7 +106,8 @@ static kgen_status each_is(const json *list, json_kind kind)
     for (const json *one = list == NULL ? NULL : list->as.first; one != NULL; one = one->next)
         if (!is_of(one, kind)) {
             unexpected(one, kind);
-            kgen_within("", ".%s", list->name);
+            kgen_within("", ".%s%s%.60s", list->name, list->kind == JSON_OBJECT ? "." : "",
+                        list->kind == JSON_OBJECT ? one->name : "");
             return KGEN_ERROR_BUNDLE;
         }
     return KGEN_OK;
@@ -158,18 +160,23 @@ static kgen_status one_of(const json *text, const char *const *names, size_t cou
             *number = (int)i;
             return KGEN_OK;
         }
-    return kgen_fail(KGEN_ERROR_BUNDLE, ".%s: '%.60s' is not known; build the bundle again",
-                     text->name, text->as.text);
+    char known[160] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < sizeof known; i++) {
+        int more = snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", names[i]);
+        used += more > 0 ? (size_t)more : 0;
+    }
+    return kgen_fail(KGEN_ERROR_BUNDLE,
+                     ".%s: '%.60s' is not one of %s; build the bundle again", text->name,
+                     text->as.text, known);
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *name;
+    char name[12];
     size_t nbytes;
-} DTYPES[] = {{"f64", 8},      {"f32", 4},      {"f16", 2}, {"bf16", 2}, {"e4m3", 1},
-              {"e5m2", 1},     {"e4m3fnuz", 1}, {"e5m2fnuz", 1}, {"s64", 8}, {"s32", 4},
-              {"s8", 1},       {"u8", 1},       {"bool", 1}};
+} DTYPES[] = KGEN_DTYPES;
 
 const char *kgen_dtype_name(kgen_dtype dtype)
 {
@@ -192,7 +199,7 @@ static kgen_status read_dtype(const json *text, kgen_dtype *dtype)
     return status;
 }
 
-/* Shape and strides of what is called `name`, and its bytes. */
+/* Shape and strides of what is called `name`. */
 static kgen_status read_layout(const json *shape, const json *strides, const char *name,
                                arena *memory, kgen_tensor *into)
 {
@@ -204,23 +211,21 @@ static kgen_status read_layout(const json *shape, const json *strides, const cha
     if (status != KGEN_OK)
         return status;
     if (rank != count)
-        return kgen_fail(KGEN_ERROR_BUNDLE, ": %.60s needs one stride per dimension", name);
+        return kgen_fail(KGEN_ERROR_BUNDLE,
+                         ": %.60s needs one stride per dimension; build the bundle again", name);
     if (rank > KGEN_MAX_RANK)
-        return kgen_fail(KGEN_ERROR_BUNDLE, ": %.60s has %zu dimensions; the limit is %d", name,
-                         rank, KGEN_MAX_RANK);
+        return kgen_fail(KGEN_ERROR_BUNDLE,
+                         ": %.60s has %zu dimensions; the limit is %d; build the bundle again",
+                         name, rank, KGEN_MAX_RANK);
     into->rank = (int)rank;
     memcpy(into->shape, sizes, rank * sizeof *sizes);
     memcpy(into->strides, steps, rank * sizeof *steps);
-    return kgen_check_tensor(into, name);
+    return KGEN_OK;
 }
 
 static kgen_status read_packing(const json *data, arena *memory, parameter *into)
 {
-    static const field fields[] = {
-        {"shape", JSON_LIST, false},     {"strides", JSON_LIST, false},
-        {"transposed", JSON_BOOL, false}, {"width", JSON_INT, false},
-        {"depth", JSON_INT, false},      {"runs", JSON_LIST, true},
-    };
+    static const field fields[] = KGEN_FIELDS_PACKING;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
     if (status != KGEN_OK)
@@ -237,11 +242,8 @@ static kgen_status read_packing(const json *data, arena *memory, parameter *into
 
 static kgen_status read_parameter(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = {
-        {"name", JSON_TEXT, false},  {"role", JSON_TEXT, false},    {"dtype", JSON_TEXT, false},
-        {"shape", JSON_LIST, false}, {"strides", JSON_LIST, false}, {"packing", JSON_OBJECT, true},
-    };
-    static const char *const roles[] = {"input", "output"};
+    static const field fields[] = KGEN_FIELDS_TENSOR_PARAM;
+    static const char *const roles[] = KGEN_WORDS_TENSOR_PARAM_ROLE;
     parameter *into = (parameter *)place;
     const json *found[COUNT(fields)];
     int role = 0;
@@ -266,9 +268,8 @@ static kgen_status read_parameter(const json *data, arena *memory, void *place)
 
 static kgen_status read_workspace(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = {
-        {"name", JSON_TEXT, false}, {"nbytes", JSON_INT, false}, {"initial", JSON_TEXT, true}};
-    static const char *const initial[] = {"any", "zero"};
+    static const field fields[] = KGEN_FIELDS_WORKSPACE;
+    static const char *const initial[] = KGEN_WORDS_WORKSPACE_INITIAL;
     (void)memory;
     workspace *into = (workspace *)place;
     const json *found[COUNT(fields)];
@@ -283,17 +284,32 @@ static kgen_status read_workspace(const json *data, arena *memory, void *place)
     return KGEN_OK;
 }
 
+static kgen_status read_tensor_map(const json *data, arena *memory, void *place)
+{
+    static const field fields[] = KGEN_FIELDS_TENSOR_MAP;
+    tensor_map *into = (tensor_map *)place;
+    const json *found[COUNT(fields)];
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status == KGEN_OK)
+        status = read_dtype(found[2], &into->tensor.dtype);
+    if (status == KGEN_OK)
+        status = read_ints(found[5], memory, &into->box, &into->num_box);
+    if (status != KGEN_OK)
+        return status;
+    int64_t swizzle = int_or(found[6], 0);
+    if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
+        return kgen_fail(KGEN_ERROR_BUNDLE,
+                         ".swizzle: %lld is not one of 0, 32, 64, 128; build the bundle again",
+                         (long long)swizzle);
+    into->name = found[0]->as.text;
+    into->viewed = found[1]->as.text;
+    return read_layout(found[3], found[4], into->name, memory, &into->tensor);
+}
+
 static kgen_status read_tile(const json *data, arena *memory, const tiling **place)
 {
-    static const field fields[] = {
-        {"shape", JSON_LIST, false}, {"extent", JSON_LIST, false}, {"axes", JSON_LIST, false},
-        {"walk", JSON_OBJECT, true}, {"parts", JSON_INT, true},
-    };
-    static const field of_walk[] = {{"group", JSON_INT, true},
-                                    {"shared", JSON_INT, true},
-                                    {"steps", JSON_INT, true},
-                                    {"drawn", JSON_BOOL, true},
-                                    {"dies", JSON_INT, true}};
+    static const field fields[] = KGEN_FIELDS_TILE;
+    static const field of_walk[] = KGEN_FIELDS_WALK;
     const json *found[COUNT(fields)], *walk[COUNT(of_walk)];
     tiling *into = (tiling *)kgen_alloc(memory, 1, sizeof *into);
     if (into == NULL)
@@ -338,16 +354,7 @@ static kgen_status read_extent3(const json *list, arena *memory, int64_t into[3]
 
 static kgen_status read_launch(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = {
-        {"module", JSON_TEXT, true},
-        {"entry_point", JSON_TEXT, false},
-        {"grid", JSON_LIST, false},
-        {"block", JSON_LIST, true},
-        {"cluster", JSON_LIST, true},
-        {"dynamic_shared_memory", JSON_INT, true},
-        {"arguments", JSON_LIST, false},
-        {"tile", JSON_OBJECT, true},
-    };
+    static const field fields[] = KGEN_FIELDS_LAUNCH;
     launch *into = (launch *)place;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
@@ -377,12 +384,8 @@ static kgen_status read_launch(const json *data, arena *memory, void *place)
 
 static kgen_status read_artifact(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = {
-        {"module", JSON_TEXT, true},   {"file", JSON_TEXT, false},  {"format", JSON_TEXT, false},
-        {"role", JSON_TEXT, false},    {"sha256", JSON_TEXT, false}, {"nbytes", JSON_INT, false},
-        {"requires", JSON_OBJECT, true},
-    };
-    static const char *const roles[] = {"machine-code", "portable", "source"};
+    static const field fields[] = KGEN_FIELDS_ARTIFACT_ENTRY;
+    static const char *const roles[] = KGEN_WORDS_ARTIFACT_ENTRY_ROLE;
     (void)memory;
     artifact *into = (artifact *)place;
     const json *found[COUNT(fields)];
@@ -402,10 +405,7 @@ static kgen_status read_artifact(const json *data, arena *memory, void *place)
 
 static kgen_status read_constant(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = {{"parameter", JSON_TEXT, false},
-                                   {"file", JSON_TEXT, false},
-                                   {"sha256", JSON_TEXT, false},
-                                   {"nbytes", JSON_INT, false}};
+    static const field fields[] = KGEN_FIELDS_STORED_TENSOR;
     (void)memory;
     constant *into = (constant *)place;
     const json *found[COUNT(fields)];
@@ -420,21 +420,11 @@ static kgen_status read_constant(const json *data, arena *memory, void *place)
 /* What the code uses and what it may be off by: for people and for kgen verify. */
 static kgen_status look_at_facts(const json *resources, const json *tolerance)
 {
-    static const char *const subnormals[] = {"flushed"};
+    static const char *const subnormals[] = KGEN_WORDS_TOLERANCE_SUBNORMALS;
     kgen_dtype dtype;
     int number;
-    static const field of_resources[] = {
-        {"registers", JSON_INT, true},        {"accumulator_registers", JSON_INT, true},
-        {"scalar_registers", JSON_INT, true}, {"spills", JSON_INT, true},
-        {"stack", JSON_INT, true},            {"shared_memory", JSON_INT, true},
-        {"code_bytes", JSON_INT, true},       {"findings", JSON_LIST, true},
-    };
-    static const field of_tolerance[] = {
-        {"accumulate", JSON_TEXT, false},    {"factor", JSON_FLOAT, false},
-        {"function_error", JSON_FLOAT, true}, {"operand_error", JSON_FLOAT, true},
-        {"subnormals", JSON_TEXT, true},     {"flushed_outputs", JSON_LIST, true},
-        {"reason", JSON_TEXT, false},
-    };
+    static const field of_resources[] = KGEN_FIELDS_RESOURCES;
+    static const field of_tolerance[] = KGEN_FIELDS_TOLERANCE;
     const json *found[COUNT(of_resources)];
     kgen_status status = members(resources, of_resources, COUNT(of_resources), found);
     if (status == KGEN_OK)
@@ -457,8 +447,7 @@ static kgen_status look_at_facts(const json *resources, const json *tolerance)
 
 static kgen_status read_target(const json *data, kgen_kernel *into)
 {
-    static const field fields[] = {
-        {"name", JSON_TEXT, false}, {"family", JSON_TEXT, false}, {"arch", JSON_TEXT, false}};
+    static const field fields[] = KGEN_FIELDS_TARGET_ENTRY;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
     if (status != KGEN_OK) {
@@ -481,15 +470,7 @@ const char *kgen_qualified(const char *target, const char *name, arena *memory)
 
 static kgen_status read_kernel(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = {
-        {"key", JSON_TEXT, false},        {"op", JSON_TEXT, false},
-        {"spec", JSON_OBJECT, false},     {"target", JSON_OBJECT, false},
-        {"schedule", JSON_OBJECT, false}, {"parameters", JSON_LIST, false},
-        {"workspaces", JSON_LIST, true},  {"tensor_maps", JSON_LIST, true},
-        {"launches", JSON_LIST, false},   {"artifacts", JSON_LIST, false},
-        {"constants", JSON_LIST, true},   {"resources", JSON_OBJECT, false},
-        {"tolerance", JSON_OBJECT, false},
-    };
+    static const field fields[] = KGEN_FIELDS_KERNEL_ENTRY;
     kgen_kernel *into = (kgen_kernel *)place;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
@@ -501,6 +482,9 @@ static kgen_status read_kernel(const json *data, arena *memory, void *place)
     if (status == KGEN_OK)
         status = read_several(found[6], memory, sizeof *into->workspaces, read_workspace,
                               &into->workspaces, &into->num_workspaces);
+    if (status == KGEN_OK)
+        status = read_several(found[7], memory, sizeof *into->maps, read_tensor_map, &into->maps,
+                              &into->num_maps);
     if (status == KGEN_OK)
         status = read_several(found[8], memory, sizeof *into->launches, read_launch,
                               &into->launches, &into->num_launches);
@@ -517,7 +501,7 @@ static kgen_status read_kernel(const json *data, arena *memory, void *place)
     into->key = found[0]->as.text;
     into->op = found[1]->as.text;
     into->spec = found[2];
-    into->num_maps = length(found[7]);
+    into->schedule = found[4];
     into->name = kgen_qualified(into->target, into->key, memory);
     return into->name == NULL ? KGEN_ERROR_OUT_OF_MEMORY : KGEN_OK;
 }
@@ -526,13 +510,9 @@ static kgen_status read_kernel(const json *data, arena *memory, void *place)
 
 static kgen_status read_value(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = {
-        {"name", JSON_TEXT, false},    {"dtype", JSON_TEXT, false},  {"shape", JSON_LIST, false},
-        {"strides", JSON_LIST, false}, {"place", JSON_OBJECT, false},
-    };
-    static const field of_place[] = {
-        {"kind", JSON_TEXT, false}, {"name", JSON_TEXT, true}, {"offset", JSON_INT, true}};
-    static const char *const kinds[] = {"arena", "weights", "input", "output", "state"};
+    static const field fields[] = KGEN_FIELDS_VALUE;
+    static const field of_place[] = KGEN_FIELDS_PLACE;
+    static const char *const kinds[] = KGEN_WORDS_PLACE_KIND;
     value *into = (value *)place;
     const json *found[COUNT(fields)], *where[COUNT(of_place)];
     int kind = 0;
@@ -554,10 +534,7 @@ static kgen_status read_value(const json *data, arena *memory, void *place)
 
 static kgen_status read_weight(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = {{"name", JSON_TEXT, false},
-                                   {"file", JSON_TEXT, false},
-                                   {"sha256", JSON_TEXT, false},
-                                   {"nbytes", JSON_INT, false}};
+    static const field fields[] = KGEN_FIELDS_WEIGHT;
     (void)memory;
     weight *into = (weight *)place;
     const json *found[COUNT(fields)];
@@ -571,10 +548,7 @@ static kgen_status read_weight(const json *data, arena *memory, void *place)
 
 static kgen_status read_state(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = {{"name", JSON_TEXT, false},
-                                   {"nbytes", JSON_INT, false},
-                                   {"input", JSON_TEXT, false},
-                                   {"output", JSON_TEXT, false}};
+    static const field fields[] = KGEN_FIELDS_STATE;
     (void)memory;
     state *into = (state *)place;
     const json *found[COUNT(fields)];
@@ -590,10 +564,7 @@ static kgen_status read_state(const json *data, arena *memory, void *place)
 
 static kgen_status read_step(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = {{"kernel", JSON_TEXT, false},
-                                   {"bindings", JSON_OBJECT, false},
-                                   {"nodes", JSON_LIST, true},
-                                   {"after", JSON_LIST, true}};
+    static const field fields[] = KGEN_FIELDS_STEP;
     step *into = (step *)place;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
@@ -613,13 +584,7 @@ static kgen_status read_step(const json *data, arena *memory, void *place)
 
 static kgen_status read_program(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = {
-        {"name", JSON_TEXT, false},   {"target", JSON_TEXT, false},
-        {"inputs", JSON_LIST, false}, {"outputs", JSON_LIST, false},
-        {"states", JSON_LIST, true},  {"values", JSON_LIST, false},
-        {"weights", JSON_LIST, true}, {"arena_bytes", JSON_INT, false},
-        {"steps", JSON_LIST, false},
-    };
+    static const field fields[] = KGEN_FIELDS_PROGRAM;
     kgen_program *into = (kgen_program *)place;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
@@ -702,10 +667,7 @@ static kgen_status check_version(const json *data)
 
 kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
 {
-    static const field fields[] = {{"schema_version", JSON_INT, false},
-                                   {"kernels", JSON_LIST, false},
-                                   {"programs", JSON_LIST, true},
-                                   {"provenance", JSON_OBJECT, true}};
+    static const field fields[] = KGEN_FIELDS_MANIFEST;
     const json *found[COUNT(fields)];
     kgen_status status = check_version(data);
     if (status != KGEN_OK)

@@ -51,7 +51,15 @@ os_result kgen_os_map_file(const char *path, void **data, size_t *nbytes,
         tell(reason, error);
         return error == ENOENT ? OS_NOT_FOUND : OS_REFUSED;
     }
-    bool maps = S_ISREG(found.st_mode) && found.st_size > 0; /* no system maps an empty file */
+    if (!S_ISREG(found.st_mode)) {
+        close(file);
+        if (S_ISDIR(found.st_mode))
+            tell(reason, EISDIR);
+        else
+            snprintf(reason, OS_REASON_BYTES, "it is a pipe or device, not a plain file");
+        return OS_REFUSED;
+    }
+    bool maps = found.st_size > 0; /* no system maps an empty file */
     if (maps) {
         mapped = mmap(NULL, (size_t)found.st_size, PROT_READ, MAP_PRIVATE, file, 0);
         error = errno;

@@ -1,10 +1,8 @@
 /* What a program in the manifest says, held against its kernels and against itself; names become
- * places and numbers.
- *
- * As kgen_runtime/schema/program_check.py, but for what steps wait for: this runtime makes them one
- * after another, in their order. */
+ * places and numbers. */
 #include "internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,53 +13,18 @@ static kgen_status refuse_program(const char *why)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Names of things of one kind, sorted, with the number of each. */
-typedef struct named {
-    const char *name;
-    size_t number;
-} named;
-
-typedef struct name_index {
-    named *all;
-    size_t count;
-} name_index;
-
-static int by_its_name(const void *a, const void *b)
-{
-    return strcmp(((const named *)a)->name, ((const named *)b)->name);
-}
-
-/* Of `count` things of `size` bytes, whose names are `offset` bytes from their starts. */
+/* Names of `count` things of `size` bytes, `offset` bytes from their starts. */
 static kgen_status make_index(name_index *into, const char *kind, const void *things, size_t count,
                               size_t size, size_t offset, arena *memory)
 {
-    into->count = count;
-    into->all = (named *)kgen_alloc(memory, count, sizeof *into->all);
-    if (into->all == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(&into->all[i].name, (const char *)things + i * size + offset, sizeof(char *));
-        into->all[i].number = i;
-    }
-    qsort(into->all, count, sizeof *into->all, by_its_name);
-    for (size_t i = 0; i < count; i++) {
-        const char *name = into->all[i].name;
-        if (*name == 0 || (i > 0 && strcmp(into->all[i - 1].name, name) == 0))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%s '%.60s' occurs twice or has no name", kind,
-                             name);
-    }
-    return KGEN_OK;
-}
-
-/* The number of what has this name; false if nothing has. */
-static bool look_up(const name_index *in, const char *name, size_t *number)
-{
-    named wanted = {name, 0};
-    const named *found =
-        (const named *)bsearch(&wanted, in->all, in->count, sizeof wanted, by_its_name);
-    if (found != NULL)
-        *number = found->number;
-    return found != NULL;
+    kgen_status status = kgen_index_create(into, count, memory);
+    if (status != KGEN_OK)
+        return status;
+    kgen_index_add(into, things, count, size, offset);
+    const char *wrong = kgen_index_sort(into, false);
+    return wrong == NULL ? KGEN_OK
+                         : kgen_fail(KGEN_ERROR_BUNDLE, "%s '%.60s' occurs twice or has no name",
+                                     kind, wrong);
 }
 
 typedef struct names {
@@ -126,22 +89,22 @@ static bool find_memory(const kgen_program *of, const names *by, value *one, uin
         *nbytes = (uint64_t)of->arena_nbytes;
         return *one->memory == 0;
     case IN_WEIGHTS:
-        if (!look_up(&by->weights, one->memory, &one->number))
+        if (!kgen_index_find(&by->weights, one->memory, &one->number))
             return false;
         *nbytes = (uint64_t)of->weights[one->number].file.nbytes;
         return true;
     case IN_STATE:
-        if (!look_up(&by->states, one->memory, &one->number))
+        if (!kgen_index_find(&by->states, one->memory, &one->number))
             return false;
         *nbytes = (uint64_t)of->states[one->number].nbytes;
         return true;
     case IN_INPUT:
-        if (!look_up(&by->inputs, one->memory, &one->number))
+        if (!kgen_index_find(&by->inputs, one->memory, &one->number))
             return false;
         *nbytes = of->inputs[one->number].tensor.nbytes;
         return true;
     case IN_OUTPUT:
-        if (!look_up(&by->outputs, one->memory, &one->number))
+        if (!kgen_index_find(&by->outputs, one->memory, &one->number))
             return false;
         *nbytes = of->outputs[one->number].tensor.nbytes;
         return true;
@@ -149,24 +112,52 @@ static bool find_memory(const kgen_program *of, const names *by, value *one, uin
     return false;
 }
 
+static kgen_status check_tensors(value *several, size_t count)
+{
+    kgen_status status = KGEN_OK;
+    for (size_t i = 0; i < count && status == KGEN_OK; i++)
+        status = kgen_check_tensor(&several[i].tensor, several[i].tensor.name);
+    return status;
+}
+
+enum { PLACE_BYTES = 128 };
+
+/* A value's address, for messages. */
+static const char *shown_place(const value *one, char into[PLACE_BYTES])
+{
+    static const char *const kinds[] = KGEN_WORDS_PLACE_KIND;
+    int used = snprintf(into, PLACE_BYTES, "%s%s%.60s", kinds[one->kind],
+                        *one->memory != 0 ? " " : "", one->memory);
+    if (one->offset != 0 && used > 0 && used < PLACE_BYTES)
+        snprintf(into + used, (size_t)(PLACE_BYTES - used), " + %lld", (long long)one->offset);
+    return into;
+}
+
 static kgen_status check_values(const kgen_program *of, const names *by)
 {
+    kgen_status status = check_tensors(of->values, of->num_values);
+    if (status == KGEN_OK)
+        status = check_tensors(of->inputs, of->num_inputs);
+    if (status == KGEN_OK)
+        status = check_tensors(of->outputs, of->num_outputs);
+    if (status != KGEN_OK)
+        return status;
     for (size_t i = 0; i < of->num_values; i++) {
         value *one = &of->values[i];
         const char *name = one->tensor.name;
+        char place[PLACE_BYTES];
         uint64_t nbytes = 0;
         if (!find_memory(of, by, one, &nbytes))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "value %.60s lies in '%.60s', which does not exist",
-                             name, one->memory);
+            return kgen_fail(KGEN_ERROR_BUNDLE, "value %.60s lies in %s, which does not exist", name,
+                             shown_place(one, place));
         if (one->offset < 0 || one->offset % (int64_t)kgen_dtype_size(one->tensor.dtype) != 0)
             return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "value %.60s lies at %lld, which is not a multiple of its element "
-                             "size",
-                             name, (long long)one->offset);
+                             "value %.60s lies at %s, which is not a multiple of its element size",
+                             name, shown_place(one, place));
         if ((uint64_t)one->offset > nbytes || one->tensor.nbytes > nbytes - (uint64_t)one->offset)
             return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "value %.60s of %zu bytes at %lld ends past the %llu bytes there",
-                             name, one->tensor.nbytes, (long long)one->offset,
+                             "value %.60s of %zu bytes at %s ends past the %llu bytes there", name,
+                             one->tensor.nbytes, shown_place(one, place),
                              (unsigned long long)nbytes);
     }
     return KGEN_OK;
@@ -188,7 +179,7 @@ static kgen_status check_interface(const kgen_program *of, const names *by, valu
         const char *name = one->tensor.name;
         size_t number;
         bool own = one->kind == kind && strcmp(one->memory, name) == 0 && one->offset == 0 &&
-                   kgen_is_packed(&one->tensor) && look_up(&by->values, name, &number);
+                   kgen_is_packed(&one->tensor) && kgen_index_find(&by->values, name, &number);
         if (own) {
             const value *other = &of->values[number];
             own = other->kind == kind && strcmp(other->memory, name) == 0 && other->offset == 0 &&
@@ -211,7 +202,7 @@ static kgen_status check_states(const kgen_program *of, const names *by)
         for (int end = 0; end < 2; end++) {
             size_t number;
             const value *is =
-                look_up(&by->values, called[end], &number) ? &of->values[number] : NULL;
+                kgen_index_find(&by->values, called[end], &number) ? &of->values[number] : NULL;
             if (is == NULL || is->kind != IN_STATE || is->number != i || is->offset != 0)
                 return kgen_fail(KGEN_ERROR_BUNDLE, "state %.60s has no value '%.60s' at its start",
                                  one->name, called[end]);
@@ -224,51 +215,26 @@ static kgen_status check_states(const kgen_program *of, const names *by)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static bool may_be_written(const value *one)
+bool kgen_may_be_written(const value *one)
 {
     return one->kind == IN_ARENA || one->kind == IN_OUTPUT || one->kind == IN_STATE;
 }
 
-/* Whether two values span a byte together. */
-static bool meet(const value *a, const value *b)
+/* What a tensor's first byte is a multiple of, by the family of the target: CUDA and HIP kernels
+ * load 16 bytes at once; of storage buffers 256 is the most that Vulkan devices ask for. CPU kernels
+ * take any address of an element. */
+static int alignment(const char *family)
+{
+    if (strcmp(family, "cuda") == 0 || strcmp(family, "amdgpu") == 0)
+        return 16;
+    return strcmp(family, "vulkan") == 0 ? 256 : 1;
+}
+
+/* Whether two values start at one byte. */
+static bool is_at(const value *a, const value *b)
 {
     return a->kind == b->kind && (a->kind == IN_ARENA || a->number == b->number) &&
-           (uint64_t)a->offset < (uint64_t)b->offset + b->tensor.nbytes &&
-           (uint64_t)b->offset < (uint64_t)a->offset + a->tensor.nbytes;
-}
-
-/* Whether a tensor touches every byte that it spans. */
-static bool is_whole(const kgen_tensor *tensor)
-{
-    int64_t nbytes = (int64_t)kgen_dtype_size(tensor->dtype);
-    for (int i = 0; i < tensor->rank; i++)
-        if (!kgen_multiply(&nbytes, tensor->shape[i]))
-            return false;
-    return (size_t)nbytes == tensor->nbytes;
-}
-
-/* What a step writes lies beside all else that it takes, or upon an input of the same bytes,
- * element upon element. (Tensors with gaps may lie in each other's gaps.) */
-static kgen_status check_apart(const kgen_kernel *kernel, const step *one)
-{
-    for (size_t i = 0; i < kernel->num_parameters; i++) {
-        const value *out = one->values[i];
-        if (out == NULL || kernel->parameters[i].tensor.role != KGEN_OUTPUT)
-            continue;
-        for (size_t j = 0; j < kernel->num_parameters; j++) {
-            const value *other = one->values[j];
-            if (j == i || other == NULL || !meet(out, other))
-                continue;
-            bool upon = kernel->parameters[j].tensor.role == KGEN_INPUT &&
-                        out->offset == other->offset;
-            if (!upon && is_whole(&kernel->parameters[i].tensor) &&
-                is_whole(&kernel->parameters[j].tensor))
-                return kgen_fail(KGEN_ERROR_BUNDLE,
-                                 "it takes %.60s and %.60s, which overlap in memory",
-                                 out->tensor.name, other->tensor.name);
-        }
-    }
-    return KGEN_OK;
+           a->offset == b->offset;
 }
 
 static kgen_status bind(const kgen_program *of, const names *by, const kgen_kernel *kernel,
@@ -280,18 +246,27 @@ static kgen_status bind(const kgen_program *of, const names *by, const kgen_kern
     size_t number;
     if (called == NULL)
         return kgen_fail(KGEN_ERROR_BUNDLE, "it binds no %.60s, which the kernel takes", name);
-    if (!look_up(&by->values, called->as.text, &number))
+    if (!kgen_index_find(&by->values, called->as.text, &number))
         return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is '%.60s', which is not a value", name,
                          called->as.text);
     const value *is = one->values[slot] = &of->values[number];
-    if (is->tensor.dtype != wanted->tensor.dtype || is->tensor.nbytes != wanted->tensor.nbytes)
+    const char *called_value = is->tensor.name;
+    char place[PLACE_BYTES];
+    if (is->tensor.dtype != wanted->tensor.dtype)
+        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is %.60s, which is %s; the kernel takes %s", name,
+                         called_value, kgen_dtype_name(is->tensor.dtype),
+                         kgen_dtype_name(wanted->tensor.dtype));
+    if (is->tensor.nbytes != wanted->tensor.nbytes)
         return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "%.60s is %.60s, %zu bytes of %s; the kernel takes %zu of %s", name,
-                         is->tensor.name, is->tensor.nbytes, kgen_dtype_name(is->tensor.dtype),
-                         wanted->tensor.nbytes, kgen_dtype_name(wanted->tensor.dtype));
-    if (wanted->tensor.role == KGEN_OUTPUT && !may_be_written(is))
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is %.60s, which is read-only", name,
-                         is->tensor.name);
+                         "%.60s is %.60s, which spans %zu bytes; the kernel takes %zu", name,
+                         called_value, is->tensor.nbytes, wanted->tensor.nbytes);
+    if (is->offset % alignment(kernel->family) != 0)
+        return kgen_fail(KGEN_ERROR_BUNDLE,
+                         "%.60s is %.60s, at %s; the target takes multiples of %d", name,
+                         called_value, shown_place(is, place), alignment(kernel->family));
+    if (wanted->tensor.role == KGEN_OUTPUT && !kgen_may_be_written(is))
+        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is %.60s, in %s, which is read-only", name,
+                         called_value, shown_place(is, place));
     return KGEN_OK;
 }
 
@@ -310,8 +285,6 @@ static kgen_status check_step(const kgen_program *of, const names *by, const man
             return kgen_fail(KGEN_ERROR_BUNDLE, "it depends on step %lld, which is not earlier",
                              (long long)one->after[i]);
     const kgen_kernel *kernel = one->kernel;
-    if (strcmp(kernel->family, "cpu") != 0)
-        return KGEN_OK;
     if (one->bindings->count != kernel->num_arguments)
         return kgen_fail(KGEN_ERROR_BUNDLE, "it binds %zu tensors; the kernel takes %zu",
                          one->bindings->count, kernel->num_arguments);
@@ -328,43 +301,11 @@ static kgen_status check_step(const kgen_program *of, const names *by, const man
         for (size_t slot = 0; slot < kernel->num_parameters; slot++) {
             const value *table = one->values[kernel->lies_upon - kernel->parameters];
             const value *out = one->values[slot];
-            if (kernel->parameters[slot].tensor.role == KGEN_OUTPUT &&
-                (!meet(table, out) || table->offset != out->offset))
+            if (kernel->parameters[slot].tensor.role == KGEN_OUTPUT && !is_at(table, out))
                 return kgen_fail(KGEN_ERROR_BUNDLE,
                                  "it writes rows of %.60s, but its output lies elsewhere",
                                  kernel->lies_upon->tensor.name);
         }
-    return check_apart(kernel, one);
-}
-
-/* That all outputs and states are written. */
-static kgen_status check_written(const kgen_program *of, arena *memory)
-{
-    bool *outputs = (bool *)kgen_alloc(memory, of->num_outputs, sizeof *outputs);
-    bool *states = (bool *)kgen_alloc(memory, of->num_states, sizeof *states);
-    if (outputs == NULL || states == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
-    for (size_t i = 0; i < of->num_steps; i++) {
-        const step *one = &of->steps[i];
-        if (one->values == NULL)
-            return KGEN_OK; /* another device's program */
-        for (size_t slot = 0; slot < one->kernel->num_parameters; slot++) {
-            const value *is = one->values[slot];
-            if (is == NULL || one->kernel->parameters[slot].tensor.role != KGEN_OUTPUT)
-                continue;
-            if (is->kind == IN_OUTPUT)
-                outputs[is->number] = true;
-            if (is->kind == IN_STATE)
-                states[is->number] = true;
-        }
-    }
-    for (size_t i = 0; i < of->num_outputs; i++)
-        if (!outputs[i])
-            return kgen_fail(KGEN_ERROR_BUNDLE, "no step writes output %.60s",
-                             of->outputs[i].tensor.name);
-    for (size_t i = 0; i < of->num_states; i++)
-        if (!states[i])
-            return kgen_fail(KGEN_ERROR_BUNDLE, "no step writes state %.60s", of->states[i].name);
     return KGEN_OK;
 }
 
@@ -394,7 +335,7 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
         if (status == KGEN_ERROR_BUNDLE)
             kgen_within("", "step %zu (%.120s): ", i, of->steps[i].kernel_key);
     }
-    return status == KGEN_OK ? check_written(of, memory) : status;
+    return status == KGEN_OK ? kgen_check_order(of, memory) : status;
 }
 
 kgen_status kgen_check_program(kgen_program *program, const manifest *all, arena *memory)

@@ -167,10 +167,9 @@ static bool make_scratches(kgen_session *of)
     return true;
 }
 
-static void *slot_address(const kgen_session *in, const step *one, int slot)
+static void *slot_address(const kgen_session *in, const step *one, size_t number)
 {
     const kgen_kernel *kernel = one->kernel;
-    size_t number = (size_t)slot;
     if (number < kernel->num_parameters) {
         const parameter *its = &kernel->parameters[number];
         return its->stored != NULL ? (void *)its->constant /* only read */

@@ -3,7 +3,8 @@
  * PKWARE's APPNOTE, sections 4.3.7 to 4.3.16, with its 64-bit records. Files follow one another from
  * the first byte, the directory follows the last of them in the same order, and the end record is the
  * last 22 bytes. No byte lies outside of them, no two files overlap or share a name, and a file's own
- * header says what the directory says. kgen_runtime/stored_zip.py accepts the same archives. */
+ * header says what the directory says. docs/reference/bundle-format.md has
+ * the rules. */
 #include "internal.h"
 
 #include <stdio.h>

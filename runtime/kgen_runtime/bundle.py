@@ -1,20 +1,18 @@
-"""Reading a bundle: an uncompressed zip with manifest.json first; every digest is checked."""
+"""Reading a bundle: libkgen checks its archive, its manifest and the digests of its files."""
 
 from __future__ import annotations
 
-import errno
+import ctypes
+import io
 import os
+import sys
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from kgen_runtime.archive import DAMAGE, NO_BUNDLE, Archive, Source, map_file, open_plain
-from kgen_runtime.digests import Digests
-from kgen_runtime.errors import BundleError, IntegrityError, OutOfMemory
+from kgen_runtime import libkgen
+from kgen_runtime.errors import BundleError, IntegrityError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor
-from kgen_runtime.schema.json_text import parse
-from kgen_runtime.schema.limits import check_bytes, check_text
-from kgen_runtime.schema.manifest_json import from_json
+from kgen_runtime.schema.manifest_json import from_text
 from kgen_runtime.schema.program import Weight
 from kgen_runtime.values import cached
 
@@ -23,12 +21,22 @@ if TYPE_CHECKING:
 
     Stored = ArtifactEntry | StoredTensor | Weight
 
+
+class BinaryFile(Protocol):
+    """An open file of bytes, such as `open(path, "rb")` gives."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+#: What a bundle is read from: a path, its bytes, or an open file.
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryFile
+
 MANIFEST = "manifest.json"
 
 
 class BundleFile:
     """An open bundle: of a path, of bytes, or in an open file. Use it as a context manager, or call
-    `close`; a file that was open before stays so. Weights of a path are mapped, or with `map` false
+    `close`; a file that was open before stays so. The file of a path is mapped, or with `map` false
     read into memory.
 
     Raises BundleError if it cannot be read or is no bundle, VersionError for an unknown schema;
@@ -36,36 +44,12 @@ class BundleFile:
     """
 
     def __init__(self, source: Source, *, map: bool = True) -> None:
-        self._archive = Archive(source, map=map)
-        self._maps = map
-        self.name = self._archive.name
-        self._digests = Digests()
-        #: Bytes and digests of the files that several kernels name.
-        self._shared: dict[str, tuple[bytes, str]] = {}
-        try:
-            self.manifest: Manifest = self._manifest()
-            self._archive.check_names({MANIFEST, *_files(self.manifest)})
-        except BaseException:
-            self.close()
-            raise
-
-    def _manifest(self) -> Manifest:
-        try:
-            return from_json(self._parsed())
-        except BundleError as error:
-            raise type(error)(f"{self.name}: {error}") from None
-
-    def _parsed(self) -> Any:
-        """The manifest's JSON, counted before it is parsed."""
-        try:
-            check_bytes(self._archive.size(MANIFEST))
-            text = self._archive.read(MANIFEST)
-        except OSError as error:
-            raise BundleError(f"cannot read: {error.strerror or error}") from None
-        except DAMAGE:
-            raise BundleError(NO_BUNDLE) from None
-        check_text(text)
-        return parse(text)
+        self.name, path, data = _found(source)
+        #: None once closed.
+        self._opened: _Opened | None = _Opened(path, data, self.name, map)
+        #: Bytes of the files that several kernels name.
+        self._shared: dict[str, bytes] = {}
+        self.manifest: Manifest = from_text(self._opened.manifest_text())
 
     def __enter__(self) -> BundleFile:
         return self
@@ -75,26 +59,18 @@ class BundleFile:
 
     def close(self) -> None:
         self._shared.clear()
-        self._archive.close()
+        self._opened = None  # arrays of weights keep it open
 
     def read(self, artifact: ArtifactEntry | StoredTensor) -> bytes:
         """The file's bytes, after their digest has been checked. A file that several kernels name
-        is read and hashed once."""
-        file = artifact.file
-        if file in self._shared:
-            data, digest = self._shared[file]
-            self._check_size(artifact, len(data))
-        else:
-            try:
-                data = self._archive.read(file)
-            except (*DAMAGE, OSError):
-                raise self._damaged(file) from None
-            self._check_size(artifact, len(data))
-            digest = self._digests.sha256(data)
-            if self._times_named[file] > 1:
-                self._shared[file] = data, digest
-        self._check_digest(artifact, digest)
-        return data
+        is copied and hashed once."""
+        data = self._data(artifact, check=True)
+        found = self._shared.get(artifact.file)
+        if found is None:
+            found = ctypes.string_at(data, artifact.nbytes)
+            if self._times_named[artifact.file] > 1:
+                self._shared[artifact.file] = found
+        return found
 
     @cached
     def _times_named(self) -> Counter[str]:
@@ -102,73 +78,29 @@ class BundleFile:
         return Counter(one.file for kernel in self.manifest.kernels for one in kernel.files)
 
     def weight(self, weight: Weight) -> HostBytes:
-        """A weight's bytes as they lie in the bundle or beside it, mapped where that is a file and
-        files are mapped.
-        Their number is checked, their digest is not: see `check_weight`."""
-        try:
-            if self._archive.has(weight.file):
-                data = self._archive.mapped(weight.file)
-            else:
-                data = self._beside(weight.file)
-        except (*DAMAGE, FileNotFoundError) as error:
-            damaged = "" if isinstance(error, FileNotFoundError) else " or damaged"
-            raise IntegrityError(
-                f"{self.name}: {weight.file} is neither in the bundle nor beside it{damaged}; "
-                "build or copy the bundle again, its weights with it"
-            ) from None
-        except OSError as error:
-            kind = OutOfMemory if error.errno == errno.ENOMEM else BundleError
-            raise kind(
-                f"{self.name}: {weight.file} cannot be read: {error.strerror}; "
-                "make the file readable, and load the bundle again"
-            ) from None
-        self._check_size(weight, len(data))
-        return data
+        """A weight's bytes in the bundle or beside it, read-only. Their number is checked, their
+        digest is not: see `check_weight`."""
+        return self._weight(weight, check=False)
 
     def check_weight(self, weight: Weight) -> HostBytes:
         """A weight's bytes, as of `weight`. Raises IntegrityError unless they have its digest, and
         its checksum in the archive; it reads all of them."""
-        data = self.weight(weight)
-        self._check_digest(weight, self._digests.sha256(data.data))
-        if self._archive.has(weight.file):
-            try:
-                self._archive.check(weight.file, data.data)
-            except DAMAGE:
-                raise self._damaged(weight.file) from None
-        return data
+        return self._weight(weight, check=True)
 
-    def _beside(self, file: str) -> HostBytes:
+    def _weight(self, weight: Weight, *, check: bool) -> HostBytes:
         import numpy as np
 
-        folder = self._archive.folder
-        if folder is None:
-            raise KeyError(file)
-        with open_plain(f"{folder}{os.sep}{file}") as opened:
-            size = os.fstat(opened.fileno()).st_size
-            if not self._maps or size == 0:  # no system maps an empty file
-                return np.fromfile(opened, np.uint8, size)
-            return np.frombuffer(map_file(opened), np.uint8)
+        data = self._data(weight, check=check)
+        held = (ctypes.c_char * weight.nbytes).from_address(data)
+        held.opened = self._opened  # type: ignore[attr-defined]
+        return np.frombuffer(memoryview(held).toreadonly(), np.uint8)
 
-    def _damaged(self, file: str) -> IntegrityError:
-        return IntegrityError(
-            f"{self.name}: {file} is missing or damaged; build or copy the bundle again"
-        )
-
-    def _check_size(self, entry: Stored, size: int) -> None:
-        if size != entry.nbytes:
-            raise IntegrityError(
-                f"{self.name}: {entry.file} has {size} bytes, the manifest says "
-                f"{entry.nbytes}; it was changed after it was built; "
-                "build or copy the bundle again"
-            )
-
-    def _check_digest(self, entry: Stored, digest: str) -> None:
-        if digest != entry.sha256:
-            raise IntegrityError(
-                f"{self.name}: {entry.file} has sha256 {digest[:12]}..., the manifest says "
-                f"{entry.sha256[:12]}...; it was changed after it was built; "
-                "build or copy the bundle again"
-            )
+    def _data(self, entry: Stored, *, check: bool) -> int:
+        """Address of a file's bytes."""
+        if self._opened is None:
+            raise BundleError(f"{self.name} is closed; open it again")
+        is_weight = isinstance(entry, Weight)
+        return self._opened.data(entry, is_weight, entry.sha256 if check else None)
 
     def source(self, kernel: KernelEntry) -> tuple[ArtifactEntry, str]:
         """The kernel's readable text: its source artifact, or the portable text it runs from."""
@@ -183,9 +115,68 @@ class BundleFile:
         raise BundleError(f"{self.name}: {kernel.name} has no source text; build the bundle again")
 
 
-def _files(manifest: Manifest) -> Iterator[str]:
-    """Every file that a manifest names."""
-    for kernel in manifest.kernels:
-        yield from (part.file for part in kernel.files)
-    for program in manifest.programs:
-        yield from (weight.file for weight in program.weights)
+class _Opened:
+    """Bundle that libkgen has open, until nothing uses it or its files."""
+
+    def __init__(self, path: bytes | None, data: bytes | None, name: str, maps: bool) -> None:
+        self._library = libkgen.library()
+        self._bytes = data  # libkgen reads them where they are
+        self._handle = ctypes.c_void_p()
+        shown = name.encode("utf-8", "surrogateescape")
+        status = self._library.kgen_read(
+            path, data, len(data or b""), shown, maps, ctypes.byref(self._handle)
+        )
+        if status == libkgen.NOT_FOUND:
+            raise BundleError(libkgen.last_error())
+        libkgen.check(status)
+
+    def __del__(self) -> None:
+        if self._handle:
+            self._library.kgen_close(self._handle)
+
+    def manifest_text(self) -> bytes:
+        size = ctypes.c_size_t()
+        return ctypes.string_at(
+            self._library.kgen_manifest_text(self._handle, ctypes.byref(size)), size.value
+        )
+
+    def data(self, entry: Stored, may_be_beside: bool, sha256: str | None) -> int:
+        found = ctypes.c_void_p()
+        digest = None if sha256 is None else sha256.encode()
+        file = entry.file.encode()
+        libkgen.check(
+            self._library.kgen_file_data(
+                self._handle, file, entry.nbytes, digest, may_be_beside, ctypes.byref(found)
+            )
+        )
+        return found.value or 0
+
+
+def _found(source: Any) -> tuple[str, bytes | None, bytes | None]:
+    """A name for messages, and the path or the bytes."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        data = bytes(source)
+        return f"a bundle of {len(data)} bytes", None, data
+    if isinstance(source, str | os.PathLike):
+        name = os.fsdecode(source)
+        if "\0" in name:
+            raise BundleError(f"{name!a}: not a kgen bundle: the path has a NUL character")
+        return name, name.encode() if sys.platform == "win32" else os.fsencode(name), None
+    if isinstance(source, io.TextIOBase) or not hasattr(source, "read"):
+        raise BundleError(
+            f"path is of type {type(source).__name__}; give a bundle as a str or Path, as bytes, "
+            "or as a file opened with 'rb'"
+        )
+    given = getattr(source, "name", None)
+    name = given if isinstance(given, str) else "a bundle in an open file"
+    try:
+        if hasattr(source, "seek") and (not hasattr(source, "seekable") or source.seekable()):
+            source.seek(0)
+        data = source.read()
+    except (OSError, ValueError) as error:
+        raise BundleError(f"{name}: cannot read: {error}") from None
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise BundleError(
+            f"{name}: read() returns {type(data).__name__}, not bytes; open the file with 'rb'"
+        )
+    return name, None, bytes(data)

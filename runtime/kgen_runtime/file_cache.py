@@ -12,8 +12,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from kgen_runtime.archive import open_plain
-from kgen_runtime.files import is_own, replacing
+from kgen_runtime.files import is_own, open_plain, replacing
 
 #: In front of each file's data.
 DIGEST_BYTES = hashlib.sha256().digest_size

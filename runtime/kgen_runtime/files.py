@@ -1,4 +1,4 @@
-"""Writing a file all at once: to a temporary name beside it first, then renamed."""
+"""Plain files: opened, and written all at once to a temporary name beside them, then renamed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,20 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
+
+
+def open_plain(path: str) -> IO[bytes]:
+    """A plain file, open for reading. Raises OSError, for a pipe or a device at once: a pipe that
+    nobody writes to would block, and neither can be sought in."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        raise OSError(errno.EINVAL, "it is a pipe or device, not a plain file", path)
+    return os.fdopen(handle, "rb")
 
 
 @contextmanager

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 import numpy as np
 
 from kgen_runtime import select
-from kgen_runtime.archive import Source
 from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend, Code, DeviceInfo
-from kgen_runtime.bundle import BundleFile
+from kgen_runtime.bundle import BundleFile, Source
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import close_after
 from kgen_runtime.calls.operations import Operations

@@ -23,13 +23,18 @@ REMEDY = (
     "python runtime/build_libkgen.py"
 )
 
-_int, _text = ctypes.c_int, ctypes.c_char_p
+_int, _size, _text, _address = ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
 #: Result and arguments of each function, as kgen.h declares it.
 SIGNATURES: dict[str, tuple[Any, ...]] = {
     "kgen_abi_version": (_int,),
     "kgen_version": (_text,),
     "kgen_last_error": (_text,),
     "kgen_cpu_supports": (_int, _text),
+    "kgen_read": (_int, _text, _text, _size, _text, _int, _address),
+    "kgen_close": (None, _address),
+    "kgen_manifest_text": (_address, _address, _address),
+    "kgen_manifest_check": (_int, _text, _size),
+    "kgen_file_data": (_int, _address, _text, ctypes.c_int64, _text, _int, _address),
 }
 #: Error of each kgen_status from 1 on, in the order of kgen.h.
 _ERRORS = (
@@ -41,6 +46,10 @@ _ERRORS = (
     errors.DeviceError,
     errors.OutOfMemory,
 )
+
+
+#: kgen_status of a path that does not exist.
+NOT_FOUND = 2
 
 
 @cache

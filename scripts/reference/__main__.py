@@ -1,15 +1,15 @@
-"""Write every generated table of README.md and docs/, and runtime/c/manifest_limits.h."""
+"""Write every generated table of README.md and docs/, and runtime/c/manifest_schema.h."""
 
 from __future__ import annotations
 
-from scripts.reference import manifest_limits
+from scripts.reference import manifest_schema
 from scripts.reference.pages import pages, rewritten
 
 
 def main() -> None:
     for page in pages():
         page.write_text(rewritten(page.read_text(), page.name))
-    manifest_limits.HEADER.write_text(manifest_limits.header())
+    manifest_schema.HEADER.write_text(manifest_schema.header())
 
 
 if __name__ == "__main__":

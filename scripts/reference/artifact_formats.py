@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen_runtime.schema.kernel_check import FORMATS
+from kgen_runtime.schema.formats import FORMATS
 from scripts.reference.markdown import rows
 
 

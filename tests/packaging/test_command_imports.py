@@ -14,7 +14,7 @@ from kgen.targets import FAMILIES
 WATCHED = (
     *("numpy", "jinja2", "llvmlite", "kgen.spec", "kgen.pipeline", "kgen.emulate"),
     *(f"kgen.targets.{family}" for family in FAMILIES),
-    *("importlib.metadata", "kgen_runtime.schema.kernel_check"),
+    *("importlib.metadata", "kgen_runtime.schema.decode"),
 )
 PRODUCT = ("--shape", "64x64x64")
 
@@ -77,4 +77,4 @@ def test_inspect_reads_and_no_more(tmp_path: Path) -> None:
     for arguments in ((), ("--source", "vulkan1.3"), ("--json",)):
         found = loaded(tmp_path, "inspect", "x.kgen", *arguments)
         specs = set() if arguments else {"kgen.spec"}
-        assert found == {"kgen_runtime.schema.kernel_check"} | specs
+        assert found == {"kgen_runtime.schema.decode"} | specs

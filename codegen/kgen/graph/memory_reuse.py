@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from kgen.graph.in_place import in_place
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.memory import Life
-from kgen_runtime.schema.in_place import in_place
 
 if TYPE_CHECKING:
     from kgen.targets.base import Plan

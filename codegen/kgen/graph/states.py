@@ -1,7 +1,7 @@
 """States: pairs of a model's input and output that stay in the program from one run to the next.
 
 The output of a run is the input of the next one. It is written where the input lies, if the step
-that writes it may (:mod:`kgen_runtime.schema.in_place`) and nothing reads the input after it; else
+that writes it may (:mod:`kgen.graph.in_place`) and nothing reads the input after it; else
 it is copied there at the end.
 """
 

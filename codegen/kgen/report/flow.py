@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.errors import BundleError
+from kgen.order.accesses import bound
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.schema.program import Program, Value
-from kgen_runtime.schema.program_check import bound
 from kgen_runtime.values import frozen
 
 #: Steps and places of elements that are followed: seconds, and 2 GiB of memory.

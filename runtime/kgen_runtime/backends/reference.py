@@ -15,6 +15,7 @@ from kgen_runtime.memory import packing
 from kgen_runtime.reference.elements import OPERATIONS, elements
 from kgen_runtime.reference.numbers import write
 from kgen_runtime.reference.rowwise import row_elements
+from kgen_runtime.schema.spec_tensors import check_spec
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class ReferenceBackend(Backend):
                 f"{entry.name}: the reference does not support {entry.spec['op']}; "
                 f"it has {', '.join(OPERATIONS)}"
             )
+        check_spec(entry)
         packed = tuple(param for param in entry.inputs if param.packing is not None)
         return ReferenceKernel(
             name=entry.name, spec=entry.spec, outputs=entry.outputs, packed=packed

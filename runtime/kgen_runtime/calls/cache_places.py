@@ -21,6 +21,7 @@ from kgen_runtime.expressions.formulas import formulas_in, input_names
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.schema.partial_writes import lies_upon
 from kgen_runtime.schema.program import Program, Step, Value
+from kgen_runtime.schema.spec_tensors import check_spec
 from kgen_runtime.values import frozen
 
 #: Elements of a step that is computed in scalar Python before each run.
@@ -107,6 +108,7 @@ class CachePlaces:
         sources = [step.bindings[param.name] for param in self._kernels[step.kernel].arguments]
         if not all(self._needs(source) for source in sources):
             return False
+        check_spec(self._kernels[step.kernel])
         self._inputs[name] = set().union(*(self._inputs[source] for source in sources))
         self._steps[name] = step
         return True
@@ -144,6 +146,7 @@ def _scatters(program: Program, step: Step, kernel: KernelEntry) -> Iterator[Wri
     held = program.by_name[step.bindings[table]].place
     if held.kind != "state":
         return
+    check_spec(kernel)
     formulas = formulas_in(kernel.spec["expression"])
     names = input_names(formulas)
     shapes = dict(zip(names, map(tuple, kernel.spec["shapes"]), strict=True))

@@ -19,6 +19,7 @@ from kgen_runtime.expressions.formulas import Formulas, formulas_in, input_names
 from kgen_runtime.expressions.mathematics import Scalars
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.schema.program import Program, Step
+from kgen_runtime.schema.spec_tensors import check_spec
 from kgen_runtime.values import frozen
 
 
@@ -36,6 +37,7 @@ def index_uses(entry: KernelEntry) -> tuple[IndexUse, ...]:
     """The index expressions of a kernel's gathers and scatters."""
     if entry.spec["op"] != "elementwise":
         return ()
+    check_spec(entry)
     formulas = formulas_in(entry.spec["expression"])
     shapes = _shapes(entry, formulas)
     known = {**shapes, **views.shapes_of(formulas, shapes)}

@@ -1,16 +1,13 @@
 """Limits on the size and the counts of a manifest: one table for every reader of bundles.
 
-Both runtimes check a count before they look at what is counted, so the cost of judging a manifest
-is linear in its bytes. `make reference` writes the table into runtime/c/manifest_limits.h and
+libkgen checks a count before it looks at what is counted, so the cost of judging a manifest is
+linear in its bytes. `make reference` writes the table into runtime/c/manifest_schema.h and
 docs/reference/bundle-format.md.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
-
-from kgen_runtime.errors import BundleError
-from kgen_runtime.values import fields_of, is_frozen
 
 
 class Limit(NamedTuple):
@@ -78,70 +75,3 @@ COUNTED: dict[str, str] = {
     "Program.weights": "weights",
     "Program.steps": "steps",
 }
-
-
-def check_bytes(nbytes: int) -> None:
-    """Raises BundleError if a manifest has too many bytes; asked before they are read."""
-    _refuse("manifest_bytes", nbytes, "bytes")
-
-
-def check_text(text: bytes) -> None:
-    """Raises BundleError if a manifest's text has too many bytes, levels or values. No value is
-    made, so a hostile text costs no memory."""
-    check_bytes(len(text))
-    opened, commas, deepest = _structure(text)
-    _refuse("nesting", deepest, "levels of lists and objects")
-    _refuse("json_values", 1 + opened + commas, "values")
-
-
-def check_counts(value: object) -> None:
-    """Raises BundleError if a part of a manifest that is about to be written has more entries than
-    a reader takes."""
-    for field in fields_of(type(value)):
-        held = getattr(value, field)
-        limit = COUNTED.get(f"{type(value).__name__}.{field}")
-        if limit is not None and len(held) > LIMITS[limit].most:
-            raise BundleError(
-                f"{getattr(value, 'name', 'the bundle')!s:.120}: {field} has {len(held)} entries; "
-                f"the limit is {LIMITS[limit].most} ({limit}); make several kernels or programs"
-            )
-        for one in held if isinstance(held, tuple) else (held,):
-            if is_frozen(type(one)):
-                check_counts(one)
-
-
-def _refuse(name: str, count: int, what: str) -> None:
-    most = LIMITS[name].most
-    if count > most:
-        raise BundleError(
-            f"manifest.json has more than {most} {what}, the limit ({name}); "
-            "build it again, as several bundles"
-        )
-
-
-def _structure(text: bytes) -> tuple[int, int, int]:
-    """Counts of opening brackets and of commas outside of texts, and the deepest level. What is
-    beyond a limit, or no JSON, is looked at no further."""
-    text = text.replace(rb"\\", b"").replace(rb"\"", b"")  # escapes that could hide a quote
-    opened = commas = level = deepest = 0
-    inside = False
-    for start in range(0, len(text), CHUNK):
-        parts = text[start : start + CHUNK].split(b'"')
-        bare = b"".join(parts[inside::2])
-        inside ^= len(parts) % 2 == 0
-        opened += bare.count(b"[") + bare.count(b"{")
-        commas += bare.count(b",")
-        if 1 + opened + commas > LIMITS["json_values"].most:
-            break
-        for bracket in bare.translate(None, _NO_BRACKETS):
-            level += 1 if bracket in b"[{" else -1
-            if level > deepest:
-                deepest = level
-        if level < 0 or deepest > LIMITS["nesting"].most:
-            break
-    return opened, commas, deepest
-
-
-#: Bytes that are counted at a time.
-CHUNK = 1 << 16
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))

@@ -1,15 +1,14 @@
-"""The manifest as JSON: written without loss, and read with every field checked."""
+"""The manifest as JSON: written without loss, and read once libkgen has checked it."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from kgen_runtime.dtypes import DType
-from kgen_runtime.errors import BundleError, VersionError
-from kgen_runtime.manifest import SCHEMA_VERSIONS, Manifest
+from kgen_runtime.manifest import SCHEMA_VERSION, Manifest
 
 
 def to_json(value: Any) -> Any:
@@ -26,39 +25,24 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def from_json(data: Any) -> Manifest:
-    """The manifest in a decoded JSON object.
+def check(text: bytes) -> None:
+    """Raise BundleError or VersionError unless every reader of bundles takes this text of a
+    manifest."""
+    from kgen_runtime import libkgen
 
-    Raises VersionError for a schema that this runtime does not know, BundleError for a field that
-    is missing, unknown or of the wrong type, and for a kernel that contradicts itself.
-    """
-    # Who writes a manifest needs no checks of one.
-    from kgen_runtime.schema.decode import decode, shown
-    from kgen_runtime.schema.kernel_check import check
-    from kgen_runtime.schema.migrations import in_this_schema, renewed
+    libkgen.check(libkgen.library().kgen_manifest_check(text, len(text)))
 
-    if not isinstance(data, dict) or "schema_version" not in data:
-        raise BundleError("manifest.json: no schema_version; this is not a kgen manifest")
-    version = data["schema_version"]
-    if type(version) is not int or version not in SCHEMA_VERSIONS:
-        known = " and ".join(map(str, SCHEMA_VERSIONS))
-        raise VersionError(
-            f"manifest schema {shown(version)} is not one that this runtime reads ({known}); "
-            "rebuild the bundle or install the matching kgen-kernels"
-        )
-    manifest = decode(Manifest, in_this_schema(data), "manifest")
+
+def from_text(text: bytes) -> Manifest:
+    """The manifest in a text that libkgen has checked; old specs become those of today."""
+    from kgen_runtime.schema.decode import reader
+    from kgen_runtime.schema.migrations import renewed
+
+    read = reader(Manifest)
+    assert read is not None
+    manifest = read({**json.loads(text), "schema_version": SCHEMA_VERSION})
     assert isinstance(manifest, Manifest)
-    if (kernels := tuple(map(renewed, manifest.kernels))) != manifest.kernels:
-        manifest = dataclasses.replace(manifest, kernels=kernels)
-    if not manifest.kernels:
-        raise BundleError("manifest.kernels: it has no kernel; a bundle needs one or more")
-    for name, count in Counter(kernel.name for kernel in manifest.kernels).items():
-        if count > 1:
-            raise BundleError(f"manifest.kernels: {name} occurs twice; build the bundle again")
-    for kernel in manifest.kernels:
-        check(kernel)
-    if manifest.programs:
-        from kgen_runtime.schema.program_check import check_programs
-
-        check_programs(manifest.programs, manifest.kernels)
-    return manifest
+    kernels = tuple(map(renewed, manifest.kernels))
+    if all(map(lambda new, old: new is old, kernels, manifest.kernels)):
+        return manifest
+    return dataclasses.replace(manifest, kernels=kernels)

@@ -1,4 +1,4 @@
-"""Migrations of manifests and kernels that an older kgen built to the current schema."""
+"""Migrations of kernels that an older kgen built: their specs become those of today."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kgen_runtime.errors import BundleError
-from kgen_runtime.manifest import SCHEMA_VERSION, KernelEntry
+from kgen_runtime.manifest import KernelEntry
 
 Spec = Mapping[str, Any]
-
-
-def in_this_schema(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest of a version that is read, as JSON, in the version that is written."""
-    if data["schema_version"] == 1 and "programs" in data:
-        raise BundleError("manifest: unknown field 'programs' of schema 1; build the bundle again")
-    return {**data, "schema_version": SCHEMA_VERSION}
 
 
 def _relu(spec: Spec) -> dict[str, Any]:

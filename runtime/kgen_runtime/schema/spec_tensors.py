@@ -1,7 +1,8 @@
 """The tensors that an operation's specification speaks of, derived from its own words alone.
 
-A manifest states them too, as kernels take them; here is what that is held against. Operations that
-the reference does not know have none.
+A manifest states them too, as kernels take them. libkgen runs kernels by the manifest and reads no
+spec; whoever computes by a spec, as the reference does, asks `check_spec` first. Operations that
+the reference does not know have no tensors here.
 """
 
 from __future__ import annotations
@@ -22,12 +23,32 @@ from kgen_runtime.expressions.formulas import (
     input_names,
     reduced,
 )
-from kgen_runtime.manifest import TensorParam
+from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.schema.limits import LIMITS
 
 Spec = Mapping[str, Any]
 Role = Literal["input", "output"]
+
+
+def check_spec(kernel: KernelEntry) -> None:
+    """Raise BundleError if a kernel's spec is not valid, or contradicts the kernel's parameters."""
+    try:
+        wanted = tensors(kernel.spec)
+        given = tuple(p.unpacked for p in kernel.parameters)
+        if wanted is None or wanted == given:
+            return
+        names = [p.name for p in wanted]
+        if names != [p.name for p in given]:
+            raise BundleError(f"its spec requires the tensors {', '.join(names):.200}")
+        one, other = next(pair for pair in zip(wanted, given, strict=True) if pair[0] != pair[1])
+        raise BundleError(f"its spec requires {_described(one)}, not {_described(other)}")
+    except BundleError as error:
+        raise BundleError(f"{kernel.name}: {error}; build the bundle again") from None
+
+
+def _described(p: TensorParam) -> str:
+    return f"{p.role} {p.name} {list(p.shape)} {p.dtype} with strides {list(p.strides)}"
 
 
 def tensors(spec: Spec) -> tuple[TensorParam, ...] | None:

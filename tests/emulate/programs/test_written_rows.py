@@ -18,9 +18,9 @@ from kgen.bundle import Bundle
 from kgen.check.model.steps import verify_program
 from kgen.check.model.truth import truth
 from kgen.check.verify.run import opened
+from kgen.program import check_programs
 from kgen_runtime.errors import ArgumentError, BundleError
 from kgen_runtime.schema.program import Place, Program
-from kgen_runtime.schema.program_check import check_programs
 from tests.onnx_models import Maker
 
 PLACES, HEADS, HEAD = 8, 2, 4

@@ -21,6 +21,7 @@ from kgen.cli.main import main
 from kgen.errors import BundleError, KgenError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.schema import manifest_json
+from tests.manifests import from_json
 from tests.specs import relu_of
 from tests.unit.runtime.bundle.zips import archive
 
@@ -121,7 +122,7 @@ def test_a_kernel_without_text_is_not_profiled(
 def test_provenance_is_text(whole: Any, value: Any) -> None:
     """`kgen bundle merge` split a number."""
     with pytest.raises(BundleError, match=r"manifest\.provenance\.llvm: expected str"):
-        manifest_json.from_json(whole | {"provenance": {"llvm": value}})
+        from_json(whole | {"provenance": {"llvm": value}})
 
 
 @pytest.mark.parametrize("target", TARGETS)

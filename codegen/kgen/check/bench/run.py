@@ -33,6 +33,7 @@ from kgen_runtime.dtypes import FLOATS_8
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.schema.partial_writes import lies_upon
+from kgen_runtime.schema.spec_tensors import check_spec
 from kgen_runtime.values import frozen
 
 
@@ -176,6 +177,7 @@ def _bench_kernel(
     taken = take(timing.in_turn([ours, *([peer.run for peer in each] for each in made)]))
     times, *others = taken.times
     seconds = statistics.median(times)
+    check_spec(entry)
     problem = spec.from_json(entry.spec)
     return BenchResult(
         kernel=entry.key,

@@ -34,10 +34,10 @@ def run(args: argparse.Namespace) -> int:
 
     The code that would run is read, so that a damaged file is an IntegrityError here and not there.
     """
-    from kgen_runtime.bundle import BundleFile
+    from kgen.bundle_file import SpecifiedBundle
     from kgen_runtime.select import best_entries, best_programs
 
-    with BundleFile(args.file) as bundle:
+    with SpecifiedBundle(args.file) as bundle:
         place, judge = _device(args.device) if args.arch is None else _arch(args.arch)
         entries = bundle.manifest.kernels
         choices, skipped = best_entries(judge, entries, place)

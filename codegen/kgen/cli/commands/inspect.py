@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from kgen.bundle_file import SpecifiedBundle
 from kgen.cli.bundles import find_kernel
 from kgen.cli.output import print_json, print_table
 from kgen.errors import SpecError
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     for name in ("program", "output"):
         if getattr(args, name) is not None:
             raise SpecError(f"--{name} {getattr(args, name)} needs --graph; add it")
-    with BundleFile(args.file) as bundle:
+    with SpecifiedBundle(args.file) as bundle:
         name = args.disassemble if args.source is None else args.source
         if name is not None:
             entry = find_kernel(bundle.manifest, name)
@@ -82,7 +83,7 @@ def _graph(args: argparse.Namespace) -> int:
     if args.output is None:
         raise SpecError("--graph needs the name of a file to write; add -o graph.svg")
     output = check_output(args.output)
-    with BundleFile(args.file) as bundle:
+    with SpecifiedBundle(args.file) as bundle:
         program = program_of(bundle.manifest, args.program)
         kernels = {entry.name: entry for entry in bundle.manifest.kernels}
         drawn = picture(program, kernels)

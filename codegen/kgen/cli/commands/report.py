@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgen.bundle_file import SpecifiedBundle
 from kgen.cli import programs
 from kgen.cli.output import end_progress, print_json, progress
 from kgen.errors import DeviceError, SpecError
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
     programs.check_threads(args.threads)
     output = check_output(args.output or f"{Path(args.file).stem}.html")
-    with BundleFile(args.file) as bundle:
+    with SpecifiedBundle(args.file) as bundle:
         facts = _facts(args, bundle)
     text = page(facts)
     with writing(output) as file:

@@ -122,10 +122,10 @@ def _core(target: Target) -> str:
 def _specs(name: str, target: Target) -> list[Spec]:
     """Return the kernels of a bundle. Raises SpecError if the target has none of them."""
     from kgen import spec, targets
+    from kgen.bundle_file import SpecifiedBundle
     from kgen.tune.tuner import specs_of_bundle
-    from kgen_runtime.bundle import BundleFile
 
-    with BundleFile(name) as bundle:
+    with SpecifiedBundle(name) as bundle:
         entries = bundle.manifest.kernels
     found = specs_of_bundle(
         [(spec.from_json(entry.spec), targets.find(entry.target.name)) for entry in entries],

@@ -96,6 +96,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from kgen.bundle_file import SpecifiedBundle
     from kgen.check.execute.runners import Emulation
     from kgen.check.profile import profile
     from kgen.check.verify.run import verify
@@ -103,7 +104,6 @@ def run(args: argparse.Namespace) -> int:
     from kgen.emulate.arguments import number_of_seeds
     from kgen.emulate.schedules import SCHEDULES
     from kgen.errors import SpecError
-    from kgen_runtime.bundle import BundleFile
 
     if args.seed < 0:
         raise SpecError(f"--seed {args.seed} is out of range; it must be 0 or more")
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
         raise SpecError("--nodes needs --model MODEL.onnx; add it")
     schedules = SCHEDULES if args.seeds is None else number_of_seeds(args.seeds)
     emulation = Emulation(schedules=schedules, strict=args.strict)
-    with BundleFile(args.file) as bundle:
+    with SpecifiedBundle(args.file) as bundle:
         with workers.executor_of(args) as executor:
             report = verify(
                 bundle,

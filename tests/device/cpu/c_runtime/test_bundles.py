@@ -211,12 +211,11 @@ def many_launches(data: Any) -> None:
         ),
         (
             put("kernels.0.launches.0.grid.0", 2**40),
-            "native/KEY: grid=1099511627776 has more tasks than the 288 bytes they write",
+            "native/KEY: grid=(1099511627776, 1, 1) has more tasks than the 288 bytes they write",
         ),
         (
             put("kernels.0.launches.0.grid.0", 0),
-            "native/KEY: grid=0x1x1, or a block or cluster, is none of a CPU's: tasks, 1 or more, "
-            "along x alone",
+            "native/KEY: grid=(0, 1, 1) is empty; each number must be 1 or more",
         ),
         (
             put("kernels.0.parameters.2.strides", [0, 1]),
@@ -244,8 +243,7 @@ def many_launches(data: Any) -> None:
         ),
         (
             put("kernels.0.parameters.0.strides", [2**62, 1]),
-            "manifest.kernels[0].parameters[0]: a spans more than 9223372036854775807 bytes, the "
-            "limit",
+            "native/KEY: a spans more than 9223372036854775807 bytes, the limit",
         ),
         (
             put("kernels.0.parameters.0.shape", [1] * 9),
@@ -253,11 +251,11 @@ def many_launches(data: Any) -> None:
         ),
         (
             put("kernels.0.parameters.0.dtype", "f33"),
-            "manifest.kernels[0].parameters[0].dtype: 'f33' is not known; build the bundle again",
+            "manifest.kernels[0].parameters[0].dtype: 'f33' is not one of f64, f32, f16",
         ),
         (
             put("kernels.0.parameters.0.shape.0", "8"),
-            "manifest.kernels[0].parameters[0].shape: expected int, got str; build the bundle "
+            "manifest.kernels[0].parameters[0].shape: expected int, got '8'; build the bundle "
             "again",
         ),
         (
@@ -314,8 +312,6 @@ def test_one_lie(
 
 
 def drop_last_step(data: Any) -> None:
-    for step in data["programs"][0]["steps"]:
-        step["after"] = []
     data["programs"][0]["steps"].pop()
 
 
@@ -339,40 +335,46 @@ def one_file(data: Any) -> None:
     [
         (
             put("values.3.place.offset", 1028),
-            "value y of 480 bytes at 1028 ends past the 1504 bytes there",
+            "value y of 480 bytes at arena + 1028 ends past the 1504 bytes there",
         ),
-        (put("values.3.place.offset", 2**62), "value y of 480 bytes at 4611686018427387904 ends"),
+        (
+            put("values.3.place.offset", 2**62),
+            "value y of 480 bytes at arena + 4611686018427387904 ends",
+        ),
         (
             put("values.3.place.offset", -4),
-            "value y lies at -4, which is not a multiple of its element size",
+            "value y lies at arena + -4, which is not a multiple of its element size",
         ),
         (
             put("values.3.place.offset", 1022),
-            "value y lies at 1022, which is not a multiple of its element size",
+            "value y lies at arena + 1022, which is not a multiple of its element size",
         ),
-        (put("values.3.place.offset", 256), "it takes y and h, which overlap in memory"),
+        (put("values.3.place.offset", 256), "takes h and y, which overlap in memory"),
         (
             put("values.4.place.offset", 4),
-            "value b1 of 160 bytes at 4 ends past the 160 bytes there",
+            "value b1 of 160 bytes at weights b1 + 4 ends past the 160 bytes there",
         ),
         (put("values.2.strides", [2**40, 1]), "ends past the 1504 bytes there"),
-        (put("values.2.shape", [5, 39]), "out is h, 796 bytes of f32; the kernel takes 800 of f32"),
-        (put("values.2.dtype", "s32"), "out is h, 800 bytes of s32; the kernel takes 800 of f32"),
-        (put("values.2.place.name", "x"), "value h lies in 'x', which does not exist"),
+        (put("values.2.shape", [5, 39]), "out is h, which spans 796 bytes; the kernel takes 800"),
+        (put("values.2.dtype", "s32"), "out is h, which is s32; the kernel takes f32"),
+        (put("values.2.place.name", "x"), "value h lies in arena x, which does not exist"),
         (put("values.2.name", "x"), "value 'x' occurs twice or has no name"),
         (
             put("values.3.place", {"kind": "weights", "name": "w1"}),
-            "out is y, which is read-only",
+            "out is y, in weights w1, which is read-only",
         ),
-        (put("values.3.place", {"kind": "input", "name": "x"}), "out is y, which is read-only"),
+        (
+            put("values.3.place", {"kind": "input", "name": "x"}),
+            "out is y, in input x, which is read-only",
+        ),
         (put("inputs.0.strides", [48, 2]), "input x is not a packed value in memory of its own"),
-        (put("outputs", []), "value out lies in 'out', which does not exist"),
+        (put("outputs", []), "value out lies in output out, which does not exist"),
         (put("arena_bytes", -1), "its arena has -1 bytes"),
         (put("steps", []), "it has no steps"),
         (put("steps.0.kernel", "nothing"), "step 0 (nothing): the bundle has no such kernel"),
         (put("steps.0.bindings", {"a": "x"}), "it binds 1 tensors; the kernel takes 4"),
         (put("steps.0.bindings.a", "q"), "a is 'q', which is not a value"),
-        (put("steps.0.bindings.a", 7), "steps[0].bindings: expected str, got int"),
+        (put("steps.0.bindings.a", 7), "steps[0].bindings.a: expected str, got 7"),
         (put("steps.0.after", [0]), "it depends on step 0, which is not earlier"),
         (
             put("weights.0.file", "../../etc/passwd"),
@@ -574,13 +576,15 @@ def test_what_is_no_bundle(sanitized: Driver, tmp_path: Path) -> None:
     empty = write(tmp_path, "empty", b"")
     remedy = "not a kgen bundle, or a truncated one; make one with kgen build -o"
     assert sanitized.refused(empty, "list") == f"3: {empty}: {remedy}"
-    assert sanitized.refused(tmp_path, "list") == f"3: {tmp_path}: {remedy}"
+    refusal = f"3: {tmp_path}: cannot read: Is a directory"
+    assert sanitized.refused(tmp_path, "list") == refusal
     missing = tmp_path / "missing"
     refusal = f"2: {missing}: cannot read: No such file or directory"
     assert sanitized.refused(missing, "list") == refusal
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert sanitized.refused(pipe, "list") == f"3: {pipe}: {remedy}"
+    refusal = f"3: {pipe}: cannot read: it is a pipe or device, not a plain file"
+    assert sanitized.refused(pipe, "list") == refusal
 
 
 # -- Damage

@@ -1,4 +1,4 @@
-"""Both runtimes accept the same bundles: see differential.py, whose longer run is `make
+"""Both languages accept the same bundles: see differential.py, whose longer run is `make
 fuzz-bundles`."""
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ def test_one_verdict(fuzz: Path, seed: int, tmp_path: Path) -> None:
     found = compared(fuzz, tmp_path, list(itertools.islice(cases(seed), CASES)))
     assert not found.differences
     assert found.taken > CASES / 20 and found.refused > CASES / 2
-    assert set(found.alone) <= {"spec", "order", "gpu"} and sum(found.alone.values()) < CASES / 20
 
 
 def test_every_number_and_text(fuzz: Path, tmp_path: Path) -> None:
@@ -42,7 +41,7 @@ def test_every_number_and_text(fuzz: Path, tmp_path: Path) -> None:
             strict=True,
         )
     )
-    assert not [(word, v) for word, v in verdicts.items() if v[0].taken != v[1].taken]
+    assert not [(word, v) for word, v in verdicts.items() if not v[0].agrees(v[1])]
     # As f64 has them: the largest number, and the first that rounds to infinity.
     for word in NUMBERS:
         try:

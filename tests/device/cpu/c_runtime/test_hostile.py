@@ -113,6 +113,24 @@ def test_a_chain_of_steps_is_linear(
     assert large.blocks <= 2.3 * small.blocks
 
 
+def test_many_readers_of_one_value_are_linear(
+    counter: Path, bundle: kgen.Bundle, whole: Any, tmp_path: Path
+) -> None:
+    manifests = [python.many_readers(whole, n, target=TARGET) for n in (2000, 4000)]
+    small, large = judged(counter, tmp_path, manifests, bundle.files)
+    assert large.why == ""
+    assert large.blocks <= 2.3 * small.blocks
+
+
+def test_steps_that_meet_without_end_are_refused(
+    counter: Path, bundle: kgen.Bundle, whole: Any, tmp_path: Path
+) -> None:
+    manifests = [python.meetings_without_end(whole, n, target=TARGET) for n in (1500, 3000)]
+    small, large = judged(counter, tmp_path, manifests, bundle.files)
+    assert "its steps share memory more than" in large.why
+    assert large.blocks <= 2.3 * small.blocks
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -102,4 +102,4 @@ def test_a_pipe_is_no_file_of_weights(tmp_path: Path) -> None:
     weights = sorted((tmp_path / "weights").iterdir())[0]
     weights.unlink()
     os.mkfifo(weights)
-    assert f"{weights.name} cannot be read: it is a pipe or device" in loaded(path)
+    assert f"{weights.name}: cannot read: it is a pipe or device" in loaded(path)

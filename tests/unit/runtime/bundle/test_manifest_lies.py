@@ -32,7 +32,8 @@ from kgen_runtime.manifest import (
     Tolerance,
 )
 from kgen_runtime.schema import manifest_json
-from kgen_runtime.schema.spec_tensors import tensors
+from kgen_runtime.schema.spec_tensors import check_spec, tensors
+from tests.manifests import from_json
 from tests.specs import relu_of, softmax_of
 from tests.unit.runtime.bundle.lies import lies, use_each
 from tests.unit.runtime.bundle.zips import archive, zipped
@@ -67,9 +68,10 @@ def data_of(bundle: kgen.Bundle) -> Any:
 
 
 def accepted(data: Any) -> bool:
-    """Whether the reader takes it; another error than ours fails the test."""
+    """Whether the reader takes it, and its specs fit; another error than ours fails the test."""
     try:
-        manifest_json.from_json(data)
+        for kernel in from_json(data).kernels:
+            check_spec(kernel)
     except BundleError as error:
         assert "\n" not in str(error) and len(str(error)) < 1000
         return False
@@ -212,13 +214,11 @@ def more_workspace(data: Any) -> None:
     ("change", "message"),
     [
         (fewer_arguments, "no launch uses bias"),
-        (extra_argument, "a launch takes x, out, out, one of them twice"),
-        (swapped_arguments, "its arguments are b, a, bias, out, in the wrong order"),
-        (extra_parameter, "its spec requires the tensors x, out"),
-        (smaller_out, r"its spec requires output out \[40, 3\] f32 .*, not output out \[2, 3\]"),
-        (smaller_type, r"its spec requires output out \[40, 3\] f32 .*, not .* f16 with"),
-        (overlapping_out, r"elements of out overlap with strides \[24, 24, 1\]"),
-        (odd_strides, r"out spans \d+ bytes; the limit is 9223372036854775807"),
+        (extra_argument, "a launch takes out twice"),
+        (swapped_arguments, "argument a of a launch is in the wrong order"),
+        (smaller_out, "its tile does not fit its output"),
+        (overlapping_out, "elements of out overlap, or are packed"),
+        (odd_strides, "out spans more than 9223372036854775807 bytes, the limit"),
         (grid(0, 1, 1), r"grid=\(0, 1, 1\) is empty; each number must be 1 or more"),
         (grid(-1, 1, 1), r"grid=\(-1, 1, 1\) is empty; each number must be 1 or more"),
         (grid(2**40, 1, 1), r"grid=\(1099511627776, 1, 1\) has more tasks than the 960 bytes they"),
@@ -233,6 +233,34 @@ def test_what_crashed(
     change(data)
     with pytest.raises(BundleError, match=rf"native/\w+: {message}.*; build the bundle again$"):
         kgen_runtime.load(archive(data, bundle.files), device="cpu")
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (extra_parameter, "its spec requires the tensors x, out"),
+        (smaller_type, r"its spec requires output out \[40, 3\] f32 .*, not .* f16 with"),
+    ],
+)
+def test_a_spec_that_contradicts_its_kernel(
+    bundle: kgen.Bundle,
+    change: Callable[[Any], None],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Kernels run by the manifest alone; the reference and commands compute by specs."""
+    data = data_of(bundle)
+    change(data)
+    held = archive(data, bundle.files)
+    with pytest.raises(BundleError, match=rf"native/\w+: {message}.*; build the bundle again$"):
+        kgen_runtime.load(held, device="reference")
+    path = tmp_path / "x.kgen"
+    path.write_bytes(held)
+    for command in ("inspect", "check", "verify"):
+        assert main([command, str(path)]) == 2
+        assert "its spec requires" in capsys.readouterr().err
 
 
 @pytest.mark.integration

@@ -12,12 +12,16 @@ import kgen
 import kgen_runtime
 from kgen.check.verify.run import verify
 from kgen.errors import BundleError
-from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.schema.manifest_json import from_json, to_json
+from kgen_runtime.manifest import SCHEMA_VERSIONS, KernelEntry
+from kgen_runtime.schema.manifest_json import to_json
 from kgen_runtime.schema.migrations import renewed
+from kgen_runtime.schema.spec_tensors import check_spec
+from tests.manifests import from_json
+from tests.programs import ROWS, WIDE, answer, parameters
 from tests.specs import relu_of, softmax_of
 
 pytestmark = pytest.mark.integration
+DATA = Path(__file__).parents[3] / "data"
 
 
 def older(kernel: KernelEntry) -> KernelEntry:
@@ -55,7 +59,7 @@ def test_its_spec_is_checked_as_before(bundle: kgen.Bundle) -> None:
     data = to_json(bundle.manifest)
     data["kernels"][0]["spec"]["shape"] = [3, 6]
     with pytest.raises(BundleError, match=r"its spec requires input x \[3, 6\] f32"):
-        from_json(data)
+        check_spec(from_json(data).kernels[0])
 
 
 def test_axes_that_were_counted_from_the_last_one() -> None:
@@ -68,7 +72,7 @@ def test_axes_that_were_counted_from_the_last_one() -> None:
     assert kernel.spec == new.manifest.kernels[0].spec
     data["kernels"][0]["spec"]["axes"] = 4
     with pytest.raises(BundleError, match="its spec requires"):
-        from_json(data)
+        check_spec(from_json(data).kernels[0])
 
 
 def test_a_softmax_of_its_own_is_a_row_wise_expression(tmp_path: Path) -> None:
@@ -89,3 +93,15 @@ def test_others_stay_as_they_are(bundle: kgen.Bundle) -> None:
     for spec in ({"op": "relu"}, {"op": ["relu"]}, {}, {"op": "matmul", "shape": [1], "dtype": 1}):
         kernel = dataclasses.replace(bundle.manifest.kernels[0], spec=spec)
         assert renewed(kernel) is kernel
+
+
+def test_a_bundle_of_each_schema_version_is_kept_and_runs() -> None:
+    """Version 1 had no programs, and relu was an operation of its own."""
+    paths = {version: DATA / f"schema_{version}.kgen" for version in SCHEMA_VERSIONS}
+    with kgen_runtime.load(paths[1], device="cpu") as kernels:
+        x = np.linspace(-1, 1, 15, dtype=np.float32).reshape(3, 5)
+        np.testing.assert_array_equal(kernels.relu(x), np.maximum(x, 0))
+    with kgen_runtime.load(paths[2], device="cpu", verify="all") as kernels:
+        x = np.random.default_rng(0).standard_normal((ROWS, WIDE)).astype("f")
+        found = kernels.program.run(x=x)
+    np.testing.assert_allclose(found, answer(x, parameters()), rtol=2e-5, atol=2e-5)

@@ -20,6 +20,7 @@ from kgen_runtime.bundle import BundleFile
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.memory import packing
 from kgen_runtime.schema import manifest_json
+from tests.manifests import from_json
 from tests.unit.runtime.bundle.test_bundle import rewrite
 
 PLAIN = Matmul(m=3, n=21, k=13, dtype=DType.F32)
@@ -223,4 +224,4 @@ def test_a_constant_of_another_size_is_refused(stored: Path) -> None:
     )
     data = manifest_json.to_json(broken)
     with pytest.raises(BundleError, match=r"constants/.*\.bin does not hold an input b"):
-        manifest_json.from_json(data)
+        from_json(data)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kgen_runtime import stored_zip
-from kgen_runtime.stored_zip import NotAZip
+from kgen_runtime.bundle import BundleFile
+from kgen_runtime.errors import BundleError
 from tests.unit.runtime.bundle.zips import with_wide_records
 
 FILES = {"manifest.json": b"{}", "weights/a.bin": bytes(range(256)), "a b+c": b"", "z": b"z"}
@@ -42,9 +42,11 @@ def _sizes_at(data: bytes | bytearray, name: str) -> slice:
     return slice(start + 18, start + 26)
 
 
-def _read(data: bytes) -> dict[str, bytes]:
-    file = io.BytesIO(data)
-    return {entry.name: stored_zip.read(file, entry) for entry in stored_zip.entries(file)}
+def _refusal(data: bytes) -> str:
+    """Why an archive is refused; empty if what it holds is looked at, which is no manifest."""
+    with pytest.raises(BundleError) as refused:
+        BundleFile(data)
+    return "" if "no schema_version" in str(refused.value) else str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,7 @@ def _read(data: bytes) -> dict[str, bytes]:
 def test_what_the_standard_library_reads(data: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert {name: archive.read(name) for name in archive.namelist()} == FILES
-    assert _read(data) == FILES
+    assert _refusal(data) == ""
 
 
 def _directory(data: bytes) -> int:
@@ -83,7 +85,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "hole": lambda data: data[:40] + data[60:],
     "no entries": lambda data: data.replace(b"PK\1\2", b"PK\1\3"),
     "no header": lambda data: data.replace(b"PK\3\4", b"PK\3\5"),
-    "checksum": lambda data: data.replace(bytes(range(256)), bytes(256)),
+    "checksum": lambda data: data.replace(b"{}", b"[]"),
     "no record": lambda data: with_wide_records(data).replace(b"PK\6\6", b"PK\6\5"),
     "no locator": lambda data: with_wide_records(data).replace(b"PK\6\7", b"PK\6\5"),
     "two sizes of a directory": lambda data: _patched(
@@ -133,16 +135,14 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 def test_damage_is_refused(damage: Callable[[bytes], bytes]) -> None:
     spoilt = damage(_zip())
     assert spoilt != _zip()
-    with pytest.raises(NotAZip):
-        _read(spoilt)
+    assert "not a kgen bundle, or a truncated one" in _refusal(spoilt)
 
 
 def test_a_name_is_refused_that_is_there_twice() -> None:
     out = io.BytesIO(_zip())
     with zipfile.ZipFile(out, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("z", b"y")
-    with pytest.raises(NotAZip, match="'z' occurs twice"):
-        _read(out.getvalue())
+    assert "'z' occurs twice" in _refusal(out.getvalue())
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -150,10 +150,8 @@ def test_one_64_bit_field_too_many(wide: bool) -> None:
     """An extra field of 64-bit numbers that nothing asks for, or a second one."""
     data = _zip(wide=wide)
     spoilt = data.replace(struct.pack("<HH6x", 0xD935, 6), struct.pack("<HH6x", 1, 6))
-    with pytest.raises(NotAZip):
-        _read(spoilt)
+    assert "not a kgen bundle, or a truncated one" in _refusal(spoilt)
 
 
 def test_what_is_compressed_is_refused() -> None:
-    with pytest.raises(NotAZip, match=r"'manifest\.json' is compressed"):
-        _read(_zip(method=zipfile.ZIP_DEFLATED))
+    assert "'manifest.json' is compressed" in _refusal(_zip(method=zipfile.ZIP_DEFLATED))

@@ -21,10 +21,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from kgen.bundle_file import SpecifiedBundle
     from kgen.check.gate import difference
-    from kgen_runtime.bundle import BundleFile
 
-    with BundleFile(args.old) as old, BundleFile(args.new) as new:
+    with SpecifiedBundle(args.old) as old, SpecifiedBundle(args.new) as new:
         kernels = list(difference.compare(old, new, progress))
         only = {
             str(args.old): difference.only_in(old, new),

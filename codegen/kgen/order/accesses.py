@@ -1,39 +1,21 @@
 """Accesses of a program's steps to memory, and which of them touch the same bytes.
 
-Spans are looked up in a tree, so that a step's cost is the number of spans that it meets. What
-remains is bounded by a budget in proportion to the program's accesses.
+Spans are looked up in a tree, so that a step's cost is the number of spans that it meets.
+runtime/c/program_order.c holds a program against the same rules when it is read.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from kgen_runtime.errors import BundleError
-from kgen_runtime.manifest import TensorParam
-from kgen_runtime.schema.program import Value
+from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.memory.overlap import share_an_element
+from kgen_runtime.schema.program import Place, Program, Value
 
-#: Comparisons allowed for each access of a program, and for any program.
-EACH, ANY = 64, 65536
-#: Comparisons that a question about two tensors with gaps counts as.
-STRIDED = 64
-
-
-class Budget:
-    """Comparisons that the check of a program may take, by the number of its accesses."""
-
-    def __init__(self, accesses: int) -> None:
-        self.most = self.left = ANY + EACH * accesses
-
-    def take(self, comparisons: int) -> None:
-        """Raises BundleError when there are too many."""
-        self.left -= comparisons
-        if self.left < 0:
-            raise BundleError(
-                f"its steps share memory more than {self.most} times, the limit; give values "
-                "memory of their own"
-            )
+#: Kinds of memory that steps write.
+WRITABLE = ("arena", "output", "state")
 
 
 class StepAccess:
@@ -49,16 +31,12 @@ class StepAccess:
         #: Whether it touches every byte from its start to its end.
         self.is_whole = math.prod(param.shape) * param.dtype.itemsize == param.nbytes
 
-    def meets(self, other: StepAccess, budget: Budget) -> bool:
+    def meets(self, other: StepAccess) -> bool:
         """Whether both touch one byte."""
-        budget.take(1)
         if self.end <= other.start or other.end <= self.start:
             return False
         if self.is_whole and other.is_whole:
             return True
-        from kgen_runtime.memory.overlap import share_an_element  # numpy: most programs need none
-
-        budget.take(STRIDED)
         return share_an_element(self.start, self.param, other.start, other.param)
 
 
@@ -121,9 +99,9 @@ class Live:
     """Accesses to one memory that a later step may conflict with: those that no later write has
     wholly overwritten. Whoever waits for that write has waited for them too."""
 
-    def __init__(self, spans: Iterable[tuple[int, int]], budget: Budget) -> None:
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
         spans = [*spans]
-        self._reads, self._writes, self._budget = Spans(spans), Spans(spans), budget
+        self._reads, self._writes = Spans(spans), Spans(spans)
 
     def conflicts(self, access: StepAccess) -> list[StepAccess]:
         """Earlier accesses that touch a byte of this one where one of both writes it."""
@@ -132,7 +110,7 @@ class Live:
 
     def _meeting(self, among: Spans, access: StepAccess) -> list[StepAccess]:
         overlapping = among.overlapping(access.start, access.end)
-        return [other for other in overlapping if access.meets(other, self._budget)]
+        return [other for other in overlapping if access.meets(other)]
 
     def add(self, access: StepAccess) -> None:
         if access.writes and access.is_whole:
@@ -141,19 +119,39 @@ class Live:
         (self._writes if access.writes else self._reads).add(access)
 
 
-def conflicts_within(
-    accesses: Iterable[StepAccess], budget: Budget
-) -> Iterator[tuple[StepAccess, StepAccess]]:
-    """Pairs of one step's accesses to one memory that touch one byte, of which one writes it."""
-    reads: list[StepAccess] = []
-    writes: list[StepAccess] = []
-    for access in sorted(accesses, key=lambda one: one.start):
-        writes = [other for other in writes if other.end > access.start]
-        others = writes
-        if access.writes:
-            reads = [other for other in reads if other.end > access.start]
-            others = writes + reads
-        for other in others:
-            if access.meets(other, budget):
-                yield access, other
-        (writes if access.writes else reads).append(access)
+def bound(kernel: KernelEntry) -> tuple[TensorParam, ...]:
+    """The tensors that a step binds: all but those whose bytes are with the kernel."""
+    return (*kernel.arguments, *kernel.outputs)
+
+
+Use = tuple[StepAccess, Place, list[StepAccess]]
+
+
+def uses(program: Program, entries: Mapping[str, KernelEntry]) -> Iterator[list[Use]]:
+    """Yield the accesses of each step with their places, and the earlier accesses that conflict
+    with them: both touch one byte, and one of them writes it.
+
+    An access that a later one has wholly overwritten is left out: whoever waits for the later one
+    has waited for both.
+    """
+    values = program.by_name
+    tensors = {name: bound(entries[name]) for name in program.kernels}
+    accesses: list[list[tuple[StepAccess, Place]]] = []
+    spans: dict[tuple[str, str], set[tuple[int, int]]] = {}
+    for number, step in enumerate(program.steps):
+        accesses.append([])
+        for param in tensors[f"{program.target}/{step.kernel}"]:
+            value = values[step.bindings[param.name]]
+            access = StepAccess(number, value, param)
+            accesses[-1].append((access, value.place))
+            if value.place.kind in WRITABLE:
+                spans.setdefault(value.place.memory, set()).add((access.start, access.end))
+    live = {memory: Live(found) for memory, found in spans.items()}
+    for of_step in accesses:
+        yield [
+            (access, place, live[place.memory].conflicts(access) if place.memory in live else [])
+            for access, place in of_step
+        ]
+        for access, place in of_step:
+            if place.memory in live:
+                live[place.memory].add(access)

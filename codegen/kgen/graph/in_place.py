@@ -1,9 +1,9 @@
-"""Which inputs a kernel's output may lie upon, element upon element.
+"""Inputs whose memory a kernel's output may reuse, because each element is computed in place.
 
-They are the table of a scatter, which its output has to lie upon; and those of the output's own
-shape and strides that are read at the very element that is written, and no more after it: operands
-of an element-wise expression or of a product's epilogue, and the rows of a row-wise operation whose
-results are whole rows.
+Such an input is the table of a scatter, whose memory is the output's. Or the input has the shape
+and the strides of the output, and each element is read last when that element is written: an
+operand of an element-wise expression or of a product's epilogue, or the rows of a row-wise
+operation whose results are whole rows. runtime/c/in_place.c has the same rules.
 """
 
 from __future__ import annotations

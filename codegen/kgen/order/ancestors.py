@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 
 class Ancestors:
     """A set of step numbers: all below `full`, and `full` + i for each bit i.
@@ -27,11 +25,3 @@ class Ancestors:
             bits |= 1 << (step - full)
         ones = (~bits & (bits + 1)).bit_length() - 1
         self.full, self.bits = full + ones, bits >> ones
-
-
-def ancestors(after: Iterable[int], earlier: list[Ancestors]) -> Ancestors:
-    """Ancestors of a step that waits for these, of all `earlier` steps by their numbers."""
-    found = Ancestors()
-    for step in after:
-        found.add(step, earlier[step])
-    return found

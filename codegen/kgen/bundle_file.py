@@ -1,0 +1,15 @@
+"""Open bundles whose specs are checked: what commands that compute by specs read."""
+
+from __future__ import annotations
+
+from kgen_runtime.bundle import BundleFile, Source
+from kgen_runtime.schema.spec_tensors import check_spec
+
+
+class SpecifiedBundle(BundleFile):
+    """Open bundle. Raises BundleError if a kernel's spec contradicts the kernel."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        for kernel in self.manifest.kernels:
+            check_spec(kernel)

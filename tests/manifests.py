@@ -1,0 +1,16 @@
+"""Manifests of tests: read as those of bundles are."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kgen_runtime.manifest import Manifest
+from kgen_runtime.schema import manifest_json
+
+
+def from_json(data: Any) -> Manifest:
+    """Return the manifest of this JSON. Raises BundleError unless readers of bundles take it."""
+    text = json.dumps(data).encode()
+    manifest_json.check(text)
+    return manifest_json.from_text(text)
