@@ -181,7 +181,7 @@ def test_a_file_of_another_core_is_refused() -> None:
 )
 def test_a_damaged_row_is_named_or_left_out(line: str, message: str) -> None:
     line += "" if line.endswith("us") else " s"
-    text = text_of([]).replace('"""\n"""', f'"""\n\n{line}\n"""')
+    text = text_of([]).replace("'''\n'''", f"'''\n\n{line}\n'''")
     assert line in text
     name = class_of(product(), TARGET)
     with pytest.raises(TargetError) as error:

@@ -2,7 +2,8 @@
 
 A file is TOML. `[sources.ID]` says who measured: `kind` is "measured", or "exported" for the
 choices of the rules that an older version of kgen had. `[classes]` maps a class of kernels
-(:func:`kgen.targets.choose.class_of`) to its rows, one per line::
+(:func:`kgen.targets.choose.class_of`) to its rows, one per line of a literal string, which
+`tomllib` reads much faster than other strings::
 
     M N K  mainloop=blis,mr=6,nr=16,...  gain  source  TIMEus
 
@@ -32,7 +33,7 @@ SCHEMA = 1
 NOT_MEASURED = "-"
 MICROSECONDS = "us"
 COLD = "cold, one thread"
-#: Keys that TOML takes without quotes.
+#: Keys of sources, which TOML takes without quotes.
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 REMEDY = "repair the line, remove it, or measure again with kgen tune"
 
@@ -207,6 +208,8 @@ def _table(found: Mapping[str, Any], key: str, name: str) -> Iterable[tuple[str,
 
 
 def _source(key: str, value: Any, name: str) -> TuningSource:
+    if not _BARE.fullmatch(key):
+        raise TargetError(f"{name}: source {key!r} is not letters, digits, _ and -; {REMEDY}")
     try:
         return TuningSource(**{field: str(text) for field, text in value.items()})
     except (AttributeError, TypeError) as error:
@@ -236,7 +239,7 @@ def written(
     ]
     for key, source in sorted(sources.items()):
         fields = dataclasses.fields(source)
-        parts += ["", f"[sources.{key if _BARE.fullmatch(key) else _quoted(key)}]"]
+        parts += ["", f"[sources.{key}]"]
         parts += [f"{field.name} = {_quoted(getattr(source, field.name))}" for field in fields]
     ordered = {
         name: [row.text for row in sorted(rows, key=lambda row: row.sizes)]
@@ -245,7 +248,7 @@ def written(
     for title, tables in (("classes", ordered), ("checked", checked or {})):
         parts += ["", f"[{title}]"] * bool(tables or title == "classes")
         for name, lines in sorted(tables.items()):
-            parts += [f'{_quoted(name)} = """', *lines, '"""']
+            parts += [f"{_quoted(name)} = '''", *lines, "'''"]
     return "\n".join(parts) + "\n"
 
 
