@@ -128,9 +128,9 @@ def _row(timed: Timed, lines: tuple[float, float]) -> list[float]:
     """Return arithmetic with what reading B takes longer, and the number of each event."""
     counts = timed.counts
     busy = float(np.ravel(counts.arithmetic)[0])
-    transfer = lines[0] * counts.lines_l3 + lines[1] * counts.lines_memory
-    waits = max(float(np.ravel(transfer * counts.slowdown)[0]) - busy, 0.0)
-    found = (counts.events.get(name, 0.0) for name in cost_model.EVENTS)
+    transfer = sum(cycles * count for cycles, count in zip(lines, counts.lines, strict=True))
+    waits = max(float(np.ravel(transfer)[0]) - busy, 0.0)
+    found = (counts.events.get(name, 0.0) for name in cost_model.fitted()["events"])
     return [busy + waits, *(float(np.ravel(count)[0]) for count in found)]
 
 
@@ -179,7 +179,7 @@ def main() -> int:
             found = fitted(groups, kind, lines)
             fits.append((regret(groups, kind, found, lines), lines, found))
         least, lines, found = min(fits, key=lambda fit: fit[0])
-        table = dict(zip(cost_model.EVENTS, found[1:] / found[0], strict=True))
+        table = dict(zip(cost_model.fitted()["events"], found[1:] / found[0], strict=True))
         table |= {"l3_line": lines[0], "memory_line": lines[1]}
         print(f"{target.device}, {kind}: {len(groups)} GEMMs, regret {least:.3f}")
         print("\n".join(f"  {name} = {value:.3g}" for name, value in table.items()))

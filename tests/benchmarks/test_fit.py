@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from benchmarks import fit
-from kgen.targets.cpu.schedule.cost_model import EVENTS, EventCounts
+from kgen.targets.cpu.schedule.cost_model import EventCounts, fitted
 
+EVENTS = list(fitted()["events"])
 KNOWN = {"steps": 0.5, "tiles": 7.0, "pack_b": 2.0, "first_far": 3.0}
 
 
@@ -24,9 +25,7 @@ def groups() -> list[list[fit.Timed]]:
             events = {name: float(random.uniform(0, 1e4)) for name in KNOWN}
             counts = EventCounts(
                 arithmetic=np.array([arithmetic]),
-                lines_l3=np.zeros(1),
-                lines_memory=np.zeros(1),
-                slowdown=np.ones(1),
+                lines=(np.zeros(1), np.zeros(1)),
                 events={name: np.array([count]) for name, count in events.items()},
             )
             cycles = arithmetic + sum(KNOWN[name] * count for name, count in events.items())

@@ -39,7 +39,7 @@ from kgen.schedule import Overrides
 from kgen.spec import Spec
 from kgen.spec.text import parse
 from kgen.targets.base import Plan, Target
-from kgen.targets.cpu.schedule.cores import CORES
+from kgen.targets.cpu.schedule.cores import cores
 from kgen_runtime.values import frozen
 
 TABLES = ("toolchain", "defaults", "budget")
@@ -284,10 +284,9 @@ class _BudgetReader:
             self._refuse(
                 f"{BY_CORE} applies to CPU targets; give {target.name} one ratio", *at, BY_CORE
             )
-        known = {core.name for core in CORES}
         for core in table:
-            if core not in known:
-                names = ", ".join(sorted(known))
+            if core not in cores():
+                names = ", ".join(sorted(cores()))
                 self._refuse(f"core={core} is unknown; known are {names}", *at, BY_CORE, core)
         return {
             core: replace(

@@ -46,8 +46,7 @@ from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule import choice
-from kgen.targets.cpu.schedule.adapt import adapted
+from kgen.targets.cpu.schedule import adapt, cost_model, rows
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Tolerance
@@ -72,6 +71,8 @@ INSTRUCTION_SETS: Mapping[tuple[str, int], str] = {
     ("x86_64", 64): "avx512",
     ("aarch64", 16): "neon",
 }
+#: Candidates that are listed, the best of all that the model ranks.
+LISTED = 64
 #: Schedules of a matmul by main loop.
 MATMULS: Mapping[str, type[BlockedMatmul]] = {
     kind.mainloop: kind
@@ -97,9 +98,15 @@ class CpuFamily(Family):
     most_batch: ClassVar[int | None] = None
     targets = TARGETS
     operations = (
-        Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choice.choose),
-        Operation(spec=Elementwise, dtypes=(*FLOATS, DType.F64, *INTEGERS), choose=choice.choose),
-        Operation(spec=Rowwise, dtypes=(*FLOATS, DType.F64, *INTEGERS), choose=choice.choose),
+        Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=cost_model.choose),
+        Operation(
+            spec=Elementwise,
+            dtypes=(*FLOATS, DType.F64, *INTEGERS),
+            choose=rows.elementwise_schedule,
+        ),
+        Operation(
+            spec=Rowwise, dtypes=(*FLOATS, DType.F64, *INTEGERS), choose=rows.rowwise_schedule
+        ),
     )
 
     def find(self, name: str) -> Target | None:
@@ -132,7 +139,7 @@ class CpuFamily(Family):
                 return planned(spec, target, schedule)
         raise ScheduleError(
             f"a {schedule.mainloop} schedule is not supported for {spec.op} on {target.name}; "
-            f"use {type(choice.choose(spec, target)).__name__}"
+            f"use {type(self.choose(spec, target)).__name__}"
         )
 
     def assemble(self, source: Source, plan: Plan) -> Assembled:
@@ -207,7 +214,15 @@ class CpuFamily(Family):
     def complete(
         self, spec: Spec, target: Target, schedule: Schedule, given: Collection[str]
     ) -> Schedule:
-        return choice.completed(spec, target, schedule, given)
+        """Return the schedule with the fields that follow from others, but for those in `given`.
+
+        A schedule that does not fit is not refused here: its plan names a value that fits.
+        """
+        if isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul):
+            return adapt.completed(spec, target, schedule, given)
+        if isinstance(spec, Rowwise) and isinstance(schedule, CpuStream):
+            return rows.completed(spec, target, schedule, given)
+        return schedule
 
     def instructions(self, spec: Spec, target: Target) -> str:
         """Name the vectors, and the instruction that multiplies where it is not a multiply-add."""
@@ -228,13 +243,23 @@ class CpuFamily(Family):
     ) -> Schedule:
         if not (isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul)):
             return schedule
-        return adapted(spec, target, schedule, sizes)
+        return adapt.adapted(spec, target, schedule, sizes)
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
-        return choice.candidates(spec, target)
+        """Return the best of all that the model ranks; none for rows and streams."""
+        if not isinstance(spec, Matmul):
+            return ()
+        return cost_model.candidates(spec, target, most=LISTED)
+
+    def predicted(
+        self, spec: Spec, target: Target, schedule: Schedule
+    ) -> Candidate[Schedule] | None:
+        if not (isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul)):
+            return None
+        return cost_model.predicted(spec, target, schedule)
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
-        return choice.alternatives(spec, target)
+        return cost_model.alternatives(spec, target) if isinstance(spec, Matmul) else ()
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:
         from kgen.targets.cpu.host import missing_from_v3

@@ -12,13 +12,13 @@ from kgen import pipeline, targets
 from kgen.schedule import CpuSplitMatmul
 from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.schedule.cores import CORES
+from kgen.targets.cpu.schedule.cores import cores
 from tests.unit.targets.cpu.cpu_plans import plan
 
 TARGETS = [t.name for t in FAMILY.targets]
 EXTENTS = st.one_of(st.integers(1, 300), st.integers(1, 65536))
 SIDES = st.one_of(EXTENTS, st.integers(65536, 1 << 20))
-WIDE = [core.name for core in CORES if 64 in core.multiply_adds]
+WIDE = [core.name for core in cores().values() if 64 in core.multiply_adds]
 
 
 @settings(max_examples=40, deadline=None)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from kgen import targets
 from kgen.targets.cpu import host, models
 from kgen.targets.cpu.limits import TARGETS, V3_FEATURES, V4_FEATURES
-from kgen.targets.cpu.schedule.cores import CORES, core_of
+from kgen.targets.cpu.schedule.cores import core_of, cores
 from kgen_runtime import cpu_features as features
 from tests.fake_cpu import FakeCpu
 
@@ -56,10 +58,12 @@ def test_cores(
 
 
 def test_a_model_is_of_one_core() -> None:
-    for table in (models.INTEL_MODELS, *models.AMD_MODELS.values()):
-        numbers = [number for found in table.values() for number in found]
-        assert len(numbers) == len(set(numbers))
-        assert table.keys() <= {core.name for core in CORES}
+    for vendor, families in ((INTEL, (6,)), (AMD, (0x17, 0x19, 0x1A))):
+        for family, model in itertools.product(families, range(256)):
+            found = [
+                core.name for core in cores().values() if core.has_model(vendor, family, model)
+            ]
+            assert len(found) == 1 if vendor == AMD else len(found) <= 1, (family, model)
 
 
 def test_identity_is_that_of_the_first_cpu(fake_cpu: FakeCpu) -> None:

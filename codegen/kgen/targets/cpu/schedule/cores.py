@@ -1,16 +1,16 @@
-"""Published rates of CPU cores, for the cost model; correctness never depends on a core.
+"""CPU cores, for the cost model and for recognising a machine; correctness never depends on a core.
 
-A target names its core (`Target.device`). Rates are per cycle, by the bytes of a vector. Sources:
-Intel Optimization Reference Manual (248966), tables of execution units and of load and store
-bandwidth of each microarchitecture; AMD software optimization guides of family 17h (56305), Zen 3
-(56665), Zen 4 (57647) and Zen 5 (58455), sections "Floating-point unit" and "Load-store unit"; Arm
-software optimization guide of Neoverse N1. Clocks are those of one busy core of a server: they
-scale predictions and rank nothing.
+A target names its core (`Target.device`). Each core is a table of `cores.toml`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field
+from functools import cache
+from importlib import resources
+from typing import Any
 
 from kgen.targets.base import Target
 from kgen_runtime.values import frozen
@@ -21,59 +21,48 @@ class Core:
     """Rates of one core."""
 
     name: str
-    #: Vectors multiplied and added per cycle.
+    #: Vectors multiplied and added per cycle, by the bytes of a vector.
     multiply_adds: Mapping[int, float]
-    #: Vectors loaded from the first-level cache per cycle.
+    #: Vectors loaded from the first-level cache per cycle, by the bytes of a vector.
     loads: Mapping[int, float]
     #: Cycles from a multiply-add to the next that needs its result.
     latency: float
-    #: Cycles per second.
+    #: Cycles per second of one busy core of a server: scales predictions and ranks nothing.
     clock: float
     #: Core whose fitted coefficients apply.
     fitted_as: str
     #: Products of pairs of bf16 (VDPBF16PS) per cycle, in vectors of 64 bytes.
     pairs: float = 1
+    #: Vendor in CPUID, and model numbers by family.
+    vendor: str = ""
+    models: Mapping[int, Sequence[Collection[int]]] = field(default_factory=dict)
+
+    def has_model(self, vendor: str, family: int, model: int) -> bool:
+        return vendor == self.vendor and any(model in each for each in self.models.get(family, ()))
 
 
-def _core(
-    name: str,
-    multiply_adds: Mapping[int, float],
-    loads: Mapping[int, float],
-    latency: float,
-    clock: float,
-    fitted_as: str,
-    pairs: float = 1,
-) -> Core:
-    return Core(
-        name=name,
-        multiply_adds=multiply_adds,
-        loads=loads,
-        latency=latency,
-        clock=clock,
-        fitted_as=fitted_as,
-        pairs=pairs,
-    )
+@cache
+def cores() -> Mapping[str, Core]:
+    """Return the known cores by name."""
+    path = resources.files("kgen.targets.cpu.schedule") / "cores.toml"
+    tables: Mapping[str, Mapping[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {name: _core(name, table) for name, table in tables.items()}
 
 
-#: "Golden Cove" is the core of Sapphire Rapids and, little changed, of Emerald and Granite Rapids.
-#: Zen 4 multiplies 64 bytes as two halves.
-CORES: tuple[Core, ...] = (
-    _core("Nehalem", {16: 1}, {16: 1}, 7, 3.4e9, "Zen 4"),
-    _core("Haswell", {32: 2}, {32: 2}, 5, 3.0e9, "Zen 4"),
-    _core("Skylake", {32: 2}, {32: 2}, 4, 3.5e9, "Golden Cove"),
-    _core("Skylake-SP", {32: 2, 64: 2}, {32: 2, 64: 2}, 4, 2.6e9, "Golden Cove", pairs=0.5),
-    _core("Sunny Cove", {32: 2, 64: 2}, {32: 2, 64: 2}, 4, 2.8e9, "Golden Cove", pairs=0.5),
-    _core("Golden Cove", {32: 2, 64: 2}, {32: 3, 64: 2}, 4, 2.8e9, "Golden Cove", pairs=0.5),
-    _core("Zen", {32: 1}, {32: 1}, 5, 3.0e9, "Zen 4"),
-    _core("Zen 2", {32: 2}, {32: 2}, 5, 3.3e9, "Zen 4"),
-    _core("Zen 3", {32: 2}, {32: 2}, 4, 3.7e9, "Zen 4"),
-    _core("Zen 4", {32: 2, 64: 1}, {32: 2, 64: 1.5}, 4, 3.7e9, "Zen 4"),
-    _core("Zen 5", {32: 2, 64: 2}, {32: 2, 64: 2}, 4, 4.25e9, "Zen 5", pairs=2),
-    _core("Neoverse", {16: 2}, {16: 2}, 4, 3.0e9, "Zen 4"),
-)
-_BY_NAME = {core.name: core for core in CORES}
+def _core(name: str, table: Mapping[str, Any]) -> Core:
+    """Return the core of a table, in which families and bytes are keys, and models numbers or
+    pairs of the first and the last number."""
+    rates = {
+        key: {int(nbytes): rate for nbytes, rate in table[key].items()}
+        for key in ("multiply_adds", "loads")
+    }
+    models = {
+        int(family, 0): [[n] if isinstance(n, int) else range(n[0], n[1] + 1) for n in numbers]
+        for family, numbers in table.get("models", {}).items()
+    }
+    return Core(name=name, **{**table, **rates, "models": models})
 
 
 def core_of(target: Target) -> Core:
     """Return the core that the target's schedules are chosen for."""
-    return _BY_NAME[target.device]
+    return cores()[target.device]

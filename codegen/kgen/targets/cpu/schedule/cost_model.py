@@ -36,7 +36,7 @@ from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.kernels.gemv_strips import Taken, rows_of_b
 from kgen.targets.cpu.plan.kernels.inner_vectors import k_of_step
 from kgen.targets.cpu.plan.kernels.limb_parts import GROUP, limb_count
-from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.schedule.cores import Core, core_of
 from kgen.targets.cpu.schedule.space import Column, Fixed, Mask, Space, ceil_div, spaces
 from kgen_runtime.values import frozen
@@ -56,30 +56,6 @@ SHARE = 0.8
 #: Threads that a schedule is chosen for, with the weight of each; and cycles until a further thread
 #: has begun.
 THREADS, START_CYCLES = ((1, 0.6), (2, 0.3), (8, 0.1)), 6000.0
-#: Events of the model, in words.
-EVENTS: Mapping[str, str] = {
-    "steps": "iterations of the innermost loop",
-    "tiles": "register tiles",
-    "sums": "vectors of sums between registers and memory",
-    "a_l2": "lines of A read again from the second-level cache",
-    "a_far": "lines of A read again from beyond it",
-    "b_l2": "lines of B read again from the second-level cache",
-    "b_far": "lines of B read again from beyond it",
-    "conflicts": "lines of rows that share cache sets",
-    "pages": "rows of B that miss the first-level TLB",
-    "first_l2": "lines of B read first from the second-level cache",
-    "first_far": "lines of B read first from beyond it",
-    "runs_l2": "runs of such lines in the second-level cache",
-    "runs_far": "runs of such lines beyond it",
-    "fetched": "lines of B that software prefetches",
-    "pack_a": "lines of A that are packed",
-    "pack_b": "lines of B that are packed",
-    "moved": "vectors of sums of outer products loaded and stored in the first-level cache",
-    "kept_l2": "lines of partial sums kept in the second-level cache",
-    "kept_far": "lines of partial sums kept beyond it",
-    "folds": "vectors of sums that are folded",
-    "tasks": "tasks",
-}
 #: Terms of a prediction that `kgen build --explain` prints, and the events that each adds up.
 TERMS: Mapping[str, tuple[str, ...]] = {
     "arithmetic": ("arithmetic", "steps", "tiles", "folds"),
@@ -102,12 +78,16 @@ class Prediction:
 
 
 @cache
+def fitted() -> Mapping[str, Any]:
+    """Return `events` in words, and `cores`: the cycles per event by core and kind of vector."""
+    path = resources.files("kgen.targets.cpu.schedule") / "coefficients.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
 def coefficients(name: str, kind: str) -> Mapping[str, float]:
     """Return the fitted cycles per event of a core, for vectors of `kind` bytes or for "amx"; those
     of the first core that has the kind if the core was not measured with it."""
-    path = resources.files("kgen.targets.cpu.schedule") / "coefficients.toml"
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
-    cores: Mapping[str, Mapping[str, Mapping[str, float]]] = table["cores"]
+    cores: Mapping[str, Mapping[str, Mapping[str, float]]] = fitted()["cores"]
     return next(c[kind] for c in (cores[name], *cores.values()) if kind in c)
 
 
@@ -120,10 +100,9 @@ def predict(spec: Matmul, target: Target, space: Space) -> Prediction:
     terms = {"arithmetic": counts.arithmetic + np.zeros(len(space))}
     terms |= {name: per_event.get(name, 0.0) * count for name, count in counts.events.items()}
     busy = terms["arithmetic"] + terms["steps"] + terms["tiles"]
-    transfer = (
-        counts.lines_l3 * per_event["l3_line"] + counts.lines_memory * per_event["memory_line"]
-    )
-    terms["bandwidth"] = np.maximum(transfer * counts.slowdown - busy, 0.0)
+    l3, memory = counts.lines
+    transfer = l3 * per_event["l3_line"] + memory * per_event["memory_line"]
+    terms["bandwidth"] = np.maximum(transfer - busy, 0.0)
     terms = {name: spec.batch * np.asarray(cycles, np.float64) for name, cycles in terms.items()}
     cycles = np.sum([*terms.values()], axis=0)
     weighted = np.zeros(len(space))
@@ -131,6 +110,13 @@ def predict(spec: Matmul, target: Target, space: Space) -> Prediction:
         share = _busiest(spec, space, threads)
         weighted += weight * np.log(threads * (cycles * share + START_CYCLES * (share < 1)))
     return Prediction(terms=terms, cycles=cycles, seconds=np.exp(weighted) / core.clock)
+
+
+def choose(spec: Matmul, target: Target) -> BlockedMatmul:
+    """Return the legal schedule of the least predicted time."""
+    found = best(spec, target)
+    assert found is not None, f"no main loop of {target.name} fits {spec.key}"
+    return found
 
 
 def best(
@@ -161,19 +147,25 @@ def candidates(
     for place in np.argsort(seconds, kind="stable")[:most]:
         number = int(np.searchsorted(starts, place, side="right")) - 1
         row = int(place - starts[number])
-        found_terms = predictions[number].terms
-        terms = {
-            term: sum(float(found_terms[name][row]) for name in names if name in found_terms)
-            for term, names in TERMS.items()
-        }
-        ranked.append(
-            Candidate(
-                schedule=found[number].schedule(row),
-                seconds=float(predictions[number].cycles[row]) / core_of(target).clock,
-                terms=terms,
-            )
-        )
+        ranked.append(_candidate(target, found[number], predictions[number], row))
     return tuple(ranked)
+
+
+def predicted(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Candidate[BlockedMatmul]:
+    """Return the prediction for any schedule that fits."""
+    space = Space.of(schedule)
+    return _candidate(target, space, predict(spec, target, space), 0)
+
+
+def _candidate(
+    target: Target, space: Space, prediction: Prediction, row: int
+) -> Candidate[BlockedMatmul]:
+    cycles = {name: float(term[row]) for name, term in prediction.terms.items()}
+    return Candidate(
+        schedule=space.schedule(row),
+        seconds=float(prediction.cycles[row]) / core_of(target).clock,
+        terms={term: sum(cycles.get(n, 0.0) for n in names) for term, names in TERMS.items()},
+    )
 
 
 def alternatives(spec: Matmul, target: Target) -> tuple[BlockedMatmul, ...]:
@@ -205,86 +197,83 @@ def _busiest(spec: Matmul, space: Space, threads: int) -> Cycles:
 
 @frozen
 class EventCounts:
-    """Counts of a space: cycles of arithmetic, lines of B from beyond the second-level cache, the
-    factor by which too few streams slow these down, and the events."""
+    """Counts of a space: cycles of arithmetic, lines of B from the last-level cache and from memory
+    (more of them count where too few streams slow them down), and the events."""
 
     arithmetic: Cycles
-    lines_l3: Cycles
-    lines_memory: Cycles
-    slowdown: Cycles
+    lines: tuple[Cycles, Cycles]
     events: Mapping[str, Cycles]
 
 
 def counts_of(spec: Matmul, target: Target, space: Space) -> EventCounts:
     """Count the events of every candidate of a space."""
-    core = core_of(target)
-    if space.kind is InnerMatmul:
-        return _Inner(spec=spec, target=target, space=space, core=core).counts
-    if space.kind is OuterMatmul:
-        return _Outer(spec=spec, target=target, space=space, core=core).counts
-    return _Blocked(spec=spec, target=target, space=space, core=core).counts
+    count = {InnerMatmul: _inner, OuterMatmul: _outer}.get(space.kind, _blocked)
+    return count(_Loop(spec=spec, target=target, space=space))
 
 
 @frozen
 class _Loop:
-    """Base of the counts of all main loops: cache levels, rates, and the reads of B."""
+    """Rates, cache levels and reads of B that the counts of all main loops share."""
 
     spec: Matmul
     target: Target
     space: Space
-    core: Core
-
-    def __getitem__(self, name: str) -> Column:
-        return self.space.columns[name]
 
     @cached_property
-    def lanes(self) -> int:
-        """Sums of a vector."""
-        plain = issubclass(self.space.kind, CpuMatmul | InnerMatmul)
-        if dot_for(self.spec.dtype, self.target) and not plain:
-            return vector_for(self.target, DType.F32, COLUMNS).count
-        return vector_for(self.target, finishing_type(self.spec), self.spec.n).count
+    def core(self) -> Core:
+        return core_of(self.target)
 
     @property
     def width(self) -> int:
         return self.target.limits["vector_bytes"]
 
     @cached_property
-    def rate(self) -> float:
+    def dot(self) -> Dot | None:
+        return dot_for(self.spec.dtype, self.target)
+
+    @cached_property
+    def lanes(self) -> int:
+        """Sums of a vector."""
+        if self.dot and not issubclass(self.space.kind, CpuMatmul | InnerMatmul):
+            return vector_for(self.target, DType.F32, COLUMNS).count
+        return vector_for(self.target, finishing_type(self.spec), self.spec.n).count
+
+    @property
+    def multiply_adds(self) -> float:
+        return self.core.multiply_adds.get(self.width, 1.0)
+
+    @cached_property
+    def products(self) -> float:
         """Vectors of products per cycle, each of one K or one group of K."""
-        dot = dot_for(self.spec.dtype, self.target)
-        rate = self.core.multiply_adds.get(self.width, 1.0)
-        if dot and self.spec.dtype is DType.BF16:
+        if self.dot and self.spec.dtype is DType.BF16:
             return self.core.pairs * LINE_BYTES / self.width
-        return rate if dot is None or dot.adds else rate / 2
+        return self.multiply_adds if self.dot is None or self.dot.adds else self.multiply_adds / 2
 
     @property
     def loads(self) -> float:
         return self.core.loads.get(self.width, 1.0)
 
     @property
-    def b_bytes(self) -> int:
-        return self.spec.k * self.spec.n * self.spec.b_type.itemsize
+    def b_stride(self) -> int:
+        """Bytes from a row of B to the next."""
+        return self.spec.b_strides[1] * self.spec.b_type.itemsize
 
     @cached_property
+    def b_bytes(self) -> int:
+        """Bytes of the operand that is read once: B, or A where inner products read more of it."""
+        spec = self.spec
+        a_bytes = spec.m * spec.k * spec.dtype.itemsize * (self.space.kind is InnerMatmul)
+        return max(spec.k * spec.n * spec.b_type.itemsize, a_bytes)
+
+    @property
     def b_lines(self) -> float:
         return self.b_bytes / LINE_BYTES
 
-    @property
-    def is_far(self) -> bool:
-        """B does not stay in the second-level cache."""
-        return self.b_bytes > self.target.limits["l2_bytes"]
-
-    @property
-    def is_in_memory(self) -> bool:
-        """B takes more of the last-level cache than one core of several may count on."""
-        return self.b_bytes > self.target.limits["l3_bytes"] / 2
-
-    def level(self, nbytes: Column | Cycles, beside: Column | Cycles | float = 0) -> Column:
-        """Return 0, 1 or 2: the first, the second or a farther level holds so many bytes."""
-        limits = self.target.limits
-        near = nbytes + beside <= SHARE * limits["l1_bytes"]
-        return np.where(near, 0, np.where(nbytes + beside <= SHARE * limits["l2_bytes"], 1, 2))
+    def level(self, near: Column | Cycles, far: Column | Cycles | None = None) -> Column:
+        """Return 0, 1 or 2: the first, the second or a farther level holds so many bytes, of which
+        there are `far` in the second level if these differ."""
+        l1, l2 = (SHARE * self.target.limits[name] for name in ("l1_bytes", "l2_bytes"))
+        return np.where(near <= l1, 0, np.where((near if far is None else far) <= l2, 1, 2))
 
     def level_of_rows(
         self, rows: Column, length: Column, stride: Column | int, beside: Column | float = 0
@@ -292,49 +281,60 @@ class _Loop:
         """Return the level that holds rows of `length` bytes, `stride` bytes apart: rows that begin
         in few sets leave the others unused."""
         strides = np.broadcast_to(np.asarray(stride, np.int64), rows.shape)
-        taken = [rows * np.maximum(length, np.gcd(strides, way)) + beside for way in WAY_BYTES]
-        limits = self.target.limits
-        near = taken[0] <= SHARE * limits["l1_bytes"]
-        return np.where(near, 0, np.where(taken[1] <= SHARE * limits["l2_bytes"], 1, 2))
+        return self.level(
+            *(rows * np.maximum(length, np.gcd(strides, way)) + beside for way in WAY_BYTES)
+        )
 
-    def first(self, runs: Cycles, fetched: Mask, times: Cycles) -> dict[str, Cycles]:
-        """Return the events of reading B for the first time, by all tasks that do: lines, and runs
-        of lines that the hardware prefetcher must find; `fetched` by software instead."""
-        lines = np.broadcast_to(self.b_lines, fetched.shape)
-        missed, again = ~fetched, np.maximum(times - 1, 0)
-        far = float(self.is_far)
-        return {
-            "first_l2": (1 - far) * lines * missed,
-            "first_far": far * lines * missed,
-            "runs_l2": (1 - far) * runs * missed * times,
-            "runs_far": far * runs * missed * times,
+    def counts(
+        self,
+        arithmetic: Cycles,
+        events: Mapping[str, Cycles],
+        *,
+        runs: Cycles,
+        fetched: Mask,
+        times: Cycles = 1.0,
+        slowdown: Cycles = 1.0,
+    ) -> EventCounts:
+        """Return the counts with the reads of B by all tasks that read it first: lines, and runs of
+        lines that the hardware prefetcher must find, unless software has `fetched` them."""
+        limits, lines = self.target.limits, np.broadcast_to(self.b_lines, fetched.shape)
+        far = float(self.b_bytes > limits["l2_bytes"])
+        # One core of several may count on half of the last-level cache.
+        from_memory = self.b_bytes > limits["l3_bytes"] / 2
+        near, again = 1 - far, np.maximum(times - 1, 0) * lines
+        reads = {
+            "first_l2": near * lines * ~fetched,
+            "first_far": far * lines * ~fetched,
+            "runs_l2": near * runs * ~fetched * times,
+            "runs_far": far * runs * ~fetched * times,
             "fetched": lines * fetched,
-            "b_far": far * again * lines,
-            "b_l2": (1 - far) * again * lines,
+            "b_l2": near * again,
+            "b_far": far * again,
         }
-
-    def transfers(self, times: Cycles) -> tuple[Cycles, Cycles]:
-        """Return the lines of B that come from the last-level cache and from memory."""
-        again = np.maximum(times - 1, 0) * self.b_lines * self.is_far
-        first = np.full(times.shape, self.b_lines)
-        none = np.zeros(times.shape)
-        if self.is_in_memory:
-            return again, first
-        return (first + again, none) if self.is_far else (none, none)
+        l3 = far * (again + lines * (not from_memory))
+        return EventCounts(
+            arithmetic=arithmetic,
+            lines=(l3 * slowdown, lines * from_memory * slowdown),
+            events=reads | {name: n + reads.get(name, 0.0) for name, n in events.items()},
+        )
 
 
-def _cut(extent: int, part: Column) -> tuple[tuple[Column, Column], tuple[Column, Column]]:
-    """Cut an extent into parts, as (size, count) of whole ones and of the remainder."""
+#: Sizes of register tiles and the number of each.
+_Cut: TypeAlias = tuple[tuple[Column, Column], tuple[Column, Column]]
+
+
+def _cut(extent: int, part: Column) -> _Cut:
+    """Cut an extent into whole parts and a remainder."""
     rest = extent % part
     return (np.minimum(part, extent), extent // part), (rest, (rest > 0).astype(np.int64))
 
 
-def _heights(extent: int, part: Column, whole: Column) -> tuple[tuple[Column, Column], ...]:
+def _heights(extent: int, part: Column, whole: Mask) -> _Cut:
     """Cut rows into register tiles as kernels do: where that leaves no tile lower than one row less
     than `part`, in tiles of `part` rows and of one row less. `whole` blocks are cut alike."""
     tiles = ceil_div(extent, part)
     missing = tiles * part - extent
-    even = (missing > 0) & (missing < tiles) & (whole > 0)
+    even = (missing > 0) & (missing < tiles) & whole
     (first, count), (rest, last) = _cut(extent, part)
     return (
         (first, np.where(even, tiles - missing, count)),
@@ -342,324 +342,184 @@ def _heights(extent: int, part: Column, whole: Column) -> tuple[tuple[Column, Co
     )
 
 
-class _Blocked(_Loop):
+def _blocked(loop: _Loop) -> EventCounts:
     """Main loops of register tiles in blocks: blis, ahead, split-k, dot, amx, limbs."""
+    spec, c, none = loop.spec, loop.space.columns, np.zeros(len(loop.space), np.int64)
+    mr, nr, mc, nc, kc = (c[name] for name in ("mr", "nr", "mc", "nc", "kc"))
+    packs_a, packs_b = c["pack_a"] > 0, c["pack_b"] > 0
+    in_rows = ~packs_b & (not spec.constant)
+    is_amx, group = loop.space.kind is AmxMatmul, _group(loop)
+    depth, rows = np.minimum(kc, spec.k), np.minimum(mc, spec.m)
+    columns = np.minimum(nc * c.get("tasks_per_pass", 1), spec.n)
+    deep, down, across = ceil_div(spec.k, kc), ceil_div(spec.m, mc), ceil_div(spec.n, columns)
+    steps = -(-spec.k // group)
+    heights = _heights(spec.m, mr, ~((spec.m > mc) & (spec.m % mc > 0)))
+    lanes = TILE_ROWS if is_amx else loop.lanes
+    widths = _cut(-(-spec.n // lanes), nr // lanes)
+    row_tiles, panels = (sum((n for _, n in cut), none) for cut in (heights, widths))
+    pairs = [(r, v, n * w) for r, n in heights for v, w in widths]
+    if is_amx:
+        cycles = [ceil_div(r, TILE_ROWS) * v * n * TILE_PRODUCT for r, v, n in pairs]
+    else:
+        cycles = [n * _step(loop, r, v, group, in_rows, packs_b) for r, v, n in pairs]
 
-    @cached_property
-    def depth(self) -> Column:
-        return np.minimum(self["kc"], self.spec.k)
+    itemsize, packed = spec.accumulate.itemsize, max(spec.accumulate.itemsize // group, 1)
+    # Tasks of the same columns follow each other, and the first packs B for all of them.
+    fits = kc * nc * itemsize // group <= loop.target.limits["stack_bytes"]
+    keeps_b = packs_b & (deep == 1) & fits & (~packs_a | (across == 1))
+    times = np.where(keeps_b, 1, down).astype(np.float64)
+    b_lines = spec.k * spec.n * np.where(packs_b, packed, spec.b_type.itemsize) / LINE_BYTES
+    again = (row_tiles - down) * b_lines
+    row = np.maximum(nr * spec.b_type.itemsize, 1)
+    panel_level: Column = np.where(
+        in_rows,
+        loop.level_of_rows(depth, np.maximum(row, LINE_BYTES), loop.b_stride),
+        loop.level(depth * row),
+    )
+    in_page = min(1.0, loop.b_stride / PAGE_BYTES)
+    misses = in_rows * (depth * in_page > TLB_PAGES)
 
-    @cached_property
-    def deep(self) -> Column:
-        return ceil_div(self.spec.k, self["kc"])
+    a_item = np.where(packs_a, packed, spec.dtype.itemsize)
+    a_lines, a_row = spec.m * spec.k * a_item / LINE_BYTES, spec.k * spec.dtype.itemsize
+    a_stride = spec.a_strides[1] * spec.dtype.itemsize
+    a_level = loop.level_of_rows(
+        np.where(keeps_b, spec.m, rows),
+        depth * a_item,
+        np.where(packs_a, depth * a_item, a_stride),
+        depth * row,
+    )
+    a_again = a_lines * (panels - 1)
+    leaves = (loop.level(np.where(keeps_b, spec.m, rows) * a_row) == 2) & ~keeps_b
 
-    @cached_property
-    def down(self) -> Column:
-        return ceil_div(self.spec.m, self["mc"])
-
-    @cached_property
-    def columns(self) -> Column:
-        """Columns of a pass over A."""
-        tasks = self.space.columns.get("tasks_per_pass", np.int64(1))
-        return np.minimum(self["nc"] * tasks, self.spec.n)
-
-    @cached_property
-    def across(self) -> Column:
-        return ceil_div(self.spec.n, self.columns)
-
-    @cached_property
-    def is_amx(self) -> bool:
-        return self.space.kind is AmxMatmul
-
-    @cached_property
-    def heights(self) -> tuple[tuple[Column, Column], ...]:
-        varies = (self.spec.m > self["mc"]) & (self.spec.m % self["mc"] > 0)
-        return _heights(self.spec.m, self["mr"], ~varies)
-
-    @cached_property
-    def widths(self) -> tuple[tuple[Column, Column], ...]:
-        lanes = TILE_ROWS if self.is_amx else self.lanes
-        return _cut(-(-self.spec.n // lanes), self["nr"] // lanes)
-
-    @cached_property
-    def panels(self) -> Column:
-        return sum((count for _, count in self.widths), np.int64(0))
-
-    @cached_property
-    def row_tiles(self) -> Column:
-        return sum((count for _, count in self.heights), np.int64(0))
-
-    @cached_property
-    def group(self) -> int:
-        """K of a step."""
-        if self.is_amx:
-            return tile_k(self.spec.dtype)
-        if self.space.kind is LimbsMatmul:
-            return GROUP
-        dot = dot_for(self.spec.dtype, self.target)
-        return dot.group if dot and self.space.kind is DotMatmul else 1
-
-    @cached_property
-    def arithmetic(self) -> Cycles:
-        steps = -(-self.spec.k // self.group)
-        pairs = [(r, n, v, w) for r, n in self.heights for v, w in self.widths]
-        if self.is_amx:
-            tiles = [ceil_div(r, TILE_ROWS) * n * v * w for r, n, v, w in pairs]
-            return steps * TILE_PRODUCT * sum(tiles, np.zeros(1))
-        return steps * sum((n * w * self._step(r, v) for r, n, v, w in pairs), np.zeros(1))
-
-    def _step(self, rows: Column, vectors: Column) -> Cycles:
-        """Return the cycles of a step: multiply-adds, loads or latency, whichever is most."""
-        spec, in_place = self.spec, (self["pack_b"] == 0) & (not self.spec.constant)
-        each = limb_count(spec) if self.space.kind is LimbsMatmul else 1
-        rate = (
-            self.rate
-            if self.space.kind is DotMatmul
-            else self.core.multiply_adds.get(self.width, 1.0)
-        )
-        converts = np.zeros(1)
-        if self.space.kind is DotMatmul:
-            converts = in_place * vectors * self.group / 2
-        elif has_pairs(spec):
-            converts = vectors / 2
-        elif spec.b_type is not spec.accumulate:
-            converts = (self["pack_b"] == 0) * vectors
-        products = (rows * vectors * each + converts) / rate
-        loads = (rows * each + vectors) / self.loads
-        latency = self.core.latency / (2 if has_pairs(spec) else 1)
-        return np.maximum(np.maximum(products, loads), np.where(rows > 0, latency, 0))
-
-    @cached_property
-    def counts(self) -> EventCounts:
-        times = np.where(self.keeps_b, 1, self.down).astype(np.float64)
-        l3, memory = self.transfers(times)
-        tiles = self.row_tiles * self.panels
-        vectors = sum((r * n * v * w for r, n in self.heights for v, w in self.widths), np.zeros(1))
-        moved = np.where(self.deep > 1, 2, 1) * self.deep
-        c = self.space.columns
-        events = {
-            "steps": -(-self.spec.k // self.group) * tiles,
-            "tiles": self.deep * tiles,
-            "sums": moved * vectors,
-            "pack_a": self["pack_a"] * self.across * self.a_lines,
-            "pack_b": self["pack_b"] * times * self.packed_lines,
-            "tasks": c["split_k"] + 1 if "split_k" in c else self.down * self.across,
-            **self._reads_of_a(),
-            **self._kept_sums(),
-        }
-        conflicts = events.pop("a_conflicts") + self._b_conflicts()
-        events |= {"conflicts": conflicts, "pages": self._pages()}
-        again = (self.row_tiles - self.down) * self.packed_lines
-        first = self.first(self._runs(), self._fetched(), times)
-        first["b_l2"] = first["b_l2"] + again * (self.panel_level == 1)
-        first["b_far"] = first["b_far"] + again * (self.panel_level == 2)
-        return EventCounts(
-            arithmetic=self.arithmetic,
-            lines_l3=l3,
-            lines_memory=memory,
-            slowdown=np.ones(1),
-            events=events | first,
-        )
-
-    @cached_property
-    def itemsize(self) -> Column:
-        """Bytes of an element of A as it is multiplied."""
-        spec = self.spec
-        return np.where(
-            self["pack_a"] > 0, spec.accumulate.itemsize // self.group or 1, spec.dtype.itemsize
-        )
-
-    @cached_property
-    def a_lines(self) -> Cycles:
-        return self.spec.m * self.spec.k * self.itemsize / LINE_BYTES
-
-    @cached_property
-    def packed_lines(self) -> Cycles:
-        """Lines of B as it is multiplied."""
-        packed = max(self.spec.accumulate.itemsize // self.group, 1)
-        given = self.spec.b_type.itemsize
-        return self.spec.k * self.spec.n * np.where(self["pack_b"] > 0, packed, given) / LINE_BYTES
-
-    @cached_property
-    def keeps_b(self) -> Mask:
-        """Tasks of the same columns follow each other, and the first packs B for all of them."""
-        block = self["kc"] * self["nc"] * self.spec.accumulate.itemsize // self.group
-        fits = block <= self.target.limits["stack_bytes"]
-        alone = (self["pack_a"] == 0) | (self.across == 1)
-        kept: Mask = (self["pack_b"] > 0) & (self.deep == 1) & fits & alone
-        return kept
-
-    @cached_property
-    def panel_bytes(self) -> Column:
-        row = self["nr"] * self.spec.b_type.itemsize
-        return self.depth * np.maximum(row, 1)
-
-    @cached_property
-    def panel_level(self) -> Column:
-        """Level of the caches that holds a panel of B between two register tiles."""
-        stride = self.spec.b_strides[1] * self.spec.b_type.itemsize
-        row = np.maximum(self["nr"] * self.spec.b_type.itemsize, LINE_BYTES)
-        in_rows = self.level_of_rows(self.depth, row, stride)
-        side_by_side = (self["pack_b"] > 0) | bool(self.spec.constant)
-        return np.where(side_by_side, self.level(self.panel_bytes), in_rows)
-
-    def _reads_of_a(self) -> dict[str, Cycles]:
-        spec, packed = self.spec, self["pack_a"] > 0
-        rows = np.where(self.keeps_b, spec.m, np.minimum(self["mc"], spec.m))
-        length = self.depth * self.itemsize
-        given = spec.a_strides[1] * spec.dtype.itemsize
-        stride = np.where(packed, length, given)
-        level = self.level_of_rows(rows, length, stride, self.panel_bytes)
-        lines = self.a_lines * (self.panels - 1)
-        leaves = self.level(rows * spec.k * spec.dtype.itemsize) == 2
-        passes = np.where(leaves & ~self.keeps_b, self.across - 1, 0)
-        conflicts = lines * (level > 0) * (~packed & (given % CONFLICT_BYTES == 0))
-        return {
-            "a_l2": lines * (level == 1),
-            "a_far": lines * (level == 2) + passes * self.a_lines,
-            "a_conflicts": conflicts,
-        }
-
-    def _b_conflicts(self) -> Cycles:
-        stride = self.spec.b_strides[1] * self.spec.b_type.itemsize
-        in_place = (self["pack_b"] == 0) & (not self.spec.constant)
-        return (
-            (stride % CONFLICT_BYTES == 0) * in_place * (self.row_tiles - self.down) * self.b_lines
-        )
-
-    def _pages(self) -> Cycles:
-        stride = self.spec.b_strides[1] * self.spec.b_type.itemsize
-        share = min(1.0, stride / PAGE_BYTES)
-        in_place = (self["pack_b"] == 0) & (not self.spec.constant)
-        misses = in_place * (self.depth * share > TLB_PAGES)
-        return misses * self.spec.k * self.panels * share * (self.row_tiles - self.down + 1)
-
-    def _runs(self) -> Cycles:
-        if self.spec.constant:
-            return (self.panels * self.deep).astype(np.float64)
-        return (self.spec.k * self.panels).astype(np.float64)
-
-    def _fetched(self) -> Mask:
-        """Return whether tiles prefetch B: their own panel, the next one, or the next block."""
-        c = self.space.columns
-        none = np.zeros(len(self.space), np.int64)
-        own = (c.get("ahead", none) > 0) | (c.get("prefetch_panel", none) > 0)
-        block = (self.deep > 1) & (self["pack_b"] == 0) & (not self.spec.constant)
-        found: Mask = own | block
-        return found
-
-    def _kept_sums(self) -> dict[str, Cycles]:
-        """Return the lines of partial sums that are kept between blocks of K."""
-        spec, itemsize = self.spec, self.spec.accumulate.itemsize
-        rows = np.minimum(self["mc"], spec.m)
-        held = (rows * self.columns + (rows + self.columns) * self.depth) * itemsize
-        lines = spec.m * spec.n * itemsize / LINE_BYTES * np.where(self.deep > 1, self.deep, 0)
-        level = self.level(held)
-        return {"kept_l2": lines * (level == 1), "kept_far": lines * (level == 2)}
+    kept = spec.m * spec.n * itemsize / LINE_BYTES * np.where(deep > 1, deep, 0)
+    kept_level = loop.level((rows * columns + (rows + columns) * depth) * itemsize)
+    events = {
+        "steps": steps * row_tiles * panels,
+        "tiles": deep * row_tiles * panels,
+        "sums": np.where(deep > 1, 2, 1) * deep * sum((r * v * n for r, v, n in pairs), none),
+        "a_l2": a_again * (a_level == 1),
+        "a_far": a_again * (a_level == 2) + np.where(leaves, across - 1, 0) * a_lines,
+        "b_l2": again * (panel_level == 1),
+        "b_far": again * (panel_level == 2),
+        "conflicts": a_again * (a_level > 0) * ~packs_a * (a_stride % CONFLICT_BYTES == 0)
+        + loop.b_lines * (row_tiles - down) * in_rows * (loop.b_stride % CONFLICT_BYTES == 0),
+        "pages": misses * spec.k * panels * in_page * (row_tiles - down + 1),
+        "pack_a": packs_a * across * a_lines,
+        "pack_b": packs_b * times * b_lines,
+        "kept_l2": kept * (kept_level == 1),
+        "kept_far": kept * (kept_level == 2),
+        "tasks": c["split_k"] + 1 if "split_k" in c else down * across,
+    }
+    # Tiles prefetch B: their own panel, the next one, or the next block.
+    own = (c.get("ahead", none) > 0) | (c.get("prefetch_panel", none) > 0)
+    return loop.counts(
+        steps * sum(cycles, np.zeros(1)),
+        events,
+        runs=1.0 * panels * (deep if spec.constant else spec.k),
+        fetched=own | ((deep > 1) & in_rows),
+        times=times,
+    )
 
 
-class _Inner(_Loop):
+def _group(loop: _Loop) -> int:
+    """Return the K of a step."""
+    kind = loop.space.kind
+    if kind is AmxMatmul:
+        return tile_k(loop.spec.dtype)
+    if kind is LimbsMatmul:
+        return GROUP
+    return loop.dot.group if loop.dot and kind is DotMatmul else 1
+
+
+def _step(
+    loop: _Loop, rows: Column, vectors: Column, group: int, in_rows: Mask, packs_b: Mask
+) -> Cycles:
+    """Return the cycles of a step of a register tile: multiply-adds, loads or latency, whichever is
+    most."""
+    spec, kind, has_halves = loop.spec, loop.space.kind, has_pairs(loop.spec)
+    each = limb_count(spec) if kind is LimbsMatmul else 1
+    converts: Cycles = np.zeros(1)
+    if kind is DotMatmul:
+        converts = in_rows * vectors * group / 2
+    elif has_halves:
+        converts = vectors / 2
+    elif spec.b_type is not spec.accumulate:
+        converts = ~packs_b * vectors
+    rate = loop.products if kind is DotMatmul else loop.multiply_adds
+    busy = np.maximum(
+        (rows * vectors * each + converts) / rate, (rows * each + vectors) / loop.loads
+    )
+    return np.maximum(busy, np.where(rows > 0, loop.core.latency / (1 + has_halves), 0))
+
+
+def _inner(loop: _Loop) -> EventCounts:
     """Inner products: vectors along K, folded at the end of each block of K."""
-
-    @property
-    def b_bytes(self) -> int:
-        """Bytes of the operand that is read once: B, or A where the output has more rows."""
-        spec = self.spec
-        return max(spec.k * spec.n * spec.b_type.itemsize, spec.m * spec.k * spec.dtype.itemsize)
-
-    @cached_property
-    def counts(self) -> EventCounts:
-        spec, unroll = self.spec, self["unroll"]
-        deep, k = spec.k // self["kc"], k_of_step(spec, self.target)
-        heights, widths = _cut(spec.m, self["mr"]), _cut(spec.n, self["nr"])
-        steps = deep * ceil_div(self["kc"], k * unroll)
-        pairs = [(r, n, v, w) for r, n in heights for v, w in widths]
-
-        widened = spec.dtype is not spec.accumulate and not dot_for(spec.dtype, self.target)
-
-        def step(rows: Column, columns: Column) -> Cycles:
-            converts = widened * (rows + columns)
-            products = (rows * columns + converts) * unroll / self.rate
-            loads = (rows + columns) * unroll / self.loads
-            latency = np.where(rows * columns > 0, self.core.latency, 0)
-            return np.maximum(np.maximum(products, loads), latency)
-
-        arithmetic = steps * sum((n * w * step(r, v) for r, n, v, w in pairs), np.zeros(1))
-        tiles = sum((n * w for _, n in heights for _, w in widths), np.zeros(1))
-        short, held = min(spec.m, spec.n), np.where(spec.m > spec.n, self["nr"], self["mr"])
-        depth = self["kc"] * spec.dtype.itemsize
-        level = self.level(short * depth)
-        panels = ceil_div(max(spec.m, spec.n), np.where(spec.m > spec.n, self["mr"], self["nr"]))
-        again = short * spec.k * spec.dtype.itemsize / LINE_BYTES * (panels - 1)
-        ones = np.ones(len(self.space))
-        l3, memory = self.transfers(ones)
-        runs = max(spec.m, spec.n) * deep * 1.0
-        events = {
-            "steps": steps * tiles,
-            "tiles": deep * tiles,
-            "folds": deep * spec.m * spec.n * ones,
-            "sums": deep * spec.m * spec.n / self.lanes * ones,
-            "a_l2": again * (level == 1),
-            "a_far": again * (level == 2),
-            "pack_b": self["pack_b"] * spec.k * spec.n * spec.b_type.itemsize / LINE_BYTES * 4,
-            "tasks": ceil_div(spec.m, self["mc"]) * ceil_div(spec.n, self["nc"]),
-            **self.first(runs, self["prefetch"] > 0, ones),
-        }
-        panel = ceil_div(short, held) - 1
-        stay = self.level(np.where(spec.m > spec.n, self["mr"], self["nr"]) * depth)
-        events["b_l2"] = events["b_l2"] + panel * self.b_lines * (stay == 1)
-        events["b_far"] = events["b_far"] + panel * self.b_lines * (stay == 2)
-        return EventCounts(
-            arithmetic=arithmetic, lines_l3=l3, lines_memory=memory, slowdown=ones, events=events
-        )
+    spec, c = loop.spec, loop.space.columns
+    mr, nr, kc, unroll = (c[name] for name in ("mr", "nr", "kc", "unroll"))
+    deep = spec.k // kc
+    steps = deep * ceil_div(kc, k_of_step(spec, loop.target) * unroll)
+    widened = spec.dtype is not spec.accumulate and not loop.dot
+    tiles, cycles = np.zeros(1), np.zeros(1)
+    for r, n in _cut(spec.m, mr):
+        for v, w in _cut(spec.n, nr):
+            products = (r * v + widened * (r + v)) * unroll / loop.products
+            busy = np.maximum(products, (r + v) * unroll / loop.loads)
+            latency = np.where(r * v > 0, loop.core.latency, 0)
+            tiles, cycles = tiles + n * w, cycles + n * w * np.maximum(busy, latency)
+    # The operand of fewer rows or columns is read again for each panel of the other one.
+    few, many, panel = (spec.n, spec.m, mr) if spec.m > spec.n else (spec.m, spec.n, nr)
+    held = ceil_div(few, nr if spec.m > spec.n else mr) - 1
+    again = few * spec.k * spec.dtype.itemsize / LINE_BYTES * (ceil_div(many, panel) - 1)
+    level, panel_level = (loop.level(n * kc * spec.dtype.itemsize) for n in (few, panel))
+    sums = deep * spec.m * spec.n * 1.0
+    events = {
+        "steps": steps * tiles,
+        "tiles": deep * tiles,
+        "folds": sums,
+        "sums": sums / loop.lanes,
+        "a_l2": again * (level == 1),
+        "a_far": again * (level == 2),
+        "b_l2": held * loop.b_lines * (panel_level == 1),
+        "b_far": held * loop.b_lines * (panel_level == 2),
+        "pack_b": c["pack_b"] * spec.k * spec.n * spec.b_type.itemsize / LINE_BYTES * 4,
+        "tasks": ceil_div(spec.m, c["mc"]) * ceil_div(spec.n, c["nc"]),
+    }
+    return loop.counts(steps * cycles, events, runs=many * deep * 1.0, fetched=c["prefetch"] > 0)
 
 
-class _Outer(_Loop):
+def _outer(loop: _Loop) -> EventCounts:
     """Outer products: some rows of B at once pass by all rows of A; sums stay in a cache."""
-
-    @cached_property
-    def counts(self) -> EventCounts:
-        spec, parts, halves = self.spec, self["parts"], self["halves"] > 0
-        rows = rows_of_b(spec, self.target)
-        assert rows is not None
-        words = (self["words"] > 0) | (rows.taken is Taken.WORDS)
-        group = np.where(words, 1, rows.group)
-        lanes = np.where(halves, self.lanes // 2, self.lanes)
-        vectors = self["nr"] / lanes
-        steps = ceil_div(spec.k, parts) * ceil_div(spec.n, self["nr"])
-        rate = np.where(words, self.core.multiply_adds.get(self.width, 1.0), self.rate)
-        rate = np.where(halves, self.core.multiply_adds.get(self.width // 2, rate), rate)
-        products = spec.m * (parts / group) * vectors + parts * vectors * ((group > 1) | words)
-        loaded = (
-            parts
-            * self["nr"]
-            * spec.b_type.itemsize
-            / np.where(halves, self.width // 2, self.width)
-        )
-        loads = (loaded + spec.m * vectors) / self.loads
-        arithmetic = steps * np.maximum(np.maximum(products / rate, loads), spec.m * vectors)
-        columns = np.minimum(self["nc"] * self["tasks_per_pass"], spec.n)
-        across = ceil_div(spec.n, columns)
-        row = spec.n * spec.b_type.itemsize
-        side_by_side = (self["kc"] == parts) & (across == 1)
-        runs = spec.k * np.where(side_by_side, row / PAGE_BYTES, across * 1.0)
-        ones = np.ones(len(self.space))
-        l3, memory = self.transfers(ones)
-        level = self.level(spec.m * columns * spec.accumulate.itemsize, 4.0 * LINE_BYTES)
-        kept = spec.m * spec.n * spec.accumulate.itemsize / LINE_BYTES * ceil_div(spec.k, parts)
-        events = {
-            "steps": steps * 1.0,
-            "tiles": ceil_div(spec.k, self["kc"]) * across * 1.0,
-            "moved": steps * spec.m * vectors,
-            "kept_l2": kept * (level == 1),
-            "kept_far": kept * (level == 2),
-            "tasks": ceil_div(spec.n, self["nc"]) * 1.0,
-            **self.first(runs, self["prefetch"] > 0, ones),
-        }
-        return EventCounts(
-            arithmetic=arithmetic,
-            lines_l3=l3,
-            lines_memory=memory,
-            slowdown=1 + 0.15 / parts,
-            events=events,
-        )
+    spec, c = loop.spec, loop.space.columns
+    parts, nr, kc, halves = c["parts"], c["nr"], c["kc"], c["halves"] > 0
+    rows = rows_of_b(spec, loop.target)
+    assert rows is not None
+    words = (c["words"] > 0) | (rows.taken is Taken.WORDS)
+    group, width = np.where(words, 1, rows.group), np.where(halves, loop.width // 2, loop.width)
+    vectors = nr / np.where(halves, loop.lanes // 2, loop.lanes)
+    steps = ceil_div(spec.k, parts) * ceil_div(spec.n, nr)
+    rate = np.where(words, loop.multiply_adds, loop.products)
+    rate = np.where(halves, loop.core.multiply_adds.get(loop.width // 2, rate), rate)
+    products = spec.m * (parts / group) * vectors + parts * vectors * ((group > 1) | words)
+    loads = (parts * nr * spec.b_type.itemsize / width + spec.m * vectors) / loop.loads
+    busy = np.maximum(np.maximum(products / rate, loads), spec.m * vectors)
+    columns = np.minimum(c["nc"] * c["tasks_per_pass"], spec.n)
+    across = ceil_div(spec.n, columns)
+    side_by_side = (kc == parts) & (across == 1)
+    pages = spec.n * spec.b_type.itemsize / PAGE_BYTES
+    level = loop.level(spec.m * columns * spec.accumulate.itemsize + 4.0 * LINE_BYTES)
+    kept = spec.m * spec.n * spec.accumulate.itemsize / LINE_BYTES * ceil_div(spec.k, parts)
+    events = {
+        "steps": steps * 1.0,
+        "tiles": ceil_div(spec.k, kc) * across * 1.0,
+        "moved": steps * spec.m * vectors,
+        "kept_l2": kept * (level == 1),
+        "kept_far": kept * (level == 2),
+        "tasks": ceil_div(spec.n, c["nc"]) * 1.0,
+    }
+    return loop.counts(
+        steps * busy,
+        events,
+        runs=spec.k * np.where(side_by_side, pages, across * 1.0),
+        fetched=c["prefetch"] > 0,
+        slowdown=1 + 0.15 / parts,
+    )

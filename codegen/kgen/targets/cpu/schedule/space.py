@@ -105,6 +105,12 @@ class Space:
     kind: type[BlockedMatmul]
     columns: Mapping[str, Column]
 
+    @classmethod
+    def of(cls, schedule: BlockedMatmul) -> Space:
+        """Return the space of this schedule alone."""
+        fields = {name: np.array([int(getattr(schedule, name))]) for name in schedule.names}
+        return cls(kind=type(schedule), columns=fields)
+
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 

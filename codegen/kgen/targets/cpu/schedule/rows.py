@@ -1,0 +1,137 @@
+"""Schedules of streams and rows: rules over sizes, caches and registers choose each field.
+
+A stream has one task size and one way to write its output. The plan of a row says which readings,
+places and prefetches it allows, and a rule takes those that move the fewest bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+
+from kgen.ops import Primitive as P
+from kgen.ops import steps
+from kgen.schedule import CpuRows, CpuSplitRows, CpuStream
+from kgen.spec import DType, Elementwise, Rowwise
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import AHEAD_BYTES, LINE_BYTES
+from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks
+from kgen.targets.cpu.plan.kernels.elementwise_rows import takes_rows
+from kgen.targets.cpu.plan.kernels.rows.interleaved import unchecked_interleaved
+from kgen.targets.cpu.plan.kernels.rows.kept import EXPENSIVE
+from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, may_pass_caches, unchecked_rows
+from kgen.targets.cpu.plan.kernels.rows.split import may_be_split
+from kgen.targets.rows.split import is_interleaved
+from kgen.targets.stream import StreamPlan
+
+#: Elements of a task, and vectors of cheap values at a time. An expression of at most so many
+#: primitives is cheap: it waits for memory.
+TASK_ELEMENTS, UNROLL, CHEAP_PRIMITIVES = 1 << 16, 4, 8
+#: Vector registers for each unrolled vector of exponentials: their constants take most of them.
+EXPONENTIAL_REGISTERS = 8
+#: Rows are written past the caches if they would fill so many last-level caches.
+ROW_CACHES = 2
+#: Rows of so many columns are split, in parts of a quarter of that or more, if they are less than
+#: half as many as there are to be tasks.
+SPLIT_COLUMNS, SPLIT_TASKS = 1 << 18, 64
+
+
+def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
+    """Return tasks of rows where an input broadcasts, else of elements."""
+    stream = StreamPlan(spec=spec, vector=1)
+    unroll = UNROLL if spec.flops <= CHEAP_PRIMITIVES * spec.elements else 1
+    if takes_rows(stream):
+        return CpuStream(task=max(1, TASK_ELEMENTS // stream.sizes[-1]), unroll=unroll)
+    past = CpuStream(task=TASK_ELEMENTS, unroll=unroll, nontemporal=True)
+    alone = len(spec.outputs) == 1
+    if alone and _passes_caches(spec, target, 1) and has_whole_tasks(spec, target, past):
+        return past
+    return dataclasses.replace(past, nontemporal=False)
+
+
+def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
+    """Return rows of as many vectors as there are registers for with exponentials and logarithms;
+    of cheaper values as many as hide the latency of what folds them."""
+    unroll = UNROLL
+    if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(*spec.primitives())):
+        unroll = target.limits["vector_registers"] // EXPONENTIAL_REGISTERS
+    if spec.rows * 2 <= SPLIT_TASKS and may_be_split(spec) and spec.cols >= SPLIT_COLUMNS:
+        # Whole steps of any number of vectors.
+        unit = LINE_BYTES * unroll
+        share = -(-spec.rows * spec.cols // SPLIT_TASKS)
+        part = max(SPLIT_COLUMNS // 4, -(-share // unit) * unit)
+        return completed(spec, target, CpuSplitRows(task=part, unroll=unroll))
+    units = spec.cols
+    if is_interleaved(spec):
+        # Tasks are of vectors of rows.
+        units *= target.limits["vector_bytes"] // DType.F32.itemsize
+    chosen = CpuRows(task=max(1, TASK_ELEMENTS // units), unroll=unroll)
+    if _passes_caches(spec, target, ROW_CACHES) and may_pass_caches(spec, target):
+        past = completed(spec, target, dataclasses.replace(chosen, nontemporal=True))
+        # Values kept in the output's row are written while exponentials are computed.
+        if not unchecked_rows(spec, target, past).kept:
+            return past
+    return completed(spec, target, chosen)
+
+
+def completed(
+    spec: Rowwise, target: Target, schedule: CpuStream, given: Collection[str] = ()
+) -> CpuStream:
+    """Return the schedule with the fields that follow from the length of a row, the expression and
+    the caches, but for those in `given`."""
+    is_far = spec.bytes_moved > target.limits["l3_bytes"]
+    if isinstance(schedule, CpuSplitRows):
+        chosen = {"prefetch": AHEAD_BYTES * is_far}
+    elif isinstance(schedule, CpuRows):
+        unchecked = unchecked_interleaved if is_interleaved(spec) else unchecked_rows
+        chosen = _row_fields(unchecked(spec, target, schedule), is_far=is_far)
+    else:
+        return schedule
+    fields = {name: value for name, value in chosen.items() if name not in given}
+    return dataclasses.replace(schedule, **fields)  # type: ignore[arg-type]
+
+
+def _row_fields(plan: RowwisePlan, *, is_far: bool) -> dict[str, int]:
+    """Return readings, the place of kept values, and prefetches.
+
+    A row that does not stay in the second-level cache is read as few times as possible; computing
+    exponentials twice costs more than reading a row that stays. Kept values go to the output's row
+    if it comes from memory and no vector straddles cache lines. A reduction of rows from memory
+    prefetches a few lines ahead, or the next row if the last reading of a row takes longer than
+    memory does. A kernel that writes an output with exponentials needs no prefetch.
+    """
+    spec, limits = plan.spec, plan.target.limits
+    stays = 2 * plan.row_bytes_read <= limits["l2_bytes"]
+    read_once = not stays or (is_far and all(spec.reduced.values()))
+    plan = _with(plan, online=not stays, one_pass_variance=read_once and plan.may_shift)
+    for name in ("online", "one_pass_variance"):
+        # A field that makes no difference is 0.
+        without = _with(plan, **{name: False})
+        plan = without if without.row.phases == plan.row.phases else plan
+    straddles = spec.cols * spec.compute.itemsize % plan.compute.bytes
+    in_output = is_far and plan.row_as_place and not plan.schedule.nontemporal and not straddles
+    plan = _with(plan, keep_in_output=bool(in_output))
+    ahead, next_row = 0, False
+    if plan.may_prefetch and plan.row.whole_outputs:
+        fills = 2 * spec.bytes_moved > limits["l3_bytes"]
+        next_row = stays and fills and not plan.keeps_in_output
+    elif plan.may_prefetch and is_far:
+        before = plan.row.elements(plan.row.phases[-2].wanted) if len(plan.row.phases) > 2 else ()
+        next_row = stays and any(step.primitive in EXPENSIVE for step in before)
+        ahead = AHEAD_BYTES * (not next_row)
+    names = ("online", "one_pass_variance", "keep_in_output")
+    fields = {name: getattr(plan.choices, name) for name in names}
+    return {**fields, "prefetch": ahead, "prefetch_next_row": next_row}
+
+
+def _with(plan: RowwisePlan, **fields: bool) -> RowwisePlan:
+    schedule = dataclasses.replace(plan.choices, **fields)  # type: ignore[arg-type]
+    return dataclasses.replace(plan, schedule=schedule)
+
+
+def _passes_caches(spec: Elementwise | Rowwise, target: Target, caches: int) -> bool:
+    """Whether an output is better written past so many last-level caches, out of which it pushes
+    itself and the input: its lines need not be read first. Cores of Arm recognise such streams by
+    themselves ("write streaming mode")."""
+    is_x86 = target.arch == "x86_64"
+    return is_x86 and spec.bytes_moved > caches * target.limits["l3_bytes"]
