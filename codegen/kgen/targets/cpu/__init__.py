@@ -46,7 +46,7 @@ from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule import adapt, cost_model, rows
+from kgen.targets.cpu.schedule import adapt, cost_model, row_schedules
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Tolerance
@@ -102,10 +102,12 @@ class CpuFamily(Family):
         Operation(
             spec=Elementwise,
             dtypes=(*FLOATS, DType.F64, *INTEGERS),
-            choose=rows.elementwise_schedule,
+            choose=row_schedules.elementwise_schedule,
         ),
         Operation(
-            spec=Rowwise, dtypes=(*FLOATS, DType.F64, *INTEGERS), choose=rows.rowwise_schedule
+            spec=Rowwise,
+            dtypes=(*FLOATS, DType.F64, *INTEGERS),
+            choose=row_schedules.rowwise_schedule,
         ),
     )
 
@@ -221,7 +223,7 @@ class CpuFamily(Family):
         if isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul):
             return adapt.completed(spec, target, schedule, given)
         if isinstance(spec, Rowwise) and isinstance(schedule, CpuStream):
-            return rows.completed(spec, target, schedule, given)
+            return row_schedules.completed(spec, target, schedule, given)
         return schedule
 
     def instructions(self, spec: Spec, target: Target) -> str:

@@ -389,7 +389,8 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     table.put(pack_a=table["packs_a"], pack_b=int(not spec.constant))
     table.put(mc=rounded_up(ceil_div(spec.m, table["down"]), table["mr"]))
     table.put(nc=rounded_up(table["width"], table["nr"]))
-    table.put(kc=rounded_up(balanced(spec.k, table["depth"], unit), unit))
+    whole = table["depth"] >= spec.k
+    table.put(kc=np.where(whole, rounded_up(spec.k, unit), balanced(spec.k, table["depth"], unit)))
     last = spec.m - (ceil_div(spec.m, table["mc"]) - 1) * table["mc"]
     fits = last >= np.minimum(table["mr"], spec.m)
     fits &= (table["mr"] <= TILE_ROWS) | (spec.m > TILE_ROWS)

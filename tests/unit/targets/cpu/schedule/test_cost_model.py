@@ -102,7 +102,7 @@ def test_candidates_are_ranked_and_say_their_terms() -> None:
 
 
 def test_any_schedule_of_a_matmul_is_predicted() -> None:
-    """Those among the candidates as there, and others: measured ones are seldom among them."""
+    """Candidates have the same prediction; measured schedules are seldom candidates."""
     spec, target = Matmul(m=64, n=1000, k=1000, dtype="f32"), targets.find("x86-64-v4")
     listed = FAMILY.candidates(spec, target)
     for each in (listed[0], listed[-1]):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kgen import targets
 from kgen.errors import KgenError
 from kgen.schedule import BlockedMatmul
-from kgen.spec import DType, Layout, Matmul
+from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.schedule.space import Space, spaces
@@ -150,6 +150,16 @@ def test_two_vectors_of_half_a_line_are_candidates() -> None:
     (outer,) = spaces(spec, target, mainloop="outer")
     pairs = set(zip(outer.columns["halves"].tolist(), outer.columns["words"].tolist(), strict=True))
     assert pairs == {(0, 0), (0, 1), (1, 0), (1, 1)}
+
+
+def test_amx_takes_all_of_a_k_that_is_no_multiple_of_a_tile() -> None:
+    """Blocks of K need room for sums on the stack, which very many rows do not leave."""
+    target = targets.find("x86-64-amx")
+    for m in (64, 1 << 20):
+        spec = Matmul(m=m, n=1, k=33, dtype="bf16", constant=(ConstantOperand.B,))
+        (amx,) = spaces(spec, target, mainloop="amx")
+        assert amx.columns["kc"].max() == 64
+        assert FAMILY.plan(spec, target, FAMILY.choose(spec, target))
 
 
 def test_a_small_stack_leaves_candidates_that_fit() -> None:
