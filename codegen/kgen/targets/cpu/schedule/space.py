@@ -79,23 +79,10 @@ STREAM_FETCHES = ((0, 1, 2), (1, 1, 2), (2, 1, 2), (1, 4, 1), (1, 8, 1), (2, 6, 
 ROWS_AHEAD, BYTES_AHEAD = 32, (1024, 2048, PANELS_AHEAD)
 #: Columns of a tile of an inner product, each a stream of its own.
 MOST_STREAMS = 8
+#: Fields that a user or another shape cannot fix to a value that the operands exclude.
+PACKING = ("pack_a", "pack_b")
 #: Multiply-adds that are under way at once: sums of a tile that hide their latency.
 CHAINS = 8
-
-
-#: Axes that only one field depends on: a fixed field needs one value of its axis.
-AXES: Mapping[str, str] = {
-    "depth": "kc",
-    "height": "mc",
-    "width": "nc",
-    "packs_a": "pack_a",
-    "packs_b": "pack_b",
-    "less": "mr",
-    "vectors": "nr",
-    "streams": "parts",
-    "strips": "nr",
-    "chains": "unroll",
-}
 
 
 @frozen
@@ -144,28 +131,27 @@ def spaces(
                 yield found
 
 
-def _restricted(name: str, axis: Sequence[int], fixed: Fixed) -> Sequence[int]:
-    """Return the values of an axis whose field is fixed: only it, if it decides what is packed."""
-    field = AXES.get(name)
-    if field not in fixed:
-        return axis
-    if field in ("pack_a", "pack_b"):
-        return [value for value in axis if value == fixed[field]]
-    return axis[:1]
-
-
 class _Table:
-    """Columns under construction: the product of some axes, and columns computed from them."""
+    """Columns under construction: the product of some axes, and columns computed from them.
 
-    def __init__(self, fixed: Fixed, **axes: Sequence[int]) -> None:
-        axes = {name: _restricted(name, axis, fixed) for name, axis in axes.items()}
+    An axis is a field of the schedule, or WORD_FIELD for values on which only this field depends:
+    it has one value if the field is fixed.
+    """
+
+    def __init__(self, kind: type[BlockedMatmul], fixed: Fixed, **axes: Sequence[int]) -> None:
+        names = {field.name for field in dataclasses.fields(kind)}
+        for name in axes:
+            if name in names & fixed.keys():
+                axes[name] = [fixed[name]] * (name not in PACKING or fixed[name] in axes[name])
+            elif name.rpartition("_")[2] in fixed:
+                axes[name] = axes[name][:1]
         grids = np.meshgrid(*(np.array(axis, np.int64) for axis in axes.values()), indexing="ij")
         self.axes = {name: grid.ravel() for name, grid in zip(axes, grids, strict=True)}
-        self.fixed, self.columns = fixed, dict[str, Column]()
-        self.size = grids[0].size
+        self.columns = {name: column for name, column in self.axes.items() if name in names}
+        self.kind, self.fixed, self.size = kind, fixed, grids[0].size
 
     def __getitem__(self, name: str) -> Column:
-        return self.columns.get(name, self.axes.get(name, np.zeros(self.size, np.int64)))
+        return self.columns[name] if name in self.columns else self.axes[name]
 
     def put(self, **columns: Column | int) -> None:
         """Add fields of the schedule; a fixed one keeps its value."""
@@ -173,11 +159,11 @@ class _Table:
             values = self.fixed.get(name, column)
             self.columns[name] = np.broadcast_to(np.asarray(values, np.int64), (self.size,))
 
-    def space(self, kind: type[BlockedMatmul], legal: Mask) -> Space:
-        for part, whole in (("mr", "mc"), ("nr", "nc"), *kind.divides.items()):
+    def space(self, legal: Mask) -> Space:
+        for part, whole in (("mr", "mc"), ("nr", "nc"), *self.kind.divides.items()):
             legal = legal & (self[whole] % np.maximum(self[part], 1) == 0)
         fitting = np.logical_and.reduce([column >= 0 for column in self.columns.values()])
-        return Space(kind=kind, columns=self.columns).where(legal & fitting)
+        return Space(kind=self.kind, columns=self.columns).where(legal & fitting)
 
 
 def ceil_div(extent: Column | int, part: Column | int) -> Any:
@@ -220,27 +206,27 @@ def _heights(m: int) -> tuple[int, ...]:
 def _tiles(table: _Table, spec: Matmul, target: Target, count: int, extra: Column | int) -> Mask:
     """Add register tiles of vectors of `count` columns; `extra` registers serve other purposes."""
     registers = target.limits["vector_registers"] - 2 - extra
-    table.put(nr=table["vectors"] * count)
+    table.put(nr=table["vectors_nr"] * count)
     vectors = np.maximum(table["nr"] // count, 1)
-    table.put(mr=balanced(spec.m, np.maximum(registers // vectors - 1 - table["less"], 1)))
+    table.put(mr=balanced(spec.m, np.maximum(registers // vectors - 1 - table["less_mr"], 1)))
     return ((table["mr"] + 1) * vectors <= registers) & (table["nr"] % count == 0)
 
 
 def _blocks(table: _Table, spec: Matmul, unit: Column | int, k_unit: int) -> None:
     """Add blocks around a register tile: rows in multiples of `unit`, K in those of `k_unit`."""
-    table.put(mc=balanced(spec.m, table["height"], unit))
-    table.put(nc=rounded_up(table["width"], table["nr"]))
-    whole = table["depth"] >= spec.k
-    table.put(kc=np.where(whole, spec.k, balanced(spec.k, table["depth"], k_unit)))
+    table.put(mc=balanced(spec.m, table["most_mc"], unit))
+    table.put(nc=rounded_up(table["most_nc"], table["nr"]))
+    whole = table["most_kc"] >= spec.k
+    table.put(kc=np.where(whole, spec.k, balanced(spec.k, table["most_kc"], k_unit)))
 
 
 def _block_axes(spec: Matmul) -> dict[str, Sequence[int]]:
     return {
-        "vectors": VECTORS,
-        "less": ROWS_LESS,
-        "depth": _depths(spec.k),
-        "height": _heights(spec.m),
-        "width": _widths(spec.n),
+        "vectors_nr": VECTORS,
+        "less_mr": ROWS_LESS,
+        "most_kc": _depths(spec.k),
+        "most_mc": _heights(spec.m),
+        "most_nc": _widths(spec.n),
     }
 
 
@@ -255,15 +241,20 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     packs_a = (1,) if widens else (0, 1)
     packs_b = (0,) if spec.constant else (1,) if gathers else (0, 1)
     table = _Table(
-        fixed, **_block_axes(spec), packs_a=packs_a, packs_b=packs_b, sums=SUMS, fetch=(0, 1, 2, 3)
+        AheadMatmul,
+        fixed,
+        **_block_axes(spec),
+        pack_a=packs_a,
+        pack_b=packs_b,
+        sums=SUMS,
+        fetch=(0, 1, 2, 3),
     )
     count = vector_for(target, finishing_type(spec), spec.n).count
     pairs = has_pairs(spec) and not dot
-    fits = _tiles(table, spec, target, count, np.maximum(table["vectors"], 2) if pairs else 0)
+    fits = _tiles(table, spec, target, count, np.maximum(table["vectors_nr"], 2) if pairs else 0)
     if pairs:
         # LLVM keeps elements of several rows in registers beside a single vector, and spills.
         fits &= (table["nr"] > count) | (2 * table["mr"] < target.limits["vector_registers"])
-    table.put(pack_a=table["packs_a"], pack_b=table["packs_b"])
     by_columns = spec.layout.a_transposed
     unit = np.lcm(table["mr"], np.where(table["pack_a"], count, 1)) if by_columns else table["mr"]
     _blocks(table, spec, unit, max(count, PAIR))
@@ -287,7 +278,7 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     scratch = scratch + table["pack_b"] * kc * table["nr"] * itemsize
     scratch = scratch + blocked * ~in_out * mc * (table["nc"] * itemsize + MOST_PADDING)
     fits &= scratch <= target.limits["stack_bytes"]
-    return table.space(AheadMatmul, fits)
+    return table.space(fits)
 
 
 def _fetches(table: _Table, spec: Matmul, blocked: Mask) -> Mask:
@@ -335,15 +326,15 @@ def _dot(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
         return None
     gathers = must_pack_b(spec, dot)
     table = _Table(
+        DotMatmul,
         fixed,
         **_block_axes(spec),
-        packs_a=(1,) if must_pack_a(spec, dot) else (0, 1),
-        packs_b=(0,) if spec.constant else (1,) if gathers else (0, 1),
-        fetch=(0, *BYTES_AHEAD) if spec.constant else (0,),
+        pack_a=(1,) if must_pack_a(spec, dot) else (0, 1),
+        pack_b=(0,) if spec.constant else (1,) if gathers else (0, 1),
+        ahead=(0, *BYTES_AHEAD) if spec.constant else (0,),
     )
     count = vector_for(target, DType.F32, COLUMNS).count
     fits = _tiles(table, spec, target, count, dot.extra_registers)
-    table.put(pack_a=table["packs_a"], pack_b=table["packs_b"], ahead=table["fetch"])
     run_k = count * dot.group
     _blocks(table, spec, table["mr"], run_k)
     fits &= _fits_interleaved(table, dot, spec, target)
@@ -355,7 +346,7 @@ def _dot(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     scratch = scratch + mc * START_BYTES * dot.b_is_unsigned
     scratch = scratch + blocked * mc * (table["nc"] * spec.accumulate.itemsize + MOST_PADDING)
     fits &= scratch <= target.limits["stack_bytes"]
-    return table.space(DotMatmul, fits)
+    return table.space(fits)
 
 
 def _fits_interleaved(table: _Table, dot: Dot, spec: Matmul, target: Target) -> Mask:
@@ -376,31 +367,33 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     unit = tile_k(spec.dtype)
     must_pack = spec.layout.a_transposed or spec.k % unit != 0
     table = _Table(
+        AmxMatmul,
         fixed,
         rows=(1, 2),
         columns=(1, 2),
-        depth=_depths(spec.k),
+        most_kc=_depths(spec.k),
         down=PARTS,
-        width=_widths(spec.n),
-        packs_a=(1,) if must_pack else (0, 1),
-        fetch=(0, 1),
+        most_nc=_widths(spec.n),
+        pack_a=(1,) if must_pack else (0, 1),
+        prefetch_panel=(0, 1),
     )
     table.put(mr=table["rows"] * TILE_ROWS, nr=table["columns"] * TILE_ROWS)
-    table.put(pack_a=table["packs_a"], pack_b=int(not spec.constant))
+    table.put(pack_b=int(not spec.constant))
     table.put(mc=rounded_up(ceil_div(spec.m, table["down"]), table["mr"]))
-    table.put(nc=rounded_up(table["width"], table["nr"]))
-    whole = table["depth"] >= spec.k
-    table.put(kc=np.where(whole, rounded_up(spec.k, unit), balanced(spec.k, table["depth"], unit)))
+    table.put(nc=rounded_up(table["most_nc"], table["nr"]))
+    whole = table["most_kc"] >= spec.k
+    table.put(
+        kc=np.where(whole, rounded_up(spec.k, unit), balanced(spec.k, table["most_kc"], unit))
+    )
     last = spec.m - (ceil_div(spec.m, table["mc"]) - 1) * table["mc"]
     fits = last >= np.minimum(table["mr"], spec.m)
     fits &= (table["mr"] <= TILE_ROWS) | (spec.m > TILE_ROWS)
     fits &= (table["mr"] % TILE_ROWS == 0) & (table["nr"] % TILE_ROWS == 0)
     sums = table["mc"] * table["nr"] * spec.accumulate.itemsize * (table["kc"] < spec.k)
     fits &= sums <= target.limits["stack_bytes"] // 2
-    table.put(prefetch_panel=table["fetch"])
     several = np.minimum(table["mc"], spec.m) > table["mr"]
-    fits &= (table["fetch"] == 0) | (several & bool(spec.constant))
-    return table.space(AmxMatmul, fits)
+    fits &= (table["prefetch_panel"] == 0) | (several & bool(spec.constant))
+    return table.space(fits)
 
 
 def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
@@ -410,23 +403,24 @@ def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
         return None
     lanes, limbs = target.limits["vector_bytes"] // 4, limb_count(spec)
     table = _Table(
+        LimbsMatmul,
         fixed,
         rows=range(1, min(spec.m, 8) + 1),
-        vectors=VECTORS,
-        width=_widths(spec.n),
-        height=(*_heights(spec.m), 16, 4, 1),
-        fetch=(0, PANELS_AHEAD),
+        vectors_nr=VECTORS,
+        most_nc=_widths(spec.n),
+        most_mc=(*_heights(spec.m), 16, 4, 1),
+        ahead=(0, PANELS_AHEAD),
     )
-    table.put(mr=balanced(spec.m, table["rows"]), nr=table["vectors"] * lanes)
-    table.put(nc=rounded_up(table["width"], table["nr"]))
-    table.put(mc=balanced(spec.m, table["height"], table["mr"]), kc=shared_k(spec))
-    table.put(pack_a=1, pack_b=0, ahead=table["fetch"])
+    table.put(mr=balanced(spec.m, table["rows"]), nr=table["vectors_nr"] * lanes)
+    table.put(nc=rounded_up(table["most_nc"], table["nr"]))
+    table.put(mc=balanced(spec.m, table["most_mc"], table["mr"]), kc=shared_k(spec))
+    table.put(pack_a=1, pack_b=0)
     rows, vectors = table["mr"], table["nr"] // lanes
     waiting = limbs * rows * vectors * bool(dot.widen)
     fits = limb_registers(limbs, rows, vectors) + waiting <= target.limits["vector_registers"]
     row = limbs_scratch(spec) + table["nc"] * spec.accumulate.itemsize
     fits &= (table["mc"] * row <= target.limits["stack_bytes"]) & (table["nr"] % lanes == 0)
-    return table.space(LimbsMatmul, fits)
+    return table.space(fits)
 
 
 def _inner(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
@@ -443,20 +437,21 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     step, stack = k_of_step(spec, target), target.limits["stack_bytes"]
     whole = gathers or spec.has_blocks
     table = _Table(
+        InnerMatmul,
         fixed,
         rows=range(1, min(spec.m, 8) + 1),
         columns=range(1, min(spec.n, MOST_STREAMS) + 1),
-        depth=[1] if whole else [parts for parts in (1, 2, 4, 8, 16) if parts <= spec.k],
-        parts=PARTS,
-        fetch=(0, 1, 2),
+        cut_kc=[1] if whole else [parts for parts in (1, 2, 4, 8, 16) if parts <= spec.k],
+        tasks=PARTS,
+        prefetch=(0, 1, 2),
         level=(1, 2),
-        chains=(1, 2, 4, CHAINS),
+        unroll=(1, 2, 4, CHAINS),
     )
     table.put(mr=balanced(spec.m, table["rows"]), nr=balanced(spec.n, table["columns"]))
-    mr, nr, chains = table["mr"], table["nr"], table["chains"]
+    mr, nr, chains = table["mr"], table["nr"], table["unroll"]
     needed = _registers(spec, target, chains, mr, nr)
     fits = (needed <= target.limits["vector_registers"]) & (mr * nr * chains < 2 * CHAINS)
-    table.put(unroll=chains, kc=spec.k // table["depth"], pack_a=0, pack_b=int(gathers))
+    table.put(kc=spec.k // table["cut_kc"], pack_a=0, pack_b=int(gathers))
     cut = table["kc"] < spec.k
     fits &= ~cut | ((spec.k % table["kc"] == 0) & (table["kc"] % (step * table["unroll"]) == 0))
     count = vector_for(target, finishing_type(spec), spec.n).count
@@ -465,21 +460,20 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     if gathers or spec.m > spec.n:
         nc = np.where(gathers | (spec.n <= room), rounded_up(spec.n, nr), 0)
         nc = np.where(nc > 0, nc, balanced(spec.n, room, np.lcm(nr, count)))
-        rows = np.minimum(ceil_div(spec.m, table["parts"]), np.maximum(room // nc, mr))
+        rows = np.minimum(ceil_div(spec.m, table["tasks"]), np.maximum(room // nc, mr))
         table.put(nc=nc, mc=rounded_up(rows, mr))
     else:
         most = np.maximum(room // np.lcm(nr, count) // mr * mr, mr)
         mc = np.where(spec.m <= most, rounded_up(spec.m, mr), balanced(spec.m, most, mr))
-        columns = np.minimum(ceil_div(spec.n, table["parts"]), np.maximum(room // mc, 1))
+        columns = np.minimum(ceil_div(spec.n, table["tasks"]), np.maximum(room // mc, 1))
         cut = np.where(columns < spec.n, np.lcm(nr, count), nr)
         table.put(mc=mc, nc=rounded_up(columns, cut))
     fits &= (table["nc"] >= spec.n) | (table["nc"] % count == 0)
-    table.put(prefetch=table["fetch"], level=table.axes["level"])
-    fits &= (table["fetch"] > 0) | (table.axes["level"] == 2)
+    fits &= (table["prefetch"] > 0) | (table["level"] == 2)
     scratch = rounded_up(table["nc"], count) * spec.accumulate.itemsize * table["mc"]
     scratch = scratch + gathers * spec.n * column_bytes(spec) + table["mc"] * START_BYTES
     fits &= scratch <= stack
-    return table.space(InnerMatmul, fits)
+    return table.space(fits)
 
 
 def _registers(
@@ -520,25 +514,26 @@ def _streams(
     spec: Matmul, target: Target, fixed: Fixed, rows: RowsOfB, *, words: int, halves: int
 ) -> Space:
     table = _Table(
+        OuterMatmul,
         fixed,
-        streams=(1, 2, 4, 8),
+        parts=(1, 2, 4, 8),
         part=STREAM_ROWS,
-        strips=(1, 2, 4),
-        width=_widths(spec.n),
+        strips_nr=(1, 2, 4),
+        most_nc=_widths(spec.n),
         fetch=range(len(STREAM_FETCHES)),
         together=(0, 1),
     )
-    table.put(parts=table["streams"], nr=table["strips"] * rows.strip, mr=spec.m, mc=spec.m)
-    table.put(kc=table.columns["parts"] * table["part"], pack_a=0, pack_b=0)
-    table.put(nc=rounded_up(table["width"], table["nr"]))
+    table.put(nr=table["strips_nr"] * rows.strip, mr=spec.m, mc=spec.m)
+    table.put(kc=table["parts"] * table["part"], pack_a=0, pack_b=0)
+    table.put(nc=rounded_up(table["most_nc"], table["nr"]))
     prefetch, apart, level = np.array(STREAM_FETCHES, np.int64)[table["fetch"]].T
     table.put(prefetch=prefetch, apart=apart, level=level, words=words, halves=halves)
     tasks = ceil_div(spec.n, table["nc"])
     table.put(tasks_per_pass=np.where(table["together"] > 0, tasks, 1))
     fits = (table["together"] == 0) | (tasks > 1)
-    fits &= (table.columns["parts"] % rows.group == 0) & (table["nr"] % rows.strip == 0)
-    fits &= (table["part"] > 1) | (table.columns["parts"] > 1) | (table["kc"] <= spec.k)
-    shapes = np.stack([table.columns["parts"], table["strips"]], axis=1)
+    fits &= (table["parts"] % rows.group == 0) & (table["nr"] % rows.strip == 0)
+    fits &= (table["part"] > 1) | (table["parts"] > 1) | (table["kc"] <= spec.k)
+    shapes = np.stack([table["parts"], table["strips_nr"]], axis=1)
     tiles, which = np.unique(shapes, axis=0, return_inverse=True)
     needed = np.array([rows.registers(spec.m, *map(int, tile)) for tile in tiles])[which.ravel()]
     fits &= needed <= target.limits["vector_registers"]
@@ -546,7 +541,7 @@ def _streams(
     row = rounded_up(columns, rows.strip) * spec.accumulate.itemsize + MOST_PADDING
     scratch = spec.m * (row + START_BYTES) + ALIAS_BYTES
     fits &= scratch <= target.limits["stack_bytes"]
-    return table.space(OuterMatmul, fits)
+    return table.space(fits)
 
 
 _MAINLOOPS: Mapping[tuple[str, ...], Callable[[Matmul, Target, Fixed], Space | None]] = {
