@@ -9,7 +9,9 @@ vector registers hold. Nothing here knows a core or a measurement; the cost mode
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -53,7 +55,7 @@ from kgen.targets.cpu.plan.kernels.limb_parts import (
 from kgen.targets.cpu.plan.matmul import MOST_PADDING
 from kgen.targets.cpu.plan.packing.compensation import START_BYTES
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
-from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
+from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen_runtime.values import frozen
 
 #: Arrays of int64 and of bool with one entry per candidate. Arithmetic on arrays of numpy has no
@@ -220,8 +222,11 @@ def _blocks(table: _Table, spec: Matmul, unit: Column | int, k_unit: int) -> Non
     table.put(kc=np.where(whole, spec.k, balanced(spec.k, table["most_kc"], k_unit)))
 
 
-def _block_axes(spec: Matmul) -> dict[str, Sequence[int]]:
+def _block_axes(spec: Matmul, *, must_pack_a: bool, must_pack_b: bool) -> dict[str, Sequence[int]]:
+    """Return the axes of register tiles, blocks and packing; nothing packs a prepacked B again."""
     return {
+        "pack_a": (1,) if must_pack_a else (0, 1),
+        "pack_b": (0,) if spec.constant else (1,) if must_pack_b else (0, 1),
         "vectors_nr": VECTORS,
         "less_mr": ROWS_LESS,
         "most_kc": _depths(spec.k),
@@ -238,17 +243,8 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     widens, gathers = spec.dtype is not spec.accumulate, spec.layout.b_transposed
     if spec.constant and gathers and not b_is_packed(spec):
         return None
-    packs_a = (1,) if widens else (0, 1)
-    packs_b = (0,) if spec.constant else (1,) if gathers else (0, 1)
-    table = _Table(
-        AheadMatmul,
-        fixed,
-        **_block_axes(spec),
-        pack_a=packs_a,
-        pack_b=packs_b,
-        sums=SUMS,
-        fetch=(0, 1, 2, 3),
-    )
+    axes = _block_axes(spec, must_pack_a=widens, must_pack_b=gathers)
+    table = _Table(AheadMatmul, fixed, **axes, sums=SUMS, fetch=(0, 1, 2, 3))
     count = vector_for(target, finishing_type(spec), spec.n).count
     pairs = has_pairs(spec) and not dot
     fits = _tiles(table, spec, target, count, np.maximum(table["vectors_nr"], 2) if pairs else 0)
@@ -324,20 +320,18 @@ def _dot(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     dot = dot_for(spec.dtype, target)
     if dot is None or packed_otherwise(spec, target):
         return None
-    gathers = must_pack_b(spec, dot)
-    table = _Table(
-        DotMatmul,
-        fixed,
-        **_block_axes(spec),
-        pack_a=(1,) if must_pack_a(spec, dot) else (0, 1),
-        pack_b=(0,) if spec.constant else (1,) if gathers else (0, 1),
-        ahead=(0, *BYTES_AHEAD) if spec.constant else (0,),
-    )
+    packing = {"must_pack_a": must_pack_a(spec, dot), "must_pack_b": must_pack_b(spec, dot)}
+    ahead = (0, *BYTES_AHEAD) if spec.constant else (0,)
+    table = _Table(DotMatmul, fixed, **_block_axes(spec, **packing), ahead=ahead)
     count = vector_for(target, DType.F32, COLUMNS).count
     fits = _tiles(table, spec, target, count, dot.extra_registers)
     run_k = count * dot.group
     _blocks(table, spec, table["mr"], run_k)
-    fits &= _fits_interleaved(table, dot, spec, target)
+    # A tile that interleaves rows of B by itself needs registers for them; LLVM would spill.
+    vectors = table["nr"] // count
+    waiting = np.where(table["pack_b"] > 0, 0, 1 if dot.group == PAIR else vectors)
+    needed = (table["mr"] + 1) * vectors + 2 + dot.extra_registers + waiting * (not spec.constant)
+    fits &= needed <= target.limits["vector_registers"]
     mc, kc, blocked = table["mc"], table["kc"], table["kc"] < spec.k
     fits &= ~blocked | (kc % run_k == 0)
     itemsize = GROUP_BYTES // dot.group
@@ -347,17 +341,6 @@ def _dot(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     scratch = scratch + blocked * mc * (table["nc"] * spec.accumulate.itemsize + MOST_PADDING)
     fits &= scratch <= target.limits["stack_bytes"]
     return table.space(fits)
-
-
-def _fits_interleaved(table: _Table, dot: Dot, spec: Matmul, target: Target) -> Mask:
-    """Return whether a tile that interleaves rows of B by itself has registers for them; LLVM would
-    spill otherwise."""
-    vectors = table["nr"] // vector_for(target, DType.F32, COLUMNS).count
-    in_place = (table["pack_b"] == 0) & (not spec.constant)
-    rows = 1 if dot.group == PAIR else vectors
-    needed = (table["mr"] + 1) * vectors + 2 + dot.extra_registers + rows * in_place
-    found: Mask = needed <= target.limits["vector_registers"]
-    return found
 
 
 def _amx(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
@@ -449,8 +432,9 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     )
     table.put(mr=balanced(spec.m, table["rows"]), nr=balanced(spec.n, table["columns"]))
     mr, nr, chains = table["mr"], table["nr"], table["unroll"]
-    needed = _registers(spec, target, chains, mr, nr)
-    fits = (needed <= target.limits["vector_registers"]) & (mr * nr * chains < 2 * CHAINS)
+    needed = _per_tile(partial(tile_registers, spec, target), mr, nr, chains)
+    hides_latency = "unroll" in fixed or mr * nr * chains < 2 * CHAINS
+    fits = (needed <= target.limits["vector_registers"]) & hides_latency
     table.put(kc=spec.k // table["cut_kc"], pack_a=0, pack_b=int(gathers))
     cut = table["kc"] < spec.k
     fits &= ~cut | ((spec.k % table["kc"] == 0) & (table["kc"] % (step * table["unroll"]) == 0))
@@ -476,32 +460,27 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     return table.space(fits)
 
 
-def _registers(
-    spec: Matmul, target: Target, unroll: Column, rows: Column, columns: Column
-) -> Column:
-    """Return the registers of tiles of inner products; equal tiles are computed once."""
-    table = np.stack([rows, columns, unroll], axis=1)
-    tiles, which = np.unique(table, axis=0, return_inverse=True)
-    needed = [tile_registers(spec, target, *map(int, tile)) for tile in tiles]
-    return np.array(needed, np.int64)[which.ravel()]
+def _per_tile(registers: Callable[..., int], *shape: Column) -> Column:
+    """Return the registers of register tiles; equal tiles are computed once."""
+    tiles, which = np.unique(np.stack(shape, axis=1), axis=0, return_inverse=True)
+    return np.array([registers(*map(int, tile)) for tile in tiles], np.int64)[which.ravel()]
 
 
 def _outer(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     """Outer products: all rows of A, which are few, times some rows of B at once."""
     found: list[Space] = []
-    for words in (0, 1):
-        for halves in (0, 1):
-            if fixed.get("words", words) != words or fixed.get("halves", halves) != halves:
-                continue
-            rows = rows_of_b(spec, target, words=bool(words))
-            if rows is None or (words and rows.taken is not Taken.WORDS):
-                continue
-            if halves and rows.sums.bytes < LINE_BYTES:
-                continue
-            as_given = rows.taken is Taken.WORDS and not words
-            rows = rows.halved if halves else rows
-            if not as_given or not dot_for(spec.dtype, target):
-                found.append(_streams(spec, target, fixed, rows, words=words, halves=halves))
+    for words, halves in itertools.product((0, 1), (0, 1)):
+        if fixed.get("words", words) != words or fixed.get("halves", halves) != halves:
+            continue
+        rows = rows_of_b(spec, target, words=bool(words))
+        if rows is None or (words and rows.taken is not Taken.WORDS):
+            continue
+        if halves and rows.sums.bytes < LINE_BYTES:
+            continue
+        as_given = rows.taken is Taken.WORDS and not words
+        rows = rows.halved if halves else rows
+        if not as_given or not dot_for(spec.dtype, target):
+            found.append(_streams(spec, target, fixed, rows, words=words, halves=halves))
     found = [space for space in found if len(space)]
     if not found:
         return None
@@ -533,9 +512,7 @@ def _streams(
     fits = (table["together"] == 0) | (tasks > 1)
     fits &= (table["parts"] % rows.group == 0) & (table["nr"] % rows.strip == 0)
     fits &= (table["part"] > 1) | (table["parts"] > 1) | (table["kc"] <= spec.k)
-    shapes = np.stack([table["parts"], table["strips_nr"]], axis=1)
-    tiles, which = np.unique(shapes, axis=0, return_inverse=True)
-    needed = np.array([rows.registers(spec.m, *map(int, tile)) for tile in tiles])[which.ravel()]
+    needed = _per_tile(partial(rows.registers, spec.m), table["parts"], table["strips_nr"])
     fits &= needed <= target.limits["vector_registers"]
     columns = np.minimum(table["nc"] * table["tasks_per_pass"], rounded_up(spec.n, rows.strip))
     row = rounded_up(columns, rows.strip) * spec.accumulate.itemsize + MOST_PADDING
