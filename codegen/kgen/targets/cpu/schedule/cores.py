@@ -42,11 +42,15 @@ class Core:
 
 
 @cache
-def cores() -> Mapping[str, Core]:
+def cores() -> dict[str, Core]:
     """Return the known cores by name."""
     path = resources.files("kgen.targets.cpu.schedule") / "cores.toml"
-    tables: Mapping[str, Mapping[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {name: _core(name, table) for name, table in tables.items()}
+    return parsed(path.read_text(encoding="utf-8"))
+
+
+def parsed(text: str) -> dict[str, Core]:
+    """Return the cores of a text in TOML."""
+    return {name: _core(name, table) for name, table in tomllib.loads(text).items()}
 
 
 def _core(name: str, table: Mapping[str, Any]) -> Core:

@@ -1,0 +1,38 @@
+"""The page on adding a CPU core, followed step by step."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kgen.targets.cpu import models
+from kgen.targets.cpu.limits import V3_FEATURES
+from kgen.targets.cpu.schedule.cores import cores, parsed
+from tests.fake_cpu import FakeCpu
+
+PAGE = Path(__file__).parents[4] / "docs" / "add-a-core.md"
+
+
+def block(language: str) -> str:
+    """Return the page's only block of a language."""
+    text = PAGE.read_text(encoding="utf-8")
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert isinstance(found, str)
+    return found
+
+
+@pytest.mark.integration
+def test_the_core_of_the_page_is_recognised_and_builds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake_cpu: FakeCpu
+) -> None:
+    ((name, core),) = parsed(block("toml")).items()
+    assert name not in cores()
+    monkeypatch.setitem(cores(), name, core)
+    ((family, (numbers,)),) = core.models.items()
+    for number in numbers:
+        fake_cpu.set("x86_64", frozenset(V3_FEATURES), (core.vendor, family, number))
+        assert models.core_name() == name
+    exec(compile(block("python"), str(PAGE), "exec"), {})
+    assert "'origin': 'model'" in capsys.readouterr().out
