@@ -9,7 +9,7 @@ import pytest
 
 from kgen import pipeline, targets
 from kgen.errors import ScheduleError
-from kgen.schedule import AheadMatmul, CpuMatmul, InnerMatmul, OuterMatmul
+from kgen.schedule import AheadMatmul, CpuMatmul, DotMatmul, InnerMatmul, OuterMatmul
 from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan
@@ -194,3 +194,65 @@ def test_what_is_fetched_goes_to_the_cache_of_its_level() -> None:
     assert text.count("i64 192") >= 2 and "i32 0, i32 3, i32 1)" in text
     with pytest.raises(ScheduleError, match=r"level=3 is more than 2; try level=2"):
         panels.override(level=3)
+
+
+BLOCKED = CpuMatmul(mr=2, nr=64, mc=4, kc=512, nc=1024, pack_a=False, pack_b=False)
+
+
+def test_tiles_prefetch_the_next_block_of_k() -> None:
+    """Dot products prefetch what they multiply, blis also what it packs next; a K that is not cut
+    has no next block."""
+    dot = DotMatmul(mr=2, nr=32, mc=4, kc=512, nc=1024, pack_a=False, pack_b=False)
+    for schedule, dtype, fields, prefetches in (
+        (BLOCKED, DType.F32, {}, True),
+        (BLOCKED, DType.F32, {"pack_b": 1}, True),
+        (BLOCKED, DType.F32, {"kc": 2048}, False),
+        (dot, DType.BF16, {}, True),
+        (dot, DType.BF16, {"pack_b": 1}, False),
+        (dot, DType.BF16, {"kc": 2048}, False),
+    ):
+        spec = Matmul(m=4, n=1024, k=2048, dtype=dtype)
+        planned = plan(spec, "x86-64-v4+bf16", schedule.override(**fields))
+        assert isinstance(planned, TiledPlan)
+        assert planned.ahead.is_block == planned.ahead.exists == prefetches, fields
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "tile"),
+    [
+        ("x86-64-v3", DType.F32, {"mr": 5, "nr": 16, "mc": 5}),
+        ("x86-64-v4", DType.F16, {"mr": 4, "nr": 64, "mc": 8, "pack_a": 1}),
+        ("x86-64-v4", DType.F32, {"mr": 2, "nr": 128, "mc": 6}),
+    ],
+)
+def test_a_streamed_b_is_prefetched_once(name: str, dtype: DType, tile: dict[str, int]) -> None:
+    """Each tile of a panel prefetches its share of the next block of K; shares are rounded up."""
+    schedule = BLOCKED.override(**tile)
+    spec = Matmul(m=schedule.mc, n=4096, k=4096, dtype=dtype)
+    planned = plan(spec, name, schedule)
+    assert isinstance(planned, TiledPlan)
+    tiles = schedule.nc // schedule.nr * planned.blocking.row_tiles
+    fetched = tiles * (schedule.kc // planned.loop.depth) * planned.ahead.step
+    block = schedule.kc * schedule.nc * dtype.itemsize
+    assert block <= fetched <= 1.25 * block
+    shares = len(planned.tiles.all) * len(planned.ahead.lines)
+    assert pipeline.source(planned).text.count("call void @llvm.prefetch") == shares
+
+
+def test_a_short_k_is_packed_once() -> None:
+    """The first task packs all columns for the tasks of other rows, if K is not cut, the panels fit
+    the stack, and A is not packed for several blocks of columns."""
+    spec = Matmul(m=100, n=1024, k=5, dtype=DType.F32)
+    once = BLOCKED.override(mr=6, nr=32, mc=6, kc=5, pack_b=1)
+    for fields, keeps in (
+        ({}, True),
+        ({"pack_b": 0}, False),
+        ({"mc": 102}, False),
+        ({"pack_a": 1}, True),
+        ({"pack_a": 1, "nc": 512}, False),
+    ):
+        planned = plan(spec, "x86-64-v4", once.override(**fields))
+        assert isinstance(planned, TiledPlan)
+        assert planned.keeps_b is keeps, fields
+    long = plan(Matmul(m=100, n=1024, k=512, dtype=DType.F32), "x86-64-v4", once.override(kc=512))
+    assert isinstance(long, TiledPlan) and not long.keeps_b
