@@ -8,7 +8,7 @@ import pytest
 
 from kgen.errors import KgenError
 from kgen.schedule import BlockedMatmul
-from kgen.spec import ConstantOperand, DType, Layout, Matmul
+from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY, MATMULS
 from kgen.targets.cpu.schedule.space import spaces
@@ -32,7 +32,7 @@ def drawn(random: Random, target: Target) -> Matmul | None:
             b_dtype=b_dtype,  # type: ignore[arg-type]
             layout=random.choice(list(Layout)),
             constant=(ConstantOperand.B,) if packed else (),
-            epilogue=random.choice([(), ("bias", "relu")]),
+            epilogue=(Epilogue.BIAS, Epilogue.RELU) if random.random() < 0.5 else (),
             batch=random.choice([1, 1, 2]),
         )
         FAMILY.check_support(spec, target)
