@@ -30,7 +30,10 @@ static kgen_status map_file(kgen_bundle *of, const char *path, const char *shown
         *into = of->mappings = made;
         return KGEN_OK;
     }
-    void *copy = kgen_alloc_tensor(&of->memory, made->nbytes);
+    /* At a page's start, as a mapping is: weights that are read in place stay so. */
+    char *copy = (char *)kgen_alloc_tensor(&of->memory, (uint64_t)made->nbytes + KGEN_PAGE);
+    if (copy != NULL)
+        copy += (KGEN_PAGE - (uintptr_t)copy % KGEN_PAGE) % KGEN_PAGE;
     if (copy != NULL && made->data != NULL)
         memcpy(copy, made->data, made->nbytes);
     if (made->data != NULL)

@@ -74,4 +74,4 @@ def test_a_damaged_file_is_refused(
     broken = tmp_path / "x.kgen"
     broken.write_bytes(data.replace(b".entry", b".entri"))
     assert main(["check", str(broken), "--arch", "sm_90a"]) == 2
-    assert "is missing or damaged" in capsys.readouterr().err
+    assert "was changed after it was built" in capsys.readouterr().err

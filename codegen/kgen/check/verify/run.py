@@ -15,6 +15,7 @@ import numpy as np
 
 from kgen import emulate
 from kgen.bundle import Bundle
+from kgen.bundle_file import SpecifiedBundle
 from kgen.check.execute import runners as execute
 from kgen.check.execute.executor import Executor, Unavailable
 from kgen.check.execute.isolate import IsolatedDevices
@@ -223,7 +224,7 @@ def opened(
     elif isinstance(bundle, BundleFile | MemoryReader):
         yield bundle
     else:
-        with BundleFile(bundle) as file:
+        with SpecifiedBundle(bundle) as file:
             yield file
 
 
