@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
+import onnx
+
 from kgen import building, bundle, pipeline
 from kgen.cache import kernel_cache
 from kgen.errors import GraphError, KgenError, SpecError, TargetError
@@ -21,7 +23,8 @@ from kgen.graph.ir import Graph
 from kgen.graph.lowering.calls import Lowered, nodes_shown
 from kgen.graph.lowering.lower import lower
 from kgen.graph.memory import MemoryPlan
-from kgen.graph.operators import MOST_ELEMENTS, OPERATORS, graph_of
+from kgen.graph.operators import MOST_ELEMENTS, OPERATORS, NodesRefused, graph_of
+from kgen.graph.reading.bodies import NodeRefused
 from kgen.graph.reading.importer import MISFITS, imported
 from kgen.graph.reading.model import Array, Model, Shape
 from kgen.graph.reading.onnx_file import read
@@ -80,15 +83,38 @@ def load(
     """A model's fused graph, with its products' weights, or both of their operands, in a narrow
     type. Raises GraphError."""
     with no_misfits(path):
-        model = folded(imported(read(path), shapes, OPERATORS))
-        check_names(model)
-        graph = graph_of(model)
+        model, graph = graph_by_bodies(read(path), shapes)
         graph = merged(written_rows(graph, states_of(graph, states or {})))
         if weights is not None:
             graph = narrowed(graph, weights, weights_of(model), convolutions_of(model))
         if products is not None:
             graph = rounded(graph, products, product_nodes(model))
         return fuse(tied(graph))
+
+
+def graph_by_bodies(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> tuple[Model, Graph]:
+    """A model and its graph, in which the bodies of operators are in the place of nodes that are
+    refused otherwise. Raises GraphError, of a node whose body is refused too the first one."""
+    reasons: dict[str, GraphError] = {}
+    while True:
+        try:
+            model = folded(imported(proto, shapes, OPERATORS, reasons))
+            check_names(model)
+            return model, graph_of(model)
+        except NodesRefused as error:
+            new = {name: why for name, why in error.refusals.items() if name not in reasons}
+            if not new:
+                raise
+            reasons |= new
+        except NodeRefused as error:
+            # Values of a body are named after the result of its node.
+            outer = (why for name, why in reasons.items() if within(error.output, name))
+            raise next(outer, error) from None
+
+
+def within(value: str, result: str) -> bool:
+    """Whether a value is made by the body of the node of a result."""
+    return value == result or value.startswith(f"{result}/")
 
 
 def check_names(model: Model) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 
 from kgen.errors import GraphError, SpecError
 from kgen.graph.layout import ViewStep
+from kgen.graph.reading.bodies import NodeRefused
 from kgen.graph.reading.model import Array, Node, Shape, TensorType
 from kgen.graph.rewrites.orders import PermutedOperand, common_order, inverse, reordered, squeezed
 from kgen.ops.expand import reduces
@@ -213,7 +214,8 @@ class Builder:
         """An error that says why the node is refused, and what the user can do."""
         assert self.node is not None
         more = f"; {self.node.unfolded}" if self.node.unfolded else ""
-        return GraphError(f"node {self.node.shown} {why}; {remedy}{more}")
+        output = next(filter(None, self.node.outputs), "")
+        return NodeRefused(f"node {self.node.shown} {why}; {remedy}{more}", output)
 
     def input(self, name: str, shape: Shape, dtype: DType) -> GraphValue:
         return self.add(SourceNode(kind="input", name=name), shape, dtype)

@@ -192,11 +192,16 @@ def _values(
 ) -> dict[str, Array]:
     # Of two that are of one name the first is taken.
     own = [*operators(model, weights, products), *OPERATORS]
+
+    class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
+        """onnx's reference with definitions of our own, in the model's functions too."""
+
+        def __init__(self, proto: Any, **options: Any) -> None:
+            super().__init__(proto, **{"new_ops": own, **options})
+
     try:
         with np.errstate(all="ignore"):
-            found = ReferenceEvaluator(model, new_ops=own).run(
-                None, dict(inputs), intermediate=True
-            )
+            found = Evaluator(model).run(None, dict(inputs), intermediate=True)
     except Exception as error:
         why = str(error).split("\n")[0][:MOST_SHOWN]
         raise GraphError(f"model={path}: onnx's reference cannot compute it: {why}") from None
@@ -217,7 +222,7 @@ def in_f64(model: onnx.ModelProto) -> onnx.ModelProto:
     for value in (*graph.input, *graph.output, *graph.value_info):
         if value.type.tensor_type.elem_type in FLOATS:
             value.type.tensor_type.elem_type = TensorProto.DOUBLE
-    for node in graph.node:
+    for node in (*graph.node, *(node for function in found.functions for node in function.node)):
         name, default = NARROW_DEFAULTS.get(node.op_type, ("", None))
         if name and all(attribute.name != name for attribute in node.attribute):
             node.attribute.append(helper.make_attribute(name, default))

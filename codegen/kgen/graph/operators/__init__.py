@@ -20,6 +20,7 @@ from kgen.graph.operators import (
     views,
 )
 from kgen.graph.operators.registry import Operator
+from kgen.graph.reading.bodies import has_body
 from kgen.graph.reading.importer import MISFITS
 from kgen.graph.reading.model import Model, Node, Shape
 from kgen.graph.rewrites.orders import in_order, inverse
@@ -112,9 +113,45 @@ def check_attributes(b: Builder, node: Node) -> None:
             raise b.refusal(f"has {name}={value}; ONNX requires 0 or 1", "change it in the model")
 
 
+def lowered(
+    b: Builder, model: Model, node: Node, given: list[GraphValue | None]
+) -> tuple[GraphValue, ...]:
+    """Results of a node. Raises GraphError for a use of its operator that is not supported."""
+    for name in filter(None, node.outputs):
+        check_size(b, model.tensors[name].shape if name in model.tensors else ())
+    try:
+        made = OPERATORS[node.operator].lower(b, node, given)
+    except MISFITS as error:
+        # What an exporter never writes; every operator takes its inputs to fit.
+        raise b.refusal(
+            f"has inputs and attributes that do not fit: {error}",
+            "change them in the model, or export it again",
+        ) from None
+    check_attributes(b, node)
+    results = made if isinstance(made, tuple) else (made,)
+    for name, result in zip(node.outputs, results, strict=False):
+        if name in model.tensors and result.shape != model.tensors[name].shape:
+            shapes = ("x".join(map(str, s)) for s in (result.shape, model.tensors[name].shape))
+            raise b.refusal(
+                "has a result of shape {} by its inputs, {} by ONNX".format(*shapes),
+                "change its attributes in the model, or export it again",
+            )
+    return results
+
+
+class NodesRefused(GraphError):
+    """Refusals of nodes whose operators have a body, by their first results."""
+
+    def __init__(self, refusals: Mapping[str, GraphError]) -> None:
+        super().__init__(str(next(iter(refusals.values()))))
+        self.refusals = refusals
+
+
 def graph_of(model: Model) -> Graph:
-    """The model in kgen's words. Raises GraphError for uses of operators that it does not take."""
+    """The model in kgen's words. Raises GraphError for uses of operators that it does not take:
+    NodesRefused, with all of them, where each of these operators has a body."""
     b = Builder(model.tensors)
+    refusals: dict[str, GraphError] = {}
     found: dict[str, GraphValue] = {}
     #: Results that no lowering makes, and their nodes.
     lacking: dict[str, Node] = {}
@@ -131,36 +168,35 @@ def graph_of(model: Model) -> Graph:
             found[name] = b.constant(name, array, model.tensors[name].dtype)
         if name in lacking:
             b.node = lacking[name]
-            raise b.refusal(
-                f"gives {name}, which is used; only its first results are supported",
-                f"make {name} by nodes of its own",
+            refuse(
+                lacking[name],
+                b.refusal(
+                    f"gives {name}, which is used; only its first results are supported",
+                    f"make {name} by nodes of its own",
+                ),
             )
         return found[name] if name else None
 
-    for node in model.nodes:
-        b.node = node
+    def refuse(node: Node, why: GraphError) -> None:
+        """Go on behind a node that is refused, if it may be replaced by its body."""
+        if not has_body(node.operator, node.opset):
+            raise why
+        refusals.setdefault(next(filter(None, node.outputs)), why)
         for name in filter(None, node.outputs):
-            check_size(b, model.tensors[name].shape if name in model.tensors else ())
+            lacking.pop(name, None)
+            if name in model.tensors:
+                found[name] = b.input(name, model.tensors[name].shape, model.tensors[name].dtype)
+
+    for node in model.nodes:
         given = [value(name) for name in node.inputs]
+        b.node = node
         try:
-            made = OPERATORS[node.operator].lower(b, node, given)
-        except MISFITS as error:
-            # What an exporter never writes; every operator takes its inputs to fit.
-            raise b.refusal(
-                f"has inputs and attributes that do not fit: {error}",
-                "change them in the model, or export it again",
-            ) from None
-        check_attributes(b, node)
-        results = made if isinstance(made, tuple) else (made,)
+            results = lowered(b, model, node, given)
+        except GraphError as why:
+            refuse(node, why)
+            continue
         lacking.update(dict.fromkeys(filter(None, node.outputs[len(results) :]), node))
-        for name, result in zip(node.outputs, results, strict=False):
-            if name in model.tensors and result.shape != model.tensors[name].shape:
-                shapes = ("x".join(map(str, s)) for s in (result.shape, model.tensors[name].shape))
-                raise b.refusal(
-                    "has a result of shape {} by its inputs, {} by ONNX".format(*shapes),
-                    "change its attributes in the model, or export it again",
-                )
-            found[name] = result
+        found.update(zip(node.outputs, results, strict=False))
     outputs = {}
     for name in model.outputs:
         output = value(name)
@@ -170,6 +206,8 @@ def graph_of(model: Model) -> Graph:
                 f"output {name} is of shape {shape}, without elements; export the model without it"
             )
         outputs[name] = output.id
+    if refusals:
+        raise NodesRefused(refusals)
     names: dict[str, str] = {}
     for name, result in found.items():
         names.setdefault(result.id, name)

@@ -31,14 +31,30 @@ MOST_TILES = 1024
 
 
 def adapt(model: onnx.ModelProto) -> None:
-    """Write a model's old operators as opset 6 has them, in place. Raises GraphError."""
-    opset = opsets_of(model).get("", OPSET)
-    if opset > OPSET:
-        return
-    _Adapting(opset).graph(model.graph, {})
-    for imported in model.opset_import:
-        if imported.domain in DOMAINS:
-            imported.version = OPSET
+    """Write the old operators of a model and its functions as opset 6 has them, in place. Raises
+    GraphError."""
+    for part in (model, *model.functions):
+        opset = opsets_of(part).get("", OPSET)
+        if opset > OPSET:
+            continue
+        if isinstance(part, onnx.ModelProto):
+            _Adapting(opset).graph(part.graph, {})
+        else:
+            _adapt_function(part, opset)
+        for imported in part.opset_import:
+            if imported.domain in DOMAINS:
+                imported.version = OPSET
+
+
+def _adapt_function(function: onnx.FunctionProto, opset: int) -> None:
+    """A function has no constants beside its nodes: those of adapters become nodes."""
+    graph = onnx.GraphProto(node=function.node)
+    _Adapting(opset).graph(graph, {})
+    constants = [
+        helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in graph.initializer
+    ]
+    del function.node[:]
+    function.node.extend([*constants, *graph.node])
 
 
 class _Adapting:

@@ -35,7 +35,7 @@ def branch_of(
     prefix = f"{node.name or node.output[0]}/{wanted}"
     made = {name for inner in graph.node for name in inner.output if name}
     names = {name: f"{prefix}/{name}" for name in made | {t.name for t in graph.initializer}}
-    nodes = [_renamed(inner, names, 0) for inner in graph.node]
+    nodes = [renamed(inner, names) for inner in graph.node]
     for inner in nodes:
         if inner.name:
             inner.name = f"{prefix}/{inner.name}"
@@ -91,7 +91,7 @@ def check_alike(node: onnx.NodeProto, result: str, *kinds: onnx.TypeProto) -> No
         )
 
 
-def _renamed(node: onnx.NodeProto, names: Mapping[str, str], depth: int) -> onnx.NodeProto:
+def renamed(node: onnx.NodeProto, names: Mapping[str, str], depth: int = 0) -> onnx.NodeProto:
     """A node with other names for some values, those that its graphs take from outside too."""
     if depth > MOST_NESTED:
         raise GraphError(
@@ -109,7 +109,7 @@ def _renamed(node: onnx.NodeProto, names: Mapping[str, str], depth: int) -> onnx
         own = {tensor.name for tensor in graph.initializer}
         own |= {name for inner in graph.node for name in inner.output}
         outer = {old: new for old, new in names.items() if old not in own}
-        nodes = [_renamed(inner, outer, depth + 1) for inner in graph.node]
+        nodes = [renamed(inner, outer, depth + 1) for inner in graph.node]
         del graph.node[:]
         graph.node.extend(nodes)
         for value in graph.output:

@@ -8,6 +8,6 @@ import onnx
 DOMAINS = ("", "ai.onnx")
 
 
-def opsets_of(model: onnx.ModelProto) -> dict[str, int]:
-    """Opset versions by domain; ONNX's own domain is ''."""
+def opsets_of(model: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
+    """Opset versions of a model or a function by domain; ONNX's own domain is ''."""
     return {o.domain if o.domain not in DOMAINS else "": o.version for o in model.opset_import}

@@ -8,7 +8,7 @@ repeats the reason.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -79,7 +79,7 @@ def computed(
     node: onnx.NodeProto,
     given: Mapping[str, Array],
     types: Mapping[str, onnx.TypeProto],
-    opsets: Iterable[onnx.OperatorSetIdProto],
+    opsets: Mapping[str, int],
 ) -> dict[str, Array]:
     """Results of a node by name. Raises NotFolded where its definition fails on these inputs."""
     names = [name for name in node.output if name]
@@ -89,7 +89,8 @@ def computed(
         [helper.make_value_info(name, types[name]) for name in given],
         [onnx.ValueInfoProto(name=name) for name in names],
     )
-    model = helper.make_model(alone, opset_imports=opsets)
+    imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
+    model = helper.make_model(alone, opset_imports=imports)
     try:
         with np.errstate(all="ignore"):
             found = ReferenceEvaluator(model, new_ops=list(FOLDED)).run(None, dict(given))

@@ -1,4 +1,8 @@
-"""A model's own functions, put in the place of their uses, where that stays within bounds."""
+"""A model's own functions, put in the place of their uses, where that stays within bounds.
+
+Functions of another opset in which an operator means something else stay, with those that they
+call: the import reads each node of their bodies in their own opset.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,8 @@ Key = tuple[str, str, str]
 
 
 def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model without functions. Raises GraphError."""
+    """The model without functions but those of another opset, which stand behind those that they
+    call. Raises GraphError."""
     if not model.functions:
         return model
     known = {(f.domain, f.name, f.overload): f for f in model.functions}
@@ -45,29 +50,37 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
             sizes[key] = size_of(known[key].node, (*within, key))
         return sizes[key]
 
-    imports = opsets_of(model)
-    for function in model.functions:
-        # The inliner leaves out functions of another opset.
-        _check_opsets(function, imports)
-        for domain, version in _opsets(function).items():
-            if domain not in imports:
-                model.opset_import.append(helper.make_opsetid(domain, version))
-                imports[domain] = version
-        del function.opset_import[:]
-        function.opset_import.extend(model.opset_import)
     total = size_of(model.graph.node, ())
     if total > MOST_BYTES:
         raise GraphError(
             f"the model's functions become {total >> 20} MiB of nodes; {MOST_BYTES >> 20} MiB is "
             "the limit; export it without functions"
         )
+    known = {key: known[key] for key in sizes}  # Those that the model calls.
+    kept = _of_another_opset(model, known)
+    imports = opsets_of(model)
+    for key, function in known.items():
+        if key in kept:
+            continue
+        # The inliner leaves out functions of another opset.
+        for domain, version in opsets_of(function).items():
+            if domain not in imports:
+                model.opset_import.append(helper.make_opsetid(domain, version))
+                imports[domain] = version
+        del function.opset_import[:]
+        function.opset_import.extend(model.opset_import)
     try:
-        return inliner.inline_local_functions(model)
+        found = inliner.inline_selected_functions(
+            model, [(domain, name) for domain, name, _ in kept], exclude=True
+        )
     except Exception as error:
         raise GraphError(
             f"the model's functions cannot be inlined: {shortened(error)}; "
             "export it without functions"
         ) from None
+    del found.functions[:]
+    found.functions.extend(kept.values())
+    return found
 
 
 def every(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
@@ -79,24 +92,44 @@ def every(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
             left += [g.node for a in attributes([node]) for g in graphs_of(a)]
 
 
-def _opsets(function: onnx.FunctionProto) -> dict[str, int]:
-    return {o.domain if o.domain not in DOMAINS else "": o.version for o in function.opset_import}
+def _of_another_opset(
+    model: onnx.ModelProto, known: Mapping[Key, onnx.FunctionProto]
+) -> dict[Key, onnx.FunctionProto]:
+    """Functions with an operator that means something else in the model's opset, and those that
+    they call, each behind those that it calls itself."""
+    imports = opsets_of(model)
+    found: dict[Key, onnx.FunctionProto] = {}
+
+    def keep(key: Key) -> None:
+        for node in every(known[key].node):
+            called = (node.domain, node.op_type, node.overload)
+            if called in known and called not in found:
+                keep(called)
+        found[key] = known[key]
+
+    for key, function in known.items():
+        if key not in found and _differs(function, imports):
+            keep(key)
+    for domain, name, overload in found:
+        if overload:
+            raise GraphError(
+                f"function {name} of {domain} has the overload {overload}, and an operator that "
+                "means something else in the model's opset; export all of the model for one opset"
+            )
+    return found
 
 
-def _check_opsets(function: onnx.FunctionProto, imports: Mapping[str, int]) -> None:
-    """Raises GraphError for a function whose operators mean something else in the model's opset."""
-    own = _opsets(function)
+def _differs(function: onnx.FunctionProto, imports: Mapping[str, int]) -> bool:
+    """Whether an operator of a function means something else in the model's opsets."""
+    own = opsets_of(function)
     for node in every(function.node):
         domain = "" if node.domain in DOMAINS else node.domain
         before, after = own.get(domain), imports.get(domain)
         if before is None or after is None or before == after:
             continue
         if not _means_the_same(node.op_type, domain, before, after):
-            raise GraphError(
-                f"function {function.name} is of opset {before} and the model of opset {after}, "
-                f"in which its {node.op_type} is another one; export the model without functions, "
-                "or all of it for one opset"
-            )
+            return True
+    return False
 
 
 def _means_the_same(operator: str, domain: str, before: int, after: int) -> bool:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from kgen.errors import GraphError
+from kgen.graph.reading.bodies import Body, NodeRefused, body_by_schema, body_of
 from kgen.graph.reading.branches import (
     MOST_NESTED,
     NEEDED,
@@ -36,7 +38,7 @@ from kgen.graph.reading.folding import (
     computed,
 )
 from kgen.graph.reading.inference import dims_of, inferred
-from kgen.graph.reading.messages import listed, shortened
+from kgen.graph.reading.messages import MOST_LISTED, listed, shortened
 from kgen.graph.reading.model import Array, Model, Node, Shape, TensorType
 from kgen.graph.reading.order import shown_name, taken_by
 
@@ -54,11 +56,15 @@ MISFITS = (
 
 
 def imported(
-    proto: onnx.ModelProto, shapes: Mapping[str, Shape], supported: Collection[str]
+    proto: onnx.ModelProto,
+    shapes: Mapping[str, Shape],
+    supported: Collection[str],
+    by_body: Collection[str] = (),
 ) -> Model:
-    """The model with its inputs of these shapes. Raises GraphError, for operators that are not
-    among the supported ones with the names of all nodes that they are in."""
-    walk = _Walk(proto, shapes, supported)
+    """The model with its inputs of these shapes. A node whose operator is not among the supported
+    ones, or whose first result is in `by_body`, is replaced by the body that ONNX defines it by.
+    Raises GraphError, for operators without a body with the number of nodes of each."""
+    walk = _Walk(proto, shapes, supported, by_body)
     for i, node in enumerate(proto.graph.node):
         name = shown_name(node, i)
         try:
@@ -101,9 +107,14 @@ class _Walk:
     """Knowledge of the values up to some node."""
 
     def __init__(
-        self, proto: onnx.ModelProto, shapes: Mapping[str, Shape], supported: Collection[str]
+        self,
+        proto: onnx.ModelProto,
+        shapes: Mapping[str, Shape],
+        supported: Collection[str],
+        by_body: Collection[str],
     ) -> None:
-        self.proto, self.supported = proto, supported
+        self.proto, self.supported, self.by_body = proto, supported, by_body
+        self.functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
         #: Bytes that folding may still make, and those of each constant that it made.
         self.left = MOST_FOLDED
         self.charged: dict[str, int] = {}
@@ -115,7 +126,8 @@ class _Walk:
         self.types: dict[str, onnx.TypeProto] = {}
         self.open: set[str] = set()
         self.nodes: list[Node] = []
-        self.unsupported: dict[str, list[str]] = {}
+        #: Operators that are not supported, each with the name of a node.
+        self.unsupported: list[tuple[str, str]] = []
         check_distinct("constants", [t.name for t in proto.graph.initializer])
         check_distinct("inputs", [i.name for i in proto.graph.input])
         check_distinct("outputs", [o.name for o in proto.graph.output])
@@ -251,10 +263,13 @@ class _Walk:
                     self._release(node.input)
                 return
         operator = node.op_type if is_onnx else f"{node.domain}.{node.op_type}"
+        if operator not in self.supported or node.output[0] in self.by_body:
+            body = self._body(node, name)
+            if body is not None:
+                self._replaced(node, name, operator, body, depth)
+                return
         if operator not in self.supported:
-            self.unsupported.setdefault(operator, []).append(
-                f"{name} ({unfolded})" if unfolded else name
-            )
+            self.unsupported.append((operator, f"{name} ({unfolded})" if unfolded else name))
         for value in filter(None, node.output):
             if value in typed:
                 self.types[value] = typed[value]
@@ -314,6 +329,49 @@ class _Walk:
         for number, inner in enumerate(nodes):
             self.visit(inner, shown_name(inner, number), depth + 1)
 
+    def _body(self, node: onnx.NodeProto, name: str) -> Body | None:
+        """The body of a function of the model, or of an operator that ONNX defines by one; None if
+        there is none, or if the types of the inputs that it depends on are not known."""
+        function = self.functions.get((node.domain, node.op_type, node.overload))
+        if function is not None:
+            return body_of(function, node, name, {})
+        if node.domain not in DOMAINS or self.open.intersection(node.input):
+            return None
+        return body_by_schema(node, name, self.types, self.opsets.get("", 1))
+
+    def _replaced(
+        self, node: onnx.NodeProto, name: str, operator: str, body: Body, depth: int
+    ) -> None:
+        """The nodes of a body in the place of a node; those of them that are not supported are that
+        node's. Raises NodeRefused for one whose body does not fit."""
+        if depth > MOST_NESTED:
+            raise GraphError(
+                f"node {name} ({operator}): functions are nested more than {MOST_NESTED} deep, the "
+                "limit; export the model without them"
+            )
+        start = len(self.unsupported)
+        try:
+            with self._of(body.opsets):
+                self._inlined([], body.nodes, depth)
+        except GraphError as error:
+            raise NodeRefused(str(error), node.output[0]) from None
+        within = self.unsupported[start:]
+        if not within or node.domain not in DOMAINS:
+            return
+        inner = ", ".join(dict.fromkeys(one for one, _ in within))
+        if operator in self.supported:
+            raise NodeRefused(f"the body of {name} ({operator}) takes {inner}", node.output[0])
+        self.unsupported[start:] = [(operator, f"{name} (its body takes {inner})")]
+
+    @contextmanager
+    def _of(self, opsets: Mapping[str, int]) -> Iterator[None]:
+        """Nodes within are of these opsets."""
+        before, self.opsets = self.opsets, {**self.opsets, **opsets}
+        try:
+            yield
+        finally:
+            self.opsets = before
+
     def _shape_of(self, node: onnx.NodeProto) -> Array:
         shape = dims_of(self.types[node.input[0]])
         if node.op_type == "Size":
@@ -355,7 +413,7 @@ class _Walk:
                 f"{nbytes} bytes; {self.left} are left of the {MOST_FOLDED >> 20} MiB that may be "
                 "computed beside what the model brings; use smaller shapes"
             )
-        found = computed(node, given, self.types, self.proto.opset_import)
+        found = computed(node, given, self.types, self.opsets)
         for value, array in found.items():
             self._keep(value, array)
             self.charged[value] = array.nbytes
@@ -413,16 +471,7 @@ class _Walk:
 
     def model(self) -> Model:
         if self.unsupported:
-            count = sum(map(len, self.unsupported.values()))
-            words = listed(
-                [f"{op}: {_some(names)}" for op, names in sorted(self.unsupported.items())],
-                "operators",
-            )
-            subject = "1 node has an operator" if count == 1 else f"{count} nodes have operators"
-            raise GraphError(
-                f"{subject} that kgen does not support: {words}; kgen targets --operators "
-                "lists those that are supported; replace the others, or cut the model before them"
-            )
+            raise GraphError(_unsupported(self.unsupported))
         outputs = [o.name for o in self.proto.graph.output]
         for name in outputs:
             if name not in self.types:
@@ -454,6 +503,26 @@ class _Walk:
 
 #: Names of nodes that a message has of one operator.
 MOST_NAMES = 5
+
+
+def _unsupported(found: Sequence[tuple[str, str]]) -> str:
+    """Message about nodes whose operators are not supported: the operators with how many nodes each
+    has, the most frequent first, and names of nodes as far as there is room."""
+    names: dict[str, list[str]] = {}
+    for operator, name in found:
+        names.setdefault(operator, []).append(name)
+    order = sorted(names, key=lambda operator: (-len(names[operator]), operator))
+    words = [f"{operator} ({len(names[operator])})" for operator in order]
+    for number, operator in enumerate(order):
+        named = f"{words[number]}: {_some(names[operator])}"
+        if len("; ".join([*words, named])) - len(words[number]) <= MOST_LISTED:
+            words[number] = named
+    subject = "1 node has an operator" if len(found) == 1 else f"{len(found)} nodes have operators"
+    return (
+        f"{subject} that kgen does not support: {listed(words, 'operators')}; kgen targets "
+        "--operators lists those that are supported; replace the others, or cut the model before "
+        "them"
+    )
 
 
 def _some(names: Sequence[str]) -> str:

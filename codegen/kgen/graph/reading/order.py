@@ -24,7 +24,7 @@ MOST_SHOWN = 5
 def arrange(model: onnx.ModelProto) -> None:
     """Sort the nodes of a model's graphs in place and drop what no output needs. Raises GraphError
     for a cycle and for a value that two nodes make."""
-    _arrange(model.graph, opsets_of(model))
+    arrange_graph(model.graph, opsets_of(model))
 
 
 def shown_name(node: onnx.NodeProto, number: int) -> str:
@@ -44,7 +44,7 @@ def taken_by(node: onnx.NodeProto) -> set[str]:
     return found - {""}
 
 
-def _arrange(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> set[str]:
+def arrange_graph(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> set[str]:
     """Arrange a graph and those within it; return the names that it takes from outside."""
     nodes = list(graph.node)
     makers = _makers(nodes)
@@ -52,7 +52,7 @@ def _arrange(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> set[str]:
     for names, node in zip(taken, nodes, strict=True):
         for attribute in node.attribute:
             for inner in graphs_of(attribute):
-                names |= _arrange(inner, opsets)
+                names |= arrange_graph(inner, opsets)
     wanted = {o.name for o in graph.output}
     needed = _needed(taken, makers, wanted)
     order = _sorted(nodes, taken, makers, needed)

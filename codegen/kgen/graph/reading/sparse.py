@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 
 import numpy as np
 import onnx
@@ -25,7 +26,8 @@ def make_dense(model: onnx.ModelProto) -> None:
         left -= len(dense.raw_data)
         model.graph.initializer.append(dense)
     del model.graph.sparse_initializer[:]
-    for node in every(model.graph.node):
+    functions = (every(function.node) for function in model.functions)
+    for node in (*every(model.graph.node), *chain.from_iterable(functions)):
         for attribute in node.attribute if node.op_type == "Constant" else ():
             if attribute.name == "sparse_value":
                 dense = _dense(attribute.sparse_tensor, node.output[0], left)

@@ -24,15 +24,17 @@ NARROW = {
 
 
 def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Tensors of a model without functions: constants of its graphs and values of attributes, of
-    any declared attribute type."""
-    graphs = [model.graph]
-    while graphs:
-        graph = graphs.pop()
-        yield from graph.initializer
-        for sparse in graph.sparse_initializer:
-            yield from (sparse.values, sparse.indices)
-        for attribute in attributes(graph.node):
+    """Tensors of a model: constants of its graphs and values of attributes, of any declared
+    attribute type."""
+    graphs, nodes = [model.graph], [function.node for function in model.functions]
+    while graphs or nodes:
+        if graphs:
+            graph = graphs.pop()
+            yield from graph.initializer
+            for sparse in graph.sparse_initializer:
+                yield from (sparse.values, sparse.indices)
+            nodes.append(graph.node)
+        for attribute in attributes(nodes.pop()):
             yield from _of_attribute(attribute)
             graphs += graphs_of(attribute)
 

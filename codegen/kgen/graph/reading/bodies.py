@@ -1,0 +1,133 @@
+"""Body of an operator or of a model's own function, as nodes in the place of one that calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+
+import onnx
+from onnx import defs, helper
+
+from kgen.errors import GraphError
+from kgen.graph.reading.branches import renamed
+from kgen.graph.reading.domains import opsets_of
+from kgen.graph.reading.order import arrange_graph
+from kgen.graph.reading.tensors import graphs_of
+from kgen_runtime.values import frozen
+
+
+class NodeRefused(GraphError):
+    """Refusal of a node, which is named by its first result: its body may be supported."""
+
+    def __init__(self, message: str, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
+
+
+@frozen
+class Body:
+    """Nodes that make a node's results from its inputs, and the opsets that they are of."""
+
+    nodes: Sequence[onnx.NodeProto]
+    opsets: Mapping[str, int]
+
+
+def has_body(operator: str, opset: int) -> bool:
+    """Whether ONNX defines an operator of its own domain by a function body."""
+    try:
+        schema = defs.get_schema(operator, opset, "")
+    except defs.SchemaError:
+        return False
+    return bool(schema.has_function or schema.has_context_dependent_function)
+
+
+def body_by_schema(
+    node: onnx.NodeProto, name: str, types: Mapping[str, onnx.TypeProto], opset: int
+) -> Body | None:
+    """The body by which ONNX defines a node's operator, for inputs of these types; None if there is
+    none."""
+    if not has_body(node.op_type, opset):
+        return None
+    schema = defs.get_schema(node.op_type, opset, "")
+    kinds = [types.get(value, onnx.TypeProto()).SerializeToString() for value in node.input]
+    if schema.has_function:
+        version = _nearest(schema.function_opset_versions, opset)
+        text = schema.get_function_with_opset_version(version)
+    else:
+        version = _nearest(schema.context_dependent_function_opset_versions, opset)
+        text = schema.get_context_dependent_function_with_opset_version(
+            version, node.SerializeToString(), kinds
+        )
+    if not text:
+        return None
+    function = onnx.FunctionProto.FromString(text)
+    defaults = {
+        name: attribute.default_value
+        for name, attribute in schema.attributes.items()
+        if attribute.default_value.type != onnx.AttributeProto.UNDEFINED
+    }
+    return body_of(function, node, name, defaults)
+
+
+def body_of(
+    function: onnx.FunctionProto,
+    node: onnx.NodeProto,
+    name: str,
+    defaults: Mapping[str, onnx.AttributeProto],
+) -> Body:
+    """A function's nodes with the names, inputs and attributes of the node `name` that calls it.
+    Nodes that no result needs are left out. `defaults` are values of attributes that the node
+    leaves out."""
+    prefix = next(value for value in node.output if value)
+    given = {
+        **defaults,
+        **{attribute.name: attribute for attribute in function.attribute_proto},
+        **{attribute.name: attribute for attribute in node.attribute},
+    }
+    formal = zip_longest(function.input, node.input[: len(function.input)], fillvalue="")
+    names = {inner: outer for inner, outer in formal if inner}
+    made = {value for inner in function.node for value in inner.output if value}
+    names.update({value: f"{prefix}/{value}" for value in made})
+    wanted = [
+        (inner, outer) for inner, outer in zip(function.output, node.output, strict=False) if outer
+    ]
+    copies = []
+    for inner, outer in wanted:
+        if inner in made and names[inner] == f"{prefix}/{inner}":
+            names[inner] = outer
+        else:  # An input of the function, or a result that it gives twice.
+            copies.append(helper.make_node("Identity", [names.get(inner, inner)], [outer]))
+    nodes = [renamed(bound(inner, given), names) for inner in function.node]
+    for inner in nodes:
+        first = next((value for value in inner.output if value), inner.op_type)
+        inner.name = f"{name}/{inner.name or first.removeprefix(f'{prefix}/')}"
+    outputs = [onnx.ValueInfoProto(name=outer) for _, outer in wanted]
+    graph = helper.make_graph([*nodes, *copies], name, [], outputs)
+    opsets = opsets_of(function)
+    arrange_graph(graph, opsets)
+    return Body(nodes=list(graph.node), opsets=opsets)
+
+
+def bound(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
+    """A function's node with the values of the attributes that it names, in its graphs too; one
+    whose value is not given is left out."""
+    found = onnx.NodeProto()
+    found.CopyFrom(node)
+    del found.attribute[:]
+    for attribute in node.attribute:
+        if attribute.ref_attr_name and attribute.ref_attr_name not in given:
+            continue
+        one = found.attribute.add()
+        one.CopyFrom(given[attribute.ref_attr_name] if attribute.ref_attr_name else attribute)
+        one.name = attribute.name
+        for graph in () if attribute.ref_attr_name else graphs_of(one):
+            nodes = [bound(inner, given) for inner in graph.node]
+            del graph.node[:]
+            graph.node.extend(nodes)
+    return found
+
+
+def _nearest(versions: Sequence[int], opset: int) -> int:
+    """The newest version of a body up to an opset, or else the oldest: all of one operator mean the
+    same."""
+    return max((v for v in versions if v <= opset), default=min(versions))
