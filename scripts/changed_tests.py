@@ -61,7 +61,7 @@ TESTS = {
     "codegen/kgen/check/execute": ("tests/unit", "tests/device/vulkan"),
     "codegen/kgen/cli": ("tests/unit/cli", "tests/packaging"),
     "codegen/kgen/emulate": ("tests/emulate", "tests/unit/cli"),
-    "codegen/kgen/graph": ("tests/unit/graph", "tests/emulate/programs", "tests/onnx_backend"),
+    "codegen/kgen/graph": ("tests/unit/graph", "tests/emulate/programs", "tests/conformance"),
     "codegen/kgen/ops": KERNELS,
     "codegen/kgen/parallel": ("tests/unit",),
     "codegen/kgen/report": ("tests/unit/graph", "tests/unit/cli"),

@@ -27,7 +27,7 @@ from kgen.graph.operators import MOST_ELEMENTS, OPERATORS, NodesRefused, graph_o
 from kgen.graph.reading.bodies import NodeRefused
 from kgen.graph.reading.importer import MISFITS, imported
 from kgen.graph.reading.model import Array, Model, Shape
-from kgen.graph.reading.onnx_file import read
+from kgen.graph.reading.onnx_file import Source, read, shown
 from kgen.graph.rewrites.narrow import WEIGHTS, convolutions_of, narrowed, weights_of
 from kgen.graph.rewrites.normalizations import folded
 from kgen.graph.rewrites.rounded import TYPES, product_nodes, rounded
@@ -74,7 +74,7 @@ class CompiledModel:
 
 
 def load(
-    path: str | os.PathLike[str],
+    source: Source,
     shapes: Mapping[str, Shape],
     weights: BType | None = None,
     products: DType | None = None,
@@ -82,8 +82,8 @@ def load(
 ) -> Fused:
     """A model's fused graph, with its products' weights, or both of their operands, in a narrow
     type. Raises GraphError."""
-    with no_misfits(path):
-        model, graph = graph_by_bodies(read(path), shapes)
+    with no_misfits(source):
+        model, graph = graph_by_bodies(read(source), shapes)
         graph = merged(written_rows(graph, states_of(graph, states or {})))
         if weights is not None:
             graph = narrowed(graph, weights, weights_of(model), convolutions_of(model))
@@ -128,19 +128,19 @@ def check_names(model: Model) -> None:
 
 
 @contextmanager
-def no_misfits(path: str | os.PathLike[str]) -> Iterator[None]:
+def no_misfits(source: Source) -> Iterator[None]:
     """Raises GraphError for a model whose nodes fit their operators, but not one another."""
     try:
         yield
     except RecursionError:
         raise GraphError(
-            f"model={path}: a formula of its nodes nests more calls than the compiler can follow; "
-            "split nodes of many inputs into several, or cut the model into parts"
+            f"model={shown(source)}: a formula of its nodes nests more calls than the compiler can "
+            "follow; split nodes of many inputs into several, or cut the model into parts"
         ) from None
     except MISFITS as error:
         raise GraphError(
-            f"model={path}: its nodes do not fit one another ({type(error).__name__}: {error}); "
-            "export the model again"
+            f"model={shown(source)}: its nodes do not fit one another ({type(error).__name__}: "
+            f"{error}); export the model again"
         ) from error
 
 
@@ -158,7 +158,7 @@ def lowered_for(
 
 
 def compile_model(
-    path: str | os.PathLike[str],
+    model: Source,
     targets: str | Target | Iterable[str | Target],
     *,
     shapes: Mapping[str, Shape | int] | None = None,
@@ -170,22 +170,23 @@ def compile_model(
     executor: Executor | None = None,
     cache: bool = True,
 ) -> CompiledModel:
-    """Compile an ONNX file for `targets`, which are names or Target values.
+    """Compile an ONNX model for `targets`, which are names or Target values.
 
+    `model` is the path of an ONNX file, the bytes of one, or an onnx.ModelProto.
     `shapes` fixes the shapes of inputs that the model leaves open, `{"x": (8, 16)}`, or named
-    dimensions, `{"batch": 8}`. `states` maps inputs to the
-    outputs that they are in the next run; those stay in the program. Constant `weights` of products
-    are rounded to bf16, to s8 with a scale for each column, or to s4 with one for each 32. With
-    `products` (bf16 or f16) products round both of their operands to that type, and add in f32.
+    dimensions, `{"batch": 8}`. `states` maps inputs to the outputs that they are in the next run;
+    those stay in the program. Constant `weights` of products are rounded to bf16, to s8 with a
+    scale for each column, or to s4 with one for each 32. With `products` (bf16 or f16) products
+    round both of their operands to that type, and add in f32.
     `tuning`, `executor` and `cache` are those of :func:`kgen.build`.
 
     Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
     where a target cannot, with the node that it is about.
     """
-    if not isinstance(path, str | os.PathLike):
+    if not isinstance(model, str | os.PathLike | bytes | onnx.ModelProto):
         raise GraphError(
-            f"model is of type {type(path).__name__}; give the path of an ONNX file, as onnx.save "
-            "writes it"
+            f"model is of type {type(model).__name__}; give the path of an ONNX file, its bytes or "
+            "an onnx.ModelProto"
         )
     wanted = None if weights is None else member(BType, weights, "weights")
     if wanted not in (None, *WEIGHTS):
@@ -202,10 +203,10 @@ def compile_model(
     if wanted is not None:
         _check_weights(wanted, found)
     own = own_tuning(tuning, found)
-    progress(f"reading {path}")
-    fused = load(path, _shapes_of(shapes or {}), wanted, multiplied, states)
+    progress(f"reading {shown(model)}")
+    fused = load(model, _shapes_of(shapes or {}), wanted, multiplied, states)
     kept = states_of(fused.graph, states or {})
-    with no_misfits(path):
+    with no_misfits(model):
         lowered = {t.name: lowered_for(fused, t, kept) for t in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
     plans = {}

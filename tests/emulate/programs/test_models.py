@@ -137,6 +137,36 @@ def test_what_onnx_computes_otherwise(
     assert verified(bundle, program, truth(tmp_path / "m.onnx", program)).passed
 
 
+def by_function(m: Maker, x: str) -> str:
+    """A function of opset 11, whose Softmax is of all axes from the second on."""
+    m.nodes.append(onnx.helper.make_node("f", [x], ["y"], domain="own"))
+    return str(m.add("Neg", "y"))
+
+
+def by_bodies(m: Maker, x: str) -> str:
+    """Operators that have no kernel of their own."""
+    y = m.add("GroupNormalization", x, m.weight(2), m.weight(2), num_groups=2)
+    return str(m.add("Neg", m.add("ThresholdedRelu", y, alpha=0.25)))
+
+
+@pytest.mark.parametrize("make", [by_function, by_bodies])
+def test_bodies_of_functions_and_operators(make: Any, tmp_path: Path) -> None:
+    """Verification computes them as they are, by the definitions of onnx and our own."""
+    m = Maker(21)
+    model = m.model(make(m, m.input("x", (2, 2, 4, 5))))
+    imports = [onnx.helper.make_opsetid("", 11)]
+    nodes = [onnx.helper.make_node("Softmax", ["a"], ["b"])]
+    model.functions.append(onnx.helper.make_function("own", "f", ["a"], ["b"], nodes, imports))
+    model.opset_import.append(onnx.helper.make_opsetid("own", 1))
+    onnx.save(model, tmp_path / "m.onnx")
+    bundle = kgen.compile_model(tmp_path / "m.onnx", ["native"]).bundle
+    (program,) = bundle.manifest.programs
+    result = verified(bundle, program, truth(tmp_path / "m.onnx", program))
+    assert result.passed, result
+    wide = truth(model, program).exact[model.graph.output[0].name]
+    assert wide.dtype == np.float64
+
+
 @pytest.mark.parametrize(
     ("operator", "gates", "functions"),
     [

@@ -339,22 +339,75 @@ def test_a_function_of_another_opset_whose_operators_mean_the_same(
     np.testing.assert_allclose(found, np.maximum(X, 0) + X)
 
 
-@pytest.mark.parametrize(
-    ("own", "outer", "operator"),
-    [
-        (11, 17, "Softmax"),
-        (17, 11, "Softmax"),
-        (11, 13, "ReduceSum"),
-        (18, 21, "GroupNormalization"),
-    ],
-)
-def test_a_function_whose_operators_mean_something_else_is_refused(
-    tmp_path: Path, own: int, outer: int, operator: str
-) -> None:
+def softmax(x: Array, axes: tuple[int, ...]) -> Array:
+    powers = np.exp(x)
+    return np.asarray(powers / powers.sum(axis=axes, keepdims=True))
+
+
+#: A function's nodes, its opset and the model's, and what the function computes.
+OF_OTHER_OPSETS: dict[str, tuple[list[onnx.NodeProto], int, int, Any]] = {
+    "Softmax-11": (
+        [helper.make_node("Softmax", ["a"], ["b"])], 11, 17, lambda x: softmax(x, (1, 2, 3))
+    ),
+    "Softmax-17": (
+        [helper.make_node("Softmax", ["a"], ["b"])], 17, 11, lambda x: softmax(x, (3,))
+    ),
+    "ReduceSum-11": (
+        [helper.make_node("ReduceSum", ["a"], ["b"], axes=[1])], 11, 13,
+        lambda x: x.sum(axis=1, keepdims=True),
+    ),
+    "Unsqueeze-11, not needed": (
+        [
+            helper.make_node("Unsqueeze", ["a"], ["c"], axes=[0]),
+            helper.make_node("Mystery", ["a"], ["d"]),
+            helper.make_node("Squeeze", ["c"], ["b"], axes=[0]),
+        ], 11, 17, lambda x: x,
+    ),
+    "Reshape-1": (
+        [
+            helper.make_node("Reshape", ["a"], ["c"], shape=[0, -1, 4]),
+            helper.make_node("Softmax", ["c"], ["b"]),
+        ], 1, 17, lambda x: softmax(x.reshape(1, 6, 4), (1, 2)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_OTHER_OPSETS)
+def test_a_function_whose_operators_mean_something_else(tmp_path: Path, name: str) -> None:
     """Softmax without an axis is of all axes from the second on before opset 13."""
-    body = helper.make_node(operator, ["a"], ["b"])
-    with pytest.raises(GraphError, match=rf"function f is of opset {own} .* its {operator} is an"):
-        read_back(tmp_path, with_function(own, outer, body))
+    nodes, own, outer, expected = OF_OTHER_OPSETS[name]
+    if "Mystery" in {node.op_type for node in nodes}:
+        proto = read_back(tmp_path, with_function(own, outer, *nodes))
+        calls = lower(fuse(graph_of(imported(proto, {}, OPERATORS))))
+        found = run(calls, {"x": X})["y"].reshape(X.shape)
+    else:
+        found = computed(tmp_path, with_function(own, outer, *nodes))
+    np.testing.assert_allclose(found, expected(X), rtol=1e-6)
+
+
+def test_functions_of_another_opset_call_and_are_called(tmp_path: Path) -> None:
+    """One of the model's opset calls one of another, which calls one of the model's; the file has
+    them in no order."""
+    model = with_function(17, 17, helper.make_node("old", ["a"], ["b"], domain="own"))
+    first = model.functions[0]
+    inner = helper.make_node("new", ["s"], ["b"], domain="own")
+    old = [helper.make_node("Softmax", ["a"], ["s"]), inner]
+    new = [helper.make_node("Neg", ["a"], ["b"])]
+    del model.functions[:]
+    for name, nodes, opset in (("old", old, 11), ("new", new, 17)):
+        imports = [helper.make_opsetid("", opset), helper.make_opsetid("own", 1)]
+        model.functions.append(helper.make_function("own", name, ["a"], ["b"], nodes, imports))
+    first.opset_import.append(helper.make_opsetid("own", 1))
+    model.functions.append(first)
+    np.testing.assert_allclose(computed(tmp_path, model), -softmax(X, (1, 2, 3)), rtol=1e-6)
+    assert [f.name for f in read_back(tmp_path, model).functions] == ["new", "old"]
+
+
+def test_an_overload_of_another_opset_is_refused(tmp_path: Path) -> None:
+    model = with_function(11, 17, helper.make_node("Softmax", ["a"], ["b"]))
+    model.functions[0].overload = model.graph.node[0].overload = "of11"
+    with pytest.raises(GraphError, match="function f of own has the overload of11, and an oper"):
+        read_back(tmp_path, model)
 
 
 def test_a_function_that_takes_a_domain_which_the_model_does_not(tmp_path: Path) -> None:

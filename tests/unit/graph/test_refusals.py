@@ -141,9 +141,28 @@ def test_many_operators_make_no_long_message() -> None:
         m.nodes.append(node)
     found = refusal(m.model(*(f"y{number}" for number in range(300))))
     assert found.startswith(
-        "300 nodes have operators that kgen does not support: custom.of.mine.Operator000"
+        "300 nodes have operators that kgen does not support: custom.of.mine.Operator000: "
     )
     assert "more operators; kgen targets --operators" in found
+
+
+def test_operators_with_many_nodes_are_all_counted() -> None:
+    """The names of nodes leave room for the names of operators."""
+    m = Maker()
+    x = m.input("x", (3,))
+    made = []
+    for number, count in enumerate((40, 1, 300, 2)):
+        for i in range(count):
+            made.append(f"y{number}_{i}")
+            name = f"/layer.{i}/{'attention/' * 3}{number}"
+            node = helper.make_node(f"Op{number}", [x], made[-1:], name=name, domain="of.mine")
+            m.nodes.append(node)
+    found = refusal(m.model(*made))
+    words = found.partition("support: ")[2].partition("; kgen targets")[0].split("; ")
+    assert [word.partition(":")[0] for word in words] == [
+        "of.mine.Op2 (300)", "of.mine.Op0 (40)", "of.mine.Op3 (2)", "of.mine.Op1",
+    ]  # fmt: skip
+    assert len(found) <= 500
 
 
 def test_lists_and_quotations_are_bounded() -> None:

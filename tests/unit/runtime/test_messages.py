@@ -68,9 +68,9 @@ def test_what_the_command_line_prints() -> None:
     assert line.startswith("a b\\x1b[31m ") and line.endswith(" end")
 
 
-def test_a_model_that_is_no_path() -> None:
-    with pytest.raises(GraphError, match="is of type ModelProto; give the path of an ONNX file"):
-        kgen.compile_model(mlp(), ["x86-64-v3"])
+def test_a_model_that_is_none() -> None:
+    with pytest.raises(GraphError, match="is of type GraphProto; give the path of an ONNX file, "):
+        kgen.compile_model(mlp().graph, ["x86-64-v3"])  # type: ignore[arg-type]
 
 
 def test_long_names_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

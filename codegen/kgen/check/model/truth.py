@@ -7,7 +7,6 @@ import, the fusion or the kernels.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
@@ -22,7 +21,7 @@ from kgen.check.model.narrow import operators
 from kgen.errors import GraphError
 from kgen.graph.reading.branches import taken_branch
 from kgen.graph.reading.definitions import OPERATORS
-from kgen.graph.reading.onnx_file import read
+from kgen.graph.reading.onnx_file import Source, read, shown
 from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen
 
@@ -63,7 +62,7 @@ class Truth:
 
 
 def truth(
-    path: str | os.PathLike[str],
+    source: Source,
     program: Program,
     *,
     seed: int = 0,
@@ -74,7 +73,7 @@ def truth(
     """A model's values on inputs that are given, and on seeded ones in place of those that are not,
     with its products' constant weights rounded to a narrow type. Raises GraphError for a model that
     its reference cannot compute."""
-    model = read(path)
+    model, path = read(source), shown(source)
     named = {i.name: i for i in model.graph.input}
     inputs = {}
     rng = np.random.default_rng(seed)
@@ -140,9 +139,7 @@ def _places(model: onnx.ModelProto, name: str) -> int | None:
     return min(found, default=None)
 
 
-def flattened(
-    model: onnx.ModelProto, inputs: Mapping[str, Array], path: str | os.PathLike[str]
-) -> onnx.ModelProto:
+def flattened(model: onnx.ModelProto, inputs: Mapping[str, Array], path: str) -> onnx.ModelProto:
     """The model with the branches that it takes on these inputs in place of its Ifs, so that their
     values have names."""
     found = onnx.ModelProto()
@@ -186,7 +183,7 @@ def _replace(graph: onnx.GraphProto, nodes: list[onnx.NodeProto]) -> None:
 def _values(
     model: onnx.ModelProto,
     inputs: Mapping[str, Array],
-    path: str | os.PathLike[str],
+    path: str,
     weights: str | None = None,
     products: str | None = None,
 ) -> dict[str, Array]:

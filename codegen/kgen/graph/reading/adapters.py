@@ -51,7 +51,8 @@ def _adapt_function(function: onnx.FunctionProto, opset: int) -> None:
     graph = onnx.GraphProto(node=function.node)
     _Adapting(opset).graph(graph, {})
     constants = [
-        helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in graph.initializer
+        helper.make_node("Constant", [], [tensor.name], value=tensor)
+        for tensor in graph.initializer
     ]
     del function.node[:]
     function.node.extend([*constants, *graph.node])

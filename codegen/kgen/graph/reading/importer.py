@@ -514,7 +514,8 @@ def _unsupported(found: Sequence[tuple[str, str]]) -> str:
     order = sorted(names, key=lambda operator: (-len(names[operator]), operator))
     words = [f"{operator} ({len(names[operator])})" for operator in order]
     for number, operator in enumerate(order):
-        named = f"{words[number]}: {_some(names[operator])}"
+        several = len(names[operator]) > 1
+        named = f"{words[number] if several else operator}: {_some(names[operator])}"
         if len("; ".join([*words, named])) - len(words[number]) <= MOST_LISTED:
             words[number] = named
     subject = "1 node has an operator" if len(found) == 1 else f"{len(found)} nodes have operators"

@@ -21,9 +21,54 @@ from kgen.graph.reading.tensors import MOST_BYTES, NARROW, size_of, tensors
 MOST_OF_FILE = 2 << 30
 
 
-def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
-    """Read a model, inline its functions, sort its nodes and load its data. Raises GraphError."""
-    file = Path(path)
+#: A model: the path of an ONNX file, the bytes of one, or its protocol buffer.
+Source = str | os.PathLike[str] | bytes | onnx.ModelProto
+
+
+def shown(source: Source) -> str:
+    """What messages call a model."""
+    return str(Path(source)) if isinstance(source, str | os.PathLike) else type(source).__name__
+
+
+def read(source: Source) -> onnx.ModelProto:
+    """Read a model, inline its functions, sort its nodes and load its data. A protocol buffer that
+    is given stays as it is. Raises GraphError."""
+    name = shown(source)
+    if isinstance(source, onnx.ModelProto):
+        model = onnx.ModelProto()
+        model.CopyFrom(source)
+    else:
+        model = parsed(source if isinstance(source, bytes) else _bytes_of(Path(source)), name)
+    if not model.graph.output or not model.opset_import:
+        raise GraphError(
+            f"model={name} is not an ONNX file: it has no graph with outputs; export it again"
+        )
+    try:
+        model = inlined(model)
+        adapt(model)
+        arrange(model)
+    except GraphError as error:
+        raise GraphError(f"model={name}: {error}") from None
+    _load_external(
+        model, None if isinstance(source, bytes | onnx.ModelProto) else Path(source), name
+    )
+    make_dense(model)
+    return model
+
+
+def parsed(data: bytes, name: str) -> onnx.ModelProto:
+    """The protocol buffer of the bytes of a file. Raises GraphError."""
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except Exception:  # the protobuf packages have several errors, of no common base
+        raise GraphError(
+            f"model={name} is not an ONNX file, or is truncated; export or copy it again"
+        ) from None
+    return model
+
+
+def _bytes_of(file: Path) -> bytes:
     try:
         found = file.stat()
         if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
@@ -33,50 +78,35 @@ def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
                 f"model={file} has {found.st_size} bytes; {MOST_OF_FILE} is the limit; export the "
                 "model with its data beside it"
             )
-        data = file.read_bytes()
+        return file.read_bytes()
     except OSError as error:
         raise GraphError(
             f"model={file} cannot be read: {error.strerror}; give an ONNX file"
         ) from None
-    model = onnx.ModelProto()
-    try:
-        model.ParseFromString(data)
-    except Exception:  # the protobuf packages have several errors, of no common base
-        raise GraphError(
-            f"model={file} is not an ONNX file, or is truncated; export or copy it again"
-        ) from None
-    if not model.graph.output or not model.opset_import:
-        raise GraphError(
-            f"model={file} is not an ONNX file: it has no graph with outputs; export it again"
-        )
-    try:
-        model = inlined(model)
-        adapt(model)
-        arrange(model)
-    except GraphError as error:
-        raise GraphError(f"model={file}: {error}") from None
-    _load_external(model, file)
-    make_dense(model)
-    return model
 
 
-def _load_external(model: onnx.ModelProto, file: Path) -> None:
+def _load_external(model: onnx.ModelProto, file: Path | None, name: str) -> None:
     """Reads what tensors have in files beside the model's, and nowhere else."""
     found = [(t, size_of(t), external.uses_external_data(t)) for t in tensors(model)]
     if sum(nbytes for _, nbytes, is_beside in found if is_beside) > MOST_BYTES:
         raise GraphError(
-            f"model={file}: its constants have more than {MOST_BYTES >> 30} GiB together, "
+            f"model={name}: its constants have more than {MOST_BYTES >> 30} GiB together, "
             "which is the limit; use a smaller model"
         )
     for tensor, nbytes, is_beside in found:
-        if is_beside:
+        if is_beside and file is None:
+            raise GraphError(
+                f"model={name}: the data of {tensor.name} are in a file of their own; give the "
+                "path of the model, or a model with its data"
+            )
+        if is_beside and file is not None:
             given = {entry.key: entry.value for entry in tensor.external_data}
             tensor.raw_data = _data_beside(tensor.name, given, nbytes, file)
             tensor.data_location = onnx.TensorProto.DEFAULT
             del tensor.external_data[:]
         elif tensor.raw_data and len(tensor.raw_data) != nbytes and tensor.data_type not in NARROW:
             raise GraphError(
-                f"model={file}: {tensor.name} has {len(tensor.raw_data)} bytes, and its shape "
+                f"model={name}: {tensor.name} has {len(tensor.raw_data)} bytes, and its shape "
                 f"needs {nbytes}; export the model again"
             )
 

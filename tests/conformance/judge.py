@@ -14,8 +14,8 @@ import onnx
 import kgen
 import kgen_runtime
 from kgen.errors import KgenError
-from tests.onnx_backend.cases import Array, Case
-from tests.onnx_backend.exceptions import EXCEPTIONS
+from tests.conformance.cases import Array, Case
+from tests.conformance.exceptions import EXCEPTIONS
 
 TARGET = "x86-64-v3"
 Outcome = Literal["right", "right with constants", "refused", "exception", "wrong"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from onnx import TensorProto as T
 from onnx import numpy_helper
 from onnx.backend.test import loader
 
@@ -18,6 +20,18 @@ Array = np.ndarray[Any, Any]
 #: Kinds of the suite that need no download.
 KINDS = ("node", "simple", "pytorch-operator", "pytorch-converted")
 SEED = 0
+#: Element types of the core group.
+CORE_TYPES = frozenset(
+    {
+        *(T.DOUBLE, T.FLOAT, T.FLOAT16, T.BFLOAT16),
+        *(T.INT8, T.UINT8, T.INT32, T.INT64, T.BOOL),
+    }
+)
+#: Operators whose results are random, or that are of sequences and optional values.
+RANDOM = ("Bernoulli", "Multinomial", "Random")
+CONTAINERS = ("Sequence", "SplitToSequence", "ConcatFromSequence", "Optional")
+#: What a case of several operators is listed under.
+SEVERAL = "several operators"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +50,32 @@ class Case:
     def has_only_tensors(self) -> bool:
         """Whether every input and output is a tensor, and not a sequence or an optional."""
         return all(isinstance(value, np.ndarray) for value in (*self.inputs, *self.outputs))
+
+    @property
+    def operator(self) -> str:
+        """The operator that a case is about. One that is written out by a function body is listed
+        under the operator of that body, which its name says."""
+        name = re.sub(r"_expanded.*", "", self.name)
+        if name != self.name and name in _operators:
+            return _operators[name]
+        nodes = [node for node in self.model.graph.node if node.op_type != "Constant"]
+        if len(nodes) > 1 or not nodes:
+            return SEVERAL if nodes else "Constant"
+        domain = f"{nodes[0].domain}." if nodes[0].domain else ""
+        return f"{domain}{nodes[0].op_type}"
+
+    @property
+    def is_core(self) -> bool:
+        """Whether the case is of the core group: tensors of its types, and nothing random, of
+        training or in sequences."""
+        kinds = [value.type for value in (*self.model.graph.input, *self.model.graph.output)]
+        names = [node.op_type for node in self.model.graph.node]
+        return (
+            all(kind.tensor_type.elem_type in CORE_TYPES for kind in kinds)
+            and not any(name.startswith((*RANDOM, *CONTAINERS)) for name in names)
+            and "training" not in self.name
+            and all("training" not in node.domain for node in self.model.graph.node)
+        )
 
     @property
     def input_names(self) -> list[str]:
@@ -57,6 +97,10 @@ class Case:
         )  # fmt: skip
 
 
+#: Operators of the cases that are not written out, by name.
+_operators: dict[str, str] = {}
+
+
 def collected(kinds: Sequence[str] = KINDS) -> list[Case]:
     """All cases of these kinds, sorted by kind and name. The data of nodes are drawn from SEED."""
     state = np.random.get_state()
@@ -68,6 +112,7 @@ def collected(kinds: Sequence[str] = KINDS) -> list[Case]:
     finally:
         np.random.set_state(state)
     found = [case for test in tests for case in _cases(test)]
+    _operators.update((c.name, c.operator) for c in found if "_expanded" not in c.name)
     return sorted(found, key=lambda case: (case.kind, case.name))
 
 

@@ -1,0 +1,94 @@
+"""Committed outcomes of all cases: what is right may not stop being right.
+
+One line for each case: its group, its outcome, its name and its operator, sorted by operator and
+name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conformance.cases import Case
+from tests.conformance.judge import Outcome, Verdict
+
+FILE = Path(__file__).with_name("outcomes.txt")
+#: Words for outcomes in the file. A wrong case is not written.
+WORDS: Mapping[Outcome, str] = {
+    "right": "right",
+    "right with constants": "constants",
+    "refused": "refused",
+    "exception": "exception",
+}
+#: Words of cases that are right, from the best on.
+RIGHT = ("right", "constants")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """Outcome of one case; `constants` is one that is right if its inputs but the first are
+    initializers."""
+
+    group: str
+    outcome: str
+    name: str
+    operator: str
+
+    @property
+    def is_right(self) -> bool:
+        return self.outcome in RIGHT
+
+
+def rows_of(cases: Iterable[Case], verdicts: Iterable[Verdict]) -> list[Row]:
+    """Rows of cases that were judged, in the file's order. Raises KeyError for a wrong one."""
+    found = [
+        Row(
+            group="core" if case.is_core else "other",
+            outcome=WORDS[verdict.outcome],
+            name=case.name,
+            operator=case.operator,
+        )
+        for case, verdict in zip(cases, verdicts, strict=True)
+    ]
+    return sorted(found, key=lambda row: (row.operator, row.name))
+
+
+def read(file: Path = FILE) -> list[Row]:
+    """Rows of the file."""
+    lines = [line.split(maxsplit=3) for line in file.read_text().splitlines()]
+    return [Row(group=g, outcome=o, name=n, operator=operator) for g, o, n, operator in lines]
+
+
+def write(rows: Iterable[Row], file: Path = FILE) -> None:
+    """Write the file anew."""
+    lines = (f"{row.group} {row.outcome} {row.name} {row.operator}\n" for row in rows)
+    file.write_text("".join(lines))
+
+
+def worse(verdicts: Iterable[Verdict], rows: Iterable[Row]) -> list[str]:
+    """Cases that are not as right as their rows say, each with the difference."""
+    found, known = [], {row.name: row for row in rows}
+    for verdict in verdicts:
+        row, outcome = known.get(verdict.name), WORDS.get(verdict.outcome, verdict.outcome)
+        if row is None or not row.is_right:
+            continue
+        if outcome not in RIGHT[: RIGHT.index(row.outcome) + 1]:
+            found.append(
+                f"{verdict.name}: {row.outcome} before, now {outcome} {verdict.why}".strip()
+            )
+    return found
+
+
+def better(verdicts: Iterable[Verdict], rows: Iterable[Row]) -> list[str]:
+    """Names of cases that are right, and whose rows say less or are missing."""
+    known = {row.name: row.outcome for row in rows}
+    found = []
+    for verdict in verdicts:
+        outcome = WORDS.get(verdict.outcome, "")
+        if (
+            outcome in RIGHT
+            and known.get(verdict.name, "") not in RIGHT[: RIGHT.index(outcome) + 1]
+        ):
+            found.append(verdict.name)
+    return found
