@@ -54,14 +54,16 @@ def rows_of(cases: Iterable[Case], verdicts: Iterable[Verdict]) -> list[Row]:
     return sorted(found, key=lambda row: (row.operator, row.name))
 
 
-def read(file: Path = FILE) -> list[Row]:
+def read(file: Path | None = None) -> list[Row]:
     """Rows of the file."""
+    file = file or FILE
     lines = [line.split(maxsplit=3) for line in file.read_text().splitlines()]
     return [Row(group=g, outcome=o, name=n, operator=operator) for g, o, n, operator in lines]
 
 
-def write(rows: Iterable[Row], file: Path = FILE) -> None:
+def write(rows: Iterable[Row], file: Path | None = None) -> None:
     """Write the file anew."""
+    file = file or FILE
     lines = (f"{row.group} {row.outcome} {row.name} {row.operator}\n" for row in rows)
     file.write_text("".join(lines))
 

@@ -16,9 +16,10 @@ pytest.importorskip("onnx")
 from onnx import TensorProto as T
 
 import kgen
-from tests.conformance import judge
+from tests.conformance import judge, record
 from tests.conformance.__main__ import report
 from tests.conformance.cases import Case
+from tests.conformance.judge import Outcome
 from tests.onnx_models import Maker
 
 ROOT = Path(__file__).parents[2]
@@ -105,6 +106,75 @@ def test_an_exception_that_is_right_is_an_error(monkeypatch: pytest.MonkeyPatch)
     wrong = np.array([0, 3], np.float32)
     assert judge.judged(case_of("listed", expected=wrong)).outcome == "exception"
     assert judge.judged(case_of("listed")).outcome == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_worse", "is_better"),
+    [
+        ("right", "right", False, False),
+        ("right", "right with constants", True, False),
+        ("right", "refused", True, False),
+        ("right", "wrong", True, False),
+        ("constants", "right", False, True),
+        ("constants", "exception", True, False),
+        ("refused", "refused", False, False),
+        ("refused", "right with constants", False, True),
+        ("refused", "wrong", False, False),
+    ],
+)
+def test_what_a_record_says(
+    before: str, now: Outcome, is_worse: bool, is_better: bool, tmp_path: Path
+) -> None:
+    row = record.Row(group="core", outcome=before, name="test_a", operator="several operators")
+    record.write([row], tmp_path / "outcomes.txt")
+    rows = record.read(tmp_path / "outcomes.txt")
+    assert rows == [row]
+    verdict = judge.Verdict(name="test_a", outcome=now, why="for a reason")
+    found = record.worse([verdict], rows)
+    assert bool(found) == is_worse and all("for a reason" in line for line in found)
+    assert record.better([verdict], rows) == (["test_a"] if is_better else [])
+    assert record.worse([dataclasses.replace(verdict, name="test_b")], rows) == []
+
+
+def test_a_case_that_was_right_fails_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = record.Row(group="core", outcome="right", name="test_made_here", operator="Relu")
+    record.write([row], tmp_path / "outcomes.txt")
+    monkeypatch.setattr(record, "FILE", tmp_path / "outcomes.txt")
+    assert report([case_of()], jobs=0) == 0
+    assert "core group: 1 of 1 are right" in capsys.readouterr().out
+    m = Maker()
+    model = m.model(m.add("NonZero", m.input("x", (2,))), dtype=T.INT64)
+    assert report([dataclasses.replace(case_of(), model=model)], jobs=0) == 1
+    assert (
+        "no longer right:\n  test_made_here: right before, now refused" in capsys.readouterr().out
+    )
+    assert report([case_of()], jobs=0, writes=True) == 0
+    assert record.read(tmp_path / "outcomes.txt") == [row]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "kind", "name", "operator", "is_core"),
+    [
+        (["Abs"], T.FLOAT, "test_abs", "Abs", True),
+        (["Constant", "Abs"], T.INT8, "test_abs", "Abs", True),
+        (["Abs", "Neg"], T.FLOAT, "test_both", "several operators", True),
+        (["Abs"], T.UINT16, "test_abs_u16", "Abs", False),
+        (["SequenceAt"], T.FLOAT, "test_at", "SequenceAt", False),
+        (["RandomUniform"], T.FLOAT, "test_random", "RandomUniform", False),
+        (["Dropout"], T.FLOAT, "test_training_dropout", "Dropout", False),
+    ],
+)
+def test_the_group_and_the_operator_of_a_case(
+    nodes: list[str], kind: int, name: str, operator: str, is_core: bool
+) -> None:
+    m = Maker()
+    x = m.input("x", (2,), kind)
+    for node in nodes:
+        x = m.add(node, x)
+    case = dataclasses.replace(case_of(name), model=m.model(x, dtype=kind))
+    assert (case.operator, case.is_core) == (operator, is_core)
 
 
 def test_a_crash_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

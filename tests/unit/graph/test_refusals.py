@@ -141,7 +141,7 @@ def test_many_operators_make_no_long_message() -> None:
         m.nodes.append(node)
     found = refusal(m.model(*(f"y{number}" for number in range(300))))
     assert found.startswith(
-        "300 nodes have operators that kgen does not support: custom.of.mine.Operator000: "
+        "300 nodes have operators that kgen does not support: custom.of.mine.Operator000 (1); "
     )
     assert "more operators; kgen targets --operators" in found
 

@@ -70,7 +70,7 @@ def test_what_the_command_line_prints() -> None:
 
 def test_a_model_that_is_none() -> None:
     with pytest.raises(GraphError, match="is of type GraphProto; give the path of an ONNX file, "):
-        kgen.compile_model(mlp().graph, ["x86-64-v3"])  # type: ignore[arg-type]
+        kgen.compile_model(mlp().graph, ["x86-64-v3"])
 
 
 def test_long_names_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

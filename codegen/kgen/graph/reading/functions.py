@@ -69,10 +69,12 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
                 imports[domain] = version
         del function.opset_import[:]
         function.opset_import.extend(model.opset_import)
+    # It refuses a model that has them at all.
+    left = [key for key in known if key not in kept]
+    del model.functions[:]
+    model.functions.extend(known[key] for key in left)
     try:
-        found = inliner.inline_selected_functions(
-            model, [(domain, name) for domain, name, _ in kept], exclude=True
-        )
+        found = inliner.inline_local_functions(model)
     except Exception as error:
         raise GraphError(
             f"the model's functions cannot be inlined: {shortened(error)}; "

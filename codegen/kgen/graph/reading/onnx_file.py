@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 import onnx
 from onnx import external_data_helper as external
@@ -22,7 +23,7 @@ MOST_OF_FILE = 2 << 30
 
 
 #: A model: the path of an ONNX file, the bytes of one, or its protocol buffer.
-Source = str | os.PathLike[str] | bytes | onnx.ModelProto
+Source: TypeAlias = str | os.PathLike[str] | bytes | onnx.ModelProto
 
 
 def shown(source: Source) -> str:
