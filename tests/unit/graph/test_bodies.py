@@ -89,6 +89,18 @@ def test_a_body_within_a_body() -> None:
     np.testing.assert_allclose(found[y].reshape(expected.shape), expected, rtol=1e-5)
 
 
+def test_heads_that_are_rotated_whole() -> None:
+    """RotaryEmbedding splits off the part of a head that stays, which has no elements here."""
+    m = Maker(opset=23)
+    table, places = m.weight(9, 2), m.constant([[0, 3, 1], [4, 4, 8]], np.int64)
+    x = m.add("Reshape", m.input("x", X.shape), m.constant([2, 1, 3, 4], np.int64))
+    model = m.model(m.add("RotaryEmbedding", x, table, m.weight(9, 2), places))
+    found, _ = compiled(model)
+    (output,) = found.values()
+    expected = reference(model, x=X)
+    np.testing.assert_allclose(output.reshape(expected.shape), expected, rtol=1e-5, atol=1e-6)
+
+
 def refusing(b: Builder, node: Node, values: list[GraphValue | None]) -> GraphValue:
     """LayerNormalization over the last axis alone."""
     if node.attribute("axis", -1) != -1:

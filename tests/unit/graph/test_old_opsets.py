@@ -10,14 +10,13 @@ import onnx
 import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 
+from kgen.check.model.truth import evaluator
 from kgen.errors import GraphError
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.lowering.lower import lower
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.reading import sparse
-from kgen.graph.reading.definitions import OPERATORS as DEFINED
 from kgen.graph.reading.importer import imported
 from kgen.graph.reading.onnx_file import read
 from tests.onnx_models import Maker, run
@@ -37,7 +36,7 @@ def computed(tmp_path: Path, model: onnx.ModelProto, x: Array = X) -> Array:
     proto = read_back(tmp_path, model)
     calls = lower(fuse(graph_of(imported(proto, {}, OPERATORS))))
     (found,) = run(calls, {"x": x}).values()
-    (other,) = ReferenceEvaluator(proto, new_ops=list(DEFINED)).run(None, {"x": x})
+    (other,) = evaluator(proto).run(None, {"x": x})
     np.testing.assert_allclose(found.reshape(other.shape), other, rtol=1e-6)
     return found.reshape(other.shape)
 

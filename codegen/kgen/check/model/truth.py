@@ -7,7 +7,7 @@ import, the fusion or the kernels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -189,20 +189,23 @@ def _values(
 ) -> dict[str, Array]:
     # Of two that are of one name the first is taken.
     own = [*operators(model, weights, products), *OPERATORS]
-
-    class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
-        """onnx's reference with definitions of our own, in the model's functions too."""
-
-        def __init__(self, proto: Any, **options: Any) -> None:
-            super().__init__(proto, **{"new_ops": own, **options})
-
     try:
         with np.errstate(all="ignore"):
-            found = Evaluator(model).run(None, dict(inputs), intermediate=True)
+            found = evaluator(model, own).run(None, dict(inputs), intermediate=True)
     except Exception as error:
         why = str(error).split("\n")[0][:MOST_SHOWN]
         raise GraphError(f"model={path}: onnx's reference cannot compute it: {why}") from None
     return {name: np.asarray(value) for name, value in found.items() if value is not None}
+
+
+def evaluator(model: onnx.ModelProto, own: Sequence[Any] = OPERATORS) -> ReferenceEvaluator:
+    """onnx's reference of a model with definitions of our own, in its functions too."""
+
+    class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
+        def __init__(self, proto: Any, **options: Any) -> None:
+            super().__init__(proto, **{"new_ops": list(own), **options})
+
+    return Evaluator(model)
 
 
 def _as_f64(array: Array) -> Array:

@@ -30,6 +30,7 @@ from kgen.graph.reading.branches import (
 )
 from kgen.graph.reading.domains import DOMAINS, opsets_of
 from kgen.graph.reading.element_types import DTYPES, unsupported
+from kgen.graph.reading.empty import empty_results, without_empty
 from kgen.graph.reading.folding import (
     OF_DATA,
     NotFolded,
@@ -262,6 +263,16 @@ class _Walk:
                 if depth == 0:
                     self._release(node.input)
                 return
+        if is_onnx and typed and (empty := empty_results(typed)):
+            for value, array in empty.items():
+                self._keep(value, array)
+            if len(empty) == len([v for v in node.output if v]):
+                return
+        opset = self.opsets.get("", 1)
+        if is_onnx and (fewer := without_empty(node, self.types, typed, opset)) is not None:
+            node, constants = fewer
+            for value, array in constants.items():
+                self._keep(value, array)
         operator = node.op_type if is_onnx else f"{node.domain}.{node.op_type}"
         if operator not in self.supported or node.output[0] in self.by_body:
             body = self._body(node, name)

@@ -18,6 +18,8 @@ POOLS = ("AveragePool", "LpPool", "MaxPool")
 POOLS_AS_SAID = 22
 #: The first opset that infers an Upsample, which has the scales of all axes.
 UPSAMPLE_INFERRED = 7
+#: The first opset whose Constant may be of any type; those before mean the same.
+CONSTANT_OF_ANY_TYPE = 13
 #: Elements of a constant whose values inference is told: those of a shape, not of weights.
 MOST_TOLD = 4096
 
@@ -37,6 +39,14 @@ def inferred(
         opset = max(opset, POOLS_AS_SAID)
     elif node.op_type == "Upsample":
         opset = max(opset, UPSAMPLE_INFERRED)
+    elif node.op_type == "Constant":
+        opset = max(opset, CONSTANT_OF_ANY_TYPE)
+    elif node.op_type == "Range":
+        types = {value: _one_number(kind) for value, kind in types.items()}
+        constants = {
+            value: array.reshape(()) if array.size == 1 else array
+            for value, array in constants.items()
+        }
     try:
         schema = defs.get_schema(node.op_type, opset, "")
     except defs.SchemaError:
@@ -95,6 +105,14 @@ def _by_body(
     )
     model = helper.make_model(alone, opset_imports=imports)
     return {o.name: o.type for o in shape_inference.infer_shapes(model).graph.output}
+
+
+def _one_number(kind: onnx.TypeProto) -> onnx.TypeProto:
+    """The type of a number for that of a list of one: ONNX's own body of AffineGrid gives Range
+    such lists."""
+    if not _is_known(kind) or math.prod(dims_of(kind)) != 1:
+        return kind
+    return helper.make_tensor_type_proto(kind.tensor_type.elem_type, [])
 
 
 def _is_known(kind: onnx.TypeProto) -> bool:
