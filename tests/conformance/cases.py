@@ -36,7 +36,7 @@ SEVERAL = "several operators"
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One model, its inputs and its expected outputs, in the model's order."""
+    """A model, its inputs and its expected outputs, in the model's order."""
 
     name: str
     kind: str
@@ -102,7 +102,7 @@ _operators: dict[str, str] = {}
 
 
 def collected(kinds: Sequence[str] = KINDS) -> list[Case]:
-    """All cases of these kinds, sorted by kind and name. The data of nodes are drawn from SEED."""
+    """Return all cases of these kinds, sorted by kind and name. SEED gives the data of nodes."""
     state = np.random.get_state()
     np.random.seed(SEED)
     try:

@@ -24,7 +24,7 @@ from kgen.graph.lowering.calls import Lowered, nodes_shown
 from kgen.graph.lowering.lower import lower
 from kgen.graph.memory import MemoryPlan
 from kgen.graph.operators import MOST_ELEMENTS, OPERATORS, NodesRefused, graph_of
-from kgen.graph.reading.bodies import NodeRefused
+from kgen.graph.reading.function_bodies import NodeRefused
 from kgen.graph.reading.importer import MISFITS, imported
 from kgen.graph.reading.model import Array, Model, Shape
 from kgen.graph.reading.onnx_file import Source, read, shown

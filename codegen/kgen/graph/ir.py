@@ -22,7 +22,7 @@ import numpy as np
 
 from kgen.errors import GraphError, SpecError
 from kgen.graph.layout import ViewStep
-from kgen.graph.reading.bodies import NodeRefused
+from kgen.graph.reading.function_bodies import NodeRefused
 from kgen.graph.reading.model import Array, Node, Shape, TensorType
 from kgen.graph.rewrites.orders import PermutedOperand, common_order, inverse, reordered, squeezed
 from kgen.ops.expand import reduces

@@ -21,7 +21,7 @@ from kgen.graph.ir import Builder, GraphValue
 from kgen.graph.lowering.lower import lower
 from kgen.graph.operators import OPERATORS
 from kgen.graph.operators.registry import Operator
-from kgen.graph.reading.bodies import body_of
+from kgen.graph.reading.function_bodies import body_of
 from kgen.graph.reading.model import Model, Node
 from tests.onnx_models import Array, Maker, reference, run
 

@@ -385,8 +385,8 @@ def test_a_function_whose_operators_mean_something_else(tmp_path: Path, name: st
 
 
 def test_functions_of_another_opset_call_and_are_called(tmp_path: Path) -> None:
-    """One of the model's opset calls one of another, which calls one of the model's; the file has
-    them in no order."""
+    """A function of the model's opset calls one of another, which calls one of the model's; the
+    file has them in no order."""
     model = with_function(17, 17, helper.make_node("old", ["a"], ["b"], domain="own"))
     first = model.functions[0]
     inner = helper.make_node("new", ["s"], ["b"], domain="own")

@@ -201,11 +201,11 @@ def _values(
 def evaluator(model: onnx.ModelProto, own: Sequence[Any] = OPERATORS) -> ReferenceEvaluator:
     """onnx's reference of a model with definitions of our own, in its functions too."""
 
-    class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
+    class DefinedEvaluator(ReferenceEvaluator):  # type: ignore[misc]
         def __init__(self, proto: Any, **options: Any) -> None:
             super().__init__(proto, **{"new_ops": list(own), **options})
 
-    return Evaluator(model)
+    return DefinedEvaluator(model)
 
 
 def _as_f64(array: Array) -> Array:

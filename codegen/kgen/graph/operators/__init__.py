@@ -20,7 +20,7 @@ from kgen.graph.operators import (
     views,
 )
 from kgen.graph.operators.registry import Operator
-from kgen.graph.reading.bodies import has_body
+from kgen.graph.reading.function_bodies import has_body
 from kgen.graph.reading.importer import MISFITS
 from kgen.graph.reading.model import Model, Node, Shape
 from kgen.graph.rewrites.orders import in_order, inverse

@@ -19,7 +19,6 @@ import onnx
 from onnx import helper, numpy_helper
 
 from kgen.errors import GraphError
-from kgen.graph.reading.bodies import Body, NodeRefused, body_by_schema, body_of
 from kgen.graph.reading.branches import (
     MOST_NESTED,
     NEEDED,
@@ -38,6 +37,7 @@ from kgen.graph.reading.folding import (
     check_foldable,
     computed,
 )
+from kgen.graph.reading.function_bodies import FunctionBody, NodeRefused, body_by_schema, body_of
 from kgen.graph.reading.inference import dims_of, inferred
 from kgen.graph.reading.messages import MOST_LISTED, listed, shortened
 from kgen.graph.reading.model import Array, Model, Node, Shape, TensorType
@@ -340,7 +340,7 @@ class _Walk:
         for number, inner in enumerate(nodes):
             self.visit(inner, shown_name(inner, number), depth + 1)
 
-    def _body(self, node: onnx.NodeProto, name: str) -> Body | None:
+    def _body(self, node: onnx.NodeProto, name: str) -> FunctionBody | None:
         """The body of a function of the model, or of an operator that ONNX defines by one; None if
         there is none, or if the types of the inputs that it depends on are not known."""
         function = self.functions.get((node.domain, node.op_type, node.overload))
@@ -351,7 +351,7 @@ class _Walk:
         return body_by_schema(node, name, self.types, self.opsets.get("", 1))
 
     def _replaced(
-        self, node: onnx.NodeProto, name: str, operator: str, body: Body, depth: int
+        self, node: onnx.NodeProto, name: str, operator: str, body: FunctionBody, depth: int
     ) -> None:
         """The nodes of a body in the place of a node; those of them that are not supported are that
         node's. Raises NodeRefused for one whose body does not fit."""

@@ -27,7 +27,7 @@ Source: TypeAlias = str | os.PathLike[str] | bytes | onnx.ModelProto
 
 
 def shown(source: Source) -> str:
-    """What messages call a model."""
+    """Return the name of a model for messages."""
     return str(Path(source)) if isinstance(source, str | os.PathLike) else type(source).__name__
 
 

@@ -1,4 +1,4 @@
-"""Body of an operator or of a model's own function, as nodes in the place of one that calls it."""
+"""Bodies of operators and of a model's own functions: nodes in the place of one that calls them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NodeRefused(GraphError):
 
 
 @frozen
-class Body:
+class FunctionBody:
     """Nodes that make a node's results from its inputs, and the opsets that they are of."""
 
     nodes: Sequence[onnx.NodeProto]
@@ -43,7 +43,7 @@ def has_body(operator: str, opset: int) -> bool:
 
 def body_by_schema(
     node: onnx.NodeProto, name: str, types: Mapping[str, onnx.TypeProto], opset: int
-) -> Body | None:
+) -> FunctionBody | None:
     """The body by which ONNX defines a node's operator, for inputs of these types; None if there is
     none."""
     if not has_body(node.op_type, opset):
@@ -74,7 +74,7 @@ def body_of(
     node: onnx.NodeProto,
     name: str,
     defaults: Mapping[str, onnx.AttributeProto],
-) -> Body:
+) -> FunctionBody:
     """A function's nodes with the names, inputs and attributes of the node `name` that calls it.
     Nodes that no result needs are left out. `defaults` are values of attributes that the node
     leaves out."""
@@ -105,7 +105,7 @@ def body_of(
     graph = helper.make_graph([*nodes, *copies], name, [], outputs)
     opsets = opsets_of(function)
     arrange_graph(graph, opsets)
-    return Body(nodes=list(graph.node), opsets=opsets)
+    return FunctionBody(nodes=list(graph.node), opsets=opsets)
 
 
 def bound(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
