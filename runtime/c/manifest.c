@@ -654,12 +654,13 @@ static kgen_status check_version(const json *data)
     if (version == NULL)
         return kgen_fail(KGEN_ERROR_BUNDLE,
                          "manifest.json: no schema_version; this is not a kgen manifest");
-    if (version->kind != JSON_INT || version->as.integer < 1 || version->as.integer > 2)
+    int64_t number = version->kind == JSON_INT ? version->as.integer : -1;
+    if (number < KGEN_OLDEST_SCHEMA || number > KGEN_NEWEST_SCHEMA)
         return kgen_fail(KGEN_ERROR_VERSION,
-                         "manifest schema %lld is not one that this runtime reads (1 and 2); "
+                         "manifest schema %lld is not one that this runtime reads (%d to %d); "
                          "rebuild the bundle or use the runtime of the kgen that built it",
-                         version->kind == JSON_INT ? (long long)version->as.integer : -1LL);
-    if (version->as.integer == 1 && kgen_json_member(data, "programs") != NULL)
+                         (long long)number, KGEN_OLDEST_SCHEMA, KGEN_NEWEST_SCHEMA);
+    if (number == 1 && kgen_json_member(data, "programs") != NULL)
         return kgen_fail(KGEN_ERROR_BUNDLE, "manifest: unknown field 'programs' of schema 1; "
                                             "build the bundle again");
     return KGEN_OK;

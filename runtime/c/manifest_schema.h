@@ -3,6 +3,10 @@
 #ifndef KGEN_SCHEMA_H
 #define KGEN_SCHEMA_H
 
+/* Versions that are read. */
+#define KGEN_OLDEST_SCHEMA 1
+#define KGEN_NEWEST_SCHEMA 2
+
 /* bytes of manifest.json */
 #define KGEN_MOST_MANIFEST_BYTES 16777216
 /* lists and objects inside one another */

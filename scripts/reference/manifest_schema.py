@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from kgen_runtime.dtypes import DType
-from kgen_runtime.manifest import Manifest
+from kgen_runtime.manifest import SCHEMA_VERSIONS, Manifest
 from kgen_runtime.schema.formats import FORMATS
 from kgen_runtime.schema.limits import COUNTED, LIMITS
 from kgen_runtime.values import is_frozen
@@ -34,6 +34,9 @@ def header() -> str:
         "#define KGEN_SCHEMA_H",
         "",
     ]
+    oldest, *_, newest = SCHEMA_VERSIONS
+    lines += ["/* Versions that are read. */"]
+    lines += [f"#define KGEN_OLDEST_SCHEMA {oldest}", f"#define KGEN_NEWEST_SCHEMA {newest}", ""]
     for name, limit in LIMITS.items():
         lines.append(f"/* {limit.what.replace('`', '')} */")
         suffix = "" if limit.most < 2**31 else "LL"

@@ -8,11 +8,12 @@ operation whose results are whole rows. runtime/c/in_place.c has the same rules.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgen_runtime.expressions import views
-from kgen_runtime.expressions.formulas import formulas_in
+from kgen_runtime.expressions.formulas import Formulas, formulas_in, input_names
 from kgen_runtime.manifest import Launch, TensorParam
 from kgen_runtime.schema.partial_writes import lies_upon
 
@@ -47,4 +48,17 @@ def in_place(
         rank, axes = len(out.shape), spec["axes"]
         if sorted(axes) != [*range(rank - len(axes), rank)]:
             return frozenset()
-    return frozenset(alike - views.viewed_names(formulas_in(spec["expression"])))
+    return frozenset(alike - _viewed(formulas_in(spec["expression"])))
+
+
+def _viewed(formulas: Formulas) -> set[str]:
+    """Names that views look at, by themselves or in formulas."""
+    found: set[str] = set()
+    waiting = list(formulas.values())
+    while waiting:
+        term = waiting.pop()
+        if views.is_view(term):
+            found.update(input_names({"": term}))
+        elif isinstance(term, ast.Call):
+            waiting += term.args
+    return found

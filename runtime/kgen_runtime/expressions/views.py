@@ -45,15 +45,6 @@ def parts(at: ast.expr) -> tuple[str, list[ast.expr], list[float]]:
     return name, at.args[:count], [number(n) for n in at.args[count:]]
 
 
-def table_of(formulas: Formulas) -> str | None:
-    """The input that a scatter writes rows into; None of all other expressions."""
-    for at in formulas.values():
-        if is_view(at) and parts(at)[0] == "scatter":
-            table = parts(at)[1][0]
-            return table.id if isinstance(table, ast.Name) else None
-    return None
-
-
 def gathers(formulas: Formulas) -> Iterator[tuple[ast.expr, ast.expr, float]]:
     """The table, index and axis of each gather, and of each scatter."""
     for at in formulas.values():
@@ -67,19 +58,6 @@ def gathers(formulas: Formulas) -> Iterator[tuple[ast.expr, ast.expr, float]]:
 def index_names(formulas: Formulas) -> set[str]:
     """Inputs by which others are gathered."""
     return {name for _, by, _ in gathers(formulas) for name in input_names({"": by})}
-
-
-def viewed_names(formulas: Formulas) -> set[str]:
-    """Names that views look at, by themselves or in formulas."""
-    found: set[str] = set()
-    waiting = list(formulas.values())
-    while waiting:
-        term = waiting.pop()
-        if is_view(term):
-            found.update(input_names({"": term}))
-        elif isinstance(term, ast.Call):
-            waiting += term.args
-    return found
 
 
 def index_places(formulas: Formulas, inputs: Mapping[str, Shape]) -> dict[str, set[int]]:

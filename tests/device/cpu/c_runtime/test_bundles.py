@@ -272,7 +272,7 @@ def many_launches(data: Any) -> None:
         ),
         (
             put("schema_version", 3),
-            "manifest schema 3 is not one that this runtime reads (1 and 2)",
+            "manifest schema 3 is not one that this runtime reads (1 to 2)",
         ),
         (put("kernels", []), "manifest.kernels: it has no kernel; a bundle needs one or more"),
         (
