@@ -119,9 +119,9 @@ class _Opened:
     """Bundle that libkgen has open, until nothing uses it or its files."""
 
     def __init__(self, path: bytes | None, data: bytes | None, name: str, maps: bool) -> None:
+        self._handle = ctypes.c_void_p()
         self._library = libkgen.library()
         self._bytes = data  # libkgen reads them where they are
-        self._handle = ctypes.c_void_p()
         shown = name.encode("utf-8", "surrogateescape")
         status = self._library.kgen_read(
             path, data, len(data or b""), shown, maps, ctypes.byref(self._handle)

@@ -13,6 +13,7 @@ import pytest
 
 import build_libkgen
 from kgen_runtime import errors, libkgen
+from kgen_runtime.bundle import BundleFile
 
 HEADER = build_libkgen.SOURCES / "kgen.h"
 
@@ -43,6 +44,12 @@ def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(libkgen, "FILE_NAME", "nothing.so")
     with pytest.raises(errors.DeviceError, match=r"nothing\.so.*build_libkgen\.py$"):
         libkgen.library()
+
+
+def test_no_bundle_is_read_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libkgen, "FILE_NAME", "nothing.so")
+    with pytest.raises(errors.DeviceError, match=r"nothing\.so.*build_libkgen\.py$"):
+        BundleFile(b"PK")
 
 
 def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
