@@ -31,7 +31,7 @@ from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets import find
 from kgen.targets.base import Target
 from kgen.targets.cpu.schedule import cost_model
-from kgen.targets.cpu.schedule.cores import core_of
+from kgen.targets.cpu.schedule.cores import core_of, data
 from kgen.targets.cpu.schedule.space import Space, spaces
 from kgen.tune.pairing import DeviceRace, TimingCondition
 
@@ -130,7 +130,7 @@ def _row(timed: Timed, lines: tuple[float, float]) -> list[float]:
     busy = float(np.ravel(counts.arithmetic)[0])
     transfer = sum(cycles * count for cycles, count in zip(lines, counts.lines, strict=True))
     waits = max(float(np.ravel(transfer)[0]) - busy, 0.0)
-    found = (counts.events.get(name, 0.0) for name in cost_model.fitted()["events"])
+    found = (counts.events.get(name, 0.0) for name in data("coefficients.toml")["events"])
     return [busy + waits, *(float(np.ravel(count)[0]) for count in found)]
 
 
@@ -179,7 +179,7 @@ def main() -> int:
             found = fitted(groups, kind, lines)
             fits.append((regret(groups, kind, found, lines), lines, found))
         least, lines, found = min(fits, key=lambda fit: fit[0])
-        table = dict(zip(cost_model.fitted()["events"], found[1:] / found[0], strict=True))
+        table = dict(zip(data("coefficients.toml")["events"], found[1:] / found[0], strict=True))
         table |= {"l3_line": lines[0], "memory_line": lines[1]}
         print(f"{target.device}, {kind}: {len(groups)} GEMMs, regret {least:.3f}")
         print("\n".join(f"  {name} = {value:.3g}" for name, value in table.items()))

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from benchmarks import fit
-from kgen.targets.cpu.schedule.cost_model import EventCounts, fitted
+from kgen.targets.cpu.schedule.cores import data
+from kgen.targets.cpu.schedule.cost_model import EventCounts
 
-EVENTS = list(fitted()["events"])
+EVENTS = list(data("coefficients.toml")["events"])
 KNOWN = {"steps": 0.5, "tiles": 7.0, "pack_b": 2.0, "first_far": 3.0}
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from kgen.targets.cpu import models
 from kgen.targets.cpu.limits import V3_FEATURES
-from kgen.targets.cpu.schedule.cores import cores, parsed
+from kgen.targets.cpu.schedule.cores import core_from, cores
 from tests.fake_cpu import FakeCpu
 
 PAGE = Path(__file__).parents[4] / "docs" / "add-a-core.md"
@@ -27,8 +28,9 @@ def block(language: str) -> str:
 def test_the_core_of_the_page_is_recognised_and_builds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake_cpu: FakeCpu
 ) -> None:
-    ((name, core),) = parsed(block("toml")).items()
+    ((name, table),) = tomllib.loads(block("toml")).items()
     assert name not in cores()
+    core = core_from(name, table)
     monkeypatch.setitem(cores(), name, core)
     ((family, (numbers,)),) = core.models.items()
     for number in numbers:

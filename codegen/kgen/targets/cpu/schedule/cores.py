@@ -42,18 +42,19 @@ class Core:
 
 
 @cache
+def data(name: str) -> dict[str, Any]:
+    """Return the contents of a data file of this folder."""
+    path = resources.files("kgen.targets.cpu.schedule") / name
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+@cache
 def cores() -> dict[str, Core]:
     """Return the known cores by name."""
-    path = resources.files("kgen.targets.cpu.schedule") / "cores.toml"
-    return parsed(path.read_text(encoding="utf-8"))
+    return {name: core_from(name, table) for name, table in data("cores.toml").items()}
 
 
-def parsed(text: str) -> dict[str, Core]:
-    """Return the cores of a text in TOML."""
-    return {name: _core(name, table) for name, table in tomllib.loads(text).items()}
-
-
-def _core(name: str, table: Mapping[str, Any]) -> Core:
+def core_from(name: str, table: Mapping[str, Any]) -> Core:
     """Return the core of a table, in which families and bytes are keys, and models numbers or
     pairs of the first and the last number."""
     rates = {

@@ -9,10 +9,8 @@ is not a measurement.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from functools import cache, cached_property
-from importlib import resources
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,7 +35,7 @@ from kgen.targets.cpu.plan.kernels.gemv_strips import Taken, rows_of_b
 from kgen.targets.cpu.plan.kernels.inner_vectors import k_of_step
 from kgen.targets.cpu.plan.kernels.limb_parts import GROUP, limb_count
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
-from kgen.targets.cpu.schedule.cores import Core, core_of
+from kgen.targets.cpu.schedule.cores import Core, core_of, data
 from kgen.targets.cpu.schedule.space import Column, Fixed, Mask, Space, ceil_div, spaces
 from kgen_runtime.values import frozen
 
@@ -77,17 +75,10 @@ class Prediction:
     seconds: Cycles
 
 
-@cache
-def fitted() -> Mapping[str, Any]:
-    """Return `events` in words, and `cores`: the cycles per event by core and kind of vector."""
-    path = resources.files("kgen.targets.cpu.schedule") / "coefficients.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
 def coefficients(name: str, kind: str) -> Mapping[str, float]:
     """Return the fitted cycles per event of a core, for vectors of `kind` bytes or for "amx"; those
     of the first core that has the kind if the core was not measured with it."""
-    cores: Mapping[str, Mapping[str, Mapping[str, float]]] = fitted()["cores"]
+    cores: Mapping[str, Mapping[str, Mapping[str, float]]] = data("coefficients.toml")["cores"]
     return next(c[kind] for c in (cores[name], *cores.values()) if kind in c)
 
 

@@ -165,7 +165,10 @@ class _Table:
         for part, whole in (("mr", "mc"), ("nr", "nc"), *self.kind.divides.items()):
             legal = legal & (self[whole] % np.maximum(self[part], 1) == 0)
         fitting = np.logical_and.reduce([column >= 0 for column in self.columns.values()])
-        return Space(kind=self.kind, columns=self.columns).where(legal & fitting)
+        # Of candidates with the same prediction the first one is chosen, in the order of fields.
+        order = [f.name for f in dataclasses.fields(self.kind) if f.name in self.columns]
+        columns = {name: self.columns[name] for name in order}
+        return Space(kind=self.kind, columns=columns).where(legal & fitting)
 
 
 def ceil_div(extent: Column | int, part: Column | int) -> Any:
@@ -433,8 +436,8 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     table.put(mr=balanced(spec.m, table["rows"]), nr=balanced(spec.n, table["columns"]))
     mr, nr, chains = table["mr"], table["nr"], table["unroll"]
     needed = _per_tile(partial(tile_registers, spec, target), mr, nr, chains)
-    hides_latency = "unroll" in fixed or mr * nr * chains < 2 * CHAINS
-    fits = (needed <= target.limits["vector_registers"]) & hides_latency
+    under_way = mr * nr * (1 if "unroll" in fixed else chains)
+    fits = (needed <= target.limits["vector_registers"]) & (under_way < 2 * CHAINS)
     table.put(kc=spec.k // table["cut_kc"], pack_a=0, pack_b=int(gathers))
     cut = table["kc"] < spec.k
     fits &= ~cut | ((spec.k % table["kc"] == 0) & (table["kc"] % (step * table["unroll"]) == 0))

@@ -70,9 +70,14 @@ def test_every_candidate_plans(case: tuple[Matmul, Target], seed: int) -> None:
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=specs())
-def test_candidates_are_distinct(case: tuple[Matmul, Target]) -> None:
+def test_candidates_are_distinct_and_in_the_order_of_their_fields(
+    case: tuple[Matmul, Target],
+) -> None:
     spec, target = case
     for space in spaces(spec, target):
+        names = [field.name for field in dataclasses.fields(space.kind)]
+        order = [names.index(name) for name in space.columns if name in names]
+        assert order == sorted(order)
         table = np.stack(list(space.columns.values()), axis=1)
         assert len(np.unique(table, axis=0)) == len(space)
 
