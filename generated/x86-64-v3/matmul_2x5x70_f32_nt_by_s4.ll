@@ -2,7 +2,7 @@
 ;
 ; computes:  out = A @ B, accumulated in f32
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=inner,mr=1,nr=5,mc=2,kc=70,nc=5,pack_a=0,pack_b=0,unroll=1,prefetch=0,level=1 (model)
+; schedule:  mainloop=inner,mr=1,nr=5,mc=2,kc=70,nc=5,pack_a=0,pack_b=0,unroll=1,prefetch=0,level=2 (model)
 ; launch:    1 task of up to 2 x 5 outputs; 1 x 1 blocks
 ; method:    inner products: vectors of 32 along K, which is contiguous in A and B; a task computes an mc x nc
 ;              block of out in mr x nr tiles; the nr columns of B are distant, and each is a stream of its own
