@@ -8,8 +8,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import cuda_plan
-from kgen.targets.cuda.plan.matmul import matrices
-from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, MAX_IMMEDIATE
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, MAX_IMMEDIATE, matrices
 from kgen.targets.cuda.plan.staging.tiles import BANK_LINE_BYTES
 
 #: More rows are better multiplied on tensor cores: each of B's elements is multiplied by all.
@@ -27,7 +26,7 @@ def gemv_obstacle(spec: Matmul) -> str | None:
     if spec.m > MAX_ROWS:
         return f"m={spec.m} is more than {MAX_ROWS}"
     a, b = matrices(spec)
-    if spec.a_strides[2] != 1:
+    if a.access.k[-1].stride != 1:
         return f"layout={spec.layout} stores A transposed, and K must be contiguous in A"
     for matrix in (a, b):
         if matrix.aligned_bytes < MAX_ACCESS_BYTES:
@@ -35,7 +34,7 @@ def gemv_obstacle(spec: Matmul) -> str | None:
                 f"rows of {matrix.name} start at multiples of {matrix.aligned_bytes} bytes, and "
                 f"must start at multiples of {MAX_ACCESS_BYTES}"
             )
-        if (row_bytes := matrix.cols * matrix.dtype.itemsize) % MAX_ACCESS_BYTES:
+        if (row_bytes := matrix.access.run * matrix.dtype.itemsize) % MAX_ACCESS_BYTES:
             return (
                 f"a row of {matrix.name} has {row_bytes} bytes, which is not a multiple of "
                 f"{MAX_ACCESS_BYTES}"
@@ -55,7 +54,8 @@ def elements_of(dtype: DType) -> int:
 
 def depth_of(spec: Matmul) -> int:
     """Of k that a thread takes one after another: an access to B along k, or one to A."""
-    return elements_of(spec.b_type if spec.layout.b_transposed else spec.dtype)
+    a, b = matrices(spec)
+    return elements_of(b.dtype if b.k_inner else a.dtype)
 
 
 def columns_of(spec: Matmul, num_threads: int) -> tuple[int, ...]:
@@ -66,7 +66,7 @@ def columns_of(spec: Matmul, num_threads: int) -> tuple[int, ...]:
     at least what DRAM gives at once; if that is less, their sums fill at most a line of shared
     memory's banks.
     """
-    if spec.layout.b_transposed:
+    if matrices(spec)[1].k_inner:
         warps, least = num_threads // WARP_SIZE, spec.dtype.itemsize // spec.b_type.itemsize
         each_warp = [each for each in (4, 2, 1) if spec.n % each == 0]
         enough = [each for each in each_warp if each >= least]
@@ -80,7 +80,8 @@ def columns_of(spec: Matmul, num_threads: int) -> tuple[int, ...]:
 def gemv_depth(spec: Matmul, num_threads: int, block_n: int) -> int:
     """Of k in an iteration, which threads and columns decide."""
     depth, vector = depth_of(spec), elements_of(spec.b_type)
-    return depth * (WARP_SIZE if spec.layout.b_transposed else num_threads * vector // block_n)
+    inner = matrices(spec)[1].k_inner
+    return depth * (WARP_SIZE if inner else num_threads * vector // block_n)
 
 
 def check(spec: Matmul, target: Target, schedule: GemvMatmul) -> None:
@@ -127,7 +128,7 @@ def check(spec: Matmul, target: Target, schedule: GemvMatmul) -> None:
 
 def registers_of(spec: Matmul, schedule: GemvMatmul) -> int:
     """Sums, A's elements, and B's words in an iteration."""
-    depth, inner = depth_of(spec), spec.layout.b_transposed
+    depth, inner = depth_of(spec), matrices(spec)[1].k_inner
     each = schedule.block_n * WARP_SIZE // schedule.num_threads
     columns = each if inner else elements_of(spec.b_type)
     loads = columns if inner else depth

@@ -5,15 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Protocol
 
 from kgen.schedule import GpuMatmul
-from kgen.spec import DType, Matmul
-from kgen.targets.batch import batch_terms
+from kgen.spec import Matmul
 from kgen.targets.contraction.raster import Raster
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan
-from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.reduction.last_arriving import LastArriving
 from kgen.targets.cuda.plan.reduction.stream_k import StreamK
 from kgen.targets.cuda.plan.staging.copy import TileCopy
@@ -176,7 +173,7 @@ class MatmulPlan(OutputPlan):
     @property
     def split(self) -> int:
         """Parts of each product."""
-        return -(-self.operands[0].copy.matrix.k // self.part_k) if self.part_k else 1
+        return -(-self.operands[0].copy.access.depth // self.part_k) if self.part_k else 1
 
     @property
     def operands_batched(self) -> bool:
@@ -207,27 +204,3 @@ class MatmulPlan(OutputPlan):
             f"A: {a.tile.description}",
             f"B: {b.tile.description}",
         )
-
-
-@lru_cache
-def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
-    """A and B as they are stored. A stride that no element needs is 0, so that it constrains no
-    alignment and the addresses of what lies beyond a single row stay aligned."""
-
-    def matrix(name: str, dtype: DType, shape: tuple[int, int], ld: int, k_inner: bool) -> Matrix:
-        itemsize = dtype.itemsize
-        return Matrix(
-            name=name,
-            dtype=dtype,
-            rows=shape[0],
-            cols=shape[1],
-            row_stride=ld * itemsize if shape[0] > 1 else 0,
-            batch_terms=batch_terms(spec, name, itemsize),
-            k_inner=k_inner,
-        )
-
-    a_inner, b_inner = not spec.layout.a_transposed, spec.layout.b_transposed
-    return (
-        matrix("a", spec.dtype, spec.a_shape, max(spec.a_strides[1:]), a_inner),
-        matrix("b", spec.b_type, spec.b_shape, max(spec.b_strides[1:]), b_inner),
-    )

@@ -14,10 +14,10 @@ from kgen.targets.cuda.plan.cuda_plan import log2, plan_launch
 from kgen.targets.cuda.plan.epilogue.output import plan_output
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
-    matrices,
     order_tiles,
     plan_pipeline,
 )
+from kgen.targets.cuda.plan.matrix import matrices
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving, plan_last_arriving
 from kgen.targets.cuda.plan.staging.copy import TileCopy, plan_copy
 from kgen.targets.cuda.plan.staging.copy_units import Unit

@@ -17,8 +17,7 @@ from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile
 from kgen.targets.cuda.plan.gemv_limits import check, depth_of, elements_of, gemv_obstacle
-from kgen.targets.cuda.plan.matmul import matrices
-from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix, matrices
 from kgen_runtime.values import frozen
 
 F32_BYTES = 4
@@ -103,7 +102,7 @@ class GemvPlan(OutputPlan):
         return tuple(
             GemvLoad(
                 words=tuple(f"a_m{m}_k{k}" for k in range(first, first + count)),
-                offset=m * self.a.row_stride + first * self.a.dtype.itemsize,
+                offset=self.a.access.offset(m, first) * self.a.dtype.itemsize,
             )
             for m in range(self.spec.m)
             for first in range(0, self.depth, count)
@@ -213,22 +212,24 @@ class GemvPlan(OutputPlan):
     @property
     def k_stride(self) -> int:
         """Bytes of B from one k to the next."""
-        return self.b.dtype.itemsize if self.b.k_inner else self.b.row_stride
+        return self.b.access.offset(0, 1) * self.b.dtype.itemsize
 
     @property
     def n_stride(self) -> int:
-        return self.b.row_stride if self.b.k_inner else self.b.dtype.itemsize
+        return self.b.access.offset(1, 0) * self.b.dtype.itemsize
 
     @property
     def a_step(self) -> int:
         """Bytes of A from one iteration to the next."""
-        return self.schedule.block_k * self.spec.dtype.itemsize
+        return self._step(self.a)
 
     @property
     def b_step(self) -> int:
-        if self.b.k_inner:
-            return self.schedule.block_k * self.b.dtype.itemsize
-        return self.schedule.block_k * self.b.row_stride
+        return self._step(self.b)
+
+    def _step(self, matrix: Matrix) -> int:
+        (step,) = matrix.access.steps(self.schedule.block_k)
+        return step * matrix.dtype.itemsize
 
     @property
     def n_edge(self) -> bool:

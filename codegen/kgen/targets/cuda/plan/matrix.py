@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
-from kgen.spec import DType
+from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchTerm
+from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen_runtime.values import frozen
 
 #: Widest access of a thread.
@@ -20,30 +22,66 @@ MAX_IMMEDIATE = 2**31 - 1
 
 @frozen
 class Matrix:
-    """An operand as stored: `rows` x `cols` elements, strides in bytes, and its k dimension."""
+    """An operand as it is stored, in rows and columns; strides in bytes."""
 
-    name: str
-    dtype: DType
-    rows: int
-    cols: int
-    row_stride: int
-    batch_terms: tuple[BatchTerm, ...]
-    k_inner: bool
+    access: AccessMap
+
+    @property
+    def name(self) -> str:
+        return self.access.name
+
+    @property
+    def dtype(self) -> DType:
+        return self.access.dtype
+
+    @property
+    def k_inner(self) -> bool:
+        """Whether rows are contiguous along k."""
+        return self.access.inner == "k"
+
+    @property
+    def rows(self) -> int:
+        return self.access.rows if self.k_inner else self.access.depth
+
+    @property
+    def cols(self) -> int:
+        return self.access.depth if self.k_inner else self.access.rows
+
+    @property
+    def row_stride(self) -> int:
+        (digit,) = self.access.digits(self.access.outer)
+        return digit.stride * self.dtype.itemsize
+
+    @property
+    def batch_terms(self) -> tuple[BatchTerm, ...]:
+        itemsize = self.dtype.itemsize
+        return tuple(
+            BatchTerm(name=term.name, stride=term.stride * itemsize) for term in self.access.batch
+        )
 
     @property
     def batch_stride(self) -> int:
-        """What all matrices of the batch are multiples of apart; 0 if they are one."""
+        """Greatest common divisor of the batch strides; 0 if all products share the matrix."""
         return math.gcd(*(term.stride for term in self.batch_terms))
 
     @property
-    def k(self) -> int:
-        return self.cols if self.k_inner else self.rows
-
-    @property
     def aligned_bytes(self) -> int:
-        """What all rows are multiples of, up to the widest access; every tensor starts at 16."""
-        return math.gcd(MAX_ACCESS_BYTES, self.row_stride, self.batch_stride)
+        """Alignment of all runs, up to the widest access; every tensor starts at 16."""
+        return math.gcd(
+            MAX_ACCESS_BYTES, *(start * self.dtype.itemsize for start in self.access.starts)
+        )
 
     def is_asynchronous(self, target: Target) -> bool:
         """Whether cp.async can copy it."""
         return target.has("cp_async") and self.aligned_bytes >= MIN_ASYNC_BYTES
+
+
+@lru_cache
+def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
+    """Return A and B as they are stored.
+
+    Strides that no element needs are 0: they constrain no alignment, and the addresses behind a
+    single row stay aligned.
+    """
+    a, b = (Matrix(access=access.without_idle_strides) for access in access_maps(spec))
+    return a, b

@@ -23,7 +23,7 @@ from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import cuda_plan, plan
 from kgen.targets.cuda.plan.cuda_plan import power_of_two
 from kgen.targets.cuda.plan.gemv_limits import columns_of, gemv_depth, gemv_obstacle
-from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matrix import matrices
 from kgen.targets.cuda.plan.mma.instruction import instruction_of
 from kgen.targets.cuda.schedule.cost_model import least_seconds, predict, tile_clocks
 from kgen.targets.cuda.schedule.split_k import (

@@ -16,8 +16,7 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.devices import MEMORY_LATENCY, PARTITIONS, SHARED_BYTES_PER_CLOCK, Device
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.gemv_limits import registers_of
-from kgen.targets.cuda.plan.matmul import matrices
-from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, matrices
 from kgen.targets.cuda.plan.mma.fragments import is_gathered, is_paired
 from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.mma.launch import ticket_bytes

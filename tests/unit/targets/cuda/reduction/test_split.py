@@ -45,7 +45,7 @@ def test_parts_cover_k_once(k: int, schedule: SplitSchedule) -> None:
     assert 0 < k - each * (part.split - 1) <= each
     assert part.pipeline.k_tiles == each // schedule.block_k
     for operand in part.operands:
-        assert operand.copy.matrix.k == k and operand.copy.k_end == k
+        assert operand.copy.access.depth == k and operand.copy.k_end == k
         assert operand.copy.later_k_edge == (k != 512)
 
 

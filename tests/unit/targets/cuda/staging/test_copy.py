@@ -138,9 +138,9 @@ def test_edges_only_where_the_tile_does_not_divide() -> None:
     a, b = (operand.copy for operand in mma_plan(64, 64, 64).operands)
     assert not any(c.k_edge or c.free_edge for c in (a, b))
     a, b = (operand.copy for operand in mma_plan(64, 65, 64).operands)
-    assert not (a.k_edge or a.free_edge) and (b.row_edge, b.col_edge) == (False, True)
+    assert not (a.k_edge or a.free_edge) and (b.k_edge, b.free_edge) == (False, True)
     a, b = (operand.copy for operand in mma_plan(64, 64, 65).operands)
-    assert (a.row_edge, a.col_edge, b.row_edge, b.col_edge) == (False, True, True, False)
+    assert (a.k_edge, a.free_edge, b.k_edge, b.free_edge) == (True, False, True, False)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -12,8 +12,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.cuda.plan.epilogue.output import OutputColumns, OutputRow, OutputTile
-from kgen.targets.cuda.plan.matmul import matrices
-from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, matrices
 from kgen.targets.cuda.plan.staging.copy_units import xor_suffix
 from kgen.targets.cuda.plan.staging.tiles import HALF_BYTES, SwizzledTile
 from kgen.targets.cuda.plan.staging.tma import MAX_STRIDE, ROW_BYTES

@@ -14,10 +14,10 @@ from kgen.targets.cuda.plan.epilogue.output import plan_output
 from kgen.targets.cuda.plan.epilogue.staging import EpilogueStaging, plan_epilogue_staging
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
-    matrices,
     order_tiles,
     plan_pipeline,
 )
+from kgen.targets.cuda.plan.matrix import matrices
 from kgen.targets.cuda.plan.mma.fragments import (
     EIGHT,
     PIECE,

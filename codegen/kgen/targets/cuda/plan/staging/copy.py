@@ -13,6 +13,7 @@ from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.targets.base import Target
+from kgen.targets.contraction.access import AccessMap, Guard
 from kgen.targets.cuda.plan.cuda_plan import log2
 from kgen.targets.cuda.plan.matrix import (
     MAX_ACCESS_BYTES,
@@ -20,7 +21,7 @@ from kgen.targets.cuda.plan.matrix import (
     MIN_ASYNC_BYTES,
     Matrix,
 )
-from kgen.targets.cuda.plan.staging.copy_units import Guard, Place, Unit, Words, xor_suffix
+from kgen.targets.cuda.plan.staging.copy_units import GuardRegister, Place, Unit, Words, xor_suffix
 from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
@@ -48,6 +49,10 @@ class TileCopy:
     @property
     def name(self) -> str:
         return self.matrix.name
+
+    @property
+    def access(self) -> AccessMap:
+        return self.matrix.access
 
     @property
     def unit_elements(self) -> int:
@@ -82,7 +87,7 @@ class TileCopy:
     def _unit(self, index: int) -> Unit:
         row, unit = divmod(index * self.num_threads, self.units_per_row)
         col = unit * self.unit_elements
-        source = row * self.matrix.row_stride + col * self.matrix.dtype.itemsize
+        source = self.access.offset(*self._indices(row, col)) * self.matrix.dtype.itemsize
         xor, shared = self.place(row, col)
         return Unit(index=index, row=row, col=col, source=source, xor=xor, shared=shared)
 
@@ -105,21 +110,19 @@ class TileCopy:
         """The unit's global address as an operand; far units have a register for it."""
         return "%from" if self.far else f"%{self.name}_from+{unit.source}"
 
-    @property
-    def row_edge(self) -> bool:
-        return self.matrix.rows % self.rows != 0
-
-    @property
-    def col_edge(self) -> bool:
-        return self.matrix.cols % self.cols != 0
-
-    @property
+    @cached_property
     def k_edge(self) -> bool:
-        return self.matrix.k % (self.part_k or self.k_extent) != 0
+        """Whether k can end inside a tile."""
+        return any(guard.depends_on("k") for guard in self._tile_guards)
+
+    @cached_property
+    def free_edge(self) -> bool:
+        """Whether m (or n) can end inside a tile."""
+        return any(guard.depends_on("row") for guard in self._tile_guards)
 
     @property
-    def free_edge(self) -> bool:
-        return self.row_edge if self.matrix.k_inner else self.col_edge
+    def _tile_guards(self) -> tuple[Guard, ...]:
+        return self.access.guards_of(self.free_extent, self.part_k or self.k_extent)
 
     @property
     def later_k_edge(self) -> bool:
@@ -133,18 +136,18 @@ class TileCopy:
     @property
     def straddles(self) -> bool:
         """Whether a unit can be half inside the matrix (only its source size is then less)."""
-        return self.col_edge and self.matrix.cols % self.unit_elements != 0
+        return self.access.run % self.unit_elements != 0
 
     @property
-    def guards(self) -> tuple[Guard, ...]:
+    def guards(self) -> tuple[GuardRegister, ...]:
         """One for each distance along m (or n), where the matrix ends inside a tile."""
         if not self.free_edge:
             return ()
         distances = sorted({self._free(unit) for unit in self.units})
-        return tuple(Guard(register=self._guard_register(d), along=d) for d in distances)
+        return tuple(GuardRegister(register=self._guard_register(d), along=d) for d in distances)
 
     def _free(self, unit: Unit) -> int:
-        return unit.row if self.matrix.k_inner else unit.col
+        return self._indices(unit.row, unit.col)[0]
 
     def _guard_register(self, distance: int) -> str:
         return f"{self.free_coordinate}{distance}_bytes"
@@ -167,24 +170,26 @@ class TileCopy:
     @property
     def k_step(self) -> int:
         """Bytes from a tile to the next one along k."""
-        if self.matrix.k_inner:
-            return self.cols * self.matrix.dtype.itemsize
-        return self.rows * self.matrix.row_stride
+        return self._step_bytes(self.k_extent)
 
     @property
     def first_k_step(self) -> int:
         """The same from the first tile to the second."""
-        return self.k_step // self.k_extent * self.first_k if self.first_k else self.k_step
+        return self._step_bytes(self.first_k or self.k_extent)
+
+    def _step_bytes(self, depth: int) -> int:
+        (step,) = self.access.steps(depth)
+        return step * self.matrix.dtype.itemsize
 
     @property
     def k_end(self) -> int:
         """Where k ends, seen from the first tile that has an end."""
-        return self.first_k or self.matrix.k
+        return self.first_k or self.access.depth
 
     @property
     def free_end(self) -> int:
         """Where m (or n) ends."""
-        return self.matrix.rows if self.matrix.k_inner else self.matrix.cols
+        return self.access.rows
 
     @property
     def k_left(self) -> str:
@@ -194,6 +199,14 @@ class TileCopy:
     @property
     def k_extent(self) -> int:
         return self.cols if self.matrix.k_inner else self.rows
+
+    @property
+    def free_extent(self) -> int:
+        return self.rows if self.matrix.k_inner else self.cols
+
+    def _indices(self, row: int, col: int) -> tuple[int, int]:
+        """Row of the operand (m or n) and k of a stored row and column."""
+        return (row, col) if self.matrix.k_inner else (col, row)
 
     @property
     def k_coordinate(self) -> str:
@@ -273,7 +286,7 @@ def plan_copy(
     asynchronous = allow_async and matrix.is_asynchronous(target) and width >= MIN_ASYNC_BYTES
     if not asynchronous:
         # Through registers a unit is inside the matrix or outside, never half of it.
-        width = min(width, math.gcd(MAX_ACCESS_BYTES, matrix.cols * itemsize))
+        width = min(width, math.gcd(MAX_ACCESS_BYTES, matrix.access.run * itemsize))
     return TileCopy(
         matrix=matrix,
         rows=rows,

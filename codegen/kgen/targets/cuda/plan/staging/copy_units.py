@@ -52,7 +52,7 @@ class Unit:
 
 
 @frozen
-class Guard:
+class GuardRegister:
     """How many bytes of some units lie inside the matrix along m (or n), in a register.
 
     `along` is the units' distance from the thread's first in that direction, in elements.

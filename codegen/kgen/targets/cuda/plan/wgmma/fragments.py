@@ -8,8 +8,7 @@ n) inside is made the left one; of B that takes swapping the operands, C^T = B^T
 from __future__ import annotations
 
 from kgen.spec import Matmul
-from kgen.targets.cuda.plan.matmul import matrices
-from kgen.targets.cuda.plan.matrix import Matrix
+from kgen.targets.cuda.plan.matrix import Matrix, matrices
 from kgen.targets.cuda.plan.mma.fragments import FragmentLoad
 from kgen.targets.cuda.plan.mma.instruction import warpgroup_instruction_of
 from kgen.targets.cuda.plan.staging.copy_units import xor_suffix

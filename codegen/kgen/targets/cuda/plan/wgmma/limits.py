@@ -10,8 +10,7 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.epilogue.tma_store import store_bytes
-from kgen.targets.cuda.plan.matmul import matrices
-from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, matrices
 from kgen.targets.cuda.plan.mma.instruction import warpgroup_instruction_of
 from kgen.targets.cuda.plan.mma.products import promotion
 from kgen.targets.cuda.plan.staging.tma import MAX_STRIDE, ROW_BYTES

@@ -6,7 +6,7 @@ import dataclasses
 
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
-from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matrix import matrices
 from kgen.targets.cuda.plan.mma.instruction import warpgroup_instruction_of
 from kgen.targets.cuda.plan.mma.products import promotion
 from kgen.targets.cuda.plan.staging.tma import TmaOperand

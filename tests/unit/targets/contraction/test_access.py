@@ -1,0 +1,259 @@
+"""Access maps against definitions by nested loops: addresses, runs, steps and guards."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgen.spec import DType, Layout, Matmul
+from kgen.targets.batch import batch_coordinates
+from kgen.targets.contraction.access import AccessMap, Axis, Digit, Guard, access_maps
+
+#: Digits of a row and of k -> the element's address, None if it does not exist.
+Definition = Callable[[tuple[int, ...], tuple[int, ...]], int | None]
+
+
+def counted(digits: tuple[Digit, ...], end: int) -> list[tuple[int, ...]]:
+    """Return the digits of all indices below `end`; behind its extent the first digit goes on."""
+    first, *others = (digit.extent for digit in digits)
+    ranges = [range(max(first, end)), *map(range, others)]
+    return list(itertools.islice(itertools.product(*ranges), end))
+
+
+def holds(guard: Guard, row: tuple[int, ...], k: tuple[int, ...]) -> bool:
+    """Evaluate a guard for an element."""
+    found = guard.start
+    for coefficients, digits in ((guard.row, row), (guard.k, k)):
+        found += sum(c * d for c, d in zip(coefficients, digits, strict=True))
+    return 0 <= found < guard.end
+
+
+def elements(access: AccessMap) -> Iterator[tuple[int, int, tuple[int, ...], tuple[int, ...]]]:
+    """Yield row and k of all elements, as numbers and as digits."""
+    rows, depths = counted(access.row, access.rows), counted(access.k, access.depth)
+    for (row, row_digits), (k, k_digits) in itertools.product(enumerate(rows), enumerate(depths)):
+        yield row, k, row_digits, k_digits
+
+
+def check_addresses(access: AccessMap, definition: Definition, base: int = 0) -> None:
+    """Every element lies where the definition says, and guards hold where it exists."""
+    for row, k, row_digits, k_digits in elements(access):
+        wanted = definition(row_digits, k_digits)
+        assert all(holds(guard, row_digits, k_digits) for guard in access.guards) == (
+            wanted is not None
+        )
+        assert wanted is None or base + access.offset(row, k) == wanted
+
+
+def check_runs(access: AccessMap, definition: Definition) -> None:
+    """The elements of a run exist together, side by side, and runs are multiples of `starts`."""
+    found = {(row, k): definition(r, d) for row, k, r, d in elements(access)}
+    across = access.rows if access.outer == "row" else access.depth
+    along = access.rows if access.inner == "row" else access.depth
+    assert along % access.run == 0
+    for other, begin in itertools.product(range(across), range(0, along, access.run)):
+        places = [(i, other) if access.inner == "row" else (other, i) for i in range(along)]
+        run = places[begin : begin + access.run]
+        first = found[run[0]]
+        wanted = [None if first is None else first + i for i in range(access.run)]
+        assert [found[place] for place in run] == wanted
+        offset, unit = access.offset(*run[0]), math.gcd(*access.starts)
+        assert offset % unit == 0 if unit else offset == 0
+
+
+def check_steps(access: AccessMap, depth: int) -> None:
+    """The steps lead from K-tile to K-tile."""
+    begins = [access.offset(0, k) for k in range(0, access.depth, depth)]
+    steps = access.steps(depth)
+    if len(steps) == 1:
+        steps *= len(begins) - 1
+    assert [begins[0] + sum(steps[:i]) for i in range(len(begins))] == begins
+
+
+def check_guards(access: AccessMap, rows: int, depth: int) -> None:
+    """In whole tiles, exactly the elements exist for which the guards of the tile hold."""
+    ends = [-(-size // tile) * tile for size, tile in ((access.rows, rows), (access.depth, depth))]
+    guards = access.guards_of(rows, depth)
+    all_rows, all_k = counted(access.row, ends[0]), counted(access.k, ends[1])
+    for (row, row_digits), (k, k_digits) in itertools.product(
+        enumerate(all_rows), enumerate(all_k)
+    ):
+        inside = row < access.rows and k < access.depth
+        wanted = inside and all(holds(guard, row_digits, k_digits) for guard in access.guards)
+        assert all(holds(guard, row_digits, k_digits) for guard in guards) == wanted
+
+
+SIZES = st.integers(1, 9)
+
+
+@st.composite
+def matmuls(draw: st.DrawFn) -> Matmul:
+    m, n, k = draw(SIZES), draw(SIZES), draw(SIZES)
+    layout = draw(st.sampled_from(Layout))
+    gaps = st.integers(0, 3)
+    fields: dict[str, Any] = {
+        "lda": (m if layout.a_transposed else k) + draw(gaps),
+        "ldb": (k if layout.b_transposed else n) + draw(gaps),
+    }
+    strides = st.integers(0, 100)
+    if dims := draw(st.sampled_from([(), (3,), (2, 3), (2, 3, 2)])):
+        names = ("batch_stride_a", "batch_stride_b")
+        if len(dims) == 1:
+            fields |= {"batch": 3, **{name: draw(strides) for name in names}}
+        else:
+            fields |= {"batch_dims": dims}
+            fields |= {name: tuple(draw(strides) for _ in dims) for name in names}
+    dtype = draw(st.sampled_from([DType.F16, DType.F32, DType.S8]))
+    return Matmul(m=m, n=n, k=k, dtype=dtype, layout=layout, **fields)
+
+
+@given(matmuls(), SIZES, SIZES)
+@settings(deadline=None)
+def test_operands_of_a_matmul(spec: Matmul, rows: int, depth: int) -> None:
+    """The parameters of the spec say where stored elements lie."""
+    for access, transposed, side in zip(
+        access_maps(spec),
+        (spec.layout.a_transposed, not spec.layout.b_transposed),
+        (spec.m, spec.n),
+        strict=True,
+    ):
+        parameter = spec.parameter(access.name)
+        row_stride, column_stride = parameter.strides[-2:]
+        assert column_stride == 1 and parameter.dtype is access.dtype
+
+        def definition(
+            row: tuple[int, ...],
+            k: tuple[int, ...],
+            transposed: bool = transposed,
+            stride: int = row_stride,
+        ) -> int:
+            stored = (k[0], row[0]) if transposed else (row[0], k[0])
+            return stored[0] * stride + stored[1]
+
+        assert (access.rows, access.depth) == (side, spec.k)
+        assert access.run == (side if transposed else spec.k)
+        check_addresses(access, definition)
+        check_runs(access, definition)
+        check_steps(access, depth)
+        check_guards(access, rows, depth)
+        check_batch(spec, access)
+
+
+def check_batch(spec: Matmul, access: AccessMap) -> None:
+    """Terms of the batch lead to the matrix of each product; sizes of 1 are broadcast."""
+    parameter = spec.parameter(access.name)
+    batch = [*zip(parameter.shape[:-2], parameter.strides[:-2], strict=True)]
+    for product, place in enumerate(itertools.product(*map(range, spec.batch_sizes))):
+        coordinates = {c.name: product // c.divisor % c.size for c in batch_coordinates(spec)} or {
+            "batch": product
+        }
+        found = sum(coordinates[term.name] * term.stride for term in access.batch)
+        own = zip(place[len(place) - len(batch) :], batch, strict=True)
+        assert found == sum(i * stride for i, (size, stride) in own if size > 1)
+
+
+@given(matmuls())
+@settings(deadline=None)
+def test_strides_that_no_element_needs(spec: Matmul) -> None:
+    for access in access_maps(spec):
+        found = access.without_idle_strides
+        for row, k, *_ in elements(access):
+            assert found.offset(row, k) == access.offset(row, k)
+        single = access.rows if access.outer == "row" else access.depth
+        assert found.starts[0] == (0 if single == 1 else access.starts[0])
+
+
+@pytest.mark.parametrize("channels_last", [True, False])
+@given(
+    size=st.tuples(*[st.integers(1, 3)] * 2, st.integers(1, 6), st.integers(1, 6)),
+    kernel=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    stride=st.integers(1, 3),
+    dilation=st.integers(1, 3),
+    padding=st.integers(0, 3),
+    rows=SIZES,
+    depth=SIZES,
+)
+@settings(deadline=None, max_examples=60)
+def test_input_of_a_convolution(
+    channels_last: bool,
+    size: tuple[int, int, int, int],
+    kernel: tuple[int, int],
+    stride: int,
+    dilation: int,
+    padding: int,
+    rows: int,
+    depth: int,
+) -> None:
+    """Three digits on both sides, and a guard for each of y and x."""
+    images, channels, high, wide = size
+    outputs = [
+        (extent + 2 * padding - dilation * (each - 1) - 1) // stride + 1
+        for extent, each in zip((high, wide), kernel, strict=True)
+    ]
+    if min(outputs) < 1:
+        return
+    pixel, plane = (channels, 1) if channels_last else (1, high * wide)
+    image, line = high * wide * channels, wide * pixel
+
+    def digits(*found: tuple[int, int]) -> tuple[Digit, ...]:
+        return tuple(Digit(extent=extent, stride=each) for extent, each in found)
+
+    taps = ((kernel[0], dilation * line), (kernel[1], dilation * pixel))
+    of_channels = (channels, plane)
+    order = (*taps, of_channels) if channels_last else (of_channels, *taps)
+    y, x = (0, 1) if channels_last else (1, 2)
+    inner: Axis = "k" if channels_last else "row"
+    access = AccessMap(
+        name="a",
+        dtype=DType.F32,
+        row=digits((images, image), (outputs[0], stride * line), (outputs[1], stride * pixel)),
+        k=digits(*order),
+        inner=inner,
+        guards=tuple(
+            Guard(
+                row=tuple(stride * (i == number) for i in range(3)),
+                k=tuple(dilation * (i == at) for i in range(3)),
+                start=-padding,
+                end=end,
+            )
+            for number, at, end in ((1, y, high), (2, x, wide))
+        ),
+    )
+
+    def definition(row: tuple[int, ...], k: tuple[int, ...]) -> int | None:
+        channel = k[2] if channels_last else k[0]
+        at_y = row[1] * stride + k[y] * dilation - padding
+        at_x = row[2] * stride + k[x] * dilation - padding
+        if not (0 <= at_y < high and 0 <= at_x < wide):
+            return None
+        if channels_last:
+            return ((row[0] * high + at_y) * wide + at_x) * channels + channel
+        return ((row[0] * channels + channel) * high + at_y) * wide + at_x
+
+    check_addresses(access, definition, base=-padding * (line + pixel))
+    check_runs(access, definition)
+    check_steps(access, depth)
+    check_guards(access, rows, depth)
+    assert access.run == (channels if channels_last else 1)
+
+
+def test_a_run_covers_digits_without_guards() -> None:
+    """Filter rows of an unpadded channels-last image are one run, and K-tiles of a run have a
+    table of steps."""
+    access = AccessMap(
+        name="a",
+        dtype=DType.F16,
+        row=(Digit(extent=4, stride=80), Digit(extent=8, stride=8)),
+        k=(Digit(extent=3, stride=80), Digit(extent=3, stride=8), Digit(extent=8, stride=1)),
+        inner="k",
+    )
+    assert (access.run, access.starts) == (24, (80, 80, 8))
+    assert access.steps(8) == (8, 8, 64, 8, 8, 64, 8, 8)
+    assert access.steps(24) == (80,)
+    assert [guard.end for guard in access.guards_of(5, 16)] == [4, 3]
