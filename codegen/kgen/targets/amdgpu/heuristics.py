@@ -26,6 +26,7 @@ from kgen.targets.amdgpu.plan.rows.rowwise import vector_of
 from kgen.targets.amdgpu.schedule.cost_model import per_unit, predict
 from kgen.targets.amdgpu.schedule.filling import filled
 from kgen.targets.base import Candidate, Target
+from kgen.targets.contraction.access import access_maps
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import interleaved_block, is_interleaved
 from kgen.targets.stream import widest_vector
@@ -199,9 +200,7 @@ def suits_ping_pong(spec: Matmul, target: Target) -> bool:
     """MFMA on 8 or 16 bits, K-tiles for some trips, and rows of memory that are whole vectors:
     narrower loads need more registers than such a tile leaves."""
     vector = WIDEST // spec.dtype.itemsize
-    a_row = spec.m if spec.layout.a_transposed else spec.k
-    b_row = spec.k if spec.layout.b_transposed else spec.n
-    whole = a_row % vector == 0 and b_row % vector == 0
+    whole = all(access.run % vector == 0 for access in access_maps(spec))
     return (
         target.has("mfma")
         and spec.dtype.itemsize <= 2
@@ -214,7 +213,7 @@ def has_registers(spec: Matmul, schedule: SharedMatmul) -> bool:
     """The ping-pong loop that transposes bytes in registers has none left for a partial K-tile, nor
     for parts of sums."""
     in_registers = isinstance(schedule, PingPongMatmul) and not isinstance(schedule, DirectMatmul)
-    transposes = spec.layout.a_transposed or not spec.layout.b_transposed
+    transposes = any(access.inner == "row" for access in access_maps(spec))
     if not (in_registers and transposes and spec.dtype.itemsize == 1):
         return True
     shares = schedule.stream_k or schedule.split_k > 1

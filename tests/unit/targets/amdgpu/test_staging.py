@@ -11,8 +11,8 @@ from kgen.spec import DType
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
 from kgen.targets.amdgpu.plan.staging import layout
-from kgen.targets.amdgpu.plan.staging.chunks import Axis
 from kgen.targets.amdgpu.plan.staging.registers import Staging
+from kgen.targets.contraction.access import AccessMap, Axis, Digit
 
 TARGETS = {t.name: t for t in FAMILY.targets}
 SIZES = st.sampled_from([1, 2, 3, 8, 17, 40, 64, 113, 128])
@@ -32,10 +32,17 @@ def make(
     overhang: bool = False,
 ) -> Staging:
     for_mma = lds_axis == "k"
-    return layout.make(
+    row, k = (1, shape[0] + gap) if transposed else (shape[1] + gap, 1)
+    access = AccessMap(
         name="a",
+        dtype=memory,
+        row=(Digit(extent=shape[0], stride=row),),
+        k=(Digit(extent=shape[1], stride=k),),
+        inner="row" if transposed else "k",
+    )
+    return layout.make(
+        access,
         target=TARGETS[target],
-        memory=memory,
         tile=LdsTile(
             dtype=memory if for_mma else DType.F32,
             stages=2,
@@ -46,10 +53,7 @@ def make(
             interleave=interleave,
             fragment_rows=16,
         ),
-        shape=shape,
         threads=threads,
-        batch_terms=(),
-        strides=(1, shape[0] + gap) if transposed else (shape[1] + gap, 1),
         loads=lambda tile: [([(row, 0) for row in range(0, block[0], tile.slot_rows)][:32], 16)],
         overhang=overhang,
     )

@@ -19,6 +19,7 @@ from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.matmul.shared_k import step_tiles
 from kgen.targets.amdgpu.schedule import traffic
 from kgen.targets.base import Target
+from kgen.targets.contraction.access import access_maps
 from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.contraction.shared_steps import fits_32_bits
 
@@ -82,12 +83,5 @@ def _cuts(spec: Matmul, target: Target, schedule: SharedMatmul) -> bool:
     if matrix.instructions_of(spec, target)[0].by_lane:
         return False
     vector = WIDEST // spec.dtype.itemsize
-    whole = all(
-        side % vector == 0
-        for side, transposed in (
-            (spec.m, spec.layout.a_transposed),
-            (spec.n, not spec.layout.b_transposed),
-        )
-        if transposed
-    )
+    whole = all(access.run % vector == 0 for access in access_maps(spec) if access.inner == "row")
     return whole and spec.k % (schedule.block_k * step_tiles(schedule)) == 0

@@ -13,6 +13,7 @@ from kgen.targets.amdgpu.plan.matmul.mma import Slice, plan_of
 from kgen.targets.amdgpu.plan.matmul.pingpong import PingPongPlan, check_waves
 from kgen.targets.amdgpu.plan.staging.direct import BLOCK_ROWS, DirectTile
 from kgen.targets.base import Target
+from kgen.targets.contraction.access import AccessMap
 from kgen_runtime.values import frozen
 
 STAGES = 2
@@ -62,10 +63,10 @@ class DirectPlan(PingPongPlan):
     schedule: DirectMatmul
 
     @classmethod
-    def most_neighbours(cls, spec: Matmul) -> int:
+    def most_neighbours(cls, b: AccessMap) -> int:
         """Where columns lie side by side a copy of 16 bytes cannot part them. Elsewhere all waves
         copy 64 at once, those of two MMA tiles."""
-        return 2 if spec.layout.b_transposed else 1
+        return 2 if b.inner == "k" else 1
 
     @property
     def tiles_in_lds(self) -> tuple[DirectTile, DirectTile]:
@@ -92,7 +93,7 @@ class DirectPlan(PingPongPlan):
         """Along k; of shares, those that each has at least."""
         if self.shares is not None:
             return self.shares.step_tiles
-        return self.spec.k // self.schedule.block_k
+        return self.a.access.depth // self.schedule.block_k
 
     @property
     def trips(self) -> int:
@@ -225,11 +226,11 @@ def plan(spec: Matmul, target: Target, schedule: DirectMatmul) -> DirectPlan:
             "memory to LDS cannot pad with zeros; try mainloop=pingpong"
         )
     for tile in made.tiles_in_lds:
-        _check_memory(tile, spec.k)
+        _check_memory(tile)
     return made
 
 
-def _check_memory(tile: DirectTile, k: int) -> None:
+def _check_memory(tile: DirectTile) -> None:
     operand = tile.staging
     name = operand.axis_name("row")
     if (fits := tile.fitting_rows) != operand.block_rows:
@@ -242,8 +243,9 @@ def _check_memory(tile: DirectTile, k: int) -> None:
             f"{name}={operand.rows} is not a multiple of {tile.chunk}, the elements that a lane "
             "copies to LDS; try mainloop=pingpong"
         )
-    if operand.wide_offsets or tile.reach(k) > tile.buffer_bytes:
+    if operand.wide_offsets or tile.reach > tile.buffer_bytes:
         raise ScheduleError(
-            f"block_{name}={operand.block_rows} x k={k} of {operand.name} spans {tile.reach(k)} B, "
-            "which exceeds the 32-bit offsets of copies to LDS; try mainloop=pingpong"
+            f"block_{name}={operand.block_rows} x k={operand.access.depth} of {operand.name} spans "
+            f"{tile.reach} B, which exceeds the 32-bit offsets of copies to LDS; try "
+            "mainloop=pingpong"
         )

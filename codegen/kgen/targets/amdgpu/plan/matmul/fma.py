@@ -22,7 +22,7 @@ from kgen.targets.amdgpu.plan.staging import layout
 from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
 from kgen.targets.amdgpu.plan.staging.layout import Loads
 from kgen.targets.base import Target
-from kgen.targets.batch import batch_terms
+from kgen.targets.contraction.access import access_maps
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
@@ -141,12 +141,10 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     m = ThreadRows(thread_rows=schedule.thread_m, threads=schedule.block_m // schedule.thread_m)
     n = ThreadRows(thread_rows=schedule.thread_n, threads=schedule.block_n // schedule.thread_n)
     wave = range(min(threads, target.subgroup))
-    _, b_k, b_n = spec.b_strides
     a, b = (
         layout.make(
-            name=name,
+            access,
             target=target,
-            memory=memory,
             tile=LdsTile(
                 dtype=DType.F32,
                 stages=schedule.num_stages,
@@ -155,21 +153,15 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
                 slot_rows=SLOT_ROWS,
                 slot_k=1,
             ),
-            shape=(rows, spec.k),
             threads=threads,
-            batch_terms=batch_terms(spec, name),
-            strides=strides,
             loads=fragment_loads(side, [divmod(t, n.threads)[number] for t in wave]),
             overhang=True,
         )
-        for number, (name, memory, rows, block, side, strides) in enumerate(
-            (
-                ("a", spec.dtype, spec.m, schedule.block_m, m, spec.a_strides[1:]),
-                ("b", spec.b_type, spec.n, schedule.block_n, n, (b_n, b_k)),
-            )
+        for number, (access, block, side) in enumerate(
+            zip(access_maps(spec), (schedule.block_m, schedule.block_n), (m, n), strict=True)
         )
     )
-    loop, a, b = walked(spec, schedule, a, b)
+    loop, a, b = walked(schedule, a, b)
     launched = launch(spec, schedule, threads)
     check_grid(launched.grid, threads, target, larger_blocks(schedule))
     # A stored vector must lie wholly inside or outside the output.

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul
-from kgen.spec import Matmul
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen_runtime.values import frozen
 
@@ -143,13 +142,11 @@ def check_stages(schedule: GpuMatmul) -> None:
         )
 
 
-def walked(
-    spec: Matmul, schedule: GpuMatmul, a: Staging, b: Staging
-) -> tuple[KLoop, Staging, Staging]:
+def walked(schedule: GpuMatmul, a: Staging, b: Staging) -> tuple[KLoop, Staging, Staging]:
     """The walk along K, and the operands with the depth of its partial tile.
 
     Where loads overhang, the last tile is always loaded as a partial one, which does not."""
-    full, rest = divmod(spec.k, schedule.block_k)
+    full, rest = divmod(a.access.depth, schedule.block_k)
     if rest == 0 and (a.overhangs or b.overhangs):
         full, rest = full - 1, schedule.block_k
     loop = KLoop(full=full, rest=rest, stages=schedule.num_stages)

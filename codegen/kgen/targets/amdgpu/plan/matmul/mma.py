@@ -24,7 +24,7 @@ from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
 from kgen.targets.amdgpu.plan.staging.layout import Loads
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
-from kgen.targets.batch import batch_terms
+from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen_runtime.values import frozen
 
 #: Wait states of the longest S_NOP.
@@ -195,8 +195,8 @@ class MmaPlan(MatmulPlan):
         return tuple(range(0, self.schedule.warp_n, self.b.tile.interleaved_rows))
 
     @classmethod
-    def most_neighbours(cls, spec: Matmul) -> int:
-        """MMA tiles that a lane's neighbouring columns can come from."""
+    def most_neighbours(cls, b: AccessMap) -> int:
+        """MMA tiles that a lane's neighbouring columns of B can come from."""
         return WIDEST
 
     @property
@@ -314,13 +314,12 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
     tiles_n = schedule.warp_n // instruction.n
     # A piece of neighbouring columns lies wholly inside or outside the output, and is one store.
     interleave = power_of_two_divisor(math.gcd(tiles_n, spec.n), WIDEST // spec.out.itemsize)
-    interleave = min(interleave, kind.most_neighbours(spec))
-    _, b_k, b_n = spec.b_strides
+    a_map, b_map = access_maps(spec)
+    interleave = min(interleave, kind.most_neighbours(b_map))
     a, b = (
         layout.make(
-            name=name,
+            access,
             target=target,
-            memory=memory,
             tile=LdsTile(
                 dtype=spec.dtype,
                 stages=schedule.num_stages,
@@ -331,39 +330,23 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
                 interleave=neighbours,
                 fragment_rows=fragment_rows,
             ),
-            shape=(rows, spec.k),
             threads=threads,
-            batch_terms=batch_terms(spec, name),
-            strides=strides,
             loads=fragment_loads(instruction, target.subgroup, warp // fragment_rows, lane_row),
             overhang=True,
         )
-        for name, memory, rows, block, warp, fragment_rows, lane_row, neighbours, strides in (
+        for access, block, warp, fragment_rows, lane_row, neighbours in (
+            (a_map, schedule.block_m, schedule.warp_m, instruction.m, instruction.lane_row, 1),
             (
-                "a",
-                spec.dtype,
-                spec.m,
-                schedule.block_m,
-                schedule.warp_m,
-                instruction.m,
-                instruction.lane_row,
-                1,
-                spec.a_strides[1:],
-            ),
-            (
-                "b",
-                spec.b_type,
-                spec.n,
+                b_map,
                 schedule.block_n,
                 schedule.warp_n,
                 instruction.n,
                 instruction.lane_column,
                 interleave,
-                (b_n, b_k),
             ),
         )
     )
-    loop, a, b = walked(spec, schedule, a, b)
+    loop, a, b = walked(schedule, a, b)
     launched = launch(spec, schedule, threads)
     raster = raster_of(spec, schedule)
     shares = plan_shares(

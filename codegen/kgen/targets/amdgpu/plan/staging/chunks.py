@@ -7,11 +7,8 @@ the LDS tile. Where these axes differ, the thread transposes the chunk in its re
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 from kgen_runtime.values import frozen
-
-Axis = Literal["row", "k"]
 
 
 @frozen

@@ -90,10 +90,11 @@ class DirectTile:
         scalar part of an offset counts for that, sources disagree."""
         return 2**31 - 1
 
-    def reach(self, k: int) -> int:
+    @property
+    def reach(self) -> int:
         """Bytes from the first element of a block's first tile to behind the last of its last."""
-        s = self.staging
-        return (s.block_rows * s.row_stride + k * s.k_stride) * s.memory.itemsize
+        access = self.staging.access
+        return access.offset(self.staging.block_rows, access.depth) * access.dtype.itemsize
 
     @property
     def step_bytes(self) -> int:

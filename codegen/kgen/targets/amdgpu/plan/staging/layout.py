@@ -13,55 +13,46 @@ from dataclasses import replace
 from kgen.errors import ScheduleError
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST, conflicts, slots_per_cycle
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile, Swizzle
-from kgen.targets.amdgpu.plan.staging.chunks import Axis, Shape, power_of_two_divisor, shapes
+from kgen.targets.amdgpu.plan.staging.chunks import Shape, power_of_two_divisor, shapes
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
-from kgen.targets.batch import BatchTerm
-from kgen_runtime.dtypes import DType
+from kgen.targets.contraction.access import AccessMap, Axis
 
 #: The loads of a wave: the (row, k) of each lane, instruction by instruction, of so many bytes.
 Loads = Callable[[LdsTile], Iterable[tuple[Sequence[tuple[int, int]], int]]]
 
 
 def make(
+    access: AccessMap,
     *,
-    name: str,
     target: Target,
-    memory: DType,
     tile: LdsTile,
-    shape: tuple[int, int],
     threads: int,
-    batch_terms: tuple[BatchTerm, ...],
-    strides: tuple[int, int],
     loads: Loads,
     overhang: bool = False,
 ) -> Staging:
-    """How a tile of a matrix of `shape` = (rows, k) is staged.
+    """Plan how the tiles of an operand are staged.
 
-    `strides` are elements from one row and k to the next. With `overhang`, loads may reach over the
-    end of a line of memory; the main loop must then load the last tile as a partial one, even if
-    it is whole (:func:`walked`). Raises ScheduleError if the threads cannot share the tile evenly.
+    With `overhang`, loads may reach over the end of a line of memory; the main loop must then load
+    the last tile as a partial one, even if it is whole (:func:`walked`). Raises ScheduleError if
+    the threads cannot share the tile evenly.
     """
-    memory_axis: Axis = "k" if strides[1] == 1 else "row"
-    widest = WIDEST // memory.itemsize
-    piece = power_of_two_divisor(shape[1] if memory_axis == "k" else shape[0], widest)
-    k_rest = shape[1] % tile.depth
-    if memory_axis == "row":
+    if access.k[-1].stride == 1:
+        # A single row, too, is contiguous along k.
+        access = replace(access, inner="k")
+    widest = WIDEST // access.dtype.itemsize
+    piece = power_of_two_divisor(access.run, widest)
+    k_rest = access.depth % tile.depth
+    if access.inner == "row":
         # How far a load may reach over the end of a line: not beyond what the last tile has left.
-        left = (k_rest or tile.depth) * strides[1] if overhang else 0
+        left = access.offset(0, k_rest or tile.depth) if overhang else 0
         while widest > piece and widest > left:
             widest //= 2
     plain = [
         Staging(
-            name=name,
-            memory=memory,
+            access=access,
             tile=tile,
-            rows=shape[0],
             threads=threads,
-            batch_terms=batch_terms,
-            row_stride=strides[0],
-            k_stride=strides[1],
-            memory_axis=memory_axis,
             k_rest=k_rest,
             chunk=chunk,
             piece=min(piece, chunk.vector),
@@ -70,13 +61,13 @@ def make(
         for chunk in shapes(
             widest,
             tile.slot,
-            same_axis=(memory_axis == "k") == (tile.slot_k > 1),
+            same_axis=(access.inner == "k") == (tile.slot_k > 1),
         )
-        if _is_shared(chunk, tile, threads, memory_axis)
+        if _is_shared(chunk, tile, threads, access.inner)
     ]
     staging = [*transposing_loads(plain, target), *plain]
     if not staging:
-        side, elements = ("m" if name == "a" else "n"), tile.rows * tile.depth
+        side, elements = ("m" if access.name == "a" else "n"), tile.rows * tile.depth
         raise ScheduleError(
             f"block_{side}={tile.rows} x block_k={tile.depth} does not divide evenly among "
             f"{threads} threads; try block_k={tile.depth * threads // math.gcd(elements, threads)}"
@@ -89,7 +80,7 @@ def transposing_loads(plain: Sequence[Staging], target: Target) -> Iterator[Stag
     such: of 16 bits, in whole aligned vectors. Neighbouring threads have neighbouring rows."""
     for s in plain[:1]:
         chunk = Shape(vector=s.tile.slot_k, fast=1, slow=s.tile.slot_k)
-        strides = (s.k_stride, s.rows, *(term.stride for term in s.batch_terms))
+        strides = (s.rows, *s.access.starts)
         if (
             target.has("global-load-tr-16")
             and s.transposes

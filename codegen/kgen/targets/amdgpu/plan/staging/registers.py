@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
-from kgen.targets.amdgpu.plan.staging.chunks import Axis, ChunkLoad, ChunkStore, Shape
+from kgen.targets.amdgpu.plan.staging.chunks import ChunkLoad, ChunkStore, Shape
 from kgen.targets.batch import BatchTerm
+from kgen.targets.contraction.access import AccessMap, Axis
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
@@ -53,15 +54,9 @@ class Staging:
     LOW_HALVES: ClassVar[int] = 0x05040100
     HIGH_HALVES: ClassVar[int] = 0x07060302
 
-    name: str
-    memory: DType
+    access: AccessMap
     tile: LdsTile
-    rows: int
     threads: int
-    batch_terms: tuple[BatchTerm, ...]
-    row_stride: int
-    k_stride: int
-    memory_axis: Axis
     #: Depth of the last, partial tile; 0 if there is none.
     k_rest: int
     chunk: Shape
@@ -72,6 +67,34 @@ class Staging:
     #: The load transposes among as many lanes as a vector has elements, of which each gives a depth
     #: and gets a row (RDNA4 ISA, "GLOBAL_LOAD_TR_B128").
     transposing_load: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.access.name
+
+    @property
+    def memory(self) -> DType:
+        return self.access.dtype
+
+    @property
+    def rows(self) -> int:
+        return self.access.rows
+
+    @property
+    def batch_terms(self) -> tuple[BatchTerm, ...]:
+        return self.access.batch
+
+    @property
+    def memory_axis(self) -> Axis:
+        return self.access.inner
+
+    @property
+    def row_stride(self) -> int:
+        return self.access.offset(1, 0)
+
+    @property
+    def k_stride(self) -> int:
+        return self.access.offset(0, 1)
 
     @property
     def block_rows(self) -> int:
@@ -105,7 +128,8 @@ class Staging:
 
     @property
     def ragged_rows(self) -> bool:
-        return self.rows % self.block_rows != 0
+        guards = self.access.guards_of(self.block_rows, self.block_k)
+        return any(guard.depends_on("row") for guard in guards)
 
     @property
     def last_row(self) -> int:
@@ -208,7 +232,7 @@ class Staging:
             steps = [(i, 0) for i in range(0, self.chunk.fast, self.vector)]
         rows_and_depths = [(s, f) if self.fast == "k" else (f, s) for f, s in steps]
         return tuple(
-            ChunkLoad(index=i, row=row, k=k, offset=row * self.row_stride + k * self.k_stride)
+            ChunkLoad(index=i, row=row, k=k, offset=self.access.offset(row, k))
             for i, (row, k) in enumerate(rows_and_depths)
         )
 
@@ -315,7 +339,7 @@ class Staging:
     @property
     def wide_offsets(self) -> bool:
         """Offsets inside a tile need 64 bits."""
-        return self.block_rows * self.row_stride + self.block_k * self.k_stride > NARROW_OFFSETS
+        return self.access.offset(self.block_rows, self.block_k) > NARROW_OFFSETS
 
     def is_far(self, load: ChunkLoad) -> bool:
         """The load cannot reach from the chunk's first element, by a constant of its own."""
@@ -344,4 +368,5 @@ class Staging:
 
     def steps(self, count: int) -> int:
         """Elements from one K tile to that `count` further on."""
-        return count * self.block_k * self.k_stride
+        (step,) = self.access.steps(self.block_k)
+        return count * step
