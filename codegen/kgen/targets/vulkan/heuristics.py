@@ -13,6 +13,7 @@ from kgen.schedule import (
 )
 from kgen.spec import DType, Elementwise, Matmul, Rowwise
 from kgen.targets.base import Target
+from kgen.targets.contraction.access import access_maps
 from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import interleaved_block
@@ -148,8 +149,9 @@ def _dot_tiles(spec: Matmul, target: Target) -> list[tuple[int, int, int, int]]:
     byte for each invocation."""
     # Bytes that are taken out of their words hold four times the registers.
     tiles = DOT_TILES if target.has(DOT_PRODUCT) else DOT_TILES[1:]
-    bytewise = [plan_matrix(spec, target, name, QUAD).width == 1 for name in "ab"]
-    across = (spec.layout.a_transposed, not spec.layout.b_transposed)
+    maps = access_maps(spec)
+    bytewise = [plan_matrix(spec, target, access, QUAD).width == 1 for access in maps]
+    across = [access.inner == "row" for access in maps]
 
     def fits(tile: tuple[int, int, int, int]) -> bool:
         block_m, block_n, thread_m, thread_n = tile
@@ -164,7 +166,8 @@ def _few(spec: Matmul, target: Target) -> UnstagedMatmul:
     """All of the short dimension in each invocation; K in as many slices as fill a workgroup."""
     tall = spec.n < spec.m
     short, long = (spec.n, spec.m) if tall else (spec.m, spec.n)
-    contiguous = spec.layout.a_transposed if tall else not spec.layout.b_transposed
+    a, b = access_maps(spec)
+    contiguous = (a if tall else b).inner == "row"
     block_k = min(MAX_BLOCK_K, _power_of_two(spec.k))
     outputs = min(UNSTAGED_OUTPUTS, _power_of_two(long))
     slices = min(THREADS // UNSTAGED_THREADS[contiguous], _power_of_two(-(-spec.k // block_k)))

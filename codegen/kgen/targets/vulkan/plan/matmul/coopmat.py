@@ -13,6 +13,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CooperativeMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.vulkan.limits import BFLOAT16
 from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
@@ -33,7 +34,7 @@ from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     matmul_tensors,
     plan_epilogue,
 )
-from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, is_k_inner, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
 from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, ThreadOutputs
 from kgen.targets.vulkan.plan.memory import Shared, vector_type
@@ -230,7 +231,9 @@ def is_cooperative(spec: Matmul, target: Target) -> bool:
     if spec.dtype is DType.BF16 and not target.has(BFLOAT16):
         return False
     width = WIDEST // spec.dtype.itemsize
-    return all(plan_matrix(spec, target, name, width).width == width for name in "ab")
+    return all(
+        plan_matrix(spec, target, access, width).width == width for access in access_maps(spec)
+    )
 
 
 def plan_cooperative(spec: Matmul, target: Target, schedule: CooperativeMatmul) -> CooperativePlan:
@@ -256,8 +259,9 @@ def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size)
     n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=MAX_GROUP)
     rows = schedule.num_threads // n.threads
     m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.block_m // rows)
-    a = _operand(spec, target, schedule, "a", m, 0)
-    b = _operand(spec, target, schedule, "b", n, a.elements)
+    a_map, b_map = access_maps(spec)
+    a = _operand(spec, target, schedule, a_map, m, 0)
+    b = _operand(spec, target, schedule, b_map, n, a.elements)
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
     buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
     epilogue = plan_epilogue(spec)
@@ -305,18 +309,18 @@ def _operand(
     spec: Matmul,
     target: Target,
     schedule: CooperativeMatmul,
-    name: str,
+    access: AccessMap,
     side: ThreadOutputs,
     start: int,
 ) -> CooperativeOperand:
     """With accesses of 16 bytes; of what is transposed, the widest of which each invocation has
     as many as a word has elements."""
     most = WIDEST // spec.dtype.itemsize
-    if not is_k_inner(spec, name):
+    if access.inner == "row":
         each = side.block * schedule.block_k // schedule.num_threads
         most = min(most, each * spec.dtype.itemsize // WORD)
     return CooperativeOperand(
-        matrix=plan_matrix(spec, target, name, most),
+        matrix=plan_matrix(spec, target, access, most),
         side=side,
         block_k=schedule.block_k,
         num_threads=schedule.num_threads,

@@ -10,6 +10,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.vulkan.limits import DOT_PRODUCT
 from kgen.targets.vulkan.plan.checks import check_powers_of_two
@@ -22,7 +23,7 @@ from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     matmul_tensors,
     plan_epilogue,
 )
-from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, is_k_inner, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
 from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, ThreadOutputs
 from kgen_runtime.values import frozen
@@ -143,7 +144,10 @@ def plan_dot(spec: Matmul, target: Target, schedule: FmaMatmul) -> DotPlan:
     _check(spec, target, schedule)
     m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
     n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
-    a, b = _operand(spec, target, schedule, "a", m), _operand(spec, target, schedule, "b", n)
+    a, b = (
+        _operand(spec, target, schedule, access, side)
+        for access, side in zip(access_maps(spec), (m, n), strict=True)
+    )
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
     buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
     finished = tuple(t for t in buffers if t.name not in "ab")
@@ -171,27 +175,27 @@ def plan_dot(spec: Matmul, target: Target, schedule: FmaMatmul) -> DotPlan:
 
 
 def _operand(
-    spec: Matmul, target: Target, schedule: FmaMatmul, name: str, side: ThreadOutputs
+    spec: Matmul, target: Target, schedule: FmaMatmul, access: AccessMap, side: ThreadOutputs
 ) -> DotOperand:
     """With the widest accesses that leave a copy for each invocation."""
 
     def operand(most: int) -> DotOperand:
         return DotOperand(
-            matrix=plan_matrix(spec, target, name, most),
+            matrix=plan_matrix(spec, target, access, most),
             side=side,
             block_k=schedule.block_k,
             num_threads=schedule.num_threads,
             stages=schedule.num_stages,
         )
 
-    widths = (WIDEST, WIDEST // 2, QUAD, 1) if is_k_inner(spec, name) else (QUAD, 1)
+    widths = (WIDEST, WIDEST // 2, QUAD, 1) if access.inner == "k" else (QUAD, 1)
     found = next((o for o in map(operand, widths) if o.is_shared_out), None)
     if found is None:
         # The narrowest accesses along k are the most.
         too_long = operand(1).inner_block > schedule.num_threads
         fitting = schedule.block_k // 2 if too_long else 2 * schedule.block_k
         raise ScheduleError(
-            f"a tile of {name} with block_k={schedule.block_k} does not divide evenly among "
+            f"a tile of {access.name} with block_k={schedule.block_k} does not divide evenly among "
             f"{schedule.num_threads} invocations; try block_k={fitting}"
         )
     return found

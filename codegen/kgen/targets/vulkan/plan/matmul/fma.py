@@ -12,6 +12,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.vulkan.plan.checks import check_powers_of_two
 from kgen.targets.vulkan.plan.matmul.matmul_plan import (
@@ -22,7 +23,7 @@ from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     matmul_tensors,
     plan_epilogue,
 )
-from kgen.targets.vulkan.plan.matmul.matrix import is_k_inner, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.matrix import output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroup, ThreadOutputs
 from kgen.targets.vulkan.plan.matmul.staging import StagedOperand
 from kgen_runtime.values import frozen
@@ -108,7 +109,10 @@ def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     _check(spec, target, schedule)
     m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
     n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
-    a, b = _operand(spec, target, schedule, "a", m), _operand(spec, target, schedule, "b", n)
+    a, b = (
+        _operand(spec, target, schedule, access, side)
+        for access, side in zip(access_maps(spec), (m, n), strict=True)
+    )
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
     buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
     epilogue = plan_epilogue(spec)
@@ -133,13 +137,13 @@ def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
 
 
 def _operand(
-    spec: Matmul, target: Target, schedule: FmaMatmul, name: str, side: ThreadOutputs
+    spec: Matmul, target: Target, schedule: FmaMatmul, access: AccessMap, side: ThreadOutputs
 ) -> StagedOperand:
     # As wide as leaves an access for each invocation.
     each = side.block * schedule.block_k // schedule.num_threads
-    contiguous = schedule.block_k if is_k_inner(spec, name) else side.block
+    contiguous = schedule.block_k if access.inner == "k" else side.block
     return StagedOperand(
-        matrix=plan_matrix(spec, target, name, min(contiguous, max(each, 1))),
+        matrix=plan_matrix(spec, target, access, min(contiguous, max(each, 1))),
         side=side,
         block_k=schedule.block_k,
         num_threads=schedule.num_threads,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchTerm, batch_terms
+from kgen.targets.contraction.access import AccessMap
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.vulkan.plan.memory import WORD, Tensor, bits_of, stored
 from kgen_runtime.values import frozen
@@ -20,20 +21,31 @@ _SCALARS = {DType.F32: "float", DType.F16: "half"}
 
 @frozen
 class Matrix:
-    """A or B. `edge` is its dimension that is not k: m for A, n for B; neighbours along k are next
-    to one another in memory if `k_inner`, else those along the edge.
+    """A or B. Its edge is m or n; neighbours along k or along the edge are contiguous in memory.
 
-    Indices count accesses of `width` elements along the contiguous dimension; `outer_stride` is
-    from one row of these to the next.
+    Indices count accesses of `width` elements along the contiguous dimension.
     """
 
     tensor: Tensor
-    edge: str
-    size: int
-    k: int
-    k_inner: bool
-    outer_stride: int
-    batch_terms: tuple[BatchTerm, ...]
+    access: AccessMap
+
+    @property
+    def edge(self) -> str:
+        return "m" if self.name == "a" else "n"
+
+    @property
+    def k_inner(self) -> bool:
+        return self.access.inner == "k"
+
+    @property
+    def outer_stride(self) -> int:
+        """Accesses from one row of contiguous elements to the next."""
+        (digit,) = self.access.digits(self.access.outer)
+        return digit.stride // self.width
+
+    @property
+    def batch_terms(self) -> tuple[BatchTerm, ...]:
+        return in_accesses(self.access.batch, self.width)
 
     @property
     def name(self) -> str:
@@ -65,16 +77,21 @@ class Matrix:
     @property
     def last_edge(self) -> int:
         """The last access along the edge."""
-        return self.size // self.edge_width - 1
+        return self.access.rows // self.edge_width - 1
 
     @property
     def last_k(self) -> int:
         """The last access along k."""
-        return self.k // self.k_width - 1
+        return self.all_k - 1
+
+    @property
+    def all_k(self) -> int:
+        """Accesses along all of k."""
+        return self.access.depth // self.k_width
 
     @property
     def batched(self) -> bool:
-        return bool(self.batch_terms)
+        return bool(self.access.batch)
 
 
 def widths_of(dtype: DType) -> tuple[int, ...]:
@@ -111,30 +128,10 @@ def _stored(dtype: DType) -> str:
     return "float" if dtype is DType.F32 else bits_of(dtype)
 
 
-def is_k_inner(spec: Matmul, name: str) -> bool:
-    return spec.layout.b_transposed if name == "b" else not spec.layout.a_transposed
-
-
-def plan_matrix(spec: Matmul, target: Target, name: str, most: int) -> Matrix:
+def plan_matrix(spec: Matmul, target: Target, access: AccessMap, most: int) -> Matrix:
     """A or B, in the widest accesses of up to `most` elements."""
-    k_inner = is_k_inner(spec, name)
-    _, rows, columns = spec.a_strides if name == "a" else spec.b_strides
-    size = spec.m if name == "a" else spec.n
-    # A is m x k and B is k x n: one of the strides is that of the contiguous dimension.
-    edge_stride, k_stride = (rows, columns) if name == "a" else (columns, rows)
-    outer_stride = edge_stride if k_inner else k_stride
-    terms = batch_terms(spec, name)
-    dividing = (spec.k if k_inner else size, outer_stride, *(t.stride for t in terms))
-    width = widest(spec.parameter(name).dtype, dividing, most)
-    return Matrix(
-        tensor=tensor(spec, target, name, width),
-        edge="m" if name == "a" else "n",
-        size=size,
-        k=spec.k,
-        k_inner=k_inner,
-        outer_stride=outer_stride // width,
-        batch_terms=in_accesses(terms, width),
-    )
+    width = widest(access.dtype, (access.run, *access.starts), most)
+    return Matrix(tensor=tensor(spec, target, access.name, width), access=access)
 
 
 def in_accesses(terms: tuple[BatchTerm, ...], width: int) -> tuple[BatchTerm, ...]:

@@ -30,7 +30,9 @@ class TiledOperand:
 
     @property
     def clamped(self) -> bool:
-        return self.side.clamped
+        """Whether block tiles reach over the edge of the matrix."""
+        guards = self.matrix.access.guards_of(self.side.block, self.block_k)
+        return any(guard.depends_on("row") for guard in guards)
 
     @property
     def edge_start(self) -> int:
@@ -44,13 +46,14 @@ class TiledOperand:
 
     @property
     def k_step(self) -> int:
-        """From a K-tile to the next, in the buffer."""
-        return self.k_tile * (1 if self.matrix.k_inner else self.matrix.outer_stride)
+        """Accesses from a K-tile to the next, in the buffer."""
+        (step,) = self.matrix.access.steps(self.block_k)
+        return step // self.matrix.width
 
     @property
     def all_k(self) -> int:
         """Accesses along all of k."""
-        return self.matrix.k // self.matrix.k_width
+        return self.matrix.all_k
 
 
 @frozen
@@ -102,8 +105,8 @@ class CopiedOperand(TiledOperand):
         return range(1)
 
     def row_distance(self, row: int) -> int:
-        """From the first of these to another, in the buffer."""
-        return row * (1 if self.matrix.k_inner else self.matrix.outer_stride)
+        """Accesses from the first of these to another, in the buffer."""
+        return self.matrix.access.offset(0, row) // self.matrix.width
 
     @property
     def words(self) -> range:

@@ -64,7 +64,7 @@ class StagedOperand(GroupedOperand):
     @property
     def tail_start(self) -> int:
         """The first access along k behind the whole K-tiles."""
-        return self.matrix.k // self.block_k * self.block_k // self.matrix.k_width
+        return self.matrix.access.depth // self.block_k * self.block_k // self.matrix.k_width
 
     # Into workgroup memory
 

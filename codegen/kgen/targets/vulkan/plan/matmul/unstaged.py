@@ -11,6 +11,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import UnstagedMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.vulkan.plan.checks import check_powers_of_two
 from kgen.targets.vulkan.plan.matmul.matmul_plan import (
@@ -21,7 +22,7 @@ from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     matmul_tensors,
     plan_epilogue,
 )
-from kgen.targets.vulkan.plan.matmul.matrix import is_k_inner, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.matrix import output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import TiledOperand
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroup, ThreadOutputs
 from kgen.targets.vulkan.plan.memory import Shared, log2
@@ -74,10 +75,14 @@ class UnstagedOperand(TiledOperand):
 
     def loads(self, steps: int) -> tuple[TileLoad, ...]:
         """Loads of a K-tile of `steps` steps."""
-        each = 1 if self.matrix.k_inner else self.matrix.outer_stride
+        matrix = self.matrix
         return tuple(
-            TileLoad(edge=access.number, k=k, distance=k * each)
-            for k in range(steps // self.matrix.k_width)
+            TileLoad(
+                edge=access.number,
+                k=k,
+                distance=matrix.access.offset(0, k * matrix.k_width) // matrix.width,
+            )
+            for k in range(steps // matrix.k_width)
             for access in self.edge_accesses
         )
 
@@ -139,7 +144,7 @@ class UnstagedPlan(MatmulPlan):
     def slices_inside(self) -> bool:
         """Neighbouring invocations are those of neighbouring slices: what they read at once is
         contiguous where the larger operand is contiguous along k."""
-        larger = self.b if self.spec.n >= self.spec.m else self.a
+        larger = max(self.b, self.a, key=lambda operand: operand.matrix.access.rows)
         return self.split and larger.matrix.k_inner
 
     @property
@@ -252,7 +257,10 @@ def plan_unstaged(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> Uns
     _check(spec, target, schedule)
     m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
     n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
-    a, b = _operand(spec, target, schedule, "a", m), _operand(spec, target, schedule, "b", n)
+    a, b = (
+        _operand(spec, target, schedule, access, side)
+        for access, side in zip(access_maps(spec), (m, n), strict=True)
+    )
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
     buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
     epilogue = plan_epilogue(spec)
@@ -283,11 +291,11 @@ def plan_unstaged(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> Uns
 
 
 def _operand(
-    spec: Matmul, target: Target, schedule: UnstagedMatmul, name: str, side: ThreadOutputs
+    spec: Matmul, target: Target, schedule: UnstagedMatmul, access: AccessMap, side: ThreadOutputs
 ) -> UnstagedOperand:
-    most = schedule.block_k if is_k_inner(spec, name) else side.group
+    most = schedule.block_k if access.inner == "k" else side.group
     return UnstagedOperand(
-        matrix=plan_matrix(spec, target, name, most), side=side, block_k=schedule.block_k
+        matrix=plan_matrix(spec, target, access, most), side=side, block_k=schedule.block_k
     )
 
 
