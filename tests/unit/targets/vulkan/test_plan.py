@@ -134,6 +134,11 @@ REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
         "slices=64 needs 65536 B of workgroup memory; vulkan1.3 allows 32768; try slices=32",
     ),
     (
+        Matmul(m=8, n=256, k=64, dtype=DType.F32),
+        {"slices": 2, "block_m": 64, "block_n": 256, "thread_m": 16, "thread_n": 32, "block_k": 4},
+        "slices=2 needs 131072 B of workgroup memory; vulkan1.3 allows 32768; try slices=1",
+    ),
+    (
         Matmul(m=65536, n=8, k=8, dtype=DType.F32),
         {"block_m": 1, "thread_m": 1, "block_n": 128, "thread_n": 1},
         "block_m=1 needs 65536 workgroups along one axis of the grid; vulkan1.3 allows 65535; "

@@ -149,8 +149,8 @@ def check_shared(plan: MatmulPlan, field: str) -> None:
     limit, used = CEILING["maxComputeSharedMemorySize"], plan.shared_bytes
     if used > limit:
         value = getattr(plan.schedule, field)
-        # The largest power of two that fits, were memory as large as the field.
-        fitting = 1 << ((limit * value // used).bit_length() - 1)
+        # The largest power of two that fits, if memory is proportional to the field; at least 1.
+        fitting = 1 << max(0, (limit * value // used).bit_length() - 1)
         raise ScheduleError(
             f"{field}={value} needs {used} B of workgroup memory; {plan.target.name} allows "
             f"{limit}; try {field}={fitting}"
