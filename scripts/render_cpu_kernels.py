@@ -214,7 +214,7 @@ def streams_of(r: random.Random, spec: Spec) -> Iterator[Schedule]:
         return
     choices: Fields = {
         "online": r.random() < 0.4,
-        "one_pass_variance": r.random() < 0.4,
+        "variance_head": r.choice([0, 0, 64, 256]),
         "keep_in_output": r.random() < 0.4,
     }
     prefetches: Fields = {"prefetch": r.choice([0, 2048]), "prefetch_next_row": r.random() < 0.4}

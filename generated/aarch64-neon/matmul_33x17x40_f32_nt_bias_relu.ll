@@ -2,7 +2,7 @@
 ;
 ; computes:  out = relu(A @ B + bias), accumulated in f32
 ; target:    aarch64-neon, aarch64; requires asimd fp
-; schedule:  mainloop=blis,mr=2,nr=16,mc=34,kc=40,nc=32,pack_a=0,pack_b=1,sums_in_out=0,tasks_per_pass=1,prefetch_panel=0 (user)
+; schedule:  mainloop=blis,mr=2,nr=16,mc=34,kc=40,nc=32,pack_a=0,pack_b=1,sums_in_out=0,tasks_per_pass=1,prefetch_panel=0,keep_b=0,packing_ahead=8,packing_ahead_narrow=32,pair_sums=8 (user)
 ; launch:    1 task of up to 33 x 17 outputs; 1 x 1 blocks
 ; method:    BLIS blocking: a task computes an mc x nc block of out, kc of K at a time; for each panel of nr
 ;              columns of B it visits every mr rows of A, with mr x nr accumulators in registers

@@ -3,7 +3,7 @@
 ; computes:  out = A @ B, accumulated in f32
 ; target:    x86-64-amx, x86_64; requires abm amx_bf16 amx_tile avx avx2 avx512_bf16 avx512bw avx512cd avx512dq
 ;              avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=amx,mr=32,nr=32,mc=64,kc=128,nc=64,pack_a=0,pack_b=1,prefetch_panel=0 (tuned)
+; schedule:  mainloop=amx,mr=32,nr=32,mc=64,kc=128,nc=64,pack_a=0,pack_b=1,prefetch_panel=0,packer=2,a_in_workspace=0,band_groups=8 (tuned)
 ; launch:    1 task of up to 64 x 64 outputs; 1 x 1 blocks
 ; method:    AMX tiles: a task computes an mc x nc block of out, kc of K at a time; for each panel of nr columns
 ;              of B it visits every mr rows of A, with mr x nr accumulators in tile registers; epilogue and
@@ -24,8 +24,8 @@ target triple = "x86_64-unknown-linux-gnu"
 define void @matmul_64x64x128_bf16_nn(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
   %b.pack = alloca [16384 x i8], align 64
-  %b.turn = alloca i64, align 8
   %last = alloca [4096 x i8], align 64
+  %b.turn = alloca i64, align 8
   %last.steps = alloca i64, align 8
   %last.m = alloca i64, align 8
   %last.n = alloca i64, align 8

@@ -2,7 +2,7 @@
 ;
 ; computes:  h = x + residual; out = rms_norm(h, w, 1e-05)
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=stream,task=2730,unroll=4,nontemporal=0,online=0,one_pass_variance=0,keep_in_output=0,prefetch=0,prefetch_next_row=0 (model)
+; schedule:  mainloop=stream,task=2730,unroll=4,nontemporal=0,prefetch=0,online=0,variance_head=0,keep_in_output=0,kept_bytes=131072,prefetch_next_row=0 (model)
 ; launch:    1 task of up to 5 rows
 ; arguments: x: input f16[5, 24], strides [24, 1]
 ;            residual: input f16[5, 24], strides [24, 1]

@@ -8,9 +8,9 @@
 ;              and 3 signed bytes per element; a task computes an mc x nc block of out, panels of nr columns of B
 ;              times mr rows of A
 ; memory:    stack, 200 B
-;            %limbs: s8 [mc][K / 32][3][32], 160 B per row, zero past K
-;            %blocks: [mc][K / 32] of f32 scale and s32[1] initial sums of its limbs, 8 B per row
-;            %acc: float [mc][nc], 32 B per row
+;            %acc: float [mc][nc], 32 B per row, 32 B
+;            %limbs: s8 [mc][K / 32][3][32], 160 B per row, zero past K, 160 B
+;            %blocks: [mc][K / 32] of f32 scale and s32[1] initial sums of its limbs, 8 B per row, 8 B
 ; arguments: a: input f32[1, 8], strides [8, 1]
 ;            b: input u8[1, 1, 8, 18], strides [144, 144, 18, 1], prepacked: [n / 8][k / 18][runs of 2, 4, 4, 4,
 ;              4][n % 8], zero past K and N

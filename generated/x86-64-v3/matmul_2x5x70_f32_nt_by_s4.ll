@@ -5,8 +5,8 @@
 ; schedule:  mainloop=inner,mr=1,nr=5,mc=2,kc=70,nc=5,pack_a=0,pack_b=0,unroll=1,prefetch=0,level=2 (model)
 ; launch:    1 task of up to 2 x 5 outputs; 1 x 1 blocks
 ; method:    inner products: vectors of 32 along K, which is contiguous in A and B; a task computes an mc x nc
-;              block of out in mr x nr tiles; the nr columns of B are distant, and each is a stream of its own
-;              that continues in the next tile
+;              block of out in mr x nr tiles; the nr columns of B are distant, each a stream of its own that
+;              continues in the next tile
 ; memory:    stack, 64 B
 ;            %acc: float [mc][nc], 32 B per row, 64 B
 ; arguments: a: input f32[2, 70], strides [70, 1]

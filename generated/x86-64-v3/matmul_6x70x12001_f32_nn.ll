@@ -2,7 +2,7 @@
 ;
 ; computes:  out = A @ B, accumulated in f32
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=split-k,mr=6,nr=16,mc=6,kc=8,nc=80,pack_a=1,pack_b=0,sums_in_out=0,tasks_per_pass=1,prefetch_panel=0,split_k=4 (tuned)
+; schedule:  mainloop=split-k,mr=6,nr=16,mc=6,kc=8,nc=80,pack_a=1,pack_b=0,sums_in_out=0,tasks_per_pass=1,prefetch_panel=0,keep_b=0,packing_ahead=8,packing_ahead_narrow=32,pair_sums=8,split_k=4 (tuned)
 ; launch:    matmul_6x70x12001_f32_nn_slices: 4 tasks
 ;            matmul_6x70x12001_f32_nn: 1 task of up to 6 x 70 outputs; 1 x 1 blocks
 ; method:    BLIS blocking: a task computes an mc x nc block of out, kc of K at a time; for each panel of nr
@@ -261,7 +261,7 @@ k0.body:
   %ahead.next = add nuw i64 %k0, 8
   %ahead.is_inside = icmp ult i64 %ahead.next, 12001
   %ahead.k = select i1 %ahead.is_inside, i64 8, i64 0
-  ; ---- prologue: pack A, one run of k after the other
+  ; ---- prologue: pack A, one run after the other
   %a.whole = and i64 %depth, -8
   br label %pa.enter
 pa.enter:

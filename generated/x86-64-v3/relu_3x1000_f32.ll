@@ -2,7 +2,7 @@
 ;
 ; computes:  out = relu(x)
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=stream,task=65536,unroll=4,nontemporal=1 (user)
+; schedule:  mainloop=stream,task=65536,unroll=4,nontemporal=1,prefetch=2048 (user)
 ; launch:    1 task of up to 3000 elements
 ; method:    non-temporal stores of aligned vectors; the first and the last vector of a range are ordinary stores
 ;              that overlap their neighbours

@@ -2,7 +2,7 @@
 ;
 ; computes:  out = softmax(x)
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=split,task=65536,unroll=2,nontemporal=0,prefetch=0 (model)
+; schedule:  mainloop=split,task=65536,unroll=2,nontemporal=0,prefetch=0,variance_head=0 (model)
 ; launch:    softmax_2x300001_f32_partial0: 10 tasks
 ;            softmax_2x300001_f32: 10 tasks of up to 65536 columns of a row
 ; method:    rows are split into 5 parts of 65536 columns; each launch reads every row once and combines the

@@ -2,11 +2,11 @@
 ;
 ; computes:  out = softmax(x)
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=stream,task=409,unroll=2,nontemporal=0,online=0,one_pass_variance=0,keep_in_output=0,prefetch=0,prefetch_next_row=0 (model)
+; schedule:  mainloop=stream,task=409,unroll=2,nontemporal=0,prefetch=0,online=0,variance_head=0,keep_in_output=0,kept_bytes=131072,prefetch_next_row=0 (model)
 ; launch:    1 task of up to 15 vectors of rows
 ; method:    a vector holds one column of 8 adjacent rows
 ; memory:    stack, 640 B
-;            %kept0: f32, 640 B, values of a row kept between phases
+;            %kept0: f32, values of a row kept between phases, 640 B
 ; arguments: x: input f16[3, 20, 37], strides [740, 37, 1]
 ;            out: output f16[3, 20, 37], strides [740, 37, 1]
 

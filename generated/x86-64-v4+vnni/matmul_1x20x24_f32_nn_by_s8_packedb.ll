@@ -9,9 +9,9 @@
 ;              4 signed bytes per element; a task computes an mc x nc block of out, panels of nr columns of B
 ;              times mr rows of A
 ; memory:    stack, 460 B
-;            %limbs: s8 [mc][K / 64][4][64], 320 B per row, zero past K
-;            %blocks: [mc][K / 64] of f32 scale and s32[2] initial sums of its limbs, 12 B per row
-;            %acc: float [mc][nc], 128 B per row
+;            %acc: float [mc][nc], 128 B per row, 128 B
+;            %limbs: s8 [mc][K / 64][4][64], 320 B per row, zero past K, 320 B
+;            %blocks: [mc][K / 64] of f32 scale and s32[2] initial sums of its limbs, 12 B per row, 12 B
 ; arguments: a: input f32[1, 24], strides [24, 1]
 ;            b: input s8[2, 16, 16, 4], strides [1024, 64, 4, 1], prepacked: (k, n) at [n / 16][k / 4][n % 16][k
 ;              % 4], zero past K and N

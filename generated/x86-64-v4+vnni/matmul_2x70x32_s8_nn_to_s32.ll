@@ -3,7 +3,7 @@
 ; computes:  out = A @ B, accumulated in s32
 ; target:    x86-64-v4+vnni, x86_64; requires abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f
 ;              avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=dot,mr=2,nr=64,mc=2,kc=8,nc=64,pack_a=0,pack_b=0,ahead=0 (user)
+; schedule:  mainloop=dot,mr=2,nr=64,mc=2,kc=8,nc=64,pack_a=0,pack_b=0,ahead=0,keep_b=0,packing_ahead=8 (user)
 ; launch:    2 tasks of up to 2 x 64 outputs; 1 x 2 blocks
 ; method:    BLIS blocking with vpdpbusd, 4 of K per instruction: a task computes an mc x nc block of out, kc of
 ;              K at a time; for each panel of nr columns of B, packed in groups of 4 of K, it visits every mr

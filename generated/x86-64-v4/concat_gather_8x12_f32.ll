@@ -3,7 +3,7 @@
 ; computes:  out = concat(transpose(x), gather(table, index, 0), 0)
 ; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
 ;              fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=stream,task=5461,unroll=1,nontemporal=0 (user)
+; schedule:  mainloop=stream,task=5461,unroll=1,nontemporal=0,prefetch=2048 (user)
 ; launch:    1 task of up to 8 rows
 ; arguments: x: input f32[12, 5], strides [5, 1]
 ;            table: input f32[9, 12], strides [12, 1]

@@ -3,7 +3,7 @@
 ; computes:  out = layer_norm(x, scale, shift, 1e-05)
 ; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
 ;              fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=stream,task=936,unroll=4,nontemporal=0,online=0,one_pass_variance=0,keep_in_output=0,prefetch=0,prefetch_next_row=0 (model)
+; schedule:  mainloop=stream,task=936,unroll=4,nontemporal=0,prefetch=0,online=0,variance_head=0,keep_in_output=0,kept_bytes=131072,prefetch_next_row=0 (model)
 ; launch:    1 task of up to 5 rows
 ; arguments: x: input f16[5, 70], strides [70, 1]
 ;            scale: input f16[70], strides [1]

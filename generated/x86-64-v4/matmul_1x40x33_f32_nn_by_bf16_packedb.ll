@@ -3,7 +3,7 @@
 ; computes:  out = A @ B, accumulated in f32
 ; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
 ;              fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=ahead,mr=1,nr=48,mc=1,kc=33,nc=48,pack_a=0,pack_b=0,sums_in_out=0,tasks_per_pass=1,prefetch_panel=0,ahead=3264,level=2,prefetch_a=4 (tuned)
+; schedule:  mainloop=ahead,mr=1,nr=48,mc=1,kc=33,nc=48,pack_a=0,pack_b=0,sums_in_out=0,tasks_per_pass=1,prefetch_panel=0,keep_b=0,packing_ahead=8,packing_ahead_narrow=32,pair_sums=8,ahead=3264,level=2,prefetch_a=4 (tuned)
 ; launch:    1 task of up to 1 x 40 outputs; 1 x 1 blocks
 ; method:    BLIS blocking: a task computes an mc x nc block of out, kc of K at a time; for each panel of nr
 ;              columns of B it visits every mr rows of A, with mr x nr accumulators in registers

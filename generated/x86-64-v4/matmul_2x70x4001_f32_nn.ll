@@ -8,7 +8,7 @@
 ; method:    outer-product GEMV: a task computes nc columns of out for all rows of A; it reads B in blocks of kc
 ;              rows, each as 4 parallel streams of rows
 ; memory:    stack, 4864 B
-;            %acc: float [mc][nc], 384 B per row, 768 B, placed half a page from B modulo the page size
+;            %acc.room: float [mc][nc], 384 B per row, half a page from B modulo the page size, 4864 B
 ; arguments: a: input f32[2, 4001], strides [4001, 1]
 ;            b: input f32[4001, 70], strides [70, 1]
 ;            out: output f32[2, 70], strides [70, 1]

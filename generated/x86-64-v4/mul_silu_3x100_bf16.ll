@@ -3,7 +3,7 @@
 ; computes:  out = silu(gate) * up
 ; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
 ;              fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=stream,task=65536,unroll=1,nontemporal=0 (user)
+; schedule:  mainloop=stream,task=65536,unroll=1,nontemporal=0,prefetch=2048 (user)
 ; launch:    1 task of up to 300 elements
 ; arguments: gate: input bf16[3, 100], strides [100, 1]
 ;            up: input bf16[3, 100], strides [100, 1]

@@ -3,7 +3,7 @@
 ; computes:  out = relu(x)
 ; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
 ;              fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=stream,task=65536,unroll=4,nontemporal=0 (model)
+; schedule:  mainloop=stream,task=65536,unroll=4,nontemporal=0,prefetch=2048 (model)
 ; launch:    1 task of up to 3000 elements
 ; arguments: x: input f16[3, 1000], strides [1000, 1]
 ;            out: output f16[3, 1000], strides [1000, 1]

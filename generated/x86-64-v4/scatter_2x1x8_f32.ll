@@ -3,7 +3,7 @@
 ; computes:  out = scatter(cache, pos, rows, 1)
 ; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
 ;              fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=stream,task=8192,unroll=1,nontemporal=0 (user)
+; schedule:  mainloop=stream,task=8192,unroll=1,nontemporal=0,prefetch=2048 (user)
 ; launch:    1 task of up to 2 rows
 ; arguments: cache: input f32[2, 12, 8], strides [96, 8, 1]
 ;            pos: input s64[1], strides [1]

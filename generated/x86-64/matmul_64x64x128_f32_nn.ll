@@ -2,7 +2,7 @@
 ;
 ; computes:  out = A @ B, accumulated in f32
 ; target:    x86-64, x86_64; requires sse2
-; schedule:  mainloop=blis,mr=2,nr=16,mc=64,kc=64,nc=32,pack_a=0,pack_b=0,sums_in_out=0,tasks_per_pass=1,prefetch_panel=0 (tuned)
+; schedule:  mainloop=blis,mr=2,nr=16,mc=64,kc=64,nc=32,pack_a=0,pack_b=0,sums_in_out=0,tasks_per_pass=1,prefetch_panel=0,keep_b=0,packing_ahead=8,packing_ahead_narrow=32,pair_sums=8 (tuned)
 ; launch:    2 tasks of up to 64 x 32 outputs; 1 x 2 blocks
 ; method:    BLIS blocking: a task computes an mc x nc block of out, kc of K at a time; for each panel of nr
 ;              columns of B it visits every mr rows of A, with mr x nr accumulators in registers

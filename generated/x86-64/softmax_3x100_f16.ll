@@ -2,10 +2,10 @@
 ;
 ; computes:  out = softmax(x)
 ; target:    x86-64, x86_64; requires sse2
-; schedule:  mainloop=stream,task=655,unroll=1,nontemporal=0,online=0,one_pass_variance=0,keep_in_output=0,prefetch=0,prefetch_next_row=0 (model)
+; schedule:  mainloop=stream,task=655,unroll=1,nontemporal=0,prefetch=0,online=0,variance_head=0,keep_in_output=0,kept_bytes=131072,prefetch_next_row=0 (model)
 ; launch:    1 task of up to 3 rows
 ; memory:    stack, 400 B
-;            %kept0: f32, 400 B, values of a row kept between phases
+;            %kept0: f32, values of a row kept between phases, 400 B
 ; arguments: x: input f16[3, 100], strides [100, 1]
 ;            out: output f16[3, 100], strides [100, 1]
 

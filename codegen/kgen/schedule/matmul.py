@@ -314,6 +314,7 @@ class CpuMatmul(BlockedMatmul):
     """BLIS blocking: vectors multiply and add, register tile by register tile."""
 
     mainloop: ClassVar[str] = "blis"
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"pair_sums"})
     #: 1 keeps partial sums between blocks of K in the output, 0 in scratch memory. 1 needs kc < K,
     #: an output of the type of the sums, and an epilogue that reads no tensor of the output's
     #: shape.
@@ -324,6 +325,18 @@ class CpuMatmul(BlockedMatmul):
     #: 1: the register tiles of a panel of B prefetch the next panel, each a part of it. 0: they
     #: prefetch the next block of K of an unpacked B (`amx`: nothing).
     prefetch_panel: bool = False
+    #: 1: tasks go down a block of columns, and the first one packs all panels of B for the others.
+    #: 1 needs pack_b=1, kc >= K, mc < M, and pack_a=0 or nc >= N.
+    keep_b: bool = False
+    #: [steps of K] Prefetch distance in the rows of an unpacked B of a register tile that packs
+    #: them (pack_b=1).
+    packing_ahead: int = 8
+    #: [steps of K] The same where the tile's part of a row is at most one cache line.
+    packing_ahead_narrow: int = 32
+    #: [accumulators] A register tile with fewer accumulators than this keeps the sums of the first
+    #: and of the second elements of pairs apart, if B is prepacked pairs of bf16 and the registers
+    #: hold both; 0 never does.
+    pair_sums: int = 8
 
 
 #: Prefetch distance of a register tile that covers all rows of A, in each panel of a prepacked B.
@@ -341,7 +354,7 @@ class AheadMatmul(CpuMatmul):
     """
 
     mainloop: ClassVar[str] = "ahead"
-    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch_a"})
+    may_be_zero: ClassVar[frozenset[str]] = CpuMatmul.may_be_zero | {"prefetch_a"}
     most: ClassVar[Mapping[str, int]] = {"level": 2}
     #: [bytes] Prefetch distance in B; a whole number of rows if B is unpacked.
     ahead: int = PANELS_AHEAD
@@ -367,9 +380,21 @@ class AmxMatmul(BlockedMatmul):
     """BLIS blocking whose register tile consists of AMX tiles of 16 rows of 64 bytes."""
 
     mainloop: ClassVar[str] = "amx"
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"packer"})
+    most: ClassVar[Mapping[str, int]] = {"packer": 2, "band_groups": 16}
     #: 1: the register tiles of a panel of B prefetch the next panel, each a part of it. 0: they
     #: prefetch the next block of K of an unpacked B (`amx`: nothing).
     prefetch_panel: bool = False
+    #: [0 to 2] Who packs B: 0 a launch before the product, for all tasks; 1 each task, on its
+    #: stack, which needs nc >= N; 2 the register tiles, each panel beside the products of the one
+    #: before, which needs a row-major B, mr < M <= mc, nr < N, and nr and kc that divide N and K.
+    #: A prepacked B needs 0.
+    packer: int = 0
+    #: 1 keeps the packed rows of A of each task in a workspace, 0 on the stack. 1 needs pack_a=1.
+    a_in_workspace: bool = False
+    #: [groups] Groups of rows of B that are packed in one pass over the columns (`packer` 0 and 1);
+    #: divides 16.
+    band_groups: int = 8
 
 
 @frozen
@@ -381,6 +406,12 @@ class DotMatmul(BlockedMatmul):
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"ahead"})
     #: [bytes] Prefetch distance in the panels of a prepacked B; 0 prefetches nothing.
     ahead: int = 0
+    #: 1: tasks go down a block of columns, and the first one packs all panels of B for the others.
+    #: 1 needs pack_b=1, kc >= K, mc < M, and pack_a=0 or nc >= N.
+    keep_b: bool = False
+    #: [steps of K] Prefetch distance in the rows of an unpacked B of a register tile that packs
+    #: them (pack_b=1).
+    packing_ahead: int = 8
 
 
 @frozen

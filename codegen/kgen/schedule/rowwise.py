@@ -79,6 +79,7 @@ class CpuStream(Schedule):
     """Element-wise kernel, cut into tasks that threads share."""
 
     mainloop: ClassVar[str] = "stream"
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
     most: ClassVar[Mapping[str, int]] = {"unroll": MOST_UNROLLED}
     #: [elements or rows] Size of a task. It counts rows for a row-wise expression, and for an
     #: element-wise one in which an input broadcasts.
@@ -87,23 +88,30 @@ class CpuStream(Schedule):
     unroll: int = 1
     #: 1 uses non-temporal stores, which bypass the caches and do not read the output's lines first.
     nontemporal: bool = False
+    #: [bytes] Prefetch distance in the inputs of an element-wise kernel with nontemporal=1, or
+    #: along the row in a pass that reduces; 0 prefetches nothing.
+    prefetch: int = 2048
 
 
 @frozen
 class CpuRows(CpuStream):
     """Row-wise kernel: a task is a number of rows, each of which is read once or several times."""
 
-    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch", "variance_head", "kept_bytes"})
     #: 1 adds up exponentials in the pass that finds the row's maximum (online softmax), which saves
     #: a pass. 1 needs rows computed in f32.
     online: bool = False
-    #: 1 computes a variance in one pass, relative to the mean of the row's first columns; 0 takes
-    #: one pass for the mean and one for the variance. 1 needs long rows computed in f32.
-    one_pass_variance: bool = False
+    #: [columns] Columns at the beginning of a row whose mean a variance's sums are relative to,
+    #: which makes one pass of the two for mean and variance; 0 takes both. Needs rows computed in
+    #: f32, whole steps of `unroll` vectors, at least 1/128 and at most 1/4 of the row.
+    variance_head: int = 0
     #: 1 keeps values between two passes in the output's row, and in buffers on the stack if that is
     #: not enough; 0 uses the buffers first.
     keep_in_output: bool = False
-    #: [bytes] Prefetch distance along the row in a pass that reduces; 0 prefetches nothing.
+    #: [bytes] Most bytes of a thread's stack for values of a row that are kept between two passes.
+    kept_bytes: int = 128 * 1024
+    #: [bytes] Prefetch distance in the inputs of an element-wise kernel with nontemporal=1, or
+    #: along the row in a pass that reduces; 0 prefetches nothing.
     prefetch: int = 0
     #: 1 prefetches the next row during the last pass over a row.
     prefetch_next_row: bool = False
@@ -115,8 +123,13 @@ class CpuSplitRows(CpuStream):
     pass over the rows is a launch that combines the partial results of the pass before."""
 
     mainloop: ClassVar[str] = "split"
-    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch", "variance_head"})
     #: [columns] Columns of a task.
     task: int
-    #: [bytes] Prefetch distance along the row in a pass that reduces; 0 prefetches nothing.
+    #: [columns] Columns at the beginning of a row whose mean a variance's sums are relative to,
+    #: which makes one pass of the two for mean and variance; 0 takes both. Needs rows computed in
+    #: f32, whole steps of `unroll` vectors, at least 1/128 and at most 1/4 of the row.
+    variance_head: int = 0
+    #: [bytes] Prefetch distance in the inputs of an element-wise kernel with nontemporal=1, or
+    #: along the row in a pass that reduces; 0 prefetches nothing.
     prefetch: int = 0

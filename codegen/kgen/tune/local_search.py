@@ -18,16 +18,23 @@ from kgen.schedule import (
 )
 from kgen.schedule.matmul import A_AHEAD, PANELS_AHEAD
 from kgen.targets.base import Plan
-from kgen.targets.cpu.plan.base import CpuPlan
+from kgen.targets.cpu.plan.cpu_plan import CpuPlan
 from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
 
 #: Changes of the rows and vectors of a register tile, and factors of blocks and tasks.
 TILE_STEPS = (-2, -1, 1, 2)
 FACTORS = (0.5, 2.0)
 #: Fields of prefetches, with the first value that is tried where nothing is prefetched.
-FETCHES = {"ahead": PANELS_AHEAD, "prefetch": 1, "apart": 1, "prefetch_a": A_AHEAD}
+FETCHES = {
+    "ahead": PANELS_AHEAD,
+    "prefetch": 1,
+    "apart": 1,
+    "prefetch_a": A_AHEAD,
+    "packing_ahead": 8,
+    "packing_ahead_narrow": 32,
+}
 #: Boolean fields of blocked matmuls.
-SWITCHES = ("prefetch_panel", "sums_in_out")
+SWITCHES = ("prefetch_panel", "sums_in_out", "keep_b", "a_in_workspace")
 
 
 def neighbours(plan: Plan) -> Iterator[Schedule]:
@@ -47,7 +54,7 @@ def _changes(plan: Plan) -> Iterator[dict[str, int]]:
     schedule = plan.schedule
     if isinstance(plan, CpuPlan) and isinstance(schedule, BlockedMatmul):
         unit = 1 if isinstance(schedule, InnerMatmul) else plan.compute.count
-        unit = plan.strip if isinstance(plan, OuterPlan) else unit
+        unit = plan.rows_of_b.strip if isinstance(plan, OuterPlan) else unit
         return _products(schedule, unit, plan.target.limits["vector_registers"])
     if isinstance(schedule, CpuStream):
         return _streams(schedule)
@@ -133,6 +140,7 @@ def _streams(schedule: CpuStream) -> Iterator[dict[str, int]]:
     for factor in FACTORS:
         yield {"task": int(schedule.task * factor)}
         yield {"unroll": int(schedule.unroll * factor)}
+        yield {"prefetch": int(schedule.prefetch * factor)}
     yield {"nontemporal": not schedule.nontemporal}
 
 

@@ -18,6 +18,7 @@ from kgen.schedule import BlockedMatmul, Schedule
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.schedule.adapt import SHARING, completed
 from kgen.targets.cpu.schedule.cost_model import best
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
@@ -67,6 +68,11 @@ def best_of(spec: Matmul, found: Target, mainloop: str, **fixed: int) -> Blocked
     schedule = best(spec, found, fixed, mainloop)
     assert schedule is not None, f"{mainloop} with {fixed} is not legal for {spec.key}"
     return schedule
+
+
+def with_sharing(spec: Matmul, found: Target, schedule: BlockedMatmul) -> BlockedMatmul:
+    """Return the schedule with the chooser's fields on what tasks pack for each other and where."""
+    return completed(spec, found, schedule, set(schedule.names) - set(SHARING))
 
 
 def check(spec: Spec, found: Target, schedule: Schedule | None = None) -> None:

@@ -10,6 +10,7 @@ import pytest
 from kgen import targets
 from kgen.spec import Matmul
 from kgen.targets.choose import class_of, schedule_fields, sizes_of
+from kgen.targets.cpu.schedule.adapt import SHARING
 from kgen.targets.tuning.file import TuningSource, read
 from kgen.tune import survey
 from kgen.tune.record import EXPORTED, MEASURED, TuningFile
@@ -81,6 +82,7 @@ def test_rows_without_which_the_same_is_chosen_are_removed(tmp_path: Path) -> No
     found = Survey(tuner_of(tmp_path / "core.toml", FakeRace()))
     file = found.tuner.file
     schedule = dataclasses.replace(FAMILY.choose(small(n=128), TARGET), mr=1, mc=4)  # type: ignore[call-arg]
+    schedule = FAMILY.complete(small(n=128), TARGET, schedule, {*schedule.names} - {*SHARING})
     for n, gain in ((64, 1.1), (128, 1.2)):
         file.add(NAME, sizes_of(small(n=n)), schedule, SOURCE, gain=gain)
     found.thin([SPEC])

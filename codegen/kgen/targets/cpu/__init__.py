@@ -40,7 +40,7 @@ from kgen.targets.base import (
 from kgen.targets.cpu import devices
 from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
-from kgen.targets.cpu.plan.base import CpuPlan, fuses
+from kgen.targets.cpu.plan.cpu_plan import CpuPlan, fuses
 from kgen.targets.cpu.plan.kernels.blis import plan_blis
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot

@@ -12,7 +12,7 @@ from kgen.targets import elf
 from kgen.targets.base import Artifact, Assembled, Source
 from kgen.targets.cpu.limits import LLVM_FEATURES
 from kgen.targets.cpu.linker import link
-from kgen.targets.cpu.plan.base import CpuPlan
+from kgen.targets.cpu.plan.cpu_plan import CpuPlan
 from kgen_runtime.manifest import Resources
 
 #: The processor that features are added to: the architecture's first version.

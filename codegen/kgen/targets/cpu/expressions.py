@@ -14,7 +14,7 @@ from kgen.ops.expression import call, constant, rebuilt
 from kgen.ops.storage import infinity_bits, sign_bit
 from kgen.spec import Elementwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import fuses, multiply_add
+from kgen.targets.cpu.plan.cpu_plan import fuses, multiply_add
 from kgen.targets.cpu.plan.vectors import UPPER_HALF, Vector
 from kgen.targets.expressions import BitsRenderer
 from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer, moved

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from kgen import emulate, pipeline
+from kgen.errors import ScheduleError
 from kgen.schedule import AmxMatmul
 from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul, Scale
 from kgen.targets.cpu.plan.amx.matmul import AmxPlan
 from kgen.targets.cpu.plan.amx.tiles import TILE_BYTES
 from kgen_runtime.manifest import Launch
-from tests.device.cpu.cpu_support import best_of, check, target
+from tests.device.cpu.cpu_support import best_of, check, target, with_sharing
 
 TILES = AmxMatmul(mr=32, nr=32, mc=64, kc=64, nc=64)
 AMX = target("x86-64-amx")
@@ -24,9 +25,14 @@ def bf16(m: int, n: int, k: int, **fields: Any) -> Matmul:
 
 
 def planned(spec: Matmul, schedule: AmxMatmul | None = None) -> AmxPlan:
-    found = pipeline.plan(spec, AMX, schedule or best_of(spec, AMX, "amx"))
+    chosen = with_sharing(spec, AMX, schedule) if schedule else best_of(spec, AMX, "amx")
+    found = pipeline.plan(spec, AMX, chosen)
     assert isinstance(found, AmxPlan)
     return found
+
+
+def check_tiles(spec: Matmul, schedule: AmxMatmul) -> None:
+    check(spec, AMX, with_sharing(spec, AMX, schedule))
 
 
 @pytest.mark.parametrize("layout", list(Layout))
@@ -36,7 +42,7 @@ def test_one_task(layout: Layout) -> None:
         spec = bf16(m, n, k, layout=layout, epilogue=(Epilogue.BIAS,))
         assert len(planned(spec).launches) == 1
         check(spec, AMX)
-    check(bf16(50, 70, 98, layout=layout), AMX, TILES.override(nc=96))
+    check_tiles(bf16(50, 70, 98, layout=layout), TILES.override(nc=96))
 
 
 @pytest.mark.parametrize("layout", list(Layout))
@@ -47,7 +53,7 @@ def test_several_tasks(layout: Layout) -> None:
         found = planned(spec, TILES)
         assert [launch.entry_point for launch in found.launches] == [f"{spec.key}_pack", spec.key]
         assert found.launches[0].grid[0] == found.tiled_b.bands
-        check(spec, AMX, TILES)
+        check_tiles(spec, TILES)
 
 
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.NT])
@@ -56,8 +62,8 @@ def test_batches(layout: Layout) -> None:
     for stride in (None, 0):
         spec = bf16(20, 40, 40, batch=3, layout=layout, batch_stride_b=stride)
         assert len(planned(spec, TILES).launches) == (1 if stride is None else 2)
-        check(spec, AMX, TILES)
-        check(bf16(100, 70, 40, batch=2, layout=layout, batch_stride_b=stride), AMX, TILES)
+        check_tiles(spec, TILES)
+        check_tiles(bf16(100, 70, 40, batch=2, layout=layout, batch_stride_b=stride), TILES)
 
 
 @pytest.mark.parametrize("k", [32, 64, 96, 192, 480])
@@ -65,7 +71,7 @@ def test_rows_that_each_step_finishes(k: int) -> None:
     """Of the register tile before: all 32 with the only step, down to one with each."""
     spec = bf16(96, 64, k, epilogue=(Epilogue.RESIDUAL, Epilogue.GELU), beta=-1.0, alpha=0.5)
     for kc in (k, 32 * -(-k // 64)):
-        check(spec, AMX, TILES.override(mc=96, kc=kc))
+        check_tiles(spec, TILES.override(mc=96, kc=kc))
 
 
 @pytest.mark.parametrize("k", [64, 160])
@@ -75,7 +81,7 @@ def test_copies_of_a(k: int) -> None:
     for pack_a in (0, 1):
         schedule = TILES.override(pack_a=pack_a)
         assert planned(spec, schedule).tiled_a.copies == bool(pack_a)
-        check(spec, AMX, schedule)
+        check_tiles(spec, schedule)
     assert not planned(bf16(100, 100, k - 1), TILES).tiled_a.copies
 
 
@@ -84,12 +90,12 @@ def test_copies_that_leave_the_stack() -> None:
     spec = bf16(70, 64, 2048)
     schedule = AmxMatmul(mr=32, nr=32, mc=96, kc=2048, nc=32)
     found = planned(spec, schedule)
-    assert found.has_copies_of_a
+    assert found.schedule.a_in_workspace
     assert {w.name: w.nbytes for w in found.workspaces} == {
         "b.packed": 64 * 2048 * 2,
         "a.copies": 2 * 96 * 2048 * 2,
     }
-    check(spec, AMX, schedule)
+    check_tiles(spec, schedule)
 
 
 @pytest.mark.parametrize(("m", "mc"), [(64, 64), (90, 96), (160, 160), (128, 128)])
@@ -101,10 +107,10 @@ def test_b_is_packed_beside_the_products(m: int, mc: int) -> None:
         found = planned(spec, schedule)
         assert found.beside.packs
         assert len(found.launches) == 1
-        check(spec, AMX, schedule)
+        check_tiles(spec, schedule)
     # K in several blocks, tasks that have as many columns each.
     spec = Matmul(m=m, n=64, k=128, dtype=DType.S8, batch=2)
-    check(spec, AMX, TILES.override(mc=mc))
+    check_tiles(spec, TILES.override(mc=mc))
 
 
 def test_b_is_not_packed_beside_the_products_where_some_would_be_left_out() -> None:
@@ -120,7 +126,31 @@ def test_b_is_not_packed_beside_the_products_where_some_would_be_left_out() -> N
         (bf16(128, 96, 64), {"nc": 96}),
         (bf16(64, 64, 64, constant=(ConstantOperand.B,)), {"pack_b": 0}),
     ):
-        assert not planned(spec, TILES.override(**fields)).beside.packs
+        schedule = TILES.override(**fields)
+        assert not planned(spec, schedule).beside.packs
+        with pytest.raises(ScheduleError, match=r"packer=2 requires .*; try packer=0"):
+            pipeline.plan(spec, AMX, schedule.override(packer=2))
+
+
+@pytest.mark.parametrize("band_groups", [1, 4, 16])
+def test_who_packs(band_groups: int) -> None:
+    """Each task, a launch, and tasks of several blocks of rows, which pack all of B each."""
+    for packer, launches in ((0, 2), (1, 1)):
+        spec = bf16(100, 70, 70)
+        schedule = TILES.override(nc=96, packer=packer, band_groups=band_groups)
+        assert len(pipeline.plan(spec, AMX, schedule).launches) == launches
+        check(spec, AMX, schedule)
+        check(spec, AMX, schedule.override(a_in_workspace=1))
+
+
+def test_refused_ways_of_packing() -> None:
+    for fields, message in (
+        ({"packer": 1}, "packer=1 requires blocks of all 100 columns, not nc=64; try packer=0"),
+        ({"a_in_workspace": 1, "pack_a": 0}, "a_in_workspace=1 requires pack_a=1"),
+        ({"band_groups": 3}, "band_groups=3 does not divide 16; try band_groups=8"),
+    ):
+        with pytest.raises(ScheduleError, match=message):
+            pipeline.plan(bf16(64, 100, 64), AMX, TILES.override(**fields))
 
 
 @pytest.mark.parametrize("k", [64, 50])
@@ -129,7 +159,8 @@ def test_tasks_in_any_order(k: int) -> None:
     own."""
     spec = bf16(128, 128, k, out_dtype=DType.F32)
     schedule = TILES.override(nc=32)
-    kernel, plan = pipeline.kernel(spec, AMX, schedule), planned(spec, schedule)
+    plan = planned(spec, schedule)
+    kernel = pipeline.kernel(spec, AMX, plan.schedule)
     assert plan.tiled_a.is_kept
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-8, 8, shape).astype(np.float32) for shape in ((128, k), (k, 128)))
@@ -180,20 +211,20 @@ def test_a_large_b_is_fetched_a_panel_ahead(mc: int) -> None:
     # In the first step and in the others.
     fetches = pipeline.source(plan).text.count("call void @llvm.prefetch")
     assert fetches == 2 * len(plan.beside.fetched_lines)
-    check(spec, AMX, schedule.override(prefetch_panel=1))
+    check_tiles(spec, schedule.override(prefetch_panel=1))
 
 
 @pytest.mark.parametrize("m", [1, 16, 17, 31])
 def test_few_rows(m: int) -> None:
     """Tile registers of as many rows as there are: nothing is padded."""
     spec = bf16(m, 80, 100, constant=(ConstantOperand.B,), epilogue=(Epilogue.BIAS, Epilogue.SILU))
-    check(spec, AMX, TILES.override(mr=16 if m <= 16 else 32, pack_b=0))
+    check_tiles(spec, TILES.override(mr=16 if m <= 16 else 32, pack_b=0))
 
 
 def test_register_tiles_of_other_shapes() -> None:
     for mr, nr in ((16, 16), (48, 16), (16, 48), (32, 16)):
         schedule = AmxMatmul(mr=mr, nr=nr, mc=2 * mr, kc=64, nc=2 * nr)
-        check(bf16(3 * mr, 2 * nr + 7, 100), AMX, schedule)
+        check_tiles(bf16(3 * mr, 2 * nr + 7, 100), schedule)
 
 
 @pytest.mark.parametrize("layout", list(Layout))
@@ -217,7 +248,7 @@ def test_bytes(out: DType, layout: Layout) -> None:
     if out is not DType.S32:
         scaled = {"scales": (Scale.A, Scale.B), "epilogue": (Epilogue.BIAS,)}
     spec = Matmul(m=50, n=41, k=133, dtype=DType.S8, layout=layout, out_dtype=out, **scaled)
-    check(spec, AMX, TILES.override(mc=32 if out is DType.S8 else 64, mr=16))
+    check_tiles(spec, TILES.override(mc=32 if out is DType.S8 else 64, mr=16))
 
 
 @pytest.mark.parametrize("out", [DType.S8, DType.BF16, DType.F16])

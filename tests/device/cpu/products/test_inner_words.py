@@ -24,7 +24,7 @@ def test_words_along_k(name: str) -> None:
     for m, n, k in ((1, 9, 4 * width), (3, 5, width + 1), (2, 4, width - 1), (5, 3, 1), (1, 1, 7)):
         spec = Matmul(m=m, n=n, k=k, dtype=DType.BF16, layout=Layout.NT, lda=k + 1, ldb=k + 3)
         planned = FAMILY.plan(spec, found, best_of(spec, found, "inner"))
-        assert isinstance(planned, InnerPlan) and planned.takes_words
+        assert isinstance(planned, InnerPlan) and planned.words
         check(spec, found, planned.schedule)
     spec = Matmul(
         m=3, n=7, k=4 * width, dtype=DType.BF16, layout=Layout.NT, epilogue=(Epilogue.BIAS,)

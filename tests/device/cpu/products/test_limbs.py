@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.spec.choices import BType
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.limb_parts import MOST_K, RUN, TURN, limb_dot, shared_k
 from kgen.targets.cpu.plan.kernels.limbs import LimbsPlan
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
@@ -162,7 +163,12 @@ def test_a_wrong_plan_is_found(
     if name == "lanes_shift":
         spec = weights(BType.S8, m=2, n=19, k=70)
         on = here("x86-64-v4+vnni")
-    monkeypatch.setattr(LimbsPlan, name, property(lambda _: value))
+    if name in ("lanes_shift", "numbers_at"):
+        blocks_of = vars(LimbsPlan)["b_blocks"].func
+        wrong = property(lambda plan: replace(blocks_of(plan), **{name: value}))
+        monkeypatch.setattr(LimbsPlan, "b_blocks", wrong)
+    else:
+        monkeypatch.setattr(LimbsPlan, name, property(lambda _: value))
     (result,) = verify(pack([pipeline.kernel(spec, on)])).kernels
     assert result.status == "failed"
 

@@ -19,7 +19,7 @@ from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
 from kgen.spec.choices import BType
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.cpu_plan import vector_for
 from tests.device.cpu.cpu_support import check, here, require_qemu, target
 from tests.needs import LEVELS, WIDE
 from tests.open_devices import verify

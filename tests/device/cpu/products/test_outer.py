@@ -126,8 +126,8 @@ def test_outer_products_in_vectors_of_half_a_line(name: str, dtype: DType, words
             )
             planned = pipeline.plan(spec, found, schedule)
             assert isinstance(planned, OuterPlan)
-            assert planned.sums.bytes == (32 if halves else 64)
-            assert planned.takes_words == (words or (name, dtype) == ("x86-64-v4", DType.BF16))
+            assert planned.sum_vector.bytes == (32 if halves else 64)
+            assert bool(planned.words) == (words or (name, dtype) == ("x86-64-v4", DType.BF16))
             check(spec, found, schedule)
 
 

@@ -9,13 +9,15 @@ import pytest
 
 from kgen import pipeline
 from kgen.errors import ScheduleError
-from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, DotMatmul, Schedule
+from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, DotMatmul
 from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
+from kgen.targets.base import Target
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen.targets.cpu.schedule.adapt import completed
 from kgen_runtime.backends.cpu import workers as cpu_workers
 from kgen_runtime.backends.cpu.workers import Job
-from tests.device.cpu.cpu_support import check, here, load, target
+from tests.device.cpu import cpu_support
+from tests.device.cpu.cpu_support import here, load, target, with_sharing
 
 BLOCKS = CpuMatmul(mr=4, nr=32, mc=16, kc=128, nc=32)
 GROUPS = DotMatmul(mr=4, nr=32, mc=16, kc=128, nc=32)
@@ -36,10 +38,15 @@ def product(dtype: DType, m: int, n: int, k: int, **fields: Any) -> Matmul:
     return Matmul(m=m, n=n, k=k, dtype=dtype, **fields)
 
 
-def planned(spec: Matmul, schedule: Schedule) -> TiledPlan:
-    plan = pipeline.plan(spec, target(TARGETS[spec.dtype]), schedule)
+def planned(spec: Matmul, schedule: BlockedMatmul) -> TiledPlan:
+    found = target(TARGETS[spec.dtype])
+    plan = pipeline.plan(spec, found, with_sharing(spec, found, schedule))
     assert isinstance(plan, TiledPlan)
     return plan
+
+
+def check(spec: Matmul, found: Target, schedule: BlockedMatmul) -> None:
+    cpu_support.check(spec, found, with_sharing(spec, found, schedule))
 
 
 def text(spec: Matmul) -> str:
@@ -49,31 +56,37 @@ def text(spec: Matmul) -> str:
 def test_what_stays_packed() -> None:
     """B where several blocks of rows use it and it fits, else A, and neither in blocks of K."""
     spec = product(DType.BF16, 41, 96, 64)
-    assert planned(spec, GROUPS.override(pack_a=0)).keeps_b
+    assert planned(spec, GROUPS.override(pack_a=0)).packing.keeps
     assert planned(spec, GROUPS.override(pack_a=0)).rows_are_fastest
     both = planned(spec, GROUPS)
     assert both.keeps_a
-    assert not both.keeps_b
-    assert planned(spec, GROUPS.override(nc=96)).keeps_b
-    assert not planned(spec, GROUPS.override(mc=44, nc=96)).keeps_b
+    assert not both.packing.keeps
+    assert planned(spec, GROUPS.override(nc=96)).packing.keeps
+    assert not planned(spec, GROUPS.override(mc=44, nc=96)).packing.keeps
     blocked = planned(spec, GROUPS.override(kc=32))
     assert not blocked.keeps_a
-    assert not blocked.keeps_b
+    assert not blocked.packing.keeps
     large = product(DType.BF16, 41, 2048, 128)
-    assert not planned(large, GROUPS.override(pack_a=0, nc=2048)).keeps_b
+    assert not planned(large, GROUPS.override(pack_a=0, nc=2048)).packing.keeps
+    found = target(TARGETS[DType.BF16])
+    for fields in ({}, {"mc": 44, "nc": 96}, {"kc": 32, "nc": 96}, {"pack_b": 0, "pack_a": 0}):
+        with pytest.raises(ScheduleError, match=r"keep_b=1 requires .*; try keep_b=0"):
+            pipeline.plan(spec, found, GROUPS.override(keep_b=1, **fields))
+    with pytest.raises(ScheduleError, match="bytes of scratch"):
+        pipeline.plan(large, found, GROUPS.override(pack_a=0, nc=2048, keep_b=1))
 
 
 def test_what_tiles_pack() -> None:
     """Rows of B as they lie, where every block of rows has a whole tile, and the last group is cut
     in the only block of K if it is."""
     spec = product(DType.BF16, 41, 96, 64)
-    assert planned(spec, GROUPS).packs_in_tiles
+    assert planned(spec, GROUPS).packing.in_tiles
     cut = product(DType.BF16, 41, 96, 63)
-    assert planned(cut, GROUPS).packs_in_tiles
-    assert not planned(cut, GROUPS.override(kc=32)).packs_in_tiles
-    assert not planned(product(DType.BF16, 34, 96, 64), GROUPS).packs_in_tiles
-    assert not planned(product(DType.BF16, 41, 96, 64, layout=Layout.NT), GROUPS).packs_in_tiles
-    assert planned(product(DType.F32, 41, 96, 63), BLOCKS).packs_in_tiles
+    assert planned(cut, GROUPS).packing.in_tiles
+    assert not planned(cut, GROUPS.override(kc=32)).packing.in_tiles
+    assert not planned(product(DType.BF16, 34, 96, 64), GROUPS).packing.in_tiles
+    assert not planned(product(DType.BF16, 41, 96, 64, layout=Layout.NT), GROUPS).packing.in_tiles
+    assert planned(product(DType.F32, 41, 96, 63), BLOCKS).packing.in_tiles
 
 
 @pytest.mark.parametrize("dtype", list(TARGETS))
@@ -115,7 +128,7 @@ def test_panels_fetched_ahead(dtype: DType, layout: Layout) -> None:
         check(several, found, completed(several, found, schedule.override(kc=128), ()))
     in_out = AHEAD.override(kc=128, sums_in_out=1)
     planned = pipeline.plan(product(DType.F32, 41, 73, 300), found, in_out)
-    assert isinstance(planned, TiledPlan) and planned.fetches_to_pack and planned.fetches_sums
+    assert isinstance(planned, TiledPlan) and planned.fetches_to_pack and planned.acc.in_out
 
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
@@ -140,6 +153,7 @@ def test_groups_that_came_packed_are_fetched_ahead(name: str, dtype: DType) -> N
     for m, n, k, some in ((3, 47, 33, 64), (13, 101, 1031, 4096)):
         spec = product(dtype, m, n, k, constant=(ConstantOperand.B,), batch=2)
         schedule = pipeline.plan(spec, target(name)).schedule
+        assert isinstance(schedule, DotMatmul)
         for ahead in (0, some):
             planned = pipeline.plan(spec, target(name), schedule.override(ahead=ahead))
             fetched = "i32 0, i32 3, i32 1)" in pipeline.source(planned).text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kgen import pipeline, targets
@@ -43,7 +45,9 @@ LARGE = Matmul(m=512, n=512, k=2048, dtype=DType.F32)
         (LARGE, {"sums_in_out": 0, "nc": 64, "tasks_per_pass": 2}, "try tasks_per_pass=1"),
         (LARGE, {"pack_b": 1, "prefetch_panel": 1}, "try prefetch_panel=0"),
         (text.parse("softmax 64x1000 f64"), {"online": 1}, "try online=0"),
-        (text.parse("var(x) 64x100 f32"), {"one_pass_variance": 1}, "try one_pass_variance=0"),
+        (text.parse("var(x) 64x100 f32"), {"variance_head": 32}, "try variance_head=0"),
+        (text.parse("var(x) 64x9000 f32"), {"variance_head": 64}, "try variance_head=0"),
+        (text.parse("softmax 64x1000 f32"), {"kept_bytes": 1 << 20}, "try kept_bytes=262144"),
         (text.parse("sum(x) 64x1000 f32"), {"keep_in_output": 1}, "try keep_in_output=0"),
         (text.parse("softmax 64x1000 f32"), {"prefetch": 2048}, "try prefetch=0"),
         (text.parse("softmax 64x3 f32"), {"prefetch_next_row": 1}, "try prefetch_next_row=0"),
@@ -55,6 +59,49 @@ def test_fields_that_do_not_fit_are_refused(
     target = targets.find("x86-64-v3")
     with pytest.raises(ScheduleError, match=message):
         pipeline.plan(spec, target, pipeline.schedule_for(spec, target, fields))
+
+
+SMALL = Matmul(m=64, n=96, k=128, dtype=DType.F32)
+TILES = Matmul(m=96, n=64, k=128, dtype=DType.BF16)
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "given", "changed"),
+    [
+        ("x86-64-v3", SMALL, {"mr": 3, "nr": 24, "mc": 66, "pack_b": 1}, {"packing_ahead": 9}),
+        ("x86-64-v3", SMALL, {"nr": 16, "pack_b": 1}, {"packing_ahead_narrow": 9}),
+        ("x86-64-v3", SMALL, {"mc": 12, "kc": 128, "pack_a": 0, "pack_b": 1}, {"keep_b": 0}),
+        (
+            "x86-64-v3",
+            Matmul(m=1, n=64, k=64, dtype=DType.BF16, constant=("b",)),
+            {},
+            {"pair_sums": 0},
+        ),
+        ("x86-64-v4+bf16", SPEC, {"mainloop": "dot", "nr": 16, "pack_b": 1}, {"packing_ahead": 9}),
+        ("x86-64-amx", TILES, {"mainloop": "amx", "mr": 32, "nr": 32, "mc": 96}, {"packer": 0}),
+        ("x86-64-amx", TILES, {"mainloop": "amx", "mr": 32, "mc": 32}, {"band_groups": 4}),
+        ("x86-64-amx", TILES, {"mainloop": "amx", "pack_a": 1}, {"a_in_workspace": 1}),
+        ("x86-64-v3", text.parse("relu 8x4096 f32"), {"nontemporal": 1}, {"prefetch": 0}),
+        ("x86-64-v3", text.parse("softmax 8x4096 f32"), {}, {"kept_bytes": 0}),
+        (
+            "x86-64-v3",
+            text.parse("var(x) 8x4096 f32"),
+            {"variance_head": 128},
+            {"variance_head": 0},
+        ),
+        ("x86-64-v3", text.parse("var(x) 1x600000 f32"), {}, {"variance_head": 0}),
+    ],
+)
+def test_each_field_changes_the_kernel(
+    name: str, spec: Spec, given: Overrides, changed: dict[str, int]
+) -> None:
+    target = targets.find(name)
+    schedule = pipeline.schedule_for(spec, target, given)
+    field, value = next(iter(changed.items()))
+    assert getattr(schedule, field) != value
+    both = [pipeline.plan(spec, target, s) for s in (schedule, schedule.override(**changed))]
+    codes = [re.sub(r";.*", "", pipeline.source(plan).text) for plan in both]
+    assert codes[0] != codes[1]
 
 
 BLOCKS: Overrides = {"mr": 6, "nr": 16, "mc": 132, "nc": 256, "pack_a": 0, "pack_b": 1}

@@ -23,12 +23,16 @@ def test_columns_of_inner_products_are_streams_that_go_on(n: int, nc: int) -> No
     schedule = InnerMatmul(mr=1, nr=4, mc=1, kc=64, nc=nc, pack_a=False, pack_b=False)
     planned = plan(Matmul(m=1, n=n, k=64, dtype=DType.F32, layout=Layout.NT), "x86-64-v4", schedule)
     assert isinstance(planned, InnerPlan)
-    assert planned.panels_step == 1
-    assert planned.tile_spread(planned.tiles.whole) == planned.spread
+    assert planned.panel_steps.step == 1
+    assert planned.tile_spread(planned.tiles.whole) == planned.panel_steps.spread
     assert n % 4 == 0 or planned.tile_spread(planned.tiles.right) == "1"
-    assert planned.blocking.columns_vary == (planned.spread == "%spread") == (n > nc and n % nc > 0)
+    assert (
+        planned.blocking.columns_vary
+        == (planned.panel_steps.spread == "%spread")
+        == (n > nc and n % nc > 0)
+    )
     if not planned.blocking.columns_vary:
-        spread = int(planned.panels_stop)
+        spread = int(planned.panel_steps.stop)
         taken = [j + spread * c for j in range(spread) for c in range(4)]
         assert sorted(taken) == list(range(min(n, nc) // 4 * 4))
 
@@ -46,7 +50,7 @@ def test_each_line_of_the_next_tiles_is_fetched_once(
     )
     planned = plan(Matmul(m=1, n=64, k=256, dtype=dtype, layout=Layout.NT), target, schedule)
     assert isinstance(planned, InnerPlan) and planned.blocking.k_blocked
-    assert [planned.fetches_at(chain, dtype) for chain in planned.chains] == once
+    assert [planned.fetches_at(chain, dtype) for chain in planned.k_steps.chains] == once
     assert planned.next_offsets == (256 * dtype.itemsize,)
 
 

@@ -42,4 +42,4 @@ def test_few_rows_take_rows_of_b_in_whole_vectors() -> None:
         assert isinstance(planned, DotPlan)
         assert isinstance(planned.schedule, BlockedMatmul)
         assert planned.interleaving is not None
-        assert planned.sums_are_in_lanes
+        assert planned.interleaving.moves_columns

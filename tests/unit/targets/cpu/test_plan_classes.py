@@ -1,4 +1,4 @@
-"""CPU plans are composed of values: shallow inheritance, and few properties for each class."""
+"""CPU plans are composed of values: shallow inheritance, few properties with inherited ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pkgutil
 from functools import cached_property
 
 import kgen.targets.cpu.plan
-from kgen.targets.cpu.plan.base import CpuPlan
+from kgen.targets.cpu.plan.cpu_plan import CpuPlan
 
 MOST_PROPERTIES = 60
 #: Classes between CpuPlan and a kernel's plan, that plan included.
@@ -30,8 +30,10 @@ def depth(kind: type) -> int:
     return 1 + max(map(depth, bases)) if bases else 0
 
 
-def own_properties(kind: type) -> int:
-    return sum(isinstance(value, property | cached_property) for value in vars(kind).values())
+def properties(kind: type) -> int:
+    """Properties of a class, inherited ones included."""
+    members = [item for base in kind.__mro__ for item in vars(base).items()]
+    return len({name for name, value in members if isinstance(value, property | cached_property)})
 
 
 def test_plans_inherit_from_one_class_each_and_no_deeper_than_three() -> None:
@@ -43,7 +45,7 @@ def test_plans_inherit_from_one_class_each_and_no_deeper_than_three() -> None:
 
 
 def test_no_class_has_too_many_properties() -> None:
-    counts = {kind.__name__: own_properties(kind) for kind in classes()}
+    counts = {kind.__name__: properties(kind) for kind in classes()}
     assert {name: n for name, n in counts.items() if n > MOST_PROPERTIES} == {}
     assert max(counts.values()) > MOST_PROPERTIES // 2
 

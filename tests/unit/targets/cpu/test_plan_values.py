@@ -14,8 +14,8 @@ from kgen.targets.cpu.plan.kernels.slices_of_k import Slices
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING, WidenedA, WidenedB
 from kgen.targets.cpu.plan.tiles.next_part import NextPart
+from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
-from kgen.targets.cpu.plan.tiles.tile_loop import PanelBuffer
 from kgen.targets.cpu.plan.vectors import Vector
 
 FLOATS = Vector(count=8, scalar="float")
@@ -86,18 +86,19 @@ def test_packed_a_keeps_the_contiguous_axis(
 ) -> None:
     cut = blocking(16, 64, 64, layout)
     packed = WidenedA(blocking=cut, vector=FLOATS, m_stride=256, k_stride=4)
-    assert (packed.order, packed.row, packed.bytes) == (order, row, nbytes)
+    assert (packed.row, packed.buffer.bytes) == (row, nbytes)
+    assert order in packed.buffer.line
     assert (packed.m, packed.k) == strides
 
 
 def test_packed_b_has_whole_panels() -> None:
     cut = blocking(16, 40, 64)
     packed = WidenedB(blocking=cut, vector=FLOATS, is_prepacked=False, column_stride=4)
-    assert (packed.row, packed.panel_bytes) == (64, 32 * 64)
+    assert (packed.pack_row, packed.panel_bytes) == (64, 32 * 64)
     assert [vector.valid for vector in packed.panel] == [8, 8]
     assert [vector.valid for vector in packed.edge_panel] == [8]
-    buffer = PanelBuffer(panel_bytes=packed.panel_bytes, columns=16, panels=2)
-    assert (buffer.bytes, buffer.column_bytes) == (4096, 128)
+    kept = PanelPacking(blocking=cut, packs=True, keeps=True, panel_bytes=packed.panel_bytes)
+    assert (kept.panels, kept.column_bytes, packed.buffer(kept.panels).bytes) == (2, 128, 4096)
 
 
 @pytest.mark.parametrize(("k", "split", "count", "depth"), [(100, 2, 2, 64), (75, 3, 3, 32)])

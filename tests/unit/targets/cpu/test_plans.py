@@ -15,7 +15,7 @@ from kgen.schedule import CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.base import CpuPlan, Run, vector_for
+from kgen.targets.cpu.plan.cpu_plan import CpuPlan, Run, vector_for
 from kgen.targets.cpu.plan.math.functions import DOUBLE, FLOAT, functions_for
 from kgen.targets.cpu.plan.math.normal_tables import normal_tables
 from kgen.targets.cpu.plan.math.normal_tail import normal_tail
@@ -277,14 +277,14 @@ def test_interleave_groups_elements() -> None:
 
 def test_an_edge_panel_says_what_exists() -> None:
     vectors = panel(19, vectors=3, count=8, stride=100, step=32)
-    assert [(v.valid, v.masked, v.is_empty) for v in vectors] == [
+    assert [(v.valid, v.masked, not v.valid) for v in vectors] == [
         (8, 0, False),
         (8, 0, False),
         (3, 3, False),
     ]
     assert [(v.start, v.to) for v in vectors] == [(0, 0), (800, 32), (1600, 64)]
     assert vectors[2].lanes == (0, 100, 200)
-    assert panel(8, vectors=2, count=8, stride=100, step=32)[1].is_empty
+    assert panel(8, vectors=2, count=8, stride=100, step=32)[1].valid == 0
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from kgen.targets.cpu.plan.kernels.blis import BlisPlan
 from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
 from kgen.targets.cpu.plan.matmul import padded
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
+from kgen.targets.cpu.schedule.adapt import SHARING
 from tests.unit.targets.cpu.cpu_plans import plan
 
 ROWS = OuterMatmul(mr=4, nr=64, mc=4, kc=4, nc=1024, pack_a=False, pack_b=False)
@@ -36,18 +37,19 @@ def test_outer_products_take_every_row_of_b_once(
     schedule = ROWS.override(mr=m, mc=m, nr=32, parts=parts, kc=kc, nc=4096)
     planned = plan(Matmul(m=m, n=4096, k=k, dtype=dtype), "x86-64-v4+bf16", schedule)
     assert isinstance(planned, OuterPlan)
+    depth = planned.depth
     taken = [
-        block + row + i * planned.part
-        for block in range(0, planned.blocks_depth, planned.schedule.kc)
-        for row in range(planned.part)
+        block + row + i * depth.part
+        for block in range(0, depth.blocks, planned.schedule.kc)
+        for row in range(depth.part)
         for i in range(parts)
     ]
     taken += [
-        row + i * planned.rest_part
-        for row in range(planned.blocks_depth, planned.blocks_depth + planned.rest_part)
+        row + i * depth.rest_part
+        for row in range(depth.blocks, depth.blocks + depth.rest_part)
         for i in range(parts)
     ]
-    taken += range(planned.left_from, k)
+    taken += range(depth.left_from, k)
     assert sorted(taken) == list(range(k))
 
 
@@ -154,7 +156,7 @@ def test_tiles_fetch_the_panel_that_is_packed_next(kc: int, mr: int) -> None:
     planned = plan(Matmul(m=128, n=2048, k=2048, dtype=DType.F32), "x86-64-v3", schedule)
     assert isinstance(planned, TiledPlan)
     assert planned.fetches_to_pack and not planned.ahead.exists
-    rows, tiles = planned.pack_share, planned.blocking.row_tiles - 1  # one of them packs
+    rows, tiles = planned.packing.share, planned.blocking.row_tiles - 1  # one of them packs
     assert (rows - 1) * tiles < kc <= rows * tiles
 
 
@@ -167,9 +169,9 @@ def test_few_rows_by_prepacked_pairs(m: int, n: int, two_sums: bool) -> None:
     planned = plan(spec, "x86-64-v3", schedule)
     assert isinstance(planned, BlisPlan)
     assert planned.has_two_sums(planned.tiles.whole) == two_sums
-    assert planned.fetches_panels
+    assert planned.fetches
     blis = plan(spec, "x86-64-v3", CpuMatmul(mr=m, nr=16, mc=m, kc=4096, nc=512, pack_b=False))
-    assert isinstance(blis, BlisPlan) and not blis.fetches_panels
+    assert isinstance(blis, BlisPlan) and not blis.fetches
 
 
 def test_what_is_fetched_goes_to_the_cache_of_its_level() -> None:
@@ -251,8 +253,14 @@ def test_a_short_k_is_packed_once() -> None:
         ({"pack_a": 1}, True),
         ({"pack_a": 1, "nc": 512}, False),
     ):
-        planned = plan(spec, "x86-64-v4", once.override(**fields))
-        assert isinstance(planned, TiledPlan)
-        assert planned.keeps_b is keeps, fields
-    long = plan(Matmul(m=100, n=1024, k=512, dtype=DType.F32), "x86-64-v4", once.override(kc=512))
-    assert isinstance(long, TiledPlan) and not long.keeps_b
+        assert with_sharing(spec, once.override(**fields)).keep_b is keeps, fields
+    long = Matmul(m=100, n=1024, k=512, dtype=DType.F32)
+    assert not with_sharing(long, once.override(kc=512)).keep_b
+
+
+def with_sharing(spec: Matmul, schedule: CpuMatmul) -> CpuMatmul:
+    """Return the schedule with the chooser's fields on what tasks pack for each other."""
+    target = targets.find("x86-64-v4")
+    found = FAMILY.complete(spec, target, schedule, {*schedule.names} - {*SHARING})
+    assert isinstance(found, CpuMatmul) and FAMILY.plan(spec, target, found)
+    return found

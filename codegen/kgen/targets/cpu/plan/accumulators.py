@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
@@ -41,3 +42,8 @@ class Accumulators:
     @property
     def bytes(self) -> int:
         return self.rows * self.row
+
+    @property
+    def buffer(self) -> Buffer:
+        order = f"{self.vector.scalar} [mc][nc], {self.row} B per row"
+        return Buffer(name="%acc", holds=order, bytes=self.bytes)

@@ -51,11 +51,7 @@ class Blocking:
 
     @property
     def rows_vary(self) -> bool:
-        return self.blocks_m > 1 and self.m_edge_block
-
-    @property
-    def m_edge_block(self) -> bool:
-        return self.spec.m % self.schedule.mc != 0
+        return self.blocks_m > 1 and self.spec.m % self.schedule.mc != 0
 
     @property
     def m_edge(self) -> bool:
@@ -132,12 +128,8 @@ class Blocking:
         return self.spec.n % self.schedule.nr != 0
 
     @property
-    def only_edge_panel(self) -> bool:
-        return self.spec.n < self.schedule.nr
-
-    @property
     def has_whole_panel(self) -> bool:
-        return not self.only_edge_panel
+        return self.spec.n >= self.schedule.nr
 
     @property
     def panels_whole(self) -> str:
@@ -160,22 +152,18 @@ class Blocking:
 
     @property
     def first_depth(self) -> int:
-        """K of the first block."""
         return min(self.spec.k, self.schedule.kc)
 
     @property
     def last_depth(self) -> int:
-        """K of the last block."""
         return self.spec.k - (self.spec.k - 1) // self.schedule.kc * self.schedule.kc
 
     @property
     def last_rows(self) -> int:
-        """Rows of the last block."""
         return self.spec.m - (self.blocks_m - 1) * self.schedule.mc
 
     @property
     def depth(self) -> str:
-        """K of the current block."""
         return "%depth" if self.depth_varies else str(self.first_depth)
 
     def whole(self, elements: int) -> int:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import access, fuses
+from kgen.targets.cpu.plan.cpu_plan import access, fuses
 from kgen.targets.cpu.plan.epilogue import NATIVE, FinishRenderer
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.math.normal_tables import NormalTables, normal_tables

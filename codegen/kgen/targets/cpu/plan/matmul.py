@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
+from typing import Any, Self
 
 from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import Matmul
+from kgen.targets.base import Target
 from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.addresses import Tensors
-from kgen.targets.cpu.plan.base import CpuPlan
+from kgen.targets.cpu.plan.cpu_plan import CpuPlan, access
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.finishing import Finish
 from kgen.targets.cpu.plan.math.functions import Functions
@@ -43,6 +45,36 @@ class MatmulPlan(CpuPlan):
     #: Instruction that adds groups of K to each sum; None: elements are multiplied singly.
     dot: Dot | None = None
 
+    @classmethod
+    def of(
+        cls,
+        spec: Matmul,
+        target: Target,
+        schedule: BlockedMatmul,
+        compute: Vector,
+        *,
+        mainloop: str,
+        rounded_by_cpu: bool = False,
+        **fields: Any,
+    ) -> Self:
+        """Return the plan of a template's kernel, which has a single launch."""
+        blocks = -(-spec.m // schedule.mc) * -(-spec.n // schedule.nc)
+        launch = Launch(
+            entry_point=spec.key,
+            grid=(spec.batch * blocks, 1, 1),
+            arguments=tuple(p.name for p in spec.parameters),
+        )
+        return cls(
+            spec=spec,
+            target=target,
+            schedule=schedule,
+            template=f"cpu/matmul_{mainloop}.ll.j2",
+            launches=(launch,),
+            compute=compute,
+            out=access(target, spec.out, compute, rounded_by_cpu=rounded_by_cpu),
+            **fields,
+        )
+
     @property
     def starts(self) -> Starts | None:
         """Starts of the sums of each row, if the instruction takes B for unsigned."""
@@ -50,13 +82,7 @@ class MatmulPlan(CpuPlan):
 
     @property
     def interleaving(self) -> Interleaving | None:
-        """Interleaving of rows of B within lanes."""
         return None
-
-    @property
-    def sums_are_in_lanes(self) -> bool:
-        """Sums are not in the order of columns until K is at its end."""
-        return self.interleaving is not None and self.interleaving.moves_columns
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -157,11 +183,6 @@ class MatmulPlan(CpuPlan):
         return self.packed_b is not None
 
     @property
-    def b_panel_bytes(self) -> int:
-        """Bytes of a panel of B that the kernel packs."""
-        return 0
-
-    @property
     def parameters(self) -> tuple[TensorParam, ...]:
         packed = self.packed_b
         return tuple(packed if packed and p.name == "b" else p for p in self.spec.parameters)
@@ -179,12 +200,3 @@ def with_tile(plan: MatmulPlan) -> MatmulPlan:
     *before, multiply = plan.launches
     launches = (*before, dataclasses.replace(multiply, tile=tile))
     return dataclasses.replace(plan, launches=launches)
-
-
-def matmul_launch(spec: Matmul, schedule: BlockedMatmul) -> Launch:
-    blocks = -(-spec.m // schedule.mc) * -(-spec.n // schedule.nc)
-    return Launch(
-        entry_point=spec.key,
-        grid=(spec.batch * blocks, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-    )

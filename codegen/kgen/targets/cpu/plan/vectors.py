@@ -72,6 +72,16 @@ class Vector:
         return Vector(count=self.count, scalar="i1")
 
     @property
+    def add(self) -> str:
+        """Instruction that adds two vectors."""
+        return "add" if self.is_integer else "fadd"
+
+    @property
+    def upper_halves(self) -> str:
+        """Mask of the upper halves of words of 32 bits, which are two bf16 each."""
+        return self.splat(UPPER_HALF)
+
+    @property
     def integers(self) -> Vector:
         """Integers of the same width."""
         return Vector(count=self.count, scalar=f"i{self.bits}")

@@ -21,7 +21,7 @@ from kgen.schedule import (
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx.tiles import tile_k
-from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.cpu_plan import vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner
@@ -29,8 +29,13 @@ from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.cost_model import best
 from kgen.targets.cpu.schedule.space import balanced, rounded_up
 
+#: Fields about what tasks pack for each other and where: they follow from the blocks.
+SHARING = ("keep_b", "packer", "a_in_workspace")
 #: Fields that follow from blocks, packing and the sizes of the caches.
-DEPENDENT = ("ahead", "level", "prefetch_a", "prefetch_panel", "sums_in_out", "tasks_per_pass")
+DEPENDENT = (
+    *("ahead", "level", "prefetch_a", "prefetch_panel", "sums_in_out", "tasks_per_pass"),
+    *SHARING,
+)
 #: Fields that are given up, step by step, until some candidate is legal.
 GIVEN_UP = (
     DEPENDENT,
@@ -99,9 +104,9 @@ def _scaled(
         fields |= {"mr": spec.m, "mc": spec.m}
     else:
         fields["mc"] = _block(spec.m, fields["mc"], m, fields["mr"])
-        if not isinstance(schedule, InnerMatmul):
+        if not isinstance(schedule, InnerMatmul | LimbsMatmul):
             fields["kc"] = spec.k if fields["kc"] >= k else min(fields["kc"], spec.k)
-        elif fields["kc"] >= k or spec.k % fields["kc"]:
+        elif isinstance(schedule, InnerMatmul) and (fields["kc"] >= k or spec.k % fields["kc"]):
             fields["kc"] = spec.k
     if isinstance(schedule, InnerMatmul):
         fields["pack_b"] = int(not is_inner(spec))
@@ -113,7 +118,7 @@ def _scaled(
     elif isinstance(schedule, AheadMatmul) and not (schedule.pack_b or spec.constant):
         rows = schedule.ahead // (n * spec.b_type.itemsize)
         fields["ahead"] = rows * spec.b_strides[1] * spec.b_type.itemsize
-    return fields
+    return {name: value for name, value in fields.items() if name not in SHARING}
 
 
 def most_rows(spec: Matmul, target: Target, schedule: BlockedMatmul) -> int:

@@ -27,7 +27,7 @@ from kgen.schedule import (
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k
-from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS

@@ -14,12 +14,13 @@ from kgen.ops import steps
 from kgen.schedule import CpuRows, CpuSplitRows, CpuStream
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import AHEAD_BYTES, LINE_BYTES
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks
 from kgen.targets.cpu.plan.kernels.elementwise_rows import takes_rows
 from kgen.targets.cpu.plan.kernels.rows.interleaved import unchecked_interleaved
 from kgen.targets.cpu.plan.kernels.rows.kept import EXPENSIVE
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, may_pass_caches, unchecked_rows
+from kgen.targets.cpu.plan.kernels.rows.shifted import mean_of
 from kgen.targets.cpu.plan.kernels.rows.split import may_be_split
 from kgen.targets.rows.split import is_interleaved
 from kgen.targets.stream import StreamPlan
@@ -34,6 +35,11 @@ ROW_CACHES = 2
 #: Rows of so many columns are split, in parts of a quarter of that or more, if they are less than
 #: half as many as there are to be tasks.
 SPLIT_COLUMNS, SPLIT_TASKS = 1 << 18, 64
+#: A variance is relative to the mean of so many steps of unrolled vectors, or of the row's share of
+#: one in so many.
+HEAD_STEPS, HEAD_SHARE = 4, 64
+#: Prefetch distance of rows from memory, in bytes.
+AHEAD_BYTES = 2048
 
 
 def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
@@ -81,7 +87,9 @@ def completed(
     the caches, but for those in `given`."""
     is_far = spec.bytes_moved > target.limits["l3_bytes"]
     if isinstance(schedule, CpuSplitRows):
-        chosen = {"prefetch": AHEAD_BYTES * is_far}
+        head = _head(unchecked_rows(spec, target, schedule))
+        has_variance = any(map(mean_of, steps(*spec.primitives())))
+        chosen = {"prefetch": AHEAD_BYTES * is_far, "variance_head": head * has_variance}
     elif isinstance(schedule, CpuRows):
         unchecked = unchecked_interleaved if is_interleaved(spec) else unchecked_rows
         chosen = _row_fields(unchecked(spec, target, schedule), is_far=is_far)
@@ -103,10 +111,10 @@ def _row_fields(plan: RowwisePlan, *, is_far: bool) -> dict[str, int]:
     spec, limits = plan.spec, plan.target.limits
     stays = 2 * plan.row_bytes_read <= limits["l2_bytes"]
     read_once = not stays or (is_far and all(spec.reduced.values()))
-    plan = _with(plan, online=not stays, one_pass_variance=read_once and plan.may_shift)
-    for name in ("online", "one_pass_variance"):
+    plan = _with(plan, online=not stays, variance_head=read_once * _head(plan))
+    for name, nothing in (("online", False), ("variance_head", 0)):
         # A field that makes no difference is 0.
-        without = _with(plan, **{name: False})
+        without = _with(plan, **{name: nothing})
         plan = without if without.row.phases == plan.row.phases else plan
     straddles = spec.cols * spec.compute.itemsize % plan.compute.bytes
     in_output = is_far and plan.row_as_place and not plan.schedule.nontemporal and not straddles
@@ -119,12 +127,19 @@ def _row_fields(plan: RowwisePlan, *, is_far: bool) -> dict[str, int]:
         before = plan.row.elements(plan.row.phases[-2].wanted) if len(plan.row.phases) > 2 else ()
         next_row = stays and any(step.primitive in EXPENSIVE for step in before)
         ahead = AHEAD_BYTES * (not next_row)
-    names = ("online", "one_pass_variance", "keep_in_output")
+    names = ("online", "variance_head", "keep_in_output")
     fields = {name: getattr(plan.choices, name) for name in names}
     return {**fields, "prefetch": ahead, "prefetch_next_row": next_row}
 
 
-def _with(plan: RowwisePlan, **fields: bool) -> RowwisePlan:
+def _head(plan: RowwisePlan) -> int:
+    """Return the columns that a variance is relative to; 0 if the row is too short."""
+    step = plan.run.step
+    head = max(HEAD_STEPS, plan.spec.cols // (HEAD_SHARE * step)) * step
+    return head if plan.may_shift(head) else 0
+
+
+def _with(plan: RowwisePlan, **fields: int) -> RowwisePlan:
     schedule = dataclasses.replace(plan.choices, **fields)  # type: ignore[arg-type]
     return dataclasses.replace(plan, schedule=schedule)
 

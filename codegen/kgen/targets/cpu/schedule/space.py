@@ -30,8 +30,14 @@ from kgen.schedule import (
 from kgen.schedule.matmul import A_AHEAD, PANELS_AHEAD
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k, tile_product
-from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
+from kgen.targets.cpu.plan.amx.tiles import (
+    ROW_BYTES,
+    TILE_BYTES,
+    TILE_ROWS,
+    tile_k,
+    tile_product,
+)
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING, may_sum_in_out
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, has_pairs
@@ -166,9 +172,19 @@ class _Table:
             legal = legal & (self[whole] % np.maximum(self[part], 1) == 0)
         fitting = np.logical_and.reduce([column >= 0 for column in self.columns.values()])
         # Of candidates with the same prediction the first one is chosen, in the order of fields.
-        order = [f.name for f in dataclasses.fields(self.kind) if f.name in self.columns]
-        columns = {name: self.columns[name] for name in order}
-        return Space(kind=self.kind, columns=columns).where(legal & fitting)
+        order = [f.name for f in dataclasses.fields(self.kind)]
+        columns = {name: self.columns[name] for name in order if name in self.columns}
+        found = Space(kind=self.kind, columns=columns).where(legal & fitting)
+        others = [name for name in order if name in self.fixed.keys() - self.columns.keys()]
+        given = {name: np.full(len(found), self.fixed[name]) for name in others}
+        return Space(kind=self.kind, columns={**found.columns, **given})
+
+    def put_kept(self, spec: Matmul, panel: Column, besides: Column, stack: int) -> None:
+        """Add `keep_b`: later tasks use a block of B, whose panels of `panel` bytes fit the stack
+        `besides` what else a task has there."""
+        alone = (self["pack_a"] == 0) | (self["nc"] >= spec.n)
+        reused = (self["pack_b"] > 0) & (self["mc"] < spec.m) & (self["kc"] >= spec.k) & alone
+        self.put(keep_b=reused & (self["nc"] // self["nr"] * panel + besides <= stack))
 
 
 def ceil_div(extent: Column | int, part: Column | int) -> Any:
@@ -274,7 +290,9 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     itemsize = spec.accumulate.itemsize
     runs, length = (kc, mc) if by_columns else (mc, kc)
     scratch = table["pack_a"] * runs * (rounded_up(length, count) * itemsize + ROW_PADDING)
-    scratch = scratch + table["pack_b"] * kc * table["nr"] * itemsize
+    panel = kc * table["nr"] * itemsize
+    table.put_kept(spec, panel, scratch, target.limits["stack_bytes"])
+    scratch = scratch + table["pack_b"] * panel
     scratch = scratch + blocked * ~in_out * mc * (table["nc"] * itemsize + MOST_PADDING)
     fits &= scratch <= target.limits["stack_bytes"]
     return table.space(fits)
@@ -339,8 +357,10 @@ def _dot(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     fits &= ~blocked | (kc % run_k == 0)
     itemsize = GROUP_BYTES // dot.group
     scratch = table["pack_a"] * mc * (rounded_up(kc, run_k) * itemsize + ROW_PADDING)
-    scratch = scratch + table["pack_b"] * rounded_up(kc, run_k) * table["nr"] * itemsize
     scratch = scratch + mc * START_BYTES * dot.b_is_unsigned
+    panel = rounded_up(kc, dot.group) * table["nr"] * spec.dtype.itemsize
+    table.put_kept(spec, panel, scratch, target.limits["stack_bytes"])
+    scratch = scratch + table["pack_b"] * rounded_up(kc, run_k) * table["nr"] * itemsize
     scratch = scratch + blocked * mc * (table["nc"] * spec.accumulate.itemsize + MOST_PADDING)
     fits &= scratch <= target.limits["stack_bytes"]
     return table.space(fits)
@@ -379,7 +399,30 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     fits &= sums <= target.limits["stack_bytes"] // 2
     several = np.minimum(table["mc"], spec.m) > table["mr"]
     fits &= (table["prefetch_panel"] == 0) | (several & bool(spec.constant))
+    _packers(table, spec, target, sums)
     return table.space(fits)
+
+
+def _packers(table: _Table, spec: Matmul, target: Target, sums: Column) -> None:
+    """Add who packs B for AMX tiles and where A is packed: tiles beside their products (2), if each
+    part is packed once and two take half of the stack; else a task that is alone, on its stack (1);
+    else a launch (0). A workspace holds what the stack cannot."""
+    mr, nr, mc, kc = (table[name] for name in ("mr", "nr", "mc", "kc"))
+    stack, itemsize = target.limits["stack_bytes"], spec.dtype.itemsize
+    steps, unpacked = ceil_div(spec.k, tile_k(spec.dtype)), not b_is_packed(spec)
+    parts = 2 * nr * kc * itemsize
+    between = (spec.k % kc == 0) & (spec.n % nr == 0) & (spec.n > nr) & (mr < spec.m)
+    between &= (spec.m <= mc) & unpacked & (not spec.layout.b_transposed)
+    must_pack = spec.layout.a_transposed or spec.k % tile_k(spec.dtype) != 0
+    row = steps * ROW_BYTES + must_pack * ROW_PADDING
+    held = table["pack_a"] * mc * row + sums + mr * nr * spec.accumulate.itemsize
+    matrix = rounded_up(spec.n, nr) // TILE_ROWS * steps * TILE_BYTES
+    one = (mc >= spec.m) & (table["nc"] >= spec.n) & unpacked
+    one &= spec.batch == 1 or any(spec.batch_strides("b"))
+    small = between & (parts <= stack // 2)
+    table.put(packer=np.where(small, 2, one & (held + matrix <= stack)))
+    full = held + parts * (table["packer"] == 2) > stack
+    table.put(a_in_workspace=full & (table["packer"] != 1) & (table["pack_a"] > 0))
 
 
 def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from kgen.schedule import AmxMatmul
-from kgen.spec import Matmul
-from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx.packing import TiledB
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, TileColumn
-from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen_runtime.values import frozen
-
-
-def packs_between(spec: Matmul, target: Target, schedule: AmxMatmul) -> bool:
-    """B is packed beside the products: once, as a block has all rows; no row of B, and no block, is
-    cut that would leave some of it out, there are register tiles enough to share the work, and the
-    stack has room."""
-    whole = spec.k % schedule.kc == 0 and spec.n % schedule.nr == 0 and spec.n > schedule.nr
-    once = spec.m <= schedule.mc
-    enough = min(spec.m, schedule.mc) > schedule.mr
-    parts = 2 * schedule.nr * schedule.kc * spec.dtype.itemsize
-    fits = parts <= target.limits["stack_bytes"] // 2
-    return schedule.pack_b and not spec.layout.b_transposed and whole and once and enough and fits
 
 
 @frozen
@@ -36,18 +21,12 @@ class Beside:
     packs: bool
 
     @property
-    def may_fetch(self) -> bool:
-        """Several register tiles share a panel of B, beside which none is packed."""
-        return self.blocking.row_tiles > 1 and not self.packs
-
-    @property
     def bytes(self) -> int:
         """Bytes of the part that is multiplied, and of the next one, which is packed meanwhile."""
         return 2 * self.part_bytes * self.packs
 
     @property
     def part_bytes(self) -> int:
-        """Of a panel's block of K."""
         return self.blocking.schedule.nr * self.part_column
 
     @property
@@ -68,10 +47,7 @@ class Beside:
     def shared_groups(self) -> int:
         """Groups of each step that a register tile packs: a power of two, so that it goes up in the
         16 of a tile."""
-        register_tiles = -(
-            -min(self.blocking.spec.m, self.blocking.schedule.mc) // self.blocking.schedule.mr
-        )
-        needed = -(-TILE_ROWS // register_tiles)
+        needed = -(-TILE_ROWS // self.blocking.row_tiles)
         return 1 << (needed - 1).bit_length()
 
     @property

@@ -4,6 +4,7 @@ the next one is multiplied."""
 from __future__ import annotations
 
 import dataclasses
+from enum import IntEnum
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -11,7 +12,7 @@ from kgen.schedule import AmxMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Origin, origin
-from kgen.targets.cpu.plan.amx.beside import Beside, packs_between
+from kgen.targets.cpu.plan.amx.beside import Beside
 from kgen.targets.cpu.plan.amx.packing import TiledA, TiledB
 from kgen.targets.cpu.plan.amx.steps_of_tiles import FinishedRows, TileSteps
 from kgen.targets.cpu.plan.amx.tiles import (
@@ -25,11 +26,10 @@ from kgen.targets.cpu.plan.amx.tiles import (
     tile_k,
     tile_rows,
 )
-from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
-from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.cpu_plan import Buffer, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.matmul import MatmulPlan, matmul_launch
+from kgen.targets.cpu.plan.matmul import MatmulPlan
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -41,6 +41,14 @@ from kgen_runtime.values import frozen
 PACKED_B = "b.packed"
 #: The workspace of the rows of A of every task, in the order of tiles.
 COPIES_OF_A = "a.copies"
+
+
+class Packer(IntEnum):
+    """Who packs B: values of the schedule's field `packer`."""
+
+    LAUNCH = 0
+    TASK = 1
+    TILES = 2
 
 
 @frozen
@@ -70,8 +78,10 @@ class AmxPlan(MatmulPlan):
 
     @cached_property
     def a_runs(self) -> RunsOfA:
+        """Runs of A, which is packed with K in one block."""
+        schedule = dataclasses.replace(self.schedule, kc=self.k_steps * self.run.compute.count)
         return RunsOfA(
-            blocking=self.whole_depth,
+            blocking=dataclasses.replace(self.blocking, schedule=schedule),
             run=self.run,
             packed=self.run.stored,
             k_stride=self.tensors.a_strides[2],
@@ -91,12 +101,6 @@ class AmxPlan(MatmulPlan):
         )
 
     @property
-    def whole_depth(self) -> Blocking:
-        """Extents with K in one block, as A is packed."""
-        schedule = dataclasses.replace(self.schedule, kc=self.k_steps * self.run.compute.count)
-        return dataclasses.replace(self.blocking, schedule=schedule)
-
-    @property
     def b_format(self) -> PanelFormat:
         return PanelFormat(
             width=self.row.compute.count,
@@ -114,18 +118,6 @@ class AmxPlan(MatmulPlan):
     def packs_b(self) -> bool:
         return not self.b_is_packed
 
-    @property
-    def packing_masked_types(self) -> set[Vector]:
-        """Vectors of what is packed that are masked somewhere."""
-        types = set()
-        cut_b = self.packs_b and self.b_groups.is_gathered
-        cut_a = self.tiled_a.packs and not self.a_runs.is_gathered
-        if self.a_runs.k_tail > 1 and (cut_a or cut_b):
-            types.add(self.a_runs.run.stored)
-        if self.tiled_b.columns_left > 1 and self.packs_b and not self.b_groups.is_gathered:
-            types.add(self.b_groups.row.stored)
-        return types
-
     @cached_property
     def tiled_a(self) -> TiledA:
         return TiledA(
@@ -138,11 +130,12 @@ class AmxPlan(MatmulPlan):
 
     @cached_property
     def tiled_b(self) -> TiledB:
-        return TiledB(groups=self.b_groups, k_steps=self.k_steps)
+        bands = self.schedule.band_groups
+        return TiledB(groups=self.b_groups, k_steps=self.k_steps, band_groups=bands)
 
     @cached_property
     def beside(self) -> Beside:
-        packs = packs_between(self.spec, self.target, self.schedule)
+        packs = self.schedule.packer == Packer.TILES
         return Beside(blocking=self.blocking, tiled_b=self.tiled_b, packs=packs)
 
     @cached_property
@@ -174,28 +167,13 @@ class AmxPlan(MatmulPlan):
 
     @property
     def packs_b_alone(self) -> bool:
-        """The task packs B for itself, on the stack: no other has the same B."""
-        alone = self.blocking.blocks_per_batch == 1 and self.spec.batch == self.tiled_b.batches
-        needed = self.tiled_a.bytes + self.tiled_b.matrix_bytes + self.sums_bytes + self.last_bytes
-        fits = needed <= self.target.limits["stack_bytes"]
-        return self.packs_b and not self.beside.packs and alone and fits
+        """Each task packs B for itself, on the stack."""
+        return self.schedule.packer == Packer.TASK
 
     @property
     def packs_b_before(self) -> bool:
         """A launch of its own packs B."""
-        return self.packs_b and not self.packs_b_alone and not self.beside.packs
-
-    @property
-    def has_copies_of_a(self) -> bool:
-        """A workspace holds them; the stack has no room."""
-        needed = self.tiled_a.bytes + self.beside.bytes + self.sums_bytes + self.last_bytes
-        return not self.packs_b_alone and needed > self.target.limits["stack_bytes"]
-
-    @property
-    def scratch_bytes(self) -> int:
-        a = 0 if self.has_copies_of_a else self.tiled_a.bytes
-        b = self.tiled_b.matrix_bytes if self.packs_b_alone else self.beside.bytes
-        return a + b + self.sums_bytes + self.last_bytes
+        return self.packs_b and self.schedule.packer == Packer.LAUNCH
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -212,28 +190,31 @@ class AmxPlan(MatmulPlan):
         )
 
     @property
-    def scratch_map(self) -> tuple[str, ...]:
-        lines = []
-        workspace, stack = ", in a workspace", ""
-        dtype, k = self.spec.dtype, f"k/{self.a_runs.run_k}"
+    def buffers(self) -> tuple[Buffer, ...]:
+        dtype, k, unit = self.spec.dtype, f"k/{self.a_runs.run_k}", TILE_ROWS
+        found = []
+
+        def add(name: str, holds: str, nbytes: int, *, on_stack: bool = True) -> None:
+            found.append(Buffer(name=name, holds=holds, bytes=nbytes, is_on_stack=on_stack))
+
         if self.schedule.pack_a:
-            order = f"[mc/mr][{k}][mr/{TILE_ROWS}] tiles"
+            order = f"[mc/mr][{k}][mr/{unit}] tiles"
             if self.tiled_a.packs:
                 order = f"[mc][k], {self.a_runs.pack_row} B per row, zero past K"
-            where = workspace if self.has_copies_of_a else stack
-            lines.append(f"%a.pack: {dtype} {order}, {self.tiled_a.bytes} B{where}")
+            on_stack = not self.schedule.a_in_workspace
+            add("%a.pack", f"{dtype} {order}", self.tiled_a.bytes, on_stack=on_stack)
         if self.beside.packs:
-            order = f"[2][nr/{TILE_ROWS}][kc/{self.a_runs.run_k}] tiles"
-            lines.append(f"%b.pack: {dtype} {order}, {self.beside.bytes} B")
+            order = f"[2][nr/{unit}][kc/{self.a_runs.run_k}] tiles"
+            add("%b.pack", f"{dtype} {order}", self.beside.bytes)
         elif self.packs_b:
-            name, where = ("%b.pack", stack) if self.packs_b_alone else (f"%{PACKED_B}", workspace)
-            order = f"[n/{TILE_ROWS}][{k}] tiles, zero past K and N"
-            lines.append(f"{name}: {dtype} {order}, {self.tiled_b.matrix_bytes} B{where}")
-        order = f"{self.sum_vector.scalar} [mr][nr]"
+            name = f"%{PACKED_B}" if self.packs_b_before else "%b.pack"
+            holds = f"{dtype} [n/{unit}][{k}] tiles, zero past K and N"
+            add(name, holds, self.tiled_b.matrix_bytes, on_stack=self.packs_b_alone)
+        holds = f"{self.sum_vector.scalar} [mr][nr]"
         if self.blocking.k_blocked:
-            lines.append(f"%sums: [mc/mr] times {order}, {self.sums_bytes} B")
-        lines.append(f"%last: {order}, {self.last_bytes} B")
-        return tuple(lines)
+            add("%sums", f"[mc/mr] times {holds}", self.schedule.mc * self.sums_row)
+        add("%last", holds, self.schedule.mr * self.sums_row)
+        return tuple(found)
 
     def sums_at(self, tile: TileRow, product: TileColumn) -> int:
         """Bytes in the block of sums to those of a product."""
@@ -244,24 +225,11 @@ class AmxPlan(MatmulPlan):
         """Bytes of a row of a register tile's sums."""
         return self.schedule.nr * self.acc.itemsize
 
-    @property
-    def last_bytes(self) -> int:
-        return self.schedule.mr * self.sums_row
-
-    @property
-    def sums_bytes(self) -> int:
-        """Bytes of the partial sums of a panel's register tiles, between two blocks of K."""
-        return self.schedule.mc * self.sums_row if self.blocking.k_blocked else 0
-
     # -- launches -----------------------------------------------------------------------------
 
     @property
     def packing_entry(self) -> str:
         return f"{self.spec.key}_pack"
-
-    @property
-    def packing_linkage(self) -> str:
-        return "internal " if self.packs_b_alone else ""
 
     @property
     def tells_batches(self) -> bool:
@@ -274,9 +242,9 @@ class AmxPlan(MatmulPlan):
         if self.packs_b_alone or self.beside.packs:
             return origin("b.pack", ())
         tensor = PACKED_B if self.packs_b else "b"
-        return self.tensors.block_origin(
-            tensor, self.tensors.numbered(self.tiled_b.batch_bytes), n=self.tiled_b.column_bytes
-        )
+        stride = self.tiled_b.matrix_bytes if self.tiled_b.batches > 1 else 0
+        terms = self.tensors.numbered(stride)
+        return self.tensors.block_origin(tensor, terms, n=self.tiled_b.column_bytes)
 
     @property
     def b_source(self) -> Origin:
@@ -298,19 +266,14 @@ class AmxPlan(MatmulPlan):
         return tile_rows(self.block_rows, self.schedule.nr // TILE_ROWS)
 
     @property
-    def configured_rows(self) -> tuple[int, ...]:
-        """Of each tile register."""
+    def configured(self) -> tuple[tuple[int, int], ...]:
+        """Rows of each tile register, and bytes of a row."""
         rows = dict.fromkeys(range(TILE_REGISTERS), 0)
         for row in self.tile_rows:
             rows[row.a] = row.count
             for tile in row.products:
                 rows[tile.sums], rows[tile.b] = row.count, TILE_ROWS
-        return tuple(rows.values())
-
-    @property
-    def configured_bytes(self) -> tuple[int, ...]:
-        """Of a row of each."""
-        return tuple(ROW_BYTES * (rows > 0) for rows in self.configured_rows)
+        return tuple((count, ROW_BYTES * (count > 0)) for count in rows.values())
 
     @property
     def block_rows(self) -> int:
@@ -334,7 +297,7 @@ class AmxPlan(MatmulPlan):
     @property
     def columns_are_masked(self) -> bool:
         """Whole panels and one at the edge take the same code, with masks."""
-        return self.blocking.has_edge_panel and not self.blocking.only_edge_panel
+        return self.blocking.has_edge_panel and self.blocking.has_whole_panel
 
     def finished_columns(self, prefix: str) -> tuple[FinishedColumns, ...]:
         count = self.compute.count
@@ -350,46 +313,25 @@ class AmxPlan(MatmulPlan):
             found.append(FinishedColumns(name=name, offset=offset, sums=sums, out=out, valid=valid))
         return tuple(found)
 
-    @property
-    def column_type(self) -> Vector:
-        """Numbers of the columns that the epilogue takes at a time."""
-        return self.compute.of("i64")
-
     def column_numbers(self, offset: int) -> str:
         """`offset`, `offset` + 1, ... for the lanes of a vector."""
         return "<" + ", ".join(f"i64 {offset + i}" for i in range(self.compute.count)) + ">"
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
-        return tuple(sorted(self.out_masked_types | self.packing_masked_types, key=str))
+        types = {*self.out_masked_types}
+        cut_b = self.packs_b and self.b_groups.is_gathered
+        cut_a = self.tiled_a.packs and not self.a_runs.is_gathered
+        if self.a_runs.k_tail > 1 and (cut_a or cut_b):
+            types.add(self.a_runs.run.stored)
+        if self.tiled_b.columns_left > 1 and self.packs_b and not cut_b:
+            types.add(self.b_groups.row.stored)
+        return tuple(sorted(types, key=str))
 
     @property
     def out_masked_types(self) -> set[Vector]:
-        masked = [c for c in self.finished_columns("") if c.valid not in (0, 1)]
-        if not masked:
-            return set()
-        return self.finish.types
-
-
-def unchecked_amx(
-    spec: Matmul, target: Target, schedule: AmxMatmul, product: TileProduct
-) -> AmxPlan:
-    """Return the plan of a schedule that may not fit, without its workspaces."""
-    compute = vector_for(target, finishing_type(spec), TILE_ROWS)
-    rounded_by_cpu = spec.dtype is spec.out is DType.BF16 and target.has("avx512_bf16")
-    return AmxPlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="cpu/matmul_amx.ll.j2",
-        launches=(matmul_launch(spec, schedule),),
-        compute=compute,
-        out=Access(dtype=spec.out, compute=compute, rounded_by_cpu=rounded_by_cpu),
-        group=tile_k(spec.dtype) // TILE_ROWS,
-        product=product,
-        row=Access(dtype=spec.dtype, compute=Vector(count=TILE_ROWS, scalar="float")),
-        run=Access(dtype=spec.dtype, compute=Vector(count=tile_k(spec.dtype), scalar="float")),
-    )
+        is_masked = any(c.valid not in (0, 1) for c in self.finished_columns(""))
+        return self.finish.types if is_masked else set()
 
 
 def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TileProduct) -> AmxPlan:
@@ -398,9 +340,21 @@ def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TilePro
     for field, unit in (("mr", TILE_ROWS), ("nr", TILE_ROWS), ("kc", tile_k(spec.dtype))):
         check_multiple(schedule, field, unit, "an AMX tile")
     check_registers(schedule, target)
-    plan = unchecked_amx(spec, target, schedule, product)
+    plan = AmxPlan.of(
+        spec,
+        target,
+        schedule,
+        vector_for(target, finishing_type(spec), TILE_ROWS),
+        mainloop="amx",
+        rounded_by_cpu=spec.dtype is spec.out is DType.BF16 and target.has("avx512_bf16"),
+        group=tile_k(spec.dtype) // TILE_ROWS,
+        product=product,
+        row=Access(dtype=spec.dtype, compute=Vector(count=TILE_ROWS, scalar="float")),
+        run=Access(dtype=spec.dtype, compute=Vector(count=tile_k(spec.dtype), scalar="float")),
+    )
     check_operands(plan)
-    if schedule.prefetch_panel and not plan.beside.may_fetch:
+    check_packer(plan)
+    if schedule.prefetch_panel and (plan.blocking.row_tiles == 1 or plan.beside.packs):
         raise ScheduleError(
             f"prefetch_panel=1 requires several register tiles per panel (m={spec.m} and "
             f"mc={schedule.mc} above mr={schedule.mr}) and a B that is not packed between the "
@@ -428,6 +382,31 @@ def check_operands(plan: AmxPlan) -> None:
         )
 
 
+def check_packer(plan: AmxPlan) -> None:
+    """Raise ScheduleError for ways of packing that the operands and blocks do not allow."""
+    spec, schedule, blocking = plan.spec, plan.schedule, plan.blocking
+    whole = spec.k % schedule.kc == 0 and spec.n % schedule.nr == 0 and spec.n > schedule.nr
+    shared = schedule.mr < spec.m <= schedule.mc
+    if plan.b_is_packed and schedule.packer:
+        raise ScheduleError(f"packer={schedule.packer:d} requires an unpacked B; try packer=0")
+    if schedule.packer == Packer.TASK and blocking.splits_n:
+        raise ScheduleError(
+            f"packer=1 requires blocks of all {spec.n} columns, not nc={schedule.nc}; try packer=0"
+        )
+    if schedule.packer == Packer.TILES and not (whole and shared and not spec.layout.b_transposed):
+        raise ScheduleError(
+            f"packer=2 requires a row-major B, m={spec.m} above mr={schedule.mr} and at most "
+            f"mc={schedule.mc}, n={spec.n} above nr={schedule.nr} and a multiple of it, and "
+            f"k={spec.k} a multiple of kc={schedule.kc}; layout={spec.layout}; try packer=0"
+        )
+    if schedule.a_in_workspace and not schedule.pack_a:
+        raise ScheduleError("a_in_workspace=1 requires pack_a=1; try a_in_workspace=0")
+    if TILE_ROWS % schedule.band_groups:
+        raise ScheduleError(
+            f"band_groups={schedule.band_groups} does not divide {TILE_ROWS}; try band_groups=8"
+        )
+
+
 def with_workspaces(plan: AmxPlan) -> AmxPlan:
     """The same with a launch before it that packs B, and memory for what the stack cannot hold."""
     (multiply,) = plan.launches
@@ -439,8 +418,8 @@ def with_workspaces(plan: AmxPlan) -> AmxPlan:
         names = ("b", PACKED_B)
         packing.append(Launch(entry_point=plan.packing_entry, grid=grid, arguments=names))
         arguments[arguments.index("b")] = PACKED_B
-    if plan.has_copies_of_a:
-        workspaces.append(Workspace(name=COPIES_OF_A, nbytes=plan.tasks * plan.tiled_a.bytes))
+    if plan.schedule.a_in_workspace:
+        workspaces.append(Workspace(name=COPIES_OF_A, nbytes=multiply.grid[0] * plan.tiled_a.bytes))
         arguments.append(COPIES_OF_A)
     multiply = dataclasses.replace(multiply, arguments=tuple(arguments))
     return dataclasses.replace(plan, launches=(*packing, multiply), workspaces=tuple(workspaces))

@@ -19,10 +19,6 @@ from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
 from kgen.targets.cpu.plan.packing.panel import Stage, transpose_stages
 from kgen_runtime.values import frozen
 
-#: Groups of rows of B that are packed in one pass over its columns: writes are whole lines, and the
-#: hardware prefetcher tracks the streams that are read.
-BAND_GROUPS = 8
-
 
 @frozen
 class GroupOfRows:
@@ -83,7 +79,6 @@ class TiledA:
 
     @property
     def copy_row(self) -> int:
-        """Bytes of a row in tiles."""
         return self.k_steps * ROW_BYTES
 
     @property
@@ -112,14 +107,15 @@ class TiledA:
 
 @frozen
 class TiledB:
-    """B in the order of AMX tiles; `k_steps` tiles along K."""
+    """B in the order of AMX tiles; `k_steps` tiles along K. `band_groups` groups of rows are packed
+    in one pass over the columns."""
 
     groups: GroupsOfB
     k_steps: int
+    band_groups: int
 
     @property
     def k_tail(self) -> int:
-        """K of the last tile along K, if it is not whole."""
         return self.groups.blocking.spec.k % self.groups.k_unit
 
     @property
@@ -148,11 +144,6 @@ class TiledB:
         return spec.batch if any(spec.batch_strides("b")) else 1
 
     @property
-    def batch_bytes(self) -> int:
-        """From a batch's packed B to the next."""
-        return self.matrix_bytes if self.batches > 1 else 0
-
-    @property
     def bands(self) -> int:
         """Tasks of packing: steps along K; where K lies side by side in B, columns of tiles."""
         return self.panels if self.groups.is_gathered else self.k_steps
@@ -168,17 +159,11 @@ class TiledB:
 
     @property
     def band_to(self) -> int:
-        """The same in tiles."""
         return TILE_ROWS * self.column_bytes if self.groups.is_gathered else TILE_BYTES
 
     @property
-    def chunk_groups(self) -> int:
-        """Groups that are packed in one pass."""
-        return BAND_GROUPS
-
-    @property
     def chunk(self) -> tuple[GroupOfRows, ...]:
-        return tuple(self._group(i, self.groups.group) for i in range(BAND_GROUPS))
+        return tuple(self._group(i, self.groups.group) for i in range(self.band_groups))
 
     @property
     def last_chunk(self) -> tuple[GroupOfRows, ...]:
@@ -213,7 +198,6 @@ class TiledB:
 
     @property
     def tiled_columns(self) -> int:
-        """Columns of all tiles."""
         return self.panels * TILE_ROWS
 
     @property

@@ -37,12 +37,10 @@ class TileSteps:
 
     @property
     def vary(self) -> bool:
-        """The last block of K is shorter."""
         return self.blocking.k_blocked and self.count % self.of_block != 0
 
     @property
     def first(self) -> str:
-        """First step of the current block of K."""
         return "%s0" if self.blocking.k_blocked else "0"
 
     @property

@@ -8,18 +8,18 @@ from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import access, locality, vector_for
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, Pairs, has_pairs
 from kgen.targets.cpu.plan.kernels.slices_of_k import Slices
-from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING as ROW_PADDING
 from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB
-from kgen.targets.cpu.plan.tiles.tile import Tile
-from kgen.targets.cpu.plan.tiles.tile_loop import PanelsAhead, TileLoop
-from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
+from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelsAhead
+from kgen.targets.cpu.plan.tiles.tile import RegisterTile
+from kgen.targets.cpu.plan.tiles.tile_loop import TileLoop
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_keeps_b, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.values import frozen
@@ -39,8 +39,9 @@ class BlisPlan(TiledPlan):
         return Pairs(
             sums=self.sum_vector,
             registers=self.target.limits["vector_registers"],
+            apart_below=self.schedule.pair_sums,
             k=self.spec.k,
-            a_k=self.a_pack.k if self.packs_a else self.tensors.a_strides[2],
+            a_k=self.a_pack.k if self.schedule.pack_a else self.tensors.a_strides[2],
         )
 
     @property
@@ -48,7 +49,7 @@ class BlisPlan(TiledPlan):
         depth = PAIR if has_pairs(self.spec) else 1
         return PanelFormat(width=self.compute.count, depth=depth, k_unit=depth)
 
-    def has_two_sums(self, tile: Tile) -> bool:
+    def has_two_sums(self, tile: RegisterTile) -> bool:
         return self.pairs is not None and self.pairs.has_two_sums(tile)
 
     @cached_property
@@ -64,19 +65,6 @@ class BlisPlan(TiledPlan):
         return self.blocking.k_blocked and not self.b_is_packed and not self.b_pack.is_gathered
 
     @property
-    def fetches_next_panel(self) -> bool:
-        """Tiles of a panel of B prefetch the next one, each some of its lines."""
-        return self.schedule.prefetch_panel
-
-    @property
-    def may_fetch_next_panel(self) -> bool:
-        """Several tiles of rows share panels of a B that the kernel neither packs nor widens, and
-        that is prepacked or in blocks of K."""
-        spec, in_panels = self.spec, self.b_is_packed or self.blocking.k_blocked
-        several = self.blocking.row_tiles > 1 and not self.packs_b
-        return several and in_panels and spec.b_type is spec.accumulate
-
-    @property
     def panels_ahead(self) -> PanelsAhead | None:
         schedule = self.schedule
         if isinstance(schedule, AheadMatmul) and self.b_is_packed:
@@ -84,35 +72,17 @@ class BlisPlan(TiledPlan):
         return None
 
     @property
-    def fetches_rows(self) -> bool:
-        return self.rows_fetched is not None
-
-    @property
-    def takes_rows_once(self) -> bool:
-        """A single tile of rows takes B in place along all of K."""
-        in_place = not (self.packs_b or self.b_is_packed)
-        return in_place and self.blocking.row_tiles == 1 and not self.blocking.k_blocked
-
-    @property
     def rows_fetched(self) -> AheadMatmul | None:
-        """The schedule, if it says how far ahead they fetch those, and into which cache."""
         schedule = self.schedule
-        return schedule if isinstance(schedule, AheadMatmul) and self.takes_rows_once else None
+        return schedule if isinstance(schedule, AheadMatmul) and takes_rows_once(self) else None
 
     def rows_ahead(self, width: int) -> int:
-        return self.rows_fetched.ahead if self.rows_fetched else super().rows_ahead(width)
-
-    @property
-    def rows_locality(self) -> int:
-        return locality(self.rows_fetched.level) if self.rows_fetched else super().rows_locality
-
-    @property
-    def scratch_besides_b(self) -> int:
-        return self.packs_a * self.a_pack.bytes + self.sums_in_scratch * self.acc.bytes
-
-    @property
-    def sums_in_scratch(self) -> bool:
-        return not (self.is_direct or self.acc.in_out or self.slices)
+        if self.rows_fetched:
+            return self.rows_fetched.ahead
+        narrow = width <= LINE_BYTES
+        schedule = self.schedule
+        steps = schedule.packing_ahead_narrow if narrow else schedule.packing_ahead
+        return steps * self.tensors.b_strides[1]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -123,22 +93,15 @@ class BlisPlan(TiledPlan):
             *((self.slices.note,) if self.slices else ()),
         )
 
+    def operand_buffers(self) -> tuple[Buffer, ...]:
+        found = (self.a_pack.buffer,) if self.schedule.pack_a else ()
+        if self.schedule.pack_b:
+            found = (*found, self.b_pack.buffer(self.packing.panels))
+        return found
+
     @property
-    def scratch_map(self) -> tuple[str, ...]:
-        lines = []
-        scalar = self.sum_vector.scalar
-        if self.packs_a:
-            order = f"{scalar} {self.a_pack.order}, {self.a_pack.row} B per row"
-            lines.append(f"%a.pack: {order}, {self.a_pack.bytes} B")
-        if self.packs_b:
-            order = f"{scalar} [kc][nr], {self.b_pack.row} B per row"
-            lines.append(f"%b.pack: {order}, {self.b_buffer.bytes} B")
-        if self.sums_in_scratch:
-            order = f"{scalar} [mc][nc], {self.acc.row} B per row"
-            lines.append(f"%acc: {order}, {self.acc.bytes} B")
-        if self.slices:
-            lines.append(self.slices.memory)
-        return tuple(lines)
+    def buffers(self) -> tuple[Buffer, ...]:
+        return (*self.operand_buffers(), self.slices.buffer) if self.slices else super().buffers
 
     @cached_property
     def loop(self) -> TileLoop:
@@ -146,9 +109,11 @@ class BlisPlan(TiledPlan):
         _, a_m, a_k = self.tensors.a_strides
         packed = (self.a_pack.m, self.a_pack.k)
         return self.tile_loop(
-            a=packed if self.packs_a else (a_m, a_k),
-            b_row=self.b_pack.row if self.packs_b else row,
-            b_step=self.b_pack.vector.bytes if self.packs_b else self.compute.count * column,
+            a=packed if self.schedule.pack_a else (a_m, a_k),
+            b_row=self.b_pack.pack_row if self.schedule.pack_b else row,
+            b_step=self.b_pack.vector.bytes
+            if self.schedule.pack_b
+            else self.compute.count * column,
             steps=self.blocking.depth,
             step=PAIR if self.pairs else 1,
             depth=1,
@@ -183,23 +148,22 @@ class BlisPlan(TiledPlan):
             column_stride=self.tensors.b_strides[2],
         )
 
-    @property
-    def a_pack_bytes(self) -> int:
-        return self.a_pack.bytes
-
-    @property
-    def b_rows_are_whole(self) -> bool:
-        return not self.b_pack.is_gathered
-
-    @property
-    def b_panel_bytes(self) -> int:
-        return self.b_pack.panel_bytes
+    @cached_property
+    def packing(self) -> PanelPacking:
+        return PanelPacking(
+            blocking=self.blocking,
+            packs=self.schedule.pack_b,
+            keeps=self.schedule.keep_b,
+            rows_are_whole=not self.b_pack.is_gathered,
+            panel_bytes=self.b_pack.panel_bytes,
+            row_bytes=self.schedule.nr * self.spec.b_type.itemsize,
+        )
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         """Vector types that are loaded or stored in part; one element alone goes as a scalar."""
         types = self.out_masked_types
-        if self.packs_a and self.a_pack.run_tail > 1:
+        if self.schedule.pack_a and self.a_pack.run_tail > 1:
             types = types | {self.a.stored}
         if self.blocking.n_tail > 1 and not self.b_pack.is_gathered and not self.b_is_packed:
             types = types | {self.b.stored}
@@ -212,23 +176,6 @@ def may_sum_in_out(spec: Matmul) -> bool:
     return spec.out is spec.accumulate and not FusedEpilogue(spec=spec).full
 
 
-def unchecked_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
-    """Return the plan of a schedule that may not fit."""
-    compute = vector_for(target, finishing_type(spec), spec.n)
-    sums = compute.of(scalar_type(spec.accumulate))
-    return BlisPlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="cpu/matmul_blis.ll.j2",
-        launches=(matmul_launch(spec, schedule),),
-        compute=compute,
-        out=access(target, spec.out, compute),
-        a=access(target, spec.dtype, sums),
-        b=access(target, spec.b_type, sums),
-    )
-
-
 def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan:
     """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
     if not isinstance(schedule, CpuMatmul) or type(schedule) not in (CpuMatmul, AheadMatmul):
@@ -236,40 +183,57 @@ def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan
             f"mainloop={schedule.mainloop} is not supported for {spec.dtype} on {target.name}; "
             "use mainloop=blis"
         )
-    plan = unchecked_blis(spec, target, schedule)
+    compute = vector_for(target, finishing_type(spec), spec.n)
+    sums = compute.of(scalar_type(spec.accumulate))
+    a, b = access(target, spec.dtype, sums), access(target, spec.b_type, sums)
+    plan = BlisPlan.of(spec, target, schedule, compute, mainloop="blis", a=a, b=b)
     if plan.pairs and plan.blocking.k_blocked:
         check_multiple(schedule, "kc", PAIR, "the numbers of a pair of bf16")
-    compute = plan.compute
     check_ahead(spec, schedule)
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
     check_packing(plan)
     check_passes(plan)
-    if plan.packs_a and plan.a_pack.by_columns and plan.blocking.blocks_m > 1:
+    check_keeps_b(plan)
+    if schedule.pack_a and plan.a_pack.by_columns and plan.blocking.blocks_m > 1:
         check_multiple(schedule, "mc", compute.count, "as a transposed A with mc < m requires")
-    if plan.packs_a and not plan.a_pack.by_columns and plan.blocking.k_blocked:
+    if schedule.pack_a and not plan.a_pack.by_columns and plan.blocking.k_blocked:
         check_multiple(schedule, "kc", compute.count, "as a packed A with kc < k requires")
     check_registers(target, schedule, compute)
     check_stack(target, schedule, plan.scratch_bytes)
     return plan
 
 
+def takes_rows_once(plan: BlisPlan) -> bool:
+    """Return whether a single tile of rows takes B in place along all of K."""
+    in_place = not (plan.schedule.pack_b or plan.b_is_packed)
+    return in_place and plan.blocking.row_tiles == 1 and not plan.blocking.k_blocked
+
+
+def may_fetch_next_panel(plan: BlisPlan) -> bool:
+    """Return whether several tiles of rows share panels of a B that the kernel neither packs nor
+    widens, and that is prepacked or in blocks of K."""
+    spec, in_panels = plan.spec, plan.b_is_packed or plan.blocking.k_blocked
+    several = plan.blocking.row_tiles > 1 and not plan.schedule.pack_b
+    return several and in_panels and spec.b_type is spec.accumulate
+
+
 def check_packing(plan: BlisPlan) -> None:
     """What cannot be read in place is packed: elements of A that are widened, a transposed B."""
     spec = plan.spec
-    if not plan.packs_a and not plan.a.is_wide:
+    if not plan.schedule.pack_a and not plan.a.is_wide:
         raise ScheduleError(
             f"pack_a=0 requires an A of {spec.accumulate}, not {spec.dtype}; try pack_a=1"
         )
-    if not plan.packs_b and plan.b_pack.is_gathered:
+    if not plan.schedule.pack_b and plan.b_pack.is_gathered:
         raise ScheduleError(
             f"pack_b=0 requires a B stored row-major, not layout={spec.layout}; try pack_b=1"
         )
-    packs_rows = plan.packs_b and plan.b_rows_are_whole
+    packs_rows = plan.schedule.pack_b and plan.packing.rows_are_whole
     if not isinstance(plan.schedule, AheadMatmul) or plan.b_is_packed:
         return
     if packs_rows:
         return check_fetches_panels(plan.schedule)
-    if not plan.takes_rows_once:
+    if not takes_rows_once(plan):
         raise ScheduleError(
             "mainloop=ahead requires a prepacked B, pack_b=1 with layout nn or tn, or one register "
             f"tile for all of m and k (mr={spec.m}, kc={spec.k}); try mainloop=blis"
@@ -287,7 +251,7 @@ def check_passes(plan: BlisPlan) -> None:
     """Raise ScheduleError for prefetches of panels, and passes over the output, that the blocks do
     not allow."""
     spec, schedule = plan.spec, plan.schedule
-    if schedule.prefetch_panel and not plan.may_fetch_next_panel:
+    if schedule.prefetch_panel and not may_fetch_next_panel(plan):
         raise ScheduleError(
             f"prefetch_panel=1 requires several register tiles per panel (m={spec.m} and "
             f"mc={schedule.mc} above mr={schedule.mr}) and a B of {spec.accumulate} that is "

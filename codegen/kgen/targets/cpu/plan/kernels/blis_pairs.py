@@ -10,16 +10,13 @@ its own there, which are added up at the end.
 from __future__ import annotations
 
 from kgen.spec import DType, Matmul
-from kgen.targets.base import Target
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
-from kgen.targets.cpu.plan.tiles.tile import Row, Tile
+from kgen.targets.cpu.plan.tiles.tile import RegisterTile, Row
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
-from kgen.targets.cpu.plan.vectors import UPPER_HALF, Vector
+from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
 PAIR = 2
-#: Sums that hide the latency of a multiply-add.
-ENOUGH_SUMS = 8
 
 
 @frozen
@@ -35,10 +32,12 @@ class Half:
 @frozen
 class Pairs:
     """Pairs of bf16 along K: words as many as the sums of `sums`, of a target with so many vector
-    `registers`; `k` is the depth of the product, `a_k` the bytes of A from one k to the next."""
+    `registers`; `k` is the depth of the product, `a_k` the bytes of A from one k to the next. Tiles
+    of fewer sums than `apart_below` keep those of both halves apart if they fit."""
 
     sums: Vector
     registers: int
+    apart_below: int
     k: int
     a_k: int
 
@@ -46,16 +45,14 @@ class Pairs:
     def words(self) -> Vector:
         return self.sums.integers
 
-    @property
-    def upper(self) -> str:
-        """Mask of a word's upper half."""
-        return self.words.splat(UPPER_HALF)
-
-    def has_two_sums(self, tile: Tile) -> bool:
+    def has_two_sums(self, tile: RegisterTile) -> bool:
         """Return whether each half of the pairs has sums of its own."""
-        return fits_two_sums(self.registers, len(tile.sums), len(tile.columns))
+        sums, vectors = len(tile.sums), len(tile.columns)
+        # Both halves of a vector at once, and the mask.
+        room = self.registers - registers_needed(1, vectors) - 1
+        return sums < self.apart_below and PAIR * sums - vectors <= room
 
-    def halves(self, tile: Tile) -> tuple[Half, Half]:
+    def halves(self, tile: RegisterTile) -> tuple[Half, Half]:
         if self.has_two_sums(tile):
             return (
                 Half(name="_k0", index=0, before=".k0", after=".k0.next"),
@@ -78,14 +75,3 @@ class Pairs:
 
 def has_pairs(spec: Matmul) -> bool:
     return spec.b_type is DType.BF16 and b_is_packed(spec)
-
-
-def has_two_sums(target: Target, sums: int, vectors: int) -> bool:
-    """Return whether a tile has so few sums that their latency shows, and registers for more."""
-    return fits_two_sums(target.limits["vector_registers"], sums, vectors)
-
-
-def fits_two_sums(registers: int, sums: int, vectors: int) -> bool:
-    # Both halves of a vector at once, and the mask.
-    room = registers - registers_needed(1, vectors) - 1
-    return sums < ENOUGH_SUMS and PAIR * sums - vectors <= room

@@ -52,12 +52,6 @@ def plan_split(spec: Matmul, target: Target, schedule: CpuSplitMatmul) -> BlisPl
             f"split_k={schedule.split_k} with kc={schedule.kc} leaves one slice of k={spec.k}; "
             f"try split_k=2, kc={-(-spec.k // 4)}"
         )
-    return with_slices(plan)
-
-
-def with_slices(plan: BlisPlan) -> BlisPlan:
-    """The same with the launch of slices before it, and the memory of their sums."""
-    assert plan.slices is not None
     (finish,) = plan.launches
     operands = ("a", "b")
     rest = tuple(name for name in finish.arguments if name not in operands)

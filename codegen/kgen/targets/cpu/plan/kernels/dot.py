@@ -8,19 +8,19 @@ from kgen.errors import ScheduleError
 from kgen.schedule import BlockedMatmul, DotMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import access, vector_for
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
+from kgen.targets.cpu.plan.cpu_plan import Buffer, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA
 from kgen.targets.cpu.plan.packing.interleaved import Interleaving
 from kgen.targets.cpu.plan.packing.lanes import Strip, StripRow, Unpack, strips
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
-from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot
-from kgen.targets.cpu.plan.tiles.tile import Tile
-from kgen.targets.cpu.plan.tiles.tile_loop import PanelsAhead, TileLoop
-from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
+from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot, DotOperands
+from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelsAhead
+from kgen.targets.cpu.plan.tiles.tile import RegisterTile
+from kgen.targets.cpu.plan.tiles.tile_loop import TileLoop
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_keeps_b, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
@@ -48,7 +48,7 @@ class DotPlan(TiledPlan):
         return RunsOfA(
             blocking=self.blocking,
             run=self.run,
-            packed=self.run.stored if self.factors.bits == self.run.stored.bits else self.factors,
+            packed=self.dots.factors if self.dots.widens else self.run.stored,
             k_stride=self.tensors.a_strides[2],
         )
 
@@ -65,25 +65,20 @@ class DotPlan(TiledPlan):
             column_stride=column_stride,
         )
 
-    @property
-    def a_pack_bytes(self) -> int:
-        return self.a_runs.pack_bytes
+    def rows_ahead(self, width: int) -> int:
+        return self.schedule.packing_ahead * self.loop.b_in_rows
 
-    @property
-    def b_panel_bytes(self) -> int:
-        return self.b_groups.panel_bytes
-
-    @property
-    def b_packed(self) -> Vector:
-        """Groups of a vector's columns, as they are stored."""
-        return self.b_groups.packed
-
-    @property
-    def scratch_besides_b(self) -> int:
-        return (
-            self.packs_a * self.a_runs.pack_bytes
-            + (self.starts.bytes if self.starts else 0)
-            + (not self.is_direct) * self.acc.bytes
+    @cached_property
+    def packing(self) -> PanelPacking:
+        groups = self.b_groups
+        cut = groups.k_left > 0 and self.blocking.k_blocked
+        return PanelPacking(
+            blocking=self.blocking,
+            packs=self.schedule.pack_b,
+            keeps=self.schedule.keep_b,
+            rows_are_whole=not (groups.is_gathered or cut),
+            panel_bytes=groups.panel_bytes,
+            row_bytes=self.schedule.nr * self.spec.b_type.itemsize,
         )
 
     @property
@@ -97,43 +92,30 @@ class DotPlan(TiledPlan):
             *((self.starts.note,) if self.starts else ()),
         )
 
-    @property
-    def scratch_map(self) -> tuple[str, ...]:
-        lines = []
-        if self.packs_a:
-            dtype = "s16" if self.a_runs.widens else self.spec.dtype
-            order = f"{dtype} [mc][kc], {self.a_runs.pack_row} B per row, zero past K"
-            lines.append(f"%a.pack: {order}, {self.a_runs.pack_bytes} B")
-        lines += [self.starts.memory] if self.starts else []
-        if self.packs_b:
-            order = f"{self.spec.dtype} [kc/{self.group}][nr][{self.group}]"
-            row = f"{self.b_groups.pack_row} B per row, zero past K and N"
-            lines.append(f"%b.pack: {order}, {row}, {self.b_buffer.bytes} B")
-        if not self.is_direct:
-            order = f"{self.sum_vector.scalar} [mc][nc], {self.acc.row} B per row"
-            lines.append(f"%acc: {order}, {self.acc.bytes} B")
-        return tuple(lines)
+    def operand_buffers(self) -> tuple[Buffer, ...]:
+        a, b = self.a_runs, self.b_groups
+        dtype = "s16" if a.widens else self.spec.dtype
+        order = f"{dtype} [mc][kc], {a.pack_row} B per row, zero past K"
+        a_pack = Buffer(name="%a.pack", holds=order, bytes=a.pack_bytes)
+        order = f"{self.spec.dtype} [kc/{self.group}][nr][{self.group}], {b.pack_row} B per row"
+        panels = self.packing.panels * b.panel_bytes
+        b_pack = Buffer(name="%b.pack", holds=f"{order}, zero past K and N", bytes=panels)
+        return (
+            *((a_pack,) if self.schedule.pack_a else ()),
+            *((self.starts.buffer,) if self.starts else ()),
+            *((b_pack,) if self.schedule.pack_b else ()),
+        )
 
     # -- A and B as they are multiplied --------------------------------------------------------
 
-    @property
-    def factors(self) -> Vector:
-        """Groups of A or B for all sums of a vector."""
-        return Vector(count=self.compute.count * self.group, scalar=self.dot.factor)
-
-    @property
-    def sums(self) -> Vector:
-        """What the instruction adds to."""
-        return self.sum_vector
+    @cached_property
+    def dots(self) -> DotOperands:
+        stored = Vector(count=self.row.compute.count * self.group, scalar=self.row.stored.scalar)
+        return DotOperands(dot=self.dot, sums=self.sum_vector, stored=stored)
 
     @property
     def has_halves(self) -> bool:
         return self.dot.half is not None
-
-    @property
-    def group_of_a(self) -> Vector:
-        """A group for each sum, as integers: what one of A is broadcast to."""
-        return self.compute.of("i32")
 
     @property
     def panels_ahead(self) -> PanelsAhead | None:
@@ -142,13 +124,13 @@ class DotPlan(TiledPlan):
 
     @cached_property
     def loop(self) -> TileLoop:
-        row = self.a_runs.pack_row if self.packs_a else self.tensors.a_strides[1]
+        row = self.a_runs.pack_row if self.schedule.pack_a else self.tensors.a_strides[1]
         in_place = self.compute.count * self.tensors.b_strides[2]
         groups = -(-self.blocking.first_depth // self.group)
         return self.tile_loop(
             a=(row, GROUP_BYTES),
             b_row=self.b_groups.row_stride,
-            b_step=self.b_groups.packed.bytes if self.packs_b else in_place,
+            b_step=self.b_groups.packed.bytes if self.schedule.pack_b else in_place,
             steps="%groups.all" if self.blocking.depth_varies else str(groups),
             step=1,
             depth=self.group,
@@ -157,32 +139,12 @@ class DotPlan(TiledPlan):
     @property
     def b_in_place(self) -> bool:
         """Rows of B are multiplied where they lie, each group of them interleaved in registers."""
-        return not self.packs_b and not self.b_is_packed
-
-    @property
-    def a_alignment(self) -> int:
-        """Of a group of A: that of the caller's array."""
-        return self.spec.dtype.itemsize
+        return not self.schedule.pack_b and not self.b_is_packed
 
     @property
     def b_alignment(self) -> int:
-        """Of a vector of groups: that of scratch, or of the caller's array."""
-        return self.b_groups.packed.bytes if self.packs_b else self.spec.dtype.itemsize
-
-    @property
-    def b_rows_are_whole(self) -> bool:
-        return not self.b_groups.is_gathered and not (
-            self.b_groups.k_left and self.blocking.k_blocked
-        )
-
-    @property
-    def tiles_pack_zeros(self) -> bool:
-        """The last group of a tile that packs is not whole."""
-        return self.packs_in_tiles and self.b_groups.k_left > 0
-
-    @property
-    def b_widens(self) -> bool:
-        return self.b_groups.packed.bits < self.factors.bits
+        """Alignment of a vector of groups: that of scratch, or of the caller's array."""
+        return self.dots.stored.bytes if self.schedule.pack_b else self.spec.dtype.itemsize
 
     # -- rows of B that are interleaved within lanes -------------------------------------------
 
@@ -195,7 +157,7 @@ class DotPlan(TiledPlan):
         row = Access(dtype=self.spec.dtype, compute=Vector(count=width, scalar="float"))
         return Interleaving(row=row, scalar=self.sum_vector.scalar, group=self.group)
 
-    def strips(self, tile: Tile) -> tuple[Strip, ...]:
+    def strips(self, tile: RegisterTile) -> tuple[Strip, ...]:
         """Those of a whole panel; a panel at the edge has none."""
         if self.interleaving is None or tile.width != self.schedule.nr:
             return ()
@@ -220,7 +182,13 @@ class DotPlan(TiledPlan):
     def starts(self) -> Starts | None:
         if not self.dot.b_is_unsigned:
             return None
-        depth, tail = self._starts_extent
+        # Packed A is zero past K; else every block of K, all equal, may end with a partial run.
+        kc, cut = self.schedule.kc, self.blocking.k_blocked and self.schedule.kc % self.a_runs.run_k
+        depth, tail = self.a_runs.depth_whole, self.a_runs.k_tail
+        if cut:
+            depth, tail = str(kc - cut), int(cut)
+        elif self.schedule.pack_a:
+            depth, tail = self.a_runs.depth_padded, 0
         return Starts(
             blocking=self.blocking,
             dot=self.dot,
@@ -230,29 +198,15 @@ class DotPlan(TiledPlan):
             sums=self.sum_vector,
             depth=depth,
             tail=tail,
-            tail_is_last=self.blocking.k_blocked and not self._blocks_are_cut,
+            tail_is_last=self.blocking.k_blocked and not cut,
         )
-
-    @property
-    def _blocks_are_cut(self) -> bool:
-        """Every block of K ends with a partial run; all are equal."""
-        return self.blocking.k_blocked and self.schedule.kc % self.a_runs.run_k != 0
-
-    @property
-    def _starts_extent(self) -> tuple[str, int]:
-        """Depth that is added up in whole runs, and K of the last run; packed A is zero past K."""
-        if self._blocks_are_cut:
-            tail = self.schedule.kc % self.a_runs.run_k
-            return str(self.schedule.kc - tail), tail
-        if self.packs_a:
-            return self.a_runs.depth_padded, 0
-        return self.a_runs.depth_whole, self.a_runs.k_tail
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         types = self.out_masked_types
-        a_tail = self.starts.tail if self.starts and not self.packs_a else self.a_runs.k_tail
-        if (self.packs_a or self.starts) and a_tail > 1 and not self.a_runs.is_gathered:
+        packs_a = self.schedule.pack_a
+        a_tail = self.starts.tail if self.starts and not packs_a else self.a_runs.k_tail
+        if (packs_a or self.starts) and a_tail > 1 and not self.a_runs.is_gathered:
             types = types | {self.a_runs.run.stored}
         if (
             self.spec.n % self.b_groups.width > 1
@@ -307,25 +261,27 @@ def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) ->
     check_multiple(schedule, "nr", sums.count, "the columns of a vector")
     compute = vector_for(target, finishing_type(spec), COLUMNS)
     run_k = sums.bytes // GROUP_BYTES * dot.group
-    plan = DotPlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="cpu/matmul_dot.ll.j2",
-        launches=(matmul_launch(spec, schedule),),
-        compute=compute,
-        out=access(target, spec.out, compute, rounded_by_cpu=rounds_bf16(spec, dot)),
+    plan = DotPlan.of(
+        spec,
+        target,
+        schedule,
+        compute,
+        mainloop="dot",
+        rounded_by_cpu=rounds_bf16(spec, dot),
         group=dot.group,
         dot=dot,
         row=Access(dtype=spec.dtype, compute=sums),
         run=Access(dtype=spec.dtype, compute=Vector(count=run_k, scalar="float")),
     )
-    if plan.blocking.k_blocked and (plan.packs_a or (plan.starts and plan.blocking.depth_varies)):
+    if plan.blocking.k_blocked and (
+        schedule.pack_a or (plan.starts and plan.blocking.depth_varies)
+    ):
         check_multiple(schedule, "kc", run_k, "the elements of a vector of A, as kc < k requires")
     if plan.blocking.k_blocked:
         check_multiple(
             schedule, "kc", dot.group, f"the k of one {dot.mnemonic}, as kc < k requires"
         )
+    check_keeps_b(plan)
     check_registers(target, schedule, compute, dot.extra_registers)
     check_stack(target, schedule, plan.scratch_bytes)
     return plan

@@ -15,8 +15,7 @@ from kgen.targets.cpu.expressions import (
     CpuWholeRenderer,
     on_bits,
 )
-from kgen.targets.cpu.plan.base import (
-    AHEAD_BYTES,
+from kgen.targets.cpu.plan.cpu_plan import (
     LINE_BYTES,
     Run,
     access,
@@ -48,7 +47,8 @@ class ElementwisePlan(RowAddresses):
     @property
     def paired_outputs(self) -> tuple[str, ...]:
         """Outputs of which two vectors are written at once."""
-        return pairs(self.spec, self.target, self.schedule) if self._has_steps else ()
+        has_steps = any(segment.run.has_unrolled for segment in self.segments)
+        return pairs(self.spec, self.target, self.schedule) if has_steps else ()
 
     @property
     def single_outputs(self) -> tuple[str, ...]:
@@ -60,10 +60,6 @@ class ElementwisePlan(RowAddresses):
         """Where a step has no subnormal number (leaky_relu of 1024 x 1024: 0.7 instead of 0.37 of
         copying, Zen 4)."""
         return self.paired_outputs if rounds_pairs(self.spec, self.target) else ()
-
-    @property
-    def _has_steps(self) -> bool:
-        return any(segment.run.has_unrolled for segment in self.segments)
 
     @property
     def written_vectors(self) -> int:
@@ -241,18 +237,16 @@ class ElementwisePlan(RowAddresses):
     def masked_types(self) -> tuple[Vector, ...]:
         """One element alone goes as a scalar."""
         accesses = [*self.written, *(self.access(i.tensor) for i in self.operands if not i.single)]
-        types = {a.stored for a in accesses} if self._has_masks else set()
+        has_masks = any(segment.run.tail > 1 for segment in self.segments)
+        types = {a.stored for a in accesses} if has_masks else set()
         return tuple(sorted(types, key=str))
-
-    @property
-    def _has_masks(self) -> bool:
-        return any(segment.run.tail > 1 for segment in self.segments)
 
     def ahead(self, name: str) -> tuple[int, ...]:
         """Bytes from a step's first element to the lines of an input that it fetches, those of a
-        later step (relu: 48 instead of 43 GB/s, Zen 4)."""
-        nbytes = self.schedule.unroll * self.access(name).stored.bytes
-        lines = range(AHEAD_BYTES, AHEAD_BYTES + nbytes, LINE_BYTES)
+        later step."""
+        ahead = self.schedule.prefetch
+        nbytes = self.schedule.unroll * self.access(name).stored.bytes * bool(ahead)
+        lines = range(ahead, ahead + nbytes, LINE_BYTES)
         return tuple(line for line in lines if self.reaches(name, line))
 
 

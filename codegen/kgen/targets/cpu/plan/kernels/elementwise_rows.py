@@ -8,7 +8,7 @@ import math
 from functools import cached_property
 
 from kgen.spec import Elementwise
-from kgen.targets.cpu.plan.base import FormulaPlan, Run
+from kgen.targets.cpu.plan.cpu_plan import FormulaPlan, Run
 from kgen.targets.llvm_ir import ELEMENT
 from kgen.targets.stream import Dimension, StreamCondition, StreamOperand, StreamPlan
 from kgen_runtime.values import frozen
@@ -164,7 +164,6 @@ class RowAddresses(FormulaPlan):
 
     @property
     def operands(self) -> tuple[StreamOperand, ...]:
-        """Operands of the expression."""
         return tuple(i for i in self.stream.inputs if not i.is_index)
 
     def index_type(self, of: StreamOperand) -> str:

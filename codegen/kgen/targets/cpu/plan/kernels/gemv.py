@@ -14,25 +14,28 @@ from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
 from kgen.spec import ConstantOperand, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES, access, locality
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, locality
 from kgen.targets.cpu.plan.kernels.dot import rounds_bf16
 from kgen.targets.cpu.plan.kernels.gemv_strips import (
+    OuterDepth,
     OuterGroup,
     OuterProducts,
     OuterStrip,
     RowOfA,
     RowsOfB,
+    SumsInPage,
     Taken,
     outer_products,
     rows_of_b,
     strips,
 )
-from kgen.targets.cpu.plan.matmul import MatmulPlan, matmul_launch, padded
+from kgen.targets.cpu.plan.matmul import MatmulPlan, padded
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.interleaved import Interleaving
 from kgen.targets.cpu.plan.packing.lanes import Unpack
-from kgen.targets.cpu.plan.vectors import UPPER_HALF, Access, Vector
+from kgen.targets.cpu.plan.tiles.dots import DotOperands
+from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
 #: Stores wait with loads whose addresses have the same lower bits: sums begin half as far from B.
@@ -51,45 +54,14 @@ class OuterPlan(MatmulPlan):
     # -- the scratch block of sums -------------------------------------------------------------
 
     @property
-    def sums(self) -> Vector:
-        return self.sum_vector
-
-    @property
-    def strip(self) -> int:
-        """Columns of a strip."""
-        return self.rows_of_b.strip
-
-    @property
-    def strip_vectors(self) -> int:
-        return self.rows_of_b.vectors
-
-    @property
-    def takes_words(self) -> bool:
-        return self.rows_of_b.taken is Taken.WORDS
-
-    @property
-    def words(self) -> Vector:
-        """Two columns of each, as many as sums."""
-        return self.sums.integers
-
-    @property
-    def upper(self) -> str:
-        """The mask of a word's upper half."""
-        return self.words.splat(UPPER_HALF)
-
-    @property
-    def strips_whole(self) -> str:
+    def strips_whole(self) -> int:
         """Columns of the block of sums, all in whole strips."""
         columns = min(self.schedule.nc * self.schedule.tasks_per_pass, self.spec.n)
-        return str(-(-columns // self.strip) * self.strip)
+        return -(-columns // self.rows_of_b.strip) * self.rows_of_b.strip
 
     @property
     def scratch_row(self) -> int:
-        return padded(int(self.strips_whole) * self.spec.accumulate.itemsize)
-
-    @property
-    def scratch_bytes(self) -> int:
-        return self.acc_room + (self.starts.bytes if self.starts else 0)
+        return padded(self.strips_whole * self.spec.accumulate.itemsize)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -102,83 +74,53 @@ class OuterPlan(MatmulPlan):
         )
 
     @property
-    def scratch_map(self) -> tuple[str, ...]:
-        order = f"{self.sums.scalar} [mc][nc], {self.acc.row} B per row"
-        where = "placed half a page from B modulo the page size"
-        return (
-            f"%acc: {order}, {self.acc.bytes} B, {where}",
-            *((self.starts.memory,) if self.starts else ()),
-        )
+    def buffers(self) -> tuple[Buffer, ...]:
+        acc = self.acc.buffer
+        holds = f"{acc.holds}, half a page from B modulo the page size"
+        room = Buffer(name="%acc.room", holds=holds, bytes=acc.bytes + ALIAS_BYTES)
+        return (room, self.starts.buffer) if self.starts else (room,)
 
     @property
-    def acc_room(self) -> int:
-        """Bytes in which the block of sums may begin anywhere in a page."""
-        return self.acc.bytes + ALIAS_BYTES
-
-    @property
-    def acc_distance(self) -> int:
-        """Bytes from B to the sums, but for whole pages."""
-        return ALIAS_BYTES // 2
-
-    @property
-    def acc_mask(self) -> int:
-        return ALIAS_BYTES - LINE_BYTES
-
-    @property
-    def group(self) -> int:
-        """Rows of B that are multiplied together."""
-        return self.rows_of_b.group
+    def page(self) -> SumsInPage:
+        return SumsInPage(distance=ALIAS_BYTES // 2, mask=ALIAS_BYTES - LINE_BYTES)
 
     @cached_property
     def interleaving(self) -> Interleaving:
         scalar = "float" if self.dot else self.compute.scalar
-        strip = Vector(count=self.strip, scalar=scalar)
+        strip = Vector(count=self.rows_of_b.strip, scalar=scalar)
         return Interleaving(
             row=access(self.target, self.spec.b_type, strip),
-            scalar=self.sums.scalar,
-            group=self.group,
-            word_columns=self.strip_vectors if self.takes_words else 1,
+            scalar=self.sum_vector.scalar,
+            group=self.rows_of_b.group,
+            word_columns=self.rows_of_b.vectors if self.words else 1,
         )
 
     # -- A and B as they are multiplied --------------------------------------------------------
 
-    @property
-    def factors(self) -> Vector:
-        """Groups of A or B for all sums of a vector."""
+    @cached_property
+    def dots(self) -> DotOperands | None:
         if self.dot is None:
-            return self.sums
-        return Vector(count=self.sums.count * self.group, scalar=self.dot.factor)
+            return None
+        count = self.sum_vector.count * self.dot.group
+        stored = Vector(count=count, scalar=self.interleaving.row.stored.scalar)
+        return DotOperands(dot=self.dot, sums=self.sum_vector, stored=stored)
 
     @property
-    def b_packed(self) -> Vector:
-        """The same, as B is stored."""
-        return self.factors.of(self.interleaving.row.stored.scalar)
+    def words(self) -> Vector | None:
+        """Vector of words, each of two columns, if bf16 is multiplied so."""
+        return self.sum_vector.integers if self.rows_of_b.taken is Taken.WORDS else None
 
     @property
     def a_scalar(self) -> str:
         """An element of A, as it is stored."""
-        stored = self.dot or self.takes_words
-        return self.interleaving.row.stored.scalar if stored else self.sums.scalar
-
-    @property
-    def b_widens(self) -> bool:
-        return self.b_packed.bits < self.factors.bits
-
-    @property
-    def group_of_a(self) -> Vector:
-        """A group for each sum, as integers."""
-        return self.sums.of("i32")
-
-    @property
-    def a_elements(self) -> Vector:
-        """The elements of a group of A, as integers and as wide as they are multiplied."""
-        return Vector(count=self.group, scalar=f"i{self.factors.bits}")
+        stored = self.dot or self.words
+        return self.interleaving.row.stored.scalar if stored else self.sum_vector.scalar
 
     def unpacks(self, b: str, group: OuterGroup) -> tuple[Unpack, ...]:
         """From rows `b`.<row> to vectors of groups, `b`_v0.stored and so on."""
         return self.interleaving.unpacks(
             ["zeroinitializer" if row.absent else f"{b}.{row.name}" for row in group.rows],
-            [f"{b}_v{v}.stored" for v in range(self.group)],
+            [f"{b}_v{v}.stored" for v in range(self.rows_of_b.group)],
         )
 
     # -- the sums' first values, if B is taken for unsigned ------------------------------------
@@ -195,17 +137,17 @@ class OuterPlan(MatmulPlan):
 
     @cached_property
     def starts(self) -> Starts | None:
-        if self.dot is None or not self.dot.b_is_unsigned:
+        if self.dots is None or not self.dots.dot.b_is_unsigned:
             return None
-        run_k = self.factors.count
+        run_k = self.dots.factors.count
         tail = self.spec.k % run_k
         return Starts(
             blocking=self.blocking,
-            dot=self.dot,
+            dot=self.dots.dot,
             run=Access(dtype=self.spec.dtype, compute=Vector(count=run_k, scalar="float")),
             pointer=self.tensors.a_origin.base,
             a_row=self.a_m,
-            sums=self.sums,
+            sums=self.sum_vector,
             depth=str(self.spec.k - tail),
             tail=tail,
         )
@@ -213,45 +155,29 @@ class OuterPlan(MatmulPlan):
     # -- K: blocks of parts, the rest of it in shorter parts, and what is left of that ---------
 
     @property
-    def part(self) -> int:
-        """Rows of B from one of those at once to the next."""
-        return self.schedule.kc // self.schedule.parts
-
-    @property
-    def blocks_depth(self) -> int:
-        """K in whole blocks."""
-        return self.spec.k - self.spec.k % self.schedule.kc
-
-    @property
-    def rest_part(self) -> int:
-        return self.spec.k % self.schedule.kc // self.schedule.parts
-
-    @property
-    def rest_end(self) -> int:
-        """Behind the rows of the first of its parts."""
-        return self.blocks_depth + self.rest_part
-
-    @property
-    def left(self) -> int:
-        """Rows of B at the end, fewer than are taken at once."""
-        return self.spec.k % self.schedule.kc % self.schedule.parts
-
-    @property
-    def left_from(self) -> int:
-        return self.spec.k - self.left
+    def depth(self) -> OuterDepth:
+        k, kc, parts = self.spec.k, self.schedule.kc, self.schedule.parts
+        return OuterDepth(
+            part=kc // parts,
+            blocks=k - k % kc,
+            rest_part=k % kc // parts,
+            rest_end=k - k % kc + k % kc // parts,
+            left=k % kc % parts,
+            left_from=k - k % kc % parts,
+        )
 
     @property
     def whole_products(self) -> OuterProducts:
-        return outer_products(self.schedule.parts, self.group)
+        return outer_products(self.schedule.parts, self.rows_of_b.group)
 
     @property
     def left_products(self) -> OuterProducts:
-        return outer_products(self.left, self.group)
+        return outer_products(self.depth.left, self.rows_of_b.group)
 
     @property
     def products(self) -> tuple[OuterProducts, ...]:
         whole = (self.whole_products,) if self.spec.k >= self.schedule.parts else ()
-        return (*whole, self.left_products) if self.left else whole
+        return (*whole, self.left_products) if self.depth.left else whole
 
     def fetches_row(self, strip: OuterStrip) -> bool:
         """The strip fetches the rows behind: the first of a line."""
@@ -272,15 +198,14 @@ class OuterPlan(MatmulPlan):
 
     @property
     def strips(self) -> tuple[OuterStrip, ...]:
-        return strips(self.schedule.nr, self.strip)
+        return strips(self.schedule.nr, self.rows_of_b.strip)
 
     @property
     def edge_strips(self) -> tuple[OuterStrip, ...]:
-        return strips(self.spec.n % self.schedule.nr, self.strip)
+        return strips(self.spec.n % self.schedule.nr, self.rows_of_b.strip)
 
     @property
     def columns_stepped(self) -> str:
-        """Columns of the block in whole steps."""
         if self.blocking.columns_vary and self.blocking.has_edge_panel:
             return "%columns.stepped"
         return self.blocking.panels_whole
@@ -288,7 +213,7 @@ class OuterPlan(MatmulPlan):
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         types = self.out_masked_types
-        if self.spec.n % self.strip > 1:
+        if self.spec.n % self.rows_of_b.strip > 1:
             types = types | {self.interleaving.row.stored}
         if self.starts and self.starts.tail > 1:
             types = types | {self.starts.run.stored}
@@ -319,14 +244,13 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
             )
         rows = rows.halved
     rounded = rows.dot is not None and rounds_bf16(spec, rows.dot)
-    plan = OuterPlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="cpu/matmul_outer.ll.j2",
-        launches=(matmul_launch(spec, schedule),),
-        compute=rows.sums,
-        out=access(target, spec.out, rows.sums, rounded_by_cpu=rounded),
+    plan = OuterPlan.of(
+        spec,
+        target,
+        schedule,
+        rows.sums,
+        mainloop="outer",
+        rounded_by_cpu=rounded,
         dot=rows.dot,
         rows_of_b=rows,
     )
@@ -337,7 +261,7 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
     if needed > limit:
         raise ScheduleError(
             f"parts={schedule.parts} with mr={schedule.mr} and nr={schedule.nr} needs {needed} "
-            f"vector registers; {target.name} has {limit}; try nr={width}, parts={plan.group}"
+            f"vector registers; {target.name} has {limit}; try nr={width}, parts={rows.group}"
         )
     check_stack(target, schedule, plan.scratch_bytes)
     return plan

@@ -8,7 +8,7 @@ from enum import Enum, auto
 
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.cpu_plan import vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
@@ -71,6 +71,28 @@ class RowsOfB:
         groups = -(-parts // self.group)
         mixed = 2 * self.group + self.dot.extra_registers
         return m * (groups + strips * self.group) + mixed
+
+
+@frozen
+class OuterDepth:
+    """K of outer products: `blocks` of it in whole blocks, whose streams are `part` rows apart; a
+    remainder in parts of `rest_part` rows, the first of which ends at `rest_end`; and `left` rows
+    from `left_from` on, fewer than there are streams."""
+
+    part: int
+    blocks: int
+    rest_part: int
+    rest_end: int
+    left: int
+    left_from: int
+
+
+@frozen
+class SumsInPage:
+    """Place of the sums in a page: `distance` bytes from that of B, found by `mask`."""
+
+    distance: int
+    mask: int
 
 
 @frozen

@@ -15,30 +15,31 @@ from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES, access, locality, vector_for
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, locality, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.inner_blocks import BlocksOfB, blocks_of_b
 from kgen.targets.cpu.plan.kernels.inner_transposed import TransposedB, transposed_format
 from kgen.targets.cpu.plan.kernels.inner_vectors import (
     Chain,
+    StepsAlongK,
     is_inner,
     k_of_step,
     may_transpose_b,
     tile_registers,
     vector_along,
 )
-from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
-from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.plan.tiles.dots import DotOperands, dot_for
 from kgen.targets.cpu.plan.tiles.folds import FoldedSums, folds
+from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelSteps
 from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
-from kgen.targets.cpu.plan.tiles.tile import Row, Sum, Tile
-from kgen.targets.cpu.plan.tiles.tile_loop import PanelBuffer, TileLoop
+from kgen.targets.cpu.plan.tiles.tile import RegisterTile, Row, Sum
+from kgen.targets.cpu.plan.tiles.tile_loop import TileLoop
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen.targets.cpu.plan.tiles.words import takes_words
-from kgen.targets.cpu.plan.vectors import UPPER_HALF, Access, Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.blocks import BLOCK
 from kgen_runtime.values import frozen
 
@@ -54,7 +55,6 @@ class InnerPlan(TiledPlan):
 
     @cached_property
     def blocks(self) -> BlocksOfB | None:
-        """Blocks of a B of 4 bits."""
         return blocks_of_b(self.target, self.sums) if self.spec.has_blocks else None
 
     @cached_property
@@ -76,58 +76,21 @@ class InnerPlan(TiledPlan):
     def b_format(self) -> PanelFormat:
         return transposed_format(self.spec, self.target)
 
-    @property
-    def b_column(self) -> int:
-        return self.transposed.column if self.transposed else super().b_column
+    @cached_property
+    def packing(self) -> PanelPacking:
+        """B is transposed as a whole, or not at all."""
+        return PanelPacking(blocking=self.blocking, packs=False, transposes=self.schedule.pack_b)
+
+    @cached_property
+    def dots(self) -> DotOperands | None:
+        if self.dot is None:
+            return None
+        return DotOperands(dot=self.dot, sums=self.sums, stored=self.along.stored)
 
     @property
-    def b_buffer(self) -> PanelBuffer:
-        panel_bytes = self.transposed.bytes if self.transposed else 0
-        return PanelBuffer(panel_bytes=panel_bytes, columns=self.spec.n)
-
-    @property
-    def packs_b(self) -> bool:
-        """Not panel by panel."""
-        return False
-
-    @property
-    def transposes_b(self) -> bool:
-        return self.schedule.pack_b
-
-    @property
-    def rows_are_fastest(self) -> bool:
-        """The first of some tasks transposes B for all."""
-        return self.transposes_b and self.blocking.splits_m
-
-    @property
-    def factors(self) -> Vector:
-        """Groups of A or B for all sums of a vector."""
-        assert self.dot is not None
-        return Vector(count=self.sums.count * self.dot.group, scalar=self.dot.factor)
-
-    @property
-    def widens(self) -> bool:
-        """They are stored narrower than they are multiplied."""
-        return self.along.stored.bits < self.factors.bits
-
-    @property
-    def takes_words(self) -> bool:
-        """Vectors of words, each of two elements along K."""
-        return takes_words(self.spec, self.target)
-
-    @property
-    def words(self) -> Vector:
-        return self.sums.integers
-
-    @property
-    def upper(self) -> str:
-        """The mask of a word's upper half."""
-        return self.words.splat(UPPER_HALF)
-
-    @property
-    def add(self) -> str:
-        """The instruction for sums."""
-        return "add" if self.sums.is_integer else "fadd"
+    def words(self) -> Vector | None:
+        """Vector of words, each of two elements along K, if bf16 is multiplied so."""
+        return self.sums.integers if takes_words(self.spec, self.target) else None
 
     # -- where the sums start, if B is taken for unsigned --------------------------------------
 
@@ -135,7 +98,7 @@ class InnerPlan(TiledPlan):
     def starts(self) -> Starts | None:
         if self.dot is None or not self.dot.b_is_unsigned:
             return None
-        tail = self.schedule.kc % self.k_vector
+        tail = self.schedule.kc % self.k_steps.vector
         return Starts(
             blocking=self.blocking,
             dot=self.dot,
@@ -151,31 +114,24 @@ class InnerPlan(TiledPlan):
     def is_direct(self) -> bool:
         return False
 
-    @property
-    def scratch_besides_b(self) -> int:
-        transposed = self.transposed.bytes if self.transposed else 0
-        return self.acc.bytes + (self.starts.bytes if self.starts else 0) + transposed
+    def operand_buffers(self) -> tuple[Buffer, ...]:
+        return tuple(part.buffer for part in (self.starts, self.transposed) if part)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        if self.transposes_b:
+        vector = (
+            f"inner products: vectors of {self.k_steps.vector} along K, which is contiguous in A"
+        )
+        if self.transposed:
             return (
-                f"inner products: vectors of {self.k_vector} along K, which is contiguous in A; a "
-                "task transposes B into scratch memory, then computes mc rows of out in mr x nr "
-                "tiles",
+                f"{vector}; a task transposes B into scratch memory, then computes mc rows of out "
+                "in mr x nr tiles",
             )
         return (
-            f"inner products: vectors of {self.k_vector} along K, which is contiguous in A and B; "
-            "a task computes an mc x nc block of out in mr x nr tiles; the nr columns of B are "
-            "distant, and each is a stream of its own that continues in the next tile",
+            f"{vector} and B; a task computes an mc x nc block of out in mr x nr tiles; the nr "
+            "columns of B are distant, each a stream of its own that continues in the next tile",
             *((self.starts.note,) if self.starts else ()),
         )
-
-    @property
-    def scratch_map(self) -> tuple[str, ...]:
-        order = f"{self.sums.scalar} [mc][nc], {self.acc.row} B per row"
-        buffers = [buffer for buffer in (self.starts, self.transposed) if buffer]
-        return (f"%acc: {order}, {self.acc.bytes} B", *(buffer.memory for buffer in buffers))
 
     @property
     def streams_b(self) -> bool:
@@ -188,24 +144,17 @@ class InnerPlan(TiledPlan):
 
     # -- columns, a stream each ----------------------------------------------------------------
 
-    @property
-    def spreads_columns(self) -> bool:
-        return True
+    def rows_ahead(self, width: int) -> int:
+        """Return 0: nothing is packed."""
+        return 0
 
     @property
-    def spread(self) -> str:
-        """Columns of the block from one of a whole tile to the next: each begins a part of it."""
+    def panel_steps(self) -> PanelSteps:
+        """Each column of a whole tile begins a part of the block."""
+        spread = str(min(self.spec.n, self.schedule.nc) // self.schedule.nr)
         if self.blocking.columns_vary:
-            return "%spread"
-        return str(min(self.spec.n, self.schedule.nc) // self.schedule.nr)
-
-    @property
-    def panels_stop(self) -> str:
-        return self.spread
-
-    @property
-    def panels_step(self) -> int:
-        return 1
+            spread = "%spread"
+        return PanelSteps(stop=spread, step=1, spread=spread)
 
     @property
     def next_offsets(self) -> tuple[int, ...]:
@@ -213,14 +162,14 @@ class InnerPlan(TiledPlan):
         if other tiles do as well."""
         once = self.blocking.row_tiles > 1
         tiles = min(self.schedule.prefetch, 1) if once else self.schedule.prefetch
-        offsets = ((i + 1) * self.b_column for i in range(tiles))
+        offsets = ((i + 1) * self.loop.b_column for i in range(tiles))
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
 
     @property
     def next_rows(self) -> int:
         """Distance, in tiles, of the rows of A below that a tile prefetches, if A is the longer
         side and has such rows; else 0."""
-        down = self.spec.m > self.spec.n or self.transposes_b
+        down = self.spec.m > self.spec.n or self.schedule.pack_b
         tiles = self.schedule.prefetch
         is_inside = self.reaches("a", tiles * self.schedule.mr * self.loop.a_m)
         return tiles if down and is_inside and not self.blocking.k_blocked else 0
@@ -237,9 +186,9 @@ class InnerPlan(TiledPlan):
         """Once for each line that a step reads of rows or columns of that type."""
         return chain.at * dtype.itemsize % LINE_BYTES == 0
 
-    def tile_spread(self, tile: Tile) -> str:
+    def tile_spread(self, tile: RegisterTile) -> str:
         """The columns left over at the right are side by side."""
-        return self.spread if tile.width == self.schedule.nr else "1"
+        return self.panel_steps.spread if tile.width == self.schedule.nr else "1"
 
     @property
     def scratch_row(self) -> int:
@@ -248,15 +197,10 @@ class InnerPlan(TiledPlan):
 
     # -- K ------------------------------------------------------------------------------------
 
-    @property
-    def k_vector(self) -> int:
-        """K of a vector."""
-        return BLOCK if self.spec.has_blocks else self.along.compute.count
-
-    @property
-    def k_step(self) -> int:
-        """K of an iteration of the loop."""
-        return self.k_vector * self.schedule.unroll
+    @cached_property
+    def k_steps(self) -> StepsAlongK:
+        vector = BLOCK if self.spec.has_blocks else self.along.compute.count
+        return StepsAlongK(depth=self.schedule.kc, vector=vector, unroll=self.schedule.unroll)
 
     @cached_property
     def loop(self) -> TileLoop:
@@ -266,37 +210,13 @@ class InnerPlan(TiledPlan):
             a=(a_m, a_k),
             b_row=row,
             b_step=self.compute.count * column,
-            steps=str(self.k_whole),
-            step=self.k_step,
+            steps=str(self.k_steps.whole),
+            step=self.k_steps.step,
             depth=1,
         )
-        return dataclasses.replace(loop, b_block="%b.pack") if self.transposes_b else loop
-
-    @property
-    def k_whole(self) -> int:
-        """K of a block in whole steps."""
-        return self.schedule.kc - self.schedule.kc % self.k_step
-
-    @property
-    def chains(self) -> tuple[Chain, ...]:
-        """A step's vectors; each adds to a sum of its own."""
-        return tuple(
-            Chain(name=f"k{u}", at=u * self.k_vector, valid=0) for u in range(self.schedule.unroll)
-        )
-
-    @property
-    def rest(self) -> tuple[Chain, ...]:
-        """What is left of K after whole steps."""
-        left = self.schedule.kc - self.k_whole
-        return tuple(
-            Chain(
-                name=chain.name,
-                at=self.k_whole + chain.at,
-                valid=0 if chain.at + self.k_vector <= left else left - chain.at,
-            )
-            for chain in self.chains
-            if chain.at < left
-        )
+        if self.transposed is None:
+            return loop
+        return dataclasses.replace(loop, b_block="%b.pack", b_column=self.transposed.column)
 
     # -- register tiles ------------------------------------------------------------------------
 
@@ -307,20 +227,21 @@ class InnerPlan(TiledPlan):
             blocking=self.blocking,
             lanes=1,
             a_stride=self.loop.a_m,
-            b_step=self.b_column,
+            b_step=self.loop.b_column,
             out_strides=(self.acc.row, self.acc.itemsize),
         )
 
-    def sum_names(self, tile: Tile) -> tuple[str, ...]:
+    def sum_names(self, tile: RegisterTile) -> tuple[str, ...]:
         """Of all chains."""
-        return tuple(f"{name}_{chain.name}" for name in tile.sum_names for chain in self.chains)
+        chains = self.k_steps.chains
+        return tuple(f"{name}_{chain.name}" for name in tile.sum_names for chain in chains)
 
     def last(self, sum_: Sum, chain: Chain) -> str:
         """The value that one of its chains ends with."""
-        rest = ".rest" if chain.name in {left.name for left in self.rest} else ""
+        rest = ".rest" if chain.name in {left.name for left in self.k_steps.rest} else ""
         return f"%{sum_.name}_{chain.name}{rest}"
 
-    def groups_of(self, tile: Tile) -> tuple[FoldedSums, ...]:
+    def groups_of(self, tile: RegisterTile) -> tuple[FoldedSums, ...]:
         """As many sums of a row as there are elements in a vector of them."""
         return tuple(
             self._group(row, [s for s in tile.sums if s.row == row][at : at + self.sums.count])
@@ -330,10 +251,8 @@ class InnerPlan(TiledPlan):
 
     def _group(self, row: Row, sums: Sequence[Sum]) -> FoldedSums:
         name = f"{sums[0].name}.all"
-        chains = len(self.chains)
-        totals = [
-            f"%{s.name}.{chains - 1}" if chains > 1 else self.last(s, self.chains[0]) for s in sums
-        ]
+        first, *others = self.k_steps.chains
+        totals = [f"%{s.name}.{len(others)}" if others else self.last(s, first) for s in sums]
         return FoldedSums(
             name=name,
             row=row,
@@ -344,7 +263,7 @@ class InnerPlan(TiledPlan):
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         types = self.out_masked_types
-        count = self.sums.count if self.spec.has_blocks else self.k_vector
+        count = self.sums.count if self.spec.has_blocks else self.k_steps.vector
         if self.spec.k % count > 1:
             stored = {self.along.stored}
             types = types | (stored if self.spec.has_blocks else stored | {self.along_b.stored})
@@ -370,14 +289,12 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
             f"is a multiple of {step}; try pack_a=0, kc={spec.k}"
         )
     compute = vector_for(target, finishing_type(spec), spec.n)
-    plan = InnerPlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="cpu/matmul_inner.ll.j2",
-        launches=(matmul_launch(spec, schedule),),
-        compute=compute,
-        out=access(target, spec.out, compute),
+    plan = InnerPlan.of(
+        spec,
+        target,
+        schedule,
+        compute,
+        mainloop="inner",
         along=along,
         along_b=access(target, spec.b_type, along.compute),
         sums=sums,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kgen.spec import DType
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import access
+from kgen.targets.cpu.plan.cpu_plan import access
 from kgen.targets.cpu.plan.kernels.inner_vectors import Chain
 from kgen.targets.cpu.plan.vectors import Access, Vector, float_constant
 from kgen_runtime.blocks import BLOCK, BLOCK_BYTES, OFFSET

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
+from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR
 from kgen.targets.cpu.plan.kernels.inner_vectors import (
     column_bytes,
@@ -112,14 +113,9 @@ class TransposedB:
         return tuple(Side(index=i, start=i * size, to=i * self.column) for i in range(part.count))
 
     @property
-    def memory(self) -> str:
-        """Line of the header on %b.pack."""
+    def buffer(self) -> Buffer:
         order = f"{self.moved.stored.scalar} [n][k], {self.column} B per row"
-        return f"%b.pack: {order}, {self.bytes} B"
-
-    @property
-    def bytes(self) -> int:
-        return self.spec.n * self.column
+        return Buffer(name="%b.pack", holds=order, bytes=self.spec.n * self.column)
 
 
 def transposed_format(spec: Matmul, target: Target) -> PanelFormat:

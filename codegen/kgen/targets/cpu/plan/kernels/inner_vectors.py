@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES, access, vector_for
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, access, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
@@ -28,6 +28,43 @@ class Chain:
     name: str
     at: int
     valid: int
+
+
+@frozen
+class StepsAlongK:
+    """Steps of the loop along `depth` of K, each of `unroll` vectors of `vector` elements."""
+
+    depth: int
+    vector: int
+    unroll: int
+
+    @property
+    def step(self) -> int:
+        return self.vector * self.unroll
+
+    @property
+    def whole(self) -> int:
+        """K in whole steps."""
+        return self.depth - self.depth % self.step
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """Vectors of a step; each adds to a sum of its own."""
+        return tuple(Chain(name=f"k{u}", at=u * self.vector, valid=0) for u in range(self.unroll))
+
+    @property
+    def rest(self) -> tuple[Chain, ...]:
+        """Vectors after whole steps."""
+        left = self.depth - self.whole
+        return tuple(
+            Chain(
+                name=chain.name,
+                at=self.whole + chain.at,
+                valid=0 if chain.at + self.vector <= left else left - chain.at,
+            )
+            for chain in self.chains
+            if chain.at < left
+        )
 
 
 def is_inner(spec: Matmul) -> bool:

@@ -7,7 +7,7 @@ from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.spec.choices import BType
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import AVX_VNNI_FEATURES, VNNI_FEATURES
-from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen_runtime.blocks import BLOCK
 from kgen_runtime.values import frozen
 
@@ -122,6 +122,70 @@ class Limb:
     plane: int
     starts: str
     start: int
+
+
+@frozen
+class BlocksOfA:
+    """A in block floating point: `count` blocks of K, of which `whole` are whole; vectors of a
+    whole block and of the one that K ends in.
+
+    In bytes: the limbs of a block and of a row, which are side by side because a tile reads a
+    stream for each row, and what is kept of a block and of a row's blocks.
+    """
+
+    count: int
+    whole: int
+    pieces: tuple[PieceOfA, ...]
+    last_pieces: tuple[PieceOfA, ...]
+    limbs: int
+    limb_row: int
+    kept: int
+    kept_row: int
+
+
+@frozen
+class BlocksOfLimbs:
+    """Prepacked B for byte products, in bytes: a column and a panel of a block and of all blocks, a
+    block's scales before its numbers, a vector of numbers, those of a turn of the loop, and all
+    numbers of a panel in a block. `lanes_shift` divides bytes of B to get those of a limb of A."""
+
+    column_block: int
+    block: int
+    column: int
+    panel: int
+    numbers_at: int
+    step: int
+    turn: int
+    numbers: int
+    lanes_shift: int
+
+
+@frozen
+class PlaceOfNumber:
+    """Place of a number of B by its index along K, for rows that are multiplied in f32.
+
+    A shift gives the block and a mask the place in it. In the place, masks give the vector of
+    numbers (times GROUP) and the byte of a lane, and a shift the half of the byte.
+    """
+
+    block_shift: int
+    place_mask: int
+    group_mask: int
+    byte_mask: int
+    half_shift: int
+
+
+@frozen
+class LimbConstants:
+    """Constants for integers that become limbs: half of a byte in each limb, and in the two lower
+    ones; powers of two from a block's unit to its exponent (they have a sign, and the exponent's
+    power is half of one that is above the largest number); the biased exponents of a power of two
+    and of its inverse, added."""
+
+    halves: int
+    lower_halves: int
+    unit_below: int
+    per_unit: int
 
 
 @frozen

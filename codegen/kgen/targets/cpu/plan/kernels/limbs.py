@@ -16,8 +16,8 @@ from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES, access
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access
 from kgen.targets.cpu.plan.kernels.limb_parts import (
     GROUP,
     HALF_OF_BYTES,
@@ -25,13 +25,17 @@ from kgen.targets.cpu.plan.kernels.limb_parts import (
     SCALE_BYTES,
     TURN,
     UNIT_BYTES,
+    BlocksOfA,
+    BlocksOfLimbs,
     Factor,
     Limb,
     LimbColumns,
+    LimbConstants,
     LimbDot,
     LimbRow,
     LimbTile,
     PieceOfA,
+    PlaceOfNumber,
     block_of_a,
     limb_count,
     limb_dot,
@@ -39,7 +43,7 @@ from kgen.targets.cpu.plan.kernels.limb_parts import (
     shared_k,
     starts_of_limbs,
 )
-from kgen.targets.cpu.plan.matmul import MatmulPlan, matmul_launch
+from kgen.targets.cpu.plan.matmul import MatmulPlan
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.device import Multiplied
@@ -66,10 +70,6 @@ class LimbsPlan(MatmulPlan):
         return self.compute.count
 
     @property
-    def dwords(self) -> Vector:
-        return self.compute.of("i32")
-
-    @property
     def words(self) -> Vector:
         return Vector(count=2 * self.lanes, scalar="i16")
 
@@ -80,33 +80,17 @@ class LimbsPlan(MatmulPlan):
     @property
     def sums(self) -> Vector:
         """What the instruction adds to, or makes."""
-        return self.words if self.limb_dot.widen else self.dwords
+        return self.words if self.limb_dot.widen else self.compute.of("i32")
 
     @property
-    def limb_of_a(self) -> Vector:
-        """A limb of each number of a vector."""
-        return self.compute.of("i8")
-
-    @property
-    def halves(self) -> int:
-        """Half of a byte's numbers, in each limb of an integer."""
-        return sum(HALF_OF_BYTES << limb.bits for limb in self.limbs)
-
-    @property
-    def unit_below(self) -> int:
-        """Powers of two from the unit of a block's integers to its exponent: they have a sign, and
-        the exponent's power is half of one that is above the largest number."""
-        return 8 * len(self.limbs) - 2
-
-    @property
-    def per_unit(self) -> int:
-        """Biased exponents of a power of two and of what it is one of, added."""
-        return 2 * 127 + self.unit_below
-
-    @property
-    def lower_halves(self) -> int:
-        """Half of a byte's numbers, in each of the two lower limbs."""
-        return HALF_OF_BYTES << 8 | HALF_OF_BYTES
+    def constants(self) -> LimbConstants:
+        unit_below = 8 * len(self.limbs) - 2
+        return LimbConstants(
+            halves=sum(HALF_OF_BYTES << limb.bits for limb in self.limbs),
+            lower_halves=HALF_OF_BYTES << 8 | HALF_OF_BYTES,
+            unit_below=unit_below,
+            per_unit=2 * 127 + unit_below,
+        )
 
     @property
     def limbs(self) -> tuple[Limb, ...]:
@@ -129,13 +113,9 @@ class LimbsPlan(MatmulPlan):
     # -- B ----------------------------------------------------------------------------------
 
     @property
-    def has_blocks(self) -> bool:
-        return self.spec.has_blocks
-
-    @property
     def b_format(self) -> PanelFormat:
         width = self.compute.count
-        if not self.has_blocks:
+        if not self.spec.has_blocks:
             return PanelFormat(width=width, depth=GROUP, k_unit=self.schedule.kc)
         runs = (SCALE_BYTES, *[RUN] * ((BLOCK_BYTES - SCALE_BYTES) // RUN))
         return PanelFormat(width=width, depth=BLOCK_BYTES, k_unit=BLOCK_BYTES, runs=runs)
@@ -147,59 +127,37 @@ class LimbsPlan(MatmulPlan):
     @property
     def minus_zero(self) -> int:
         """Minus what is added to the numbers of B."""
-        return -OFFSET if self.has_blocks else -HALF_OF_BYTES
+        return -OFFSET if self.spec.has_blocks else -HALF_OF_BYTES
 
-    @property
-    def lane_bytes(self) -> int:
-        """Of a column of a block."""
-        return BLOCK_BYTES if self.has_blocks else self.schedule.kc
-
-    @property
-    def block_bytes(self) -> int:
-        """Of a block of a panel."""
-        return self.lane_bytes * self.lanes
-
-    @property
-    def numbers_at(self) -> int:
-        """Bytes of a block before its numbers."""
-        return SCALE_BYTES * self.lanes if self.has_blocks else 0
-
-    @property
-    def panel_bytes(self) -> int:
-        return self.blocks * self.block_bytes
-
-    @property
-    def column_bytes(self) -> int:
-        return self.blocks * self.lane_bytes
+    @cached_property
+    def b_blocks(self) -> BlocksOfLimbs:
+        column = BLOCK_BYTES if self.spec.has_blocks else self.schedule.kc
+        numbers_at = SCALE_BYTES * self.lanes if self.spec.has_blocks else 0
+        return BlocksOfLimbs(
+            column_block=column,
+            block=column * self.lanes,
+            column=column * self.a_blocks.count,
+            panel=column * self.a_blocks.count * self.lanes,
+            numbers_at=numbers_at,
+            step=RUN * self.lanes,
+            turn=TURN * RUN * self.lanes,
+            numbers=column * self.lanes - numbers_at,
+            lanes_shift=self.lanes.bit_length() - 1,
+        )
 
     @property
     def scale(self) -> Access:
         return access(self.target, DType.F16, self.compute)
 
     @property
-    def step_bytes(self) -> int:
-        """Of a vector of numbers."""
-        return RUN * self.lanes
-
-    @property
-    def turns_bytes(self) -> int:
-        """Of a panel's numbers in a block."""
-        return self.block_bytes - self.numbers_at
-
-    @property
-    def turn_bytes(self) -> int:
-        """Of those in a turn of the loop: all of them, if they are of 4 bits."""
-        return TURN * self.step_bytes
-
-    @property
     def turn(self) -> tuple[Factor, ...]:
-        halves = (False, True) if self.has_blocks else (False,)
+        halves = (False, True) if self.spec.has_blocks else (False,)
         found = [(u, upper) for u in range(TURN) for upper in halves]
         return tuple(
             Factor(
                 name=f"f{i}",
                 vector=f"b{u}",
-                at=u * self.step_bytes,
+                at=u * self.b_blocks.step,
                 is_first=not upper,
                 upper=upper,
                 a=u * GROUP + upper * BLOCK // 2,
@@ -213,13 +171,8 @@ class LimbsPlan(MatmulPlan):
     def lines_ahead(self) -> tuple[int, ...]:
         """Where the lines of a panel begin that a turn fetches."""
         ahead = self.schedule.ahead
-        lines = range(ahead, ahead + self.turn_bytes * bool(ahead), LINE_BYTES)
+        lines = range(ahead, ahead + self.b_blocks.turn * bool(ahead), LINE_BYTES)
         return tuple(line for line in lines if self.reaches(ConstantOperand.B, line))
-
-    @property
-    def lanes_shift(self) -> int:
-        """Makes bytes of a limb of A of those of a panel of B."""
-        return self.lanes.bit_length() - 1
 
     @property
     def fetches(self) -> bool:
@@ -227,24 +180,21 @@ class LimbsPlan(MatmulPlan):
 
     # -- A ----------------------------------------------------------------------------------
 
-    @property
-    def blocks(self) -> int:
-        """Of K."""
-        return -(-self.spec.k // self.schedule.kc)
-
-    @property
-    def blocks_whole(self) -> int:
-        return self.spec.k // self.schedule.kc
-
-    @property
-    def whole_pieces(self) -> tuple[PieceOfA, ...]:
-        return self._pieces(self.schedule.kc)
-
-    @property
-    def last_pieces(self) -> tuple[PieceOfA, ...]:
-        """Of the block that K ends in, if it is not whole."""
-        left = self.spec.k % self.schedule.kc
-        return self._pieces(left) if left else ()
+    @cached_property
+    def a_blocks(self) -> BlocksOfA:
+        k, kc, limbs = self.spec.k, self.schedule.kc, limb_count(self.spec) * self.schedule.kc
+        count, kept = -(-k // kc), block_of_a(self.spec)
+        return BlocksOfA(
+            count=count,
+            whole=k // kc,
+            pieces=self._pieces(kc),
+            last_pieces=self._pieces(k % kc) if k % kc else (),
+            limbs=limbs,
+            # Rows begin in different cache sets.
+            limb_row=count * limbs + LINE_BYTES,
+            kept=kept,
+            kept_row=count * kept,
+        )
 
     def _pieces(self, length: int) -> tuple[PieceOfA, ...]:
         return tuple(
@@ -261,28 +211,6 @@ class LimbsPlan(MatmulPlan):
     def along(self) -> Access:
         return access(self.target, DType.F32, self.compute)
 
-    @property
-    def limb_block(self) -> int:
-        """Bytes of a row's limbs of a block, side by side: a tile reads a stream for each row."""
-        return len(self.limbs) * self.schedule.kc
-
-    @property
-    def limb_row(self) -> int:
-        """Of a row's limbs; rows begin in different cache sets."""
-        return self.blocks * self.limb_block + LINE_BYTES
-
-    @property
-    def block_of_a_bytes(self) -> int:
-        return block_of_a(self.spec)
-
-    @property
-    def blocks_row(self) -> int:
-        return self.blocks * self.block_of_a_bytes
-
-    @property
-    def a_m(self) -> int:
-        return self.tensors.a_strides[1]
-
     # -- tiles ------------------------------------------------------------------------------
 
     def tile(self, *, bottom: bool = False, right: bool = False) -> LimbTile:
@@ -293,14 +221,14 @@ class LimbsPlan(MatmulPlan):
             rows=tuple(
                 LimbRow(
                     name=f"m{m}",
-                    limbs=m * self.limb_row,
-                    blocks=m * self.blocks_row,
+                    limbs=m * self.a_blocks.limb_row,
+                    blocks=m * self.a_blocks.kept_row,
                     acc=m * self.acc.row,
                 )
                 for m in range(rows)
             ),
             columns=tuple(
-                LimbColumns(name=f"v{v}", b=v * self.panel_bytes, acc=v * self.acc.vector_bytes)
+                LimbColumns(name=f"v{v}", b=v * self.b_blocks.panel, acc=v * self.acc.vector_bytes)
                 for v in range(-(-columns // self.lanes))
             ),
         )
@@ -339,29 +267,14 @@ class LimbsPlan(MatmulPlan):
     # -- the rows that are multiplied in f32 --------------------------------------------------
 
     @property
-    def block_shift(self) -> int:
-        """Divides an index of K by those of a block."""
-        return self.schedule.kc.bit_length() - 1
-
-    @property
-    def place_mask(self) -> int:
-        """What is left of it."""
-        return self.schedule.kc - 1
-
-    @property
-    def group_mask(self) -> int:
-        """Of a place in a block, what says which vector of numbers it is in, times GROUP."""
-        return (self.turns_bytes // self.step_bytes - 1) * GROUP
-
-    @property
-    def byte_mask(self) -> int:
-        """And which byte of a lane."""
-        return GROUP - 1
-
-    @property
-    def half_shift(self) -> int:
-        """And which half of the byte: 4 bits of the place become those of a shift."""
-        return (BLOCK // 2).bit_length() - 1
+    def place(self) -> PlaceOfNumber:
+        return PlaceOfNumber(
+            block_shift=self.schedule.kc.bit_length() - 1,
+            place_mask=self.schedule.kc - 1,
+            group_mask=(self.b_blocks.numbers // self.b_blocks.step - 1) * GROUP,
+            byte_mask=GROUP - 1,
+            half_shift=(BLOCK // 2).bit_length() - 1,
+        )
 
     @property
     def lanes_less_one(self) -> int:
@@ -369,7 +282,6 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def columns_padded(self) -> str:
-        """Columns of the block in whole vectors."""
         if self.blocking.columns_vary:
             return "%columns.padded"
         columns = min(self.spec.n, self.schedule.nc)
@@ -382,25 +294,15 @@ class LimbsPlan(MatmulPlan):
         return -(-self.schedule.nc // self.lanes) * self.sum_vector.bytes
 
     @property
-    def limbs_bytes(self) -> int:
-        return self.schedule.mc * self.limb_row
-
-    @property
-    def blocks_bytes(self) -> int:
-        return self.schedule.mc * self.blocks_row
-
-    @property
-    def scratch_bytes(self) -> int:
-        return self.acc.bytes + self.limbs_bytes + self.blocks_bytes
-
-    @property
-    def scratch_map(self) -> tuple[str, ...]:
+    def buffers(self) -> tuple[Buffer, ...]:
+        kc, mc, a = self.schedule.kc, self.schedule.mc, self.a_blocks
+        limbs = f"s8 [mc][K / {kc}][{len(self.limbs)}][{kc}], {a.limb_row} B per row, zero past K"
         kept = f"f32 scale and s32[{len(self.starting_limbs)}] initial sums of its limbs"
+        kept = f"[mc][K / {kc}] of {kept}, {a.kept_row} B per row"
         return (
-            f"%limbs: s8 [mc][K / {self.schedule.kc}][{len(self.limbs)}][{self.schedule.kc}], "
-            f"{self.limb_row} B per row, zero past K",
-            f"%blocks: [mc][K / {self.schedule.kc}] of {kept}, {self.blocks_row} B per row",
-            f"%acc: float [mc][nc], {self.acc.row} B per row",
+            self.acc.buffer,
+            Buffer(name="%limbs", holds=limbs, bytes=mc * a.limb_row),
+            Buffer(name="%blocks", holds=kept, bytes=mc * a.kept_row),
         )
 
     @property
@@ -450,15 +352,6 @@ def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan
             f"{target.name} has {limit}; try mr=1, nr={lanes}"
         )
     compute = Vector(count=lanes, scalar="float")
-    plan = LimbsPlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="cpu/matmul_limbs.ll.j2",
-        launches=(matmul_launch(spec, schedule),),
-        compute=compute,
-        out=access(target, spec.out, compute),
-        limb_dot=dot,
-    )
+    plan = LimbsPlan.of(spec, target, schedule, compute, mainloop="limbs", limb_dot=dot)
     check_stack(target, schedule, plan.scratch_bytes)
     return plan

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kgen.schedule import CpuSplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.cpu.plan.accumulators import Accumulators
+from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen_runtime.values import frozen
 
 #: Workspace of the sums of each slice.
@@ -40,7 +41,6 @@ class Slices:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the sums of all slices."""
         return self.count * self.acc.bytes
 
     @property
@@ -56,7 +56,6 @@ class Slices:
         )
 
     @property
-    def memory(self) -> str:
-        """Line of the header on the workspace."""
+    def buffer(self) -> Buffer:
         order = f"{self.acc.vector.scalar} [{self.count}][mc][nc], {self.acc.row} B per row"
-        return f"{self.sums}: {order}, {self.bytes} B, in a workspace"
+        return Buffer(name=self.sums, holds=order, bytes=self.bytes, is_on_stack=False)

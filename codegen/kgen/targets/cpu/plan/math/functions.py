@@ -10,7 +10,7 @@ from typing import ClassVar
 from kgen.ops.functions.polynomials import ERFC_F64
 from kgen.spec import DType
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import fuses, multiply_add
+from kgen.targets.cpu.plan.cpu_plan import fuses, multiply_add
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 

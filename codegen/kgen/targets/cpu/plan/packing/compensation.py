@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.tiles.folds import Fold, folds
@@ -70,13 +71,11 @@ class Starts:
         )
 
     @property
-    def memory(self) -> str:
-        """Line of the header on the buffer."""
-        return f"%a.starts: i32 [mc], {self.bytes} B"
-
-    @property
-    def bytes(self) -> int:
-        return self.blocking.schedule.mc * START_BYTES
+    def buffer(self) -> Buffer:
+        rows = self.blocking.schedule.mc
+        holds = f"{self.sums.scalar} [mc]"
+        array = f"[{rows} x {self.sums.scalar}]"
+        return Buffer(name="%a.starts", holds=holds, bytes=rows * START_BYTES, elements=array)
 
     @property
     def whole(self) -> str:
@@ -105,7 +104,6 @@ class Starts:
 
     @property
     def row(self) -> StartRows:
-        """Row by itself."""
         return self._rows("sr", 1)
 
     @property

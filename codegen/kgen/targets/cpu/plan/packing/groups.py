@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.packing.panel import (
-    PanelTranspose,
+    PanelsOfB,
     PanelVector,
     index_list,
     interleave,
@@ -65,7 +65,6 @@ class RunsOfA:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element of packed A."""
         return self.packed.bits // 8
 
     @property
@@ -78,7 +77,6 @@ class RunsOfA:
 
     @property
     def run_k(self) -> int:
-        """K of a run."""
         return self.run.compute.count
 
     @property
@@ -93,7 +91,6 @@ class RunsOfA:
 
     @property
     def depth_whole(self) -> str:
-        """Depth in whole runs."""
         if self.blocking.depth_varies:
             return "%depth.whole"
         depth = self.blocking.first_depth
@@ -101,7 +98,6 @@ class RunsOfA:
 
     @property
     def depth_padded(self) -> str:
-        """Depth up to whole runs."""
         if self.blocking.depth_varies:
             return "%depth.padded"
         return str(rounded(self.blocking.first_depth, self.run_k))
@@ -117,20 +113,33 @@ class RunsOfA:
 
 
 @frozen
-class GroupsOfB:
+class LastGroups:
+    """End of a panel in the last block of K, which begins at `k0`: byte offsets of the group that
+    is not whole, in B and packed, and of the zeros behind it."""
+
+    k0: int
+    start: int
+    to: int
+    pad_from: int
+    pad_to: int
+
+    @property
+    def is_padded(self) -> bool:
+        return self.pad_to > self.pad_from
+
+
+@frozen
+class GroupsOfB(PanelsOfB):
     """B packed in panels of nr columns in groups of K, [kc / group][nr] groups, zero past K and N.
 
     `row` is a vector's columns of a row of B. A panel's depth is a multiple of `k_unit`. `k_stride`
-    and `column_stride` are the bytes of B from one k, and from one column, to the next.
+    is the bytes of B from one k to the next.
     """
 
-    blocking: Blocking
     group: int
     row: Access
     k_unit: int
-    is_prepacked: bool
     k_stride: int
-    column_stride: int
 
     @property
     def width(self) -> int:
@@ -148,11 +157,6 @@ class GroupsOfB:
         return self.group - 1
 
     @property
-    def is_gathered(self) -> bool:
-        """The columns of a row of B do not lie side by side; groups along K do."""
-        return self.blocking.spec.layout.b_transposed and not self.is_prepacked
-
-    @property
     def packed(self) -> Vector:
         """Groups of a vector's columns, as they are stored."""
         return Vector(count=self.width * self.group, scalar=self.row.stored.scalar)
@@ -168,7 +172,6 @@ class GroupsOfB:
 
     @property
     def pack_row(self) -> int:
-        """Bytes of a row of groups."""
         return self.blocking.schedule.nr * self.group_bytes
 
     @property
@@ -198,47 +201,22 @@ class GroupsOfB:
         return self.blocking.spec.k % self.group
 
     @property
-    def left_offset(self) -> int:
-        """Where that lies in a panel of B, from the last block on."""
-        return self.blocking.last_depth // self.group * self.group_stride
-
-    @property
-    def left_to(self) -> int:
-        """Where it goes in packed B."""
-        return self.blocking.last_depth // self.group * self.pack_row
-
-    @property
-    def pad_from(self) -> int:
-        """The bytes [pad_from, pad_to) of packed B are zero in the last block."""
-        return -(-self.blocking.last_depth // self.group) * self.pack_row
-
-    @property
-    def pad_to(self) -> int:
-        return rounded(self.blocking.last_depth, self.k_unit) // self.group * self.pack_row
-
-    @property
-    def groups_are_padded(self) -> bool:
-        return self.pad_to > self.pad_from
+    def last(self) -> LastGroups:
+        depth = self.blocking.last_depth
+        return LastGroups(
+            k0=self.blocking.spec.k - depth,
+            start=depth // self.group * self.group_stride,
+            to=depth // self.group * self.pack_row,
+            pad_from=-(-depth // self.group) * self.pack_row,
+            pad_to=rounded(depth, self.k_unit) // self.group * self.pack_row,
+        )
 
     @property
     def last_block_differs(self) -> bool:
         """Packed B ends with a part of a group, or with zeros."""
-        return self.k_left > 0 or self.groups_are_padded
+        return self.k_left > 0 or self.last.is_padded
 
-    @property
-    def last_k0(self) -> int:
-        """Where the last block of K begins."""
-        return self.blocking.spec.k - self.blocking.last_depth
-
-    @property
-    def panel(self) -> tuple[PanelVector, ...]:
-        return self._panel(self.blocking.schedule.nr)
-
-    @property
-    def edge_panel(self) -> tuple[PanelVector, ...]:
-        return self._panel(self.blocking.spec.n % self.blocking.schedule.nr)
-
-    def _panel(self, columns: int) -> tuple[PanelVector, ...]:
+    def panel_of(self, columns: int) -> tuple[PanelVector, ...]:
         return panel(
             columns,
             vectors=self.blocking.schedule.nr // self.width,
@@ -246,10 +224,6 @@ class GroupsOfB:
             stride=self.column_stride,
             step=self.packed.bytes,
         )
-
-    def transpose(self, column: PanelVector) -> PanelTranspose:
-        """Of groups, where they lie side by side along K."""
-        return column.transpose(self.column_stride, self.pack_row)
 
     @property
     def groups_transposed(self) -> str:

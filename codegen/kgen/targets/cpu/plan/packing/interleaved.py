@@ -26,7 +26,6 @@ class Interleaving:
 
     @property
     def sums(self) -> Vector:
-        """Sums of a strip."""
         return Vector(count=self.row.compute.count, scalar=self.scalar)
 
     @property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from kgen.targets.cpu.plan.extents import Blocking
 from kgen_runtime.values import frozen
 
 
@@ -23,23 +25,55 @@ class PanelVector:
     lanes: tuple[int, ...]
 
     @property
-    def is_empty(self) -> bool:
-        return self.valid == 0
-
-    @property
     def is_transposed(self) -> bool:
         """Whether registers transpose it, where B lies along K: by a shuffle a row and stage, where
         to gather the columns one by one takes one for each."""
         return self.valid >= self.count.bit_length()
 
-    def transpose(self, stride: int, pack_row: int) -> PanelTranspose:
-        """What it is transposed by, from columns `stride` bytes apart to steps `pack_row` bytes."""
-        return PanelTranspose(size=self.count, valid=self.valid, stride=stride, pack_row=pack_row)
-
     @property
     def masked(self) -> int:
         """`valid` for a masked load, 0 for a whole vector."""
         return self.valid if self.valid < self.count else 0
+
+
+@frozen
+class PanelsOfB(ABC):
+    """B packed in panels of nr columns, vector by vector; `column_stride` is the bytes of B from
+    one column to the next."""
+
+    blocking: Blocking
+    is_prepacked: bool
+    column_stride: int
+
+    @property
+    def is_gathered(self) -> bool:
+        """The columns of a row of B are not contiguous; K is."""
+        return self.blocking.spec.layout.b_transposed and not self.is_prepacked
+
+    @property
+    @abstractmethod
+    def pack_row(self) -> int:
+        """Bytes of a row of a packed panel: of columns, or of groups of them."""
+
+    @abstractmethod
+    def panel_of(self, columns: int) -> tuple[PanelVector, ...]: ...
+
+    @property
+    def panel(self) -> tuple[PanelVector, ...]:
+        return self.panel_of(self.blocking.schedule.nr)
+
+    @property
+    def edge_panel(self) -> tuple[PanelVector, ...]:
+        return self.panel_of(self.blocking.spec.n % self.blocking.schedule.nr)
+
+    def transpose(self, column: PanelVector) -> PanelTranspose:
+        """Return the in-register transpose of a vector of columns that are contiguous along K."""
+        return PanelTranspose(
+            size=column.count,
+            valid=column.valid,
+            stride=self.column_stride,
+            pack_row=self.pack_row,
+        )
 
 
 def panel(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen.targets.cpu.plan.extents import Blocking
-from kgen.targets.cpu.plan.packing.panel import PanelTranspose, PanelVector, panel
+from kgen.targets.cpu.plan.packing.panel import PanelsOfB, PanelVector, panel
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
@@ -29,12 +30,7 @@ class WidenedA:
         return self.blocking.spec.layout.a_transposed
 
     @property
-    def run_axis(self) -> str:
-        return "m" if self.by_columns else "k"
-
-    @property
     def run(self) -> str:
-        """Elements of a run."""
         return self.blocking.rows if self.by_columns else self.blocking.depth
 
     @property
@@ -64,10 +60,6 @@ class WidenedA:
         return self.k_stride if self.by_columns else self.m_stride
 
     @property
-    def order(self) -> str:
-        return "[kc][mc]" if self.by_columns else "[mc][kc]"
-
-    @property
     def row(self) -> int:
         """Bytes of a packed run."""
         schedule = self.blocking.schedule
@@ -75,9 +67,12 @@ class WidenedA:
         return -(-longest // self.vector.count) * self.vector.bytes + ROW_PADDING
 
     @property
-    def bytes(self) -> int:
+    def buffer(self) -> Buffer:
         schedule = self.blocking.schedule
-        return (schedule.kc if self.by_columns else schedule.mc) * self.row
+        runs = schedule.kc if self.by_columns else schedule.mc
+        order = "[kc][mc]" if self.by_columns else "[mc][kc]"
+        order = f"{self.vector.scalar} {order}, {self.row} B per row"
+        return Buffer(name="%a.pack", holds=order, bytes=runs * self.row)
 
     @property
     def m(self) -> int:
@@ -91,40 +86,24 @@ class WidenedA:
 
 
 @frozen
-class WidenedB:
-    """B packed in panels [kc][nr], zero past N.
+class WidenedB(PanelsOfB):
+    """B packed in panels [kc][nr], zero past N; `vector` is a packed vector."""
 
-    `vector` is a packed vector; `column_stride` is the bytes of B from one column to the next.
-    """
-
-    blocking: Blocking
     vector: Vector
-    is_prepacked: bool
-    column_stride: int
 
     @property
-    def is_gathered(self) -> bool:
-        """The columns of a row of B are not contiguous."""
-        return self.blocking.spec.layout.b_transposed and not self.is_prepacked
-
-    @property
-    def row(self) -> int:
-        """Bytes of a row of a packed panel."""
+    def pack_row(self) -> int:
         return self.blocking.schedule.nr * self.vector.bits // 8
 
     @property
     def panel_bytes(self) -> int:
-        return self.blocking.schedule.kc * self.row
+        return self.blocking.schedule.kc * self.pack_row
 
-    @property
-    def panel(self) -> tuple[PanelVector, ...]:
-        return self._panel(self.blocking.schedule.nr)
+    def buffer(self, panels: int) -> Buffer:
+        order = f"{self.vector.scalar} [kc][nr], {self.pack_row} B per row"
+        return Buffer(name="%b.pack", holds=order, bytes=panels * self.panel_bytes)
 
-    @property
-    def edge_panel(self) -> tuple[PanelVector, ...]:
-        return self._panel(self.blocking.spec.n % self.blocking.schedule.nr)
-
-    def _panel(self, columns: int) -> tuple[PanelVector, ...]:
+    def panel_of(self, columns: int) -> tuple[PanelVector, ...]:
         return panel(
             columns,
             vectors=-(-columns // self.vector.count),
@@ -143,7 +122,3 @@ class WidenedB:
         """Whether some block of K is no whole number of vectors."""
         lengths = (self.blocking.first_depth, self.blocking.spec.k % self.blocking.schedule.kc)
         return any(length % self.vector.count for length in lengths)
-
-    def transpose(self, column: PanelVector) -> PanelTranspose:
-        """Return the in-register transpose of a vector of columns."""
-        return column.transpose(self.column_stride, self.row)

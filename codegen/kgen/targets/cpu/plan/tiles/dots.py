@@ -13,6 +13,7 @@ from kgen.targets.cpu.limits import (
     DOTPROD_FEATURES,
     VNNI_FEATURES,
 )
+from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
 
@@ -42,6 +43,35 @@ class Dot:
         """The one for vectors of half the width."""
         assert self.half
         return dataclasses.replace(self, intrinsic=self.half, half=None)
+
+
+@frozen
+class DotOperands:
+    """Operands of a dot-product instruction: `stored` is a vector of groups of B in memory, `sums`
+    what the instruction adds to."""
+
+    dot: Dot
+    sums: Vector
+    stored: Vector
+
+    @property
+    def factors(self) -> Vector:
+        """Groups of A or B for all sums of a vector."""
+        return Vector(count=self.sums.count * self.dot.group, scalar=self.dot.factor)
+
+    @property
+    def widens(self) -> bool:
+        return self.stored.bits < self.factors.bits
+
+    @property
+    def group_of_a(self) -> Vector:
+        """A group for each sum, as integers: what one of A is broadcast to."""
+        return self.sums.of("i32")
+
+    @property
+    def a_elements(self) -> Vector:
+        """Elements of a group of A, as integers and as wide as they are multiplied."""
+        return Vector(count=self.dot.group, scalar=f"i{self.factors.bits}")
 
 
 _EXACT = "products of s8 are added in s32, exactly"

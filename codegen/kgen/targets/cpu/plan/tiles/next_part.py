@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen_runtime.values import frozen
 

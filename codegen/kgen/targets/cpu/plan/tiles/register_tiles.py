@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from kgen.targets.cpu.plan.extents import Blocking
-from kgen.targets.cpu.plan.tiles.tile import Tile, tile, tile_heights
+from kgen.targets.cpu.plan.tiles.tile import RegisterTile, tile, tile_heights
 from kgen_runtime.values import frozen
 
 
@@ -54,19 +54,19 @@ class RegisterTiles:
         return self.blocking.schedule.mr - 1 if self.has_bottoms else 0
 
     @cached_property
-    def whole(self) -> Tile:
+    def whole(self) -> RegisterTile:
         return self._tile(self.blocking.schedule.mr, self.blocking.schedule.nr)
 
     @cached_property
-    def bottom(self) -> Tile:
+    def bottom(self) -> RegisterTile:
         return self._tile(self.bottom_rows, self.blocking.schedule.nr)
 
     @cached_property
-    def right(self) -> Tile:
+    def right(self) -> RegisterTile:
         return self._tile(self.blocking.schedule.mr, self._edge)
 
     @cached_property
-    def corner(self) -> Tile:
+    def corner(self) -> RegisterTile:
         return self._tile(self.bottom_rows, self._edge)
 
     @property
@@ -74,13 +74,13 @@ class RegisterTiles:
         return self.blocking.spec.n % self.blocking.schedule.nr
 
     @property
-    def top(self) -> tuple[Tile, ...]:
+    def top(self) -> tuple[RegisterTile, ...]:
         """Tile at the top of each kind of panel."""
         whole = (self.whole,) if self.blocking.has_whole_panel else ()
         return (*whole, self.right) if self.blocking.has_edge_panel else whole
 
     @property
-    def all(self) -> tuple[Tile, ...]:
+    def all(self) -> tuple[RegisterTile, ...]:
         """Tiles that the shape needs."""
         whole = (self.bottom,) if self.blocking.has_whole_panel else ()
         low = (*whole, self.corner) if self.blocking.has_edge_panel else whole
@@ -91,7 +91,7 @@ class RegisterTiles:
     def uses_halves(self) -> bool:
         return any(column.is_half for tile in self.all for column in tile.columns)
 
-    def _tile(self, rows: int, width: int) -> Tile:
+    def _tile(self, rows: int, width: int) -> RegisterTile:
         return tile(
             rows,
             width,

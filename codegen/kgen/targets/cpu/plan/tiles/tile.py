@@ -53,7 +53,7 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class Tile:
+class RegisterTile:
     """`rows` by `width` columns."""
 
     width: int
@@ -86,14 +86,14 @@ def tile(
     b_step: int,
     out_strides: Sequence[int],
     has_halves: bool = False,
-) -> Tile:
+) -> RegisterTile:
     """A tile of vectors of `count` elements, the last of which may be a half.
 
     In bytes: `a_stride` from one row of A to the next, `b_step` from one vector of a row of B to
     the next, `out_strides` from one row, and from one vector, of out to the next.
     """
     row_stride, vector_stride = out_strides
-    return Tile(
+    return RegisterTile(
         width=width,
         rows=tuple(
             Row(name=f"m{r}", index=r, a=r * a_stride, out=r * row_stride) for r in range(rows)

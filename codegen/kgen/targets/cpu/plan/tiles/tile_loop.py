@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kgen.spec import Extent
 from kgen.targets.cpu.plan.addresses import Tensors
-from kgen.targets.cpu.plan.base import locality
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.values import frozen
 
@@ -15,8 +14,9 @@ class TileLoop:
 
     `a_block` and `b_block` are pointers to the block's corners, `a_tiles` to what tiles read of A.
     The strides are bytes: `a_m` and `a_k` from one row and one step of K of A to the next, `b_row`
-    from one step of B to the next, `b_in_rows` the same before B is packed, and `b_step` from one
-    vector of columns to the next. The loop counts to `steps` by `step`; a step is `depth` of K.
+    from one step of B to the next, `b_in_rows` the same before B is packed, `b_column` and `b_step`
+    from one column and one vector of columns to the next. The loop counts to `steps` by `step`; a
+    step is `depth` of K.
     """
 
     a_block: str
@@ -26,40 +26,11 @@ class TileLoop:
     a_k: int
     b_row: int
     b_in_rows: int
+    b_column: int
     b_step: int
     steps: str
     step: int = 1
     depth: int = 1
-
-
-@frozen
-class PanelBuffer:
-    """Packed panels of `columns` columns: room for one, or for all of the task's columns."""
-
-    panel_bytes: int
-    columns: int
-    panels: int = 1
-
-    @property
-    def bytes(self) -> int:
-        return self.panels * self.panel_bytes
-
-    @property
-    def column_bytes(self) -> int:
-        return self.panel_bytes // self.columns
-
-
-@frozen
-class PanelsAhead:
-    """Prefetch of a prepacked panel, `bytes` ahead of what a step reads, into a cache level."""
-
-    bytes: int
-    level: int
-
-    @property
-    def locality(self) -> int:
-        """Locality of llvm.prefetch."""
-        return locality(self.level)
 
 
 @frozen

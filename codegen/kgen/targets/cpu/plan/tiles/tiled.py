@@ -6,24 +6,18 @@ from abc import abstractmethod
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.schedule import AheadMatmul, BlockedMatmul
+from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul
 from kgen.spec import ConstantOperand
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES, locality
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, locality
 from kgen.targets.cpu.plan.matmul import MatmulPlan, padded
 from kgen.targets.cpu.plan.tiles.next_part import NextPart
+from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelsAhead, PanelSteps, last_bytes
 from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
-from kgen.targets.cpu.plan.tiles.tile import Column, Tile
-from kgen.targets.cpu.plan.tiles.tile_loop import PanelBuffer, PanelsAhead, TileArguments, TileLoop
+from kgen.targets.cpu.plan.tiles.tile import Column, RegisterTile
+from kgen.targets.cpu.plan.tiles.tile_loop import TileArguments, TileLoop
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
-
-#: Prefetch distance, in steps of K, of a tile that packs rows of B, which are too short for the
-#: hardware prefetcher.
-PACKING_AHEAD = 8
-#: Prefetch distance if a step is one k and the tile's part of a row is a single line.
-PACKING_AHEAD_NARROW = 32
-
 
 #: Of the widest vectors, whose instructions have forms for the halves (AVX512VL).
 AVX512_BYTES = 64
@@ -39,33 +33,48 @@ class TiledPlan(MatmulPlan):
         return not self.blocking.k_blocked
 
     @property
-    def spreads_columns(self) -> bool:
-        """The columns of a tile are not side by side."""
-        return False
+    def panel_steps(self) -> PanelSteps:
+        return PanelSteps(stop=self.blocking.panels_whole, step=self.schedule.nr)
+
+    @cached_property
+    @abstractmethod
+    def packing(self) -> PanelPacking: ...
+
+    @abstractmethod
+    def operand_buffers(self) -> tuple[Buffer, ...]:
+        """Return the buffers besides the block of sums, in their order on the stack."""
 
     @property
-    def panels_stop(self) -> str:
-        """Where the first columns of whole panels end."""
-        return self.blocking.panels_whole
+    def buffers(self) -> tuple[Buffer, ...]:
+        in_scratch = not (self.is_direct or self.acc.in_out)
+        return (*self.operand_buffers(), *((self.acc.buffer,) if in_scratch else ()))
+
+    # -- what stays packed from one task to the next -------------------------------------------
 
     @property
-    def panels_step(self) -> int:
-        """From the first column of one to that of the next."""
-        return self.schedule.nr
+    def keeps_a(self) -> bool:
+        """Tasks of the same rows follow each other, and the first of them prepares A for all."""
+        prepared = self.schedule.pack_a or self.starts is not None
+        along = self.blocking.splits_n and not self.blocking.k_blocked
+        return prepared and along and not self.packing.keeps
+
+    @property
+    def rows_are_fastest(self) -> bool:
+        """The first of the tasks of a block of columns prepares B for all."""
+        packing = self.packing
+        return packing.keeps or (packing.transposes and self.blocking.splits_m)
+
+    # -- prefetches ----------------------------------------------------------------------------
 
     @property
     def streams_b(self) -> bool:
         """Tiles prefetch a block of K of an unpacked B while they multiply the one before."""
         return self.blocking.k_blocked and not self.schedule.pack_b and not self.b_is_packed
 
-    @property
-    def fetches_next_panel(self) -> bool:
-        """Tiles prefetch the next panel of B."""
-        return False
-
     @cached_property
     def ahead(self) -> NextPart:
-        is_panel = self.fetches_next_panel
+        schedule = self.schedule
+        is_panel = isinstance(schedule, CpuMatmul) and schedule.prefetch_panel
         _, k_stride, column_stride = self.tensors.b_strides
         return NextPart(
             blocking=self.blocking,
@@ -74,104 +83,31 @@ class TiledPlan(MatmulPlan):
             k_depth=self.loop.depth,
             k_stride=k_stride,
             column_stride=column_stride,
-            panel_vectors=self.b_is_packed * (self.schedule.nr // self.compute.count),
+            panel_vectors=self.b_is_packed * (schedule.nr // self.compute.count),
         )
 
     @property
-    def scratch_row(self) -> int:
-        row = super().scratch_row
-        return padded(row) if self.streams_b and not self.schedule.pack_b else row
+    def rows_fetched(self) -> AheadMatmul | None:
+        """Schedule of tiles that prefetch the rows of B in place that they multiply later."""
+        return None
 
     @property
-    def packs_a(self) -> bool:
-        return self.schedule.pack_a
-
-    @property
-    def a_pack_bytes(self) -> int:
-        """Bytes of the packed block of A."""
-        return 0
-
-    @property
-    def packs_b(self) -> bool:
-        return self.schedule.pack_b
-
-    @property
-    def transposes_b(self) -> bool:
-        """All of it is transposed before the tiles, not panel by panel."""
-        return False
-
-    @property
-    def b_column(self) -> int:
-        """Bytes of B, as panels are taken from it, from one column to the next."""
-        return self.tensors.b_strides[2]
-
-    # -- what stays packed from one task to the next -------------------------------------------
-
-    @property
-    def keeps_b(self) -> bool:
-        """Tasks of the same columns follow each other, and the first of them packs B for all."""
-        reused = self.packs_b and self.blocking.splits_m and not self.blocking.k_blocked
-        panels = self.schedule.nc // self.schedule.nr
-        room = self.target.limits["stack_bytes"] - self.scratch_besides_b
-        fits = panels * self.b_panel_bytes <= room
-        return reused and not (self.packs_a and self.blocking.splits_n) and fits
-
-    @property
-    def keeps_a(self) -> bool:
-        """Tasks of the same rows follow each other, and the first of them prepares A for all."""
-        prepared = self.packs_a or self.starts is not None
-        return (
-            prepared and self.blocking.splits_n and not self.blocking.k_blocked and not self.keeps_b
-        )
-
-    @property
-    def rows_are_fastest(self) -> bool:
-        return self.keeps_b
-
-    @property
-    def packs_in_tiles(self) -> bool:
-        """The first tile of a panel packs it while it multiplies: shuffles and stores hide behind
-        multiply-adds. Every block has such a tile, and B is row-major."""
-        last_rows = self.spec.m - (self.blocking.blocks_m - 1) * self.schedule.mc
-        return self.packs_b and self.b_rows_are_whole and last_rows >= self.schedule.mr
-
-    @property
-    def b_rows_are_whole(self) -> bool:
-        """The columns of each step of K lie side by side in B, and only the very last is cut."""
-        return False
-
-    @property
-    def fetches_rows(self) -> bool:
-        """Tiles fetch the rows of B in place that they multiply some steps later."""
-        return False
+    def rows_locality(self) -> int:
+        """Locality of llvm.prefetch for rows of B."""
+        return locality(self.rows_fetched.level if self.rows_fetched else 1)
 
     @property
     def fetches_to_pack(self) -> bool:
-        """Tiles that read a packed panel fetch rows of the one that is packed next."""
-        once = self.blocking.row_tiles > 1 and not self.keeps_b
-        return isinstance(self.schedule, AheadMatmul) and self.packs_in_tiles and once
+        """Tiles that read a packed panel prefetch rows of the one that is packed next."""
+        once = self.blocking.row_tiles > 1 and not self.packing.keeps
+        return isinstance(self.schedule, AheadMatmul) and self.packing.in_tiles and once
 
-    @property
-    def pack_share(self) -> int:
-        """Rows that each of them fetches."""
-        return -(-min(self.schedule.kc, self.spec.k) // (self.blocking.row_tiles - 1))
-
-    @property
-    def fetches_sums(self) -> bool:
-        """Tiles prefetch the sums in the output that they add to, before they multiply."""
-        return self.fetches_to_pack and self.acc.in_out
-
-    def sum_lines(self, tile: Tile) -> tuple[int, ...]:
+    def sum_lines(self, tile: RegisterTile) -> tuple[int, ...]:
         """Bytes from a tile's corner in out to each line of its rows."""
         lines = last_bytes(tile.width * self.spec.out.itemsize)
         return tuple(row.index * self.acc.row + line for row in tile.rows for line in lines)
 
-    @property
-    def pack_lines(self) -> tuple[int, ...]:
-        """Bytes from where a row of a panel begins in B to each of its lines."""
-        return last_bytes(self.schedule.nr * self.spec.b_type.itemsize)
-
-    def lines_ahead(self, tile: Tile) -> tuple[int, ...]:
+    def lines_ahead(self, tile: RegisterTile) -> tuple[int, ...]:
         """Return the bytes from what a step reads of an unpacked B to the lines that it fetches."""
         width = tile.width * self.spec.b_type.itemsize
         aligned = self.tensors.b_strides[1] % LINE_BYTES == 0
@@ -183,22 +119,16 @@ class TiledPlan(MatmulPlan):
         )
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
 
+    @abstractmethod
     def rows_ahead(self, width: int) -> int:
-        """Bytes from the first row of B that a step reads, `width` bytes of it, to the first one
-        that it fetches."""
-        is_short = self.packs_in_tiles and self.loop.depth == 1 and width <= LINE_BYTES
-        steps = PACKING_AHEAD_NARROW if is_short else PACKING_AHEAD
-        return steps * self.loop.depth * self.tensors.b_strides[1]
-
-    @property
-    def rows_locality(self) -> int:
-        """Of the cache that they are fetched into, as llvm.prefetch has it."""
-        return locality(1)
+        """Return the bytes from the first row of an unpacked B that a step reads, `width` bytes of
+        it, to the first one that it prefetches."""
 
     @property
     def fetches(self) -> bool:
-        """Some tile fetches lines that are read later."""
-        in_tiles = self.packs_in_tiles or self.fetches_panels or self.fetches_rows
+        ahead = self.panels_ahead
+        panels = ahead is not None and self.reaches(ConstantOperand.B, ahead.bytes)
+        in_tiles = self.packing.in_tiles or panels or self.rows_fetched is not None
         return self.ahead.exists or in_tiles
 
     @property
@@ -206,13 +136,7 @@ class TiledPlan(MatmulPlan):
         """Prefetch of panels of a prepacked B."""
         return None
 
-    @property
-    def fetches_panels(self) -> bool:
-        """Tiles prefetch what is read of packed panels later, if B has so much."""
-        ahead = self.panels_ahead
-        return ahead is not None and self.reaches(ConstantOperand.B, ahead.bytes)
-
-    def fetches_panel(self, tile: Tile, column: Column) -> bool:
+    def fetches_panel(self, tile: RegisterTile, column: Column) -> bool:
         """Each step of the tile prefetches for this vector of columns too. A narrower tile stands
         at the last columns of B."""
         first = 0 if tile.width == self.schedule.nr else self.spec.n - tile.width
@@ -220,20 +144,6 @@ class TiledPlan(MatmulPlan):
             return False
         distance = first * self.tensors.b_strides[2] + column.b + self.panels_ahead.bytes
         return self.reaches(ConstantOperand.B, distance)
-
-    @property
-    def b_buffer(self) -> PanelBuffer:
-        panels = self.schedule.nc // self.schedule.nr if self.keeps_b else 1
-        return PanelBuffer(panel_bytes=self.b_panel_bytes, columns=self.schedule.nr, panels=panels)
-
-    @property
-    @abstractmethod
-    def scratch_besides_b(self) -> int:
-        """Bytes of the other buffers."""
-
-    @property
-    def scratch_bytes(self) -> int:
-        return self.scratch_besides_b + self.packs_b * self.b_buffer.bytes
 
     # -- A and B of the current block of K, as the tiles read them -----------------------------
 
@@ -251,11 +161,12 @@ class TiledPlan(MatmulPlan):
         return TileLoop(
             a_block=a_block,
             b_block=b_block,
-            a_tiles="%a.pack" if self.packs_a else a_block,
+            a_tiles="%a.pack" if self.schedule.pack_a else a_block,
             a_m=a[0],
             a_k=a[1],
             b_row=b_row,
             b_in_rows=depth * self.tensors.b_strides[1],
+            b_column=self.tensors.b_strides[2],
             b_step=b_step,
             steps=steps,
             step=step,
@@ -271,7 +182,7 @@ class TiledPlan(MatmulPlan):
             acc_base=self.acc.base,
         )
 
-    # -- register tiles ------------------------------------------------------------------------
+    # -- register tiles and their sums ---------------------------------------------------------
 
     @cached_property
     def tiles(self) -> RegisterTiles:
@@ -288,9 +199,9 @@ class TiledPlan(MatmulPlan):
         )
 
     @property
-    def packing_tiles(self) -> tuple[Tile, ...]:
-        """Tiles that pack their panel."""
-        return self.tiles.top if self.packs_in_tiles else ()
+    def scratch_row(self) -> int:
+        row = super().scratch_row
+        return padded(row) if self.streams_b and not self.schedule.pack_b else row
 
     def unpacked(self, column: Column) -> int:
         """Bytes in a row of B to a column."""
@@ -311,11 +222,11 @@ class TiledPlan(MatmulPlan):
         """A tile starts from the sums of the blocks of K before, which scratch keeps."""
         return self.blocking.k_blocked and not self.acc.in_out
 
-    def has_two_sums(self, tile: Tile) -> bool:
+    def has_two_sums(self, tile: RegisterTile) -> bool:
         """Each sum of a tile is that of two, whose multiply-adds need not wait for each other."""
         return False
 
-    def two_sums(self, tile: Tile) -> tuple[tuple[str, str, str], ...]:
+    def two_sums(self, tile: RegisterTile) -> tuple[tuple[str, str, str], ...]:
         """Both: names, first values and next ones."""
         return tuple(
             (f"%{x}.k{i}", first, f"%{x}.k{i}.next")
@@ -324,9 +235,16 @@ class TiledPlan(MatmulPlan):
         )
 
 
-def last_bytes(width: int) -> tuple[int, ...]:
-    """Of each line of so many bytes: the line that they begin in, what is before them has had."""
-    return (*range(LINE_BYTES - 1, width - 1, LINE_BYTES), width - 1)
+def check_keeps_b(plan: TiledPlan) -> None:
+    """Raise ScheduleError if no later task could use the panels of B that one packs for all."""
+    spec, schedule, blocking = plan.spec, plan.schedule, plan.blocking
+    reused = schedule.pack_b and blocking.splits_m and not blocking.k_blocked
+    if plan.packing.keeps and not (reused and not (schedule.pack_a and blocking.splits_n)):
+        raise ScheduleError(
+            f"keep_b=1 requires pack_b=1, kc={spec.k} or more, mc below {spec.m}, and pack_a=0 or "
+            f"nc={spec.n} or more; kc={schedule.kc}, mc={schedule.mc}, nc={schedule.nc}, "
+            f"pack_a={schedule.pack_a:d}, pack_b={schedule.pack_b:d}; try keep_b=0"
+        )
 
 
 def check_registers(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from kgen.targets.cpu.plan.base import Run
+from kgen.targets.cpu.plan.cpu_plan import Run
 from kgen.targets.rows.folds_and_phases import RowFold, RowPhase
 from kgen_runtime.values import frozen
 

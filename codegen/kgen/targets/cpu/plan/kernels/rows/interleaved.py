@@ -12,12 +12,10 @@ from functools import cached_property
 from typing import ClassVar
 
 from kgen.errors import ScheduleError
-from kgen.ops import Expression
 from kgen.schedule import CpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.expressions import with_functions
-from kgen.targets.cpu.plan.base import Run, access, vector_for
+from kgen.targets.cpu.plan.cpu_plan import Run, access, vector_for
 from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, check_choices
 from kgen.targets.cpu.plan.vectors import Vector
@@ -58,9 +56,6 @@ class InterleavedPlan(RowwisePlan):
             form=self._form,
             online=self.online_with,
         )
-
-    def _form(self, expression: Expression) -> Expression:
-        return with_functions(expression, self.spec.compute)
 
     @property
     def row_bytes_read(self) -> int:
@@ -112,11 +107,6 @@ class InterleavedPlan(RowwisePlan):
         return self.units % self.schedule.task != 0
 
     @property
-    def integers(self) -> Vector:
-        """The numbers of a vector's rows."""
-        return Vector(count=self.compute.count, scalar="i64")
-
-    @property
     def row_offsets(self) -> str:
         """A vector's rows, counted from its first."""
         return f"<{', '.join(f'i64 {i}' for i in range(self.compute.count))}>"
@@ -137,9 +127,8 @@ class InterleavedPlan(RowwisePlan):
         """The hardware prefetcher tracks strides."""
         return False
 
-    @property
-    def may_shift(self) -> bool:
-        """Variances are computed in two passes."""
+    def may_shift(self, head: int) -> bool:
+        """Return False: variances are computed in two passes."""
         return False
 
     # -- where things lie ----------------------------------------------------------------------

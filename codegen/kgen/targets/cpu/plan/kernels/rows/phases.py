@@ -11,7 +11,7 @@ from kgen.ops import Primitive as P
 from kgen.ops.expression import node, unknown, variable
 from kgen.ops.rows import COLUMN
 from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer
-from kgen.targets.cpu.plan.base import Run
+from kgen.targets.cpu.plan.cpu_plan import Run
 from kgen.targets.cpu.plan.kernels.rows.bodies import (
     Body,
     Cut,

@@ -14,8 +14,9 @@ from kgen.schedule import CpuRows, CpuStream
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer, with_functions
-from kgen.targets.cpu.plan.base import (
+from kgen.targets.cpu.plan.cpu_plan import (
     LINE_BYTES,
+    Buffer,
     FormulaPlan,
     Run,
     access,
@@ -39,11 +40,9 @@ from kgen.targets.stream import Dimension
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
-#: What is kept of a row between phases takes up to so many bytes of a thread's stack.
-ROW_BUFFER_BYTES = 128 * 1024
-#: The first columns whose mean a variance's sums are shifted by: so many steps of unrolled vectors,
-#: or the row's share of one in so many, which bounds the sums' error.
-HEAD_STEPS, HEAD_SHARE = 4, 64
+#: A variance's sums are relative to the mean of 1/LONGEST_SHARE of the row at least, which bounds
+#: their error (shifted.py), and 1/SHORTEST_SHARE at most, beside which reading twice is short.
+LONGEST_SHARE, SHORTEST_SHARE = 128, 4
 
 
 @frozen
@@ -81,26 +80,22 @@ class RowwisePlan(FormulaPlan):
         return self.choices.online
 
     @property
-    def has_one_pass_variance(self) -> bool:
-        return self.choices.one_pass_variance
+    def head(self) -> int:
+        """Columns at the row's beginning whose mean a one-pass variance is relative to, or 0."""
+        return self.choices.variance_head
 
     def _form(self, expression: Expression) -> Expression:
         """Rewrite variances for one pass where the schedule says so."""
-        if self.has_one_pass_variance and self.may_shift:
+        if self.head:
             expression = with_shift(expression, self.head)
         return with_functions(expression, self.spec.compute)
 
-    @property
-    def head(self) -> int:
-        """Columns at the row's beginning whose mean a one-pass variance is relative to."""
-        steps = max(HEAD_STEPS, self.spec.cols // (HEAD_SHARE * self.run.step))
-        return steps * self.run.step
-
-    @property
-    def may_shift(self) -> bool:
-        """A row in f32 is one line, at least four times as long as its head."""
+    def may_shift(self, head: int) -> bool:
+        """Return whether a variance can be relative to the mean of the first `head` columns: a row
+        in f32 is one line, of which they are whole steps and a share within the limits."""
         one_line = self.run.length == self.spec.cols
-        return self.spec.compute is DType.F32 and one_line and 4 * self.head <= self.spec.cols
+        within = SHORTEST_SHARE * head <= self.spec.cols <= LONGEST_SHARE * head
+        return self.spec.compute is DType.F32 and one_line and within and head % self.run.step == 0
 
     @property
     def row_bytes_read(self) -> int:
@@ -255,11 +250,6 @@ class RowwisePlan(FormulaPlan):
             return self.row_pointer(of)
         return f"{line}.{name}.at"
 
-    @property
-    def first_columns(self) -> str:
-        """The numbers of a row's first columns."""
-        return self.compute.of_values(range(self.compute.count))
-
     def is_streamed(self, of: RowInput) -> bool:
         """An input that is read vector by vector, not one of which a line has one element."""
         return of.columns is not None and (self.lines == 1 or not of.columns.single)
@@ -277,7 +267,7 @@ class RowwisePlan(FormulaPlan):
 
         The schedule says which of them come first.
         """
-        stack = tuple(f"%kept{i}" for i in range(ROW_BUFFER_BYTES // self.row_bytes))
+        stack = tuple(f"%kept{i}" for i in range(self.choices.kept_bytes // self.row_bytes))
         if not self.row_as_place or self.schedule.nontemporal:
             return stack
         row = self.row_as_place
@@ -304,13 +294,9 @@ class RowwisePlan(FormulaPlan):
         return tuple(place for place in used if place != self.row_as_place)
 
     @property
-    def scratch_map(self) -> tuple[str, ...]:
-        kept = f"{self.spec.compute}, {self.row_bytes} B, values of a row kept between phases"
-        return tuple(f"{place}: {kept}" for place in self.row_buffers)
-
-    @property
-    def scratch_bytes(self) -> int:
-        return len(self.row_buffers) * self.row_bytes
+    def buffers(self) -> tuple[Buffer, ...]:
+        holds, nbytes = f"{self.spec.compute}, values of a row kept between phases", self.row_bytes
+        return tuple(Buffer(name=place, holds=holds, bytes=nbytes) for place in self.row_buffers)
 
     @property
     def stage(self) -> Access:
@@ -437,13 +423,14 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuRows) -> RowwisePla
 def check_choices(plan: RowwisePlan) -> None:
     """Raise ScheduleError for readings, places and prefetches that the rows do not allow."""
     spec, schedule = plan.spec, plan.choices
+    if schedule.kept_bytes > (room := plan.target.limits["stack_bytes"]):
+        raise ScheduleError(
+            f"kept_bytes={schedule.kept_bytes} is more than a thread's stack has on "
+            f"{plan.target.name}; try kept_bytes={room}"
+        )
     if schedule.online and spec.compute is not DType.F32:
         raise ScheduleError(f"online=1 requires rows in f32, not {spec.compute}; try online=0")
-    if schedule.one_pass_variance and not plan.may_shift:
-        raise ScheduleError(
-            f"one_pass_variance=1 requires rows in f32 of at least {4 * plan.head} columns, and "
-            "inputs that broadcast along all of the reduced axes or none; try one_pass_variance=0"
-        )
+    check_head(plan)
     if schedule.keep_in_output and (not plan.row_as_place or schedule.nontemporal):
         raise ScheduleError(
             f"keep_in_output=1 requires an output of whole rows in {spec.compute}, and "
@@ -458,6 +445,16 @@ def check_choices(plan: RowwisePlan) -> None:
         raise ScheduleError(
             "prefetch_next_row=1 requires long contiguous rows and one output; "
             "try prefetch_next_row=0"
+        )
+
+
+def check_head(plan: RowwisePlan) -> None:
+    """Raise ScheduleError if a variance cannot be relative to the mean of the row's head."""
+    if plan.head and not plan.may_shift(plan.head):
+        raise ScheduleError(
+            f"variance_head={plan.head} requires rows in f32, inputs that broadcast along all of "
+            f"the reduced axes or none, and a multiple of {plan.run.step} within 1/{LONGEST_SHARE} "
+            f"and 1/{SHORTEST_SHARE} of {plan.spec.cols} columns; try variance_head=0"
         )
 
 

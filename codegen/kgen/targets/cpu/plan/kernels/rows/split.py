@@ -17,11 +17,11 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuSplitRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES, check_task
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, check_task
 from kgen.targets.cpu.plan.kernels.rows.bodies import Cut, Fetch, PartialResult, PhasePlan
 from kgen.targets.cpu.plan.kernels.rows.kept import Kept
 from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
-from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, unchecked_rows
+from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, check_head, unchecked_rows
 from kgen.targets.cpu.plan.kernels.rows.shifted import head_of
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.rows.folds_and_phases import RowOutput, RowPhase
@@ -83,7 +83,6 @@ class SplitRowsPlan(RowwisePlan):
 
     @property
     def splits(self) -> int:
-        """Parts of a row."""
         return -(-self.spec.cols // self.schedule.task)
 
     @property
@@ -92,8 +91,8 @@ class SplitRowsPlan(RowwisePlan):
         return True
 
     @property
-    def has_one_pass_variance(self) -> bool:
-        return True
+    def head(self) -> int:
+        return self.schedule.variance_head
 
     @cached_property
     def kept(self) -> tuple[Kept, ...]:
@@ -101,7 +100,6 @@ class SplitRowsPlan(RowwisePlan):
 
     @property
     def task_words(self) -> str:
-        """Work of a task of the last launch."""
         columns = min(self.schedule.task, self.spec.cols)
         return f"up to {columns} columns of a row" if self.kernels[-1].is_split else "a row"
 
@@ -249,6 +247,7 @@ def plan_split_rows(spec: Rowwise, target: Target, schedule: CpuSplitRows) -> Sp
         )
     fields = {f.name: getattr(whole, f.name) for f in dataclasses.fields(whole)}
     plan = SplitRowsPlan(**fields | {"template": "cpu/rowwise_split.ll.j2"})
+    check_head(plan)
     return dataclasses.replace(
         plan,
         launches=tuple(plan.planned_launches()),

@@ -16,8 +16,28 @@ from kgen_runtime.values import frozen
 
 #: Of a cache; Intel, AMD and most of Arm.
 LINE_BYTES = 64
-#: From a load that streams to the line that is fetched meanwhile.
-AHEAD_BYTES = 2048
+
+
+@frozen
+class Buffer:
+    """Memory of a kernel on a thread's stack, or in a workspace; `holds` says what is in it."""
+
+    name: str
+    holds: str
+    bytes: int
+    is_on_stack: bool = True
+    #: LLVM's type; bytes if empty.
+    elements: str = ""
+
+    @property
+    def line(self) -> str:
+        """Line of the header."""
+        where = "" if self.is_on_stack else ", in a workspace"
+        return f"{self.name}: {self.holds}, {self.bytes} B{where}"
+
+    @property
+    def type(self) -> str:
+        return self.elements or f"[{self.bytes} x i8]"
 
 
 @frozen
@@ -63,23 +83,18 @@ class CpuPlan(Plan):
         return distance < next(p.nbytes for p in self.parameters if p.name == argument)
 
     @property
-    def memory_map(self) -> tuple[str, ...]:
-        found = self.scratch_map
-        return (f"stack, {self.scratch_bytes} B", *found) if found else ()
-
-    @property
-    def scratch_map(self) -> tuple[str, ...]:
-        """The kernel's buffers, a line each."""
+    def buffers(self) -> tuple[Buffer, ...]:
         return ()
 
     @property
-    def scratch_bytes(self) -> int:
-        """What the kernel's buffers take on a thread's stack."""
-        return 0
+    def memory_map(self) -> tuple[str, ...]:
+        lines = [buffer.line for buffer in self.buffers]
+        return (f"stack, {self.scratch_bytes} B", *lines) if lines else ()
 
     @property
-    def tasks(self) -> int:
-        return self.launches[-1].grid[0]
+    def scratch_bytes(self) -> int:
+        """Bytes of the buffers on a thread's stack."""
+        return sum(buffer.bytes for buffer in self.buffers if buffer.is_on_stack)
 
     @property
     def vector_bits(self) -> int:
@@ -141,6 +156,18 @@ class Run:
 
 
 @frozen
+class StreamMasks:
+    """Masks for non-temporal stores: `out` keeps what an address has beyond a multiple of what is
+    written at once, `vector` and `step` round elements down; `item_shift` divides bytes by those of
+    an element."""
+
+    out: int
+    item_shift: int
+    vector: int
+    step: int
+
+
+@frozen
 class FormulaPlan(CpuPlan):
     """A plan whose inputs have names that users choose, which are no other value's. Elements come
     in runs, from memory if they are not in a cache."""
@@ -164,28 +191,18 @@ class FormulaPlan(CpuPlan):
     # -- out written past the caches, by whole vectors of memory -------------------------------
 
     @property
-    def out_mask(self) -> int:
-        """What an address has beyond a multiple of what is written at once, by `and`."""
-        return self.written_vectors * self.out.stored.bytes - 1
-
-    @property
     def written_vectors(self) -> int:
         """As many vectors are written at once."""
         return 1
 
     @property
-    def item_shift(self) -> int:
-        """Divides bytes by those of an element."""
-        return (self.out.itemsize - 1).bit_length()
-
-    @property
-    def vector_mask(self) -> int:
-        return -self.compute.count
-
-    @property
-    def step_mask(self) -> int:
-        """A mask, where a step is a power of two."""
-        return -self.run.step
+    def masks(self) -> StreamMasks:
+        return StreamMasks(
+            out=self.written_vectors * self.out.stored.bytes - 1,
+            item_shift=(self.out.itemsize - 1).bit_length(),
+            vector=-self.compute.count,
+            step=-self.run.step,
+        )
 
 
 def locality(level: int) -> int:

@@ -1,0 +1,81 @@
+"""Panels of B: who packs them, and in which steps register tiles go along them."""
+
+from __future__ import annotations
+
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, locality
+from kgen.targets.cpu.plan.extents import Blocking
+from kgen_runtime.values import frozen
+
+
+@frozen
+class PanelPacking:
+    """Packing of B by the kernel: it `packs` panel by panel, or `transposes` all of B at once.
+
+    `keeps`: the first of several tasks packs all panels of its columns for the others.
+    `rows_are_whole`: the columns of each step of K are contiguous in B, and only the last step is
+    cut. A packed panel has `panel_bytes`, a row of it `row_bytes` in B.
+    """
+
+    blocking: Blocking
+    packs: bool
+    transposes: bool = False
+    keeps: bool = False
+    rows_are_whole: bool = False
+    panel_bytes: int = 0
+    row_bytes: int = 0
+
+    @property
+    def in_tiles(self) -> bool:
+        """The first tile of a panel packs it while it multiplies: shuffles and stores hide behind
+        multiply-adds. Every block has such a tile, and B is row-major."""
+        whole = self.blocking.last_rows >= self.blocking.schedule.mr
+        return self.packs and self.rows_are_whole and whole
+
+    @property
+    def panels(self) -> int:
+        """Panels that the buffer has room for."""
+        schedule = self.blocking.schedule
+        return schedule.nc // schedule.nr if self.keeps else 1
+
+    @property
+    def column_bytes(self) -> int:
+        return self.panel_bytes // self.blocking.schedule.nr
+
+    @property
+    def share(self) -> int:
+        """Rows of the next panel that each tile but the first prefetches."""
+        return -(-self.blocking.first_depth // (self.blocking.row_tiles - 1))
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """Bytes from where a row of a panel begins in B to each of its lines."""
+        return last_bytes(self.row_bytes)
+
+
+@frozen
+class PanelSteps:
+    """First columns of whole panels: 0, `step`, ... up to `stop`, an operand. Columns of a tile are
+    `spread` apart if they are not contiguous."""
+
+    stop: str
+    step: int
+    spread: str = ""
+
+
+@frozen
+class PanelsAhead:
+    """Prefetch of a prepacked panel, `bytes` ahead of what a step reads, into a cache level."""
+
+    bytes: int
+    level: int
+
+    @property
+    def locality(self) -> int:
+        """Locality of llvm.prefetch."""
+        return locality(self.level)
+
+
+def last_bytes(width: int) -> tuple[int, ...]:
+    """Return an offset in each line of so many bytes, but for the line that they begin in, which
+    what is before them has prefetched."""
+    return (*range(LINE_BYTES - 1, width - 1, LINE_BYTES), width - 1)
