@@ -84,7 +84,8 @@ test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS
 
 test-windows: setup ## the C runtime as a Windows program, under Wine, which it installs (Debian, as root)
 	@test -x /usr/lib/wine/wine64 || apt-get install -y -qq --no-install-recommends wine64
-	scripts/clean-env.sh env KGEN_TEST_WINE=1 $(BIN)/python -m pytest tests/device/cpu/c_runtime/test_other_systems.py
+	scripts/clean-env.sh env KGEN_TEST_WINE=1 $(BIN)/python -m pytest tests/device/cpu/c_runtime/test_other_systems.py \
+	    tests/packaging/test_wheel_libraries.py
 
 check: setup drivers format-check lint types fast ## format, lint, strict types, fast tests: before each commit
 
@@ -145,12 +146,11 @@ $(BENCH)/triton: .venv-triton/bin/python $(BENCH)/tool
 figures: setup ## write docs/performance.md and README's table from benchmarks/results
 	$(BIN)/python -m benchmarks.page --write
 
-wheels: setup runtime-wheel ## both distributions as wheels in dist/
+wheels: setup runtime-wheel ## both distributions as wheels in dist/, the runtime for every system
 	$(BIN)/python -m hatchling build -t wheel -d dist
 
-runtime-wheel: setup ## the runtime alone, which needs numpy only, as wheels in dist/: Linux, and any system
-	cd runtime && ../$(BIN)/python -m hatchling build -t wheel -d ../dist
-	cd runtime && KGEN_WHEEL=any ../$(BIN)/python -m hatchling build -t wheel -d ../dist
+runtime-wheel: setup ## the runtime alone, which needs numpy only, in dist/: for seven systems, and the sdist
+	$(BIN)/python -m scripts.runtime_wheels dist
 
 c-runtime: ## the C runtime as libraries, build/libkgen.a and libkgen.so.1 (docs/reference/c-runtime.md); CFLAGS=...
 	@$(MAKE) --no-print-directory -s -C runtime/c BUILD=$(CURDIR)/build

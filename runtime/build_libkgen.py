@@ -1,7 +1,8 @@
 """Compile runtime/c into the Python package: python runtime/build_libkgen.py [--force].
 
 The library is kgen_runtime/native/libkgen.so, libkgen.dylib or kgen.dll, for the system and the
-architecture of this machine. It is compiled if it is missing or a source is newer.
+architecture of this machine. It is compiled if it is missing or a source is newer. wheel_tags.py
+compiles it into wheels, for other systems too.
 """
 
 from __future__ import annotations
@@ -17,17 +18,45 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SOURCES = HERE / "c"
 NATIVE = HERE / "kgen_runtime" / "native"
-#: File name by `sys.platform`; every other system is a POSIX one with .so files.
-FILE_NAMES = {"win32": "kgen.dll", "darwin": "libkgen.dylib"}
+#: Platform tags of the released wheels, and zig's names of the systems. A system's oldest version
+#: is the tag's.
+TRIPLES = {
+    "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
+    "manylinux_2_17_aarch64": "aarch64-linux-gnu.2.17",
+    "musllinux_1_2_x86_64": "x86_64-linux-musl",
+    "musllinux_1_2_aarch64": "aarch64-linux-musl",
+    "win_amd64": "x86_64-windows-gnu",
+    "macosx_11_0_x86_64": "x86_64-macos.11.0",
+    "macosx_11_0_arm64": "aarch64-macos.11.0",
+}
 #: Compilers by preference; zig is the Python package ziglang's.
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-fvisibility=hidden", "-DKGEN_BUILDING", "-shared")
-WINDOWS_FLAGS = ("-DKGEN_DLL",)
+#: Further flags by the library's file name.
+SYSTEM_FLAGS = {
+    "libkgen.so": ("-pthread", "-Wl,-soname,libkgen.so"),
+    "libkgen.dylib": ("-install_name", "@rpath/libkgen.dylib"),
+    "kgen.dll": ("-DKGEN_DLL",),
+}
+#: Flags with which zig makes a small library for a wheel. Windows 10 brings a printf that conforms
+#: to C99; of zig's compiler runtime, kgen.dll needs the stack probe alone.
+SMALL = {
+    "libkgen.so": ("-s",),
+    "libkgen.dylib": ("-s", "-Wl,-x"),
+    "kgen.dll": ("-s", "-D__USE_MINGW_ANSI_STDIO=0", "-rtlib=none", "../windows_stack_probe.c"),
+}
+
+
+def file_name(platform: str) -> str:
+    """File name of the library, by a platform tag or by `sys.platform`."""
+    if platform.startswith("win"):
+        return "kgen.dll"
+    return "libkgen.dylib" if platform.startswith(("macosx", "darwin")) else "libkgen.so"
 
 
 def library_path() -> Path:
     """Path of the library of this machine."""
-    return NATIVE / FILE_NAMES.get(sys.platform, "libkgen.so")
+    return NATIVE / file_name(sys.platform)
 
 
 def build(*, force: bool = False) -> Path:
@@ -35,7 +64,7 @@ def build(*, force: bool = False) -> Path:
 
     Raises SystemExit, in one line, if there is no compiler or it fails."""
     made = library_path()
-    sources = [*sorted(SOURCES.glob("*.c")), *SOURCES.glob("*.h"), Path(__file__)]
+    sources = [*SOURCES.glob("*.c"), *SOURCES.glob("*.h"), Path(__file__)]
     if not force and made.exists():
         age = made.stat().st_mtime
         if all(path.stat().st_mtime <= age for path in sources):
@@ -43,31 +72,44 @@ def build(*, force: bool = False) -> Path:
     NATIVE.mkdir(exist_ok=True)
     # Whole, or not at all: other processes may have the old file open.
     with tempfile.TemporaryDirectory(dir=NATIVE) as folder:
-        making = Path(folder) / made.name
-        command = [
-            *compiler(),
-            *FLAGS,
-            *(WINDOWS_FLAGS if sys.platform == "win32" else ("-pthread",)),
-            *(str(path) for path in sources if path.suffix == ".c"),
-            "-o",
-            str(making),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            first = re.search(r".*error.*", done.stderr)
-            reason = first[0] if first else done.stderr.strip()
-            raise SystemExit(f"libkgen cannot be compiled: {' '.join(command[:2])}: {reason}")
-        making.replace(made)
+        compiled(Path(folder)).replace(made)
+    return made
+
+
+def compiled(folder: Path, platform: str = "") -> Path:
+    """Compile the library into a folder, for a platform of `TRIPLES` or else for this machine, and
+    return its path. The same zig writes the same bytes everywhere.
+
+    Raises SystemExit, in one line, if there is no compiler or it fails."""
+    made = folder.resolve() / file_name(platform or sys.platform)
+    cc = [*zig(), "-target", TRIPLES[platform]] if platform else compiler()
+    flags = (*FLAGS, *SYSTEM_FLAGS[made.name], *(SMALL[made.name] if platform else ()))
+    # Relative names: the library does not say where it was compiled.
+    names = sorted(path.name for path in SOURCES.glob("*.c"))
+    command = [*cc, *flags, *names, "-o", str(made)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=SOURCES)
+    if done.returncode != 0:
+        first = re.search(r".*error.*", done.stderr)
+        reason = first[0] if first else done.stderr.strip()
+        raise SystemExit(f"libkgen cannot be compiled: {' '.join(command[:2])}: {reason}")
     return made
 
 
 def compiler() -> list[str]:
     """Command of the C compiler; zig is held to the baseline CPU."""
-    for name in COMPILERS:
-        if found := shutil.which(name):
-            return [found]
+    found = c_compiler()
+    return [*zig(), "-mcpu=baseline"] if found is None else [found]
+
+
+def c_compiler() -> str | None:
+    """Path of this machine's own C compiler, if it has one."""
+    return next((found for name in COMPILERS if (found := shutil.which(name))), None)
+
+
+def zig() -> list[str]:
+    """Command of zig's C compiler."""
     if importlib.util.find_spec("ziglang") is not None:
-        return [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"]
+        return [sys.executable, "-m", "ziglang", "cc"]
     raise SystemExit(
         "libkgen cannot be compiled: there is no cc, gcc or clang; install one, or run "
         "pip install ziglang"

@@ -11,6 +11,8 @@ spirv-tools             # spirv-as and spirv-val, the oracles for our assembler
 spirv-cross             # writes kernels for Metal (--target metal3)
 spirv-headers           # the published grammar, the oracle for its table of instructions
 qemu-user               # runs the aarch64 kernels
+libc6-arm64-cross       # and the wheel's library for aarch64
+musl                    # runs the wheel's library for musl
 binutils                # objdump, for kgen inspect --disassemble
 zsh                     # reads its script of kgen completion
 fish                    # and its own

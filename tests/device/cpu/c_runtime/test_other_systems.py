@@ -20,7 +20,7 @@ import pytest
 import kgen
 from scripts import amalgamate
 from tests import needs
-from tests.device.cpu.c_runtime import macho
+from tests.binaries import macho
 from tests.device.cpu.c_runtime.compiled import HERE, PLAIN, ROOT, SOURCES, compiled, run
 from tests.programs import mlp_bundle
 from tests.specs import relu_of
@@ -209,8 +209,8 @@ def test_macos_links(arch: str, tmp_path: Path) -> None:
     assert found.arch == {"aarch64": "arm64"}.get(arch, arch) and found.kind == "dylib"
     assert found.name.endswith("libkgen.dylib")
     assert found.libraries == ["/usr/lib/libSystem.B.dylib"]
-    header = (SOURCES / "kgen.h").read_text()
-    declared = set(re.findall(r"^KGEN_API [^;(]*?(kgen_\w+)\(", header, re.MULTILINE))
+    headers = "".join(path.read_text() for path in SOURCES.glob("*.h"))
+    declared = set(re.findall(r"^KGEN_API [^;(]*?(kgen_\w+)\(", headers, re.MULTILINE))
     exported = {name.removeprefix("_") for name in found.exports} - {*LINKER_NAMES}
     assert exported == declared and len(declared) > 50
     both = macho.WRITE | macho.EXECUTE
