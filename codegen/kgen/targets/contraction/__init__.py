@@ -1,1 +1,1 @@
-"""Contractions on all GPU families: the launch grid, the order of block tiles, sharing of K."""
+"""Contractions on all GPU families: operand access, launch grid, tile order, shares of K."""
