@@ -68,11 +68,15 @@ class Refused(str):
 
 
 def _why_refused_or_wrong(case: Case) -> str | None:
-    """Why a case is refused or wrong; None for the values that ONNX expects."""
+    """Why a case is refused or wrong; None for the values that ONNX expects. An error of a program
+    that was compiled is wrong."""
     try:
-        found = _run(case)
-    except KgenError as error:
-        return Refused(error)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                bundle = _compiled(case, Path(folder))
+            except KgenError as error:
+                return Refused(error)
+            found = _run(case, bundle)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     names = [value.name for value in case.model.graph.output]
@@ -82,24 +86,26 @@ def _why_refused_or_wrong(case: Case) -> str | None:
     return None
 
 
-def _run(case: Case) -> dict[str, Any]:
+def _compiled(case: Case, folder: Path) -> Path:
+    """The bundle of a case."""
     if not case.has_only_tensors:
         for value, array in zip(case.model.graph.input, case.inputs, strict=False):
             if not isinstance(array, np.ndarray) and value.type.HasField("tensor_type"):
                 raise TypeError(f"the suite gives {value.name} as {type(array).__name__}")
-    with tempfile.TemporaryDirectory() as folder:
-        model, bundle = Path(folder, "model.onnx"), Path(folder, "model.kgen")
-        onnx.save(case.model, model)
-        shapes = {
-            name: array.shape
-            for name, array in zip(case.input_names, case.inputs, strict=True)
-            if _is_open(case.model, name) and isinstance(array, np.ndarray)
-        }
-        kgen.compile_model(model, [TARGET], shapes=shapes, cache=False).bundle.save(bundle)
-        program = kgen_runtime.load(bundle).program
-        given = zip(case.input_names, case.inputs, strict=True)
-        arrays = {name: np.ascontiguousarray(v).reshape(v.shape) for name, v in given}
-        found = program.run(arrays)
+    shapes = {
+        name: array.shape
+        for name, array in zip(case.input_names, case.inputs, strict=True)
+        if _is_open(case.model, name) and isinstance(array, np.ndarray)
+    }
+    made = kgen.compile_model(case.model, [TARGET], shapes=shapes, cache=False).bundle
+    return made.save(folder / "model.kgen")
+
+
+def _run(case: Case, bundle: Path) -> dict[str, Any]:
+    program = kgen_runtime.load(bundle).program
+    given = zip(case.input_names, case.inputs, strict=True)
+    arrays = {name: np.ascontiguousarray(v).reshape(v.shape) for name, v in given}
+    found = program.run(arrays)
     return found if isinstance(found, dict) else {program.output_names[0]: found}
 
 

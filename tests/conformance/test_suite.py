@@ -16,6 +16,8 @@ pytest.importorskip("onnx")
 from onnx import TensorProto as T
 
 import kgen
+import kgen_runtime
+from kgen.errors import BundleError
 from tests.conformance import judge, record
 from tests.conformance.__main__ import report
 from tests.conformance.cases import Case
@@ -175,6 +177,17 @@ def test_the_group_and_the_operator_of_a_case(
         x = m.add(node, x)
     case = dataclasses.replace(case_of(name), model=m.model(x, dtype=kind))
     assert (case.operator, case.is_core) == (operator, is_core)
+
+
+def test_a_program_that_cannot_run_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refusal of the runtime is none of the compiler."""
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise BundleError("a library that is missing")
+
+    monkeypatch.setattr(kgen_runtime, "load", broken)
+    found = judge.judged(case_of())
+    assert found.outcome == "wrong" and "BundleError: a library that is missing" in found.why
 
 
 def test_a_crash_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
