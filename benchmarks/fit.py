@@ -3,9 +3,11 @@
     python -m benchmarks.fit [--minutes 20] [--seed 0] [--write]
 
 Random GEMMs of the types and layouts of the support table are timed with some of the model's best
-candidates and some random ones, in turn, with warm caches and one thread. Non-negative least
-squares on relative errors then gives the cycles of each event. The program prints them with the
-regret of the fitted model: the time of its first candidate over that of the fastest one measured.
+candidates and some random ones, in turn, in one thread, with warm and with cold caches.
+Non-negative least squares on relative errors then gives the cycles of each event. A factor common
+to all candidates of a GEMM counts half, because only their ranks matter. The program prints the
+cycles with the regret of the fitted model: the time of its first candidate over that of the fastest
+one measured.
 `--write` stores them in `codegen/kgen/targets/cpu/schedule/coefficients.toml`.
 """
 
@@ -50,26 +52,30 @@ OPERANDS: tuple[tuple[DType, str | None, Layout, bool], ...] = (
 )
 #: Multiply-adds at most, and candidates of each main loop: best ones and random ones.
 LARGEST, BEST, RANDOM = 1.2e9, 3, 5
-#: Sweeps of the coordinate descent.
-SWEEPS = 2000
+#: Sweeps of the coordinate descent, and rounds that fit a factor of each GEMM.
+SWEEPS, ROUNDS = 2000, 4
+CONDITIONS = (TimingCondition(), TimingCondition(is_cold=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """A measured candidate: its counts, and the cycles of a call at the core's nominal clock."""
+    """A measured candidate: its counts, and the cycles of a call at the core's nominal clock, with
+    warm and with cold caches."""
 
     kind: str
-    counts: cost_model.EventCounts
-    cycles: float
+    counts: tuple[cost_model.EventCounts, ...]
+    cycles: tuple[float, ...]
 
 
 def specs(random: Random) -> Iterator[Matmul]:
-    """Yield random GEMMs without end."""
+    """Yield random GEMMs without end: half of them f32, half with sizes of a multiple of 64."""
     while True:
-        dtype, b_dtype, layout, packed = random.choice(OPERANDS)
-        m = random.choice(ROWS)
-        n, k = (int(2 ** random.uniform(5, 12.2)) for _ in "nk")
-        if random.random() < 0.6:
+        dtype, b_dtype, layout, packed = random.choice(
+            OPERANDS[: random.choice((1, len(OPERANDS)))]
+        )
+        m = random.choice((*ROWS, int(2 ** random.uniform(0, 11))))
+        n, k = (int(2 ** random.uniform(5, 13)) for _ in "nk")
+        if random.random() < 0.5:
             n, k = (max(side // 64 * 64, 64) for side in (n, k))
         if m * n * k <= LARGEST:
             constant = (ConstantOperand.B,) if packed else ()
@@ -87,16 +93,20 @@ def measured(spec: Matmul, target: Target, random: Random) -> list[Timed]:
         rows = {*order[:BEST], *random.choices(order[: len(order) // 4 + 1].tolist(), k=RANDOM)}
         chosen += [(space, int(row)) for row in sorted(map(int, rows))]
     plans = [pipeline.plan(spec, target, space.schedule(row)) for space, row in chosen]
-    clock = core_of(target).clock
+    clock, race = core_of(target).clock, DeviceRace()
+    seconds = zip(*(race(plans, condition) for condition in CONDITIONS), strict=True)
     return [
         Timed(
             kind=kind_of(space, target),
-            counts=cost_model.counts_of(spec, target, space.where(_only(space, row))),
-            cycles=seconds * clock,
+            counts=tuple(
+                cost_model.counts_of(
+                    spec, target, space.where(_only(space, row)), is_cold=condition.is_cold
+                )
+                for condition in CONDITIONS
+            ),
+            cycles=tuple(clock * each for each in taken),
         )
-        for (space, row), seconds in zip(
-            chosen, DeviceRace()(plans, TimingCondition()), strict=True
-        )
+        for (space, row), taken in zip(chosen, seconds, strict=True)
     ]
 
 
@@ -108,41 +118,74 @@ def kind_of(space: Space, target: Target) -> str:
     return "amx" if space.kind is AmxMatmul else str(target.limits["vector_bytes"])
 
 
-def fitted(groups: Sequence[Sequence[Timed]], kind: str, lines: tuple[float, float]) -> Any:
-    """Return the cycles of arithmetic and of each event, by non-negative least squares."""
-    rows = [timed for group in groups for timed in group if timed.kind == kind]
-    events = np.array([_row(timed, lines) for timed in rows])
-    cycles = np.array([timed.cycles for timed in rows])
-    a, b = events / cycles[:, None], np.ones(len(rows))
-    scale = np.linalg.norm(a, axis=0) + 1e-12
-    gram, right = (a / scale).T @ (a / scale), (a / scale).T @ b
-    found = np.zeros(len(scale))
-    for _ in range(SWEEPS):
-        for i in range(len(found)):
-            step = (right[i] - gram[i] @ found) / (gram[i, i] + 1e-12)
-            found[i] = max(0.0, found[i] + step)
-    return found / scale
+class Fit:
+    """Least squares on the candidates of one kind, for given cycles of a line from the last-level
+    cache and from memory."""
+
+    def __init__(
+        self, groups: Sequence[Sequence[Timed]], kind: str, lines: tuple[float, float]
+    ) -> None:
+        self.lines = lines
+        found = [[timed for timed in group if timed.kind == kind] for group in groups]
+        rows = [
+            (number, condition, timed)
+            for number, group in enumerate(found)
+            for condition in range(len(CONDITIONS))
+            for timed in group
+        ]
+        self.cycles = np.array([timed.cycles[condition] for _, condition, timed in rows])
+        self.events = np.array([_row(timed.counts[c], lines) for _, c, timed in rows])
+        #: Number of each row's race: the candidates of a GEMM under one condition.
+        self.races = np.array([number * len(CONDITIONS) + c for number, c, _ in rows])
+        self.solution = self._solve()
+
+    def _solve(self) -> Any:
+        """Return the cycles of arithmetic and of each event."""
+        a, wanted = self.events / self.cycles[:, None], np.ones(len(self.cycles))
+        scale = np.linalg.norm(a, axis=0) + 1e-12
+        a /= scale
+        gram, found = a.T @ a, np.zeros(len(scale))
+        for _ in range(ROUNDS):
+            right = a.T @ wanted
+            for _ in range(SWEEPS):
+                for i in range(len(found)):
+                    step = (right[i] - gram[i] @ found) / (gram[i, i] + 1e-12)
+                    found[i] = max(0.0, found[i] + step)
+            ratios = a @ found
+            for race in np.unique(self.races):
+                wanted[self.races == race] = 0.5 + 0.5 * ratios[self.races == race].mean()
+        return found / scale
+
+    @property
+    def error(self) -> float:
+        """Standard deviation of log(predicted / measured) among the candidates of a race."""
+        ratios = np.log(self.events @ self.solution / self.cycles)
+        for race in np.unique(self.races):
+            ratios[self.races == race] -= ratios[self.races == race].mean()
+        return float(np.sqrt((ratios**2).mean()))
+
+    @property
+    def regret(self) -> float:
+        """Geometric mean of the first candidate's time over the fastest one's, both the geometric
+        mean of warm and cold caches."""
+        predicted, measured = np.log(self.events @ self.solution), np.log(self.cycles)
+        ratios = []
+        for number in np.unique(self.races // len(CONDITIONS)):
+            rows = [np.flatnonzero(self.races == number * len(CONDITIONS) + c)
+                    for c in range(len(CONDITIONS))]  # fmt: skip
+            first = np.argmin(sum(predicted[own] for own in rows))
+            times = sum(measured[own] for own in rows) / len(CONDITIONS)
+            ratios.append(np.exp(times[first] - times.min()))
+        return geometric_mean(ratios)
 
 
-def _row(timed: Timed, lines: tuple[float, float]) -> list[float]:
+def _row(counts: cost_model.EventCounts, lines: tuple[float, float]) -> list[float]:
     """Return arithmetic with what reading B takes longer, and the number of each event."""
-    counts = timed.counts
     busy = float(np.ravel(counts.arithmetic)[0])
     transfer = sum(cycles * count for cycles, count in zip(lines, counts.lines, strict=True))
     waits = max(float(np.ravel(transfer)[0]) - busy, 0.0)
     found = (counts.events.get(name, 0.0) for name in data("coefficients.toml")["events"])
     return [busy + waits, *(float(np.ravel(count)[0]) for count in found)]
-
-
-def regret(groups: Sequence[Sequence[Timed]], kind: str, found: Any, lines: Any) -> float:
-    """Return the geometric mean of the first candidate's time over the fastest one's."""
-    ratios = []
-    for group in groups:
-        rows = [timed for timed in group if timed.kind == kind]
-        if rows:
-            first = min(rows, key=lambda timed: float(found @ _row(timed, lines)))
-            ratios.append(first.cycles / min(timed.cycles for timed in rows))
-    return geometric_mean(ratios)
 
 
 def written(core: str, kind: str, table: Mapping[str, float], source: str) -> None:
@@ -174,14 +217,11 @@ def main() -> int:
             print(f"{spec.key}: {error}")
     for kind in sorted({timed.kind for group in groups for timed in group}):
         tried = [(l3, memory) for l3 in (2.0, 3.2, 4.5) for memory in (3.0, 5.8, 8.0)]
-        fits = []
-        for lines in tried:
-            found = fitted(groups, kind, lines)
-            fits.append((regret(groups, kind, found, lines), lines, found))
-        least, lines, found = min(fits, key=lambda fit: fit[0])
+        best = min((Fit(groups, kind, lines) for lines in tried), key=lambda fit: fit.regret)
+        found = best.solution
         table = dict(zip(data("coefficients.toml")["events"], found[1:] / found[0], strict=True))
-        table |= {"l3_line": lines[0], "memory_line": lines[1]}
-        print(f"{target.device}, {kind}: {len(groups)} GEMMs, regret {least:.3f}")
+        table |= {"l3_line": best.lines[0], "memory_line": best.lines[1], "error": best.error}
+        print(f"{target.device}, {kind}: {len(groups)} GEMMs, regret {best.regret:.3f}")
         print("\n".join(f"  {name} = {value:.3g}" for name, value in table.items()))
         if args.write:
             options = f"--minutes {args.minutes:g} --seed {args.seed}"

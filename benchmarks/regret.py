@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
+import itertools
 import math
 import sys
 import tempfile
@@ -50,10 +51,10 @@ def _size(random: Random, least: int, most: int) -> int:
 
 
 def measured(spec: Matmul, target: str, folder: Path) -> Iterator[Row]:
-    """Tune a kernel; yield the ratio of the chosen one to the tuned one, warm and cold."""
+    """Tune a kernel; yield the ratio of the chosen one to the tuned one, warm and cold. The folder
+    is empty: the data of a kernel belong to the paths of its bundles."""
     work, tuning = text.form(spec), folder / "tuning.toml"
     chosen, tuned = folder / "chosen.kgen", folder / "tuned.kgen"
-    tuning.unlink(missing_ok=True)
     command("build", work, "--target", target, "-o", chosen)
     command("tune", work, "--target", target, "-o", tuning)
     own = ("--tuning", tuning) if tuning.exists() else ()
@@ -86,12 +87,12 @@ def main() -> int:
     args = parser.parse_args()
     run = suite.Run("regret", args, versions={})
     found = shapes(Random(args.seed), args.dtype, targets.find(args.target))
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(args.count):
-            spec = next(found)
-            if not run.has("regret", text.form(spec)):
-                for row in measured(spec, args.target, Path(folder)):
-                    run.add(row)
+    for spec in itertools.islice(found, args.count):
+        if run.has("regret", text.form(spec)):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            for row in measured(spec, args.target, Path(folder)):
+                run.add(row)
     mean = geometric_mean(float(row.values["regret"]) for row in run.results.table("regret"))
     print(f"geometric mean {mean:.3f}, at most {MEAN}; written: {run.path}")
     return int(mean > MEAN)

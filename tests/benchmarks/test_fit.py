@@ -14,6 +14,7 @@ from kgen.targets.cpu.schedule.cost_model import EventCounts
 
 EVENTS = list(data("coefficients.toml")["events"])
 KNOWN = {"steps": 0.5, "tiles": 7.0, "pack_b": 2.0, "first_far": 3.0}
+LINES = (2.0, 3.0)
 
 
 def groups() -> list[list[fit.Timed]]:
@@ -30,20 +31,20 @@ def groups() -> list[list[fit.Timed]]:
                 events={name: np.array([count]) for name, count in events.items()},
             )
             cycles = arithmetic + sum(KNOWN[name] * count for name, count in events.items())
-            group.append(fit.Timed(kind="32", counts=counts, cycles=cycles))
+            group.append(fit.Timed(kind="32", counts=(counts, counts), cycles=(cycles, 2 * cycles)))
         found.append(group)
     return found
 
 
 def test_known_coefficients_are_found_again() -> None:
     measured = groups()
-    found = fit.fitted(measured, "32", (2.0, 3.0))
-    table = dict(zip(EVENTS, found[1:] / found[0], strict=True))
+    found = fit.Fit(measured, "32", LINES)
+    table = dict(zip(EVENTS, found.solution[1:] / found.solution[0], strict=True))
     for name in EVENTS:
         assert table[name] == pytest.approx(KNOWN.get(name, 0.0), rel=0.02, abs=0.02)
-    assert fit.regret(measured, "32", found, (2.0, 3.0)) == pytest.approx(1.0)
-    wrong = np.array([1.0, *np.random.default_rng(1).uniform(0, 50, len(EVENTS))])
-    assert fit.regret(measured, "32", wrong, (2.0, 3.0)) > 1.05
+    assert found.regret == pytest.approx(1.0) and found.error < 0.01
+    found.solution = np.array([1.0, *np.random.default_rng(1).uniform(0, 50, len(EVENTS))])
+    assert found.regret > 1.05 and found.error > 0.1
 
 
 def test_only_the_section_of_the_core_is_replaced(

@@ -354,6 +354,11 @@ class Family(ABC):
         (:func:`kgen.targets.choose.sizes_of`)."""
         return schedule
 
+    def doubt(self, spec: Spec, target: Target, schedule: Schedule) -> float:
+        """Return log(predicted time / least predicted time), less the model's own error; 0 if the
+        model's error is not known."""
+        return 0.0
+
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         """Candidates that `choose` ranked, best first; empty where no model ranks."""
         return ()

@@ -1,5 +1,8 @@
 """Choose a schedule: the measured one, else the nearest measured one made legal, else the model's.
 
+A neighbour is passed over where the model contradicts it: where it predicts another schedule to be
+faster by more than its own error and the neighbour's measured gain.
+
 The steps are the same for all families and operations. Measurements come from tuning files
 (:mod:`kgen.targets.tuning.file`): the user's, then the one that kgen ships for the target's core.
 """
@@ -81,11 +84,13 @@ def measured(spec: Spec, target: Target, own: Tuning | None = None) -> Choice | 
 
 def measured_in(spec: Spec, target: Target, tunings: Sequence[Tuning]) -> Choice | None:
     """Choose a schedule from these files, the first of which counts most. Raises TargetError."""
-    found = nearest(spec, target, tunings)
+    found, doubt = nearest(spec, target, tunings), targets.family(target.family).doubt
     for neighbour in found:
-        if (schedule := adapted(spec, target, neighbour)) is not None:
-            how = How.NEIGHBOUR if neighbour.distance else How.MEASURED
-            return Choice(schedule=schedule, how=how, neighbours=found, taken=neighbour)
+        schedule, gain = adapted(spec, target, neighbour), math.log(neighbour.row.gain or 1.0)
+        if schedule is None or (neighbour.distance and doubt(spec, target, schedule) > gain):
+            continue
+        how = How.NEIGHBOUR if neighbour.distance else How.MEASURED
+        return Choice(schedule=schedule, how=how, neighbours=found, taken=neighbour)
     return None
 
 

@@ -12,7 +12,7 @@ import pytest
 import kgen
 from kgen import pipeline, targets
 from kgen.errors import TargetError
-from kgen.schedule import Schedule, ScheduleOrigin
+from kgen.schedule import BlockedMatmul, Schedule, ScheduleOrigin
 from kgen.spec import DType, Matmul
 from kgen.targets import choose as choosing
 from kgen.targets.choose import (
@@ -25,6 +25,8 @@ from kgen.targets.choose import (
     schedule_fields,
     sizes_of,
 )
+from kgen.targets.cpu.schedule import cost_model
+from kgen.targets.cpu.schedule.cores import data
 from kgen.targets.tuning import file
 from kgen.targets.tuning.file import TunedRow, Tuning, TuningSource, parse, written
 
@@ -63,6 +65,29 @@ def smaller(spec: Matmul) -> Schedule:
     """Return a schedule that the model does not choose, for any shape."""
     chosen = model(spec)
     return dataclasses.replace(chosen, mr=1, mc=4)  # type: ignore[call-arg]
+
+
+def test_a_neighbour_that_the_model_contradicts_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    near, spec = product(60, 512, 512), product(64, 512, 512)
+    fast = model(near)
+    assert isinstance(fast, BlockedMatmul)
+    slow = dataclasses.replace(fast, mr=1, nr=8, mc=60, nc=512, kc=64)
+    vectors = str(TARGET.limits["vector_bytes"])
+    (core, *_) = data("coefficients.toml")["cores"].values()
+
+    def how(error: float, gain: float) -> How:
+        table = {**core[vectors], "error": error}
+        monkeypatch.setattr(cost_model, "coefficients", lambda *of: table)
+        return choose(spec, TARGET, tuning(row(near, slow, gain=gain))).how
+
+    assert how(error=0.1, gain=1.05) is How.MODEL
+    # A measured gain or a model that is known to err outweighs the prediction.
+    assert how(error=0.1, gain=100) is How.NEIGHBOUR
+    assert how(error=5.0, gain=1.05) is How.NEIGHBOUR
+    # The error of this model is not known.
+    assert how(error=0.0, gain=1.05) is How.NEIGHBOUR
 
 
 def test_without_data_the_model_chooses() -> None:

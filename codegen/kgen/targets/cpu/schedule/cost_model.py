@@ -9,6 +9,7 @@ is not a measurement.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -54,13 +55,19 @@ SHARE = 0.8
 #: Threads that a schedule is chosen for, with the weight of each; and cycles until a further thread
 #: has begun.
 THREADS, START_CYCLES = ((1, 0.6), (2, 0.3), (8, 0.1)), 6000.0
+#: Where B is read from for the first time: the second-level cache, the last-level one, or memory.
+PLACES = ("l2", "far", "memory")
 #: Terms of a prediction that `kgen build --explain` prints, and the events that each adds up.
 TERMS: Mapping[str, tuple[str, ...]] = {
     "arithmetic": ("arithmetic", "steps", "tiles", "folds"),
     "sums": ("sums", "moved", "kept_l2", "kept_far"),
     "a": ("a_l2", "a_far", "conflicts"),
-    "b": ("b_l2", "b_far", "pages"),
-    "memory": ("first_l2", "first_far", "runs_l2", "runs_far", "fetched", "bandwidth"),
+    "b": ("b_l2", "b_far", *(f"pages_{place}" for place in PLACES)),
+    "memory": (
+        *(f"{event}_{place}" for event in ("first", "runs", "fetched") for place in PLACES),
+        "waits",
+        "bandwidth",
+    ),
     "packing": ("pack_a", "pack_b"),
     "tasks": ("tasks",),
 }
@@ -68,39 +75,55 @@ TERMS: Mapping[str, tuple[str, ...]] = {
 
 @frozen
 class Prediction:
-    """Cycles of one thread by term, and the objective: weighted seconds over numbers of threads."""
+    """Cycles of one thread with warm caches, by term; and the objective: weighted seconds over
+    numbers of threads, and over warm and cold caches if the core was measured with both."""
 
     terms: Mapping[str, Cycles]
     cycles: Cycles
     seconds: Cycles
 
 
-def coefficients(name: str, kind: str) -> Mapping[str, float]:
-    """Return the fitted cycles per event of a core, for vectors of `kind` bytes or for "amx"; those
-    of the first core that has the kind if the core was not measured with it."""
+def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, float]:
+    """Return the fitted cycles per event of the target's core, for its vectors or for AMX tiles;
+    those of the first core that has the kind if the core was not measured with it.
+
+    `error` is the standard deviation of log(predicted / measured) within a kernel's candidates; 0
+    of a core that was measured with warm caches only.
+    """
     cores: Mapping[str, Mapping[str, Mapping[str, float]]] = data("coefficients.toml")["cores"]
-    return next(c[kind] for c in (cores[name], *cores.values()) if kind in c)
+    name = "amx" if kind is AmxMatmul else str(target.limits["vector_bytes"])
+    first = cores[core_of(target).fitted_as]
+    return next(core[name] for core in (first, *cores.values()) if name in core)
 
 
 def predict(spec: Matmul, target: Target, space: Space) -> Prediction:
     """Predict the time of every candidate of a space."""
-    core = core_of(target)
-    counts = counts_of(spec, target, space)
-    kind = "amx" if space.kind is AmxMatmul else str(target.limits["vector_bytes"])
-    per_event = coefficients(core.fitted_as, kind)
-    terms = {"arithmetic": counts.arithmetic + np.zeros(len(space))}
+    per_event = coefficients(target, space.kind)
+    conditions = (False, True) if per_event["error"] else (False,)
+    found = [_terms(spec, target, space, per_event, is_cold) for is_cold in conditions]
+    cycles = [np.sum([*terms.values()], axis=0) for terms in found]
+    weighted = np.zeros(len(space))
+    for threads, weight in THREADS:
+        share = _busiest(spec, space, threads)
+        for each in cycles:
+            busiest = threads * (each * share + START_CYCLES * (share < 1))
+            weighted += weight * np.log(busiest) / len(cycles)
+    seconds = np.exp(weighted) / core_of(target).clock
+    return Prediction(terms=found[0], cycles=cycles[0], seconds=seconds)
+
+
+def _terms(
+    spec: Matmul, target: Target, space: Space, per_event: Mapping[str, float], is_cold: bool
+) -> Mapping[str, Cycles]:
+    counts = counts_of(spec, target, space, is_cold=is_cold)
+    terms = {"arithmetic": counts.arithmetic}
     terms |= {name: per_event.get(name, 0.0) * count for name, count in counts.events.items()}
     busy = terms["arithmetic"] + terms["steps"] + terms["tiles"]
     l3, memory = counts.lines
     transfer = l3 * per_event["l3_line"] + memory * per_event["memory_line"]
     terms["bandwidth"] = np.maximum(transfer - busy, 0.0)
-    terms = {name: spec.batch * np.asarray(cycles, np.float64) for name, cycles in terms.items()}
-    cycles = np.sum([*terms.values()], axis=0)
-    weighted = np.zeros(len(space))
-    for threads, weight in THREADS:
-        share = _busiest(spec, space, threads)
-        weighted += weight * np.log(threads * (cycles * share + START_CYCLES * (share < 1)))
-    return Prediction(terms=terms, cycles=cycles, seconds=np.exp(weighted) / core.clock)
+    ones = np.ones(len(space))
+    return {name: spec.batch * cycles * ones for name, cycles in terms.items()}
 
 
 def choose(spec: Matmul, target: Target) -> BlockedMatmul:
@@ -146,6 +169,17 @@ def predicted(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Candidat
     """Return the prediction for any schedule that fits."""
     space = Space.of(schedule)
     return _candidate(target, space, predict(spec, target, space), 0)
+
+
+def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul) -> float:
+    """Return log(predicted time of a schedule / least predicted time), less the model's error; 0 if
+    that is not known."""
+    error = coefficients(target, type(schedule))["error"]
+    if not error:
+        return 0.0
+    (own,) = predict(spec, target, Space.of(schedule)).seconds
+    least = min(predict(spec, target, space).seconds.min() for space in spaces(spec, target))
+    return math.log(own / least) - error
 
 
 def _candidate(
@@ -196,10 +230,10 @@ class EventCounts:
     events: Mapping[str, Cycles]
 
 
-def counts_of(spec: Matmul, target: Target, space: Space) -> EventCounts:
-    """Count the events of every candidate of a space."""
+def counts_of(spec: Matmul, target: Target, space: Space, *, is_cold: bool = False) -> EventCounts:
+    """Count the events of every candidate of a space; with cold caches B comes from memory."""
     count = {InnerMatmul: _inner, OuterMatmul: _outer}.get(space.kind, _blocked)
-    return count(_Loop(spec=spec, target=target, space=space))
+    return count(_Loop(spec=spec, target=target, space=space, is_cold=is_cold))
 
 
 @frozen
@@ -209,6 +243,7 @@ class _Loop:
     spec: Matmul
     target: Target
     space: Space
+    is_cold: bool
 
     @cached_property
     def core(self) -> Core:
@@ -285,20 +320,22 @@ class _Loop:
         fetched: Mask,
         times: Cycles = 1.0,
         slowdown: Cycles = 1.0,
+        rows: Cycles = 0.0,
     ) -> EventCounts:
         """Return the counts with the reads of B by all tasks that read it first: lines, and runs of
-        lines that the hardware prefetcher must find, unless software has `fetched` them."""
+        lines that the hardware prefetcher must find, unless software has `fetched` them. `rows` of
+        multiply-adds stand between a read and the next."""
         limits, lines = self.target.limits, np.broadcast_to(self.b_lines, fetched.shape)
         far = float(self.b_bytes > limits["l2_bytes"])
         # One core of several may count on half of the last-level cache.
-        from_memory = self.b_bytes > limits["l3_bytes"] / 2
+        from_memory = self.is_cold or self.b_bytes > limits["l3_bytes"] / 2
+        place = PLACES[2 if from_memory else int(far)]
         near, again = 1 - far, np.maximum(times - 1, 0) * lines
         reads = {
-            "first_l2": near * lines * ~fetched,
-            "first_far": far * lines * ~fetched,
-            "runs_l2": near * runs * ~fetched * times,
-            "runs_far": far * runs * ~fetched * times,
-            "fetched": lines * fetched,
+            f"first_{place}": lines * ~fetched,
+            f"runs_{place}": runs * ~fetched * times,
+            f"fetched_{place}": lines * fetched,
+            "waits": lines * ~fetched * rows * from_memory,
             "b_l2": near * again,
             "b_far": far * again,
         }
@@ -306,7 +343,9 @@ class _Loop:
         return EventCounts(
             arithmetic=arithmetic,
             lines=(l3 * slowdown, lines * from_memory * slowdown),
-            events=reads | {name: n + reads.get(name, 0.0) for name, n in events.items()},
+            events=reads
+            | {name: n + reads.get(name, 0.0) for name, n in events.items() if name != "pages"}
+            | {f"pages_{place}": events.get("pages", 0.0)},
         )
 
 
@@ -401,14 +440,16 @@ def _blocked(loop: _Loop) -> EventCounts:
         "kept_far": kept * (kept_level == 2),
         "tasks": c["split_k"] + 1 if "split_k" in c else down * across,
     }
-    # Tiles prefetch B: their own panel, the next one, or the next block.
+    # Tiles prefetch B: their own panel, the next one, or the next block, which a cache has to hold.
     own = (c.get("ahead", none) > 0) | (c.get("prefetch_panel", none) > 0)
+    next_block = (deep > 1) & in_rows
     return loop.counts(
         steps * sum(cycles, np.zeros(1)),
         events,
         runs=1.0 * panels * (deep if spec.constant else spec.k),
-        fetched=own | ((deep > 1) & in_rows),
+        fetched=own | next_block,
         times=times,
+        rows=np.minimum(mr, spec.m),
     )
 
 
@@ -513,4 +554,5 @@ def _outer(loop: _Loop) -> EventCounts:
         runs=spec.k * np.where(side_by_side, pages, across * 1.0),
         fetched=c["prefetch"] > 0,
         slowdown=1 + 0.15 / parts,
+        rows=spec.m,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -74,7 +74,7 @@ Fixed = Mapping[str, int]
 #: Vectors of a register tile along N, and rows fewer than the registers would hold.
 VECTORS, ROWS_LESS = (1, 2, 3, 4, 6, 8), (0, 1)
 #: K of a block and rows of a block of A, at most; all of them besides.
-DEPTHS, HEIGHTS = (1024, 512, 256, 192, 128, 64), (512, 256, 128, 64)
+DEPTHS, HEIGHTS = (1024, 512, 256, 192, 128, 64, 32, 16, 8), (512, 256, 128, 64)
 #: Parts that the columns, or the rows of an inner product, are cut into; and columns at most.
 PARTS, COLUMNS_MOST = (1, 2, 3, 4, 8, 16, 32), (1024, 256, 64)
 #: Where partial sums are kept: scratch memory, out, or out with all tasks of a row in one pass.
@@ -122,9 +122,27 @@ class Space:
         return kind(**typed)
 
     def where(self, legal: Mask) -> Space:
-        """Return the rows for which `legal` is true, each once."""
-        table = np.unique(np.stack([c[legal] for c in self.columns.values()], axis=1), axis=0)
-        return Space(kind=self.kind, columns=dict(zip(self.columns, table.T, strict=True)))
+        """Return the rows for which `legal` is true, each once, sorted."""
+        columns = {name: column[legal] for name, column in self.columns.items()}
+        if legal.any():
+            _, first = np.unique(_numbered(columns.values()), return_index=True)
+            columns = {name: column[first] for name, column in columns.items()}
+        return Space(kind=self.kind, columns=columns)
+
+
+def _numbered(columns: Iterable[Column]) -> Column:
+    """Return a number for each row, in the order of the rows: their values are its digits."""
+    numbers: Column = 0
+    size = 1
+    for column in columns:
+        digits = column - column.min()
+        digits //= max(np.gcd.reduce(digits), 1)
+        count = int(digits.max()) + 1
+        if size * count >= 2**63:
+            found, numbers = np.unique(numbers, return_inverse=True)
+            size = len(found)
+        numbers, size = numbers * count + digits, size * count
+    return numbers
 
 
 def spaces(
