@@ -19,6 +19,7 @@ from kgen.errors import GraphError
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.lowering.lower import lower
 from kgen.graph.operators import OPERATORS, graph_of
+from kgen.graph.operators.resampling import MODES
 from kgen.graph.reading.importer import imported
 from kgen.graph.rewrites.normalizations import folded
 from tests.onnx_models import Array, run
@@ -121,8 +122,122 @@ def truncated(x: Array, y: Array) -> Array:
     return np.array(found, S64).astype(x.dtype).reshape(x.shape)
 
 
+def joined_by(function: Any, axis: int = 0) -> Callable[..., Any]:
+    """ScatterElements with a ufunc, at places that may be named often."""
+
+    def expected(x: Array, index: Array, rows: Array) -> Array:
+        found = x.copy()
+        for at in np.ndindex(*index.shape):
+            place = (*at[:axis], index[at], *at[axis + 1 :])
+            found[place] = function(found[place], rows[at])
+        return found
+
+    return expected
+
+
+def sampled(mode: str, padding: str, aligned: bool) -> Edge:
+    """A grid that reaches beyond the image on all sides, of three images."""
+    grid = RNG.uniform(-1.7, 1.7, (2, 3, 5, 2)).astype(F32)
+    grid[0, 0, :3] = [[-1, 1], [1, -1], [0, 0]]
+    return Edge(
+        operator="GridSample", inputs=(normal(2, 3, 4, 5), grid), opset=20,
+        attributes={"mode": mode, "padding_mode": padding, "align_corners": int(aligned)},
+    )  # fmt: skip
+
+
+def recurrent(operator: str, gates: int, *, opset: int = 22, **given: Any) -> Edge:
+    """Two sequences of four steps, and what the recurrence is by its definition in numpy."""
+    lengths, way = given.pop("lengths", None), given.pop("direction", "forward")
+    first, constants = given.pop("first", False), given.pop("constants", (1, 2, 3))
+    count, units, size = 2 if way == "bidirectional" else 1, 3, 2
+    x, w, r = (
+        normal(4, 2, size),
+        normal(count, gates * units, size),
+        normal(count, gates * units, units),
+    )
+    bias, h = normal(count, 2 * gates * units), normal(count, 2, units)
+    inputs: list[Any] = [x, w, r, bias, lengths, h if first else None]
+    if given.get("layout"):
+        inputs[0] = np.ascontiguousarray(x.transpose(1, 0, 2))
+        inputs[5] = np.ascontiguousarray(h.transpose(1, 0, 2)) if first else None
+    outputs = 3 if operator == "LSTM" else 2
+
+    def expected(*_: Any) -> tuple[Array, ...]:
+        ys = np.zeros((4, count, 2, units), F32)
+        finals = []
+        for d in range(count):
+            states = [(h[d] if first else np.zeros((2, units))).astype(float), np.zeros((2, units))]
+            backwards = way == "reverse" or d == 1
+            for batch in range(2):
+                state = [s[batch] for s in states]
+                steps = range(4 if lengths is None else int(lengths[batch]))
+                for t in reversed(steps) if backwards else steps:
+                    state = cell(operator, x[t, batch], w[d], r[d], bias[d], state, given)
+                    ys[t, d, batch] = state[0]
+                for s, new in zip(states, state, strict=True):
+                    s[batch] = new
+            finals.append(states)
+        last = [np.stack([f[i] for f in finals]).astype(F32) for i in range(outputs - 1)]
+        if given.get("layout"):
+            return ys.transpose(2, 0, 1, 3), *(v.transpose(1, 0, 2) for v in last)
+        return ys, *last
+
+    return Edge(
+        operator=operator, inputs=inputs, constants=constants, outputs=outputs, opset=opset,
+        attributes={"hidden_size": units, "direction": way, **given}, expected=expected,
+    )  # fmt: skip
+
+
+def cell(
+    operator: str, x: Array, w: Array, r: Array, bias: Array, state: list[Array], given: Any
+) -> list[Array]:
+    h, c = state
+    n, limit = len(h), given.get("clip", np.inf)
+    wb, rb = np.split(bias.astype(float), 2)
+
+    def cut(v: Array) -> Array:
+        return np.clip(v, -limit, limit)
+
+    def sigmoid(v: Array) -> Array:
+        return 1 / (1 + np.exp(-cut(v)))
+
+    if operator == "RNN":
+        total = cut(w @ x + r @ h + wb + rb)
+        name = given.get("activations", ["Tanh"])[0]
+        if name == "Affine":
+            return [given["activation_alpha"][0] * total + given["activation_beta"][0], c]
+        return [np.where(total > 0.1, total, 0.0) if name != "Tanh" else np.tanh(total), c]
+    if operator == "GRU":
+        z, s = (sigmoid(w[i : i + n] @ x + r[i : i + n] @ h + wb[i : i + n] + rb[i : i + n])
+                for i in (0, n))  # fmt: skip
+        new = np.tanh(cut(w[2 * n :] @ x + r[2 * n :] @ (s * h) + wb[2 * n :] + rb[2 * n :]))
+        return [(1 - z) * new + z * h, c]
+    i, o, f, g = np.split(w @ x + r @ h + wb + rb, 4)
+    taken = sigmoid(i)
+    kept = 1 - taken if given.get("input_forget") else sigmoid(f)
+    c = kept * c + taken * np.tanh(cut(g))
+    return [sigmoid(o) * np.tanh(cut(c)), c]
+
+
+def einsum(equation: str, *shapes: Sequence[int]) -> Edge:
+    return Edge(
+        operator="Einsum", inputs=[normal(*shape) for shape in shapes],
+        attributes={"equation": equation}, constants=tuple(range(1, len(shapes))),
+        expected=lambda *xs: np.einsum(equation, *xs).astype(F32),
+    )  # fmt: skip
+
+
+def resized(shape: Sequence[int], *given: Any, **attributes: Any) -> Edge:
+    inputs = (normal(*shape), *given)
+    return Edge(
+        operator="Resize", inputs=inputs, attributes=attributes, opset=19,
+        constants=tuple(i for i, v in enumerate(inputs) if i and v is not None),
+    )  # fmt: skip
+
+
 TIES = np.array([[1, 3, 3, -2, 3, 1, 0], [0, -1, 5, 5, -7, -1, 5]], F32)
 UNUSUAL = np.array([[1, np.nan, np.inf, -np.inf, 3, np.nan, 2]], F32)
+SIZES = np.array([1, 1, 2, 2])
 LEAST = np.iinfo(S32).min
 
 EDGES: dict[str, Edge] = {
@@ -251,6 +366,116 @@ EDGES: dict[str, Edge] = {
         operator="LayerNormalization", inputs=(normal(2, 3, 4), normal(3, 4)), outputs=3,
         attributes={"axis": 1},
     ),
+    "ScatterElements, add": Edge(
+        operator="ScatterElements", inputs=(normal(5), np.array([1, -1, 1, 1]), normal(4)),
+        attributes={"reduction": "add"}, expected=joined_by(np.add),
+    ),
+    "ScatterElements, mul beside": Edge(
+        operator="ScatterElements",
+        inputs=(normal(3, 4, 2), whole(-4, 4, 2, 5, 1), normal(2, 5, 1)),
+        attributes={"reduction": "mul", "axis": 1}, expected=lambda x, i, r: joined_by(
+            np.multiply, 1
+        )(x, i % 4, r),
+    ),
+    "ScatterElements, max of integers": Edge(
+        operator="ScatterElements", constants=(1,),
+        inputs=(whole(-9, 0, 4, dtype=S32), np.array([0, 2, 0]), whole(-9, 0, 3, dtype=S32)),
+        attributes={"reduction": "max"}, expected=joined_by(np.maximum),
+    ),
+    "ScatterElements, min": Edge(
+        operator="ScatterElements", inputs=(normal(4, 3), whole(0, 4, 6, 3), normal(6, 3)),
+        attributes={"reduction": "min"}, expected=joined_by(np.minimum),
+    ),
+    "ScatterND, add": Edge(
+        operator="ScatterND", attributes={"reduction": "add"},
+        inputs=(normal(3, 2, 2), np.array([[0, 1], [2, -1], [0, 1]]), normal(3, 2)),
+        expected=lambda x, i, r: np.stack([
+            [x[p, q] + sum(r[k] for k in range(3) if (i[k, 0], i[k, 1] % 2) == (p, q))
+             for q in range(2)] for p in range(3)
+        ]).astype(F32),
+    ),
+    "ScatterND, max": Edge(
+        operator="ScatterND", attributes={"reduction": "max"}, constants=(1,),
+        inputs=(normal(4), np.array([[3], [0], [3]]), normal(3)),
+        expected=lambda x, i, r: joined_by(np.maximum)(x, i[:, 0], r),
+    ),
+    "Scatter": Edge(
+        operator="Scatter", inputs=(normal(3, 3), np.array([[1, 0, 2]]), normal(1, 3)), opset=10,
+        expected=joined_by(lambda _, new: new),
+    ),
+    **{
+        f"GridSample, {mode}, {padding}{', aligned' if aligned else ''}": sampled(
+            mode, padding, aligned
+        )
+        for mode in ("linear", "nearest", "cubic")
+        for padding in ("zeros", "border", "reflection")
+        for aligned in (False, True)
+    },
+    "GridSample, three axes": Edge(
+        operator="GridSample", opset=20,
+        inputs=(normal(1, 2, 3, 1, 4), RNG.uniform(-1.2, 1.2, (1, 2, 2, 2, 3)).astype(F32)),
+    ),
+    "GridSample, far": Edge(
+        operator="GridSample", opset=20,
+        inputs=(normal(1, 1, 2, 2), np.full((1, 1, 2, 2), 1e12, F32)),
+        expected=lambda x, _: np.zeros((1, 1, 1, 2), F32),
+    ),
+    "Einsum, hidden": einsum("...ij,...jk", (2, 1, 3, 4), (1, 5, 4, 2)),
+    "Einsum, hidden sum": einsum("i...->...", (3, 2, 4)),
+    "Einsum, diagonal": einsum("ii->i", (4, 4)),
+    "Einsum, trace": einsum("bii", (2, 3, 3)),
+    "Einsum, diagonal of a product": einsum("iji,jk->ik", (3, 2, 3), (2, 4)),
+    "Einsum, three": einsum("ij,jk,kl->il", (2, 9), (9, 3), (3, 4)),
+    "Einsum, four": einsum("ab,cb,a,ce->e", (2, 3), (4, 3), (2,), (4, 5)),
+    "Einsum, spaces": einsum(" ... i , i -> ... ", (2, 2, 3), (3,)),
+    "Einsum, long axis of one": einsum("ij,ij->ij", (2, 3), (2, 3)),
+    "LSTM, lengths": recurrent("LSTM", 4, lengths=np.array([3, 0], S32)),
+    "LSTM, coupled": recurrent("LSTM", 4, input_forget=1, clip=0.3),
+    "LSTM, batch first": recurrent(
+        "LSTM", 4, layout=1, lengths=np.array([1, 4], S32), direction="bidirectional",
+    ),
+    "GRU, lengths": recurrent(
+        "GRU", 3, lengths=np.array([2, 4], S32), first=True, direction="reverse",
+        constants=(1, 2, 3, 4),
+    ),
+    "GRU, batch first": recurrent("GRU", 3, layout=1, first=True, clip=0.4),
+    "RNN, affine": recurrent(
+        "RNN", 1, activations=["Affine"], activation_alpha=[0.5], activation_beta=[0.25],
+    ),
+    "RNN, threshold": recurrent(
+        "RNN", 1, activations=["ThresholdedRelu"], activation_alpha=[0.1], layout=1,
+        lengths=np.array([4, 1], S32),
+    ),
+    **{
+        f"Resize, {mode}, antialias, {size}": resized(
+            (1, 2, 7, 9), None, None, np.array(size), mode=mode, antialias=1, axes=[2, 3]
+        )
+        for mode in ("linear", "cubic") for size in ((3, 4), (7, 12), (2, 20))
+    },
+    "Resize, antialias without outside": resized(
+        (1, 1, 6, 8), None, np.array([1, 1, 0.4, 0.7], F32), mode="cubic", antialias=1,
+        exclude_outside=1,
+    ),
+    "Resize, not larger": resized(
+        (1, 2, 4, 3), None, None, np.array([7, 9]), mode="linear", axes=[2, 3],
+        keep_aspect_ratio_policy="not_larger",
+    ),
+    "Resize, not smaller": resized(
+        (1, 2, 4, 3), None, None, np.array([7, 9]), mode="nearest", axes=[2, 3],
+        keep_aspect_ratio_policy="not_smaller",
+    ),
+    **{
+        f"Resize, crop, {mode}": resized(
+            (1, 1, 4, 5), np.array([0, 0, 0.4, -0.3, 1, 1, 1.2, 0.8], F32), None,
+            np.array([1, 1, 3, 4]), mode=mode, extrapolation_value=10.0,
+            coordinate_transformation_mode="tf_crop_and_resize",
+        )
+        for mode in MODES
+    },
+    "Resize, crop to one": resized(
+        (1, 1, 4, 5), np.array([0.2, 0.1, 0.6, 0.9], F32), None, np.array([1, 5]), mode="linear",
+        coordinate_transformation_mode="tf_crop_and_resize", axes=[2, 3],
+    ),
 }  # fmt: skip
 
 
@@ -281,6 +506,28 @@ REFUSED: dict[str, tuple[Edge, str]] = {
         Edge(operator="ReverseSequence", inputs=(normal(2, 1), np.array([3])), constants=(1,),
              expected=lambda x, _: x),
         "sequence_lens outside of 0 to 2",
+    ),
+    "Einsum with a letter for nothing": (
+        Edge(operator="Einsum", inputs=(normal(2, 3),), attributes={"equation": "ij->ik"},
+             expected=lambda x: x),
+        "a label missing from the inputs",
+    ),
+    "GridSample of another batch": (
+        Edge(operator="GridSample", inputs=(normal(2, 1, 3, 3), normal(1, 2, 2, 2)), opset=20,
+             expected=lambda x, _: x),
+        "grid of shape 1x2x2x2 for 2x1x3x3",
+    ),
+    "Resize by a roi from data": (
+        Edge(operator="Resize", inputs=(normal(1, 1, 2, 2), normal(8), None, SIZES),
+             constants=(3,), expected=lambda *_: normal(1),
+             attributes={"coordinate_transformation_mode": "tf_crop_and_resize"}),
+        "roi from data",
+    ),
+    "LSTM with an activation of no name": (
+        Edge(operator="RNN", inputs=(normal(2, 1, 2), normal(1, 3, 2), normal(1, 3, 3)), outputs=2,
+             attributes={"hidden_size": 3, "activations": ["Unknown"]},
+             expected=lambda *_: (normal(1), normal(1))),
+        "has activations=Unknown; it takes 1 of Affine",
     ),
     "OneHot without a depth": (
         Edge(operator="OneHot", inputs=(np.array([0]), np.array(3), np.array([0, 1], F32))),

@@ -9,7 +9,9 @@ from kgen.errors import GraphError
 from kgen.graph.ir import Builder, Graph, GraphValue, SourceNode, ViewNode
 from kgen.graph.operators import (
     convolutions,
+    einsum,
     elementwise,
+    grids,
     poolings,
     products,
     recurrent,
@@ -32,9 +34,11 @@ OPERATORS: Mapping[str, Operator] = {
         *rows.OPERATORS,
         *views.OPERATORS,
         *products.OPERATORS,
+        *einsum.OPERATORS,
         *convolutions.OPERATORS,
         *poolings.OPERATORS,
         *resampling.OPERATORS,
+        *grids.OPERATORS,
         *recurrent.OPERATORS,
         *scatters.OPERATORS,
         *selections.OPERATORS,

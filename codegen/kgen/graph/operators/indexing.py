@@ -33,6 +33,18 @@ def numbers(b: Builder, n: int, rank: int, axis: int, dtype: DType = DType.S32) 
     return b.made("numbers", np.arange(n, dtype=dtype.storage).reshape(shape), dtype)
 
 
+def moved_last(b: Builder, x: GraphValue, axis: int) -> GraphValue:
+    """x with an axis behind all others."""
+    return b.permute(x, [*(i for i in range(x.rank) if i != axis), axis])
+
+
+def moved_back(b: Builder, x: GraphValue, axis: int) -> GraphValue:
+    """x with its last axis in a place among the others."""
+    order = list(range(x.rank - 1))
+    order.insert(axis, x.rank - 1)
+    return b.permute(x, order)
+
+
 def place(b: Builder, at: GraphValue, n: int, none: int) -> Expression:
     """Place in an axis of n elements that an index names, from the end if it is negative; `none`
     for an index outside of the axis."""

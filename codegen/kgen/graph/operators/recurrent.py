@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,14 +15,44 @@ from kgen_runtime.values import frozen
 
 #: Time steps, of which each has kernels of its own.
 MOST_STEPS = 512
-#: Functions that a layer may name, without numbers of their own.
-FUNCTIONS = {"Sigmoid": "sigmoid", "Tanh": "tanh", "Relu": "relu", "Softsign": "softsign"}
+#: Functions that a layer may name, and the numbers that they take: alpha and beta by default.
+FUNCTIONS: Mapping[str, tuple[str, tuple[float, ...]]] = {
+    "Affine": ("", (1.0, 0.0)), "Elu": ("elu", (1.0,)), "HardSigmoid": ("hard_sigmoid", (0.2, 0.5)),
+    "LeakyRelu": ("leaky_relu", (0.01,)), "Relu": ("relu", ()), "ScaledTanh": ("tanh", (1.0, 1.0)),
+    "Sigmoid": ("sigmoid", ()), "Softplus": ("softplus", ()), "Softsign": ("softsign", ()),
+    "Tanh": ("tanh", ()), "ThresholdedRelu": ("", (1.0,)),
+}  # fmt: skip
+
+
+@frozen
+class Activation:
+    """Activation function of a gate, of an argument within -clip to clip."""
+
+    name: str
+    numbers: tuple[float, ...]
+    clip: float
+
+    def __call__(self, b: Builder, x: GraphValue | Expression) -> Expression:
+        term = b.term(x)
+        if self.clip:
+            term = b.call("clip", term, -self.clip, self.clip)
+        name, _ = FUNCTIONS[self.name]
+        if self.name == "Affine":
+            return b.call("add", b.call("mul", term, self.numbers[0]), self.numbers[1])
+        if self.name == "ScaledTanh":
+            return b.call(
+                "mul", b.call(name, b.call("mul", term, self.numbers[1])), self.numbers[0]
+            )
+        if self.name == "ThresholdedRelu":
+            return b.call("where", b.call("less", self.numbers[0], term), term, 0.0)
+        return b.call(name, term, *self.numbers)
 
 
 @frozen
 class Direction:
     """Direction of a recurrent layer: weights with a row per gate and unit, biases, initial states,
-    activation functions, and whether it runs backwards."""
+    activation functions, and whether it runs backwards. `is_coupled`: an LSTM forgets as much as it
+    takes in."""
 
     inputs: GraphValue
     hidden: GraphValue
@@ -30,8 +60,9 @@ class Direction:
     hidden_bias: GraphValue | None
     first: tuple[GraphValue, ...]
     peepholes: tuple[GraphValue, ...]
-    functions: tuple[str, ...]
+    functions: tuple[Activation, ...]
     is_reverse: bool
+    is_coupled: bool
 
 
 #: Makes a time step's states of its gates' inputs and the states before it; the first one is the
@@ -69,12 +100,14 @@ def lstm_cell(
         term = b.term(value)
         if name in seen:
             term = b.call("add", term, b.call("mul", seen[name], state))
-        return b.call(gate, term)
+        return gate(b, term)
 
-    kept = b.call("mul", sigmoid("f", f, c), c)
-    new = b.call("mul", sigmoid("i", i, c), b.call(candidate, g))
+    taken = sigmoid("i", i, c)
+    forgotten = b.call("sub", 1.0, taken) if d.is_coupled else sigmoid("f", f, c)
+    kept = b.call("mul", forgotten, c)
+    new = b.call("mul", taken, candidate(b, g))
     cell = b.formula(b.call("add", kept, new), c.shape, c.dtype)
-    out = b.call("mul", sigmoid("o", o, cell), b.call(squash, cell))
+    out = b.call("mul", sigmoid("o", o, cell), squash(b, cell))
     return b.formula(out, h.shape, h.dtype), cell
 
 
@@ -93,7 +126,7 @@ def gru_cell(before: bool) -> Cell:
             last = b.slice(d.hidden, 0, 2 * units, units)
             both = b.product(h, b.permute(gates, (1, 0)))
             z_h, r_h = parts(b, both, 2)
-            reset = b.call("mul", b.call(gate, b.call("add", r, r_h)), h)
+            reset = b.call("mul", gate(b, b.call("add", r, r_h)), h)
             n_h = b.product(b.formula(reset, h.shape, h.dtype), b.permute(last, (1, 0)))
             inner: Expression = b.term(n_h)
         else:
@@ -101,9 +134,9 @@ def gru_cell(before: bool) -> Cell:
             inner = b.term(n_h)
             if d.hidden_bias is not None:
                 inner = b.call("add", inner, parts(b, d.hidden_bias, 3)[2])
-            inner = b.call("mul", b.call(gate, b.call("add", r, r_h)), inner)
-        update = b.call(gate, b.call("add", z, z_h))
-        new = b.call(candidate, b.call("add", n, inner))
+            inner = b.call("mul", gate(b, b.call("add", r, r_h)), inner)
+        update = gate(b, b.call("add", z, z_h))
+        new = candidate(b, b.call("add", n, inner))
         # (1 - z) new + z h
         found = b.call("add", new, b.call("mul", update, b.call("sub", h, new)))
         return (b.formula(found, h.shape, h.dtype),)
@@ -116,7 +149,7 @@ def rnn_cell(
 ) -> tuple[GraphValue, ...]:
     (h,) = states
     total = summed(b, recurred(b, d, h), given)
-    return (b.formula(b.call(d.functions[0], total), h.shape, h.dtype),)
+    return (b.formula(d.functions[0](b, total), h.shape, h.dtype),)
 
 
 def layer(
@@ -126,7 +159,16 @@ def layer(
 
     def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, ...]:
         x, w, r = one(given), one(given, 1), one(given, 2)
-        check(b, node, given, x)
+        if x.rank != 3:
+            raise b.refusal(f"has an input of {x.rank} axes; it must have 3", CHANGE_MODEL)
+        is_batch_first = bool(node.attribute("layout", 0))
+        if is_batch_first:
+            # Sequences and states with the batch first.
+            for number in (0, *range(5, 5 + states)):
+                if (value := optional(given, number)) is not None and value.rank == 3:
+                    given = [*given[:number], b.permute(value, (1, 0, 2)), *given[number + 1 :]]
+            x = one(given)
+        check(b, x)
         check_shapes(b, node, given, gates, states)
         time, batch, _ = x.shape
         cell, is_linear = cell_of(node), bool(node.attribute("linear_before_reset", 0))
@@ -140,52 +182,55 @@ def layer(
             for step in range(time):
                 at = time - 1 - step if d.is_reverse else step
                 part = b.reshape(b.slice(found, 0, at, 1), (batch, found.shape[-1]))
-                now = cell(b, d, part, now)
-                made.append(now[0])
+                new = cell(b, d, part, now)
+                shown, now = within(b, optional(given, 4), at, time, new, now)
+                made.append(shown)
             outputs.append(list(reversed(made)) if d.is_reverse else made)
             finals.append(now)
         units = r.shape[-1]
-        shown = [
+        sides = [
             joined(b, [b.reshape(v, (1, 1, batch, units)) for v in made], 0) for made in outputs
         ]
         last = [
             joined(b, [b.reshape(final[i], (1, batch, units)) for final in finals], 0)
             for i in range(states)
         ]
-        return (joined(b, shown, 1), *last)
+        both = joined(b, sides, 1)
+        if is_batch_first:
+            return (b.permute(both, (2, 0, 1, 3)), *(b.permute(v, (1, 0, 2)) for v in last))
+        return (both, *last)
 
     return lower
 
 
-def check(b: Builder, node: Node, given: list[GraphValue | None], x: GraphValue) -> None:
-    """Raises GraphError for what is not taken."""
-    if x.rank != 3:
-        raise b.refusal(f"has an input of {x.rank} axes; it must have 3", CHANGE_MODEL)
-    time = x.shape[0]
-    if node.attribute("layout", 0):
+def within(
+    b: Builder,
+    lengths: GraphValue | None,
+    at: int,
+    time: int,
+    new: tuple[GraphValue, ...],
+    old: tuple[GraphValue, ...],
+) -> tuple[GraphValue, tuple[GraphValue, ...]]:
+    """Output and states of a time step; zeros and the states before it for sequences that are not
+    so long. An output is zero there, and the states are the last ones."""
+    known = b.array(lengths)
+    if lengths is None or (known is not None and (known > at).all()):
+        return new[0], new
+    is_there = b.call("less", float(at), b.reshape(lengths, (lengths.shape[0], 1)))
+    output = b.formula(b.call("where", is_there, new[0], 0.0), new[0].shape, new[0].dtype)
+    states = tuple(
+        b.formula(b.call("where", is_there, n, o), n.shape, n.dtype)
+        for n, o in zip(new, old, strict=True)
+    )
+    return output, states
+
+
+def check(b: Builder, x: GraphValue) -> None:
+    """Raise GraphError for more time steps than there are kernels for."""
+    if x.shape[0] > MOST_STEPS:
         raise b.refusal(
-            "has layout=1; only 0 is supported, with time in front",
-            "export it with layout=0 and a Transpose",
-        )
-    if node.attribute("clip") or node.attribute("input_forget", 0):
-        raise b.refusal(
-            "has clip or input_forget; neither is supported", "export the layer without them"
-        )
-    if node.attribute("activation_alpha") or node.attribute("activation_beta"):
-        raise b.refusal(
-            "has activation_alpha or activation_beta, which are not supported",
-            f"use one of {', '.join(FUNCTIONS)}",
-        )
-    if time > MOST_STEPS:
-        raise b.refusal(
-            f"has {time} time steps; {MOST_STEPS} is the limit",
+            f"has {x.shape[0]} time steps; {MOST_STEPS} is the limit",
             "compile it for fewer steps, and carry the state with --state",
-        )
-    lengths = b.array(optional(given, 4))
-    if optional(given, 4) is not None and (lengths is None or (lengths != time).any()):
-        raise b.refusal(
-            "has sequences of several lengths; only full ones are supported",
-            "leave sequence_lens out, and compile for one length",
         )
 
 
@@ -220,14 +265,8 @@ def direction(
 ) -> Direction:
     x, w, r = one(given), one(given, 1), one(given, 2)
     units = r.shape[-1]
-    names = list(node.attribute("activations", ()))
-    own = names[number * len(defaults) : (number + 1) * len(defaults)] or list(defaults)
-    unknown = [name for name in own if name not in FUNCTIONS]
-    if unknown or len(own) != len(defaults):
-        raise b.refusal(
-            f"has activations={','.join(names)}; supported are {', '.join(FUNCTIONS)}",
-            "export the layer with these",
-        )
+    size = len(defaults)
+    functions = activations(b, node, defaults)[number * size : (number + 1) * size]
 
     def of(index: int) -> GraphValue | None:
         """This direction's part of an input."""
@@ -266,8 +305,35 @@ def direction(
         peepholes=()
         if peepholes is None
         else tuple(b.slice(peepholes, 0, i * units, units) for i in range(3)),
-        functions=tuple(FUNCTIONS[name] for name in own),
+        functions=functions,
         is_reverse=way == "reverse" or number == 1,
+        is_coupled=bool(node.attribute("input_forget", 0)) if states > 1 else False,
+    )
+
+
+def activations(b: Builder, node: Node, defaults: Sequence[str]) -> tuple[Activation, ...]:
+    """Functions of all directions. Their numbers are lists, of which each function takes as many as
+    it has."""
+    names = list(node.attribute("activations", ()))
+    count = len(defaults) * (2 if node.attribute("direction", "") == "bidirectional" else 1)
+    own = names or [*defaults, *defaults][:count]
+    if len(own) != count or any(name not in FUNCTIONS for name in own):
+        raise b.refusal(
+            f"has activations={','.join(names)}; it takes {count} of {', '.join(FUNCTIONS)}",
+            "export the layer with these",
+        )
+    given = [list(node.attribute(f"activation_{name}") or ()) for name in ("alpha", "beta")]
+    clip = float(node.attribute("clip") or 0.0)
+    return tuple(
+        Activation(
+            name=name,
+            numbers=tuple(
+                float(numbers.pop(0)) if numbers else default
+                for numbers, default in zip(given, FUNCTIONS[name][1], strict=False)
+            ),
+            clip=clip,
+        )
+        for name in own
     )
 
 
@@ -294,10 +360,7 @@ def projected(b: Builder, x: GraphValue, d: Direction) -> GraphValue:
 
 
 #: Uses of all three operators that are refused.
-UNSUPPORTED = (
-    f"more than {MOST_STEPS} time steps; shorter sequences (sequence_lens); layout=1; clip; "
-    f"activations other than {', '.join(FUNCTIONS)}"
-)
+UNSUPPORTED = f"more than {MOST_STEPS} time steps"
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         name="LSTM", family="product", becomes="matmul and formulas per time step",

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from kgen.graph.ir import Builder, GraphValue
-from kgen.graph.operators.indexing import at_places, repeated, times_of
+from kgen.graph.operators.indexing import (
+    at_places,
+    moved_back,
+    moved_last,
+    repeated,
+    times_of,
+)
 from kgen.graph.operators.registry import Operator, axes_of, choice_of, one, optional
 from kgen.graph.reading.model import Array, Node
 from kgen_runtime.dtypes import DType
@@ -25,6 +32,8 @@ COORDINATES: dict[str, Callable[[Array, float, int, int], Array]] = {
         n / 2 * (1 - m / (scale * n)) + (i + 0.5) / scale - 0.5
     ),
 }
+#: Coordinates of a part of the input.
+CROP = "tf_crop_and_resize"
 #: Which of the two elements beside a place is its nearest.
 NEAREST: dict[str, Callable[[Array], Array]] = {
     "round_prefer_floor": lambda x: np.ceil(x - 0.5),
@@ -35,50 +44,115 @@ NEAREST: dict[str, Callable[[Array], Array]] = {
 
 
 MODES = ("nearest", "linear", "cubic")
+#: How the scales follow from sizes: one for each axis, or one for all.
+POLICIES = ("stretch", "not_larger", "not_smaller")
 #: Elements of an axis, and their weights, for each place.
 Taps = list[tuple[Array, Array]]
+#: Terms that one formula adds; of more a product with a matrix of weights is made.
+MOST_TAPS = 4
 
 
 def resize(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    x, mode = one(given), node.attribute("mode", "nearest")
-    if mode not in MODES or node.attribute("antialias", 0):
-        raise b.refusal(
-            f"has mode={mode}, or antialias; supported are {', '.join(MODES)} without antialias",
-            "export it with one of these",
-        )
+    x, mode = one(given), choice_of(b, node, "mode", "nearest", MODES)
+    widens = bool(node.attribute("antialias", 0)) and mode != "nearest"
     if node.operator == "Upsample" or node.opset < 11:
         how, nearest = "asymmetric", "floor"
     else:
-        how = node.attribute("coordinate_transformation_mode", "half_pixel")
-        nearest = choice_of(b, node, "nearest_mode", "round_prefer_floor", NEAREST)
-    if how not in COORDINATES:
-        raise b.refusal(
-            f"has coordinate_transformation_mode={how}; supported are {', '.join(COORDINATES)}",
-            "export it with one of these",
+        how = choice_of(
+            b, node, "coordinate_transformation_mode", "half_pixel", (*COORDINATES, CROP)
         )
+        nearest = choice_of(b, node, "nearest_mode", "round_prefer_floor", NEAREST)
     scales = scales_of(b, node, given)
+    crops = crops_of(b, node, optional(given, 1)) if how == CROP else {}
     times: dict[int, int] = {}
+    masks: list[GraphValue] = []
     for axis, m in enumerate(b.result.shape):
         n = x.shape[axis]
         scale = scales[axis] if scales else m / n
-        if m == n and scale == 1.0:
+        if m == n and scale == 1.0 and axis not in crops:
             continue
         b.check_table(m)
-        places = COORDINATES[how](np.arange(m, dtype=np.float64), scale, n, m)
+        along = np.arange(m, dtype=np.float64)
+        if how == CROP:
+            places = cropped(along, n, m, *crops.get(axis, (0.0, 1.0)))
+            if ((places < 0) | (places > n - 1)).any():
+                shape = [m if i == axis else 1 for i in range(x.rank)]
+                outside = ((places < 0) | (places > n - 1)).reshape(shape)
+                masks.append(b.made("outside", outside, DType.BOOL))
+        else:
+            places = COORDINATES[how](along, scale, n, m)
         if mode == "nearest":
             found = np.clip(NEAREST[nearest](places), 0, n - 1).astype(np.int64)
             if count := times_of(found, n):
                 times[axis] = count
             else:
                 x = at_places(b, x, axis, found)
-        elif mode == "linear":
-            x = summed(b, x, axis, linear(places, n))
-        else:
-            sharpness = node.attribute("cubic_coeff_a", -0.75)
-            x = summed(
-                b, x, axis, cubic(places, n, sharpness, node.attribute("exclude_outside", 0))
-            )
-    return repeated(b, x, times) if times else x
+            continue
+        taps = taps_of(
+            mode,
+            places,
+            n,
+            min(scale, 1.0) if widens else 1.0,
+            float(node.attribute("cubic_coeff_a", -0.75)),
+            bool(node.attribute("exclude_outside", 0)),
+        )
+        x = summed(b, x, axis, taps) if len(taps) <= MOST_TAPS else multiplied(b, x, axis, taps)
+    x = repeated(b, x, times) if times else x
+    value = float(node.attribute("extrapolation_value", 0.0))
+    for mask in masks:
+        x = b.formula(b.call("where", mask, value, x), x.shape, x.dtype)
+    return x
+
+
+def cropped(along: Array, n: int, m: int, start: float, end: float) -> Array:
+    """Places of a part of an axis, from `start` to `end` of its length."""
+    if m == 1:
+        return np.full(1, (start + end) * (n - 1) / 2)
+    return start * (n - 1) + along * (end - start) * (n - 1) / (m - 1)
+
+
+def crops_of(b: Builder, node: Node, roi: GraphValue | None) -> dict[int, tuple[float, float]]:
+    """The part of each axis that is taken."""
+    array = b.array(roi)
+    rank = len(b.result.shape)
+    axes = axes_of(b, node.attribute("axes", tuple(range(rank))), rank)
+    if array is None or array.size != 2 * len(axes):
+        raise b.refusal(
+            f"has roi from data, or not {2 * len(axes)} numbers for {len(axes)} axes; kgen "
+            "supports constants only",
+            "make roi an initializer of the model",
+        )
+    numbers = array.reshape(2, -1).astype(np.float64).T.tolist()
+    return {axis: (start, end) for axis, (start, end) in zip(axes, numbers, strict=True)}
+
+
+def taps_of(mode: str, places: Array, n: int, scale: float, a: float, excludes: bool) -> Taps:
+    """Elements around each place with their weights, of a filter that is wider by one by a scale
+    below 1."""
+    if scale == 1.0:
+        return linear(places, n) if mode == "linear" else cubic(places, n, a, excludes)
+    reach = (1.0 if mode == "linear" else 2.0) / scale
+    first = np.floor(places).astype(np.int64) + int(np.floor(-reach)) + 1
+    taps = []
+    for more in range(2 * math.ceil(reach)):
+        at = first + more
+        x = np.abs(places - at) * scale
+        weights = np.clip(1 - x, 0, 1) if mode == "linear" else keys(x, a)
+        outside = (at < 0) | (at >= n)
+        taps.append((np.clip(at, 0, n - 1), np.where(excludes & outside, 0.0, weights)))
+    return normalised(taps)
+
+
+def normalised(taps: Taps) -> Taps:
+    total = sum(weights for _, weights in taps)
+    return [(at, weights / total) for at, weights in taps]
+
+
+def keys(x: Array, a: float) -> Array:
+    """Weights at these distances: R. Keys' cubic convolution."""
+    near = ((a + 2) * x - (a + 3)) * x**2 + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
 def linear(places: Array, n: int) -> Taps:
@@ -96,14 +170,25 @@ def cubic(places: Array, n: int, a: float, excludes: bool) -> Taps:
     taps = []
     for more in range(4):
         at = first + more
-        x = np.abs(places - at)
-        near = ((a + 2) * x - (a + 3)) * x**2 + 1
-        far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-        weights = np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+        weights = keys(np.abs(places - at), a)
         outside = (at < 0) | (at >= n)
         taps.append((np.clip(at, 0, n - 1), np.where(excludes & outside, 0.0, weights)))
-    total = sum(weights for _, weights in taps)
-    return [(at, weights / total) for at, weights in taps]
+    return normalised(taps)
+
+
+def multiplied(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
+    """The product of an axis with a matrix of weights, in f32 or f64."""
+    dtype = DType.F64 if x.dtype is DType.F64 else DType.F32
+    n, m = x.shape[axis], len(taps[0][0])
+    b.check_table(n * m)
+    matrix = np.zeros((n, m))
+    for at, weights in taps:
+        np.add.at(matrix, (at, np.arange(m)), weights)
+    wide = x if x.dtype is dtype else b.formula(b.call("cast", x), x.shape, dtype)
+    factors = b.made("matrix", matrix.astype(dtype.storage), dtype)
+    found = b.product(moved_last(b, wide, axis), factors)
+    narrow = found if x.dtype is dtype else b.formula(b.term(found), found.shape, x.dtype)
+    return moved_back(b, narrow, axis)
 
 
 def summed(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
@@ -122,41 +207,42 @@ def summed(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
 
 
 def scales_of(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[float, ...]:
-    """The scales that a node names, of all axes; none where it names sizes."""
+    """The scales that a node names, of all axes; none where each follows from the size."""
     number = 1 if node.operator == "Upsample" or node.opset < 11 else 2
     value = optional(given, number)
     if value is not None and 0 in value.shape:
         value = None
     sizes = optional(given, 3)
-    if value is None:
-        if node.attribute("keep_aspect_ratio_policy", "stretch") != "stretch":
-            raise b.refusal("keeps the aspect ratio", "give its scales")
-        if sizes is not None and b.array(sizes) is None:
-            raise b.refusal(
-                "takes its sizes from data; kgen supports constants only",
-                "make them an initializer",
-            )
-        return tuple(node.attribute("scales", ()))
-    array = b.array(value)
-    if array is None:
-        raise b.refusal(
-            "takes its scales from data; kgen supports constants only", "make them an initializer"
-        )
     rank = len(b.result.shape)
     axes = axes_of(b, node.attribute("axes", tuple(range(rank))), rank)
+    policy = choice_of(b, node, "keep_aspect_ratio_policy", "stretch", POLICIES)
+    if value is None and sizes is None:
+        return tuple(node.attribute("scales", ()))
+    array = b.array(sizes if value is None else value)
+    what = "sizes" if value is None else "scales"
+    if array is None:
+        raise b.refusal(
+            f"takes its {what} from data; kgen supports constants only",
+            f"make the {what} an initializer",
+        )
     if array.size != len(axes):
-        raise b.refusal(f"has {array.size} scales for {len(axes)} axes", "give one for each axis")
-    found = [1.0] * len(b.result.shape)
-    for axis, scale in zip(axes, array.reshape(-1), strict=True):
-        found[axis] = float(scale)
+        raise b.refusal(f"has {array.size} {what} for {len(axes)} axes", "give one for each axis")
+    found = [1.0] * rank
+    numbers = [float(v) for v in array.reshape(-1)]
+    if value is None:
+        if policy == "stretch":
+            return ()
+        ratios = [m / one(given).shape[axis] for axis, m in zip(axes, numbers, strict=True)]
+        numbers = [min(ratios) if policy == "not_larger" else max(ratios)] * len(axes)
+    for axis, scale in zip(axes, numbers, strict=True):
+        found[axis] = scale
     return tuple(found)
 
 
 OPERATORS: tuple[Operator, ...] = tuple(
     Operator(
         name=name, family="copy", becomes="strides, gather; mul and add",
-        lower=resize, unsupported="antialias=1; tf_crop_and_resize; keep_aspect_ratio_policy; "
-        "scales or sizes from data",
+        lower=resize, unsupported="scales, sizes or roi from data",
     )
     for name in ("Resize", "Upsample")
 )  # fmt: skip

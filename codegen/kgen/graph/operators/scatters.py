@@ -8,18 +8,26 @@ import math
 import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, FormulaNode, GraphValue
-from kgen.graph.operators.indexing import flat_places, place
+from kgen.graph.operators.indexing import (
+    flat_places,
+    moved_back,
+    moved_last,
+    numbers,
+    place,
+)
 from kgen.graph.operators.registry import (
     Operator,
     axis_of,
     check_shape,
+    choice_of,
     one,
     optional,
 )
+from kgen.graph.operators.views import joined
 from kgen.graph.reading.model import Array, Node, Shape
 from kgen.graph.rewrites.orders import inverse
 from kgen.ops.expression import variable
-from kgen.spec.shapes import by_x
+from kgen.spec.shapes import by_x, packed
 from kgen_runtime.dtypes import DType
 
 
@@ -47,12 +55,39 @@ def constant_place(at: Array, n: int, none: int) -> Array:
     return np.where(outside, none, np.where(at < 0, at + n, at))
 
 
-def check_plain(b: Builder, node: Node) -> None:
-    if (reduction := node.attribute("reduction", "none")) != "none":
-        raise b.refusal(
-            f"has reduction={reduction}, which is not supported",
-            "gather the old elements, combine them, and scatter without a reduction",
-        )
+#: Row function and function by which each reduction joins elements, and what is added for none.
+REDUCTIONS = {
+    "add": ("sum", "add", 0.0), "mul": ("prod", "mul", 1.0),
+    "max": ("amax", "max", None), "min": ("amin", "min", None),
+}  # fmt: skip
+
+
+def joined_rows(
+    b: Builder, x: GraphValue, index: GraphValue, rows: GraphValue, how: str
+) -> GraphValue:
+    """x (..., places) joined with all rows (..., count) whose index (..., count) names a place:
+    each place looks at all rows, so that any number of rows may name it."""
+    n, count, rank = x.shape[-1], rows.shape[-1], x.rank + 1
+    over, join, neutral = REDUCTIONS[how]
+    at, row = (b.reshape(v, (*v.shape[:-1], 1, count)) for v in (index, rows))
+    here = b.reshape(x, (*x.shape, 1))
+    is_named = b.call("equal", place(b, at, n, n), numbers(b, n, rank, rank - 2, index.dtype))
+    other = here if neutral is None else neutral
+    total = b.call(over, b.call("where", is_named, row, other))
+    found = b.formula(total, here.shape, x.dtype, (rank - 1,))
+    return b.formula(b.call(join, x, b.reshape(found, x.shape)), x.shape, x.dtype)
+
+
+def joined_elements(
+    b: Builder, x: GraphValue, index: GraphValue, rows: GraphValue, axis: int, how: str
+) -> GraphValue:
+    """ScatterElements with a reduction; what lies beside the indices stays as it is."""
+    for other, (n, m) in enumerate(zip(index.shape, x.shape, strict=True)):
+        if other != axis and n < m:
+            part = joined_elements(b, b.slice(x, other, 0, n), index, rows, axis, how)
+            return joined(b, [part, b.slice(x, other, n, m - n)], other)
+    table, at, last = (moved_last(b, v, axis) for v in (x, index, rows))
+    return moved_back(b, joined_rows(b, table, at, last, how), axis)
 
 
 def check_places(b: Builder, index: Array | None, sizes: Shape) -> None:
@@ -71,7 +106,7 @@ def check_places(b: Builder, index: Array | None, sizes: Shape) -> None:
 
 def scatter_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Lower ScatterND to a scatter by the linear number of an element or slice."""
-    check_plain(b, node)
+    how = choice_of(b, node, "reduction", "none", ("none", *REDUCTIONS))
     x, index, rows = (one(given, i) for i in range(3))
     depth = index.shape[-1] if index.rank else 0
     if not 1 <= depth <= x.rank:
@@ -83,29 +118,27 @@ def scatter_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphV
     check_places(b, b.array(index), x.shape[:depth])
     count, named, left = math.prod(index.shape[:-1]), x.shape[:depth], x.shape[depth:]
     rows = b.reshape(rows, (count, *left))
-    if depth == 1:
-        return scattered(b, x, b.reshape(index, (count,)), rows, 0)
     size = math.prod(named)
-    if (known := b.array(index)) is not None:
+    if depth == 1:
+        flat = b.reshape(index, (count,))
+    elif (known := b.array(index)) is not None:
         line = np.zeros(count, np.int64)
         for axis, n in enumerate(named):
             part = known[..., axis].astype(np.int64).reshape(count)
             line += constant_place(part, n, 2 * size) * math.prod(named[axis + 1 :])
-        return numbered(b, x, line, rows, (size, *left))
-    flat = flat_places(b, index, named, (count,), size)
-    found = scattered(b, b.reshape(x, (size, *left)), flat, rows, 0)
-    return b.reshape(found, x.shape)
-
-
-def numbered(b: Builder, x: GraphValue, line: Array, rows: GraphValue, shape: Shape) -> GraphValue:
-    """x with rows in constant places of the first axis that it has in another shape."""
-    flat = b.made("places", line, DType.S64)
-    return b.reshape(scattered(b, b.reshape(x, shape), flat, rows, 0), x.shape)
+        flat = b.made("places", line, DType.S64)
+    else:
+        flat = flat_places(b, index, named, (count,), size)
+    table = x if depth == 1 else b.reshape(x, (size, *left))
+    if how == "none":
+        return b.reshape(scattered(b, table, flat, rows, 0), x.shape)
+    last = [moved_last(b, v, 0) for v in (table, rows)]
+    return b.reshape(moved_back(b, joined_rows(b, last[0], flat, last[1], how), 0), x.shape)
 
 
 def scatter_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Lower ScatterElements to a scatter by the linear number of an element."""
-    check_plain(b, node)
+    how = choice_of(b, node, "reduction", "none", ("none", *REDUCTIONS))
     x, index, rows = (one(given, i) for i in range(3))
     axis = axis_of(b, node.attribute("axis", 0), x.rank)
     check_shape(b, rows, index.shape, "updates")
@@ -117,23 +150,27 @@ def scatter_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> 
             "they must not be larger",
             CHANGE_MODEL,
         )
-    if (constant := b.array(index)) is not None:
-        check_places(b, constant[..., None], x.shape[axis : axis + 1])
+    known = b.array(index)
+    if known is not None:
+        check_places(b, known[..., None], x.shape[axis : axis + 1])
+    if how != "none":
+        return joined_elements(b, x, index, rows, axis, how)
     b.check_table(math.prod(index.shape))
     grid = np.indices(index.shape, np.int64)
-    steps = [math.prod(x.shape[i + 1 :]) for i in range(x.rank)]
+    steps = packed(x.shape)
     others = sum(grid[i] * step for i, step in enumerate(steps) if i != axis)
     size, count = math.prod(x.shape), math.prod(index.shape)
-    if (known := b.array(index)) is not None:
+    if known is not None:
         at = constant_place(known.astype(np.int64), x.shape[axis], size) * steps[axis]
-        return numbered(b, x, (at + others).reshape(count), b.reshape(rows, (count,)), (size,))
-    first = b.made("places", np.asarray(others, index.dtype.storage), index.dtype)
-    # What is no place along the axis is none of the line either.
-    along = b.call("mul", place(b, index, x.shape[axis], size), float(steps[axis]))
-    flat = b.formula(b.call("add", along, first), index.shape, index.dtype)
+        flat = b.made("places", (at + others).reshape(count), DType.S64)
+    else:
+        first = b.made("places", np.asarray(others, index.dtype.storage), index.dtype)
+        # What is no place along the axis is none of the line either.
+        along = b.call("mul", place(b, index, x.shape[axis], size), float(steps[axis]))
+        flat = b.formula(b.call("add", along, first), index.shape, index.dtype)
+        flat = b.reshape(flat, (count,))
     line = b.reshape(x, (size,))
-    found = scattered(b, line, b.reshape(flat, (count,)), b.reshape(rows, (count,)), 0)
-    return b.reshape(found, x.shape)
+    return b.reshape(scattered(b, line, flat, b.reshape(rows, (count,)), 0), x.shape)
 
 
 def tensor_scatter(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
@@ -158,10 +195,17 @@ def tensor_scatter(b: Builder, node: Node, given: list[GraphValue | None]) -> Gr
 
 
 OPERATORS: tuple[Operator, ...] = tuple(
-    Operator(name=name, family="copy", becomes="scatter", lower=lower, unsupported=unsupported)
+    Operator(
+        name=name,
+        family="copy",
+        becomes="scatter; sum of the rows of each place",
+        lower=lower,
+        unsupported=unsupported,
+    )
     for name, lower, unsupported in (
-        ("ScatterND", scatter_nd, "reduction other than none"),
-        ("ScatterElements", scatter_elements, "reduction other than none"),
+        ("ScatterND", scatter_nd, ""),
+        ("ScatterElements", scatter_elements, ""),
+        ("Scatter", scatter_elements, ""),
         ("TensorScatter", tensor_scatter, "write_indices with a batch above 1"),
     )
 )

@@ -8,22 +8,18 @@ import math
 import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
-from kgen.graph.operators.indexing import at_places, numbers, place
+from kgen.graph.operators.indexing import (
+    at_places,
+    moved_back,
+    moved_last,
+    numbers,
+    place,
+)
 from kgen.graph.operators.registry import Operator, axis_of, check_shape, integers, one, optional
 from kgen.graph.operators.views import joined
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression, view
 from kgen_runtime.dtypes import DType
-
-
-def moved_last(b: Builder, x: GraphValue, axis: int) -> GraphValue:
-    return b.permute(x, [*(i for i in range(x.rank) if i != axis), axis])
-
-
-def moved_back(b: Builder, x: GraphValue, axis: int) -> GraphValue:
-    order = list(range(x.rank - 1))
-    order.insert(axis, x.rank - 1)
-    return b.permute(x, order)
 
 
 def top_k(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, GraphValue]:
