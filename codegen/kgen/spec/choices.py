@@ -15,7 +15,7 @@ EpilogueName = Literal[
     "cast_s64", "cast_s32", "cast_s8", "cast_u8", "cast_bool", "exp", "exp2", "expm1", "log",
     "log2", "log1p", "tanh", "sigmoid", "relu", "leaky_relu", "elu", "selu", "celu", "gelu",
     "gelu_tanh", "silu", "mish", "hard_sigmoid", "hard_swish", "softplus", "softsign", "erf",
-    "sin", "cos"
+    "sin", "cos", "atan"
 ]  # fmt: skip
 MathName = Literal["exact", "tf32", "3xtf32"]
 BTypeName = Literal["bf16", "f16", "s8", "s4"]

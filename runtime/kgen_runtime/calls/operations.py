@@ -21,6 +21,7 @@ class Operations:
     amin: Dispatch
     argmax: Dispatch
     argmin: Dispatch
+    atan: Dispatch
     cast: Dispatch
     cast_bf16: Dispatch
     cast_bool: Dispatch

@@ -126,6 +126,7 @@ DEFINITIONS: dict[str, Definition] = {
     "erf": lambda m, x: m.erf(x),
     "sin": lambda m, x: m.sin(x),
     "cos": lambda m, x: m.cos(x),
+    "atan": lambda m, x: m.atan(x),
 }
 
 

@@ -235,6 +235,85 @@ def resized(shape: Sequence[int], *given: Any, **attributes: Any) -> Edge:
     )  # fmt: skip
 
 
+def pooled_with_places(**attributes: Any) -> Edge:
+    """MaxPool with the places of its results, among ties, by loops."""
+    x = whole(0, 4, 2, 2, 5, 6).astype(F32)
+
+    def expected(x: Array) -> tuple[Array, Array]:
+        pads = attributes.get("pads", [0] * 4)
+        (sy, sx), (dy, dx) = (attributes.get(n, [1, 1]) for n in ("strides", "dilations"))
+        ky, kx = attributes["kernel_shape"]
+        rows = (5 + pads[0] + pads[2] - (ky - 1) * dy - 1) // sy + 1
+        columns = (6 + pads[1] + pads[3] - (kx - 1) * dx - 1) // sx + 1
+        values, places = np.zeros((2, 2, rows, columns), F32), np.zeros((2, 2, rows, columns), S64)
+        for n, c, i, j in np.ndindex(values.shape):
+            seen = [
+                (-x[n, c, y, z], number, y, z)
+                for number, (p, q) in enumerate(np.ndindex(ky, kx))
+                for y, z in [(i * sy + p * dy - pads[0], j * sx + q * dx - pads[1])]
+                if 0 <= y < 5 and 0 <= z < 6
+            ]
+            value, _, y, z = min(seen)
+            values[n, c, i, j] = -value
+            inner = z * 5 + y if attributes.get("storage_order") else y * 6 + z
+            places[n, c, i, j] = (n * 2 + c) * 30 + inner
+        return values, places
+
+    return Edge(
+        operator="MaxPool", inputs=(x,), attributes=attributes, outputs=2, expected=expected
+    )  # fmt: skip
+
+
+def responses(x: Array, before: int, behind: int, alpha: float, beta: float, bias: float) -> Array:
+    """LRN by a loop over channels."""
+    found = np.empty_like(x)
+    for c in range(x.shape[1]):
+        near = x[:, max(c - before, 0) : c + behind + 1]
+        found[:, c] = x[:, c] / (bias + alpha * (near**2).sum(1)) ** beta
+    return found
+
+
+def curve(operator: str, function: Any, *points: float) -> Edge:
+    x = np.array([*points, np.nan], F32)
+    return Edge(
+        operator=operator, inputs=(x,), opset=22,
+        expected=lambda x: function(x.astype(np.float64)).astype(F32),
+    )  # fmt: skip
+
+
+def transform(
+    shape: Sequence[int], axis: int, length: int | None = None, **attributes: Any
+) -> Edge:
+    """DFT by numpy's transform."""
+    x = normal(*shape)
+
+    def expected(x: Array, *_: Any) -> Array:
+        half = {"n": length, "axis": axis if axis >= 0 else axis + 1}
+        wide = x[..., 0] + (1j * x[..., 1] if x.shape[-1] == 2 else 0)
+        if attributes.get("inverse") and attributes.get("onesided"):
+            return np.fft.irfft(wide, **half)[..., None].astype(F32)
+        if attributes.get("onesided"):
+            found = np.fft.rfft(wide.real, **half)
+        else:
+            found = (np.fft.ifft if attributes.get("inverse") else np.fft.fft)(wide, **half)
+        return np.stack([found.real, found.imag], -1).astype(F32)
+
+    return Edge(
+        operator="DFT", opset=20, constants=(1, 2), attributes=attributes, expected=expected,
+        inputs=(x, None if length is None else np.array(length), np.array(axis)),
+    )  # fmt: skip
+
+
+def frames(x: Array, step: Any, window: Any, length: Any, half: int = 1) -> Array:
+    """STFT by numpy's transform of each frame."""
+    size = len(window) if window is not None else int(length)
+    wide = x[..., 0] + (1j * x[..., 1] if x.ndim > 2 and x.shape[-1] == 2 else 0)
+    starts = range(0, x.shape[1] - size + 1, int(step))
+    found = np.stack([wide[:, s : s + size] * (1 if window is None else window) for s in starts], 1)
+    made = np.fft.fft(found)[..., : size // 2 + 1] if half else np.fft.fft(found)
+    return np.stack([made.real, made.imag], -1).astype(F32)
+
+
 TIES = np.array([[1, 3, 3, -2, 3, 1, 0], [0, -1, 5, 5, -7, -1, 5]], F32)
 UNUSUAL = np.array([[1, np.nan, np.inf, -np.inf, 3, np.nan, 2]], F32)
 SIZES = np.array([1, 1, 2, 2])
@@ -476,6 +555,102 @@ EDGES: dict[str, Edge] = {
         (1, 1, 4, 5), np.array([0.2, 0.1, 0.6, 0.9], F32), None, np.array([1, 5]), mode="linear",
         coordinate_transformation_mode="tf_crop_and_resize", axes=[2, 3],
     ),
+    "MaxPool, places": pooled_with_places(kernel_shape=[2, 3], strides=[2, 1]),
+    "MaxPool, places in pads": pooled_with_places(
+        kernel_shape=[3, 3], pads=[1, 1, 1, 0], strides=[2, 2]
+    ),
+    "MaxPool, places apart": pooled_with_places(kernel_shape=[2, 2], dilations=[3, 2]),
+    "MaxPool, places by columns": pooled_with_places(kernel_shape=[2, 2], storage_order=1),
+    "MaxPool, places of large windows": pooled_with_places(kernel_shape=[4, 5]),
+    "MaxPool, places of all": pooled_with_places(kernel_shape=[5, 6]),
+    "MaxPool, bytes": Edge(
+        operator="MaxPool", inputs=(whole(-9, -1, 1, 1, 4, 4, dtype=np.int8),),
+        attributes={"kernel_shape": [2, 2], "pads": [1, 1, 0, 0]},
+        expected=lambda x: np.pad(x, ((0, 0), (0, 0), (1, 0), (1, 0)), constant_values=-128)[
+            0, 0, np.arange(4)[:, None, None, None] + np.arange(2)[:, None],
+            np.arange(4)[:, None, None] + np.arange(2),
+        ].max((2, 3))[None, None],
+    ),
+    "MaxUnpool": Edge(
+        operator="MaxUnpool", inputs=(normal(1, 2, 2, 2), np.array(
+            [[[[0, 3], [8, 15]], [[17, 18], [24, 30]]]]
+        )), attributes={"kernel_shape": [2, 2], "strides": [2, 2]},
+    ),
+    "MaxUnpool, larger": Edge(
+        operator="MaxUnpool", constants=(2,),
+        attributes={"kernel_shape": [2, 2], "strides": [2, 2]},
+        inputs=(normal(1, 1, 2, 2), np.array([[[[0, 3], [8, 15]]]]), np.array([1, 1, 5, 6])),
+    ),
+    **{
+        f"LpPool, {p}": Edge(
+            operator="LpPool", inputs=(normal(1, 2, 5, 4),), opset=22,
+            attributes={"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 0, 1], "p": p},
+            expected=lambda x, p=p: np.stack([[[[
+                (np.abs(np.pad(x, ((0, 0), (0, 0), (1, 0), (0, 1))))[
+                    0, c, 2 * i : 2 * i + 3, j : j + 2
+                ] ** p).sum() ** (1 / p) for j in range(4)] for i in range(2)] for c in range(2)]]
+            ).astype(F32),
+        )
+        for p in (1, 2, 3)
+    },
+    "GlobalLpPool": Edge(
+        operator="GlobalLpPool", inputs=(normal(2, 3, 4, 2),), attributes={"p": 3}, opset=22,
+        expected=lambda x: (np.abs(x) ** 3).sum((2, 3), keepdims=True) ** F32(1 / 3),
+    ),
+    "LpNormalization": Edge(
+        operator="LpNormalization", opset=22, attributes={"axis": 1, "p": 1},
+        inputs=(np.array([[1, -3], [0, 0]], F32),),
+        expected=lambda x: np.array([[0.25, -0.75], [0, 0]], F32),
+    ),
+    "LRN": Edge(
+        operator="LRN", inputs=(normal(2, 7, 3, 2),),
+        attributes={"size": 4, "alpha": 0.5, "beta": 0.6, "bias": 2.0},
+        expected=lambda x: responses(x, 1, 2, 0.5 / 4, 0.6, 2.0),
+    ),
+    "LRN, wider than the channels": Edge(
+        operator="LRN", inputs=(normal(1, 2, 3),), attributes={"size": 5},
+        expected=lambda x: responses(x, 2, 2, 1e-4 / 5, 0.75, 1.0),
+    ),
+    "Tan": curve("Tan", np.tan, 0, 1, -1.5, 3, 100),
+    "Atan": curve("Atan", np.arctan, 0, 1e-20, 0.4, -0.5, 1, 2.4, -2.5, 1e30, np.inf, -np.inf),
+    "Asin": curve("Asin", np.arcsin, 0, 1e-20, 1, -1, 0.3, -0.9999, 1.5),
+    "Acos": curve("Acos", np.arccos, 0, 1, -1, 0.3, -0.9999, 0.99999, -2),
+    "Sinh": curve("Sinh", np.sinh, 0, 1e-20, 0.5, -1, 5, -20, 89, 100, np.inf, -np.inf),
+    "Cosh": curve("Cosh", np.cosh, 0, 1e-20, 0.5, -1, 5, -20, 89, 100, np.inf, -np.inf),
+    "Asinh": curve("Asinh", np.arcsinh, 0, 1e-20, 0.5, -1, 5e3, -1e20, 1e38, np.inf, -np.inf),
+    "Acosh": curve("Acosh", np.arccosh, 1, 1.0001, 2, 1e20, np.inf, 0.5, -3, -np.inf),
+    "Atanh": curve("Atanh", np.arctanh, 0, 1e-20, 0.3, -0.9999, 1, -1, 2, -np.inf),
+    "DFT": transform((2, 5, 1), 1),
+    "DFT, complex": transform((6, 2, 2), -3),
+    "DFT, half": transform((2, 7, 1), 1, onesided=1),
+    "DFT, inverse": transform((2, 5, 2), 1, inverse=1),
+    "DFT, padded": transform((1, 5, 1), 1, 8),
+    "DFT, cut": transform((1, 5, 2), 1, 3),
+    "STFT": Edge(
+        operator="STFT", inputs=(normal(2, 11, 1), np.array(3), None, np.array(5)),
+        constants=(1, 3), expected=frames,
+    ),
+    "STFT, window": Edge(
+        operator="STFT", inputs=(normal(1, 9, 1), np.array(2), normal(4)), constants=(1, 2),
+        expected=lambda *given: frames(*given, None),
+    ),
+    "STFT, complex by a window from data": Edge(
+        operator="STFT", inputs=(normal(1, 9, 2), np.array(2), normal(4)), constants=(1,),
+        attributes={"onesided": 0}, expected=lambda *given: frames(*given, None, 0),
+    ),
+    "Col2Im": Edge(
+        operator="Col2Im", inputs=(normal(1, 12, 25), np.array([5, 6]), np.array([2, 3])),
+        constants=(1, 2), attributes={"pads": [1, 0, 0, 1]}, opset=18, expected=None,
+    ),
+    "Col2Im, apart": Edge(
+        operator="Col2Im", inputs=(normal(2, 4, 6), np.array([6, 5]), np.array([2, 2])),
+        constants=(1, 2), attributes={"strides": [2, 1], "dilations": [1, 3], "pads": [0, 0, 0, 0]},
+        opset=18,
+    ),
+    "Col2Im, three axes": Edge(
+        operator="Col2Im", inputs=(normal(1, 8, 8), np.array([3, 3, 3]), np.array([2, 2, 2])),
+        constants=(1, 2), opset=18,
+    ),
 }  # fmt: skip
 
 
@@ -515,7 +690,7 @@ REFUSED: dict[str, tuple[Edge, str]] = {
     "GridSample of another batch": (
         Edge(operator="GridSample", inputs=(normal(2, 1, 3, 3), normal(1, 2, 2, 2)), opset=20,
              expected=lambda x, _: x),
-        "grid of shape 1x2x2x2 for 2x1x3x3",
+        "Dimension mismatch",
     ),
     "Resize by a roi from data": (
         Edge(operator="Resize", inputs=(normal(1, 1, 2, 2), normal(8), None, SIZES),

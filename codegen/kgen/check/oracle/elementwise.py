@@ -37,7 +37,8 @@ class Arrays:
     exp, expm1, log, log1p = (staticmethod(f) for f in (np.exp, np.expm1, np.log, np.log1p))
     # numpy.power takes a root for 0.5, which -inf has none of.
     sqrt, pow, sin, cos = (staticmethod(f) for f in (np.sqrt, np.float_power, np.sin, np.cos))
-    tanh, div, isnan, where = (staticmethod(f) for f in (np.tanh, np.divide, np.isnan, np.where))
+    atan, tanh = staticmethod(np.arctan), staticmethod(np.tanh)
+    div, isnan, where = (staticmethod(f) for f in (np.divide, np.isnan, np.where))
     floor, round = staticmethod(np.floor), staticmethod(np.rint)
     erf, erfc = staticmethod(ERF), staticmethod(ERFC)
 

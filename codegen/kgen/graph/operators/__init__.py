@@ -9,6 +9,7 @@ from kgen.errors import GraphError
 from kgen.graph.ir import Builder, Graph, GraphValue, SourceNode, ViewNode
 from kgen.graph.operators import (
     convolutions,
+    curves,
     einsum,
     elementwise,
     grids,
@@ -19,6 +20,7 @@ from kgen.graph.operators import (
     rows,
     scatters,
     selections,
+    transforms,
     views,
 )
 from kgen.graph.operators.registry import Operator
@@ -31,6 +33,8 @@ OPERATORS: Mapping[str, Operator] = {
     operator.name: operator
     for operator in (
         *elementwise.OPERATORS,
+        *transforms.OPERATORS,
+        *curves.OPERATORS,
         *rows.OPERATORS,
         *views.OPERATORS,
         *products.OPERATORS,
@@ -64,6 +68,7 @@ IMPLIED: Mapping[str, Collection[str]] = {
     "RMSNormalization": ("stash_type",),
     "RNN": ("hidden_size", "output_sequence"),
     "Reshape": ("allowzero", "shape"),
+    "STFT": ("onesided",),
     "Split": ("num_outputs",),
     "Squeeze": ("axes",),
     "TensorScatter": ("mode",),

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.graph.ir import Builder, GraphValue
-from kgen.graph.operators.registry import Lower, Operator, one
+from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
+from kgen.graph.operators.registry import Lower, Operator, check_shape, one
+from kgen.graph.operators.scatters import scattered
 from kgen.graph.operators.windows import (
     Window,
     Windows,
@@ -19,6 +20,8 @@ from kgen.graph.operators.windows import (
     windows_of,
 )
 from kgen.graph.reading.model import Node
+from kgen.ops.expression import Expression, view
+from kgen.spec.shapes import by_x, packed
 from kgen_runtime.dtypes import DType
 
 #: Places of a window that one formula sees; of more it sees them axis by axis.
@@ -92,11 +95,7 @@ def _joined(
 
 
 def taken(b: Builder, node: Node, x: GraphValue) -> Windows:
-    """A node's windows. Raises GraphError for those that are not taken."""
-    if x.dtype.is_integer:
-        raise b.refusal(
-            f"pools {x.dtype}; kgen pools floats", "cast its input to f32, and its result back"
-        )
+    """Windows of a node."""
     return windows_of(
         b, node, tuple(node.attribute("kernel_shape", ())), x.shape[2:], b.result.shape[2:]
     )
@@ -109,17 +108,134 @@ def is_whole(windows: Windows) -> bool:
     )
 
 
-def max_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+def max_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, ...]:
     x = one(given)
-    if sum(bool(name) for name in node.outputs) > 1:
-        raise b.refusal(
-            "gives indices too; only the first result is supported",
-            "export the model without the indices",
-        )
     windows = taken(b, node, x)
-    if is_whole(windows):
-        return over_all(b, x, "amax")
-    return pooled(b, x, windows, "max", -math.inf)
+    least = -math.inf if x.dtype.limits is None else float(x.dtype.limits[0])
+    found = over_all(b, x, "amax") if is_whole(windows) else pooled(b, x, windows, "max", least)
+    if len(node.outputs) < 2 or not node.outputs[1]:
+        return (found,)
+    return found, places_of_largest(b, node, x, found, windows, least)
+
+
+def places_of_largest(
+    b: Builder, node: Node, x: GraphValue, largest: GraphValue, windows: Windows, least: float
+) -> GraphValue:
+    """Number, among all elements of x, of the first element of each window that is the largest one
+    or NaN. The numbers of one image are in the order of its columns with storage_order=1."""
+    rank, sizes = len(windows), x.shape[2:]
+    steps = packed(sizes)
+    axes = range(2, 2 + rank)
+    whole = padded(b.tensor(x), windows, axes, least)
+    beyond = float(sum((w.size * w.apart) * step for w, step in zip(windows, steps, strict=True)))
+    at = places_of(windows)
+    first: GraphValue | None = None
+    for start in range(0, len(at), MOST_PLACES):
+        found: Expression | None = None if first is None else b.term(first)
+        for place in at[start : start + MOST_PLACES]:
+            seen = seen_at(whole, windows, axes, place)
+            is_largest = b.call("equal", seen, largest)
+            if not x.dtype.is_integer:
+                is_largest = b.call("logical_or", is_largest, b.call("isnan", seen))
+            offset = sum(
+                p * w.apart * step for p, w, step in zip(place, windows, steps, strict=True)
+            )
+            number = b.call("where", is_largest, float(offset), beyond)
+            found = number if found is None else b.call("min", found, number)
+        assert found is not None
+        first = b.formula(found, largest.shape, DType.S32)
+    assert first is not None
+    images, size = math.prod(x.shape[:2]), math.prod(sizes)
+    corner = np.zeros((1,) * rank, np.int64)
+    for axis, (window, step) in enumerate(zip(windows, steps, strict=True)):
+        starts = (np.arange(window.count) * window.step - window.before) * step
+        corner = corner + starts.reshape([-1 if i == axis else 1 for i in range(rank)])
+    image = (np.arange(images) * size).reshape(*x.shape[:2], *(1,) * rank)
+    inside = b.formula(
+        b.call("add", b.made("corners", corner, DType.S64), first), largest.shape, DType.S64
+    )
+    number = b.term(inside)
+    if node.attribute("storage_order", 0):
+        number = b.term(0.0)
+        for axis, (n, step) in enumerate(zip(sizes, steps, strict=True)):
+            along = b.call("mod", b.call("floor_divide", inside, step), n)
+            number = b.call("add", number, b.call("mul", along, math.prod(sizes[:axis])))
+    total = b.call("add", number, b.made("images", image, DType.S64))
+    return b.formula(total, largest.shape, DType.S64)
+
+
+def max_unpool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+    """Scatter each element into zeros, at its number among all elements of the unpooled tensor."""
+    x, index = one(given), one(given, 1)
+    check_shape(b, index, x.shape, "indices")
+    rank = x.rank - 2
+    sizes = tuple(node.attribute("kernel_shape", ()))
+    steps = tuple(node.attribute("strides", (1,) * rank))
+    pads = tuple(node.attribute("pads", (0,) * 2 * rank))
+    if not len(sizes) == len(steps) == rank or len(pads) != 2 * rank:
+        raise b.refusal(f"has a window of {len(sizes)} axes over {rank} axes", CHANGE_MODEL)
+    shape = (*x.shape[:2], *(
+        (x.shape[2 + i] - 1) * steps[i] - pads[i] - pads[rank + i] + sizes[i] for i in range(rank)
+    ))  # fmt: skip
+    out = b.result.shape
+    if any(n < 1 for n in shape) or any(n > m for n, m in zip(shape, out, strict=True)):
+        raise b.refusal(
+            f"unpools to {by_x(shape)}, which is not within its result of {by_x(out)}", CHANGE_MODEL
+        )
+    size, count = math.prod(shape), math.prod(x.shape)
+    b.check_table(size)
+    zeros = b.made("zeros", np.zeros(size, x.dtype.storage), x.dtype)
+    line = scattered(b, zeros, b.reshape(index, (count,)), b.reshape(x, (count,)), 0)
+    whole = b.reshape(line, shape)
+    found = b.tensor(whole)
+    for axis, (n, m) in enumerate(zip(shape, out, strict=True)):
+        if m > n:
+            found = view("pad", (found, axis, 0, m - n, 0.0))
+    return whole if shape == out else b.formula(found, out, x.dtype)
+
+
+def powers(b: Builder, x: GraphValue, p: float) -> Expression:
+    """Magnitudes of x to a power."""
+    if p == 2:
+        return b.call("mul", x, x)
+    size = b.call("abs", x)
+    return size if p == 1 else b.call("pow", size, p)
+
+
+def root(b: Builder, total: GraphValue | Expression, p: float) -> Expression:
+    if p == 1:
+        return total if isinstance(total, Expression) else b.term(total)
+    return b.call("sqrt", total) if p == 2 else b.call("pow", total, 1.0 / p)
+
+
+def lp_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+    """The root of the sum of powers over windows, or over all of each channel."""
+    x, p = one(given), float(node.attribute("p", 2))
+    if node.operator == "GlobalLpPool":
+        axes = tuple(range(2, x.rank))
+        shape = (*x.shape[:2], *(1 for _ in axes))
+        total = b.call("sum", powers(b, x, p))
+        return b.formula(root(b, total, p), shape, x.dtype, axes) if axes else x
+    windows = taken(b, node, x)
+    sums = pooled(b, b.formula(powers(b, x, p), x.shape, x.dtype), windows, "add", 0.0)
+    return sums if p == 1 else b.formula(root(b, sums, p), sums.shape, x.dtype)
+
+
+def response_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+    """LRN: each element by a power of the sum of squares of the channels beside it."""
+    x, size = one(given), int(node.attribute("size", 0))
+    if x.rank < 2 or size < 1:
+        raise b.refusal(f"has size={size} for {x.rank} axes; both need more", CHANGE_MODEL)
+    alpha, beta, bias = (
+        float(node.attribute(name, default))
+        for name, default in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0))
+    )
+    n, before = x.shape[1], (size - 1) // 2
+    window = Window(length=n, size=size, step=1, apart=1, count=n, pads=(before, size - 1 - before))
+    squares = b.formula(b.call("mul", x, x), x.shape, x.dtype)
+    total = _along(b, squares, 1, window, "add", 0.0)
+    factor = b.call("add", b.call("mul", total, alpha / size), bias)
+    return b.formula(b.call("mul", x, b.call("pow", factor, -beta)), x.shape, x.dtype)
 
 
 def average_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
@@ -162,12 +278,23 @@ def over_all_by(name: str) -> Lower:
 
 OPERATORS: tuple[Operator, ...] = (
     Operator(
-        name="MaxPool", family="element-wise", becomes="max over windows", lower=max_pool,
-        unsupported="integers; the indices",
+        name="MaxPool", family="element-wise", becomes="max over windows; min of its places",
+        lower=max_pool,
+    ),
+    Operator(
+        name="MaxUnpool", family="copy", becomes="scatter", lower=max_unpool,
+        unsupported="output_shape from data",
+    ),
+    *(
+        Operator(name=name, family="element-wise", becomes="add over windows, pow", lower=lp_pool)
+        for name in ("LpPool", "GlobalLpPool")
+    ),
+    Operator(
+        name="LRN", family="element-wise", becomes="add over channels, pow", lower=response_norm
     ),
     Operator(
         name="AveragePool", family="element-wise", becomes="add over windows, mul",
-        lower=average_pool, unsupported="integers",
+        lower=average_pool,
     ),
     Operator(
         name="GlobalAveragePool", family="row-wise", becomes="mean", lower=over_all_by("mean")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from kgen.graph.ir import Builder, FormulaNode, GraphValue
+from kgen.graph.ir import CHANGE_MODEL, Builder, FormulaNode, GraphValue
 from kgen.graph.operators.indexing import numbers
 from kgen.graph.operators.registry import (
     Lower,
@@ -186,6 +186,17 @@ def last_place(b: Builder, x: GraphValue, axis: int, name: str) -> Expression:
     return b.call("amax", b.call("where", is_found, numbers(b, x.shape[axis], x.rank, axis), -1.0))
 
 
+def lp_normalization(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+    """Divide by the norm of the row; zeros for a row of zeros."""
+    x, p = one(given), node.attribute("p", 2)
+    if p not in (1, 2):
+        raise b.refusal(f"has p={p}; ONNX allows 1 and 2", CHANGE_MODEL)
+    axis = axis_of(b, node.attribute("axis", -1), x.rank)
+    norm = b.call(f"l{p}", x)
+    found = b.call("where", b.call("equal", norm, 0.0), 0.0, b.call("div", x, norm))
+    return b.formula(found, x.shape, x.dtype, (axis,))
+
+
 def cumulative(name: str, identity: float) -> Lower:
     """The lowering of sums or products of the elements up to each one, of 2, 4, 8, ... elements
     (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986)."""
@@ -278,6 +289,9 @@ OPERATORS: tuple[Operator, ...] = (
             lower=cumulative(kgen, identity), unsupported="an axis from data",
         )
         for name, kgen, identity in (("CumSum", "add", 0.0), ("CumProd", "mul", 1.0))
+    ),
+    Operator(
+        name="LpNormalization", family="row-wise", becomes="l1, l2", lower=lp_normalization
     ),
     Operator(name="RMSNormalization", family="row-wise", becomes="rms_norm", lower=rms_norm),
     Operator(

@@ -168,16 +168,28 @@ class MaxPool(OpRun):  # type: ignore[misc]
     def _run(
         self, x: Array, auto_pad: Any = None, ceil_mode: Any = None, dilations: Any = None,
         kernel_shape: Any = None, pads: Any = None, storage_order: Any = None, strides: Any = None,
-    ) -> tuple[Array]:  # fmt: skip
+    ) -> tuple[Array, ...]:  # fmt: skip
         rank = len(kernel_shape)
         steps, apart = strides or [1] * rank, dilations or [1] * rank
         least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
-        padded, _, counts = around(
+        padded, before, counts = around(
             x, kernel_shape, steps, apart, pads or [0] * 2 * rank, auto_pad or "NOTSET",
             bool(ceil_mode), least,
         )  # fmt: skip
         seen = windows(padded, kernel_shape, steps, apart, counts)
-        return (seen.max(axis=tuple(range(2 + rank, 2 + 2 * rank))),)
+        found = seen.max(axis=tuple(range(2 + rank, 2 + 2 * rank)))
+        if len(self.onnx_node.output) < 2:
+            return (found,)
+        first = seen.reshape(*found.shape, -1).argmax(-1)
+        sizes, within = x.shape[2:], np.unravel_index(first, tuple(kernel_shape))
+        number = np.zeros(found.shape, np.int64)
+        for i, place in enumerate(within):
+            start = np.arange(counts[i]) * steps[i] - before[i]
+            column = start.reshape([-1 if j == i else 1 for j in range(rank)])
+            step = math.prod(sizes[:i] if storage_order else sizes[i + 1 :])
+            number += (column + place * apart[i]) * step
+        images = np.arange(math.prod(x.shape[:2])).reshape(*x.shape[:2], *(1,) * rank)
+        return found, number + images * math.prod(sizes)
 
 
 class AveragePool(OpRun):  # type: ignore[misc]

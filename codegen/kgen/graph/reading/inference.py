@@ -47,6 +47,16 @@ def inferred(
             value: array.reshape(()) if array.size == 1 else array
             for value, array in constants.items()
         }
+    elif node.op_type == "STFT" and all(a.name != "onesided" for a in node.attribute):
+        # Inference takes 0 where the node has none, ONNX's text 1.
+        given = onnx.NodeProto.FromString(node.SerializeToString())
+        given.attribute.append(helper.make_attribute("onesided", 1))
+        node = given
+    elif node.op_type == "MaxUnpool" and len(node.input) > 2 and node.input[2] in constants:
+        # The shape that the node is given, which inference does not read.
+        shape = constants[node.input[2]].reshape(-1).tolist()
+        kind = types[node.input[0]].tensor_type.elem_type
+        return {node.output[0]: helper.make_tensor_type_proto(kind, shape)}
     try:
         schema = defs.get_schema(node.op_type, opset, "")
     except defs.SchemaError:

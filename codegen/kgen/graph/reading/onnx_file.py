@@ -13,6 +13,7 @@ from onnx import external_data_helper as external
 
 from kgen.errors import GraphError
 from kgen.graph.reading.adapters import adapt
+from kgen.graph.reading.contributed import write_out
 from kgen.graph.reading.functions import inlined
 from kgen.graph.reading.order import arrange
 from kgen.graph.reading.sparse import make_dense
@@ -46,6 +47,7 @@ def read(source: Source) -> onnx.ModelProto:
         )
     try:
         model = inlined(model)
+        write_out(model)
         adapt(model)
         arrange(model)
     except GraphError as error:

@@ -1,4 +1,4 @@
-"""Sine and cosine."""
+"""Sine, cosine and the inverse tangent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from kgen.ops.expression import Expression, fma, node, select
 from kgen.ops.expression import Primitive as P
 from kgen.ops.functions.exact import floor
-from kgen.ops.functions.polynomials import polynomial
+from kgen.ops.functions.polynomials import polynomial, with_sign
 from kgen.ops.registry import Accuracy, function
 
 #: pi = PI[0] + PI[1] + PI[2], each a f32.
@@ -74,3 +74,27 @@ def cos(x: Expression) -> Expression:
     """For |x| below 2**22: (-1)**n sin(x - (n - 1/2) pi)."""
     n = node(P.ROUND, fma(x, 1.0 / math.pi, 0.5))
     return sine_of_multiple(x, n, n - 0.5)
+
+
+#: (atan(r) - r) / r^3 in r^2, for |r| <= tan(pi / 8) (S. Moshier, Cephes, atanf).
+ATAN = (8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1)
+#: The same quotient in f64: Taylor's series, of which the first term left out is 1e-18.
+ATAN_F64 = tuple((-1.0) ** k / (2 * k + 1) for k in range(23, 0, -1))
+#: tan(pi / 8) and tan(3 pi / 8).
+LOW_TANGENT, HIGH_TANGENT = math.sqrt(2.0) - 1.0, math.sqrt(2.0) + 1.0
+
+
+def arctangent(x: Expression, series: Sequence[float]) -> Expression:
+    """atan |x| as 0, pi / 4 or pi / 2 and the angle that is left, within pi / 8."""
+    size = node(P.ABS, x)
+    is_small, is_large = size <= LOW_TANGENT, size > HIGH_TANGENT
+    turned = select(is_large, -1.0 / size, (size - 1.0) / (size + 1.0))
+    r = select(is_small, size, turned)
+    angle = select(is_small, 0.0, select(is_large, math.pi / 2, math.pi / 4))
+    z = r * r
+    return with_sign(angle + fma(r * z, polynomial(z, series), r), x)
+
+
+@function(Accuracy(roundings=14, ulps=3), double=lambda x: arctangent(x, ATAN_F64))
+def atan(x: Expression) -> Expression:
+    return arctangent(x, ATAN)
