@@ -36,13 +36,13 @@ def of(operator: str, expected: Any, *inputs: Array | None, opset: int = 21, **g
 
 def gelu(x: Array, bias: Any = 0.0) -> Array:
     x = x + bias
-    return (x * 0.5 * (1 + ERF(x / math.sqrt(2)))).astype(np.float32)
+    return np.asarray(x * 0.5 * (1 + ERF(x / math.sqrt(2))), np.float32)
 
 
 def fast_gelu(x: Array, bias: Any = 0.0) -> Array:
     x = (x + bias).astype(np.float64)
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
-    return (x * 0.5 * (1 + np.tanh(inner))).astype(np.float32)
+    return np.asarray(x * 0.5 * (1 + np.tanh(inner)), np.float32)
 
 
 def normalised(x: Array, is_simple: bool = False, epsilon: float = 1e-5) -> Array:

@@ -288,7 +288,7 @@ def transform(
     x = normal(*shape)
 
     def expected(x: Array, *_: Any) -> Array:
-        half = {"n": length, "axis": axis if axis >= 0 else axis + 1}
+        half: dict[str, Any] = {"n": length, "axis": axis if axis >= 0 else axis + 1}
         wide = x[..., 0] + (1j * x[..., 1] if x.shape[-1] == 2 else 0)
         if attributes.get("inverse") and attributes.get("onesided"):
             return np.fft.irfft(wide, **half)[..., None].astype(F32)
@@ -632,11 +632,12 @@ EDGES: dict[str, Edge] = {
     ),
     "STFT, window": Edge(
         operator="STFT", inputs=(normal(1, 9, 1), np.array(2), normal(4)), constants=(1, 2),
-        expected=lambda *given: frames(*given, None),
+        expected=lambda x, step, window: frames(x, step, window, None),
     ),
     "STFT, complex by a window from data": Edge(
         operator="STFT", inputs=(normal(1, 9, 2), np.array(2), normal(4)), constants=(1,),
-        attributes={"onesided": 0}, expected=lambda *given: frames(*given, None, 0),
+        attributes={"onesided": 0},
+        expected=lambda x, step, window: frames(x, step, window, None, 0),
     ),
     "Col2Im": Edge(
         operator="Col2Im", inputs=(normal(1, 12, 25), np.array([5, 6]), np.array([2, 3])),

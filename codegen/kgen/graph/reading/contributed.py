@@ -88,7 +88,7 @@ class Writer:
             if len(numbers) != 2:
                 raise self.refusal(f"clips by {len(numbers)} numbers, not 2", "export it unfused")
             return self.add("Clip", x, *(self.number(n, x) for n in numbers))
-        given = dict(zip(ACTIVATIONS[name], numbers, strict=False))
+        given: dict[str, Any] = dict(zip(ACTIVATIONS[name], numbers, strict=False))
         return self.add(name, x, **given)
 
 
