@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgen.targets.cpu.host import native
-from kgen_runtime.cpu_features import cpu_features, cpu_name
+from kgen_runtime.this_cpu import this_cpu
 
 ROOT = Path(__file__).parents[1]
 AMX, AVX512, AVX2, OTHER = "AMX", "AVX-512", "AVX2", "other"
@@ -53,10 +53,10 @@ class Machine:
 
 def this_machine(gpu: str | None = None) -> Machine:
     """Describe this machine, with the GPU of that name."""
-    known = cpu_features()
+    known = this_cpu().features
     return Machine(
         name=gpu or cpu_kind(),
-        cpu=cpu_name(),
+        cpu=this_cpu().name,
         architecture=platform.machine(),
         cores=len(os.sched_getaffinity(0)),
         features=tuple(word for word in FEATURES if word in known),

@@ -37,7 +37,7 @@ from kgen.check.bench import run as bench
 from kgen.check.tensors import Bytes
 from kgen.check.verify import inputs
 from kgen.spec import text
-from kgen_runtime.cpu_features import cpu_features
+from kgen_runtime.this_cpu import this_cpu
 
 #: Tables of benchmarks.cpu in each suite.
 SUITES = {
@@ -118,7 +118,7 @@ def works(suites: Sequence[str]) -> list[tuple[str, str]]:
 
 def default_targets() -> list[str]:
     """Targets of x86-64 levels that this CPU has, and the CPU itself."""
-    features = cpu_features()
+    features = this_cpu().features
     levels = ["x86-64-v3"] if "avx2" in features else []
     if "avx512f" in features:
         suffixes = (("+bf16", "avx512_bf16"), ("+vnni", "avx512_vnni"))

@@ -11,7 +11,7 @@ from pathlib import Path
 SOURCES = Path(__file__).parents[1] / "runtime" / "c"
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
 #: Headers that the file takes in, each once, before what includes it.
-INTERNAL = ("kgen_reader.h", "manifest_schema.h", "os.h", "internal.h")
+INTERNAL = ("kgen_backend.h", "kgen_reader.h", "manifest_schema.h", "os.h", "internal.h")
 #: Headers of users, which lie beside the file.
 PUBLIC = ("kgen.h", "kgen.hpp")
 _INCLUDE = re.compile(r'^#include "(?P<name>.+)"\n', re.MULTILINE)

@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from kgen.targets.cpu import host
-from kgen_runtime import cpu_features, settings
+from kgen_runtime import settings, this_cpu
+from kgen_runtime.errors import DeviceError
 
 
 class FakeCpu:
-    """A machine whose kernel lists what `set` and `cache` say, and nothing of the real one."""
+    """A machine of which libkgen tells what `set` says, and the system what `cache` says."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self._patch = monkeypatch
-        self.cpuinfo, self.caches = folder / "cpuinfo", folder / "caches"
+        self.caches = folder / "caches"
         self.caches.mkdir()
         for name in (settings.NATIVE, settings.DISABLED_CPU_FEATURES):
             monkeypatch.delenv(name, raising=False)
-        monkeypatch.setattr(cpu_features, "CPUINFO", self.cpuinfo)
         monkeypatch.setattr(host, "CACHE", self.caches)
-        self.allow_tiles()
-        forget()
+        self.set("x86_64", ())
 
     def set(
         self, arch: str, features: Iterable[str], identity: tuple[str, int, int] = ("", 0, 0)
     ) -> None:
         """`identity`: vendor, family and model, as CPUID tells them."""
-        self._patch.setattr(platform, "machine", lambda: arch)
         vendor, family, model = identity
-        self.write(
-            f"vendor_id\t: {vendor}\ncpu family\t: {family}\nmodel\t: {model}\n"
-            f"flags\t: {' '.join(features)}\n"
+        found = this_cpu.Cpu(
+            arch=arch,
+            name="CPU",
+            vendor=vendor,
+            family=family,
+            model=model,
+            cores=1,
+            features=frozenset(features),
         )
-
-    def write(self, cpuinfo: str) -> None:
-        self.cpuinfo.write_text(cpuinfo)
+        self._patch.setattr(this_cpu, "describe", lambda: found)
         forget()
 
-    def allow_tiles(self, allowed: bool = True, cpuid: int = 0) -> None:
-        """Whether Linux gives AMX tile state to this process; what CPUID answers."""
-        self._patch.setattr(cpu_features, "may_use_tiles", lambda: allowed)
-        self._patch.setattr(cpu_features, "cpuid_eax", lambda *_: cpuid)
+    def lose_libkgen(self) -> None:
+        """Let every question fail, as on a machine for which libkgen cannot be compiled."""
+
+        def describe() -> this_cpu.Cpu:
+            raise DeviceError("libkgen cannot be opened")
+
+        self._patch.setattr(this_cpu, "describe", describe)
         forget()
 
     def cache(self, index: int, kind: str, level: int, size: str) -> None:
@@ -55,7 +58,5 @@ class FakeCpu:
 
 
 def forget() -> None:
-    """Make the next question about the CPU read its files again."""
-    cpu_features.cpu_features.cache_clear()
-    cpu_features.cpu_name.cache_clear()
-    cpu_features.cpu_identity.cache_clear()
+    """Make the next question about the CPU ask again."""
+    this_cpu.this_cpu.cache_clear()

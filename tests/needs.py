@@ -17,7 +17,7 @@ from kgen import targets
 from kgen.settings import drivers_folder
 from kgen.targets.base import Target
 from kgen_runtime import settings
-from kgen_runtime.cpu_features import cpu_features
+from kgen_runtime.this_cpu import this_cpu
 
 ROOT = Path(__file__).parents[1]
 SYSTEM_PACKAGES = ROOT / "scripts" / "system-packages.sh"
@@ -94,5 +94,5 @@ def executed(names: Iterable[str]) -> list[str]:
 def _lacks(target: Target) -> str | None:
     if target.arch != (machine := platform.machine()):
         return f"this CPU is {machine}"
-    missing = sorted(target.features - cpu_features())
+    missing = sorted(target.features - this_cpu().features)
     return f"this CPU has no {', '.join(missing)}" if missing else None

@@ -99,20 +99,22 @@ static kgen_status load_weights(kgen_bundle *of, bool verify)
 /* ---- code ------------------------------------------------------------------------------------ */
 
 /* The code of a launch, copied: what is checked is what is mapped, whatever becomes of the file. */
-static kgen_status load_object(kgen_bundle *of, const artifact *code, object *into)
+static kgen_status load_object(kgen_bundle *of, const artifact *code, object *into,
+                               uint64_t *total)
 {
     const unsigned char *data = NULL;
     kgen_status status = kgen_find_file(of, &code->file, &data);
     if (status != KGEN_OK)
         return status;
-    into->nbytes = (size_t)code->file.nbytes;
-    into->data = (unsigned char *)malloc(into->nbytes + 1); /* some systems give none for 0 bytes */
-    if (into->data == NULL)
+    into->nbytes = (uint64_t)code->file.nbytes;
+    unsigned char *copy = (unsigned char *)malloc(into->nbytes + 1); /* 0 bytes may give NULL */
+    if (copy == NULL)
         return kgen_no_memory(into->nbytes);
-    memcpy(into->data, data, into->nbytes);
+    memcpy(copy, data, into->nbytes);
+    into->data = copy;
     *kgen_find_used(of, code->file.file)->digest = 0; /* it is asked of the copy */
     status = kgen_check_digest(of, &code->file, into->data, into->nbytes);
-    return status == KGEN_OK ? kgen_object_size(into, &into->size) : status;
+    return status == KGEN_OK ? kgen_object_place(into, total) : status;
 }
 
 static bool needs_tiles(const artifact *code)
@@ -127,9 +129,9 @@ static bool needs_tiles(const artifact *code)
 }
 
 /* The object of a launch's code: that of an earlier launch of the same file, or a new one behind
- * the others, which end at `base`. */
+ * the others, which take *total bytes of address space. */
 static kgen_status share_object(kgen_bundle *of, launch *one, object *objects, size_t *count,
-                                uint64_t *base)
+                                uint64_t *total)
 {
     const artifact *code = one->code;
     used_file *file = kgen_find_used(of, code->file.file);
@@ -139,24 +141,21 @@ static kgen_status share_object(kgen_bundle *of, launch *one, object *objects, s
         return status == KGEN_OK ? kgen_check_digest(of, &code->file, NULL, 0) : status;
     }
     object *made = &objects[one->object = (*count)++];
-    kgen_status status = load_object(of, code, made);
-    if (status != KGEN_OK)
-        return status;
-    file->object = *count;
-    made->base = *base;
-    *base += (made->size + KGEN_PAGE - 1) / KGEN_PAGE * KGEN_PAGE;
-    return KGEN_OK;
+    kgen_status status = load_object(of, code, made, total);
+    if (status == KGEN_OK)
+        file->object = *count;
+    return status;
 }
 
 /* The objects of all kernels that are loaded, one behind another. */
 static kgen_status load_objects(kgen_bundle *of, object *objects, size_t *count)
 {
-    uint64_t base = 0;
+    uint64_t total = 0;
     for (size_t k = 0; k < of->all.num_kernels; k++) {
         kgen_kernel *kernel = &of->all.kernels[k];
         for (size_t i = 0; kernel->loaded && i < kernel->num_launches; i++) {
             launch *one = &kernel->launches[i];
-            kgen_status status = share_object(of, one, objects, count, &base);
+            kgen_status status = share_object(of, one, objects, count, &total);
             if (status == KGEN_OK && needs_tiles(one->code))
                 status = kgen_cpu_request_tiles();
             if (status == KGEN_ERROR_DEVICE)
@@ -175,16 +174,14 @@ static kgen_status settle_functions(kgen_bundle *of, const object *objects)
         kgen_kernel *kernel = &of->all.kernels[k];
         for (size_t i = 0; kernel->loaded && i < kernel->num_launches; i++) {
             launch *one = &kernel->launches[i];
-            uint64_t at;
-            kgen_status status =
-                kgen_object_function(&objects[one->object], one->entry_point, &at);
+            one->run.num_pointers = (int64_t)one->num_arguments;
+            one->run.num_tasks = one->grid[0];
+            kgen_status status = kgen_library_function(&of->code, &objects[one->object],
+                                                       one->entry_point, &one->run.function);
             if (status != KGEN_OK) {
                 kgen_within("", "%s: ", kernel->name);
                 return status;
             }
-            uintptr_t address =
-                (uintptr_t)of->code.address + (uintptr_t)(objects[one->object].base + at);
-            memcpy(&one->function, &address, sizeof address);
         }
     }
     return KGEN_OK;
@@ -215,7 +212,7 @@ static kgen_status load_code(kgen_bundle *of)
     if (status == KGEN_OK)
         status = settle_functions(of, objects);
     for (size_t i = 0; i < count; i++)
-        free(objects[i].data);
+        free((void *)objects[i].data); /* load_object's copy */
     return status;
 }
 

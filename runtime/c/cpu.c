@@ -49,6 +49,7 @@ static const feature FEATURES[] = {
     {"avx512bw", 7, 0, EBX, 30, ZMM_STATE},
     {"avx512vl", 7, 0, EBX, 31, ZMM_STATE},
     {"avx512_vnni", 7, 0, ECX, 11, ZMM_STATE},
+    {"serialize", 7, 0, EDX, 14, 0},
     {"amx_bf16", 7, 0, EDX, 22, TILE_STATE},
     {"amx_tile", 7, 0, EDX, 24, TILE_STATE},
     {"amx_int8", 7, 0, EDX, 25, TILE_STATE},
@@ -92,7 +93,44 @@ static uint64_t usable_features(void)
     return found;
 }
 
+/* Registers of CPUID as a text. */
+static void put_text(char *into, const unsigned *registers, size_t count)
+{
+    memcpy(into, registers, count * sizeof *registers);
+    into[count * sizeof *registers] = 0;
+}
+
+/* Vendor, family, model and name (AMD64 manual, volume 3, appendix E.3 and E.4; Intel SDM, volume 2,
+ * CPUID), the name as Linux shows it: without blanks around it. */
+static void identify(kgen_cpu_facts *into)
+{
+    unsigned a = 0, b = 0, c = 0, d = 0, vendor[3], brand[12];
+    char text[sizeof brand + 1], *start = text;
+    if (__get_cpuid(0, &a, &vendor[0], &vendor[2], &vendor[1]))
+        put_text(into->vendor, vendor, 3);
+    if (__get_cpuid(1, &a, &b, &c, &d)) {
+        into->family = (a >> 8 & 0xf) + ((a >> 8 & 0xf) == 0xf ? a >> 20 & 0xff : 0);
+        into->model = (a >> 4 & 0xf) | (into->family >= 6 ? a >> 12 & 0xf0 : 0);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        if (!__get_cpuid(0x80000002u + i, &brand[4 * i], &brand[4 * i + 1], &brand[4 * i + 2],
+                         &brand[4 * i + 3]))
+            return;
+    put_text(text, brand, 12);
+    while (*start == ' ')
+        start++;
+    size_t length = strlen(start);
+    while (length > 0 && start[length - 1] == ' ')
+        length--;
+    memcpy(into->name, start, length);
+}
+
 #else
+
+static void identify(kgen_cpu_facts *into)
+{
+    (void)into; /* nothing tells it everywhere */
+}
 
 typedef struct feature {
     const char *name;
@@ -178,6 +216,24 @@ int kgen_cpu_supports(const char *feature)
                 kgen_cpu_has(&here, feature);
     kgen_free_all(&memory);
     return found;
+}
+
+kgen_status kgen_cpu_describe(kgen_cpu_facts *into)
+{
+    arena memory = {NULL, NULL, 0};
+    cpu here;
+    kgen_status status = kgen_cpu_open(&here, &memory);
+    kgen_free_all(&memory);
+    if (status != KGEN_OK)
+        return status;
+    memset(into, 0, sizeof *into);
+    strcpy(into->arch, KGEN_ARCH);
+    identify(into);
+    into->cores = kgen_os_cpu_count();
+    for (size_t i = 0; i < NUM_FEATURES; i++)
+        if ((here.features >> i & 1) != 0)
+            strcat(strcat(into->features, *into->features != 0 ? " " : ""), FEATURES[i].name);
+    return KGEN_OK;
 }
 
 kgen_status kgen_cpu_request_tiles(void)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kgen_backend.h"
 #include "kgen_reader.h"
 #include "manifest_schema.h"
 #include "os.h"
@@ -227,15 +228,6 @@ typedef struct tensor_map {
  * workspaces of a kernel. */
 enum { MAX_POINTERS = 24, MAX_SLOTS = KGEN_MOST_TENSORS + KGEN_MOST_WORKSPACES };
 
-typedef void (*machine_code)(void);
-
-/* How long a launch took: by one thread, and by all, the least of its trials (pool.c). Threads that
- * are in it at once may lose each other's notes, which costs a trial. */
-typedef struct trials {
-    int64_t alone, shared; /* nanoseconds */
-    int64_t count;
-} trials;
-
 typedef struct launch {
     const char *module, *entry_point;
     int64_t grid[3], block[3], cluster[3], shared_memory;
@@ -245,8 +237,7 @@ typedef struct launch {
     const tiling *tile;
     const artifact *code;
     size_t object; /* the number of its code among the library's objects */
-    machine_code function;
-    trials timed;
+    kgen_launch run; /* once the code is loaded */
 } launch;
 
 typedef struct scratch scratch;
@@ -346,7 +337,6 @@ typedef struct cpu {
 
 kgen_status kgen_cpu_open(cpu *into, arena *memory);
 bool kgen_cpu_has(const cpu *here, const char *name);
-kgen_status kgen_cpu_request_tiles(void);
 
 /* ---- choosing (select.c) --------------------------------------------------------------------- */
 
@@ -369,30 +359,22 @@ kgen_status kgen_select(selection *into, manifest *all, const cpu *here, arena *
 enum { KGEN_PAGE = 4096 };
 
 typedef struct object {
-    unsigned char *data; /* a copy of the file's bytes */
-    size_t nbytes;
+    const unsigned char *data;
+    uint64_t nbytes;
     uint64_t base, size; /* its place in the library, and bytes of address space */
 } object;
 
-/* The bytes of address space that a shared object takes. */
-kgen_status kgen_object_size(const object *of, uint64_t *size);
-/* Where a function is from the object's start. */
-kgen_status kgen_object_function(const object *of, const char *name, uint64_t *at);
+/* Place a shared object behind the others, which take *total bytes of address space. */
+kgen_status kgen_object_place(object *of, uint64_t *total);
 kgen_status kgen_library_map(os_code *into, const object *objects, size_t count, const char *name);
+/* The address of a function, once the library is mapped. */
+kgen_status kgen_library_function(const os_code *in, const object *of, const char *name,
+                                  uint64_t *address);
 
 /* ---- threads (pool.c) ------------------------------------------------------------------------ */
 
-typedef struct pool pool;
-pool *kgen_pool_create(int num_threads); /* NULL without memory. No thread is made yet */
-void kgen_pool_destroy(pool *threads);
-
-/* All tasks of a launch; shared where that pays, after trials of which `shared_trials` are shared.
- * Gives whether they were shared. */
-bool kgen_pool_run(pool *threads, launch *of, void *const *pointers, int shared_trials);
-/* While they are kept awake, idle threads spin and do not sleep. */
-void kgen_pool_keep_awake(pool *threads, bool awake);
 /* The tasks [begin, end) on the calling thread. */
-void kgen_run_tasks(const launch *of, void *const *pointers, int64_t begin, int64_t end);
+void kgen_run_tasks(const kgen_launch *of, void *const *pointers, int64_t begin, int64_t end);
 
 /* ---- bundles (bundle.c) ---------------------------------------------------------------------- */
 
@@ -423,7 +405,7 @@ struct kgen_bundle {
     manifest all;
     selection chosen;
     os_code code;
-    pool *threads;
+    kgen_pool *threads;
     int num_threads;
     os_lock lock; /* of the kernels' idle scratch memory */
 };

@@ -197,8 +197,10 @@ static kgen_status run(kgen_kernel *of, memories *at)
         return KGEN_ERROR_OUT_OF_MEMORY;
     place_others(of, with, at);
     for (size_t i = 0; i < of->num_launches; i++) {
+        kgen_job job = {&of->launches[i].run, pointers};
+        kgen_jobs one = {of->bundle->threads, &job, 1, CALL_TRIALS, 0};
         order_pointers(&of->launches[i], at, pointers);
-        kgen_pool_run(of->bundle->threads, &of->launches[i], pointers, CALL_TRIALS);
+        kgen_jobs_run(&one);
     }
     if (with != NULL)
         give_back(of, with);
@@ -235,8 +237,27 @@ kgen_status kgen_run_pointers(kgen_kernel *kernel, void *const *arguments, size_
 struct kgen_call {
     kgen_kernel *kernel;
     scratch *with;
-    void *pointers[][MAX_POINTERS]; /* of each launch */
+    arena memory;
+    kgen_jobs launches;
 };
+
+/* The jobs of a call's launches, whose arguments are in place. */
+static bool make_launches(kgen_call *of, const memories *at)
+{
+    const kgen_kernel *kernel = of->kernel;
+    kgen_job *jobs = (kgen_job *)kgen_alloc(&of->memory, kernel->num_launches, sizeof *jobs);
+    of->launches = (kgen_jobs){kernel->bundle->threads, jobs, (int64_t)kernel->num_launches,
+                               CALL_TRIALS, 0};
+    for (size_t i = 0; jobs != NULL && i < kernel->num_launches; i++) {
+        launch *one = &kernel->launches[i];
+        jobs[i].launch = &one->run;
+        jobs[i].pointers = (void **)kgen_alloc(&of->memory, one->num_arguments, sizeof(void *));
+        if (jobs[i].pointers == NULL)
+            return false;
+        order_pointers(one, at, jobs[i].pointers);
+    }
+    return jobs != NULL;
+}
 
 kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments, size_t count,
                              kgen_call **call)
@@ -247,37 +268,35 @@ kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments, 
     kgen_status status = check_buffers(kernel, arguments, count);
     if (status != KGEN_OK)
         return status;
-    size_t nbytes = kernel->num_launches * MAX_POINTERS * sizeof(void *);
-    kgen_call *made = (kgen_call *)calloc(1, sizeof *made + nbytes);
+    kgen_call *made = (kgen_call *)calloc(1, sizeof *made);
     if (made == NULL)
-        return kgen_no_memory(nbytes);
+        return kgen_no_memory(sizeof *made);
     made->kernel = kernel;
     made->with = kgen_scratch_create(kernel);
-    if (made->with == NULL) {
+    for (size_t i = 0; i < count; i++)
+        place(kernel, i, arguments[i].data, &at);
+    if (made->with != NULL)
+        place_others(kernel, made->with, &at);
+    if (made->with == NULL || !make_launches(made, &at)) {
         kgen_call_destroy(made);
         return KGEN_ERROR_OUT_OF_MEMORY;
     }
-    for (size_t i = 0; i < count; i++)
-        place(kernel, i, arguments[i].data, &at);
-    place_others(kernel, made->with, &at);
-    for (size_t i = 0; i < kernel->num_launches; i++)
-        order_pointers(&kernel->launches[i], &at, made->pointers[i]);
     *call = made;
     return KGEN_OK;
 }
 
 void kgen_call_destroy(kgen_call *call)
 {
-    if (call != NULL)
+    if (call != NULL) {
         kgen_scratch_destroy(call->with);
+        kgen_free_all(&call->memory);
+    }
     free(call);
 }
 
 kgen_status kgen_call_run(kgen_call *call)
 {
-    kgen_kernel *of = call->kernel;
-    for (size_t i = 0; i < of->num_launches; i++)
-        kgen_pool_run(of->bundle->threads, &of->launches[i], call->pointers[i], CALL_TRIALS);
+    kgen_jobs_run(&call->launches);
     return KGEN_OK;
 }
 
@@ -292,6 +311,6 @@ kgen_status kgen_call_run_tasks(kgen_call *call, size_t launch, int64_t begin, i
         return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: tasks %lld to %lld; launch %zu has 0 to %lld",
                          of->key, (long long)begin, (long long)end, launch, (long long)tasks);
     if (begin < end) /* an empty range has no place that a kernel could begin at */
-        kgen_run_tasks(&of->launches[launch], call->pointers[launch], begin, end);
+        kgen_run_tasks(&of->launches[launch].run, call->launches.jobs[launch].pointers, begin, end);
     return KGEN_OK;
 }

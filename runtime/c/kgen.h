@@ -16,7 +16,7 @@
  * Threads. Any number of threads may use one bundle, its kernels and its programs at once. One
  * thread at a time may use a kgen_session or a kgen_call. No thread may be in a call when the
  * bundle is closed. A child of fork(2) may use what its parent had opened, if no other thread was
- * in a call at the fork; its kernels run on the calling threads alone.
+ * in a call at the fork; it makes threads of its own.
  *
  * Trust. The runtime checks what a bundle says of itself (docs/reference/bundle-format.md,
  * "Trust"). It cannot check what machine code does: load bundles from where you would load a

@@ -5,6 +5,7 @@
  * loader beyond being mapped is refused, and so is one whose headers do not fit its bytes. */
 #include "internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ELF (System V ABI, gABI 4.1, 64-bit): sizes and numbers that are used here. */
@@ -120,18 +121,21 @@ static const unsigned char *bytes_at(const parts *of, uint64_t address, uint64_t
     return NULL;
 }
 
-kgen_status kgen_object_size(const object *of, uint64_t *size)
+kgen_status kgen_object_place(object *of, uint64_t *total)
 {
     parts found;
     kgen_status status = read_parts(of, &found);
-    *size = 0;
+    of->base = *total;
+    of->size = 0;
     for (int i = 0; status == KGEN_OK && i < found.count; i++)
-        if (found.all[i].address + found.all[i].nbytes > *size)
-            *size = found.all[i].address + found.all[i].nbytes;
+        if (found.all[i].address + found.all[i].nbytes > of->size)
+            of->size = found.all[i].address + found.all[i].nbytes;
+    *total += (of->size + KGEN_PAGE - 1) / KGEN_PAGE * KGEN_PAGE;
     return status;
 }
 
-kgen_status kgen_object_function(const object *of, const char *name, uint64_t *at)
+kgen_status kgen_library_function(const os_code *in, const object *of, const char *name,
+                                  uint64_t *at)
 {
     parts found;
     kgen_status status = read_parts(of, &found);
@@ -156,7 +160,7 @@ kgen_status kgen_object_function(const object *of, const char *name, uint64_t *a
         for (int p = 0; p < found.count; p++) {
             const part *one = &found.all[p];
             if (one->is_code && one->address <= address && address - one->address < one->nbytes) {
-                *at = address;
+                *at = (uint64_t)(uintptr_t)in->address + of->base + address;
                 return KGEN_OK;
             }
         }
@@ -189,4 +193,53 @@ kgen_status kgen_library_map(os_code *into, const object *objects, size_t count,
                      "the code cannot be mapped: %s; allow this process more memory, and "
                      "executable mappings",
                      reason);
+}
+
+/* ---- for the Python runtime (kgen_backend.h) ------------------------------------------------- */
+
+struct kgen_code {
+    os_code memory;
+};
+
+static kgen_status map_all(kgen_code *into, object *all, size_t count, const char *name)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        kgen_status status = kgen_object_place(&all[i], &total);
+        if (status != KGEN_OK)
+            return status;
+    }
+    return kgen_library_map(&into->memory, all, count, name);
+}
+
+kgen_status kgen_code_map(const kgen_object *objects, size_t num_objects, kgen_function *functions,
+                          size_t num_functions, const char *name, kgen_code **code)
+{
+    kgen_code *made = (kgen_code *)calloc(1, sizeof *made);
+    object *all = (object *)calloc(num_objects, sizeof *all);
+    kgen_status status = made == NULL || all == NULL ? kgen_no_memory(sizeof *made) : KGEN_OK;
+    for (size_t i = 0; i < num_objects && status == KGEN_OK; i++) {
+        all[i].data = (const unsigned char *)objects[i].data;
+        all[i].nbytes = objects[i].nbytes;
+    }
+    if (status == KGEN_OK)
+        status = map_all(made, all, num_objects, name);
+    for (size_t i = 0; i < num_functions && status == KGEN_OK; i++)
+        status = kgen_library_function(&made->memory, &all[functions[i].object], functions[i].name,
+                                       &functions[i].address);
+    free(all);
+    if (status == KGEN_OK) {
+        *code = made;
+    } else {
+        kgen_within("", "%s: ", name);
+        kgen_code_unmap(made);
+    }
+    return status;
+}
+
+void kgen_code_unmap(kgen_code *code)
+{
+    if (code != NULL && code->memory.address != NULL)
+        kgen_os_code_free(&code->memory);
+    free(code);
 }

@@ -10,7 +10,7 @@
 
 /* Sharing work with a thread that spins costs 1 to 2 us, waking one that sleeps 5: launches of
  * less stay alone, and those of more than SHARED_NS are shared. Those between are, if that took
- * less than nine tenths of the time (kgen_runtime/backends/cpu/launch.py). */
+ * less than nine tenths of the time. */
 enum { ALONE_NS = 5000, SHARED_NS = 100000, TRIALS = 3 };
 /* Turns of an idle worker's loop before it sleeps: about 50 us. */
 enum { SPINS = 4096 };
@@ -26,15 +26,12 @@ typedef struct word {
     char apart[120];
 } word;
 
-struct pool {
+struct kgen_pool {
     word state, next, busy, sleepers, awake, stop;
-    /* The job, written by whoever holds `busy`. */
-    const launch *of;
-    void *const *pointers;
-    int64_t tasks;
-    int num_threads; /* of a launch */
+    word renewed, generation; /* kgen_os_forks of who began to renew the pool, and ended it */
+    const kgen_job *job;      /* written by whoever holds `busy` */
+    int num_threads;          /* of a launch */
     int most, count; /* workers that the system lets us have, and those that were made */
-    unsigned generation;
     os_thread *workers;
     os_lock lock;
     os_signal wake;
@@ -112,12 +109,13 @@ static void pause_a_moment(void)
 #define P24 P23, p[23]
 #define CASE(n)                                                                                   \
     case n:                                                                                       \
-        ((void(KGEN_KERNEL_CALL *)(T##n, int64_t, int64_t))of->function)(P##n, begin, end);       \
+        ((void(KGEN_KERNEL_CALL *)(T##n, int64_t, int64_t))function)(P##n, begin, end);           \
         break;
 
-void kgen_run_tasks(const launch *of, void *const *p, int64_t begin, int64_t end)
+void kgen_run_tasks(const kgen_launch *of, void *const *p, int64_t begin, int64_t end)
 {
-    switch (of->num_arguments) {
+    uintptr_t function = (uintptr_t)of->function;
+    switch (of->num_pointers) {
         CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
         CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14) CASE(15) CASE(16)
         CASE(17) CASE(18) CASE(19) CASE(20) CASE(21) CASE(22) CASE(23) CASE(24)
@@ -128,9 +126,10 @@ void kgen_run_tasks(const launch *of, void *const *p, int64_t begin, int64_t end
 
 /* Tasks of the job until none is left: many at a time at first and single ones in the end, so that
  * threads are done together (guided self-scheduling). */
-static void take_tasks(pool *from)
+static void take_tasks(kgen_pool *from)
 {
-    uint64_t tasks = (uint64_t)from->tasks;
+    const kgen_job *job = from->job;
+    uint64_t tasks = (uint64_t)job->launch->num_tasks;
     uint64_t parts = (uint64_t)from->num_threads * PARTS_PER_THREAD;
     uint64_t begin = get(&from->next);
     while (begin < tasks) {
@@ -138,7 +137,7 @@ static void take_tasks(pool *from)
         if (!__atomic_compare_exchange_n(&from->next.value, &begin, end, false, __ATOMIC_SEQ_CST,
                                          __ATOMIC_SEQ_CST))
             continue;
-        kgen_run_tasks(from->of, from->pointers, (int64_t)begin, (int64_t)end);
+        kgen_run_tasks(job->launch, job->pointers, (int64_t)begin, (int64_t)end);
         begin = get(&from->next);
     }
 }
@@ -146,7 +145,7 @@ static void take_tasks(pool *from)
 /* ---- workers --------------------------------------------------------------------------------- */
 
 /* Wait for a job with another number than the last one, or for the end: spin, then sleep. */
-static uint64_t await_job(pool *from, uint64_t last)
+static uint64_t await_job(kgen_pool *from, uint64_t last)
 {
     for (int turn = 0; turn < SPINS; turn++) {
         uint64_t now = get(&from->state);
@@ -168,7 +167,7 @@ static uint64_t await_job(pool *from, uint64_t last)
 
 static void work(void *argument)
 {
-    pool *from = (pool *)argument;
+    kgen_pool *from = (kgen_pool *)argument;
     uint64_t last = get(&from->state) / NUMBER;
     while (!get(&from->stop)) {
         uint64_t now = await_job(from, last), number = now / NUMBER;
@@ -187,7 +186,7 @@ static void work(void *argument)
 
 /* Have all workers, or as many as the system allows: launches take the threads that there are. Only
  * whoever holds `busy` is here. */
-static void make_workers(pool *of)
+static void make_workers(kgen_pool *of)
 {
     while (of->count < of->most) {
         if (kgen_os_thread_start(&of->workers[of->count], work, of))
@@ -197,7 +196,7 @@ static void make_workers(pool *of)
     }
 }
 
-static void wake_sleepers(pool *of)
+static void wake_sleepers(kgen_pool *of)
 {
     if (get(&of->sleepers) > 0) {
         kgen_os_lock_take(&of->lock);
@@ -206,20 +205,39 @@ static void wake_sleepers(pool *of)
     }
 }
 
-/* All tasks by this thread and the workers; false, and nothing done, if they have another job. */
-static bool share(pool *with, const launch *of, void *const *pointers)
+/* In a child of fork(2) there are no workers, and what was under way never ends: begin anew. */
+static void renew(kgen_pool *of)
 {
-    if (with->generation != kgen_os_forks ||
-        __atomic_exchange_n(&with->busy.value, 1, __ATOMIC_SEQ_CST))
+    uint64_t now = kgen_os_forks, last = get(&of->renewed);
+    if (get(&of->generation) == now)
+        return;
+    if (last != now && __atomic_compare_exchange_n(&of->renewed.value, &last, now, false,
+                                                   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+        put(&of->busy, 0);
+        put(&of->sleepers, 0);
+        put(&of->awake, 0);
+        of->count = 0;
+        of->most = of->num_threads - 1;
+        kgen_os_lock_create(&of->lock);
+        kgen_os_signal_create(&of->wake);
+        put(&of->generation, now);
+    }
+    while (get(&of->generation) != now)
+        pause_a_moment();
+}
+
+/* All tasks by this thread and the workers; false, and nothing done, if they have another job. */
+static bool share(kgen_pool *with, const kgen_job *job)
+{
+    renew(with);
+    if (__atomic_exchange_n(&with->busy.value, 1, __ATOMIC_SEQ_CST))
         return false;
     make_workers(with);
-    with->of = of;
-    with->pointers = pointers;
-    with->tasks = of->grid[0];
+    with->job = job;
     put(&with->next, 0);
-    uint64_t places = (uint64_t)with->count;
-    if ((uint64_t)of->grid[0] - 1 < places)
-        places = (uint64_t)of->grid[0] - 1;
+    uint64_t places = (uint64_t)with->count, others = (uint64_t)job->launch->num_tasks - 1;
+    if (others < places)
+        places = others;
     put(&with->state, (get(&with->state) / NUMBER + 1) * NUMBER + places * PLACE);
     wake_sleepers(with);
     take_tasks(with);
@@ -231,9 +249,9 @@ static bool share(pool *with, const launch *of, void *const *pointers)
     return true;
 }
 
-pool *kgen_pool_create(int num_threads)
+kgen_pool *kgen_pool_create(int num_threads)
 {
-    pool *made = (pool *)calloc(1, sizeof *made);
+    kgen_pool *made = (kgen_pool *)calloc(1, sizeof *made);
     kgen_os_watch_forks();
     if (made != NULL)
         made->workers = (os_thread *)calloc((size_t)num_threads, sizeof *made->workers);
@@ -244,18 +262,18 @@ pool *kgen_pool_create(int num_threads)
     }
     made->num_threads = num_threads;
     made->most = num_threads - 1;
-    made->generation = kgen_os_forks;
+    made->renewed.value = made->generation.value = kgen_os_forks;
     kgen_os_lock_create(&made->lock);
     kgen_os_signal_create(&made->wake);
     return made;
 }
 
-void kgen_pool_destroy(pool *threads)
+void kgen_pool_destroy(kgen_pool *threads)
 {
     if (threads == NULL)
         return;
     /* In a child after fork the workers are the parent's, and the lock may be held for ever. */
-    if (threads->generation == kgen_os_forks) {
+    if (get(&threads->generation) == kgen_os_forks) {
         kgen_os_lock_take(&threads->lock);
         put(&threads->stop, 1);
         kgen_os_signal_all(&threads->wake);
@@ -269,11 +287,6 @@ void kgen_pool_destroy(pool *threads)
     free(threads);
 }
 
-void kgen_pool_keep_awake(pool *threads, bool awake)
-{
-    __atomic_fetch_add(&threads->awake.value, awake ? 1 : UINT64_MAX, __ATOMIC_SEQ_CST);
-}
-
 /* ---- when it pays ---------------------------------------------------------------------------- */
 
 static int64_t note_of(const int64_t *of)
@@ -281,37 +294,82 @@ static int64_t note_of(const int64_t *of)
     return __atomic_load_n(of, __ATOMIC_RELAXED);
 }
 
-static void note(trials *of, int64_t *least, int64_t taken)
+static void note(kgen_launch *of, int64_t *least, int64_t taken)
 {
     int64_t before = note_of(least);
     if (before == 0 || taken < before)
         __atomic_store_n(least, taken > 0 ? taken : 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&of->count, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&of->trials, 1, __ATOMIC_RELAXED);
 }
 
-bool kgen_pool_run(pool *threads, launch *of, void *const *pointers, int shared_trials)
+/* All tasks of a job. Gives whether they were shared. */
+static bool run_job(kgen_pool *threads, const kgen_job *job, int64_t shared_trials)
 {
-    int64_t tasks = of->grid[0];
+    kgen_launch *of = job->launch;
+    int64_t tasks = of->num_tasks;
     if (threads->num_threads == 1 || tasks == 1) {
-        kgen_run_tasks(of, pointers, 0, tasks);
+        kgen_run_tasks(of, job->pointers, 0, tasks);
         return false;
     }
     /* Trials alone come first; then shared ones, where those decide; then as was faster. */
-    int64_t count = note_of(&of->timed.count), alone = note_of(&of->timed.alone);
-    int64_t shared = note_of(&of->timed.shared);
+    int64_t count = note_of(&of->trials), alone = note_of(&of->alone);
+    int64_t shared = note_of(&of->shared);
     bool decides = ALONE_NS <= alone && alone < SHARED_NS;
     bool tries_alone = count < TRIALS;
     bool tries_shared = !tries_alone && decides && count < TRIALS + shared_trials;
     bool pays = alone >= SHARED_NS || (shared > 0 && shared < alone / 10 * 9);
     bool is_trial = tries_alone || tries_shared;
     int64_t start = is_trial ? kgen_os_now() : 0;
-    if (tries_alone || !(tries_shared || pays) || !share(threads, of, pointers)) {
-        kgen_run_tasks(of, pointers, 0, tasks);
+    if (tries_alone || !(tries_shared || pays) || !share(threads, job)) {
+        kgen_run_tasks(of, job->pointers, 0, tasks);
         if (tries_alone)
-            note(&of->timed, &of->timed.alone, kgen_os_now() - start);
+            note(of, &of->alone, kgen_os_now() - start);
         return false;
     }
     if (tries_shared)
-        note(&of->timed, &of->timed.shared, kgen_os_now() - start);
+        note(of, &of->shared, kgen_os_now() - start);
     return true;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+/* While they are kept awake, idle workers spin and do not sleep. */
+static void keep_awake(kgen_pool *threads, bool awake)
+{
+    renew(threads);
+    __atomic_fetch_add(&threads->awake.value, awake ? 1 : UINT64_MAX, __ATOMIC_SEQ_CST);
+}
+
+/* Run the jobs up to `ends`, an array for each step, and write how long each step took; without
+ * clocks where `nanoseconds` is NULL. Workers are awake from the beginning if they shared a job of
+ * the last run; a job on its own needs none after it. */
+static void run_steps(kgen_jobs *all, const int64_t *ends, size_t num_steps, int64_t *nanoseconds)
+{
+    bool awake = all->count > 1 && __atomic_load_n(&all->is_shared, __ATOMIC_RELAXED);
+    bool shares = false;
+    if (awake)
+        keep_awake(all->threads, true);
+    const kgen_job *job = all->jobs;
+    for (size_t step = 0; step < num_steps; step++) {
+        int64_t start = nanoseconds != NULL ? kgen_os_now() : 0;
+        for (; job < all->jobs + ends[step]; job++)
+            if (run_job(all->threads, job, all->shared_trials))
+                shares = true;
+        if (nanoseconds != NULL)
+            nanoseconds[step] = kgen_os_now() - start;
+    }
+    if (awake)
+        keep_awake(all->threads, false);
+    if (all->count > 1)
+        __atomic_store_n(&all->is_shared, shares, __ATOMIC_RELAXED);
+}
+
+void kgen_jobs_run(kgen_jobs *all)
+{
+    run_steps(all, &all->count, 1, NULL);
+}
+
+void kgen_jobs_profile(kgen_jobs *all, const int64_t *ends, size_t num_steps, int64_t *nanoseconds)
+{
+    run_steps(all, ends, num_steps, nanoseconds);
 }

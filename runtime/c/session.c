@@ -76,11 +76,6 @@ const char *kgen_step_node(const kgen_program *program, size_t step, size_t inde
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
-typedef struct job {
-    launch *of;
-    void *pointers[MAX_POINTERS];
-} job;
-
 /* Scratch memory of one kernel, which its steps share: they run one after another. */
 typedef struct used {
     const kgen_kernel *kernel;
@@ -91,12 +86,12 @@ struct kgen_session {
     const kgen_program *program;
     arena memory;
     void *intermediate, **inputs, **outputs, **states;
-    size_t num_jobs, num_used;
-    job *jobs;
+    kgen_jobs jobs; /* of all steps */
+    int64_t *ends;  /* of each step, the number of jobs up to its last */
+    size_t num_used;
     used *scratches;
     bool *is_set; /* of each input */
     size_t num_unset;
-    bool shares; /* whether workers took part in the last run */
 };
 
 static bool allocate_each(kgen_session *of, void ***into, size_t count, const value *values,
@@ -184,19 +179,29 @@ static void *slot_address(const kgen_session *in, const step *one, size_t number
 static bool make_jobs(kgen_session *of)
 {
     const kgen_program *program = of->program;
+    kgen_jobs *all = &of->jobs;
+    all->threads = program->bundle->threads;
+    all->shared_trials = STEP_TRIALS;
+    of->ends = (int64_t *)kgen_alloc(&of->memory, program->num_steps, sizeof *of->ends);
+    if (of->ends == NULL)
+        return false;
     for (size_t s = 0; s < program->num_steps; s++)
-        of->num_jobs += program->steps[s].kernel->num_launches;
-    of->jobs = (job *)kgen_alloc(&of->memory, of->num_jobs, sizeof *of->jobs);
-    job *next = of->jobs;
+        of->ends[s] = all->count += (int64_t)program->steps[s].kernel->num_launches;
+    all->jobs = (kgen_job *)kgen_alloc(&of->memory, (size_t)all->count, sizeof *all->jobs);
+    kgen_job *next = all->jobs;
     for (size_t s = 0; next != NULL && s < program->num_steps; s++) {
         const step *one = &program->steps[s];
         for (size_t l = 0; l < one->kernel->num_launches; l++, next++) {
-            next->of = &one->kernel->launches[l];
-            for (size_t i = 0; i < next->of->num_arguments; i++)
-                next->pointers[i] = slot_address(of, one, next->of->slots[i]);
+            launch *its = &one->kernel->launches[l];
+            next->launch = &its->run;
+            next->pointers = (void **)kgen_alloc(&of->memory, its->num_arguments, sizeof(void *));
+            if (next->pointers == NULL)
+                return false;
+            for (size_t i = 0; i < its->num_arguments; i++)
+                next->pointers[i] = slot_address(of, one, its->slots[i]);
         }
     }
-    return of->jobs != NULL;
+    return all->jobs != NULL;
 }
 
 kgen_status kgen_session_create(kgen_program *program, kgen_session **session)
@@ -250,44 +255,24 @@ static kgen_status miss_input(const kgen_session *of)
                      of->program->name, of->program->inputs[i].tensor.name);
 }
 
-static void run_job(kgen_session *of, job *one)
-{
-    if (kgen_pool_run(of->program->bundle->threads, one->of, one->pointers, STEP_TRIALS))
-        of->shares = true;
-}
-
 kgen_status kgen_session_run(kgen_session *session)
 {
-    pool *threads = session->program->bundle->threads;
-    bool awake = session->shares;
     if (session->num_unset > 0)
         return miss_input(session);
-    if (awake)
-        kgen_pool_keep_awake(threads, true);
-    session->shares = false;
-    for (size_t i = 0; i < session->num_jobs; i++)
-        run_job(session, &session->jobs[i]);
-    if (awake)
-        kgen_pool_keep_awake(threads, false);
+    kgen_jobs_run(&session->jobs);
     return KGEN_OK;
 }
 
 kgen_status kgen_session_profile(kgen_session *session, int64_t *nanoseconds, size_t num_steps)
 {
     const kgen_program *of = session->program;
-    job *one = session->jobs;
     if (nanoseconds == NULL || num_steps != of->num_steps)
         return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: has %zu steps, and the call gives %zu%s",
                          of->name, of->num_steps, num_steps,
                          nanoseconds == NULL ? " at NULL" : "");
     if (session->num_unset > 0)
         return miss_input(session);
-    for (size_t s = 0; s < num_steps; s++) {
-        int64_t start = kgen_os_now();
-        for (size_t l = 0; l < of->steps[s].kernel->num_launches; l++)
-            run_job(session, one++);
-        nanoseconds[s] = kgen_os_now() - start;
-    }
+    kgen_jobs_profile(&session->jobs, session->ends, num_steps, nanoseconds);
     return KGEN_OK;
 }
 

@@ -24,17 +24,23 @@ REMEDY = (
 )
 
 _int, _size, _text, _address = ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
-#: Result and arguments of each function, as kgen.h declares it.
+#: Result and arguments of each function, as kgen.h, kgen_reader.h and kgen_backend.h declare it.
 SIGNATURES: dict[str, tuple[Any, ...]] = {
     "kgen_abi_version": (_int,),
     "kgen_version": (_text,),
     "kgen_last_error": (_text,),
-    "kgen_cpu_supports": (_int, _text),
     "kgen_read": (_int, _text, _text, _size, _text, _int, _address),
     "kgen_close": (None, _address),
     "kgen_manifest_text": (_address, _address, _address),
     "kgen_manifest_check": (_int, _text, _size),
     "kgen_file_data": (_int, _address, _text, ctypes.c_int64, _text, _int, _address),
+    "kgen_cpu_describe": (_int, _address),
+    "kgen_cpu_request_tiles": (_int,),
+    "kgen_code_map": (_int, _address, _size, _address, _size, _text, _address),
+    "kgen_code_unmap": (None, _address),
+    "kgen_pool_create": (_address, _int),
+    "kgen_jobs_run": (None, _address),
+    "kgen_jobs_profile": (None, _address, _address, _size, _address),
 }
 #: Error of each kgen_status from 1 on, in the order of kgen.h.
 _ERRORS = (

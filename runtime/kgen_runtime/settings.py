@@ -1,5 +1,5 @@
-"""Variables of the environment, which no other module reads. Their comments become a table of
-docs/reference/python-runtime.md."""
+"""Variables of the environment, which no other Python module reads. Their comments become a table
+of docs/reference/python-runtime.md."""
 
 from __future__ import annotations
 
@@ -14,20 +14,6 @@ if TYPE_CHECKING:
 #: CPU features to treat as missing: names of `/proc/cpuinfo`, separated by commas or blanks, with
 #: `*` for any letters: `avx512*,amx_*`
 DISABLED_CPU_FEATURES = "KGEN_DISABLE_CPU_FEATURES"
-
-
-def enabled(features: frozenset[str]) -> frozenset[str]:
-    """Those of a CPU's features that the environment does not disable."""
-    disabled = os.environ.get(DISABLED_CPU_FEATURES, "").replace(",", " ").split()
-    if not disabled:
-        return features
-    from fnmatch import fnmatchcase
-
-    return frozenset(
-        name for name in features if not any(fnmatchcase(name, each) for each in disabled)
-    )
-
-
 #: Target that `native` stands for, such as `x86-64-v3`; default: the CPU of the machine
 NATIVE = "KGEN_NATIVE"
 

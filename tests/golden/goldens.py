@@ -25,7 +25,6 @@ from kgen.spec import (
     text,
 )
 from kgen.spec.choices import BType
-from kgen.targets.cpu import workers
 
 ROOT = Path(__file__).parents[2] / "generated"
 
@@ -279,22 +278,13 @@ def _ahead(spec: Matmul) -> Matmul:
     return replace(spec, constant=(ConstantOperand.B,))
 
 
-def native(arch: str) -> Path:
-    """The runtime's thread pool for an architecture."""
-    return ROOT.parent / "runtime" / "kgen_runtime" / "native" / f"workers-{arch}.so"
-
-
 def main() -> None:
     # All of them are made before the first is written: a template that fails leaves all as it was.
     texts = {golden.path: golden.text() for golden in goldens()}
-    pools = {native(arch): workers.shared_object(arch) for arch in workers.ARCHITECTURES}
     shutil.rmtree(ROOT, ignore_errors=True)
     for path, content in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
-    for path, data in pools.items():
-        path.write_bytes(data)
-    for path in (*texts, *pools):
         print(path.relative_to(ROOT.parent))
 
 

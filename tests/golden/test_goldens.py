@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from kgen.targets.cpu import workers
-from tests.golden.goldens import ROOT, Golden, goldens, native
+from tests.golden.goldens import ROOT, Golden, goldens
 
 MAX_LINES = 600
 
@@ -50,8 +49,3 @@ def test_headers_say_the_same_in_the_same_order() -> None:
 def test_nothing_else_is_there() -> None:
     wanted = {golden.path for golden in goldens()}
     assert {p for p in ROOT.rglob("*") if p.is_file()} == wanted
-
-
-@pytest.mark.parametrize("arch", workers.ARCHITECTURES)
-def test_the_thread_pool_is_what_its_template_gives(arch: str) -> None:
-    assert native(arch).read_bytes() == workers.shared_object(arch), "run make generated"

@@ -27,9 +27,10 @@ MAY_ASK = (
 )
 #: Words of code that tells something of this machine's CPU, or changes what is told.
 ASKS = re.compile(
-    r"\b(cpu_features|cpuid_eax|cpu_identity|core_name|cache_sizes|this_machine|lscpu|as-avx2"
+    r"\b(core_name|cache_sizes|this_machine|lscpu|as-avx2"
     r"|as-avx512|KGEN_NATIVE|KGEN_DISABLE_CPU_FEATURES|DISABLED_CPU_FEATURES|settings\.NATIVE)\b"
-    r"|\btargets\.cpu(\.| import )[^\n]*\bhost\b|\b(cpu_name|check_runs_here)\("
+    r"|\bthis_cpu\(\)|\bkgen_runtime(\.| import )[^\n]*\bthis_cpu\b"
+    r"|\btargets\.cpu(\.| import )[^\n]*\bhost\b|\b(check_runs_here)\("
     r"|\bCpuBackend\b[^\n]*\bcapabilities\b|/proc/cpuinfo|/sys/devices/system/cpu"
 )
 
@@ -57,8 +58,8 @@ def others() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(
     "line",
     [
-        "if 'avx512f' not in cpu_features():",
-        "monkeypatch.setattr(host, 'cpu_features', lambda: flags)",
+        "if 'avx512f' not in this_cpu().features:",
+        "from kgen_runtime.this_cpu import describe",
         "from kgen.targets.cpu.host import native",
         "from kgen.targets.cpu import host, models",
         "monkeypatch.setenv('KGEN_DISABLE_CPU_FEATURES', 'avx512*')",

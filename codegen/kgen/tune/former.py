@@ -16,7 +16,7 @@ from kgen.targets.base import Target
 from kgen.targets.choose import class_of, schedule_fields, schedule_of, sizes_of
 from kgen.targets.tuning.file import TuningSource
 from kgen.tune.record import MEASURED, TuningFile
-from kgen_runtime.cpu_features import cpu_name
+from kgen_runtime.this_cpu import this_cpu
 from kgen_runtime.values import frozen
 
 #: Default name of the former file.
@@ -58,7 +58,7 @@ def _convert(key: str, record: Mapping[str, Any], file: TuningFile, target: Targ
     """Add one record; return the number of rows."""
     cpu, _, words = key.partition("; ")
     problem, end = json.JSONDecoder().raw_decode(words, words.index("{"))
-    if cpu != cpu_name():
+    if cpu != this_cpu().name:
         return 0
     found = spec.from_json(problem)
     schedule = pipeline.plan(found, target, _complete(found, target, record["schedule"])).schedule

@@ -16,9 +16,9 @@ from kgen.tune.pairing import TimingCondition
 from kgen.tune.record import MEASURED
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.backends.cpu import CpuBackend
-from kgen_runtime.cpu_features import cpu_name
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.select import best_entries, open_device
+from kgen_runtime.this_cpu import this_cpu
 
 #: A kernel that all targets support, to find out which of them a device runs.
 PROBE = spec.Elementwise(expression="relu(x)", shapes=((64,),), dtype="f32")
@@ -57,7 +57,7 @@ def device_info(device: str) -> DeviceInfo:
 
 
 def name_of(info: DeviceInfo) -> str:
-    return cpu_name() if info.kind == "cpu" else info.name
+    return this_cpu().name if info.kind == "cpu" else info.name
 
 
 def target_of(device: str) -> Target:

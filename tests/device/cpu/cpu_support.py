@@ -91,6 +91,13 @@ class Ready:
     def run(self, addresses: dict[str, int]) -> None:
         self.backend.launch(self.kernel, addresses)
 
+    def run_tasks(self, addresses: dict[str, int], begin: int, end: int) -> None:
+        """Do the tasks [begin, end) of the kernel's only launch on this thread."""
+        (launch,) = self.kernel.launches
+        pointers = [addresses[name] for name in launch.arguments]
+        words = (*[ctypes.c_void_p] * len(pointers), ctypes.c_int64, ctypes.c_int64)
+        ctypes.CFUNCTYPE(None, *words)(launch.function)(*pointers, begin, end)
+
 
 def load(
     spec: Spec, found: Target, schedule: Schedule | None = None, num_threads: int | None = None

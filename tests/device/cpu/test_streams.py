@@ -43,10 +43,10 @@ def loaded(spec: Spec, name: str, schedule: CpuStream) -> Run:
         entry, {"main": Code(artifact=artifact, data=bundle.files[artifact.file])}
     )
     words = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-    function = ctypes.CFUNCTYPE(None, *words)(kernel.entries[0].address)
+    function = ctypes.CFUNCTYPE(None, *words)(kernel.launches[0].function)
 
     def run(x: int, out: int, begin: int, end: int) -> None:
-        assert kernel.library is not None  # which the machine code stays with
+        assert kernel.code is not None  # which the machine code stays with
         function(x, out, begin, end)
 
     return run

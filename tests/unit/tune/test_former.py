@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,9 +43,9 @@ def convert(path: Path, records: object) -> former.Converted:
 
 
 @pytest.fixture(autouse=True)
-def this_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def _this_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     hide_shipped(monkeypatch)
-    monkeypatch.setattr(former, "cpu_name", lambda: "this CPU")
+    monkeypatch.setattr(former, "this_cpu", lambda: SimpleNamespace(name="this CPU"))
 
 
 def test_schedules_of_this_cpu_are_taken_over(tmp_path: Path) -> None:

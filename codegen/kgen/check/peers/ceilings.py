@@ -34,9 +34,9 @@ from kgen.targets.cpu.plan.cpu_plan import fuses, multiply_add
 from kgen.targets.cpu.plan.math.normal_tables import normal_tables
 from kgen.targets.cpu.plan.math.normal_tail import normal_tail
 from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen_runtime import libkgen
 from kgen_runtime.backend import DeviceInfo
-from kgen_runtime.backends.cpu.backend import request_tile_permission
-from kgen_runtime.backends.cpu.library import Library
+from kgen_runtime.backends.cpu.code import MappedCode
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.values import frozen
@@ -415,18 +415,18 @@ def _least_seconds(run: Run) -> float:
 
 def assembled(template: str, values: Mapping[str, object], pointers: int) -> Any:
     """The function @ceiling of a template, on this CPU; it takes a count and so many pointers."""
-    address = _library(template, tuple(sorted(values.items()))).function(None, "ceiling")
+    (address,) = _mapped(template, tuple(sorted(values.items()))).addresses
     return ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * pointers)(address)
 
 
 @cache
-def _library(template: str, values: tuple[tuple[str, object], ...]) -> Library:
+def _mapped(template: str, values: tuple[tuple[str, object], ...]) -> MappedCode:
     """Stays loaded for as long as the process lives."""
     from kgen.targets.cpu.assemble import compile_object
 
     target = find("native")
     if target.has("amx_tile"):
-        request_tile_permission()
+        libkgen.check(libkgen.library().kgen_cpu_request_tiles())
     text = render.text(template, {"arch": target.arch, **dict(values)})
     code = link(compile_object(text, target.arch, sorted(target.features)))
-    return Library({None: code}, template)
+    return MappedCode([code], [("ceiling", 0)], template)

@@ -3,12 +3,11 @@ target that the environment names ($KGEN_NATIVE)."""
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from kgen.errors import TargetError
+from kgen.errors import DeviceError, TargetError
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import (
     AMX_FEATURES,
@@ -32,7 +31,7 @@ from kgen.targets.cpu.limits import (
 )
 from kgen.targets.cpu.models import core_name
 from kgen_runtime import settings
-from kgen_runtime.cpu_features import cpu_features
+from kgen_runtime.this_cpu import this_cpu
 
 CACHE = Path("/sys/devices/system/cpu/cpu0/cache")
 
@@ -52,13 +51,13 @@ def native() -> Target:
 
 def this_machine() -> Target:
     """Return the target of this machine's CPU. Raises TargetError if it is not supported."""
-    machine, features = platform.machine(), cpu_features()
-    if machine == "aarch64":
+    try:
+        here = this_cpu()
+    except DeviceError as error:
+        raise TargetError(f"target=native: {error}") from None
+    features = here.features
+    if here.arch == "aarch64":
         return neon_target(NATIVE, _found(DOTPROD_FEATURES), **cache_sizes())
-    if machine != "x86_64":
-        raise TargetError(
-            f"target=native: this machine is {machine}; kernels are made for x86_64 and aarch64"
-        )
     if not V3_FEATURES.keys() <= features:
         return x86_target(
             NATIVE,
@@ -85,12 +84,12 @@ def missing_from_v3(target: Target) -> list[str]:
     that reason."""
     if target.name != NATIVE or target.features != BASELINE_FEATURES.keys():
         return []
-    return sorted(V3_FEATURES.keys() - cpu_features())
+    return sorted(V3_FEATURES.keys() - this_cpu().features)
 
 
 def _found(*suffixes: Mapping[str, str]) -> dict[str, str]:
     """Those features beyond a level that this CPU has."""
-    here = cpu_features()
+    here = this_cpu().features
     return {word: llvm for names in suffixes for word, llvm in names.items() if word in here}
 
 

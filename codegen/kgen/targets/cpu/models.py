@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgen.targets.cpu.limits import AMX_CORE, V3_CORE, V4_CORE
 from kgen.targets.cpu.schedule.cores import cores
-from kgen_runtime.cpu_features import cpu_features, cpu_identity
+from kgen_runtime.this_cpu import this_cpu
 
 INTEL, AMD = "GenuineIntel", "AuthenticAMD"
 
@@ -15,14 +15,13 @@ def core_name() -> str:
     A hypervisor may give the number of another model, but no instruction that the core lacks:
     SERIALIZE, which is of no use to a kernel and is never disabled, came with Golden Cove.
     """
-    vendor, family, model = cpu_identity()
-    features = cpu_features()
-    wide = "avx512f" in features
-    if vendor == INTEL and "serialize" in features:
+    here = this_cpu()
+    wide = "avx512f" in here.features
+    if here.vendor == INTEL and "serialize" in here.features:
         return AMX_CORE
     for core in cores().values():
-        if core.has_model(vendor, family, model):
+        if core.has_model(here.vendor, here.family, here.model):
             return core.name
-    if vendor == INTEL:
+    if here.vendor == INTEL:
         return AMX_CORE if wide else "Skylake"
     return V4_CORE if wide else V3_CORE

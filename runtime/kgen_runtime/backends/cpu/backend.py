@@ -1,28 +1,32 @@
-"""The CPU: kernels are shared objects, mapped by `cpu_library` and called through ctypes.
+"""The CPU: kernels are shared objects, which libkgen maps and runs.
 
 A kernel is a function ``(pointers..., begin, end)`` that does the tasks [begin, end). It keeps no
 state, so any number of threads may call it at once, and ctypes lets go of the interpreter's lock
-while it runs. `cpu_launch` decides how many do so.
+while it runs. libkgen decides how many threads share the tasks of a launch.
 """
 
 from __future__ import annotations
 
-import ctypes
-import os
-import platform
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from kgen_runtime import libkgen
 from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
-from kgen_runtime.backends.cpu.launch import CpuLaunch, Launcher, prepared
-from kgen_runtime.backends.cpu.library import Library
-from kgen_runtime.backends.cpu.sequence import JobSequence
-from kgen_runtime.cpu_features import SYS_ARCH_PRCTL, XFEATURE_XTILEDATA, cpu_features, cpu_name
+from kgen_runtime.backends.cpu.code import MappedCode
+from kgen_runtime.backends.cpu.jobs import (
+    ALONE_TRIALS,
+    CpuLaunch,
+    Jobs,
+    JobSequence,
+    Launcher,
+    arguments_of,
+    prepared,
+)
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.launch_limits import CPU, Limits
 from kgen_runtime.memory import dlpack
 from kgen_runtime.memory.host import bytes_at, host_bytes, zero_bytes
+from kgen_runtime.this_cpu import this_cpu
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -30,19 +34,13 @@ if TYPE_CHECKING:
 
 #: Bytes; what the protocol asks for, and whole cache lines.
 ALIGNMENT = 256
-LINUX = "Linux"
-
-#: arch_prctl(2): tile data state must be asked for, once per process, before the first tile
-#: instruction (Linux, Documentation/arch/x86/xstate.rst).
-ARCH_REQ_XCOMP_PERM = 0x1023
 
 
 class Loaded:
-    """A loaded kernel. Its code is mapped as long as a kernel of the same library is loaded."""
+    """Loaded kernel. Its code is mapped as long as a kernel that shares the mapping is loaded."""
 
-    def __init__(self, entries: list[CpuLaunch], library: Library | None) -> None:
-        self.entries = entries
-        self.library = library
+    def __init__(self, launches: list[CpuLaunch], code: MappedCode | None) -> None:
+        self.launches, self.code = launches, code
 
 
 #: More threads than any CPU has cores; operating systems refuse some 30 000.
@@ -70,7 +68,7 @@ class CpuBackend(Backend):
                 f"num_threads={num_threads!r} is out of range; give 1 to {MAX_THREADS}"
             )
         self.info = device_info()
-        self.num_threads = num_threads or core_count()
+        self.num_threads = num_threads or min(this_cpu().cores, MAX_THREADS)
         self._owned: dict[int, HostBytes] = {}
 
     @classmethod
@@ -92,8 +90,6 @@ class CpuBackend(Backend):
                 f"{artifact.file} requires {unknown[0]}, which this runtime does not know; upgrade "
                 "the runtime"
             )
-        if (system := capabilities.get("system", LINUX)) != LINUX:
-            return f"{artifact.file} is an ELF library for Linux, not for {system}"
         if (arch := requires.get("arch")) != (machine := capabilities["arch"]):
             return (
                 f"{artifact.file} is for {arch}, not for {machine}; build it for a target of this "
@@ -148,28 +144,26 @@ class CpuBackend(Backend):
         """All of them in one library."""
         codes = [c for _, code in kernels for c in code.values()]
         if any("amx_tile" in c.artifact.requires.get("features", ()) for c in codes):
-            request_tile_permission()
-        entries = [entry for entry, _ in kernels]
+            libkgen.check(libkgen.library().kgen_cpu_request_tiles())
         # Kernels that name one file share its bytes.
-        objects: dict[Hashable, bytes] = {id(c.data): c.data for c in codes}
-        library = Library(objects, "+".join([entries[0].name, *(e.key for e in entries[1:])]))
+        objects = {id(c.data): c.data for c in codes}
+        numbers = {key: number for number, key in enumerate(objects)}
+        launches = [(launch, code) for e, code in kernels for launch in e.launches]
+        entries = [entry for entry, _ in kernels]
+        mapped = MappedCode(
+            [*objects.values()],
+            [(o.entry_point, numbers[id(code[o.module].data)]) for o, code in launches],
+            "+".join([entries[0].name, *(e.key for e in entries[1:])]),
+        )
+        addresses = iter(mapped.addresses)
         return [
-            Loaded(
-                entries=[
-                    CpuLaunch(
-                        launch=launch,
-                        address=library.function(id(code[launch.module].data), launch.entry_point),
-                    )
-                    for launch in entry.launches
-                ],
-                library=library,
-            )
-            for entry, code in kernels
+            Loaded([CpuLaunch(launch, next(addresses)) for launch in e.launches], mapped)
+            for e in entries
         ]
 
     def unload(self, kernel: Loaded) -> None:
-        kernel.entries.clear()
-        kernel.library = None
+        kernel.launches.clear()
+        kernel.code = None
 
     def launch(self, kernel: Loaded, buffers: Mapping[str, int], stream: int | None = None) -> None:
         self.launcher(kernel, [*buffers])([*buffers.values()], stream)
@@ -177,13 +171,12 @@ class CpuBackend(Backend):
     def launcher(
         self, kernel: Loaded, names: Sequence[str]
     ) -> Callable[[list[int], int | None], None]:
-        runs = [Launcher(entry, self.num_threads, names).run for entry in kernel.entries]
+        run = Launcher([*kernel.launches], self.num_threads, names).run
 
         def launch(addresses: list[int], stream: int | None) -> None:
             if stream is not None:
                 self._check_stream(stream)
-            for run in runs:
-                run(addresses)
+            run(addresses)
 
         return launch
 
@@ -191,15 +184,12 @@ class CpuBackend(Backend):
         self, kernel: Loaded, buffers: Mapping[str, int], stream: int | None = None
     ) -> Callable[[], None]:
         self._check_stream(stream)
-        launches = [
-            prepared(entry, self.num_threads, [buffers[name] for name in entry.launch.arguments])
-            for entry in kernel.entries
-        ]
-        return launches[0] if len(launches) == 1 else partial(_all, launches)
+        pointers = [buffers[name] for name in arguments_of(kernel.launches)]
+        return prepared(Jobs(self.num_threads, kernel.launches, pointers, ALONE_TRIALS))
 
     def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
         return JobSequence(
-            self.num_threads, [(step.kernel.entries, step.buffers) for step in steps]
+            self.num_threads, [(step.kernel.launches, step.buffers) for step in steps]
         )
 
     def synchronize(self, stream: int | None = None) -> None:
@@ -211,38 +201,16 @@ class CpuBackend(Backend):
             raise ArgumentError(f"stream={stream}: the CPU backend has no streams; leave it out")
 
 
-def _all(launches: list[Callable[[], None]]) -> None:
-    for launch in launches:
-        launch()
-
-
-def core_count() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def device_info() -> DeviceInfo:
+    here = this_cpu()
     return DeviceInfo(
         backend="cpu",
         index=0,
-        name=cpu_name(),
+        name=here.name,
         kind="cpu",
         capabilities={
-            "arch": platform.machine(),
-            "features": tuple(sorted(cpu_features())),
-            "cores": core_count(),
-            "system": platform.system(),
+            "arch": here.arch,
+            "features": tuple(sorted(here.features)),
+            "cores": here.cores,
         },
     )
-
-
-def request_tile_permission() -> None:
-    """Ask the kernel for AMX tile state; it then holds for the whole process."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.syscall(SYS_ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) != 0:
-        reason = os.strerror(ctypes.get_errno())
-        raise DeviceError(
-            f"Linux refuses this process AMX tile state ({reason}); build for x86-64-v4 instead"
-        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -16,10 +17,9 @@ import kgen
 import kgen_runtime
 from kgen import targets
 from kgen.spec import ConstantOperand, DType, Layout, Matmul
-from kgen_runtime import cpu_features as features
 from kgen_runtime import settings
 from kgen_runtime.backends.cpu import CpuBackend
-from tests.fake_cpu import forget
+from kgen_runtime.this_cpu import Cpu, describe, this_cpu
 from tests.open_devices import verify
 from tests.specs import relu_of, softmax_of
 
@@ -38,7 +38,7 @@ SPECS = (
 def test_native_is_this_machine() -> None:
     found = targets.find("native")
     assert found.arch == platform.machine()
-    assert found.features <= features.cpu_features()
+    assert found.features <= this_cpu().features
     listed = subprocess.run(
         [sys.executable, "-m", "kgen", "targets", "--json"], capture_output=True, text=True
     )
@@ -62,30 +62,22 @@ def test_a_program_for_this_machine(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def whole_cpu() -> Iterator[None]:
-    """Features that the environment disables are there again."""
+def whole_cpu() -> Iterator[Cpu]:
+    """The CPU with features that the environment disables."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(settings.DISABLED_CPU_FEATURES, raising=False)
-        forget()
-        yield
-    forget()
+        yield describe()
 
 
 @X86_64
-def test_cpuid_is_what_linux_read_there(whole_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaf 7, subleaf 1: bit 4 is avx_vnni, bit 5 avx512_bf16."""
-    listed, eax = features.cpu_features(), features.cpuid_eax(7, 1)
-    assert ("avx_vnni" in listed, "avx512_bf16" in listed) == (bool(eax & 16), bool(eax & 32))
-    assert features.cpuid_eax(0, 0) >= 7
-
-    def refused(*_: object, **__: object) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr("mmap.mmap", refused)
-    assert features.cpuid_eax(7, 1) == 0
-
-
-@X86_64
-def test_tile_state_is_asked_for_where_linux_lists_it(whole_cpu: None) -> None:
-    tiles = any(name.startswith("amx_") for name in features.cpu_features())
-    assert features.may_use_tiles() or not tiles
+def test_the_cpu_is_the_one_that_linux_shows(whole_cpu: Cpu) -> None:
+    pairs = (line.partition(":") for line in Path("/proc/cpuinfo").read_text().splitlines())
+    shown: dict[str, str] = {}
+    for key, _, value in pairs:
+        shown.setdefault(key.strip(), value.strip())
+    assert whole_cpu.arch == platform.machine()
+    assert (whole_cpu.name, whole_cpu.vendor) == (shown["model name"], shown["vendor_id"])
+    assert (str(whole_cpu.family), str(whole_cpu.model)) == (shown["cpu family"], shown["model"])
+    # Linux never lists amx_fp16, and old versions not SERIALIZE.
+    assert whole_cpu.features - {"amx_fp16", "serialize"} <= set(shown["flags"].split())
+    assert whole_cpu.cores == len(os.sched_getaffinity(0))

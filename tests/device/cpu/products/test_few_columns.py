@@ -13,9 +13,7 @@ from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.inner import InnerPlan
-from kgen_runtime.backends.cpu import workers as cpu_workers
-from kgen_runtime.backends.cpu.workers import Job
-from tests.device.cpu.cpu_support import best_of, check, here, load, require_qemu, target
+from tests.device.cpu.cpu_support import addresses, best_of, check, here, load, require_qemu, target
 
 TARGETS = ("x86-64", "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "aarch64-neon")
 FLOATS = (DType.F32, DType.F64, DType.F16, DType.BF16)
@@ -84,17 +82,14 @@ def test_several_matrices_in_several_tasks(constant: tuple[str, ...]) -> None:
     check(spec, found, schedule)
     ready = load(spec, found, schedule)
     random = np.random.default_rng(0)
-    entry = ready.kernel.entries[0]
     sizes = ready.entry.sizes
     a, b = (random.standard_normal(sizes[name] // 4).astype(np.float32) for name in ("a", "b"))
     whole, parts = np.zeros((2, sizes["out"] // 4), np.float32)
-    assert entry.tasks == 7 * spec.batch
-    ready.run({"a": a.ctypes.data, "b": b.ctypes.data, "out": whole.ctypes.data})
-    code = cpu_workers.code()
-    job = Job(entry.address, entry.tasks, [x.ctypes.data for x in (a, b, parts)])
+    assert ready.kernel.launches[0].tasks == 7 * spec.batch
+    ready.run(addresses({"a": a, "b": b, "out": whole}))
     cuts = (0, 1, 3, 7, 9, 12, 14)[: 4 if constant else None]
     for begin, end in reversed(list(itertools.pairwise(cuts))):
-        code.tasks(job.address, begin, end)
+        ready.run_tasks(addresses({"a": a, "b": b, "out": parts}), begin, end)
     assert whole.all()
     assert np.array_equal(whole, parts)
 

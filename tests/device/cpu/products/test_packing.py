@@ -14,10 +14,8 @@ from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen.targets.cpu.schedule.adapt import completed
-from kgen_runtime.backends.cpu import workers as cpu_workers
-from kgen_runtime.backends.cpu.workers import Job
 from tests.device.cpu import cpu_support
-from tests.device.cpu.cpu_support import here, load, target, with_sharing
+from tests.device.cpu.cpu_support import addresses, here, load, target, with_sharing
 
 BLOCKS = CpuMatmul(mr=4, nr=32, mc=16, kc=128, nc=32)
 GROUPS = DotMatmul(mr=4, nr=32, mc=16, kc=128, nc=32)
@@ -242,13 +240,10 @@ def test_any_part_of_the_tasks(dtype: DType, packs_a: bool) -> None:
     random = np.random.default_rng(0)
     a, b = (_numbers(random, dtype, 2 * count) for count in (41 * 64, 64 * 73))
     whole, parts = np.zeros((2, 2 * 41 * 73), np.float32)
-    tasks = ready.kernel.entries[0].tasks
-    assert tasks == 18
-    ready.run({"a": a.ctypes.data, "b": b.ctypes.data, "out": whole.ctypes.data})
-    code = cpu_workers.code()
-    job = Job(ready.kernel.entries[0].address, tasks, [x.ctypes.data for x in (a, b, parts)])
+    assert ready.kernel.launches[0].tasks == 18
+    ready.run(addresses({"a": a, "b": b, "out": whole}))
     for begin, end in ((13, 18), (0, 1), (1, 5), (7, 13), (5, 7)):
-        code.tasks(job.address, begin, end)
+        ready.run_tasks(addresses({"a": a, "b": b, "out": parts}), begin, end)
     assert np.array_equal(whole, parts)
     assert whole.any()
 

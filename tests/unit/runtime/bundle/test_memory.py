@@ -55,16 +55,15 @@ def test_a_file_of_many_kernels_is_read_and_mapped_once(
     data = many(whole, 20)
     mapped: list[int] = []
 
-    from kgen_runtime.backends.cpu.library import Library
+    from kgen_runtime.backends.cpu.code import MappedCode
 
-    plain_library = Library.__init__
+    plain_code = MappedCode.__init__
 
-    def counted_library(self: Library, objects: Any, name: str) -> None:
-        if not name.startswith("workers"):  # loaded by the first test of a process
-            mapped.append(len(objects))
-        plain_library(self, objects, name)
+    def counted_code(self: MappedCode, objects: Any, functions: Any, name: str) -> None:
+        mapped.append(len(objects))
+        plain_code(self, objects, functions, name)
 
-    monkeypatch.setattr(Library, "__init__", counted_library)
+    monkeypatch.setattr(MappedCode, "__init__", counted_code)
     held = archive(data, files_of(data, bundle))
     with BundleFile(held) as opened:
         read = {opened.read(one) for kernel in opened.manifest.kernels for one in kernel.files}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
+import os
+import platform
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,9 +17,11 @@ from kgen import targets
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import TARGETS
+from kgen_runtime import settings
 from kgen_runtime.backends.cpu import backend as cpu
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.errors import DeviceError
+from tests import needs
 from tests.fake_cpu import FakeCpu, forget
 
 
@@ -27,7 +32,7 @@ def loads_nothing(fake_cpu: FakeCpu, monkeypatch: pytest.MonkeyPatch) -> FakeCpu
     def never(*_: object) -> None:
         pytest.fail("machine code was loaded that the CPU cannot run")
 
-    monkeypatch.setattr(cpu, "Library", never)
+    monkeypatch.setattr(cpu, "MappedCode", never)
     return fake_cpu
 
 
@@ -81,7 +86,6 @@ def test_the_best_entry_that_the_cpu_runs_is_taken(
         needed = {
             k.target.name: set(k.artifacts[0].requires["features"]) for k in bundle.manifest.kernels
         }
-    monkeypatch.setattr(cpu, "request_tile_permission", lambda: None)
     monkeypatch.setattr(cpu.CpuBackend, "load_all", nothing_loaded)
     for best in levels:
         loads_nothing.set("x86_64", best.features)
@@ -95,19 +99,19 @@ def test_the_best_entry_that_the_cpu_runs_is_taken(
 
 
 def nothing_loaded(_: cpu.CpuBackend, kernels: Sequence[object]) -> list[cpu.Loaded]:
-    return [cpu.Loaded(entries=[], library=None) for _ in kernels]
+    return [cpu.Loaded(launches=[], code=None) for _ in kernels]
 
 
 @pytest.mark.integration
 def test_without_tile_state_the_next_best_entry_is_taken(
     loads_nothing: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where Linux lists AMX but gives its state to no one, as in some containers."""
+    """Where the system gives tile state to no one, AMX is not among the features."""
     levels = [target for target in TARGETS if target.name in ("x86-64-v4", "x86-64-amx")]
     path = kgen.build(small(DType.BF16), targets=levels).save(tmp_path / "k.kgen")
     monkeypatch.setattr(cpu.CpuBackend, "load_all", nothing_loaded)
-    loads_nothing.allow_tiles(False)
-    loads_nothing.set("x86_64", frozenset().union(*(target.features for target in levels)))
+    features = frozenset().union(*(target.features for target in levels))
+    loads_nothing.set("x86_64", {name for name in features if not name.startswith("amx_")})
     kernels = kgen_runtime.load(path, device="cpu")
     (kernel,) = kernels.values()
     assert kernel.entry.target.name == "x86-64-v4"
@@ -115,34 +119,57 @@ def test_without_tile_state_the_next_best_entry_is_taken(
     assert "needs amx_bf16, amx_tile, which the CPU lacks or Linux denies to this" in reason
 
 
-def test_tile_state_that_the_kernel_refuses_is_an_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """arch_prctl says no (a container's seccomp filter, for one): no tile instruction is tried."""
-
-    class Libc:
-        def syscall(self, *_: int) -> int:
-            return -1
-
-    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Libc())
-    with pytest.raises(DeviceError, match=r"AMX tile state \(.*; build for x86-64-v4 instead"):
-        cpu.request_tile_permission()
+#: A C library whose arch_prctl says no, as that of a container's seccomp filter.
+REFUSING = """
+#include <errno.h>
+long syscall(long number, ...) { (void)number; errno = EPERM; return -1; }
+"""
+ASKING = """
+from kgen_runtime import libkgen
+from kgen_runtime.this_cpu import this_cpu
+print(sorted(name for name in this_cpu().features if name.startswith("amx_")))
+try:
+    libkgen.check(libkgen.library().kgen_cpu_request_tiles())
+except libkgen.errors.DeviceError as error:
+    print(error)
+"""
 
 
 @pytest.mark.integration
-def test_the_environment_disables_features(
-    loads_nothing: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="AMX is of x86-64")
+def test_tile_state_that_the_system_refuses(tmp_path: Path) -> None:
+    """No tile instruction is tried, and no CPU has AMX."""
+    (tmp_path / "refusing.c").write_text(REFUSING)
+    command = ["cc", "-shared", "-fPIC", "refusing.c", "-o", "refusing.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", ASKING],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LD_PRELOAD": str(tmp_path / "refusing.so")},
+    )
+    features, message = done.stdout.splitlines()
+    assert features == "[]"
+    assert message == (
+        "Linux refuses this process AMX tile state (Operation not permitted); build for x86-64-v4 "
+        "instead"
+    )
+
+
+@pytest.mark.integration
+def test_the_environment_disables_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A CPU is taken for a lesser one, by kgen and by the runtime alike."""
-    levels = [target for target in TARGETS if target.name in ("x86-64-v3", "x86-64-v4")]
+    levels = [needs.cpu(name) for name in ("x86-64", "x86-64-v3")]
     path = kgen.build(small(DType.F32), targets=levels).save(tmp_path / "k.kgen")
-    monkeypatch.setattr(cpu.CpuBackend, "load_all", nothing_loaded)
-    loads_nothing.set("x86_64", levels[-1].features)
-    for words, name, width in (("", "x86-64-v4", 64), ("bf16, avx512*", "x86-64-v3", 32)):
-        monkeypatch.setenv("KGEN_DISABLE_CPU_FEATURES", words)
+    monkeypatch.delenv(settings.NATIVE)
+    try:
+        for words, name, is_wide in (("", "x86-64-v3", True), ("bf16, f?a", "x86-64", False)):
+            monkeypatch.setenv("KGEN_DISABLE_CPU_FEATURES", words)
+            forget()
+            assert (targets.find("native").limits["vector_bytes"] > 16) == is_wide
+            (kernel,) = kgen_runtime.load(path, device="cpu").values()
+            assert kernel.entry.target.name == name
+        with pytest.raises(DeviceError, match="needs fma, which the CPU lacks"):
+            kgen_runtime.load(kgen.build(small(DType.F32), targets=levels[1:]).save(path))
+    finally:
         forget()
-        assert targets.find("native").limits["vector_bytes"] == width
-        (kernel,) = kgen_runtime.load(path, device="cpu").values()
-        assert kernel.entry.target.name == name
-    with pytest.raises(DeviceError, match=r"needs avx512bw, .* which the CPU lacks"):
-        kgen_runtime.load(kgen.build(small(DType.F32), targets=levels[1:]).save(path))

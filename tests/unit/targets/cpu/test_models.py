@@ -10,7 +10,6 @@ from kgen import targets
 from kgen.targets.cpu import host, models
 from kgen.targets.cpu.limits import TARGETS, V3_FEATURES, V4_FEATURES
 from kgen.targets.cpu.schedule.cores import core_of, cores
-from kgen_runtime import cpu_features as features
 from tests.fake_cpu import FakeCpu
 
 V3, V4 = frozenset(V3_FEATURES), frozenset(V4_FEATURES)
@@ -64,15 +63,6 @@ def test_a_model_is_of_one_core() -> None:
                 core.name for core in cores().values() if core.has_model(vendor, family, model)
             ]
             assert len(found) == 1 if vendor == AMD else len(found) <= 1, (family, model)
-
-
-def test_identity_is_that_of_the_first_cpu(fake_cpu: FakeCpu) -> None:
-    for text, identity in (
-        ("vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 97\n", (AMD, 25, 97)),
-        ("CPU implementer\t: 0x41\n", ("", 0, 0)),
-    ):
-        fake_cpu.write(f"{text}\nvendor_id\t: GenuineIntel\n")
-        assert features.cpu_identity() == identity
 
 
 def test_a_named_target_has_its_own_core_on_every_machine(fake_cpu: FakeCpu) -> None:

@@ -1,0 +1,164 @@
+"""Launches of CPU kernels as libkgen takes them: lists of jobs, one foreign call for each list.
+
+libkgen shares a job with the threads of a pool where that pays, which the first runs of a launch
+decide. Structures of kgen_backend.h are arrays of 64-bit words here, so that a call passes one
+address.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from kgen_runtime import libkgen
+from kgen_runtime.backend import LaunchSequence
+from kgen_runtime.errors import DeviceError, OutOfMemory
+from kgen_runtime.launch_limits import CPU_POINTERS
+
+if TYPE_CHECKING:
+    from kgen_runtime.manifest import Launch
+
+#: Shared trials of a launch on its own, where dozens may pass until threads wake, and of one among
+#: others, where they are awake from the first shared launch on.
+ALONE_TRIALS, LISTED_TRIALS = 100, 10
+#: Words of kgen_jobs and kgen_job, and bytes of a word.
+JOBS_WORDS, JOB_WORDS, WORD = 5, 2, 8
+#: Word of kgen_launch at which its trials begin.
+TRIALS = 3
+
+
+@cache
+def pool(num_threads: int) -> int:
+    """Address of the process's pool of so many threads, the caller's included. It makes them when
+    it first shares a launch, and they stay."""
+    address = libkgen.library().kgen_pool_create(num_threads)
+    if not address:
+        raise OutOfMemory(libkgen.last_error())
+    return int(address)
+
+
+class CpuLaunch:
+    """Launch of a loaded kernel, with what libkgen learns of it; `function` is the address of its
+    machine code."""
+
+    __slots__ = ("address", "arguments", "function", "tasks", "words")
+
+    def __init__(self, launch: Launch, function: int) -> None:
+        self.arguments, self.tasks, self.function = launch.arguments, launch.grid[0], function
+        if len(self.arguments) > CPU_POINTERS:
+            raise DeviceError(
+                f"the kernel has {len(self.arguments)} arguments; the limit is {CPU_POINTERS}"
+            )
+        #: kgen_launch: from `TRIALS` on, the least nanoseconds by one thread and by all, and the
+        #: number of trials.
+        self.words = (ctypes.c_int64 * 6)(function, len(self.arguments), self.tasks)
+        self.address = ctypes.addressof(self.words)
+
+
+class Jobs:
+    """kgen_jobs with its jobs and their pointers, in one piece of memory."""
+
+    __slots__ = ("_launches", "address", "words")
+
+    def __init__(
+        self,
+        num_threads: int,
+        launches: Sequence[CpuLaunch],
+        pointers: Sequence[int],
+        shared_trials: int,
+    ) -> None:
+        """`pointers`: those of all launches, one launch after another."""
+        self._launches = tuple(launches)  # libkgen reads their words
+        first = JOBS_WORDS + JOB_WORDS * len(launches)
+        self.words = (ctypes.c_int64 * (first + len(pointers)))()
+        self.address = ctypes.addressof(self.words)
+        jobs = self.address + WORD * JOBS_WORDS
+        self.words[:JOBS_WORDS] = [pool(num_threads), jobs, len(launches), shared_trials, 0]
+        places = accumulate((len(launch.arguments) for launch in launches), initial=first)
+        for number, (launch, place) in enumerate(zip(launches, places, strict=False)):
+            at = JOBS_WORDS + JOB_WORDS * number
+            self.words[at : at + JOB_WORDS] = [launch.address, self.address + WORD * place]
+        self.words[first:] = list(pointers)
+
+
+def arguments_of(launches: Sequence[CpuLaunch]) -> list[str]:
+    """Names of all pointers of some launches, in order."""
+    return [name for launch in launches for name in launch.arguments]
+
+
+class PreparedJobs(partial[None]):
+    """Call of jobs whose pointers are settled, which it keeps."""
+
+    jobs: Jobs
+
+
+def prepared(jobs: Jobs) -> PreparedJobs:
+    """Return the call of some jobs."""
+    made = PreparedJobs(libkgen.library().kgen_jobs_run, jobs.address)
+    made.jobs = jobs
+    return made
+
+
+class Launcher:
+    """Launches of a kernel on other tensors each time; addresses come in the order of `names`.
+
+    Jobs are filled in and run; while they run other threads take other jobs.
+    """
+
+    __slots__ = ("_idle", "_launches", "_pick", "_pointers", "_run", "_threads")
+
+    def __init__(
+        self, launches: Sequence[CpuLaunch], num_threads: int, names: Sequence[str]
+    ) -> None:
+        self._launches, self._threads = launches, num_threads
+        self._run = libkgen.library().kgen_jobs_run
+        wanted = arguments_of(launches)
+        self._pointers = slice(JOBS_WORDS + JOB_WORDS * len(launches), None)
+        self._pick = None if wanted == list(names) else _picker(wanted, names)
+        self._idle: list[Jobs] = []
+
+    def run(self, addresses: list[Any]) -> None:
+        """Launch them; done on return. `addresses`: those of all tensors."""
+        if self._pick is not None:
+            addresses = self._pick(addresses)
+        try:
+            jobs = self._idle.pop()
+        except IndexError:
+            jobs = Jobs(self._threads, self._launches, addresses, ALONE_TRIALS)
+        else:
+            jobs.words[self._pointers] = addresses
+        self._run(jobs.address)
+        self._idle.append(jobs)
+
+
+def _picker(wanted: Sequence[str], names: Sequence[str]) -> Callable[[Sequence[Any]], list[Any]]:
+    places = [names.index(name) for name in wanted]
+    return lambda values: [values[place] for place in places]
+
+
+class JobSequence(LaunchSequence):
+    """Launches one after another, in one foreign call."""
+
+    def __init__(
+        self, num_threads: int, steps: Sequence[tuple[Sequence[CpuLaunch], Mapping[str, int]]]
+    ) -> None:
+        """`steps`: the launches of each, and its buffers."""
+        launches = [launch for each, _ in steps for launch in each]
+        pointers = [buffers[name] for each, buffers in steps for name in arguments_of(each)]
+        self._jobs = Jobs(num_threads, launches, pointers, LISTED_TRIALS)
+        self._count = len(steps)
+        words = ctypes.c_int64 * self._count
+        self._ends = words(*accumulate(len(each) for each, _ in steps))
+        self._run = libkgen.library().kgen_jobs_run
+        self._address = self._jobs.address
+
+    def run(self) -> None:
+        self._run(self._address)
+
+    def timed(self) -> list[float]:
+        nanoseconds = (ctypes.c_int64 * self._count)()
+        libkgen.library().kgen_jobs_profile(self._address, self._ends, self._count, nanoseconds)
+        return [taken * 1e-9 for taken in nanoseconds]

@@ -1,0 +1,59 @@
+"""The CPU of this machine, as libkgen describes it."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+from kgen_runtime import libkgen
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Cpu:
+    """CPU: architecture and features in Linux's words, and vendor, family and model of CPUID.
+
+    A feature is listed if the CPU has it, the system gives it to this process, and the environment
+    does not disable it (:mod:`kgen_runtime.settings`). `cores` are those that the process may use.
+    """
+
+    arch: str
+    name: str
+    vendor: str
+    family: int
+    model: int
+    cores: int
+    features: frozenset[str]
+
+
+class _Facts(ctypes.Structure):
+    """kgen_cpu_facts of kgen_backend.h."""
+
+    _fields_ = (
+        ("arch", ctypes.c_char * 16),
+        ("name", ctypes.c_char * 64),
+        ("vendor", ctypes.c_char * 16),
+        ("features", ctypes.c_char * 512),
+        *((name, ctypes.c_int64) for name in ("family", "model", "cores")),
+    )
+
+
+@cache
+def this_cpu() -> Cpu:
+    """Return the CPU, asked once. Raises DeviceError without libkgen."""
+    return describe()
+
+
+def describe() -> Cpu:
+    """Ask libkgen for the CPU."""
+    found = _Facts()
+    libkgen.check(libkgen.library().kgen_cpu_describe(ctypes.byref(found)))
+    return Cpu(
+        arch=found.arch.decode(),
+        name=found.name.decode(errors="replace") or "CPU",
+        vendor=found.vendor.decode(errors="replace"),
+        family=found.family,
+        model=found.model,
+        cores=found.cores,
+        features=frozenset(found.features.decode().split()),
+    )
