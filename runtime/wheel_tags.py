@@ -49,9 +49,6 @@ class WheelTags(BuildHookInterface[Any]):
         self.folder = tempfile.TemporaryDirectory()
         made = build_libkgen.compiled(Path(self.folder.name), platform)
         build_data["force_include"][str(made)] = f"{NATIVE}/{made.name}"
-        if made.suffix == ".so":
-            for library in sorted((Path(self.root) / NATIVE).glob("workers-*.so")):
-                build_data["force_include"][str(library)] = f"{NATIVE}/{library.name}"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform or this_platform()}"
 
