@@ -163,8 +163,8 @@ class LoadedProgram(Uncopied):
 
     def session(self) -> ProgramSession:
         """Return a session for one thread, with its own states and its own arena (memory of
-        intermediate values). It has `run`, `run_dict`, `reset` and `set_states`. Sessions share
-        the weights and may run at once."""
+        intermediate values). It has `run`, `run_dict`, `reset`, `set_states` and `get_state`.
+        Sessions share the weights and may run at once."""
         inputs, outputs = (
             {value.name: Memory(self.backend, value.nbytes) for value in values}
             for values in (self.entry.inputs, self.entry.outputs)

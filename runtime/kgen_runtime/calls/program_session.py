@@ -15,6 +15,8 @@ from kgen_runtime.errors import ArgumentError
 from kgen_runtime.uncopied import Uncopied
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.calls.cache_places import CachePlaces
 
@@ -80,6 +82,10 @@ class ProgramSession(Uncopied):
     def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:
         """Give states of this session these host arrays; others stay. Raises ArgumentError."""
         self._alone(self.session.set_states, self._state_bytes(states, named))
+
+    def get_state(self, name: str) -> npt.NDArray[Any]:
+        """Return a copy of a state of this session as a host array. Raises ArgumentError."""
+        return self._alone(self.session.state, name)
 
     def results(
         self,

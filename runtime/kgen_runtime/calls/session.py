@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kgen_runtime.array import Memory
 from kgen_runtime.backend import Backend, SequenceStep
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import LoadedKernel
-from kgen_runtime.errors import DeviceError
+from kgen_runtime.errors import ArgumentError, DeviceError
+from kgen_runtime.known_names import known_names
 from kgen_runtime.schema.program import PAGE, Program, Weight
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.bundle import BundleFile
     from kgen_runtime.calls.checked_runs import CheckedSteps
@@ -148,6 +153,18 @@ class Session:
         """Fill states with these bytes."""
         for name, values in data.items():
             self.backend.copy_to_device(self._states[name].buffer, values)
+
+    def state(self, name: str) -> npt.NDArray[Any]:
+        """Return a copy of a state. Raises ArgumentError."""
+        known = {s.name: self._entry.by_name[s.input] for s in self._entry.states}
+        if name not in known:
+            raise ArgumentError(
+                f"{self.name}: {name!r} is not a state; {known_names(name, known, 'states')}"
+            )
+        value = known[name]
+        found = np.empty(value.nbytes, np.uint8)
+        self.backend.copy_from_device(found, self._states[name].buffer)
+        return found.view(value.dtype.storage).reshape(value.shape)
 
     def run(self) -> None:
         held = self._kernels.held()  # stays until the run is done, whoever closes the bundle

@@ -234,6 +234,19 @@ def test_a_session_is_reset_and_given_states(rows: Any) -> None:
     assert first.tolist() == [[[-4] * 4]] and second.tolist() == [[[0] * 4]]
 
 
+def test_a_state_of_a_session_is_read(rows: Any) -> None:
+    session, other, name = rows.session(), rows.session(), rows.states[0].name
+    assert session.get_state(name).tolist() == [[[0] * 4]]
+    session.set_states({name: [[[4, 5, 6, 7]]]})
+    found = session.get_state(name)
+    assert found.tolist() == [[[4, 5, 6, 7]]] and found.dtype == np.float32
+    found[:] = 9
+    assert session.get_state(name).tolist() == [[[4, 5, 6, 7]]]
+    assert not other.get_state(name).any()
+    with pytest.raises(ArgumentError, match="'nothing' is not a state"):
+        session.get_state("nothing")
+
+
 def test_a_session_refuses_a_second_thread(mlp: Any) -> None:
     session, errors = mlp.session(), []
 
