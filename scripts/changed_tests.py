@@ -48,7 +48,6 @@ VULKAN = (
 )
 GPUS = ("tests/unit/targets/contraction", *dict.fromkeys((*NVIDIA, *AMD, *VULKAN)))
 KERNELS = ("tests/unit", "tests/assemble", "tests/device", "tests/emulate/kernels", *RENDERED)
-C_RUNTIME = ("tests/device/cpu/c_runtime", "tests/packaging", "tests/unit/runtime")
 
 #: Tests of each source folder; the row of the longest path counts. tests/style reads every file.
 TESTS = {
@@ -63,6 +62,7 @@ TESTS = {
     "codegen/kgen/emulate": ("tests/emulate", "tests/unit/cli"),
     "codegen/kgen/graph": ("tests/unit/graph", "tests/emulate/programs", "tests/conformance"),
     "codegen/kgen/ops": KERNELS,
+    "codegen/kgen/order": ("tests/unit/graph", "tests/unit/runtime"),
     "codegen/kgen/parallel": ("tests/unit",),
     "codegen/kgen/report": ("tests/unit/graph", "tests/unit/cli"),
     "codegen/kgen/schedule": KERNELS,
@@ -79,9 +79,7 @@ TESTS = {
     "docs": DOCUMENTS,
     "examples": DOCUMENTS,
     "generated": ("tests/golden",),
-    "runtime": C_RUNTIME,
-    "runtime/c": C_RUNTIME,
-    "runtime/kgen_runtime": (*C_RUNTIME, "tests/unit", "tests/device"),
+    "runtime": ("tests/packaging", "tests/unit", "tests/device"),
     "scripts": ("tests/packaging",),
     "templates": RENDERED,
     "templates/amdgpu": AMD,
