@@ -48,6 +48,7 @@ VULKAN = (
 )
 GPUS = ("tests/unit/targets/contraction", *dict.fromkeys((*NVIDIA, *AMD, *VULKAN)))
 KERNELS = ("tests/unit", "tests/assemble", "tests/device", "tests/emulate/kernels", *RENDERED)
+RUNTIME = ("tests/packaging", "tests/unit", "tests/device")
 
 #: Tests of each source folder; the row of the longest path counts. tests/style reads every file.
 TESTS = {
@@ -79,7 +80,9 @@ TESTS = {
     "docs": DOCUMENTS,
     "examples": DOCUMENTS,
     "generated": ("tests/golden",),
-    "runtime": ("tests/packaging", "tests/unit", "tests/device"),
+    "runtime": RUNTIME,
+    "runtime/c": RUNTIME,
+    "runtime/kgen_runtime": RUNTIME,
     "scripts": ("tests/packaging",),
     "templates": RENDERED,
     "templates/amdgpu": AMD,
