@@ -35,7 +35,6 @@ class FakeCpu:
             vendor=vendor,
             family=family,
             model=model,
-            cores=1,
             features=frozenset(features),
         )
         self._patch.setattr(this_cpu, "describe", lambda: found)

@@ -229,11 +229,15 @@ kgen_status kgen_cpu_describe(kgen_cpu_facts *into)
     memset(into, 0, sizeof *into);
     strcpy(into->arch, KGEN_ARCH);
     identify(into);
-    into->cores = kgen_os_cpu_count();
     for (size_t i = 0; i < NUM_FEATURES; i++)
         if ((here.features >> i & 1) != 0)
             strcat(strcat(into->features, *into->features != 0 ? " " : ""), FEATURES[i].name);
     return KGEN_OK;
+}
+
+int kgen_cpu_count(void)
+{
+    return kgen_os_cpu_count();
 }
 
 kgen_status kgen_cpu_request_tiles(void)

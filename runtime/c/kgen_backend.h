@@ -18,10 +18,13 @@ typedef struct kgen_cpu_facts {
     char name[64];      /* model name that CPUID gives */
     char vendor[16];    /* vendor that CPUID gives, such as GenuineIntel */
     char features[512]; /* features as of kgen_cpu_supports, with blanks between them */
-    int64_t family, model, cores; /* CPUs that this process may use */
+    int64_t family, model;
 } kgen_cpu_facts;
 
 KGEN_API kgen_status kgen_cpu_describe(kgen_cpu_facts *into);
+
+/* CPUs that this process may use now. */
+KGEN_API int kgen_cpu_count(void);
 
 /* Ask the system for AMX tile state, which the whole process then has. */
 KGEN_API kgen_status kgen_cpu_request_tiles(void);

@@ -75,7 +75,7 @@ static kgen_status refusal(const artifact *code, const cpu *here, arena *memory,
         snprintf(why, REASON_BYTES,
                  "%s needs %s, which the CPU lacks%s; build for native or for a lower level, such "
                  "as x86-64",
-                 file, missing, lacks_tiles ? " or Linux denies to this process" : "");
+                 file, missing, lacks_tiles ? " or the system denies to this process" : "");
     return status;
 }
 

@@ -35,6 +35,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "kgen_manifest_check": (_int, _text, _size),
     "kgen_file_data": (_int, _address, _text, ctypes.c_int64, _text, _int, _address),
     "kgen_cpu_describe": (_int, _address),
+    "kgen_cpu_count": (_int,),
     "kgen_cpu_request_tiles": (_int,),
     "kgen_code_map": (_int, _address, _size, _address, _size, _text, _address),
     "kgen_code_unmap": (None, _address),
@@ -65,16 +66,16 @@ def library() -> ctypes.CDLL:
     try:
         found = ctypes.CDLL(NATIVE + FILE_NAME)
         version = int(found.kgen_abi_version())
+        if version != ABI_VERSION:
+            raise errors.DeviceError(
+                f"{FILE_NAME} has ABI version {version}; this runtime needs {ABI_VERSION}; {REMEDY}"
+            )
         for name, (result, *arguments) in SIGNATURES.items():
             function = getattr(found, name)
             function.restype, function.argtypes = result, arguments
     except (OSError, AttributeError) as error:
         reason = str(error).partition("\n")[0]
         raise errors.DeviceError(f"libkgen cannot be opened: {reason}; {REMEDY}") from None
-    if version != ABI_VERSION:
-        raise errors.DeviceError(
-            f"{FILE_NAME} has ABI version {version}; this runtime needs {ABI_VERSION}; {REMEDY}"
-        )
     return found
 
 

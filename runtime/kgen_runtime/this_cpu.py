@@ -14,7 +14,7 @@ class Cpu:
     """CPU: architecture and features in Linux's words, and vendor, family and model of CPUID.
 
     A feature is listed if the CPU has it, the system gives it to this process, and the environment
-    does not disable it (:mod:`kgen_runtime.settings`). `cores` are those that the process may use.
+    does not disable it (:mod:`kgen_runtime.settings`).
     """
 
     arch: str
@@ -22,7 +22,6 @@ class Cpu:
     vendor: str
     family: int
     model: int
-    cores: int
     features: frozenset[str]
 
 
@@ -34,7 +33,7 @@ class _Facts(ctypes.Structure):
         ("name", ctypes.c_char * 64),
         ("vendor", ctypes.c_char * 16),
         ("features", ctypes.c_char * 512),
-        *((name, ctypes.c_int64) for name in ("family", "model", "cores")),
+        *((name, ctypes.c_int64) for name in ("family", "model")),
     )
 
 
@@ -54,6 +53,11 @@ def describe() -> Cpu:
         vendor=found.vendor.decode(errors="replace"),
         family=found.family,
         model=found.model,
-        cores=found.cores,
         features=frozenset(found.features.decode().split()),
     )
+
+
+def core_count() -> int:
+    """Return the number of CPUs that this process may use now; a child may have fewer than its
+    parent."""
+    return int(libkgen.library().kgen_cpu_count())

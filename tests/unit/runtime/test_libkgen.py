@@ -58,6 +58,13 @@ def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         libkgen.library()
 
 
+def test_another_version_is_named_before_its_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libkgen, "ABI_VERSION", 99)
+    monkeypatch.setitem(libkgen.SIGNATURES, "kgen_of_tomorrow", (None,))
+    with pytest.raises(errors.DeviceError, match="has ABI version 1; this runtime needs 99"):
+        libkgen.library()
+
+
 def test_a_library_without_a_function_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(libkgen.SIGNATURES, "kgen_of_tomorrow", (None,))
     with pytest.raises(errors.DeviceError, match=r"kgen_of_tomorrow.*build_libkgen\.py$"):

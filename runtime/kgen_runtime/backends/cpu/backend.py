@@ -26,7 +26,7 @@ from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.launch_limits import CPU, Limits
 from kgen_runtime.memory import dlpack
 from kgen_runtime.memory.host import bytes_at, host_bytes, zero_bytes
-from kgen_runtime.this_cpu import this_cpu
+from kgen_runtime.this_cpu import core_count, this_cpu
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -68,7 +68,7 @@ class CpuBackend(Backend):
                 f"num_threads={num_threads!r} is out of range; give 1 to {MAX_THREADS}"
             )
         self.info = device_info()
-        self.num_threads = num_threads or min(this_cpu().cores, MAX_THREADS)
+        self.num_threads = num_threads or min(core_count(), MAX_THREADS)
         self._owned: dict[int, HostBytes] = {}
 
     @classmethod
@@ -99,7 +99,7 @@ class CpuBackend(Backend):
         if missing:
             who = "the CPU lacks"
             if "amx_tile" in missing:
-                who += " or Linux denies to this process"
+                who += " or the system denies to this process"
             return (
                 f"{artifact.file} needs {', '.join(missing)}, which {who}; "
                 "build for native or for a lower level, such as x86-64"
@@ -211,6 +211,6 @@ def device_info() -> DeviceInfo:
         capabilities={
             "arch": here.arch,
             "features": tuple(sorted(here.features)),
-            "cores": here.cores,
+            "cores": core_count(),
         },
     )

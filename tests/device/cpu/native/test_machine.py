@@ -80,4 +80,13 @@ def test_the_cpu_is_the_one_that_linux_shows(whole_cpu: Cpu) -> None:
     assert (str(whole_cpu.family), str(whole_cpu.model)) == (shown["cpu family"], shown["model"])
     # Linux never lists amx_fp16, and old versions not SERIALIZE.
     assert whole_cpu.features - {"amx_fp16", "serialize"} <= set(shown["flags"].split())
-    assert whole_cpu.cores == len(os.sched_getaffinity(0))
+
+
+def test_a_process_that_is_held_to_one_cpu_makes_no_threads() -> None:
+    every = os.sched_getaffinity(0)
+    assert CpuBackend().num_threads == len(every)
+    os.sched_setaffinity(0, {min(every)})
+    try:
+        assert CpuBackend().num_threads == CpuBackend().info.capabilities["cores"] == 1
+    finally:
+        os.sched_setaffinity(0, every)

@@ -116,7 +116,7 @@ def test_without_tile_state_the_next_best_entry_is_taken(
     (kernel,) = kernels.values()
     assert kernel.entry.target.name == "x86-64-v4"
     (reason,) = kernels.skipped.values()
-    assert "needs amx_bf16, amx_tile, which the CPU lacks or Linux denies to this" in reason
+    assert "needs amx_bf16, amx_tile, which the CPU lacks or the system denies" in reason
 
 
 #: A C library whose arch_prctl says no, as that of a container's seccomp filter.
