@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kgen_runtime import libkgen
 from kgen_runtime.errors import BundleError, IntegrityError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor
+from kgen_runtime.memory.host import copied_bytes
 from kgen_runtime.schema.manifest_json import from_text
 from kgen_runtime.schema.program import Weight
 from kgen_runtime.values import cached
@@ -67,7 +68,7 @@ class BundleFile:
         data = self._data(artifact, check=True)
         found = self._shared.get(artifact.file)
         if found is None:
-            found = ctypes.string_at(data, artifact.nbytes)
+            found = copied_bytes(data, artifact.nbytes)
             if self._times_named[artifact.file] > 1:
                 self._shared[artifact.file] = found
         return found
@@ -122,9 +123,9 @@ class _Opened:
         self._handle = ctypes.c_void_p()
         self._library = libkgen.library()
         self._bytes = data  # libkgen reads them where they are
-        shown = name.encode("utf-8", "surrogateescape")
+        shown = name.encode("utf-8", "replace")
         status = self._library.kgen_read(
-            path, data, len(data or b""), shown, maps, ctypes.byref(self._handle)
+            path, data, len(data or b""), shown, bool(maps), ctypes.byref(self._handle)
         )
         if status == libkgen.NOT_FOUND:
             raise BundleError(libkgen.last_error())
@@ -161,7 +162,11 @@ def _found(source: Any) -> tuple[str, bytes | None, bytes | None]:
         name = os.fsdecode(source)
         if "\0" in name:
             raise BundleError(f"{name!a}: not a kgen bundle: the path has a NUL character")
-        return name, name.encode() if sys.platform == "win32" else os.fsencode(name), None
+        try:
+            path = name.encode() if sys.platform == "win32" else os.fsencode(name)
+        except UnicodeEncodeError:
+            raise BundleError(f"{name!a}: not a kgen bundle: no file has this name") from None
+        return name, path, None
     if isinstance(source, io.TextIOBase) or not hasattr(source, "read"):
         raise BundleError(
             f"path is of type {type(source).__name__}; give a bundle as a str or Path, as bytes, "

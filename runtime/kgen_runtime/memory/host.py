@@ -39,6 +39,21 @@ def _no_memory(nbytes: int) -> OutOfMemory:
     return OutOfMemory(f"cannot allocate {nbytes} bytes; free arrays or use a smaller shape")
 
 
+#: As `ctypes.string_at`, whose sizes have 32 bits.
+_copy = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t)(
+    ("PyBytes_FromStringAndSize", ctypes.pythonapi)
+)
+
+
+def copied_bytes(address: int, nbytes: int) -> bytes:
+    """Copy of host memory, of any size. Raises OutOfMemory."""
+    try:
+        found: bytes = _copy(address, nbytes)
+    except MemoryError:
+        raise _no_memory(nbytes) from None
+    return found
+
+
 def bytes_at(address: int, nbytes: int) -> HostBytes:
     """Host memory as a numpy array of bytes; the caller keeps it alive."""
     import numpy as np

@@ -15,8 +15,9 @@ import pytest
 
 import kgen
 import kgen_runtime
-from kgen.errors import BundleError, IntegrityError
+from kgen.errors import BundleError, IntegrityError, OutOfMemory
 from kgen_runtime.bundle import MANIFEST, BundleFile
+from kgen_runtime.memory.host import copied_bytes
 from tests.specs import relu_of
 
 
@@ -223,3 +224,31 @@ def test_any_damage_is_an_error_of_ours(bundle: kgen.Bundle, tmp_path: Path) -> 
             refused += 1
             assert "\n" not in str(error)
     assert refused > 100
+
+
+def test_a_name_that_no_file_can_have_is_refused() -> None:
+    with pytest.raises(BundleError, match=r"^'\\ud800\.kgen': not a kgen bundle: no file has this"):
+        kgen_runtime.load("\ud800.kgen")
+
+
+def test_an_open_file_may_have_any_name() -> None:
+    file = io.BytesIO(b"PK")
+    file.name = "\ud800"
+    with pytest.raises(BundleError, match=r"^\?: not a kgen bundle"):
+        kgen_runtime.load(file)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("maps", [np.False_, None, np.True_])
+def test_any_truth_says_whether_files_are_mapped(
+    bundle: kgen.Bundle, tmp_path: Path, maps: Any
+) -> None:
+    with BundleFile(bundle.save(tmp_path / "x.kgen"), map=maps) as read:
+        assert read.manifest == bundle.manifest
+
+
+def test_copies_of_memory_have_sizes_of_64_bits() -> None:
+    data = np.arange(100, dtype=np.uint8)
+    assert copied_bytes(data.ctypes.data, 100) == data.tobytes()
+    with pytest.raises(OutOfMemory, match=f"cannot allocate {2**62} bytes"):
+        copied_bytes(data.ctypes.data, 2**62)
