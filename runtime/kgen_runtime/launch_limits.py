@@ -348,7 +348,8 @@ def vulkan_limits(has: Mapping[str, int], device: str) -> Limits:
     )
 
 
-#: Tasks are counted in 64 bits; the thread pool passes so many pointers (cpu/workers.ll.j2).
+#: Most pointers that libkgen passes to a function (MAX_POINTERS in runtime/c/internal.h). Tasks are
+#: counted in 64 bits.
 CPU_POINTERS = 24
 CPU = Limits(
     device="the CPU",

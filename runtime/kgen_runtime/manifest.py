@@ -254,7 +254,7 @@ class StoredTensor:
 
 @frozen
 class Resources:
-    """Resources of the machine code; null if the assembler does not report them."""
+    """Resources of the machine code. A field is left out if the assembler does not report it."""
 
     #: Registers of a thread (vector registers on AMD GPUs).
     registers: int | None = None

@@ -18,7 +18,7 @@ REQUIREMENTS: Mapping[str, str] = {
     "hip": "AMD's driver, and the extra `hip`",
     "vulkan": "a Vulkan driver, and the extra `vulkan`",
     "webgpu": "the extra `webgpu`; it runs Vulkan code on Vulkan, Metal or Direct3D 12",
-    "cpu": "Linux on x86-64 or aarch64",
+    "cpu": "an x86-64 or AArch64 CPU, with Linux, macOS or, on x86-64, Windows",
     "reference": "nothing: scalar Python computes every kernel from its spec, slowly",
 }
 BACKENDS = tuple(REQUIREMENTS)

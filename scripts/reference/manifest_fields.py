@@ -75,8 +75,10 @@ def default(field: dataclasses.Field[Any]) -> str:
     value = field.default
     if value is dataclasses.MISSING:
         return ""
-    if value is None or isinstance(value, bool):
-        return {None: "`null`", True: "`true`", False: "`false`"}[value]
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "`true`" if value else "`false`"
     shown = (
         f'"{value}"' if isinstance(value, str) else str(value).replace("(", "[").replace(")", "]")
     )
@@ -91,7 +93,7 @@ def json_type(hint: Any) -> str:
     arguments = get_args(hint)
     if type(None) in arguments:
         (some,) = (argument for argument in arguments if argument is not type(None))
-        return f"{json_type(some)}, or null"
+        return json_type(some)
     origin = get_origin(hint)
     if origin is Literal:
         return ", ".join(f'"{a}"' if isinstance(a, str) else str(a) for a in arguments)
