@@ -65,8 +65,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {
     "b": ("b_l2", "b_far", *(f"pages_{place}" for place in PLACES)),
     "memory": (
         *(f"{event}_{place}" for event in ("first", "runs", "fetched") for place in PLACES),
-        "waits",
-        "bandwidth",
+        *("waits", "block_waits", "block_rows", "bandwidth"),
     ),
     "packing": ("pack_a", "pack_b"),
     "tasks": ("tasks",),
@@ -321,10 +320,12 @@ class _Loop:
         times: Cycles = 1.0,
         slowdown: Cycles = 1.0,
         rows: Cycles = 0.0,
+        block_rows: Cycles = 0.0,
     ) -> EventCounts:
         """Return the counts with the reads of B by all tasks that read it first: lines, and runs of
         lines that the hardware prefetcher must find, unless software has `fetched` them. `rows` of
-        multiply-adds stand between a read and the next."""
+        multiply-adds stand between a read and the next; `block_rows` are the rows of blocks that
+        software fetches."""
         limits, lines = self.target.limits, np.broadcast_to(self.b_lines, fetched.shape)
         far = float(self.b_bytes > limits["l2_bytes"])
         # One core of several may count on half of the last-level cache.
@@ -336,6 +337,8 @@ class _Loop:
             f"runs_{place}": runs * ~fetched * times,
             f"fetched_{place}": lines * fetched,
             "waits": lines * ~fetched * rows * from_memory,
+            "block_waits": lines * fetched * (block_rows > 0) * rows * from_memory,
+            "block_rows": block_rows * from_memory,
             "b_l2": near * again,
             "b_far": far * again,
         }
@@ -440,7 +443,7 @@ def _blocked(loop: _Loop) -> EventCounts:
         "kept_far": kept * (kept_level == 2),
         "tasks": c["split_k"] + 1 if "split_k" in c else down * across,
     }
-    # Tiles prefetch B: their own panel, the next one, or the next block, which a cache has to hold.
+    # Tiles prefetch B: their own panel, the next one, or the next block.
     own = (c.get("ahead", none) > 0) | (c.get("prefetch_panel", none) > 0)
     next_block = (deep > 1) & in_rows
     return loop.counts(
@@ -448,6 +451,7 @@ def _blocked(loop: _Loop) -> EventCounts:
         events,
         runs=1.0 * panels * (deep if spec.constant else spec.k),
         fetched=own | next_block,
+        block_rows=next_block * spec.k * ceil_div(spec.n, columns),
         times=times,
         rows=np.minimum(mr, spec.m),
     )
