@@ -31,7 +31,10 @@ TRIPLES = {
 }
 #: Compilers by preference; zig is the Python package ziglang's.
 COMPILERS = ("cc", "gcc", "clang")
-FLAGS = ("-std=c99", "-O2", "-fPIC", "-fvisibility=hidden", "-DKGEN_BUILDING", "-shared")
+FLAGS = (
+    *("-std=c99", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-asynchronous-unwind-tables"),
+    *("-DKGEN_BUILDING", "-shared"),
+)
 #: Further flags by the library's file name.
 SYSTEM_FLAGS = {
     "libkgen.so": ("-pthread", "-Wl,-soname,libkgen.so"),

@@ -63,6 +63,8 @@ def test_pkg_config(prefix: Path, relu: Path, tmp_path: Path) -> None:
     check(tmp_path / "consumer", relu)
 
 
+#: Headers whose functions the shared library exports.
+HEADERS = ("kgen.h", "kgen_reader.h", "kgen_backend.h")
 #: A stripped shared library has at most so many bytes.
 LARGEST = 120_000
 
@@ -78,7 +80,7 @@ def test_the_shared_library(prefix: Path, tmp_path: Path) -> None:
         ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
     )
     exported = {line.split()[2] for line in listed.stdout.splitlines()}
-    header = "".join((SOURCES / name).read_text() for name in ("kgen.h", "kgen_reader.h"))
+    header = "".join((SOURCES / name).read_text() for name in HEADERS)
     declared = {line.split("(")[0].split()[-1].lstrip("*") for line in header.splitlines()
                 if line.startswith("KGEN_API ")}  # fmt: skip
     assert exported == declared and len(declared) > 50
