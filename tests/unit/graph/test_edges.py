@@ -15,6 +15,7 @@ pytest.importorskip("onnx")
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from kgen.check.model.truth import evaluator, in_f64
 from kgen.errors import GraphError
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.lowering.lower import lower
@@ -206,7 +207,7 @@ def cell(
         name = given.get("activations", ["Tanh"])[0]
         if name == "Affine":
             return [given["activation_alpha"][0] * total + given["activation_beta"][0], c]
-        return [np.where(total > 0.1, total, 0.0) if name != "Tanh" else np.tanh(total), c]
+        return [np.where(total >= 0.25, total, 0.0) if name != "Tanh" else np.tanh(total), c]
     if operator == "GRU":
         z, s = (sigmoid(w[i : i + n] @ x + r[i : i + n] @ h + wb[i : i + n] + rb[i : i + n])
                 for i in (0, n))  # fmt: skip
@@ -465,6 +466,18 @@ EDGES: dict[str, Edge] = {
         operator="ScatterElements", inputs=(normal(4, 3), whole(0, 4, 6, 3), normal(6, 3)),
         attributes={"reduction": "min"}, expected=joined_by(np.minimum),
     ),
+    **{
+        f"ScatterElements, {how} of {dtype.__name__}": Edge(
+            operator="ScatterElements", attributes={"reduction": how},
+            inputs=(
+                np.array([100, 90, 3], dtype), np.array([0, -3, 1, 0]),
+                np.array([120, 7, 111, 101], dtype),
+            ),
+            expected=joined_by(function),
+        )
+        for how, function in (("add", np.add), ("mul", np.multiply), ("max", np.maximum))
+        for dtype in (np.int8, np.uint8)
+    },
     "ScatterND, add": Edge(
         operator="ScatterND", attributes={"reduction": "add"},
         inputs=(normal(3, 2, 2), np.array([[0, 1], [2, -1], [0, 1]]), normal(3, 2)),
@@ -522,8 +535,8 @@ EDGES: dict[str, Edge] = {
         "RNN", 1, activations=["Affine"], activation_alpha=[0.5], activation_beta=[0.25],
     ),
     "RNN, threshold": recurrent(
-        "RNN", 1, activations=["ThresholdedRelu"], activation_alpha=[0.1], layout=1,
-        lengths=np.array([4, 1], S32),
+        "RNN", 1, activations=["ThresholdedRelu"], activation_alpha=[0.25], layout=1,
+        lengths=np.array([4, 1], S32), clip=0.25,
     ),
     **{
         f"Resize, {mode}, antialias, {size}": resized(
@@ -555,6 +568,18 @@ EDGES: dict[str, Edge] = {
         (1, 1, 4, 5), np.array([0.2, 0.1, 0.6, 0.9], F32), None, np.array([1, 5]), mode="linear",
         coordinate_transformation_mode="tf_crop_and_resize", axes=[2, 3],
     ),
+    "Resize, axes from the last one": Edge(
+        operator="Resize", inputs=(normal(1, 1, 4, 6), None, np.array([0.5, 2], F32)), opset=19,
+        constants=(2,), attributes={"axes": [-1, -2]},
+        expected=lambda x, *_: x[..., ::2].repeat(2, 2),
+    ),
+    "Resize, to one place": Edge(
+        operator="Resize", inputs=(normal(1, 1, 4, 6), None, None, np.array([1, 1, 4, 1])),
+        constants=(3,), opset=19, attributes={
+            "mode": "cubic", "coordinate_transformation_mode": "pytorch_half_pixel",
+        },
+        expected=lambda x, *_: x[..., :1],
+    ),
     "MaxPool, places": pooled_with_places(kernel_shape=[2, 3], strides=[2, 1]),
     "MaxPool, places in pads": pooled_with_places(
         kernel_shape=[3, 3], pads=[1, 1, 1, 0], strides=[2, 2]
@@ -563,6 +588,14 @@ EDGES: dict[str, Edge] = {
     "MaxPool, places by columns": pooled_with_places(kernel_shape=[2, 2], storage_order=1),
     "MaxPool, places of large windows": pooled_with_places(kernel_shape=[4, 5]),
     "MaxPool, places of all": pooled_with_places(kernel_shape=[5, 6]),
+    **{
+        f"MaxPool, places of the least {dtype.__name__}": Edge(
+            operator="MaxPool", inputs=(np.full((1, 1, 3, 3), least, dtype),), outputs=2,
+            attributes={"kernel_shape": [2, 2], "pads": [1, 1, 0, 0]},
+            expected=lambda x: (x, np.array([[[[0, 0, 1], [0, 0, 1], [3, 3, 4]]]])),
+        )
+        for dtype, least in ((F32, -np.inf), (np.int8, -128))
+    },
     "MaxPool, bytes": Edge(
         operator="MaxPool", inputs=(whole(-9, -1, 1, 1, 4, 4, dtype=np.int8),),
         attributes={"kernel_shape": [2, 2], "pads": [1, 1, 0, 0]},
@@ -667,6 +700,22 @@ def test_against_expected(name: str) -> None:
         np.testing.assert_allclose(made.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
 
 
+@pytest.mark.parametrize("name", EDGES)
+def test_definitions(name: str) -> None:
+    """Definitions that models are verified against give the expected values in f64."""
+    edge = EDGES[name]
+    names = [value.name for value in edge.model().graph.input]
+    given = {f"x{i}": a for i, a in enumerate(edge.inputs) if f"x{i}" in names}
+    wide = {n: a.astype(np.float64) if a.dtype == F32 else a for n, a in given.items()}
+    with np.errstate(all="ignore"):
+        found = evaluator(in_f64(edge.model())).run(None, wide)
+        for made, expected in zip(found, edge.values(), strict=True):
+            assert np.asarray(made).dtype == np.float64 or expected.dtype != F32
+            narrow = np.asarray(made).astype(expected.dtype)
+            assert narrow.shape == expected.shape
+            np.testing.assert_allclose(narrow, expected, rtol=5e-6, atol=5e-6)
+
+
 #: Nodes that are refused, and words of the one line that says why.
 REFUSED: dict[str, tuple[Edge, str]] = {
     "TopK of more than there are": (
@@ -677,6 +726,11 @@ REFUSED: dict[str, tuple[Edge, str]] = {
     "TopK, k from data": (
         Edge(operator="TopK", inputs=(TIES, np.array([2])), outputs=2),
         "the shape of y0 depends on the values of x1",
+    ),
+    "MaxUnpool beyond the end": (
+        Edge(operator="MaxUnpool", inputs=(normal(1, 1, 2), np.array([[[0, 4]]])), constants=(1,),
+             attributes={"kernel_shape": [2], "strides": [2]}, expected=lambda x, _: x),
+        "has an index outside of the 4 places of an axis",
     ),
     "ReverseSequence beyond the end": (
         Edge(operator="ReverseSequence", inputs=(normal(2, 1), np.array([3])), constants=(1,),

@@ -172,11 +172,11 @@ def test_gather_elements_of_constants(tmp_path: Path, axis: int) -> None:
 def test_a_failed_fold_names_the_node_and_the_reason(tmp_path: Path) -> None:
     m = Maker()
     x = m.input("x", (3,))
-    place = m.constant([[[[99]]]], np.int64)
-    bad = m.add("MaxUnpool", m.constant([[[[1]]]]), place, kernel_shape=[1, 1])
+    image, region = m.constant([[[[1]]]]), m.constant([[0, 0, 1, 1]])
+    bad = m.add("RoiAlign", image, region, m.constant([99], np.int64))
     with pytest.raises(
         GraphError,
-        match=r"MaxUnpool: /MaxUnpool0 \(it supports constants"
+        match=r"RoiAlign: /RoiAlign0 \(it supports constants"
         r" only, but computing it raised IndexError: index 99 is out of bounds",
     ):
         read_model(tmp_path, m.model(m.add("Add", x, bad)))  # fmt: skip

@@ -16,7 +16,7 @@ from onnx import numpy_helper
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_gather import Gather as PlainGather
 
-from kgen.graph.reading.definitions import Conv as PlainConv
+from kgen.graph.reading.definitions.sliding import Conv as PlainConv
 from kgen_runtime.manifest import KernelEntry
 
 Array = npt.NDArray[Any]

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.operators.registry import Lower, Operator, check_shape, one
-from kgen.graph.operators.scatters import scattered
+from kgen.graph.operators.scatters import check_places, scattered
 from kgen.graph.operators.windows import (
     Window,
     Windows,
@@ -127,6 +127,11 @@ def places_of_largest(
     steps = packed(sizes)
     axes = range(2, 2 + rank)
     whole = padded(b.tensor(x), windows, axes, least)
+    shown: Expression | None = None
+    if any(w.before or w.after > 0 for w in windows):
+        b.check_table(math.prod(sizes))
+        ones = b.made("inside", np.ones((1, 1, *sizes), np.bool_), DType.BOOL)
+        shown = padded(b.tensor(ones), windows, axes, 0.0)
     beyond = float(sum((w.size * w.apart) * step for w, step in zip(windows, steps, strict=True)))
     at = places_of(windows)
     first: GraphValue | None = None
@@ -137,6 +142,10 @@ def places_of_largest(
             is_largest = b.call("equal", seen, largest)
             if not x.dtype.is_integer:
                 is_largest = b.call("logical_or", is_largest, b.call("isnan", seen))
+            if shown is not None:
+                # What is around may be as large as all elements of a window.
+                there = seen_at(shown, windows, axes, place)
+                is_largest = b.call("logical_and", is_largest, there)
             offset = sum(
                 p * w.apart * step for p, w, step in zip(place, windows, steps, strict=True)
             )
@@ -184,6 +193,8 @@ def max_unpool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphV
         )
     size, count = math.prod(shape), math.prod(x.shape)
     b.check_table(size)
+    if (known := b.array(index)) is not None:
+        check_places(b, known[..., None], (size,))
     zeros = b.made("zeros", np.zeros(size, x.dtype.storage), x.dtype)
     line = scattered(b, zeros, b.reshape(index, (count,)), b.reshape(x, (count,)), 0)
     whole = b.reshape(line, shape)

@@ -44,7 +44,7 @@ class Activation:
                 "mul", b.call(name, b.call("mul", term, self.numbers[1])), self.numbers[0]
             )
         if self.name == "ThresholdedRelu":
-            return b.call("where", b.call("less", self.numbers[0], term), term, 0.0)
+            return b.call("where", b.call("less_equal", self.numbers[0], term), term, 0.0)
         return b.call(name, term, *self.numbers)
 
 

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, FormulaNode, GraphValue
+from kgen.graph.operators.elementwise import BYTES, wrapped
 from kgen.graph.operators.indexing import (
     flat_places,
     moved_back,
@@ -74,8 +75,13 @@ def joined_rows(
     is_named = b.call("equal", place(b, at, n, n), numbers(b, n, rank, rank - 2, index.dtype))
     other = here if neutral is None else neutral
     total = b.call(over, b.call("where", is_named, row, other))
-    found = b.formula(total, here.shape, x.dtype, (rank - 1,))
-    return b.formula(b.call(join, x, b.reshape(found, x.shape)), x.shape, x.dtype)
+    # Bytes are joined in s32, and wrap around as other integers do by themselves.
+    wide = DType.S32 if x.dtype in BYTES else x.dtype
+    found = b.formula(total, here.shape, wide, (rank - 1,))
+    both = b.call(join, x, b.reshape(found, x.shape))
+    if x.dtype in BYTES:
+        both = wrapped(b, both, x.dtype)
+    return b.formula(both, x.shape, x.dtype)
 
 
 def joined_elements(

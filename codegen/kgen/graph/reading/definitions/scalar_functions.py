@@ -1,0 +1,74 @@
+"""Definitions of element-wise operators."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_add import Add
+from onnx.reference.ops.op_and import And
+from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_23 as OnnxDequantizeLinear
+from onnx.reference.ops.op_div import Div
+from onnx.reference.ops.op_equal import Equal
+from onnx.reference.ops.op_greater import Greater
+from onnx.reference.ops.op_less import Less
+from onnx.reference.ops.op_mul import Mul
+from onnx.reference.ops.op_or import Or
+from onnx.reference.ops.op_pow import Pow
+from onnx.reference.ops.op_sub import Sub
+from onnx.reference.ops.op_xor import Xor
+
+from kgen.graph.reading.definitions.opsets import opset_of
+
+Array = npt.NDArray[Any]
+
+
+class DequantizeLinear(OnnxDequantizeLinear):  # type: ignore[misc]
+    """onnx's own, which it does not have before opset 19."""
+
+
+class Erf(OpRun):  # type: ignore[misc]
+    def _run(self, x: Array) -> tuple[Array]:
+        return (np.vectorize(math.erf, otypes=[np.float64])(x).astype(x.dtype),)
+
+
+class PRelu(OpRun):  # type: ignore[misc]
+    """Before opset 7 a slope of one axis is one number for each channel, or for all."""
+
+    def _run(self, x: Array, slope: Array) -> tuple[Array]:
+        if opset_of(self) < 7 and slope.size > 1:
+            slope = slope.reshape(-1, *(1,) * (x.ndim - 2))
+        return (np.where(x < 0, x * slope, x).astype(x.dtype),)
+
+
+def by_attributes(base: type[OpRun]) -> type[OpRun]:
+    """An operator whose second operand's axes are those of the first from `axis` on before opset 7;
+    onnx's own takes no attributes."""
+
+    def _run(self: OpRun, a: Array, b: Array, **attributes: Any) -> tuple[Array]:
+        axis = next((at.i for at in self.onnx_node.attribute if at.name == "axis"), None)
+        if axis is not None and b.size > 1:
+            b = b.reshape(b.shape + (1,) * (a.ndim - axis - b.ndim))
+        return base._run(self, a, b)  # type: ignore[no-any-return]
+
+    return type(base.__name__.split("_")[0], (base,), {"_run": _run})
+
+
+#: Operators of two operands that broadcast by attributes before opset 7.
+BY_ATTRIBUTES = tuple(
+    by_attributes(base) for base in (Add, And, Div, Equal, Greater, Less, Mul, Or, Pow, Sub, Xor)
+)
+
+
+class Dropout(OpRun):  # type: ignore[misc]
+    """Dropout in inference, which onnx's own does not have before opset 7."""
+
+    def _run(
+        self, x: Array, ratio: Any = None, training_mode: Any = None, **attributes: Any
+    ) -> tuple[Array, ...]:
+        if training_mode is not None and np.any(training_mode):
+            raise NotImplementedError("training mode")
+        return (x, np.ones(x.shape, np.bool_))[: len(self.onnx_node.output)]

@@ -1,0 +1,61 @@
+"""Definitions of operators that select, place or move elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_pad import Pad_18 as OnnxPad
+
+Array = npt.NDArray[Any]
+
+
+class GatherElements(OpRun):  # type: ignore[misc]
+    def _run(self, x: Array, places: Array, axis: Any = None) -> tuple[Array]:
+        # Places select along one axis, and may be fewer than x has along the others.
+        axis = (axis or 0) % x.ndim
+        others = tuple(slice(n) for n in places.shape)
+        part = x[(*others[:axis], slice(None), *others[axis + 1 :])]
+        return (np.take_along_axis(part, places.astype(np.int64), axis),)
+
+
+class OneHot(OpRun):  # type: ignore[misc]
+    def _run(self, index: Array, depth: Array, values: Array, axis: Any = None) -> tuple[Array]:
+        n = int(np.reshape(depth, ()))
+        at = np.trunc(index).astype(np.int64)
+        is_hot = np.where(at < 0, at + n, at)[..., None] == np.arange(n)
+        found = np.where(is_hot, values[1], values[0])
+        return (np.moveaxis(found, -1, -1 if axis is None else axis),)
+
+
+class Scatter(OpRun):  # type: ignore[misc]
+    """ScatterElements without a reduction, as before opset 11."""
+
+    def _run(self, x: Array, index: Array, rows: Array, axis: Any = None) -> tuple[Array]:
+        places: list[Any] = list(np.indices(index.shape))
+        places[axis or 0] = index
+        found = x.copy()
+        found[tuple(places)] = rows
+        return (found,)
+
+
+class Pad(OnnxPad):  # type: ignore[misc]
+    """Pads below zero, and those of attributes before opset 11; else onnx's own."""
+
+    def _run(
+        self, x: Array, *given: Any, pads: Any = None, value: float = 0.0, **attributes: Any
+    ) -> tuple[Array]:
+        if pads is not None:
+            given = (np.asarray(pads, np.int64), np.asarray(value, x.dtype))
+        pads = given[0] if given else None
+        if pads is None or len(given) > 2 or min(pads) >= 0:
+            return super()._run(x, *given, **attributes)  # type: ignore[no-any-return]
+        sides = np.reshape(pads, (2, -1)).T
+        cut = tuple(
+            slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, sides, strict=True)
+        )
+        return super()._run(  # type: ignore[no-any-return]
+            x[cut], np.maximum(pads, 0), *given[1:], **attributes
+        )
