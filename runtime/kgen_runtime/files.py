@@ -11,11 +11,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO
 
+#: Flags of every file that is opened; each is absent on some system.
+FLAGS = ("O_CLOEXEC", "O_BINARY")
+
 
 def open_plain(path: str) -> IO[bytes]:
     """A plain file, open for reading. Raises OSError, for a pipe or a device at once: a pipe that
     nobody writes to would block, and neither can be sought in."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    handle = os.open(path, os.O_RDONLY | _flags(*FLAGS, "O_NONBLOCK"))
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
         os.close(handle)
@@ -37,10 +40,10 @@ def replacing(path: Path, *, mode: int = 0o666, is_durable: bool = True) -> Iter
     check_plain(path)
     old = _mode(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, old or mode)
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | _flags(*FLAGS), old or mode)
     try:
         with os.fdopen(handle, "wb") as file:
-            if old is not None:
+            if old is not None and hasattr(os, "fchmod"):
                 os.fchmod(handle, old)
             yield file
             file.flush()
@@ -60,7 +63,10 @@ def check_plain(path: Path) -> None:
 
 
 def is_own(found: os.stat_result) -> bool:
-    """Whether no other user can have written a file."""
+    """Whether no other user can have written a file. Windows does not tell: the modes there say
+    nothing of other users."""
+    if not hasattr(os, "geteuid"):
+        return True
     return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
@@ -72,10 +78,19 @@ def _mode(path: Path) -> int | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name on disk. Some file systems cannot, and do it by themselves."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        with suppress(OSError):
+    """Have the new name on disk. Some file systems cannot, and Windows opens no folders; both do it
+    by themselves."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | _flags(*FLAGS))
+        try:
             os.fsync(handle)
-    finally:
-        os.close(handle)
+        finally:
+            os.close(handle)
+
+
+def _flags(*names: str) -> int:
+    """Return the flags of these names that the system has."""
+    found = 0
+    for name in names:
+        found |= getattr(os, name, 0)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import re
@@ -23,7 +24,7 @@ from kgen.cli.commands import emulate
 from kgen.cli.commands.perf import check
 from kgen.errors import BundleError, KgenError
 from kgen.tune.record import TuningFile
-from kgen_runtime.files import replacing
+from kgen_runtime.files import is_own, open_plain, replacing
 from tests.programs import mlp_bundle
 from tests.specs import relu_of
 
@@ -200,3 +201,31 @@ def test_every_file_of_ours_is_written_so() -> None:
         if ways.search(path.read_text())
     }
     assert found == OTHER_WRITERS
+
+
+@pytest.fixture
+def windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python on Windows, which lacks functions of `os` and opens no folders."""
+    for name in ("O_CLOEXEC", "O_NONBLOCK", "fchmod", "geteuid"):
+        monkeypatch.delattr(os, name)
+    plain = os.open
+
+    def opened(path: str, flags: int, mode: int = 0o777) -> int:
+        if Path(path).is_dir():
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return plain(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", opened)
+
+
+@pytest.mark.usefixtures("windows")
+def test_files_of_windows(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    for data in (b"a\r\n\x1a", b"b"):
+        with replacing(path) as file:
+            file.write(data)
+        with open_plain(str(path)) as read:
+            assert read.read() == data
+    path.chmod(0o666)
+    assert is_own(path.stat())
+    assert [one.name for one in tmp_path.iterdir()] == ["x"]
