@@ -230,7 +230,8 @@ static bool is_before(const ancestors *of, size_t step)
     return bit / 64 < of->num_words && (of->words[bit / 64] >> bit % 64 & 1) == 1;
 }
 
-/* Those of a step that waits for `after`: with their own ancestors. `room` has a bit per step. */
+/* Find the ancestors of a step: the steps of its `after`, and their ancestors. `room` has a bit per
+ * step. */
 static kgen_status find_ancestors(ancestors *into, const step *of, const ancestors *earlier,
                                   uint64_t *room, arena *memory)
 {
@@ -348,7 +349,7 @@ static kgen_status find_accesses(order *of, size_t *starts)
     return KGEN_OK;
 }
 
-/* That a step waits for the earlier accesses that conflict with one of its own: both touch one
+/* Check that a step waits for the earlier accesses that conflict with one of its own: both touch one
  * byte, and one of them writes it. An access that a later one has wholly overwritten is left out:
  * whoever waits for the later one has waited for both. */
 static kgen_status check_conflicts(order *of, const step_access *one)
@@ -388,8 +389,8 @@ static kgen_status check_conflicts(order *of, const step_access *one)
     return in_step(of, one->step);
 }
 
-/* That nothing else of its step touches what an access writes, but what may lie there element upon
- * element. `first` to `last` are a step's accesses, sorted by span. */
+/* Check that nothing else of a step touches what one of its accesses writes, but what may lie there
+ * element upon element. `first` to `last` are a step's accesses, sorted by span. */
 static kgen_status check_apart(order *of, step_access *const *first, step_access *const *last)
 {
     for (step_access *const *a = first; a < last; a++)

@@ -141,7 +141,7 @@ class CpuBackend(Backend):
         return loaded
 
     def load_all(self, kernels: Sequence[tuple[KernelEntry, Mapping[str, Code]]]) -> list[Loaded]:
-        """All of them in one library."""
+        """Load kernels into one mapping of their code. Raises as `load` does."""
         codes = [c for _, code in kernels for c in code.values()]
         if any("amx_tile" in c.artifact.requires.get("features", ()) for c in codes):
             libkgen.check(libkgen.library().kgen_cpu_request_tiles())
