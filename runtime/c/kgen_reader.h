@@ -23,6 +23,11 @@ KGEN_API const char *kgen_manifest_text(const kgen_bundle *bundle, size_t *nbyte
 KGEN_API kgen_status kgen_file_data(kgen_bundle *bundle, const char *file, int64_t nbytes,
                                     const char *sha256, int may_be_beside, const void **data);
 
+/* Check the digest of a copy of such a file, and the file's checksum if it is in the archive. What is
+ * checked is what the caller has, whatever becomes of the file. */
+KGEN_API kgen_status kgen_copy_check(kgen_bundle *bundle, const char *file, const void *copy,
+                                     int64_t nbytes, const char *sha256);
+
 /* Check a manifest that is to be written. */
 KGEN_API kgen_status kgen_manifest_check(const char *text, size_t nbytes);
 

@@ -266,3 +266,16 @@ kgen_status kgen_file_data(kgen_bundle *bundle, const char *file, int64_t nbytes
     *data = found;
     return status;
 }
+
+kgen_status kgen_copy_check(kgen_bundle *bundle, const char *file, const void *copy, int64_t nbytes,
+                            const char *sha256)
+{
+    const stored_file wanted = {file, sha256, nbytes};
+    used_file *known = kgen_find_used(bundle, file);
+    if (known != NULL)
+        *known->digest = 0; /* it is asked of the copy */
+    kgen_status status = kgen_check_digest(bundle, &wanted, copy, (uint64_t)nbytes);
+    if (status != KGEN_OK)
+        kgen_within("", "%s: ", bundle->name);
+    return status;
+}

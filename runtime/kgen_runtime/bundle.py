@@ -63,12 +63,13 @@ class BundleFile:
         self._opened = None  # arrays of weights keep it open
 
     def read(self, artifact: ArtifactEntry | StoredTensor) -> bytes:
-        """The file's bytes, after their digest has been checked. A file that several kernels name
-        is copied and hashed once."""
-        data = self._data(artifact, check=True)
+        """A copy of the file's bytes, whose digest is checked. A file that several kernels name is
+        copied and hashed once."""
         found = self._shared.get(artifact.file)
+        data = self._data(artifact, check=found is not None)
         if found is None:
             found = copied_bytes(data, artifact.nbytes)
+            self._held().check_copy(artifact, found)
             if self._times_named[artifact.file] > 1:
                 self._shared[artifact.file] = found
         return found
@@ -98,10 +99,13 @@ class BundleFile:
 
     def _data(self, entry: Stored, *, check: bool) -> int:
         """Address of a file's bytes."""
+        is_weight = isinstance(entry, Weight)
+        return self._held().data(entry, is_weight, entry.sha256 if check else None)
+
+    def _held(self) -> _Opened:
         if self._opened is None:
             raise BundleError(f"{self.name} is closed; open it again")
-        is_weight = isinstance(entry, Weight)
-        return self._opened.data(entry, is_weight, entry.sha256 if check else None)
+        return self._opened
 
     def source(self, kernel: KernelEntry) -> tuple[ArtifactEntry, str]:
         """The kernel's readable text: its source artifact, or the portable text it runs from."""
@@ -140,6 +144,10 @@ class _Opened:
         return ctypes.string_at(
             self._library.kgen_manifest_text(self._handle, ctypes.byref(size)), size.value
         )
+
+    def check_copy(self, entry: Stored, copy: bytes) -> None:
+        file, digest = entry.file.encode(), entry.sha256.encode()
+        libkgen.check(self._library.kgen_copy_check(self._handle, file, copy, len(copy), digest))
 
     def data(self, entry: Stored, may_be_beside: bool, sha256: str | None) -> int:
         found = ctypes.c_void_p()

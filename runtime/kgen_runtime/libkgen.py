@@ -34,6 +34,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "kgen_manifest_text": (_address, _address, _address),
     "kgen_manifest_check": (_int, _text, _size),
     "kgen_file_data": (_int, _address, _text, ctypes.c_int64, _text, _int, _address),
+    "kgen_copy_check": (_int, _address, _text, _text, ctypes.c_int64, _text),
     "kgen_cpu_describe": (_int, _address),
     "kgen_cpu_count": (_int,),
     "kgen_cpu_request_tiles": (_int,),

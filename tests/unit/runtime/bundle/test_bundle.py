@@ -226,6 +226,27 @@ def test_any_damage_is_an_error_of_ours(bundle: kgen.Bundle, tmp_path: Path) -> 
     assert refused > 100
 
 
+@pytest.mark.integration
+def test_what_is_checked_is_what_is_loaded(
+    bundle: kgen.Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is written in place while it is read gives no code that was not checked."""
+    path = bundle.save(tmp_path / "x.kgen")
+    kernel = bundle.manifest.kernels[0]
+    content = bundle.files[kernel.artifacts[0].file]
+
+    def copied_later(address: int, nbytes: int) -> bytes:
+        start = path.read_bytes().index(content)
+        with path.open("r+b") as file:
+            file.seek(start)
+            file.write(bytes(len(content)))
+        return copied_bytes(address, nbytes)
+
+    monkeypatch.setattr("kgen_runtime.bundle.copied_bytes", copied_later)
+    with BundleFile(path) as read, pytest.raises(IntegrityError, match="was changed after"):
+        read.read(kernel.artifacts[0])
+
+
 def test_a_name_that_no_file_can_have_is_refused() -> None:
     with pytest.raises(BundleError, match=r"^'\\ud800\.kgen': not a kgen bundle: no file has this"):
         kgen_runtime.load("\ud800.kgen")
