@@ -681,6 +681,12 @@ EDGES: dict[str, Edge] = {
         constants=(1, 2), attributes={"strides": [2, 1], "dilations": [1, 3], "pads": [0, 0, 0, 0]},
         opset=18,
     ),
+    "Col2Im, infinite": Edge(
+        operator="Col2Im", constants=(1, 2), opset=18, inputs=(
+            np.where(np.arange(36).reshape(1, 4, 9) % 17 == 5, np.inf, F32(1)),
+            np.array([4, 4]), np.array([2, 2]),
+        ),
+    ),
     "Col2Im, three axes": Edge(
         operator="Col2Im", inputs=(normal(1, 8, 8), np.array([3, 3, 3]), np.array([2, 2, 2])),
         constants=(1, 2), opset=18,

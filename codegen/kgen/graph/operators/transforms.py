@@ -1,4 +1,4 @@
-"""Operators that are products with constant matrices: DFT, STFT, Col2Im."""
+"""Operators that are products with constant matrices (DFT, STFT), and Col2Im."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.operators.indexing import at_places
 from kgen.graph.operators.registry import Operator, axis_of, check_shape, integers, one, optional
 from kgen.graph.reading.model import Array, Node
+from kgen.ops.expression import view
 from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
 
@@ -109,7 +110,7 @@ def stft(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
 
 
 def col2im(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Add the elements of blocks to those of the image, axis by axis by a matrix of 0 and 1."""
+    """Gather the elements of blocks that are at each place of the image, axis by axis, and add."""
     x = one(given)
     image, block = (integers(b, one(given, i), what) for i, what in ((1, "shape"), (2, "block")))
     rank = len(image)
@@ -137,15 +138,21 @@ def col2im(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
         order = [0, 1, *range(3, 2 + left), *range(3 + left, found.rank), 2, 2 + left]
         rows = b.permute(found, order)
         shape = rows.shape[:-2]
-        matrix = np.zeros((block[i], counts[i], n))
-        at = np.arange(block[i])[:, None] * apart[i] + np.arange(counts[i]) * steps[i] - pads[i]
-        j, k = np.nonzero((at >= 0) & (at < n))
-        matrix[j, k, at[j, k]] = 1.0
-        b.check_table(matrix.size)
-        dtype = DType.F64 if x.dtype is DType.F64 else x.dtype
-        weights = b.made("places", matrix.reshape(-1, n).astype(dtype.storage), dtype)
-        flat = b.reshape(rows, (*shape, block[i] * counts[i]))
-        found = b.product(flat, weights)
+        # Place among those of all windows that each of the block's places sees an element at; one
+        # past the end, which is zero, where it sees it at none.
+        seen = np.arange(n)[:, None] + pads[i] - np.arange(block[i]) * apart[i]
+        at, left_over = np.divmod(seen, steps[i])
+        is_seen = (left_over == 0) & (at >= 0) & (at < counts[i])
+        size = block[i] * counts[i]
+        table = np.where(is_seen, at + np.arange(block[i]) * counts[i], size)
+        b.check_table(table.size)
+        index = b.made("places", table.reshape(-1).astype(np.int32), DType.S32)
+        flat = b.reshape(rows, (*shape, size))
+        each = view("gather", (b.tensor(flat), b.tensor(index), len(shape)))
+        line = b.formula(each, (*shape, table.size), x.dtype)
+        apiece = b.reshape(line, (*shape, *table.shape))
+        total = b.formula(b.call("sum", apiece), (*shape, n, 1), x.dtype, (len(shape) + 1,))
+        found = b.reshape(total, (*shape, n))
     return b.reshape(found, b.result.shape)
 
 
@@ -159,7 +166,7 @@ OPERATORS: tuple[Operator, ...] = (
         unsupported="frame_step and frame_length from data",
     ),
     Operator(
-        name="Col2Im", family="product", becomes="matmul", lower=col2im,
+        name="Col2Im", family="row-wise", becomes="gather, sum", lower=col2im,
         unsupported="image_shape and block_shape from data",
     ),
 )  # fmt: skip
