@@ -11,7 +11,7 @@ against and what it becomes agree. onnx's own
   poolings), and normalizes as many channels as there are images (LRN),
 - takes elements below zero for their magnitudes (LpNormalization with p=1),
 - computes Erf, AffineGrid and the coordinates of GridSample in f32, the latter element by element,
-- takes part of an element for one between aligned corners, and resizes pixel by pixel,
+- takes part of an element for one between aligned corners, and no axes from the last one,
 - takes indices of OneHot as they are, and not a depth of one axis,
 - has no DequantizeLinear before opset 19, no Scatter, no GlobalLpPool, no groups of transposed
   convolutions, and of recurrent layers one direction, the usual functions, whole sequences and no
