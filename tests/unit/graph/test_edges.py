@@ -722,6 +722,22 @@ def test_definitions(name: str) -> None:
             np.testing.assert_allclose(narrow, expected, rtol=5e-6, atol=5e-6)
 
 
+def test_weights_of_a_definition_are_no_f32() -> None:
+    """Resizing what is of f64, by a number that is an attribute."""
+    image = RNG.standard_normal((1, 1, 1, 2))
+    edge = resized((1, 1, 1, 2), None, None, np.array([1, 1, 1, 5]), mode="cubic")
+    (found,) = evaluator(in_f64(edge.model())).run(None, {"x0": image})
+    # The second of five elements is at 0.1, between two elements and beside their copies.
+    x = np.array([0.1, 1.1, 0.9, 1.9])
+    near, far = (
+        1.25 * x[[0, 2]] ** 3 - 2.25 * x[[0, 2]] ** 2 + 1,
+        -0.75 * x[[1, 3]] ** 3 + 3.75 * x[[1, 3]] ** 2 - 6 * x[[1, 3]] + 3,
+    )
+    first, second = image[0, 0, 0]
+    expected = first * (near[0] + far[0]) + second * (near[1] + far[1])
+    assert abs(found[0, 0, 0, 1] - expected) < 1e-14
+
+
 #: Nodes that are refused, and words of the one line that says why.
 REFUSED: dict[str, tuple[Edge, str]] = {
     "TopK of more than there are": (

@@ -36,6 +36,10 @@ class Resize(OnnxResize):  # type: ignore[misc]
     element the first one alone (pytorch_half_pixel)."""
 
     def _run(self, x: Array, *given: Any, **attributes: Any) -> tuple[Array]:
+        # Attributes are numbers of f32, which would make weights of f32.
+        for name in ("cubic_coeff_a", "extrapolation_value"):
+            if attributes.get(name) is not None:
+                attributes[name] = float(attributes[name])
         if attributes.get("axes"):
             attributes["axes"] = [axis % x.ndim for axis in attributes["axes"]]
         axes = attributes.get("axes") or range(x.ndim)

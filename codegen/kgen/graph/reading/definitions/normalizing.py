@@ -86,7 +86,7 @@ class LRN(OpRun):  # type: ignore[misc]
         before, behind = (size - 1) // 2, size // 2
         for c in range(x.shape[1]):
             total[:, c] = squares[:, max(c - before, 0) : c + behind + 1].sum(1)
-        return ((x / (bias + alpha / size * total) ** beta).astype(x.dtype),)
+        return ((x / (float(bias) + float(alpha) / size * total) ** float(beta)).astype(x.dtype),)
 
 
 class MeanVarianceNormalization(OpRun):  # type: ignore[misc]
