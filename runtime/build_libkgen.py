@@ -46,7 +46,13 @@ SYSTEM_FLAGS = {
 SMALL = {
     "libkgen.so": ("-s",),
     "libkgen.dylib": ("-s", "-Wl,-x"),
-    "kgen.dll": ("-s", "-D__USE_MINGW_ANSI_STDIO=0", "-rtlib=none", "../windows_stack_probe.c"),
+    "kgen.dll": (
+        "-Os",
+        "-s",
+        "-D__USE_MINGW_ANSI_STDIO=0",
+        "-rtlib=none",
+        "../windows_stack_probe.c",
+    ),
 }
 
 

@@ -81,6 +81,19 @@ def log1p(x: Decimal) -> Decimal:
     return (ONE + x).ln() if abs(x) > Decimal("1e-20") else x - x * x / 2 + x**3 / 3
 
 
+def atan(x: Decimal) -> Decimal:
+    """Half angles until the series of the tangent's inverse converges quickly."""
+    for _ in range(8):
+        x = x / (ONE + (ONE + x * x).sqrt())
+    term = total = x
+    k = 1
+    while abs(term) > abs(total) * Decimal(10) ** -55:
+        term = -term * x * x
+        k += 2
+        total += term / k
+    return total * 2**8
+
+
 def sigmoid(x: Decimal) -> Decimal:
     return ONE / (ONE + (-x).exp())
 
@@ -107,6 +120,7 @@ EXACT: dict[str, Callable[[Decimal], Decimal]] = {
     "erf": erf,
     "sin": sin,
     "cos": lambda x: sin(x, Decimal("0.5")),
+    "atan": atan,
 }
 
 

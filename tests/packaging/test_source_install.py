@@ -34,7 +34,7 @@ print(getattr(hatchling.build, function)(*words))
 def source(distributions: Mapping[str, Path], tmp_path: Path) -> Path:
     """The unpacked sdist."""
     with tarfile.open(distributions["sdist"]) as archive:
-        archive.extractall(tmp_path / "sdist", filter="data")
+        archive.extractall(tmp_path / "sdist")
     (found,) = (tmp_path / "sdist").iterdir()
     return found
 

@@ -101,7 +101,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "exp": (0, math.inf), "exp2": (0, math.inf), "expm1": (-1, math.inf), "tanh": (-1, 1),
     "log": (math.nan, math.inf), "log2": (math.nan, math.inf), "log1p": (math.nan, math.inf),
     "sigmoid": (0, 1), "erf": (-1, 1), "sin": (math.nan, math.nan), "cos": (math.nan, math.nan),
-    "softplus": (0, math.inf), "elu": (-1, math.inf),
+    "softplus": (0, math.inf), "elu": (-1, math.inf), "atan": (-math.pi / 2, math.pi / 2),
 }  # fmt: skip
 
 
@@ -166,5 +166,6 @@ def test_every_function_is_for_f64() -> None:
     """Each has a bound of its own here, or one step or none."""
     simple = {"leaky_relu", "hard_sigmoid", "hard_swish", "softsign", "pow", "mod", "floor_divide"}
     approximate = {n for n, f in functions().items() if f.accuracy.transcendental}
-    assert approximate | {"sin", "cos"} == {*BOUNDS, "pow"}
+    assert approximate | {"sin", "cos", "atan"} == {*BOUNDS, "pow"}
+    assert BOUNDS.keys() == EXACT.keys()
     assert simple < functions().keys()

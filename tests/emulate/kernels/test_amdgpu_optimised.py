@@ -115,11 +115,15 @@ def test_an_optimiser_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def without_code(spec: Spec, target: Target) -> BuiltKernel:
-    """Its text is executed; machine code is not made."""
+    """Return a kernel whose machine code is a placeholder: only its text is executed."""
     plan = pipeline.plan(spec, target)
     source = pipeline.source(plan)
     text = Artifact(format="llvm-ir", extension="ll", role="source", data=source.text.encode())
-    code = Assembled(artifacts=(text,), resources=Resources())
+    requires = {"arch": target.arch}
+    never_run = Artifact(
+        format="hsaco", extension="hsaco", role="machine-code", data=b"none", requires=requires
+    )
+    code = Assembled(artifacts=(never_run, text), resources=Resources())
     return BuiltKernel(plan=plan, source=source, assembled=code, seconds=0.0)
 
 

@@ -58,6 +58,10 @@ def this_machine() -> Target:
     features = here.features
     if here.arch == "aarch64":
         return neon_target(NATIVE, _found(DOTPROD_FEATURES), **cache_sizes())
+    if here.arch != "x86_64":
+        raise TargetError(
+            f"target=native: this machine is {here.arch}; kernels are made for x86_64 and aarch64"
+        )
     if not V3_FEATURES.keys() <= features:
         return x86_target(
             NATIVE,

@@ -15,7 +15,7 @@ import kgen
 import kgen_runtime
 from kgen import pipeline
 from kgen.bundle import pack
-from kgen.errors import ScheduleError
+from kgen.errors import BundleError, ScheduleError
 from kgen.schedule import LimbsMatmul
 from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.spec.choices import BType
@@ -152,12 +152,9 @@ def test_integers_are_exact(tmp_path: Path, name: str, b_dtype: BType) -> None:
         ("minus_zero", -7),
         ("lanes_shift", 2),
         ("numbers_at", 0),
-        ("b_format", PanelFormat(width=8, depth=blocks.BLOCK_BYTES, k_unit=blocks.BLOCK_BYTES)),
     ],
 )
-def test_a_wrong_plan_is_found(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: int | PanelFormat
-) -> None:
+def test_a_wrong_plan_is_found(monkeypatch: pytest.MonkeyPatch, name: str, value: int) -> None:
     on = here("x86-64-v3")
     spec = weights(BType.S4, m=2, n=19, k=70)
     if name == "lanes_shift":
@@ -171,6 +168,13 @@ def test_a_wrong_plan_is_found(
         monkeypatch.setattr(LimbsPlan, name, property(lambda _: value))
     (result,) = verify(pack([pipeline.kernel(spec, on)])).kernels
     assert result.status == "failed"
+
+
+def test_a_wrong_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = PanelFormat(width=8, depth=blocks.BLOCK_BYTES, k_unit=blocks.BLOCK_BYTES)
+    monkeypatch.setattr(LimbsPlan, "b_format", property(lambda _: wrong))
+    with pytest.raises(BundleError, match="b has a packing that does not fit its shape"):
+        pack([pipeline.kernel(weights(BType.S4, m=2, n=19, k=70), target("x86-64-v3"))])
 
 
 def test_schedules_that_do_not_fit() -> None:
