@@ -44,7 +44,7 @@ COPIES_OF_A = "a.copies"
 
 
 class Packer(IntEnum):
-    """Who packs B: values of the schedule's field `packer`."""
+    """Values of the schedule's field `packer`: who packs B."""
 
     LAUNCH = 0
     TASK = 1
