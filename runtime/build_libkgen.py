@@ -18,8 +18,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SOURCES = HERE / "c"
 NATIVE = HERE / "kgen_runtime" / "native"
-#: Platform tags of the released wheels, and zig's names of the systems. A system's oldest version
-#: is the tag's.
+#: Platform tags of the released wheels, and zig's target triples. Both name the oldest supported
+#: version of the system.
 TRIPLES = {
     "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
     "manylinux_2_17_aarch64": "aarch64-linux-gnu.2.17",
@@ -29,7 +29,7 @@ TRIPLES = {
     "macosx_11_0_x86_64": "x86_64-macos.11.0",
     "macosx_11_0_arm64": "aarch64-macos.11.0",
 }
-#: Compilers by preference; zig is the Python package ziglang's.
+#: C compilers of the machine, in order of preference. Without one, the package ziglang is used.
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = (
     *("-std=c99", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-asynchronous-unwind-tables"),
@@ -57,14 +57,14 @@ SMALL = {
 
 
 def file_name(platform: str) -> str:
-    """File name of the library, by a platform tag or by `sys.platform`."""
+    """Return the library's file name on a platform, given a wheel's tag or `sys.platform`."""
     if platform.startswith("win"):
         return "kgen.dll"
     return "libkgen.dylib" if platform.startswith(("macosx", "darwin")) else "libkgen.so"
 
 
 def library_path() -> Path:
-    """Path of the library of this machine."""
+    """Return the path of this machine's library."""
     return NATIVE / file_name(sys.platform)
 
 
@@ -79,21 +79,21 @@ def build(*, force: bool = False) -> Path:
         if all(path.stat().st_mtime <= age for path in sources):
             return made
     NATIVE.mkdir(exist_ok=True)
-    # Whole, or not at all: other processes may have the old file open.
+    # The file is replaced in one step: other processes may have the old one open.
     with tempfile.TemporaryDirectory(dir=NATIVE) as folder:
         compiled(Path(folder)).replace(made)
     return made
 
 
 def compiled(folder: Path, platform: str = "") -> Path:
-    """Compile the library into a folder, for a platform of `TRIPLES` or else for this machine, and
-    return its path. The same zig writes the same bytes everywhere.
+    """Compile the library into a folder, for a platform of `TRIPLES` or, without one, for this
+    machine. Returns its path. The same version of zig writes the same bytes on every machine.
 
     Raises SystemExit, in one line, if there is no compiler or it fails."""
     made = folder.resolve() / file_name(platform or sys.platform)
     cc = [*zig(), "-target", TRIPLES[platform]] if platform else compiler()
     flags = (*FLAGS, *SYSTEM_FLAGS[made.name], *(SMALL[made.name] if platform else ()))
-    # Relative names: the library does not say where it was compiled.
+    # Relative names keep the path of this folder out of the library.
     names = sorted(path.name for path in SOURCES.glob("*.c"))
     command = [*cc, *flags, *names, "-o", str(made)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=SOURCES)
@@ -105,18 +105,18 @@ def compiled(folder: Path, platform: str = "") -> Path:
 
 
 def compiler() -> list[str]:
-    """Command of the C compiler; zig is held to the baseline CPU."""
+    """Return the command of the C compiler; zig compiles for the baseline CPU."""
     found = c_compiler()
     return [*zig(), "-mcpu=baseline"] if found is None else [found]
 
 
 def c_compiler() -> str | None:
-    """Path of this machine's own C compiler, if it has one."""
+    """Return the path of this machine's C compiler, or None."""
     return next((found for name in COMPILERS if (found := shutil.which(name))), None)
 
 
 def zig() -> list[str]:
-    """Command of zig's C compiler."""
+    """Return the command of zig's C compiler."""
     if importlib.util.find_spec("ziglang") is not None:
         return [sys.executable, "-m", "ziglang", "cc"]
     raise SystemExit(

@@ -1,4 +1,4 @@
-/* Features of this CPU, in the words of Linux: from CPUID and XGETBV on x86-64, from the system on
+/* Features of this CPU by Linux's names: from CPUID and XGETBV on x86-64, from the system on
  * AArch64. */
 #include "internal.h"
 
@@ -8,8 +8,8 @@
 #include <cpuid.h>
 #endif
 
-/* Features that the CPU is to be taken not to have, with blanks or commas between them; * stands
- * for any letters, ? for one. */
+/* Variable that names features to treat as missing, separated by blanks or commas. * matches any
+ * letters, ? matches one. */
 static const char DISABLED[] = "KGEN_DISABLE_CPU_FEATURES";
 
 #if defined(__x86_64__)
@@ -75,8 +75,8 @@ static uint64_t saved_state(void)
     return state;
 }
 
-/* Bits of the FEATURES that this process can use. A leaf is asked for once: virtual machines take
- * their time for CPUID. */
+/* Return the bits of the FEATURES that this process can use. Each leaf is read once, because CPUID
+ * is slow in virtual machines. */
 static uint64_t usable_features(void)
 {
     uint64_t found = 0, state = saved_state();
@@ -93,7 +93,7 @@ static uint64_t usable_features(void)
     return found;
 }
 
-/* Registers of CPUID as a text. */
+/* Write registers of CPUID as a text. */
 static void put_text(char *into, const unsigned *registers, size_t count)
 {
     memcpy(into, registers, count * sizeof *registers);
@@ -129,7 +129,7 @@ static void identify(kgen_cpu_facts *into)
 
 static void identify(kgen_cpu_facts *into)
 {
-    (void)into; /* nothing tells it everywhere */
+    (void)into; /* no source is available on all systems */
 }
 
 typedef struct feature {
@@ -150,7 +150,7 @@ static uint64_t usable_features(void)
 
 #endif
 
-/* Whether a pattern of `length` letters stands for all of a text. */
+/* Return whether a pattern of `length` letters matches all of a text. */
 static bool matches(const char *pattern, size_t length, const char *text)
 {
     const char *star = NULL, *resume = NULL, *end = pattern + length;

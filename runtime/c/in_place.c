@@ -58,7 +58,7 @@ kgen_status kgen_settle_table(kgen_kernel *of)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* Functions that look at other elements than the one that is written. */
+/* Return whether a function is a view, which reads elements other than the one that is written. */
 static bool is_view(const char *name, size_t length)
 {
     static const char *const views[] = {"permute", "transpose", "expand", "slice",
@@ -69,7 +69,7 @@ static bool is_view(const char *name, size_t length)
     return false;
 }
 
-/* Note that no output may reuse the memory of inputs that views of an expression look at. */
+/* Mark the inputs that views of an expression read: no output may reuse their memory. */
 static void leave_viewed(kgen_kernel *of, const char *expression)
 {
     size_t level = 0, view = 0; /* the level inside the outermost view's brackets; 0: in none */
@@ -149,8 +149,8 @@ kgen_status kgen_settle_in_place(kgen_kernel *of, arena *memory)
             return KGEN_OK;
         out = &of->parameters[i];
     }
-    /* One of several launches may read what another has written. Vectors or tiles of the output may
-     * overlap, so that some elements are computed twice: past the caches, and by AMX. */
+    /* One of several launches may read what another has written. With nontemporal stores or AMX,
+     * vectors or tiles of the output may overlap, so that some elements are computed twice. */
     const char *op = text_of(of->spec, "op");
     if (of->num_launches != 1 || is_truthy(kgen_json_member(of->schedule, "nontemporal")) ||
         strcmp(text_of(of->schedule, "mainloop"), "amx") == 0)

@@ -1,10 +1,10 @@
-/* Calls of kernels: arguments are checked, pointers put in the order of each launch, tasks run. */
+/* Calls of kernels: check arguments, put pointers in the order of each launch, run tasks. */
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Shared trials of a launch on its own: dozens may pass until threads wake. */
+/* Trials with shared tasks: sleeping threads may not wake during dozens of them. */
 enum { CALL_TRIALS = 100 };
 
 const char *kgen_kernel_key(const kgen_kernel *kernel)
@@ -52,7 +52,7 @@ scratch *kgen_scratch_create(const kgen_kernel *kernel)
         kgen_no_memory(nbytes);
         return NULL;
     }
-    /* Zero at first, which those that ask for no value have nothing against. */
+    /* All workspaces are zeroed; those with `initial` "any" do not need it. */
     for (size_t i = 0; i < kernel->num_workspaces; i++) {
         made->workspaces[i] =
             kgen_alloc_tensor(&made->memory, (uint64_t)kernel->workspaces[i].nbytes);
@@ -80,7 +80,7 @@ void kgen_scratch_destroy_all(kgen_kernel *kernel)
     }
 }
 
-/* That of an earlier call that is done, or a new one. */
+/* Take the scratch memory of an earlier call that has ended, or make one. */
 static scratch *borrow(kgen_kernel *kernel)
 {
     kgen_os_lock_take(&kernel->bundle->lock);
@@ -126,7 +126,7 @@ static kgen_status check_address(const kgen_kernel *of, size_t i, const void *ad
                      of->key, of->arguments[i]->tensor.name, address, itemsize);
 }
 
-/* That an output lies beside all else, but upon the table of its scatter. */
+/* Check that an output overlaps no other argument, and that a scatter's output is its table. */
 static kgen_status check_output_apart(const kgen_kernel *of, const kgen_buffer *arguments,
                                       size_t output)
 {
@@ -188,7 +188,7 @@ static void order_pointers(const launch *one, const memories *from, void **point
         pointers[i] = from->of[one->slots[i]];
 }
 
-/* With the arguments in place. */
+/* Run the launches; `at` has the memory of the arguments. */
 static kgen_status run(kgen_kernel *of, memories *at)
 {
     void *pointers[MAX_POINTERS];
@@ -232,7 +232,7 @@ kgen_status kgen_run_pointers(kgen_kernel *kernel, void *const *arguments, size_
     return status == KGEN_OK ? run(kernel, &at) : status;
 }
 
-/* ---- calls that are prepared ----------------------------------------------------------------- */
+/* ---- prepared calls -------------------------------------------------------------------------- */
 
 struct kgen_call {
     kgen_kernel *kernel;
@@ -241,7 +241,7 @@ struct kgen_call {
     kgen_jobs launches;
 };
 
-/* The jobs of a call's launches, whose arguments are in place. */
+/* Make the jobs of a call's launches; `at` has the memory of the arguments. */
 static bool make_launches(kgen_call *of, const memories *at)
 {
     const kgen_kernel *kernel = of->kernel;
@@ -310,7 +310,7 @@ kgen_status kgen_call_run_tasks(kgen_call *call, size_t launch, int64_t begin, i
     if (begin < 0 || begin > end || end > tasks)
         return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: tasks %lld to %lld; launch %zu has 0 to %lld",
                          of->key, (long long)begin, (long long)end, launch, (long long)tasks);
-    if (begin < end) /* an empty range has no place that a kernel could begin at */
+    if (begin < end) /* kernels do not accept an empty range */
         kgen_run_tasks(&of->launches[launch].run, call->launches.jobs[launch].pointers, begin, end);
     return KGEN_OK;
 }

@@ -1,6 +1,6 @@
-/* Entry points of libkgen below bundles: what the Python runtime calls to run CPU kernels
- * (kgen_runtime/libkgen.py). No other program may use them: they check nothing, and change without
- * notice. Structures are the caller's memory, and hold words of 64 bits and pointers alone. */
+/* Low-level functions of libkgen, which the Python runtime calls to run CPU kernels
+ * (kgen_runtime/libkgen.py). No other program may use them: they check no arguments, and change
+ * without notice. The caller owns all structures; those of jobs consist of 64-bit words. */
 #ifndef KGEN_BACKEND_H
 #define KGEN_BACKEND_H
 
@@ -12,40 +12,40 @@ extern "C" {
 
 /* ---- the CPU --------------------------------------------------------------------------------- */
 
-/* Texts are "" where nothing tells them. */
+/* An unknown text is "". */
 typedef struct kgen_cpu_facts {
     char arch[16];      /* in Linux's words: x86_64, aarch64 */
     char name[64];      /* model name that CPUID gives */
     char vendor[16];    /* vendor that CPUID gives, such as GenuineIntel */
-    char features[512]; /* features as of kgen_cpu_supports, with blanks between them */
+    char features[512]; /* features by the names of kgen_cpu_supports, separated by blanks */
     int64_t family, model;
 } kgen_cpu_facts;
 
 KGEN_API kgen_status kgen_cpu_describe(kgen_cpu_facts *into);
 
-/* CPUs that this process may use now. */
+/* Number of CPUs that this process may use now. */
 KGEN_API int kgen_cpu_count(void);
 
-/* Ask the system for AMX tile state, which the whole process then has. */
+/* Request AMX tile state from the system, for the whole process. */
 KGEN_API kgen_status kgen_cpu_request_tiles(void);
 
 /* ---- machine code ---------------------------------------------------------------------------- */
 
 typedef struct kgen_code kgen_code;
 
-/* Bytes of a shared object, read while it is mapped. */
+/* Bytes of a shared object. They are read only during kgen_code_map. */
 typedef struct kgen_object {
     const void *data;
     uint64_t nbytes;
 } kgen_object;
 
-/* Function of an object; the address is found when the object is mapped. */
+/* Function of an object, by the object's number. kgen_code_map writes the address. */
 typedef struct kgen_function {
     const char *name;
     uint64_t object, address;
 } kgen_function;
 
-/* Map objects in one piece of memory, which profilers show by its name. */
+/* Map objects into one block of memory, which profilers show by its name. */
 KGEN_API kgen_status kgen_code_map(const kgen_object *objects, size_t num_objects,
                                    kgen_function *functions, size_t num_functions,
                                    const char *name, kgen_code **code);
@@ -53,39 +53,39 @@ KGEN_API void kgen_code_unmap(kgen_code *code);
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* Threads that share the tasks of a launch. They are made when they are first needed; a child of
- * fork(2) makes threads of its own. NULL: no memory. */
+/* Threads that share the tasks of a launch. The pool makes them on first use; a child of fork(2)
+ * makes threads of its own. kgen_pool_create returns NULL if memory does not suffice. */
 typedef struct kgen_pool kgen_pool;
 KGEN_API kgen_pool *kgen_pool_create(int num_threads);
 KGEN_API void kgen_pool_destroy(kgen_pool *threads);
 
-/* Function of a kernel, and its trials: the least nanoseconds by one thread and by all. Threads that
- * are in a launch at once may lose each other's notes, which costs a trial. */
+/* Function of a kernel, and its trials: the least nanoseconds by one thread and by all. Concurrent
+ * launches may overwrite each other's measurements, which costs a trial. */
 typedef struct kgen_launch {
     uint64_t function;
     int64_t num_pointers, num_tasks;
     int64_t alone, shared, trials; /* zero at first */
 } kgen_launch;
 
-/* Launch on memory: one pointer per argument. */
+/* Launch with its memory: one pointer per argument. */
 typedef struct kgen_job {
     kgen_launch *launch;
     void **pointers;
 } kgen_job;
 
-/* Jobs that run one after another. Each is shared with the pool's threads where that pays, which
- * its trials decide: some alone, then `shared_trials` shared ones. */
+/* Jobs that run one after another. A job is shared with the pool's threads if its trials show that
+ * sharing is faster: some by one thread, then `shared_trials` shared ones. */
 typedef struct kgen_jobs {
     kgen_pool *threads;
     kgen_job *jobs;
     int64_t count, shared_trials;
-    int64_t is_shared; /* whether threads took part in the last run; zero at first */
+    int64_t is_shared; /* whether the last run shared a job; zero at first */
 } kgen_jobs;
 
 /* Run all jobs. */
 KGEN_API void kgen_jobs_run(kgen_jobs *all);
 
-/* Run all jobs, and write the nanoseconds of each step, whose jobs end before `ends[step]`. */
+/* Run all jobs, and write the nanoseconds of each step. A step's jobs end before `ends[step]`. */
 KGEN_API void kgen_jobs_profile(kgen_jobs *all, const int64_t *ends, size_t num_steps,
                                 int64_t *nanoseconds);
 

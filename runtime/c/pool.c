@@ -1,26 +1,26 @@
-/* Threads that take a kernel's tasks, and when that pays.
+/* Pool of threads that share a kernel's tasks, and the decision which launches are shared.
  *
- * A launch costs a few atomic operations while the workers spin, which they do for a short time
- * after each; then they sleep. Of launches at the same time one has the workers, and the others
- * run alone: nobody waits. Atomics are the compiler's own (GCC and Clang), which C99 has none
- * of. */
+ * Workers spin for a short time after each launch, then they sleep. Sharing a launch with spinning
+ * workers costs a few atomic operations. If launches run at the same time, one of them has the
+ * workers, and the others run on their callers' threads without waiting. Atomics are builtins of
+ * GCC and Clang, because C99 has none. */
 #include "internal.h"
 
 #include <stdlib.h>
 
-/* Sharing work with a thread that spins costs 1 to 2 us, waking one that sleeps 5: launches of
- * less stay alone, and those of more than SHARED_NS are shared. Those between are, if that took
- * less than nine tenths of the time. */
+/* Waking a sleeping thread takes about ALONE_NS, so shorter launches run on one thread. Launches of
+ * SHARED_NS or more are shared. A launch between the two is shared if that took less than nine
+ * tenths of the time of one thread, which is measured in TRIALS runs. */
 enum { ALONE_NS = 5000, SHARED_NS = 100000, TRIALS = 3 };
 /* Turns of an idle worker's loop before it sleeps: about 50 us. */
 enum { SPINS = 4096 };
-/* A thread takes one part of what is left, in so many for each thread. */
+/* A thread takes the remaining tasks divided by the number of threads times this. */
 enum { PARTS_PER_THREAD = 2 };
-/* `state` is the number of the job, the places that are left for workers, and the workers in it. */
+/* `state` packs the job's number, the number of workers that may still join, and of those in it. */
 #define PLACE ((uint64_t)1 << 16)
 #define NUMBER ((uint64_t)1 << 32)
 
-/* A word that many threads write has a cache line, and its neighbour, of its own. */
+/* Word that many threads write, alone in two adjacent cache lines against false sharing. */
 typedef struct word {
     uint64_t value;
     char apart[120];
@@ -28,10 +28,10 @@ typedef struct word {
 
 struct kgen_pool {
     word state, next, busy, sleepers, awake, stop;
-    word renewed, generation; /* kgen_os_forks of who began to renew the pool, and ended it */
+    word renewed, generation; /* kgen_os_forks at the begin and the end of the last renewal */
     const kgen_job *job;      /* written by whoever holds `busy` */
     int num_threads;          /* of a launch */
-    int most, count; /* workers that the system lets us have, and those that were made */
+    int most, count; /* limit of workers, which the system may lower; and workers made */
     os_thread *workers;
     os_lock lock;
     os_signal wake;
@@ -120,12 +120,12 @@ void kgen_run_tasks(const kgen_launch *of, void *const *p, int64_t begin, int64_
         CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14) CASE(15) CASE(16)
         CASE(17) CASE(18) CASE(19) CASE(20) CASE(21) CASE(22) CASE(23) CASE(24)
     default:
-        break; /* no launch without an argument passes check_extents: it writes nothing */
+        break; /* check_extents refuses a launch without arguments */
     }
 }
 
-/* Tasks of the job until none is left: many at a time at first and single ones in the end, so that
- * threads are done together (guided self-scheduling). */
+/* Do tasks of the job until none is left: many at a time at first and single ones in the end, so
+ * that all threads finish at about the same time (guided self-scheduling). */
 static void take_tasks(kgen_pool *from)
 {
     const kgen_job *job = from->job;
@@ -184,8 +184,8 @@ static void work(void *argument)
     }
 }
 
-/* Have all workers, or as many as the system allows: launches take the threads that there are. Only
- * whoever holds `busy` is here. */
+/* Make all workers, or as many as the system allows; launches use those that exist. The caller
+ * holds `busy`. */
 static void make_workers(kgen_pool *of)
 {
     while (of->count < of->most) {
@@ -205,7 +205,8 @@ static void wake_sleepers(kgen_pool *of)
     }
 }
 
-/* In a child of fork(2) there are no workers, and what was under way never ends: begin anew. */
+/* Reset the pool in a child of fork(2), which has no workers and in which no launch of the parent
+ * ends. */
 static void renew(kgen_pool *of)
 {
     uint64_t now = kgen_os_forks, last = get(&of->renewed);
@@ -226,7 +227,8 @@ static void renew(kgen_pool *of)
         pause_a_moment();
 }
 
-/* All tasks by this thread and the workers; false, and nothing done, if they have another job. */
+/* Do all tasks on this thread and the workers. Return false, with nothing done, if the workers have
+ * another job. */
 static bool share(kgen_pool *with, const kgen_job *job)
 {
     renew(with);
@@ -241,7 +243,7 @@ static bool share(kgen_pool *with, const kgen_job *job)
     put(&with->state, (get(&with->state) / NUMBER + 1) * NUMBER + places * PLACE);
     wake_sleepers(with);
     take_tasks(with);
-    /* Close the job to those who come late, and wait for those who are in it. */
+    /* Let no further worker join, and wait for the workers in the job. */
     __atomic_fetch_and(&with->state.value, ~(NUMBER - PLACE), __ATOMIC_SEQ_CST);
     while (get(&with->state) % PLACE > 0)
         pause_a_moment();
@@ -272,7 +274,7 @@ void kgen_pool_destroy(kgen_pool *threads)
 {
     if (threads == NULL)
         return;
-    /* In a child after fork the workers are the parent's, and the lock may be held for ever. */
+    /* In a child after fork the workers do not exist, and the lock may be held for ever. */
     if (get(&threads->generation) == kgen_os_forks) {
         kgen_os_lock_take(&threads->lock);
         put(&threads->stop, 1);
@@ -287,7 +289,7 @@ void kgen_pool_destroy(kgen_pool *threads)
     free(threads);
 }
 
-/* ---- when it pays ---------------------------------------------------------------------------- */
+/* ---- whether to share ------------------------------------------------------------------------ */
 
 static int64_t note_of(const int64_t *of)
 {
@@ -302,7 +304,7 @@ static void note(kgen_launch *of, int64_t *least, int64_t taken)
     __atomic_fetch_add(&of->trials, 1, __ATOMIC_RELAXED);
 }
 
-/* All tasks of a job. Gives whether they were shared. */
+/* Do all tasks of a job. Return whether they were shared. */
 static bool run_job(kgen_pool *threads, const kgen_job *job, int64_t shared_trials)
 {
     kgen_launch *of = job->launch;
@@ -311,7 +313,7 @@ static bool run_job(kgen_pool *threads, const kgen_job *job, int64_t shared_tria
         kgen_run_tasks(of, job->pointers, 0, tasks);
         return false;
     }
-    /* Trials alone come first; then shared ones, where those decide; then as was faster. */
+    /* First trials on one thread, then shared trials if they decide, then the faster way. */
     int64_t count = note_of(&of->trials), alone = note_of(&of->alone);
     int64_t shared = note_of(&of->shared);
     bool decides = ALONE_NS <= alone && alone < SHARED_NS;
@@ -333,16 +335,16 @@ static bool run_job(kgen_pool *threads, const kgen_job *job, int64_t shared_tria
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* While they are kept awake, idle workers spin and do not sleep. */
+/* Keep idle workers spinning instead of sleeping, or stop keeping them. */
 static void keep_awake(kgen_pool *threads, bool awake)
 {
     renew(threads);
     __atomic_fetch_add(&threads->awake.value, awake ? 1 : UINT64_MAX, __ATOMIC_SEQ_CST);
 }
 
-/* Run the jobs up to `ends`, an array for each step, and write how long each step took; without
- * clocks where `nanoseconds` is NULL. Workers are awake from the beginning if they shared a job of
- * the last run; a job on its own needs none after it. */
+/* Run the jobs of each step, which end before ends[step], and write how long each step took, unless
+ * `nanoseconds` is NULL. Workers are kept awake from the beginning if the last run shared a job; a
+ * single job needs none awake after it. */
 static void run_steps(kgen_jobs *all, const int64_t *ends, size_t num_steps, int64_t *nanoseconds)
 {
     bool awake = all->count > 1 && __atomic_load_n(&all->is_shared, __ATOMIC_RELAXED);

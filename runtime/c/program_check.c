@@ -1,5 +1,5 @@
-/* What a program in the manifest says, held against its kernels and against itself; names become
- * places and numbers. */
+/* Check of a program in the manifest against itself and its kernels. Names are resolved to numbers
+ * and offsets. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ static kgen_status refuse_program(const char *why)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Names of `count` things of `size` bytes, `offset` bytes from their starts. */
+/* Index the names of `count` things of `size` bytes; a name is `offset` bytes into its thing. */
 static kgen_status make_index(name_index *into, const char *kind, const void *things, size_t count,
                               size_t size, size_t offset, arena *memory)
 {
@@ -61,7 +61,7 @@ static kgen_status check_memories(const kgen_program *of)
         if (one->file.nbytes < 1)
             return kgen_fail(KGEN_ERROR_BUNDLE, "weight %.60s has %lld bytes", one->name,
                              (long long)one->file.nbytes);
-        /* weights/ and the first 16 digits: so that no file is looked for elsewhere. */
+        /* weights/ and 16 digits of the digest: no file is looked for in another folder. */
         bool fits = strlen(digest) == 64 && strspn(digest, "0123456789abcdef") == 64 &&
                     strncmp(one->file.file, "weights/", 8) == 0 &&
                     strncmp(one->file.file + 8, digest, 16) == 0 &&
@@ -81,7 +81,7 @@ static kgen_status check_memories(const kgen_program *of)
     return KGEN_OK;
 }
 
-/* The bytes of the memory that a value lies in; false if there is no such memory. */
+/* Find the size of the memory that a value lies in; return false if there is no such memory. */
 static bool find_memory(const kgen_program *of, const names *by, value *one, uint64_t *nbytes)
 {
     switch (one->kind) {
@@ -122,7 +122,7 @@ static kgen_status check_tensors(value *several, size_t count)
 
 enum { PLACE_BYTES = 128 };
 
-/* A value's address, for messages. */
+/* Write a value's address, for messages. */
 static const char *shown_place(const value *one, char into[PLACE_BYTES])
 {
     static const char *const kinds[] = KGEN_WORDS_PLACE_KIND;
@@ -170,7 +170,7 @@ static bool is_alike(const kgen_tensor *a, const kgen_tensor *b)
            memcmp(a->shape, b->shape, nbytes) == 0 && memcmp(a->strides, b->strides, nbytes) == 0;
 }
 
-/* Inputs and outputs are packed values at the start of memory of their own. */
+/* Check that inputs and outputs are packed values at the start of memory of their own. */
 static kgen_status check_interface(const kgen_program *of, const names *by, value *several,
                                    size_t count, place_kind kind)
 {
@@ -220,9 +220,9 @@ bool kgen_may_be_written(const value *one)
     return one->kind == IN_ARENA || one->kind == IN_OUTPUT || one->kind == IN_STATE;
 }
 
-/* What a tensor's first byte is a multiple of, by the family of the target: CUDA and HIP kernels
- * load 16 bytes at once; of storage buffers 256 is the most that Vulkan devices ask for. CPU kernels
- * take any address of an element. */
+/* Return the alignment of a tensor in bytes, by the family of the target. CUDA and HIP kernels load
+ * 16 bytes at once. No Vulkan device may require more than 256 for a storage buffer. CPU kernels
+ * accept any address of an element. */
 static int alignment(const char *family)
 {
     if (strcmp(family, "cuda") == 0 || strcmp(family, "amdgpu") == 0)
@@ -230,7 +230,7 @@ static int alignment(const char *family)
     return strcmp(family, "vulkan") == 0 ? 256 : 1;
 }
 
-/* Whether two values start at one byte. */
+/* Return whether two values start at the same byte. */
 static bool is_at(const value *a, const value *b)
 {
     return a->kind == b->kind && (a->kind == IN_ARENA || a->number == b->number) &&

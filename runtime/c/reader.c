@@ -30,7 +30,7 @@ static kgen_status map_file(kgen_bundle *of, const char *path, const char *shown
         *into = of->mappings = made;
         return KGEN_OK;
     }
-    /* At a page's start, as a mapping is: weights that are read in place stay so. */
+    /* Page-aligned as a mapping is, so that weights are used in place. */
     char *copy = (char *)kgen_alloc_tensor(&of->memory, (uint64_t)made->nbytes + KGEN_PAGE);
     if (copy != NULL)
         copy += (KGEN_PAGE - (uintptr_t)copy % KGEN_PAGE) % KGEN_PAGE;
@@ -59,14 +59,14 @@ static kgen_status damaged(const stored_file *of)
                      "%.120s is missing or damaged; build or copy the bundle again", of->file);
 }
 
-/* What is known of a file of the archive; NULL for one that is not in it. */
+/* Return the record of a file of the archive; NULL if the archive does not have the file. */
 used_file *kgen_find_used(const kgen_bundle *in, const char *name)
 {
     const zip_entry *entry = kgen_zip_find(&in->archive, name);
     return entry == NULL ? NULL : &in->files[entry - in->archive.entries];
 }
 
-/* A file's digest, and its checksum where it is in the archive. */
+/* Check a file's digest, and its checksum if it is in the archive. */
 kgen_status kgen_check_digest(const kgen_bundle *in, const stored_file *of, const void *data,
                                 uint64_t nbytes)
 {
@@ -87,7 +87,7 @@ kgen_status kgen_check_digest(const kgen_bundle *in, const stored_file *of, cons
     return file != NULL && file->is_damaged ? damaged(of) : KGEN_OK;
 }
 
-/* A file's bytes in the archive, of the size that the manifest says. */
+/* Find a file's bytes in the archive, and check their number. */
 kgen_status kgen_find_file(const kgen_bundle *in, const stored_file *of,
                              const unsigned char **data)
 {
@@ -98,7 +98,7 @@ kgen_status kgen_find_file(const kgen_bundle *in, const stored_file *of,
     return kgen_check_size(of, entry->nbytes);
 }
 
-/* A file of weights beside the bundle. */
+/* Map a file of weights beside the bundle, and check its size. */
 kgen_status kgen_find_beside(kgen_bundle *of, const stored_file *file,
                                const unsigned char **data)
 {
@@ -149,7 +149,7 @@ static kgen_status check_file_names(kgen_bundle *of)
     return kgen_zip_check_names(&of->archive);
 }
 
-/* A manifest's text, checked. */
+/* Parse and check the text of a manifest. */
 static kgen_status parse_manifest(kgen_bundle *of, const char *text, size_t nbytes)
 {
     const json *data;
@@ -173,7 +173,7 @@ static kgen_status read_manifest(kgen_bundle *of)
 {
     const zip_entry *entry = kgen_zip_find(&of->archive, MANIFEST);
     if (entry != NULL && entry->nbytes > KGEN_MOST_MANIFEST_BYTES)
-        return kgen_json_count(NULL, entry->nbytes); /* none of them is read */
+        return kgen_json_count(NULL, entry->nbytes); /* too long: refused unread */
     if (entry == NULL || !kgen_zip_crc_is_right(entry))
         return kgen_fail(KGEN_ERROR_BUNDLE,
                          "not a kgen bundle, or a truncated one; make one with kgen build -o");
@@ -273,7 +273,7 @@ kgen_status kgen_copy_check(kgen_bundle *bundle, const char *file, const void *c
     const stored_file wanted = {file, sha256, nbytes};
     used_file *known = kgen_find_used(bundle, file);
     if (known != NULL)
-        *known->digest = 0; /* it is asked of the copy */
+        *known->digest = 0; /* computed again, from the copy */
     kgen_status status = kgen_check_digest(bundle, &wanted, copy, (uint64_t)nbytes);
     if (status != KGEN_OK)
         kgen_within("", "%s: ", bundle->name);

@@ -1,7 +1,7 @@
 """libkgen, the C runtime (runtime/c), bound with ctypes.
 
-The package carries the library in `native/`. It is opened when it is first used. `SIGNATURES` is
-the only place that declares functions; a call that can fail goes through `check`.
+The package contains the library in `native/`, and opens it on first use. `SIGNATURES` alone
+declares its functions. `check` raises the error of a call that failed.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ NOT_FOUND = 2
 
 @cache
 def library() -> ctypes.CDLL:
-    """The open library, its functions declared. Raises DeviceError if it is missing, cannot be
-    opened, or is of another version."""
+    """Return the open library with its functions declared. Raises DeviceError if the library is
+    missing, cannot be opened, or has another ABI version."""
     try:
         found = ctypes.CDLL(NATIVE + FILE_NAME)
         version = int(found.kgen_abi_version())
@@ -81,11 +81,11 @@ def library() -> ctypes.CDLL:
 
 
 def last_error() -> str:
-    """Message of this thread's last call that failed."""
+    """Return the message of this thread's last call that failed."""
     return str(library().kgen_last_error().decode(errors="replace"))
 
 
 def check(status: int) -> None:
-    """Raise the error of a call that failed, with libkgen's message; 0 is success."""
+    """Raise the error of a call's status, with libkgen's message; do nothing if it is 0."""
     if status != 0:
         raise _ERRORS[status - 1](last_error())

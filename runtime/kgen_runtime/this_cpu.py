@@ -11,9 +11,9 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Cpu:
-    """CPU: architecture and features in Linux's words, and vendor, family and model of CPUID.
+    """CPU: architecture and features by Linux's names, and vendor, family and model of CPUID.
 
-    A feature is listed if the CPU has it, the system gives it to this process, and the environment
+    A feature is listed if the CPU has it, the system lets this process use it, and the environment
     does not disable it (:mod:`kgen_runtime.settings`).
     """
 
@@ -39,12 +39,12 @@ class _Facts(ctypes.Structure):
 
 @cache
 def this_cpu() -> Cpu:
-    """Return the CPU, asked once. Raises DeviceError without libkgen."""
+    """Return this machine's CPU, cached. Raises DeviceError if libkgen cannot be opened."""
     return describe()
 
 
 def describe() -> Cpu:
-    """Ask libkgen for the CPU."""
+    """Return this machine's CPU as libkgen describes it now."""
     found = _Facts()
     libkgen.check(libkgen.library().kgen_cpu_describe(ctypes.byref(found)))
     return Cpu(
@@ -58,6 +58,6 @@ def describe() -> Cpu:
 
 
 def core_count() -> int:
-    """Return the number of CPUs that this process may use now; a child may have fewer than its
-    parent."""
+    """Return the number of CPUs that this process may use now. A child process may have fewer than
+    its parent."""
     return int(libkgen.library().kgen_cpu_count())

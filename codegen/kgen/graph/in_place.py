@@ -25,9 +25,9 @@ def in_place(
     launches: Sequence[Launch],
     schedule: Mapping[str, Any],
 ) -> frozenset[str]:
-    """Their names. There are none of a kernel of several launches, where one may read what another
-    has written, nor where vectors or tiles of the output may overlap, so that some elements are
-    computed twice: past the caches, by AMX, and where rows lie beside one another."""
+    """Return the names of these inputs. A kernel of several launches has none: one launch may read
+    what another has written. Nor has a kernel whose vectors or tiles of the output may overlap, so
+    that it computes elements twice: one with nontemporal stores or AMX."""
     if (table := lies_upon(spec)) is not None:
         return frozenset({table})
     overlaps = schedule.get("nontemporal") or schedule.get("mainloop") == "amx"
@@ -52,7 +52,7 @@ def in_place(
 
 
 def _viewed(formulas: Formulas) -> set[str]:
-    """Names that views look at, by themselves or in formulas."""
+    """Return the names of inputs that views read, directly or inside formulas."""
     found: set[str] = set()
     waiting = list(formulas.values())
     while waiting:

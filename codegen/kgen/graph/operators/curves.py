@@ -14,7 +14,7 @@ from kgen.ops.expression import Expression, Number
 #: A formula of one number.
 Curve = Callable[["Terms", Expression], Expression]
 LN_2 = math.log(2.0)
-#: Beyond it a square is lost beside 1, or overflows: asinh and acosh are log(x) + log(2).
+#: Above it x^2 + 1 rounds to x^2, or overflows: asinh and acosh are log(x) + log(2).
 FAR = 1e8
 
 
@@ -32,7 +32,7 @@ class Terms:
 
 
 def signed(t: Terms, x: Expression, size: Expression) -> Expression:
-    """A value of |x| with the sign of x; x itself where that is zero."""
+    """Give a function of |x| the sign of x; return x itself where x is zero."""
     return t.where(t.less(x, 0.0), t.neg(size), t.where(t.equal(x, 0.0), x, size))
 
 
@@ -48,13 +48,13 @@ def acos(t: Terms, x: Expression) -> Expression:
 
 
 def halves(t: Terms, x: Expression) -> tuple[Expression, Expression]:
-    """exp(|x|) / 2, which overflows no earlier than its half, and exp(-|x|) / 2."""
+    """Return exp(|x|) / 2, computed so that only the half can overflow, and exp(-|x|) / 2."""
     size = t.abs(x)
     return t.exp(t.sub(size, LN_2)), t.mul(t.exp(t.neg(size)), 0.5)
 
 
 def sinh(t: Terms, x: Expression) -> Expression:
-    """Near zero by exp(x) - 1, which is exact there."""
+    """Use exp(x) - 1 near zero, where the difference of exponentials cancels."""
     near = t.expm1(t.abs(x))
     large, small = halves(t, x)
     near = t.mul(t.add(near, t.div(near, t.add(near, 1.0))), 0.5)

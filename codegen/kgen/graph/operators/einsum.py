@@ -123,7 +123,7 @@ def contracted(b: Builder, one: Term, two: Term, kept: set[str], sizes: dict[str
 
 
 def summed(b: Builder, value: GraphValue, term: str, kept: set[str]) -> Term:
-    """A tensor without the axes whose letters are not kept."""
+    """Sum a tensor over the axes whose letters are not kept."""
     axes = tuple(i for i, c in enumerate(term) if c not in kept)
     if not axes:
         return value, term

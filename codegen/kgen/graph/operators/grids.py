@@ -1,4 +1,4 @@
-"""GridSample: elements of an image at places that a grid of coordinates says."""
+"""GridSample: elements of an image at the coordinates of a grid."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: How opset 16 names modes.
+#: Today's names of the modes that opset 16 named differently.
 OLD_NAMES = {"bilinear": "linear", "bicubic": "cubic"}
 #: Elements along each axis that a mode reads, counted from the one below the place.
 TAPS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
 PADDINGS = ("zeros", "border", "reflection")
 #: Elements that one formula gathers and adds.
 MOST_GATHERED = 4
-#: Sharpness of R. Keys' cubic convolution, as ONNX and PyTorch have it.
+#: Coefficient a of R. Keys' cubic convolution, as in ONNX and PyTorch.
 SHARPNESS = -0.75
 
 
@@ -36,7 +36,7 @@ class Axis:
     padding: str
 
     def within(self, b: Builder, x: Expression) -> Expression:
-        """A coordinate with its padding: within the limits, or anywhere for zeros."""
+        """Apply the padding to a coordinate: move it within the limits, except for zeros."""
         if self.padding == "zeros":
             return x
         if self.padding == "border":
@@ -49,7 +49,7 @@ class Axis:
         return b.call("add", b.call("min", turn, b.call("sub", 2.0 * size, turn)), self.low)
 
     def element(self, b: Builder, at: Expression) -> Expression:
-        """Number of the element that a whole number stands for."""
+        """Return the number of the element at an integral coordinate, after padding."""
         if self.padding == "zeros":
             return at
         if self.padding == "border":
@@ -83,7 +83,7 @@ def grid_sample(b: Builder, node: Node, given: list[GraphValue | None]) -> Graph
     shape = (*grid.shape[:-1], 1)
     places, firsts = [], []
     for number, axis in enumerate(axes):
-        # The last coordinate is that of the first axis.
+        # The last coordinate belongs to the first axis.
         c = b.reshape(b.slice(grid, grid.rank - 1, rank - 1 - number, 1), shape)
         above = b.call("add", c, 1.0)
         if is_aligned:
@@ -96,7 +96,7 @@ def grid_sample(b: Builder, node: Node, given: list[GraphValue | None]) -> Graph
         if mode == "nearest":
             place = b.call("round", place)
         value = b.formula(place, shape, grid.dtype)
-        # Beyond these limits no element is of the image.
+        # Beyond these limits no tap is an element of the image.
         near = b.call("clip", b.call("floor", value), -4.0, axis.n + 4.0)
         places.append(value)
         firsts.append(b.formula(near, shape, DType.S32))
@@ -138,7 +138,7 @@ def sampled(
                 )
                 inside = in_axis if inside is None else b.call("logical_and", inside, in_axis)
             factor = b.call("mul", factor, by_tap[which])
-        # An index behind the table gives zeros.
+        # A gather returns zeros for an index past the end of the table.
         flat = at if inside is None else b.call("where", inside, at, float(batch * size))
         index = b.formula(flat, shape, DType.S32)
         line = b.reshape(index, shape[:-1])

@@ -1,4 +1,4 @@
-"""Poolings: a formula of what each place of a window sees, or rows over whole axes."""
+"""Poolings: a formula of the elements of each window, or a reduction over whole axes."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from kgen.ops.expression import Expression, view
 from kgen.spec.shapes import by_x, packed
 from kgen_runtime.dtypes import DType
 
-#: Places of a window that one formula sees; of more it sees them axis by axis.
+#: Elements of a window that one formula joins; larger windows are joined axis by axis.
 MOST_PLACES = 16
-#: Places along one axis that one formula sees; of more it sees parts first.
+#: Elements along one axis that one formula joins; longer windows are joined in parts first.
 MOST_ALONG = 64
 
 
 def pooled(b: Builder, x: GraphValue, windows: Windows, join: str, around: float) -> GraphValue:
-    """The places of windows along the last axes of a value, joined by a function; `around` is what
-    lies around it."""
+    """Join the elements of each window along the last axes of a value by a function; `around` is
+    the value of the padding."""
     axes = range(x.rank - len(windows), x.rank)
     if math.prod(w.size for w in windows) <= MOST_PLACES:
         return _joined(b, x, axes, windows, join, around)
@@ -44,8 +44,8 @@ def pooled(b: Builder, x: GraphValue, windows: Windows, join: str, around: float
 def _along(
     b: Builder, x: GraphValue, axis: int, window: Window, join: str, around: float
 ) -> GraphValue:
-    """The places of a window along one axis, joined. Those of a long window in two stages: parts of
-    neighbouring places, then these parts and the places that are left over."""
+    """Join the elements of each window along one axis. A long window is joined in two stages: parts
+    of neighbouring elements, then these parts and the remainder."""
     if window.size <= MOST_ALONG:
         return _joined(b, x, (axis,), (window,), join, around)
     part = min(range(2, MOST_ALONG + 1), key=lambda p: p + sum(divmod(window.size, p)))
@@ -95,14 +95,14 @@ def _joined(
 
 
 def taken(b: Builder, node: Node, x: GraphValue) -> Windows:
-    """Windows of a node."""
+    """Return the windows that a node's attributes describe."""
     return windows_of(
         b, node, tuple(node.attribute("kernel_shape", ())), x.shape[2:], b.result.shape[2:]
     )
 
 
 def is_whole(windows: Windows) -> bool:
-    """There is one window, which sees all once and nothing around it."""
+    """Return whether there is one window, of all elements and without padding."""
     return all(w.count == 1 and w.size == w.length and w.apart == 1 for w in windows) and not any(
         w.before or w.after for w in windows
     )
@@ -121,8 +121,8 @@ def max_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[Gr
 def places_of_largest(
     b: Builder, node: Node, x: GraphValue, largest: GraphValue, windows: Windows, least: float
 ) -> GraphValue:
-    """Number, among all elements of x, of the first element of each window that is the largest one
-    or NaN. The numbers of one image are in the order of its columns with storage_order=1."""
+    """Return the index, among all elements of x, of the first element of each window that is the
+    largest or NaN. With storage_order=1 indices within an image are column-major."""
     rank, sizes = len(windows), x.shape[2:]
     steps = packed(sizes)
     axes = range(2, 2 + rank)
@@ -143,7 +143,7 @@ def places_of_largest(
             if not x.dtype.is_integer:
                 is_largest = b.call("logical_or", is_largest, b.call("isnan", seen))
             if shown is not None:
-                # What is around may be as large as all elements of a window.
+                # The padding may equal the largest element of a window.
                 there = seen_at(shown, windows, axes, place)
                 is_largest = b.call("logical_and", is_largest, there)
             offset = sum(
@@ -174,7 +174,7 @@ def places_of_largest(
 
 
 def max_unpool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Scatter each element into zeros, at its number among all elements of the unpooled tensor."""
+    """Scatter each element into zeros, at its index among all elements of the unpooled tensor."""
     x, index = one(given), one(given, 1)
     check_shape(b, index, x.shape, "indices")
     rank = x.rank - 2
@@ -206,7 +206,7 @@ def max_unpool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphV
 
 
 def powers(b: Builder, x: GraphValue, p: float) -> Expression:
-    """Magnitudes of x to a power."""
+    """Raise the magnitudes of x to a power."""
     if p == 2:
         return b.call("mul", x, x)
     size = b.call("abs", x)
@@ -220,7 +220,7 @@ def root(b: Builder, total: GraphValue | Expression, p: float) -> Expression:
 
 
 def lp_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """The root of the sum of powers over windows, or over all of each channel."""
+    """Lower LpPool and GlobalLpPool: root of the sum of powers of a window or of a channel."""
     x, p = one(given), float(node.attribute("p", 2))
     if node.operator == "GlobalLpPool":
         axes = tuple(range(2, x.rank))
@@ -233,7 +233,7 @@ def lp_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValu
 
 
 def response_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """LRN: each element by a power of the sum of squares of the channels beside it."""
+    """Lower LRN: divide by a power of the sum of squares of neighbouring channels."""
     x, size = one(given), int(node.attribute("size", 0))
     if x.rank < 2 or size < 1:
         raise b.refusal(f"has size={size} for {x.rank} axes; both need more", CHANGE_MODEL)
@@ -250,8 +250,8 @@ def response_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> Gra
 
 
 def average_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Sums, times one by how many elements a window has: those of the tensor, or of it with its
-    pads."""
+    """Multiply the sum of each window by the reciprocal of its number of elements, which are those
+    of the tensor or of the padded tensor."""
     x = one(given)
     windows = taken(b, node, x)
     if is_whole(windows):

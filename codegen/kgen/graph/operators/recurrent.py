@@ -1,4 +1,4 @@
-"""Recurrent layers: the products of all inputs at once, then a product and formulas a time step."""
+"""Recurrent layers: one product for all inputs, then a product and formulas for each time step."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression
 from kgen_runtime.values import frozen
 
-#: Time steps, of which each has kernels of its own.
+#: Limit of time steps: each has kernels of its own.
 MOST_STEPS = 512
-#: Functions that a layer may name, and the numbers that they take: alpha and beta by default.
+#: Activation functions of a layer, with the defaults of alpha and beta.
 FUNCTIONS: Mapping[str, tuple[str, tuple[float, ...]]] = {
     "Affine": ("", (1.0, 0.0)), "Elu": ("elu", (1.0,)), "HardSigmoid": ("hard_sigmoid", (0.2, 0.5)),
     "LeakyRelu": ("leaky_relu", (0.01,)), "Relu": ("relu", ()), "ScaledTanh": ("tanh", (1.0, 1.0)),
@@ -51,8 +51,8 @@ class Activation:
 @frozen
 class Direction:
     """Direction of a recurrent layer: weights with a row per gate and unit, biases, initial states,
-    activation functions, and whether it runs backwards. `is_coupled`: an LSTM forgets as much as it
-    takes in."""
+    activation functions, and whether it runs backwards. `is_coupled`: the forget gate of an LSTM is
+    1 - input gate."""
 
     inputs: GraphValue
     hidden: GraphValue
@@ -65,19 +65,19 @@ class Direction:
     is_coupled: bool
 
 
-#: Makes a time step's states of its gates' inputs and the states before it; the first one is the
-#: layer's output.
+#: Cell: returns the states of a time step, given its gates' inputs and the previous states. The
+#: first state is the layer's output.
 Cell = Callable[[Builder, Direction, GraphValue, tuple[GraphValue, ...]], tuple[GraphValue, ...]]
 
 
 def parts(b: Builder, value: GraphValue, count: int) -> list[GraphValue]:
-    """Gates side by side, one by one."""
+    """Split the last axis into `count` gates."""
     size = value.shape[-1] // count
     return [b.slice(value, value.rank - 1, i * size, size) for i in range(count)]
 
 
 def recurred(b: Builder, d: Direction, h: GraphValue) -> GraphValue:
-    """The product of all gates with the state."""
+    """Multiply the state by the recurrent weights of all gates."""
     return b.product(h, b.permute(d.hidden, (1, 0)))
 
 
@@ -163,7 +163,7 @@ def layer(
             raise b.refusal(f"has an input of {x.rank} axes; it must have 3", CHANGE_MODEL)
         is_batch_first = bool(node.attribute("layout", 0))
         if is_batch_first:
-            # Sequences and states with the batch first.
+            # With layout=1 the batch is the first axis of sequences and states.
             for number in (0, *range(5, 5 + states)):
                 if (value := optional(given, number)) is not None and value.rank == 3:
                     given = [*given[:number], b.permute(value, (1, 0, 2)), *given[number + 1 :]]
@@ -283,7 +283,7 @@ def direction(
             bias = added(b, bias, hidden_bias, "bias")
             hidden_bias = None
         else:
-            # Of the gates all are summed, of the candidate each by itself.
+            # Both biases of a gate are added; those of the candidate stay separate.
             rest = gates - 1
             first_gates, hidden_gates = (
                 b.slice(v, 0, 0, rest * units) for v in (bias, hidden_bias)
@@ -338,7 +338,7 @@ def activations(b: Builder, node: Node, defaults: Sequence[str]) -> tuple[Activa
 
 
 def added(b: Builder, first: GraphValue, second: GraphValue, name: str) -> GraphValue:
-    """The sum of two vectors, a constant if both are."""
+    """Add two vectors; the sum is a constant if both are."""
     one_array, other = (b.elements(v) for v in (first, second))
     if one_array is None or other is None:
         return summed(b, first, second)
@@ -346,7 +346,7 @@ def added(b: Builder, first: GraphValue, second: GraphValue, name: str) -> Graph
 
 
 def beside(b: Builder, first: GraphValue, second: GraphValue, name: str) -> GraphValue:
-    """Two vectors behind one another, a constant if both are."""
+    """Concatenate two vectors; the result is a constant if both are."""
     one_array, other = (b.elements(v) for v in (first, second))
     if one_array is None or other is None:
         return joined(b, [first, second], 0)
@@ -354,7 +354,7 @@ def beside(b: Builder, first: GraphValue, second: GraphValue, name: str) -> Grap
 
 
 def projected(b: Builder, x: GraphValue, d: Direction) -> GraphValue:
-    """Product of the inputs of all time steps with the weights of all gates."""
+    """Multiply the inputs of all time steps by the weights of all gates."""
     found = b.product(x, b.permute(d.inputs, (1, 0)))
     return found if d.bias is None else summed(b, found, d.bias)
 

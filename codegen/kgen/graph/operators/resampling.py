@@ -1,4 +1,4 @@
-"""Resize: along each axis the nearest elements, or two or four of them with weights."""
+"""Resize: each axis takes the nearest elements, or weighted sums of two or four of them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kgen.graph.operators.registry import Operator, axes_of, choice_of, one, opt
 from kgen.graph.reading.model import Array, Node
 from kgen_runtime.dtypes import DType
 
-#: The place in the input of an output's element i, by how the model counts: from the scale, and
-#: the sizes of input and output.
+#: Place in the input of an output's element i, by coordinate_transformation_mode: a function of i,
+#: the scale, and the sizes of input and output.
 COORDINATES: dict[str, Callable[[Array, float, int, int], Array]] = {
     "half_pixel": lambda i, scale, n, m: (i + 0.5) / scale - 0.5,
     "asymmetric": lambda i, scale, n, m: i / scale,
@@ -32,9 +32,9 @@ COORDINATES: dict[str, Callable[[Array, float, int, int], Array]] = {
         n / 2 * (1 - m / (scale * n)) + (i + 0.5) / scale - 0.5
     ),
 }
-#: Coordinates of a part of the input.
+#: Mode whose coordinates cover a part of the input.
 CROP = "tf_crop_and_resize"
-#: Which of the two elements beside a place is its nearest.
+#: Nearest element of a place, by nearest_mode.
 NEAREST: dict[str, Callable[[Array], Array]] = {
     "round_prefer_floor": lambda x: np.ceil(x - 0.5),
     "round_prefer_ceil": lambda x: np.floor(x + 0.5),
@@ -44,11 +44,11 @@ NEAREST: dict[str, Callable[[Array], Array]] = {
 
 
 MODES = ("nearest", "linear", "cubic")
-#: How the scales follow from sizes: one for each axis, or one for all.
+#: Values of keep_aspect_ratio_policy: a scale for each axis, or one scale for all.
 POLICIES = ("stretch", "not_larger", "not_smaller")
-#: Elements of an axis, and their weights, for each place.
+#: Pairs of an element of the axis and its weight, each with an entry for each place.
 Taps = list[tuple[Array, Array]]
-#: Terms that one formula adds; of more a product with a matrix of weights is made.
+#: Terms that one formula adds; more become a product with a matrix of weights.
 MOST_TAPS = 4
 
 
@@ -112,7 +112,7 @@ def cropped(along: Array, n: int, m: int, start: float, end: float) -> Array:
 
 
 def crops_of(b: Builder, node: Node, roi: GraphValue | None) -> dict[int, tuple[float, float]]:
-    """The part of each axis that is taken."""
+    """Return the part of each axis that is resized."""
     array = b.array(roi)
     rank = len(b.result.shape)
     axes = axes_of(b, node.attribute("axes", tuple(range(rank))), rank)
@@ -149,14 +149,14 @@ def normalised(taps: Taps) -> Taps:
 
 
 def keys(x: Array, a: float) -> Array:
-    """Weights at these distances: R. Keys' cubic convolution."""
+    """Return weights at these distances: R. Keys' cubic convolution."""
     near = ((a + 2) * x - (a + 3)) * x**2 + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
 def linear(places: Array, n: int) -> Taps:
-    """Two elements for each of the places between them."""
+    """Return the two elements beside each place, with linear weights."""
     places = np.clip(places, 0, n - 1)
     first = np.minimum(np.floor(places), max(n - 2, 0)).astype(np.int64)
     part = places - first
@@ -177,7 +177,7 @@ def cubic(places: Array, n: int, a: float, excludes: bool) -> Taps:
 
 
 def multiplied(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
-    """The product of an axis with a matrix of weights, in f32 or f64."""
+    """Multiply an axis by a matrix of weights, in f32 or f64."""
     dtype = DType.F64 if x.dtype is DType.F64 else DType.F32
     n, m = x.shape[axis], len(taps[0][0])
     b.check_table(n * m)
@@ -192,7 +192,7 @@ def multiplied(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
 
 
 def summed(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
-    """Elements of an axis times their weights, added."""
+    """Add elements of an axis times their weights."""
     dtype = DType.F64 if x.dtype is DType.F64 else DType.F32
     terms, shape = [], x.shape
     for at, weights in taps:
@@ -207,7 +207,7 @@ def summed(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
 
 
 def scales_of(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[float, ...]:
-    """The scales that a node names, of all axes; none where each follows from the size."""
+    """Return the scales that a node names, of all axes; none if they follow from the sizes."""
     number = 1 if node.operator == "Upsample" or node.opset < 11 else 2
     value = optional(given, number)
     if value is not None and 0 in value.shape:

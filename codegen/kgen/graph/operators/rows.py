@@ -22,13 +22,13 @@ from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression, view
 from kgen_runtime.dtypes import DType
 
-#: The formula of a reduction of a value's rows of so many elements.
+#: Function that writes a reduction of a value's rows, given the number of elements of a row.
 Reduction = Callable[[Builder, GraphValue, int], Expression]
 
 
 def reduction(make: Reduction, of_one: Reduction | None) -> Lower:
-    """The lowering of a reduction over the axes that a node names, all of them by default, or, if
-    it says so, none: `of_one` is the reduction of one element, where that is not the element."""
+    """Return the lowering of a reduction over the node's axes: by default all, or none with
+    noop_with_empty_axes. `of_one` reduces one element, if that changes the element."""
 
     def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         x = one(given)
@@ -52,8 +52,8 @@ def of(name: str) -> Reduction:
 
 
 def total(b: Builder, x: GraphValue, _: int) -> Expression:
-    """A sum. Truth values that were made integers are counted in f32, which is exact for as many
-    columns as a row may have: GPUs lack rows of s64."""
+    """Sum rows. Booleans that were cast to integers are counted in f32, because GPUs lack rows of
+    s64. The count is exact for every length that a row may have."""
     at = x.operation
     if x.dtype.is_integer and isinstance(at, FormulaNode):
         truths = [name for name in at.operands if b.values[name].dtype is DType.BOOL]
@@ -72,8 +72,8 @@ def mean(b: Builder, x: GraphValue, count: int) -> Expression:
 
 
 def in_floats(make: Reduction) -> Reduction:
-    """A reduction by functions that integers lack: of these it is computed in f32, and rounded
-    toward zero."""
+    """Return a reduction by functions that integers lack: those of integers are computed in f32 and
+    rounded toward zero."""
 
     def made(b: Builder, x: GraphValue, count: int) -> Expression:
         if not x.dtype.is_integer:
@@ -85,7 +85,7 @@ def in_floats(make: Reduction) -> Reduction:
 
 
 def of_a_row(lower: Lower) -> Lower:
-    """A lowering to one number of some axes, of a tensor of none as of a row of one."""
+    """Return a lowering that reduces axes to one number; a scalar is treated as a row of one."""
 
     def lowered(
         b: Builder, node: Node, given: list[GraphValue | None]
@@ -106,7 +106,7 @@ def softmax(name: str) -> Lower:
         if node.opset >= 13:
             axis = axis_of(b, node.attribute("axis", -1), x.rank)
             return b.formula(b.call(name, x), x.shape, x.dtype, (axis,))
-        # Before, the axes from this one on were one.
+        # Before opset 13, `axis` and all axes behind it are joined.
         axis = axis_of(b, node.attribute("axis", 1), x.rank)
         return b.formula(b.call(name, x), x.shape, x.dtype, tuple(range(axis, x.rank)))
 
@@ -116,7 +116,7 @@ def softmax(name: str) -> Lower:
 def last_axes(
     b: Builder, node: Node, x: GraphValue, *vectors: GraphValue | None
 ) -> tuple[int, ...]:
-    """The axes that are normalized. Raises GraphError for a scale or bias that does not fit x."""
+    """Return the normalized axes. Raises GraphError for a scale or bias that does not fit x."""
     axis = axis_of(b, node.attribute("axis", -1), x.rank)
     for what, vector in zip(("Scale", "B"), vectors, strict=False):
         check_broadcasts(b, vector, x.shape, what)
@@ -161,7 +161,7 @@ def instance_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> Gra
 
 
 def place_of(name: str) -> Lower:
-    """The lowering of the place of a row's greatest or least element."""
+    """Return the lowering of ArgMax or ArgMin."""
 
     def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         x = one(given)
@@ -179,7 +179,7 @@ def place_of(name: str) -> Lower:
 
 
 def last_place(b: Builder, x: GraphValue, axis: int, name: str) -> Expression:
-    """Last place of a row's greatest or least element; of a NaN in a row that holds one."""
+    """Return the last index of a row's greatest or least element, or of a NaN if there is one."""
     is_found = b.call("equal", x, b.call(name, x))
     if not x.dtype.is_integer:
         is_found = b.call("logical_or", is_found, b.call("isnan", x))
@@ -198,8 +198,8 @@ def lp_normalization(b: Builder, node: Node, given: list[GraphValue | None]) -> 
 
 
 def cumulative(name: str, identity: float) -> Lower:
-    """The lowering of sums or products of the elements up to each one, of 2, 4, 8, ... elements
-    (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986)."""
+    """Return the lowering of a prefix sum or product, in log2(n) steps that join 2, 4, 8, ...
+    elements (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986)."""
 
     def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         x = one(given)
@@ -212,14 +212,14 @@ def cumulative(name: str, identity: float) -> Lower:
         n, backwards = x.shape[axis], bool(node.attribute("reverse", 0))
 
         def moved(value: GraphValue, by: int) -> Expression:
-            """Each element `by` places on, behind as many of the identity."""
+            """Shift elements by `by` places, and fill the start with the identity."""
             start, before, after = (by, 0, by) if backwards else (0, by, 0)
             kept = view("slice", (b.tensor(value), axis, start, start + n - by, 1))
             return view("pad", (kept, axis, before, after, identity))
 
         if node.attribute("exclusive", 0):
             if n == 1:
-                # The identity, whatever x is; a formula is of something.
+                # The identity, whatever x is: a formula needs an input.
                 found = b.call("where", b.call("equal", x, x), identity, identity)
                 return b.formula(found, x.shape, x.dtype)
             x = b.formula(moved(x, 1), x.shape, x.dtype)

@@ -1,5 +1,5 @@
-"""Operators that write rows into a tensor, at places that an index says: each is a scatter along an
-axis of the tensor, or of its elements in one line."""
+"""Operators that write rows into a tensor at the places of an index. Each becomes a scatter along
+one axis of the tensor, or of the flattened tensor."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def scattered(
         back = inverse(order)
         found = scattered(b, b.permute(x, back), index, b.permute(rows, back), order[axis])
         return b.permute(found, order)
-    # A tensor that is written into itself is read as a copy of it.
+    # A tensor that is scattered into itself is copied first.
     index, rows = (copied(b, v) if v is x else v for v in (index, rows))
     return b.add(FormulaNode(expression=b.scatter(x, index, rows, axis)), x.shape, x.dtype)
 
@@ -51,12 +51,12 @@ def copied(b: Builder, value: GraphValue) -> GraphValue:
 
 
 def constant_place(at: Array, n: int, none: int) -> Array:
-    """Place that :func:`place` makes of a constant index."""
+    """Return the place that :func:`place` computes, for a constant index."""
     outside = (at < -n) | (at >= n)
     return np.where(outside, none, np.where(at < 0, at + n, at))
 
 
-#: Row function and function by which each reduction joins elements, and what is added for none.
+#: Row function, scalar function and identity of each reduction; None stands for the element of x.
 REDUCTIONS = {
     "add": ("sum", "add", 0.0), "mul": ("prod", "mul", 1.0),
     "max": ("amax", "max", None), "min": ("amin", "min", None),
@@ -75,7 +75,7 @@ def joined_rows(
     is_named = b.call("equal", place(b, at, n, n), numbers(b, n, rank, rank - 2, index.dtype))
     other = here if neutral is None else neutral
     total = b.call(over, b.call("where", is_named, row, other))
-    # Bytes are joined in s32, and wrap around as other integers do by themselves.
+    # 8-bit integers are reduced in s32 and then wrapped, as wider integers wrap by themselves.
     wide = DType.S32 if x.dtype in BYTES else x.dtype
     found = b.formula(total, here.shape, wide, (rank - 1,))
     both = b.call(join, x, b.reshape(found, x.shape))
@@ -87,7 +87,7 @@ def joined_rows(
 def joined_elements(
     b: Builder, x: GraphValue, index: GraphValue, rows: GraphValue, axis: int, how: str
 ) -> GraphValue:
-    """ScatterElements with a reduction; what lies beside the indices stays as it is."""
+    """Lower ScatterElements with a reduction. Elements that no index names stay as they are."""
     for other, (n, m) in enumerate(zip(index.shape, x.shape, strict=True)):
         if other != axis and n < m:
             part = joined_elements(b, b.slice(x, other, 0, n), index, rows, axis, how)
@@ -171,7 +171,7 @@ def scatter_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> 
         flat = b.made("places", (at + others).reshape(count), DType.S64)
     else:
         first = b.made("places", np.asarray(others, index.dtype.storage), index.dtype)
-        # What is no place along the axis is none of the line either.
+        # An index outside the axis must stay outside the flattened tensor.
         along = b.call("mul", place(b, index, x.shape[axis], size), float(steps[axis]))
         flat = b.formula(b.call("add", along, first), index.shape, index.dtype)
         flat = b.reshape(flat, (count,))
@@ -180,7 +180,7 @@ def scatter_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> 
 
 
 def tensor_scatter(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """A cache's next places, from where an index says on."""
+    """Return the cache's places to write, beginning at an index."""
     x, rows, first = one(given), one(given, 1), optional(given, 2)
     axis = axis_of(b, node.attribute("axis", -2), x.rank)
     beside = (*x.shape[:axis], rows.shape[min(axis, rows.rank - 1)], *x.shape[axis + 1 :])

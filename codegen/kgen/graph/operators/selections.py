@@ -37,7 +37,7 @@ def top_k(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[Graph
             f"has k={shown} for {n} elements of axis {axis}; k is a number from 1 to {n}",
             CHANGE_MODEL,
         )
-    node.attribute("sorted", 1)  # Sorted results are right for both.
+    node.attribute("sorted", 1)  # Sorted results satisfy both values.
     rows = moved_last(b, x, axis)
     index = numbers(b, n, rows.rank, rows.rank - 1)
     largest = bool(node.attribute("largest", 1))
@@ -49,8 +49,8 @@ def top_k(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[Graph
 def _highest(
     b: Builder, x: GraphValue, index: GraphValue, k: int, largest: bool
 ) -> tuple[GraphValue, GraphValue]:
-    """The first k elements of each row in descending or ascending order, and their index. Ranks
-    compare each pair of elements; of a long row the highest of each part are found first."""
+    """Return the first k elements of each row in descending or ascending order, and their indices.
+    Ranks compare each pair of elements; a long row is first reduced to the first k of each part."""
     n = x.shape[-1]
     size = max(k, round((2 * n * k * k) ** (1 / 3)))
     if 2 * size > n:
@@ -76,7 +76,7 @@ def _ranked(
         return x, b.expand(index, x.shape)
 
     def precedes(one: GraphValue, another: GraphValue) -> Expression:
-        """Whether an element comes before another one; NaN counts as the largest number."""
+        """Return whether an element comes before another; NaN counts as the largest number."""
         first, second = (one, another) if largest else (another, one)
         found = b.call("logical_not", b.call("less_equal", first, second))
         if x.dtype.is_integer:
@@ -148,7 +148,7 @@ def trilu(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         )
     rows, columns = x.shape[-2:]
     b.check_table(rows + columns)
-    # Beyond the matrix all diagonals are alike.
+    # All diagonals outside the matrix have the same result.
     shift = min(max(shifts[0], -rows), columns)
     first = np.arange(rows, dtype=np.int32)[:, None] + shift
     compares = "less_equal" if node.attribute("upper", 1) else "greater_equal"
@@ -172,8 +172,7 @@ def reverse_sequence(b: Builder, node: Node, given: list[GraphValue | None]) -> 
 
 
 def reversed_rows(b: Builder, rows: GraphValue, lengths: GraphValue) -> GraphValue:
-    """Sequences (batch, time, ...) of which each has its first elements, as many as its length
-    says, in reverse order."""
+    """Reverse the first elements of each sequence (batch, time, ...); `lengths` says how many."""
     count, steps, *left = rows.shape
     table = b.reshape(rows, (count * steps, *left))
     known = b.array(lengths)

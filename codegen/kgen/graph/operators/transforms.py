@@ -36,7 +36,7 @@ def real_waves(n: int, length: int) -> Array:
 
 
 def transformed(b: Builder, x: GraphValue, matrix: Array) -> GraphValue:
-    """(..., n, parts) to (..., bins, parts) by a matrix (n, parts, bins, parts)."""
+    """Transform (..., n, parts) to (..., bins, parts) by a matrix (n, parts, bins, parts)."""
     n, parts, bins, made = matrix.shape
     b.check_table(matrix.size)
     weights = b.made(
@@ -110,7 +110,7 @@ def stft(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
 
 
 def col2im(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Gather the elements of blocks that are at each place of the image, axis by axis, and add."""
+    """Gather the block elements that belong to each place of the image, axis by axis; add them."""
     x = one(given)
     image, block = (integers(b, one(given, i), what) for i, what in ((1, "shape"), (2, "block")))
     rank = len(image)
@@ -138,8 +138,8 @@ def col2im(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
         order = [0, 1, *range(3, 2 + left), *range(3 + left, found.rank), 2, 2 + left]
         rows = b.permute(found, order)
         shape = rows.shape[:-2]
-        # Place among those of all windows that each of the block's places sees an element at; one
-        # past the end, which is zero, where it sees it at none.
+        # For each element of the image and each place of a block: the window in which they meet; an
+        # index past the end, which reads zero, if there is none.
         seen = np.arange(n)[:, None] + pads[i] - np.arange(block[i]) * apart[i]
         at, left_over = np.divmod(seen, steps[i])
         is_seen = (left_over == 0) & (at >= 0) & (at < counts[i])

@@ -1,7 +1,7 @@
 """Operators that ONNX Runtime adds to ONNX (`com.microsoft`), written as ONNX's own operators.
 
-Runtimes save optimised models with them. Each entry of `WRITERS` follows ONNX Runtime's document of
-its contributed operators. Rewrites find the functions and normalizations in what is written here.
+Optimised models that ONNX Runtime saves have them. Each entry of `WRITERS` follows ONNX Runtime's
+document of its contributed operators. Later rewrites fuse the nodes that are written here.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kgen.graph.reading.order import shown_name
 from kgen.graph.reading.tensors import graphs_of
 
 DOMAIN = "com.microsoft"
-#: Operators of that kind which ONNX Runtime keeps in ONNX's own domain.
+#: Contributed operators that ONNX Runtime registers in ONNX's own domain.
 IN_ONNX = frozenset({"SimplifiedLayerNormalization"})
-#: Opsets from which ONNX has these.
+#: First opset with CastLike, LayerNormalization, axes of ReduceMean as an input, and Gelu.
 CAST_LIKE, LAYER_NORM, AXES_AS_INPUT, GELU = 15, 17, 18, 20
-#: Functions that a fused operator may end in, and the names of their numbers.
+#: Activation functions of fused operators, with the attributes that they take.
 ACTIVATIONS: Mapping[str, tuple[str, ...]] = {
     "": (), "Clip": ("min", "max"), "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"),
     "LeakyRelu": ("alpha",), "Relu": (), "Sigmoid": (), "Tanh": (),
@@ -32,7 +32,7 @@ ACTIVATIONS: Mapping[str, tuple[str, ...]] = {
 
 
 class Writer:
-    """Nodes that take the place of one node, and the constants that they need."""
+    """Nodes that replace one node, and the constants that they need."""
 
     def __init__(self, node: onnx.NodeProto, name: str, opset: int) -> None:
         self.node, self.name, self.opset = node, name, opset
@@ -43,7 +43,7 @@ class Writer:
         }
 
     def input(self, number: int) -> str:
-        """Name of an input; "" for one that is left out."""
+        """Return the name of an input; "" if it is left out."""
         return self.node.input[number] if number < len(self.node.input) else ""
 
     def text(self, name: str) -> str:
@@ -61,7 +61,7 @@ class Writer:
         return name
 
     def number(self, value: float, like: str) -> str:
-        """A constant of one number, of the type of another value."""
+        """Add a scalar constant of the type of the value `like`; return its name."""
         name = self.fresh()
         self.constants.append(numpy_helper.from_array(np.asarray(value, np.float32), name))
         return self.add("CastLike", name, like) if self.opset >= CAST_LIKE else name
@@ -77,7 +77,7 @@ class Writer:
         return GraphError(f"node {self.name} ({DOMAIN}.{self.node.op_type}) {why}; {remedy}")
 
     def activated(self, x: str, *numbers: float) -> str:
-        """The function that the node names, with its numbers."""
+        """Apply the node's activation function, with `numbers` as its attributes."""
         name = self.text("activation")
         if name not in ACTIVATIONS:
             known = ", ".join(filter(None, ACTIVATIONS))
@@ -104,7 +104,7 @@ def gelu(w: Writer) -> list[str]:
 
 
 def fast_gelu(w: Writer) -> list[str]:
-    """Gelu by tanh."""
+    """Write the tanh approximation of Gelu."""
     x = w.add("Add", w.input(0), w.input(1)) if w.input(1) else w.input(0)
     if w.opset >= GELU:
         return [w.add("Gelu", x, approximate="tanh")]
@@ -121,7 +121,7 @@ def quick_gelu(w: Writer) -> list[str]:
 
 
 def fused_matmul(w: Writer) -> list[str]:
-    """An Einsum where an operand is transposed, which needs no number of axes."""
+    """Write MatMul, or Einsum if an operand is transposed: it works for any number of axes."""
     if w.attributes.get("transBatchA") or w.attributes.get("transBatchB"):
         raise w.refusal("has transBatchA or transBatchB, which kgen does not support",
                         "export it with a Transpose")  # fmt: skip
@@ -147,7 +147,7 @@ def fused_gemm(w: Writer) -> list[str]:
 
 
 def fused_conv(w: Writer) -> list[str]:
-    """Conv, the sum with a fourth input, and a function."""
+    """Write Conv, the addition of a fourth input, and an activation function."""
     own = {k: v for k, v in w.attributes.items() if not k.startswith("activation")}
     found = w.add("Conv", *w.node.input[:3], **own)
     if w.input(3):
@@ -156,7 +156,7 @@ def fused_conv(w: Writer) -> list[str]:
 
 
 def skip_norm(w: Writer) -> list[str]:
-    """The normalization of a sum, and the sum as the fourth result."""
+    """Write the normalization of a sum; the sum itself is the fourth result."""
     is_simple = w.node.op_type.endswith("SimplifiedLayerNormalization")
     total = w.input(0)
     if w.node.op_type.startswith("Skip"):
@@ -200,7 +200,7 @@ WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
 
 
 def write_out(model: onnx.ModelProto) -> None:
-    """Replace contributed operators by what they are, in place. Raises GraphError."""
+    """Replace contributed operators in place by ONNX's own operators. Raises GraphError."""
     _write_out(model.graph, opsets_of(model).get("", 1))
 
 

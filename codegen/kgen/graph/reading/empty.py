@@ -1,5 +1,5 @@
-"""Values without elements: they are constants, and nodes that split them off or join them do
-without them."""
+"""Values without elements: they become constants, and Split and Concat no longer make or read
+them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from onnx import helper
 from kgen.graph.reading.inference import dims_of
 from kgen.graph.reading.model import Array
 
-#: The opset from which the sizes of a Split are an input.
+#: First opset in which the sizes of a Split are an input.
 SIZES_ARE_INPUT = 13
 
 
 def is_empty(kind: onnx.TypeProto) -> bool:
-    """Whether a tensor of a type of fixed shape has no elements."""
+    """Return whether a tensor type of fixed shape has no elements."""
     return math.prod(dims_of(kind)) == 0
 
 
 def empty_results(typed: Mapping[str, onnx.TypeProto]) -> dict[str, Array]:
-    """The values of those results that have no elements."""
+    """Return the values of all results that have no elements, by name."""
     return {
         name: np.zeros(dims_of(kind), helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type))
         for name, kind in typed.items()
@@ -37,8 +37,8 @@ def without_empty(
     typed: Mapping[str, onnx.TypeProto],
     opset: int,
 ) -> tuple[onnx.NodeProto, dict[str, Array]] | None:
-    """A Split without results that have no elements, or a Concat without such inputs, and constants
-    that it takes; None for a node that has none of them, and for any other operator."""
+    """Return a Split without its empty results, or a Concat without its empty inputs, and the
+    constants that it needs. Returns None if the node has none, and for any other operator."""
     if node.op_type == "Concat":
         left = [value for value in node.input if value in types and not is_empty(types[value])]
         if len(left) in (0, len(node.input)) or not types.keys() >= {*node.input}:
@@ -63,7 +63,7 @@ def without_empty(
 def _copy(
     node: onnx.NodeProto, inputs: list[str], outputs: list[str], operator: str
 ) -> onnx.NodeProto:
-    """A node of fewer inputs and results; Identity of one of each."""
+    """Return the node with fewer inputs and results; Identity if it has one of each."""
     is_same = len(inputs) == len(outputs) == 1
     found = helper.make_node("Identity" if is_same else operator, inputs, outputs, name=node.name)
     if not is_same:

@@ -1,4 +1,4 @@
-"""Bodies of operators and of a model's own functions: nodes in the place of one that calls them."""
+"""Inlining of function bodies: the nodes that replace an operator or a call of a local function."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgen_runtime.values import frozen
 
 
 class NodeRefused(GraphError):
-    """Refusal of a node, which is named by its first result: its body may be supported."""
+    """Refusal of the node whose first result is `output`; its function body may be supported."""
 
     def __init__(self, message: str, output: str = "") -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class NodeRefused(GraphError):
 
 @frozen
 class FunctionBody:
-    """Nodes that make a node's results from its inputs, and the opsets that they are of."""
+    """Nodes that compute a node's results from its inputs, and the opsets that they belong to."""
 
     nodes: Sequence[onnx.NodeProto]
     opsets: Mapping[str, int]
@@ -44,8 +44,8 @@ def has_body(operator: str, opset: int) -> bool:
 def body_by_schema(
     node: onnx.NodeProto, name: str, types: Mapping[str, onnx.TypeProto], opset: int
 ) -> FunctionBody | None:
-    """The body by which ONNX defines a node's operator, for inputs of these types; None if there is
-    none."""
+    """Return the body by which ONNX defines a node's operator, for inputs of these types, or None
+    if ONNX has no body for them."""
     if not has_body(node.op_type, opset):
         return None
     schema = defs.get_schema(node.op_type, opset, "")
@@ -75,9 +75,9 @@ def body_of(
     name: str,
     defaults: Mapping[str, onnx.AttributeProto],
 ) -> FunctionBody:
-    """A function's nodes with the names, inputs and attributes of the node `name` that calls it.
-    Nodes that no result needs are left out. `defaults` are values of attributes that the node
-    leaves out."""
+    """Return a function's nodes with the names, inputs and attributes of the calling node `name`,
+    without nodes that no result needs. `defaults` has the values of attributes that the calling
+    node leaves out."""
     prefix = next(value for value in node.output if value)
     given = {
         **defaults,
@@ -95,7 +95,7 @@ def body_of(
     for inner, outer in wanted:
         if inner in made and names[inner] == f"{prefix}/{inner}":
             names[inner] = outer
-        else:  # An input of the function, or a result that it gives twice.
+        else:  # An input of the function, or a value that it returns twice.
             copies.append(helper.make_node("Identity", [names.get(inner, inner)], [outer]))
     nodes = [renamed(bound(inner, given), names) for inner in function.node]
     for inner in nodes:
@@ -109,8 +109,8 @@ def body_of(
 
 
 def bound(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
-    """A function's node with the values of the attributes that it names, in its graphs too; one
-    whose value is not given is left out."""
+    """Return a function's node with references to the function's attributes replaced by their
+    values, in subgraphs too. A reference without a value is left out."""
     found = onnx.NodeProto()
     found.CopyFrom(node)
     del found.attribute[:]
@@ -128,6 +128,6 @@ def bound(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onn
 
 
 def _nearest(versions: Sequence[int], opset: int) -> int:
-    """The newest version of a body up to an opset, or else the oldest: all of one operator mean the
-    same."""
+    """Return the newest version of a body up to an opset, else the oldest: all versions of a body
+    compute the same."""
     return max((v for v in versions if v <= opset), default=min(versions))

@@ -1,1 +1,1 @@
-"""Contractions on all GPU families: operand access, launch grid, tile order, shares of K."""
+"""Contractions on all GPU families: operand access, launch grid, tile order, split-k, stream-k."""

@@ -5,8 +5,8 @@ and a k. Each of these two indices is a list of digits. A matrix has one digit o
 input of a convolution has (image, y, x) as rows and (filter y, filter x, channel) as k. Guards say
 which elements exist; all others are zero.
 
-Copiers take an access map and not the operation. They ask for the contiguous run (how wide an
-access may be), the steps of a pointer from K-tile to K-tile, and the guards of a tile.
+Plans that copy tiles take an access map instead of the operation. They ask for the contiguous run
+(how wide an access may be), the pointer's steps from K-tile to K-tile, and the guards of a tile.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class AccessMap:
     """Addresses of operand `name`, in elements of `dtype` from the element whose digits are zero.
 
     `row` and `k` are the digits of both indices, outermost first. Memory is contiguous along the
-    last digit of `inner`. Matrices of a batch differ by the terms of `batch`. `guards` hold inside
-    both indices; behind their ends no element exists.
+    last digit of `inner`. The terms of `batch` add the offset of a matrix of the batch. `guards`
+    apply within the extents of both indices; no element exists past the extents.
     """
 
     name: str
@@ -92,7 +92,7 @@ class AccessMap:
 
     @property
     def run(self) -> int:
-        """Elements that are contiguous along `inner`, and exist together.
+        """Number of contiguous elements along `inner` of which all exist or none.
 
         Runs begin at multiples of this length. An access lies in one run if its width divides the
         length.
@@ -133,7 +133,7 @@ class AccessMap:
         return found[:1] if len(set(found)) == 1 else found
 
     def guards_of(self, rows: int, depth: int) -> tuple[Guard, ...]:
-        """Guards that elements of tiles of `rows` x `depth` need, those of the ends included."""
+        """Return the guards of tiles of `rows` x `depth`, with those of the ends of the indices."""
         found = self.guards
         if self.rows % rows:
             found = (*found, self._end("row"))
@@ -142,16 +142,16 @@ class AccessMap:
         return found
 
     def _end(self, axis: Axis) -> Guard:
-        """Guard of the end of an index: its outermost digit stays below its extent."""
+        """Return the guard of an index's end: the outermost digit stays below its extent."""
         row, k = ([0] * len(self.row), [0] * len(self.k))
         (row if axis == "row" else k)[0] = 1
         return Guard(row=tuple(row), k=tuple(k), end=self.digits(axis)[0].extent)
 
     @property
     def without_idle_strides(self) -> AccessMap:
-        """This map with stride 0 for outer digits of extent 1.
+        """Copy of this map with stride 0 for digits of `outer` that have extent 1.
 
-        No element needs such a stride, so it should constrain no alignment.
+        No address depends on such a stride, so it must not constrain the alignment.
         """
         outer = tuple(
             dataclasses.replace(digit, stride=0) if digit.extent == 1 else digit
@@ -170,7 +170,7 @@ def _extent(digits: Sequence[Digit]) -> int:
 
 
 def _offset(digits: Sequence[Digit], index: int) -> int:
-    """Elements to an index; behind its end the outermost digit goes on."""
+    """Return the offset of an index in elements; past its end the outermost digit counts on."""
     first, *others = digits
     found = 0
     for digit in reversed(others):

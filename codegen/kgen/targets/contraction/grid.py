@@ -13,16 +13,16 @@ from kgen_runtime.manifest import Launch
 def block_tiles(
     spec: Matmul, block_m: int, block_n: int, *, group: int = 1, dies: int = 1
 ) -> Raster:
-    """Block tiles of the output of a contraction, in groups of rows."""
+    """Return the raster of a contraction's output: block tiles in groups of rows."""
     return Raster(
         shape=(spec.batch, spec.m, spec.n), extent=(1, block_m, block_n), group=group, dies=dies
     )
 
 
 def plan_launch(spec: Matmul, schedule: GpuMatmul, threads: int, shared_bytes: int = 0) -> Launch:
-    """Launch of one workgroup per block tile: n along x, m along y, matrices along z.
+    """Return the launch of one workgroup per block tile: n along x, m along y, matrices along z.
 
-    `shared_bytes` of shared memory are dynamic.
+    `shared_bytes` is the size of dynamic shared memory.
     """
     tiles = block_tiles(spec, schedule.block_m, schedule.block_n)
     return Launch(
@@ -36,5 +36,5 @@ def plan_launch(spec: Matmul, schedule: GpuMatmul, threads: int, shared_bytes: i
 
 
 def numbered(launch: Launch, raster: Raster, workgroups: int) -> Launch:
-    """Launch of `workgroups` that take block tiles by number, in the order of `raster`."""
+    """Return the launch of `workgroups` that take block tiles by number, in `raster`'s order."""
     return dataclasses.replace(launch, grid=(workgroups, 1, 1), tile=raster.by_number)

@@ -8,10 +8,10 @@ from kgen.spec import DType
 from kgen_runtime.manifest import Workspace
 from kgen_runtime.values import frozen
 
-#: Sums of one access at most.
+#: Most sums that one access moves.
 VECTOR = 4
 WORD_BYTES = 4
-#: Workspaces of partial sums, and of counts of those that have been stored.
+#: Names of the workspaces: partial sums, and counts of the stored ones.
 PARTS, ARRIVALS = "parts", "arrivals"
 
 
@@ -27,7 +27,7 @@ class PartialAccess:
 class PartialSums:
     """Sums of type `dtype` that `threads` threads hold, each in registers of the same `names`.
 
-    One access has adjacent registers of a thread, and adjacent threads access adjacent memory.
+    One access moves adjacent registers of a thread, and adjacent threads access adjacent memory.
     """
 
     names: tuple[str, ...]
@@ -36,7 +36,7 @@ class PartialSums:
 
     @property
     def width(self) -> int:
-        """Sums of an access."""
+        """Sums that one access moves."""
         return math.gcd(VECTOR, len(self.names))
 
     @property

@@ -10,10 +10,10 @@ from kgen_runtime.values import frozen
 class Raster:
     """Order of the block tiles of `extent` in an output of `shape`: matrices, rows and columns.
 
-    A group of `group` rows of block tiles is walked column by column, so that the workgroups that
-    run at once share in L2 what they read of A and B. Hardware distributes workgroups in turn among
-    `dies` with an L2 of their own; the workgroups of one die get neighbouring block tiles. The
-    block tile of a cluster is what all of its workgroups compute.
+    A group of `group` rows of block tiles is walked column by column, so that workgroups that run
+    at the same time read the same parts of A and B from L2. Hardware distributes workgroups in turn
+    among `dies`, each with its own L2; the workgroups of one die get neighbouring block tiles. The
+    block tile of a cluster is the tile that all of its workgroups compute together.
     """
 
     shape: tuple[int, int, int]

@@ -1,10 +1,10 @@
 """Stream-k and split-k: workgroups share the steps along K of block tiles.
 
-A step is one K-tile of a block tile, or a few. Workgroup i takes the steps from
-i * steps / workgroups up to those of workgroup i + 1, then whole block tiles, one of each wave of
-workgroups (M. Osama et al., "Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix
-Multiplication on the GPU", PPoPP 2023). Split-k is the case of as many workgroups for each block
-tile as it has slices. Each family adds the partial sums in its own way.
+A step is one or a few K-tiles of a block tile. Workgroup i of n computes the steps from
+i * steps / n up to the first step of workgroup i + 1, then one whole block tile of each further
+wave (M. Osama et al., "Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix
+Multiplication on the GPU", PPoPP 2023). Split-k is the case in which each block tile has a whole
+number of workgroups, one for each slice of K. Each family adds the partial sums in its own way.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgen.targets.header import counted
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
 
-#: Products of 32-bit numbers of steps and workgroups must stay below this.
+#: Products of step numbers and workgroup numbers must stay below 2^32.
 MAX_PRODUCT = 1 << 32
 
 
@@ -28,14 +28,14 @@ MAX_PRODUCT = 1 << 32
 class SharedSteps:
     """Distribution of `blocks` block tiles of `block_steps` steps each over `workgroups`.
 
-    In a workgroup `holders` groups of threads (its waves, its warpgroups, or all threads as one)
-    hold `sums` each.
+    A workgroup has `holders` groups of threads (waves, warpgroups, or one group of all threads),
+    each of which holds `sums`.
     """
 
-    #: Whether a workgroup waits for the partial sums of others. Then a workgroup has at least as
-    #: many steps as a block tile, if there are enough.
+    #: Whether a workgroup waits for the partial sums of others. If so, each workgroup gets at least
+    #: the steps of one block tile, if there are enough block tiles.
     waits: ClassVar[bool]
-    #: Names of a workgroup and of steps, for comments and messages.
+    #: The family's words for a workgroup and for steps, in comments and messages.
     workgroup: ClassVar[str]
     step: ClassVar[str]
 
@@ -47,7 +47,7 @@ class SharedSteps:
 
     @property
     def cut_blocks(self) -> int:
-        """Block tiles, the first ones, that are shared."""
+        """Number of shared block tiles, which are the first ones."""
         return cut_blocks(self.blocks, self.workgroups, self.waits)
 
     @property
@@ -88,7 +88,7 @@ class SharedSteps:
         raise NotImplementedError
 
     def launch(self, launch: Launch, raster: Raster) -> Launch:
-        """Launch of these workgroups, from the launch of one workgroup per block tile."""
+        """Return the launch of these workgroups, given that of one workgroup per block tile."""
         launch = numbered(launch, raster, self.workgroups)
         assert launch.tile is not None and launch.tile.walk is not None
         walk = dataclasses.replace(
@@ -112,7 +112,7 @@ class SharedSteps:
     def check(self, asked: str, remedy: str) -> None:
         """Raise ScheduleError for more workgroups than steps, or for steps beyond 32 bits.
 
-        `asked` is the field of the schedule that shares steps, and `remedy` turns it off.
+        `asked` is the schedule field that turns sharing on; `remedy` is a value that turns it off.
         """
         if self.workgroups > self.all_steps:
             raise ScheduleError(
@@ -127,10 +127,10 @@ class SharedSteps:
 
 
 def cut_blocks(blocks: int, workgroups: int, waits: bool) -> int:
-    """Block tiles that are shared: the remainder that fills no wave of workgroups, or one wave.
+    """Return the number of shared block tiles: those that fill no whole wave, or a wave more.
 
-    If workgroups wait for one another, a wave is shared beside the remainder, so that no workgroup
-    has a small part; else the fewer are shared, the fewer sums are stored.
+    If workgroups wait for one another, one wave is shared too, so that no workgroup has a small
+    part. Otherwise only the remainder is shared, which stores the fewest partial sums.
     """
     remainder = blocks % workgroups
     if not remainder or (waits and blocks > workgroups):
@@ -139,5 +139,5 @@ def cut_blocks(blocks: int, workgroups: int, waits: bool) -> int:
 
 
 def fits_32_bits(blocks: int, block_steps: int, workgroups: int) -> bool:
-    """Whether a kernel can compute its first step and those of its neighbours in 32 bits."""
+    """Return whether 32 bits hold the first steps of all workgroups and their intermediates."""
     return (blocks + workgroups + 1) * block_steps * (workgroups + 1) < MAX_PRODUCT

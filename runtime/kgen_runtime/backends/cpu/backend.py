@@ -37,7 +37,7 @@ ALIGNMENT = 256
 
 
 class Loaded:
-    """Loaded kernel. Its code is mapped as long as a kernel that shares the mapping is loaded."""
+    """Loaded kernel. Its code stays mapped while any kernel that shares the mapping is loaded."""
 
     def __init__(self, launches: list[CpuLaunch], code: MappedCode | None) -> None:
         self.launches, self.code = launches, code
@@ -76,7 +76,7 @@ class CpuBackend(Backend):
         return (device_info(),)
 
     def close(self) -> None:
-        """The threads stay: they are the process's."""
+        """Close the backend. The threads stay: they belong to the process."""
 
     @staticmethod
     def limits(capabilities: Mapping[str, Any]) -> Limits:
@@ -136,12 +136,12 @@ class CpuBackend(Backend):
         host[:] = bytes_at(buffer, host.size)
 
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> Loaded:
-        """Raises DeviceError if the code cannot be mapped or the kernel's permission is refused."""
+        """Load a kernel. Raises DeviceError if its code cannot be mapped, or AMX is refused."""
         (loaded,) = self.load_all([(entry, code)])
         return loaded
 
     def load_all(self, kernels: Sequence[tuple[KernelEntry, Mapping[str, Code]]]) -> list[Loaded]:
-        """Load kernels into one mapping of their code. Raises as `load` does."""
+        """Load kernels and map their code at once. Raises the errors of `load`."""
         codes = [c for _, code in kernels for c in code.values()]
         if any("amx_tile" in c.artifact.requires.get("features", ()) for c in codes):
             libkgen.check(libkgen.library().kgen_cpu_request_tiles())
@@ -193,7 +193,7 @@ class CpuBackend(Backend):
         )
 
     def synchronize(self, stream: int | None = None) -> None:
-        """Nothing is ever left running."""
+        """Return at once: launches end before `launch` returns."""
 
     @staticmethod
     def _check_stream(stream: int | None) -> None:

@@ -26,16 +26,16 @@ class _Function(ctypes.Structure):
 
 
 class MappedCode:
-    """Shared objects in memory, readable and executable, until the last reference is gone.
+    """Shared objects, mapped readable and executable until the last reference is gone.
 
-    `name` is the mapping's, which profilers show. `addresses` are those of the functions.
+    Profilers show the mapping by its `name`. `addresses` are the addresses of the functions.
     """
 
     def __init__(
         self, objects: Sequence[bytes], functions: Sequence[tuple[str, int]], name: str
     ) -> None:
-        """`functions`: name and number of the object of each. Raises DeviceError for an object that
-        cannot be mapped here, or lacks a function."""
+        """`functions` has each function's name and the number of its object. Raises DeviceError for
+        an object that cannot be mapped, or that lacks a function."""
         mapped = (_Object * len(objects))(*(_Object(data, len(data)) for data in objects))
         wanted = (_Function(function.encode(), number) for function, number in functions)
         found = (_Function * len(functions))(*wanted)
@@ -46,6 +46,6 @@ class MappedCode:
                 mapped, len(mapped), found, len(found), name.encode(), ctypes.byref(code)
             )
         )
-        # Python's threads may be in the code until the process is gone.
+        # Threads of Python may execute the code until the process ends.
         weakref.finalize(self, library.kgen_code_unmap, code).atexit = False
         self.addresses = [function.address for function in found]

@@ -1,7 +1,7 @@
-"""Launches of CPU kernels as libkgen takes them: lists of jobs, one foreign call for each list.
+"""Launches of CPU kernels: lists of libkgen's jobs, with one foreign call for each list.
 
-libkgen shares a job with the threads of a pool where that pays, which the first runs of a launch
-decide. Structures of kgen_backend.h are arrays of 64-bit words here, so that a call passes one
+libkgen shares a job with the threads of a pool if that is faster, which the first runs of a launch
+measure. Structures of kgen_backend.h are arrays of 64-bit words here, so that a call passes one
 address.
 """
 
@@ -21,8 +21,8 @@ from kgen_runtime.launch_limits import CPU_POINTERS
 if TYPE_CHECKING:
     from kgen_runtime.manifest import Launch
 
-#: Shared trials of a launch on its own, where dozens may pass until threads wake, and of one among
-#: others, where they are awake from the first shared launch on.
+#: Trials with shared tasks: of a single launch, whose threads may sleep during dozens of them, and
+#: of a launch in a list, whose threads are awake from the first shared launch on.
 ALONE_TRIALS, LISTED_TRIALS = 100, 10
 #: Words of kgen_jobs and kgen_job, and bytes of a word.
 JOBS_WORDS, JOB_WORDS, WORD = 5, 2, 8
@@ -32,8 +32,8 @@ TRIALS = 3
 
 @cache
 def pool(num_threads: int) -> int:
-    """Address of the process's pool of so many threads, the caller's included. It makes them when
-    it first shares a launch, and they stay."""
+    """Return the address of the process's pool of `num_threads` threads, the caller's included. The
+    pool makes its threads when it first shares a launch, and keeps them."""
     address = libkgen.library().kgen_pool_create(num_threads)
     if not address:
         raise OutOfMemory(libkgen.last_error())
@@ -41,8 +41,8 @@ def pool(num_threads: int) -> int:
 
 
 class CpuLaunch:
-    """Launch of a loaded kernel, with what libkgen learns of it; `function` is the address of its
-    machine code."""
+    """Launch of a loaded kernel, with libkgen's measurements of it. `function` is the address of
+    its machine code."""
 
     __slots__ = ("address", "arguments", "function", "tasks", "words")
 
@@ -70,7 +70,7 @@ class Jobs:
         pointers: Sequence[int],
         shared_trials: int,
     ) -> None:
-        """`pointers`: those of all launches, one launch after another."""
+        """`pointers` has the pointers of all launches, one launch after another."""
         self._launches = tuple(launches)  # libkgen reads their words
         first = JOBS_WORDS + JOB_WORDS * len(launches)
         self.words = (ctypes.c_int64 * (first + len(pointers)))()
@@ -85,12 +85,12 @@ class Jobs:
 
 
 def arguments_of(launches: Sequence[CpuLaunch]) -> list[str]:
-    """Names of all pointers of some launches, in order."""
+    """Return the names of all pointers of some launches, in order."""
     return [name for launch in launches for name in launch.arguments]
 
 
 class PreparedJobs(partial[None]):
-    """Call of jobs whose pointers are settled, which it keeps."""
+    """Call of jobs with fixed pointers. It keeps the jobs alive."""
 
     jobs: Jobs
 
@@ -103,9 +103,9 @@ def prepared(jobs: Jobs) -> PreparedJobs:
 
 
 class Launcher:
-    """Launches of a kernel on other tensors each time; addresses come in the order of `names`.
+    """Launches of a kernel on new tensors in each call, whose addresses have the order of `names`.
 
-    Jobs are filled in and run; while they run other threads take other jobs.
+    A call fills in idle jobs and runs them; calls of other threads take other jobs meanwhile.
     """
 
     __slots__ = ("_idle", "_launches", "_pick", "_pointers", "_run", "_threads")
@@ -121,7 +121,7 @@ class Launcher:
         self._idle: list[Jobs] = []
 
     def run(self, addresses: list[Any]) -> None:
-        """Launch them; done on return. `addresses`: those of all tensors."""
+        """Run the launches to their end. `addresses` has the addresses of all tensors."""
         if self._pick is not None:
             addresses = self._pick(addresses)
         try:
@@ -140,12 +140,12 @@ def _picker(wanted: Sequence[str], names: Sequence[str]) -> Callable[[Sequence[A
 
 
 class JobSequence(LaunchSequence):
-    """Launches one after another, in one foreign call."""
+    """Sequence of launches that one foreign call runs."""
 
     def __init__(
         self, num_threads: int, steps: Sequence[tuple[Sequence[CpuLaunch], Mapping[str, int]]]
     ) -> None:
-        """`steps`: the launches of each, and its buffers."""
+        """`steps` has the launches of each step, and its buffers by name."""
         launches = [launch for each, _ in steps for launch in each]
         pointers = [buffers[name] for each, buffers in steps for name in arguments_of(each)]
         self._jobs = Jobs(num_threads, launches, pointers, LISTED_TRIALS)

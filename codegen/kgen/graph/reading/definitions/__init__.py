@@ -1,21 +1,21 @@
 """Definitions of operators whose reference in onnx is wrong, slow or incomplete.
 
-Written from the operators' specification, in the precision of their inputs; nothing here is shared
-with the kernels. The import folds constants by some of them, so that what a model is verified
-against and what it becomes agree. onnx's own
+They follow the operators' specification, compute in the precision of their inputs and share nothing
+with the kernels. The importer folds constants with those in `FOLDED`, so that a compiled model and
+its reference agree. Faults and gaps of onnx's own reference that they replace:
 
-- takes the batch's statistics for a BatchNormalization before opset 14, one axis alone for a
-  Softmax or Hardmax before opset 13, the last axis for the slope of a PRelu before opset 7, and no
-  attributes for operands that broadcast before opset 7,
-- makes one maximum of all channels (GlobalMaxPool), pads the wrong side (auto_pad=SAME_LOWER of
-  poolings), and normalizes as many channels as there are images (LRN),
-- takes elements below zero for their magnitudes (LpNormalization with p=1),
-- computes Erf, AffineGrid and the coordinates of GridSample in f32, the latter element by element,
-- takes part of an element for one between aligned corners, and no axes from the last one,
-- takes indices of OneHot as they are, and not a depth of one axis,
-- has no DequantizeLinear before opset 19, no Scatter, no GlobalLpPool, no groups of transposed
-  convolutions, and of recurrent layers one direction, the usual functions, whole sequences and no
-  limits.
+- Before opset 14 BatchNormalization uses the batch's statistics. Before opset 13 Softmax and
+  Hardmax use one axis. Before opset 7 the slope of PRelu belongs to the last axis, and operands
+  that broadcast by attributes are not supported.
+- GlobalMaxPool joins all channels, poolings with auto_pad=SAME_LOWER pad the wrong side, and LRN
+  normalizes as many channels as there are images.
+- LpNormalization with p=1 adds negative elements instead of their magnitudes.
+- Erf, AffineGrid and GridSample's coordinates are computed in f32; GridSample is slow.
+- Resize counts fractions of elements between aligned corners, and refuses negative axes.
+- OneHot does not truncate fractional indices, and expects a scalar depth.
+- Not supported: DequantizeLinear before opset 19, Scatter, GlobalLpPool, groups of transposed
+  convolutions; in recurrent layers other activation functions, sequence lengths, clipping and, in
+  some releases of onnx, the backward direction.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from kgen.graph.reading.definitions.sliding import (
     MaxPool,
 )
 
-#: Those that constants are folded by: every use of the operator is theirs, or raises an error.
+#: Definitions that fold constants: each supports every use of its operator or raises an error.
 FOLDED = (
     AffineGrid,
     AveragePool,

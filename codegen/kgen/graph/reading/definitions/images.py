@@ -1,4 +1,4 @@
-"""Definitions of operators that sample an image at other places."""
+"""Definitions of operators that resample an image."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = npt.NDArray[Any]
 def first_alone(
     x: Array, given: tuple[Any, ...], axes: list[int], attributes: dict[str, Any]
 ) -> tuple[Array, tuple[Any, ...]]:
-    """The first elements of axes that become one element, whose place is 0; and scales or sizes."""
+    """Keep only the first element of axes that shrink to one; return x, and its scales or sizes."""
     policy = attributes.get("keep_aspect_ratio_policy") or "stretch"
     named = [i for i in (1, 2) if len(given) > i and given[i] is not None and given[i].size]
     number = named[0] if named else 0
@@ -31,12 +31,12 @@ def first_alone(
 
 
 class Resize(OnnxResize):  # type: ignore[misc]
-    """Resize to nearest elements by whole factors; otherwise onnx's Resize, which gets axes counted
-    from the first one, the number of elements between aligned corners, and of axes that become one
-    element the first one alone (pytorch_half_pixel)."""
+    """Repeat elements for nearest resizing by whole factors; otherwise call onnx's Resize with
+    nonnegative axes, whole sizes for align_corners, and only the first element of axes that shrink
+    to one for pytorch_half_pixel."""
 
     def _run(self, x: Array, *given: Any, **attributes: Any) -> tuple[Array]:
-        # Attributes are numbers of f32, which would make weights of f32.
+        # onnx passes these attributes as f32, in which weights would be computed.
         for name in ("cubic_coeff_a", "extrapolation_value"):
             if attributes.get(name) is not None:
                 attributes[name] = float(attributes[name])
@@ -67,7 +67,7 @@ class Resize(OnnxResize):  # type: ignore[misc]
 
 
 class Upsample(OnnxUpsample):  # type: ignore[misc]
-    """onnx's own, with the scales of an attribute too, as before opset 9."""
+    """onnx's Upsample, which here accepts the scales as an attribute too, as before opset 9."""
 
     def _run(self, x: Array, *given: Any, scales: Any = None, mode: Any = None) -> tuple[Array]:
         given = given if scales is None else (np.asarray(scales, np.float32),)
@@ -75,21 +75,21 @@ class Upsample(OnnxUpsample):  # type: ignore[misc]
 
 
 class AffineGrid(OpRun):  # type: ignore[misc]
-    """Each place of an image, between -1 and 1, by a matrix."""
+    """Multiply the coordinates of each place of an image, from -1 to 1, by a matrix."""
 
     def _run(self, theta: Array, size: Array, align_corners: Any = None) -> tuple[Array]:
         along = []
         for n in map(int, size[2:]):
             step = np.divide(2.0, n - 1 if align_corners else n)
             along.append((-1 if align_corners else step / 2 - 1) + np.arange(n) * step)
-        # The last axis' place is the first number.
+        # The first coordinate belongs to the last axis.
         axes = np.meshgrid(*along, indexing="ij")
         places = np.stack([*reversed(axes), np.ones_like(axes[0])], -1).astype(theta.dtype)
         return (np.einsum("bij,...j->b...i", theta, places),)
 
 
 def mirrored(x: Array, low: float, high: float) -> Array:
-    """Coordinates that are reflected at two ends until they lie between them."""
+    """Reflect coordinates at `low` and `high` until they lie between them."""
     span = high - low
     if not span:
         return np.full_like(x, low)
@@ -98,7 +98,7 @@ def mirrored(x: Array, low: float, high: float) -> Array:
 
 
 def sharp(x: Array) -> Array:
-    """Weights at these distances: R. Keys' cubic convolution with -0.75."""
+    """Return weights at distances x: R. Keys' cubic convolution with a = -0.75."""
     near = (1.25 * x - 2.25) * x * x + 1
     far = ((-0.75 * x + 3.75) * x - 6) * x + 3
     return np.where(x <= 1, near, np.where(x < 2, far, 0))
@@ -111,7 +111,7 @@ class GridSample(OpRun):  # type: ignore[misc]
     ) -> tuple[Array]:  # fmt: skip
         rank = x.ndim - 2
         half = 0.0 if align_corners else 0.5
-        #: Of each axis: elements and weights.
+        #: Elements and their weights, for each axis.
         taps: list[list[tuple[Array, Array]]] = []
         for axis, n in enumerate(x.shape[2:]):
             above = grid[..., rank - 1 - axis] + 1
@@ -124,7 +124,7 @@ class GridSample(OpRun):  # type: ignore[misc]
             elif padding_mode == "reflection":
                 at = np.where(is_out, mirrored(at, low, high), at)
             at = np.rint(at) if mode == "nearest" else at
-            # Four elements beyond the image there is nothing of it.
+            # No tap of a place four elements outside the image reaches into it.
             first = np.floor(np.clip(np.nan_to_num(at), -4, n + 4))
             taps.append([])
             for step in {"nearest": (0,), "cubic": (-1, 0, 1, 2), "bicubic": (-1, 0, 1, 2)}.get(

@@ -26,8 +26,8 @@ class BatchNormalization(OpRun):  # type: ignore[misc]
 
 
 def joined_axes(run: OpRun, x: Array) -> tuple[int, ...]:
-    """Axes of a Softmax or Hardmax: one, by default the last. Before opset 13 these are all axes
-    from one on, by default the second."""
+    """Return the axes of a Softmax or Hardmax: one, by default the last. Before opset 13 they are
+    `axis` and all axes behind it, by default all but the first."""
     named = next((a.i for a in run.onnx_node.attribute if a.name == "axis"), None)
     if opset_of(run) < 13:
         return tuple(range((1 if named is None else named) % x.ndim, x.ndim))
@@ -35,7 +35,7 @@ def joined_axes(run: OpRun, x: Array) -> tuple[int, ...]:
 
 
 def shifted(run: OpRun, x: Array) -> tuple[Array, tuple[int, ...]]:
-    """Shifted input of a Softmax, and its axes."""
+    """Return a Softmax's input less its maximum, and the axes of the maximum."""
     axes = joined_axes(run, x)
     return x - x.max(axis=axes, keepdims=True), axes
 
@@ -55,7 +55,7 @@ class LogSoftmax(OpRun):  # type: ignore[misc]
 
 
 class Hardmax(OpRun):  # type: ignore[misc]
-    """Ones at the first largest elements of the joined axes, and zeros."""
+    """Rows over the joined axes with a one at the first largest element and zeros elsewhere."""
 
     def _run(self, x: Array, **attributes: Any) -> tuple[Array]:
         axes = joined_axes(self, x)
@@ -68,7 +68,7 @@ class Hardmax(OpRun):  # type: ignore[misc]
 
 
 class LpNormalization(OpRun):  # type: ignore[misc]
-    """Elements by the norm of their row; zeros where that is zero."""
+    """Elements divided by the norm of their row; zeros if the norm is zero."""
 
     def _run(self, x: Array, axis: Any = None, p: Any = None) -> tuple[Array]:
         p, axis = 2 if p is None else p, -1 if axis is None else axis
@@ -77,7 +77,7 @@ class LpNormalization(OpRun):  # type: ignore[misc]
 
 
 class LRN(OpRun):  # type: ignore[misc]
-    """Elements by a power of the sum of squares of the `size` channels around theirs."""
+    """Elements divided by a power of the sum of squares of `size` neighbouring channels."""
 
     def _run(
         self, x: Array, alpha: Any = None, beta: Any = None, bias: Any = None, size: Any = None
@@ -90,7 +90,7 @@ class LRN(OpRun):  # type: ignore[misc]
 
 
 class MeanVarianceNormalization(OpRun):  # type: ignore[misc]
-    """The function that ONNX writes it out as, in the precision of its input."""
+    """ONNX's function body of the operator, computed in the precision of the input."""
 
     def _run(self, x: Array, axes: Any = None) -> tuple[Array]:
         over = tuple((0, 2, 3) if axes is None else axes)

@@ -1,4 +1,4 @@
-"""Version of ONNX that a definition is run for."""
+"""The opset that a definition runs for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from onnx.reference.op_run import OpRun
 
 
 def opset_of(run: OpRun) -> int:
-    """The version of ONNX's operators that a model takes."""
+    """Return the opset of ONNX's own domain that a model imports."""
     opsets = run.run_params["opsets"]
     return int(opsets.get("", opsets.get("ai.onnx", 1)))

@@ -13,7 +13,7 @@ Array = npt.NDArray[Any]
 
 
 Function = Callable[..., Array]
-#: What recurrent layers may name as functions, with their alpha and beta.
+#: Activation functions of recurrent layers, with the defaults of alpha and beta.
 ACTIVATIONS: Mapping[str, tuple[Function, tuple[float, ...]]] = {
     "Affine": (lambda x, a, b: a * x + b, (1.0, 0.0)),
     "Elu": (lambda x, a: np.where(x >= 0, x, a * np.expm1(x)), (1.0,)),
@@ -32,8 +32,8 @@ ACTIVATIONS: Mapping[str, tuple[Function, tuple[float, ...]]] = {
 def activations_of(
     attributes: Mapping[str, Any], way: int, defaults: Sequence[str]
 ) -> list[Callable[[Array], Array]]:
-    """The functions of one direction of a recurrent layer, of arguments within its clip. Each takes
-    the next alpha, and the next beta, of all directions if it has one."""
+    """Return the activation functions of one direction of a recurrent layer, which clip their
+    arguments. A function that has an alpha or beta takes the next one of the lists of the layer."""
     names = attributes.get("activations") or [*defaults, *defaults]
     given = [list(attributes.get(f"activation_{name}") or ()) for name in ("alpha", "beta")]
     clip = attributes.get("clip") or np.inf
@@ -46,7 +46,7 @@ def activations_of(
     return [limited(name) for name in names][way * len(defaults) :][: len(defaults)]
 
 
-#: Of one direction: what comes, and the states, make the next states.
+#: Step of one direction: returns the next states, given the inputs of the step and the states.
 Step = Callable[..., tuple[Array, ...]]
 
 
@@ -58,10 +58,10 @@ def over_time(
     attributes: Mapping[str, Any],
     step_of: Callable[[int], Step],
 ) -> tuple[Array, ...]:
-    """Outputs of a recurrent layer: its first state at each time, and its last states.
+    """Return the outputs of a recurrent layer: its first state at each time, and its last states.
 
-    It begins with `first`, or zeros. `step_of` gives the step of a direction. Behind the end of a
-    sequence outputs are zeros and states stay. With layout=1 the batch is the first axis of
+    States begin with `first`, or zeros. `step_of` returns the step of a direction. After the end of
+    a sequence outputs are zeros and states stay. With layout=1 the batch is the first axis of
     sequences and states.
     """
     is_batch_first = bool(attributes.get("layout"))

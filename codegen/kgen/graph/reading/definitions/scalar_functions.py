@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 
 
 class DequantizeLinear(OnnxDequantizeLinear):  # type: ignore[misc]
-    """onnx's own, which it does not have before opset 19."""
+    """onnx's DequantizeLinear, which onnx lacks before opset 19."""
 
 
 class Erf(OpRun):  # type: ignore[misc]
@@ -36,7 +36,7 @@ class Erf(OpRun):  # type: ignore[misc]
 
 
 class PRelu(OpRun):  # type: ignore[misc]
-    """Before opset 7 a slope of one axis is one number for each channel, or for all."""
+    """PRelu. Before opset 7 the slope is one number, or one number for each channel."""
 
     def _run(self, x: Array, slope: Array) -> tuple[Array]:
         if opset_of(self) < 7 and slope.size > 1:
@@ -45,8 +45,8 @@ class PRelu(OpRun):  # type: ignore[misc]
 
 
 def by_attributes(base: type[OpRun]) -> type[OpRun]:
-    """An operator whose second operand's axes are those of the first from `axis` on before opset 7;
-    onnx's own takes no attributes."""
+    """Return onnx's operator with the broadcasting of opsets before 7: the axes of the second
+    operand match those of the first from the attribute `axis` on."""
 
     def _run(self: OpRun, a: Array, b: Array, **attributes: Any) -> tuple[Array]:
         axis = next((at.i for at in self.onnx_node.attribute if at.name == "axis"), None)
@@ -64,7 +64,7 @@ BY_ATTRIBUTES = tuple(
 
 
 class Dropout(OpRun):  # type: ignore[misc]
-    """Dropout in inference, which onnx's own does not have before opset 7."""
+    """Dropout in inference, which onnx's own lacks before opset 7."""
 
     def _run(
         self, x: Array, ratio: Any = None, training_mode: Any = None, **attributes: Any

@@ -14,7 +14,7 @@ Array = npt.NDArray[Any]
 
 class GatherElements(OpRun):  # type: ignore[misc]
     def _run(self, x: Array, places: Array, axis: Any = None) -> tuple[Array]:
-        # Places select along one axis, and may be fewer than x has along the others.
+        # Indices select along one axis; along the others they may have fewer elements than x.
         axis = (axis or 0) % x.ndim
         others = tuple(slice(n) for n in places.shape)
         part = x[(*others[:axis], slice(None), *others[axis + 1 :])]
@@ -31,7 +31,7 @@ class OneHot(OpRun):  # type: ignore[misc]
 
 
 class Scatter(OpRun):  # type: ignore[misc]
-    """ScatterElements without a reduction, as before opset 11."""
+    """ScatterElements without a reduction, which was called Scatter before opset 11."""
 
     def _run(self, x: Array, index: Array, rows: Array, axis: Any = None) -> tuple[Array]:
         places: list[Any] = list(np.indices(index.shape))
@@ -42,7 +42,7 @@ class Scatter(OpRun):  # type: ignore[misc]
 
 
 class Pad(OnnxPad):  # type: ignore[misc]
-    """Pads below zero, and those of attributes before opset 11; else onnx's own."""
+    """onnx's Pad, with negative pads and, as before opset 11, pads as an attribute."""
 
     def _run(
         self, x: Array, *given: Any, pads: Any = None, value: float = 0.0, **attributes: Any

@@ -23,7 +23,7 @@ def around(
     ceil: bool,
     value: float,
 ) -> tuple[Array, list[int], list[int]]:
-    """The tensor with a value around it, how much of it is in front, and how many windows fit."""
+    """Pad x with a value; return it, its padding in front and its number of windows by axis."""
     rank, before, after, counts = len(sizes), [], [], []
     for i in range(rank):
         n, reach = x.shape[2 + i], (sizes[i] - 1) * apart[i] + 1
@@ -37,7 +37,7 @@ def around(
             room = n + front + back - reach
             count = (math.ceil(room / steps[i]) if ceil else room // steps[i]) + 1
             if ceil and (count - 1) * steps[i] >= n + front:
-                # A window begins in the tensor or in front of it.
+                # A window that would begin in the padding behind the tensor is left out.
                 count -= 1
             back = max(back, (count - 1) * steps[i] + reach - n - front)
         before.append(front)
@@ -54,7 +54,7 @@ def windows(
     apart: Sequence[int],
     counts: Sequence[int],
 ) -> Array:
-    """Channels, windows and places of a padded tensor, without a copy."""
+    """View a padded tensor as (image, channel, windows..., places...), without a copy."""
     outer, inner = x.strides[:2], x.strides[2:]
     return np.lib.stride_tricks.as_strided(
         x,
@@ -69,8 +69,8 @@ def windows(
 
 
 def one_by_one(seen: Array, weights: Array) -> Array:
-    """Sums in which each product is rounded in after the other: what f32 costs who does it plainly,
-    and not by way of a library that sums in parts."""
+    """Return sums that add one product after the other. Their error is that of plain f32 code; a
+    library that adds partial sums has a smaller one."""
     rank = weights.ndim - 2
     found = np.zeros((seen.shape[0], *seen.shape[2 : 2 + rank], weights.shape[0]), seen.dtype)
     for channel in range(weights.shape[1]):
@@ -154,7 +154,7 @@ class MaxPool(OpRun):  # type: ignore[misc]
         found = seen.max(axis=tuple(range(2 + rank, 2 + 2 * rank)))
         if len(self.onnx_node.output) < 2:
             return (found,)
-        # A place of the tensor, also where nothing is larger than what is around it.
+        # The index is one of the tensor's, also if all elements of a window equal the padding.
         inside, _, _ = around(
             np.ones((1, 1, *x.shape[2:]), bool), kernel_shape, steps, apart, pads or [0] * 2 * rank,
             auto_pad or "NOTSET", bool(ceil_mode), 0,
@@ -185,8 +185,8 @@ class AveragePool(OpRun):  # type: ignore[misc]
         padded, before, counts = around(
             x, kernel_shape, steps, apart, given, how, bool(ceil_mode), 0.0
         )
-        # Places that count: those of the tensor, or with the node's pads, but not those that the
-        # last window reaches beyond them.
+        # The tensor's elements are counted, and with count_include_pad the node's pads, but not the
+        # places that the last window covers beyond the pads.
         counted = np.zeros((1, 1, *padded.shape[2:]), x.dtype)
         ends = [front + n for front, n in zip(before, x.shape[2:], strict=True)]
         inside = [slice(front, end) for front, end in zip(before, ends, strict=True)]
@@ -204,7 +204,7 @@ class AveragePool(OpRun):  # type: ignore[misc]
 
 
 class LpPool(OpRun):  # type: ignore[misc]
-    """Norm of each window; there are zeros around the tensor."""
+    """Norm of each window of a tensor padded with zeros."""
 
     def _run(
         self, x: Array, auto_pad: Any = None, ceil_mode: Any = None, dilations: Any = None,

@@ -29,7 +29,7 @@ from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.cost_model import best
 from kgen.targets.cpu.schedule.space import balanced, rounded_up
 
-#: Fields about what tasks pack for each other and where: they follow from the blocks.
+#: Fields that say which operands tasks pack for each other, and where; they follow from the blocks.
 SHARING = ("keep_b", "packer", "a_in_workspace")
 #: Fields that follow from blocks, packing and the sizes of the caches.
 DEPENDENT = (
@@ -64,10 +64,10 @@ def adapted(
 def completed(
     spec: Matmul, target: Target, schedule: BlockedMatmul, given: Collection[str]
 ) -> BlockedMatmul:
-    """Return the schedule with its dependent fields chosen by the model, but for those `given`, and
-    with other blocks of rows and columns if that is not legal.
+    """Return the schedule with its dependent fields chosen by the model. Fields in `given` keep
+    their values. Blocks of rows and columns change too if nothing else is legal.
 
-    A schedule that does not fit is returned as it is: its plan names a value that fits.
+    A schedule for which nothing is legal is returned as it is: its plan names a value that fits.
     """
     fields = {name: int(getattr(schedule, name)) for name in schedule.names}
     if "mainloop" in given:
@@ -81,7 +81,7 @@ def completed(
 
 
 def _fewer(fields: Mapping[str, int], kept: Collection[str] = ()) -> Iterator[dict[str, int]]:
-    """Yield the fields, then fewer and fewer of them, but always those in `kept`."""
+    """Yield all fields, then without each group of `GIVEN_UP` in turn, except those in `kept`."""
     fixed = dict(fields)
     yield fixed
     for names in GIVEN_UP:
@@ -92,7 +92,7 @@ def _fewer(fields: Mapping[str, int], kept: Collection[str] = ()) -> Iterator[di
 def _scaled(
     spec: Matmul, target: Target, schedule: BlockedMatmul, sizes: tuple[int, ...]
 ) -> dict[str, int]:
-    """Return the fields for the new extents: a block that was a whole extent stays one, and others
+    """Return the fields for the new extents. A block of a whole extent stays whole; other blocks
     keep their size as far as equal blocks allow."""
     m, n, k = sizes
     fields = {name: int(getattr(schedule, name)) for name in schedule.names}

@@ -55,8 +55,8 @@ def cores() -> dict[str, Core]:
 
 
 def core_from(name: str, table: Mapping[str, Any]) -> Core:
-    """Return the core of a table, in which families and bytes are keys, and models numbers or
-    pairs of the first and the last number."""
+    """Return the core that a table of `cores.toml` describes. Families and vector sizes are keys; a
+    model is a number, or a pair of the first and the last number."""
     rates = {
         key: {int(nbytes): rate for nbytes, rate in table[key].items()}
         for key in ("multiply_adds", "loads")

@@ -47,15 +47,15 @@ Cycles: TypeAlias = Any
 TILE_PRODUCT = 16.0
 #: Bytes of a way of the first- and second-level cache: lines a multiple of these apart share a set.
 WAY_BYTES = (4096, 1 << 17)
-#: Distance of rows that share a quarter of the sets or fewer, bytes of a page, and pages that a
-#: first-level TLB holds at least.
+#: Row stride in bytes that causes set conflicts (its multiples use at most a quarter of the sets);
+#: bytes of a page; and pages that the first-level TLB of every core holds.
 CONFLICT_BYTES, PAGE_BYTES, TLB_PAGES = 2048, 4096, 64
-#: Part of a cache that one operand of several has to itself.
+#: Part of a cache that counts as available to the operands of a loop.
 SHARE = 0.8
-#: Threads that a schedule is chosen for, with the weight of each; and cycles until a further thread
-#: has begun.
+#: Numbers of threads that a schedule is chosen for, with their weights; and cycles until another
+#: thread has started.
 THREADS, START_CYCLES = ((1, 0.6), (2, 0.3), (8, 0.1)), 6000.0
-#: Where B is read from for the first time: the second-level cache, the last-level one, or memory.
+#: Level from which B is first read: the second-level cache, the last-level cache, or memory.
 PLACES = ("l2", "far", "memory")
 #: Terms of a prediction that `kgen build --explain` prints, and the events that each adds up.
 TERMS: Mapping[str, tuple[str, ...]] = {
@@ -74,8 +74,8 @@ TERMS: Mapping[str, tuple[str, ...]] = {
 
 @frozen
 class Prediction:
-    """Cycles of one thread with warm caches, by term; and the objective: weighted seconds over
-    numbers of threads, and over warm and cold caches if the core was measured with both."""
+    """Predicted cycles of one thread with warm caches, in all and by term; and the objective:
+    geometric mean of seconds over numbers of threads, and over cache states that were measured."""
 
     terms: Mapping[str, Cycles]
     cycles: Cycles
@@ -83,11 +83,11 @@ class Prediction:
 
 
 def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, float]:
-    """Return the fitted cycles per event of the target's core, for its vectors or for AMX tiles;
-    those of the first core that has the kind if the core was not measured with it.
+    """Return the fitted cycles per event of the target's core, for its vectors or for AMX tiles. If
+    the core was not measured with them, return those of the first core that was.
 
-    `error` is the standard deviation of log(predicted / measured) within a kernel's candidates; 0
-    of a core that was measured with warm caches only.
+    `error` is the standard deviation of log(predicted / measured) within a kernel's candidates; it
+    is 0 if the core was measured with warm caches only.
     """
     cores: Mapping[str, Mapping[str, Mapping[str, float]]] = data("coefficients.toml")["cores"]
     name = "amx" if kind is AmxMatmul else str(target.limits["vector_bytes"])
@@ -135,8 +135,8 @@ def choose(spec: Matmul, target: Target) -> BlockedMatmul:
 def best(
     spec: Matmul, target: Target, fixed: Fixed | None = None, mainloop: str | None = None
 ) -> BlockedMatmul | None:
-    """Return the legal schedule of the least predicted time that has the `fixed` fields and the
-    main loop, if one is named; None if there is none."""
+    """Return the legal schedule of the least predicted time with the `fixed` fields and, if it is
+    given, the main loop. Returns None if no schedule is legal."""
     found = candidates(spec, target, fixed, mainloop, most=1)
     return found[0].schedule if found else None
 
@@ -165,14 +165,14 @@ def candidates(
 
 
 def predicted(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Candidate[BlockedMatmul]:
-    """Return the prediction for any schedule that fits."""
+    """Return a legal schedule with its prediction."""
     space = Space.of(schedule)
     return _candidate(target, space, predict(spec, target, space), 0)
 
 
 def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul) -> float:
     """Return log(predicted time of a schedule / least predicted time), less the model's error; 0 if
-    that is not known."""
+    the error is not known."""
     error = coefficients(target, type(schedule))["error"]
     if not error:
         return 0.0
@@ -193,7 +193,7 @@ def _candidate(
 
 
 def alternatives(spec: Matmul, target: Target) -> tuple[BlockedMatmul, ...]:
-    """Return the best schedule of each main loop and way of packing, the best first."""
+    """Return the best schedule of each main loop and each choice of packing, the best first."""
     found: list[tuple[float, int, BlockedMatmul]] = []
     for space in spaces(spec, target):
         seconds = predict(spec, target, space).seconds
@@ -207,7 +207,7 @@ def alternatives(spec: Matmul, target: Target) -> tuple[BlockedMatmul, ...]:
 
 
 def _busiest(spec: Matmul, space: Space, threads: int) -> Cycles:
-    """Return the part of the work that the busiest of some threads has."""
+    """Return the fraction of the work that the busiest thread does."""
     if threads == 1:
         return np.ones(len(space))
     c = space.columns
@@ -221,8 +221,8 @@ def _busiest(spec: Matmul, space: Space, threads: int) -> Cycles:
 
 @frozen
 class EventCounts:
-    """Counts of a space: cycles of arithmetic, lines of B from the last-level cache and from memory
-    (more of them count where too few streams slow them down), and the events."""
+    """Counts of a space: cycles of arithmetic; lines of B from the last-level cache and memory,
+    scaled up if too few streams slow them down; and events by name."""
 
     arithmetic: Cycles
     lines: tuple[Cycles, Cycles]
@@ -269,7 +269,7 @@ class _Loop:
 
     @cached_property
     def products(self) -> float:
-        """Vectors of products per cycle, each of one K or one group of K."""
+        """Vectors of products per cycle; each lane multiplies one k or one group of k."""
         if self.dot and self.spec.dtype is DType.BF16:
             return self.core.pairs * LINE_BYTES / self.width
         return self.multiply_adds if self.dot is None or self.dot.adds else self.multiply_adds / 2
@@ -285,7 +285,7 @@ class _Loop:
 
     @cached_property
     def b_bytes(self) -> int:
-        """Bytes of the operand that is read once: B, or A where inner products read more of it."""
+        """Bytes of the operand that is read once: B, or the larger one of an inner product."""
         spec = self.spec
         a_bytes = spec.m * spec.k * spec.dtype.itemsize * (self.space.kind is InnerMatmul)
         return max(spec.k * spec.n * spec.b_type.itemsize, a_bytes)
@@ -295,16 +295,16 @@ class _Loop:
         return self.b_bytes / LINE_BYTES
 
     def level(self, near: Column | Cycles, far: Column | Cycles | None = None) -> Column:
-        """Return 0, 1 or 2: the first, the second or a farther level holds so many bytes, of which
-        there are `far` in the second level if these differ."""
+        """Return the level that holds `near` bytes: 0 (first), 1 (second) or 2 (farther). `far` is
+        the size in the second level if set conflicts make it differ."""
         l1, l2 = (SHARE * self.target.limits[name] for name in ("l1_bytes", "l2_bytes"))
         return np.where(near <= l1, 0, np.where((near if far is None else far) <= l2, 1, 2))
 
     def level_of_rows(
         self, rows: Column, length: Column, stride: Column | int, beside: Column | float = 0
     ) -> Column:
-        """Return the level that holds rows of `length` bytes, `stride` bytes apart: rows that begin
-        in few sets leave the others unused."""
+        """Return the level that holds rows of `length` bytes, `stride` bytes apart. Rows that map
+        to few sets (set conflicts) leave the other sets unused."""
         strides = np.broadcast_to(np.asarray(stride, np.int64), rows.shape)
         return self.level(
             *(rows * np.maximum(length, np.gcd(strides, way)) + beside for way in WAY_BYTES)
@@ -322,13 +322,13 @@ class _Loop:
         rows: Cycles = 0.0,
         block_rows: Cycles = 0.0,
     ) -> EventCounts:
-        """Return the counts with the reads of B by all tasks that read it first: lines, and runs of
-        lines that the hardware prefetcher must find, unless software has `fetched` them. `rows` of
-        multiply-adds stand between a read and the next; `block_rows` are the rows of blocks that
-        software fetches."""
+        """Return the counts with the first and later reads of B: lines, and runs of lines that the
+        hardware prefetcher must detect unless software prefetches them (`fetched`). `rows` is the
+        number of multiply-adds between two reads; `block_rows` is the number of rows of blocks
+        that software prefetches."""
         limits, lines = self.target.limits, np.broadcast_to(self.b_lines, fetched.shape)
         far = float(self.b_bytes > limits["l2_bytes"])
-        # One core of several may count on half of the last-level cache.
+        # A kernel may count on half of the last-level cache, which other cores share.
         from_memory = self.is_cold or self.b_bytes > limits["l3_bytes"] / 2
         place = PLACES[2 if from_memory else int(far)]
         near, again = 1 - far, np.maximum(times - 1, 0) * lines
@@ -363,8 +363,8 @@ def _cut(extent: int, part: Column) -> _Cut:
 
 
 def _heights(extent: int, part: Column, whole: Mask) -> _Cut:
-    """Cut rows into register tiles as kernels do: where that leaves no tile lower than one row less
-    than `part`, in tiles of `part` rows and of one row less. `whole` blocks are cut alike."""
+    """Cut rows into register tiles as kernels do: `part` and `part - 1` rows if these fill the
+    extent, else `part` rows and a remainder. `whole`: all blocks have equally many rows."""
     tiles = ceil_div(extent, part)
     missing = tiles * part - extent
     even = (missing > 0) & (missing < tiles) & whole
@@ -376,7 +376,7 @@ def _heights(extent: int, part: Column, whole: Mask) -> _Cut:
 
 
 def _blocked(loop: _Loop) -> EventCounts:
-    """Main loops of register tiles in blocks: blis, ahead, split-k, dot, amx, limbs."""
+    """Count main loops of register tiles in blocks: blis, ahead, split-k, dot, amx, limbs."""
     spec, c, none = loop.spec, loop.space.columns, np.zeros(len(loop.space), np.int64)
     mr, nr, mc, nc, kc = (c[name] for name in ("mr", "nr", "mc", "nc", "kc"))
     packs_a, packs_b = c["pack_a"] > 0, c["pack_b"] > 0
@@ -458,7 +458,7 @@ def _blocked(loop: _Loop) -> EventCounts:
 
 
 def _group(loop: _Loop) -> int:
-    """Return the K of a step."""
+    """Return the elements of K that one step multiplies."""
     kind = loop.space.kind
     if kind is AmxMatmul:
         return tile_k(loop.spec.dtype)
@@ -470,8 +470,8 @@ def _group(loop: _Loop) -> int:
 def _step(
     loop: _Loop, rows: Column, vectors: Column, group: int, in_rows: Mask, packs_b: Mask
 ) -> Cycles:
-    """Return the cycles of a step of a register tile: multiply-adds, loads or latency, whichever is
-    most."""
+    """Return the cycles of one step of a register tile: the maximum of multiply-adds, loads and
+    latency."""
     spec, kind, has_halves = loop.spec, loop.space.kind, has_pairs(loop.spec)
     each = limb_count(spec) if kind is LimbsMatmul else 1
     converts: Cycles = np.zeros(1)
@@ -489,7 +489,7 @@ def _step(
 
 
 def _inner(loop: _Loop) -> EventCounts:
-    """Inner products: vectors along K, folded at the end of each block of K."""
+    """Count inner products: vectors along K, folded at the end of each block of K."""
     spec, c = loop.spec, loop.space.columns
     mr, nr, kc, unroll = (c[name] for name in ("mr", "nr", "kc", "unroll"))
     deep = spec.k // kc
@@ -502,7 +502,7 @@ def _inner(loop: _Loop) -> EventCounts:
             busy = np.maximum(products, (r + v) * unroll / loop.loads)
             latency = np.where(r * v > 0, loop.core.latency, 0)
             tiles, cycles = tiles + n * w, cycles + n * w * np.maximum(busy, latency)
-    # The operand of fewer rows or columns is read again for each panel of the other one.
+    # The operand with fewer rows or columns is read again for each panel of the other one.
     few, many, panel = (spec.n, spec.m, mr) if spec.m > spec.n else (spec.m, spec.n, nr)
     held = ceil_div(few, nr if spec.m > spec.n else mr) - 1
     again = few * spec.k * spec.dtype.itemsize / LINE_BYTES * (ceil_div(many, panel) - 1)
@@ -524,7 +524,7 @@ def _inner(loop: _Loop) -> EventCounts:
 
 
 def _outer(loop: _Loop) -> EventCounts:
-    """Outer products: some rows of B at once pass by all rows of A; sums stay in a cache."""
+    """Count outer products: groups of rows of B meet all rows of A; sums stay in a cache."""
     spec, c = loop.spec, loop.space.columns
     parts, nr, kc, halves = c["parts"], c["nr"], c["kc"], c["halves"] > 0
     rows = rows_of_b(spec, loop.target)

@@ -1,7 +1,7 @@
 """Schedules of streams and rows: rules over sizes, caches and registers choose each field.
 
-A stream has one task size and one way to write its output. The plan of a row says which readings,
-places and prefetches it allows, and a rule takes those that move the fewest bytes.
+A stream has a task size and either normal or nontemporal stores. The plan of a row-wise kernel says
+which passes, places of kept values and prefetches are possible; rules choose the fewest bytes.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from kgen.targets.cpu.plan.kernels.rows.split import may_be_split
 from kgen.targets.rows.split import is_interleaved
 from kgen.targets.stream import StreamPlan
 
-#: Elements of a task, and vectors of cheap values at a time. An expression of at most so many
-#: primitives is cheap: it waits for memory.
+#: Elements of a task; vectors at a time for cheap expressions; and primitives per element up to
+#: which an expression is cheap, because memory limits its speed.
 TASK_ELEMENTS, UNROLL, CHEAP_PRIMITIVES = 1 << 16, 4, 8
 #: Vector registers for each unrolled vector of exponentials: their constants take most of them.
 EXPONENTIAL_REGISTERS = 8
-#: Rows are written past the caches if they would fill so many last-level caches.
+#: Nontemporal stores begin when a row-wise kernel's memory fills so many last-level caches.
 ROW_CACHES = 2
-#: Rows of so many columns are split, in parts of a quarter of that or more, if they are less than
-#: half as many as there are to be tasks.
+#: Columns from which rows are split, into parts of at least a quarter of that; and number of tasks:
+#: rows are split only if there are at most half as many.
 SPLIT_COLUMNS, SPLIT_TASKS = 1 << 18, 64
-#: A variance is relative to the mean of so many steps of unrolled vectors, or of the row's share of
-#: one in so many.
+#: A variance is relative to the mean of the row's head: so many steps of unrolled vectors, or one
+#: part in `HEAD_SHARE` of the row if that is more.
 HEAD_STEPS, HEAD_SHARE = 4, 64
 #: Prefetch distance of rows from memory, in bytes.
 AHEAD_BYTES = 2048
 
 
 def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
-    """Return tasks of rows where an input broadcasts, else of elements."""
+    """Return a schedule whose tasks are rows if an input broadcasts, else elements."""
     stream = StreamPlan(spec=spec, vector=1)
     unroll = UNROLL if spec.flops <= CHEAP_PRIMITIVES * spec.elements else 1
     if takes_rows(stream):
@@ -56,25 +56,25 @@ def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
 
 
 def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
-    """Return rows of as many vectors as there are registers for with exponentials and logarithms;
-    of cheaper values as many as hide the latency of what folds them."""
+    """Return a schedule of whole or split rows. With exponentials and logarithms the registers
+    limit how many vectors are unrolled; otherwise enough are to hide the latency of reductions."""
     unroll = UNROLL
     if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(*spec.primitives())):
         unroll = target.limits["vector_registers"] // EXPONENTIAL_REGISTERS
     if spec.rows * 2 <= SPLIT_TASKS and may_be_split(spec) and spec.cols >= SPLIT_COLUMNS:
-        # Whole steps of any number of vectors.
+        # A part is a whole number of steps of unrolled vectors, whatever their width.
         unit = LINE_BYTES * unroll
         share = -(-spec.rows * spec.cols // SPLIT_TASKS)
         part = max(SPLIT_COLUMNS // 4, -(-share // unit) * unit)
         return completed(spec, target, CpuSplitRows(task=part, unroll=unroll))
     units = spec.cols
     if is_interleaved(spec):
-        # Tasks are of vectors of rows.
+        # A task counts vectors of rows.
         units *= target.limits["vector_bytes"] // DType.F32.itemsize
     chosen = CpuRows(task=max(1, TASK_ELEMENTS // units), unroll=unroll)
     if _passes_caches(spec, target, ROW_CACHES) and may_pass_caches(spec, target):
         past = completed(spec, target, dataclasses.replace(chosen, nontemporal=True))
-        # Values kept in the output's row are written while exponentials are computed.
+        # Normal stores are better if values are kept in the output's row: exponentials hide them.
         if not unchecked_rows(spec, target, past).kept:
             return past
     return completed(spec, target, chosen)
@@ -84,7 +84,7 @@ def completed(
     spec: Rowwise, target: Target, schedule: CpuStream, given: Collection[str] = ()
 ) -> CpuStream:
     """Return the schedule with the fields that follow from the length of a row, the expression and
-    the caches, but for those in `given`."""
+    the caches. Fields in `given` keep their values."""
     is_far = spec.bytes_moved > target.limits["l3_bytes"]
     if isinstance(schedule, CpuSplitRows):
         head = _head(unchecked_rows(spec, target, schedule))
@@ -100,20 +100,20 @@ def completed(
 
 
 def _row_fields(plan: RowwisePlan, *, is_far: bool) -> dict[str, int]:
-    """Return readings, the place of kept values, and prefetches.
+    """Return the fields for passes over a row, the place of kept values, and prefetches.
 
-    A row that does not stay in the second-level cache is read as few times as possible; computing
-    exponentials twice costs more than reading a row that stays. Kept values go to the output's row
-    if it comes from memory and no vector straddles cache lines. A reduction of rows from memory
-    prefetches a few lines ahead, or the next row if the last reading of a row takes longer than
-    memory does. A kernel that writes an output with exponentials needs no prefetch.
+    A row that does not stay in the second-level cache is read as few times as possible. For a row
+    that stays, computing exponentials twice would cost more than reading it again. Kept values go
+    to the output's row if it comes from memory and no vector straddles cache lines. A reduction of
+    rows from memory prefetches a few lines ahead, or the next row if the last pass over a row
+    takes longer than memory does. A kernel that writes exponentials needs no prefetch.
     """
     spec, limits = plan.spec, plan.target.limits
     stays = 2 * plan.row_bytes_read <= limits["l2_bytes"]
     read_once = not stays or (is_far and all(spec.reduced.values()))
     plan = _with(plan, online=not stays, variance_head=read_once * _head(plan))
     for name, nothing in (("online", False), ("variance_head", 0)):
-        # A field that makes no difference is 0.
+        # A field that does not change the phases is 0.
         without = _with(plan, **{name: nothing})
         plan = without if without.row.phases == plan.row.phases else plan
     straddles = spec.cols * spec.compute.itemsize % plan.compute.bytes
@@ -133,7 +133,7 @@ def _row_fields(plan: RowwisePlan, *, is_far: bool) -> dict[str, int]:
 
 
 def _head(plan: RowwisePlan) -> int:
-    """Return the columns that a variance is relative to; 0 if the row is too short."""
+    """Return the columns whose mean a variance is relative to; 0 if the row is too short."""
     step = plan.run.step
     head = max(HEAD_STEPS, plan.spec.cols // (HEAD_SHARE * step)) * step
     return head if plan.may_shift(head) else 0
@@ -145,8 +145,8 @@ def _with(plan: RowwisePlan, **fields: int) -> RowwisePlan:
 
 
 def _passes_caches(spec: Elementwise | Rowwise, target: Target, caches: int) -> bool:
-    """Whether an output is better written past so many last-level caches, out of which it pushes
-    itself and the input: its lines need not be read first. Cores of Arm recognise such streams by
-    themselves ("write streaming mode")."""
+    """Return whether nontemporal stores pay: the tensors exceed so many last-level caches, and the
+    lines of the output need not be read before they are written. Arm cores recognise such streams
+    by themselves ("write streaming mode")."""
     is_x86 = target.arch == "x86_64"
     return is_x86 and spec.bytes_moved > caches * target.limits["l3_bytes"]

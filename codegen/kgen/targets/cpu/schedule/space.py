@@ -71,25 +71,25 @@ Mask: TypeAlias = Any
 #: Values of fields that a user or a measured schedule has set.
 Fixed = Mapping[str, int]
 
-#: Vectors of a register tile along N, and rows fewer than the registers would hold.
+#: Vectors of a register tile along N, and rows by which it is lower than the registers allow.
 VECTORS, ROWS_LESS = (1, 2, 3, 4, 6, 8), (0, 1)
-#: K of a block and rows of a block of A, at most; all of them besides.
+#: Limits of K of a block and of rows of a block of A. The whole extent is a candidate too.
 DEPTHS, HEIGHTS = (1024, 512, 256, 192, 128, 64, 32, 16, 8), (512, 256, 128, 64)
-#: Parts that the columns, or the rows of an inner product, are cut into; and columns at most.
+#: Equal parts of the columns, or of the rows of an inner product; and limits of columns.
 PARTS, COLUMNS_MOST = (1, 2, 3, 4, 8, 16, 32), (1024, 256, 64)
-#: Where partial sums are kept: scratch memory, out, or out with all tasks of a row in one pass.
+#: Place of partial sums: scratch memory (0), out (1), or out with all tasks of a row per pass (2).
 SUMS = (0, 1, 2)
-#: Rows of B between two streams of an outer product, and what each stream prefetches: rows, the
-#: distance from one to the next, and the cache level.
+#: Rows of B between two streams of an outer product; and the prefetches of each stream: number of
+#: rows, distance from one row to the next, and cache level.
 STREAM_ROWS = (1, 64, 128, 256)
 STREAM_FETCHES = ((0, 1, 2), (1, 1, 2), (2, 1, 2), (1, 4, 1), (1, 8, 1), (2, 6, 2), (1, 16, 1))
-#: Rows that a tile prefetches ahead in an unpacked B, and bytes in a prepacked one.
+#: Prefetch distances: rows in an unpacked B, and bytes in a prepacked B.
 ROWS_AHEAD, BYTES_AHEAD = 32, (1024, 2048, PANELS_AHEAD)
-#: Columns of a tile of an inner product, each a stream of its own.
+#: Limit of columns of a tile of an inner product; each column is a stream.
 MOST_STREAMS = 8
-#: Fields that a user or another shape cannot fix to a value that the operands exclude.
+#: Fields that are fixed only to values that the operands allow.
 PACKING = ("pack_a", "pack_b")
-#: Multiply-adds that are under way at once: sums of a tile that hide their latency.
+#: Independent sums of a tile that hide the latency of multiply-adds.
 CHAINS = 8
 
 
@@ -102,7 +102,7 @@ class Space:
 
     @classmethod
     def of(cls, schedule: BlockedMatmul) -> Space:
-        """Return the space of this schedule alone."""
+        """Return a space that has this schedule alone."""
         fields = {name: np.array([int(getattr(schedule, name))]) for name in schedule.names}
         return cls(kind=type(schedule), columns=fields)
 
@@ -122,7 +122,7 @@ class Space:
         return kind(**typed)
 
     def where(self, legal: Mask) -> Space:
-        """Return the rows for which `legal` is true, each once, sorted."""
+        """Return the rows for which `legal` is true, sorted and without duplicates."""
         columns = {name: column[legal] for name, column in self.columns.items()}
         if legal.any():
             _, first = np.unique(_numbered(columns.values()), return_index=True)
@@ -131,7 +131,7 @@ class Space:
 
 
 def _numbered(columns: Iterable[Column]) -> Column:
-    """Return a number for each row, in the order of the rows: their values are its digits."""
+    """Return a number for each row that orders the rows: its digits are the row's values."""
     numbers: Column = 0
     size = 1
     for column in columns:
@@ -148,8 +148,8 @@ def _numbered(columns: Iterable[Column]) -> Column:
 def spaces(
     spec: Matmul, target: Target, fixed: Fixed | None = None, mainloop: str | None = None
 ) -> Iterator[Space]:
-    """Yield the candidates of each main loop, or of one, that the target has for the operands.
-    `fixed` fields have only the value given."""
+    """Yield the candidates of each main loop that supports the operands, or of `mainloop` alone.
+    `fixed` has the fields that may take only one value."""
     for names, space in _MAINLOOPS.items():
         if mainloop is None or mainloop in names:
             found = space(spec, target, fixed or {})
@@ -160,8 +160,8 @@ def spaces(
 class _Table:
     """Columns under construction: the product of some axes, and columns computed from them.
 
-    An axis is a field of the schedule, or WORD_FIELD for values on which only this field depends:
-    it has one value if the field is fixed.
+    An axis is a field of the schedule, or has a name WORD_FIELD, such as `most_kc`: it chooses the
+    values of that field, and has one value if the field is fixed.
     """
 
     def __init__(self, kind: type[BlockedMatmul], fixed: Fixed, **axes: Sequence[int]) -> None:
@@ -189,7 +189,7 @@ class _Table:
         for part, whole in (("mr", "mc"), ("nr", "nc"), *self.kind.divides.items()):
             legal = legal & (self[whole] % np.maximum(self[part], 1) == 0)
         fitting = np.logical_and.reduce([column >= 0 for column in self.columns.values()])
-        # Of candidates with the same prediction the first one is chosen, in the order of fields.
+        # The order of fields decides between candidates with equal predictions: the first one wins.
         order = [f.name for f in dataclasses.fields(self.kind)]
         columns = {name: self.columns[name] for name in order if name in self.columns}
         found = Space(kind=self.kind, columns=columns).where(legal & fitting)
@@ -198,8 +198,8 @@ class _Table:
         return Space(kind=self.kind, columns={**found.columns, **given})
 
     def put_kept(self, spec: Matmul, panel: Column, besides: Column, stack: int) -> None:
-        """Add `keep_b`: later tasks use a block of B, whose panels of `panel` bytes fit the stack
-        `besides` what else a task has there."""
+        """Add `keep_b`: a packed block of B is reused by later tasks if its panels of `panel` bytes
+        fit the stack together with `besides`, the other bytes of a task there."""
         alone = (self["pack_a"] == 0) | (self["nc"] >= spec.n)
         reused = (self["pack_b"] > 0) & (self["mc"] < spec.m) & (self["kc"] >= spec.k) & alone
         self.put(keep_b=reused & (self["nc"] // self["nr"] * panel + besides <= stack))
@@ -221,8 +221,8 @@ def balanced(extent: Column | int, most: Column | int, unit: Column | int = 1) -
 
 
 def packed_otherwise(spec: Matmul, target: Target) -> bool:
-    """Return whether B is prepacked for AMX tiles or byte products: all kernels of a target read
-    prepacked weights in one order, whatever their M."""
+    """Return whether B is prepacked for AMX tiles or byte products: a target has one order of
+    prepacked weights, which kernels of all M read."""
     if limb_dot(spec, target) is not None:
         return True
     return bool(spec.constant) and tile_product(spec.dtype, target) is not None
@@ -233,7 +233,7 @@ def _depths(k: int) -> tuple[int, ...]:
 
 
 def _widths(n: int) -> tuple[int, ...]:
-    """Return the columns of blocks: equal parts, and blocks of a few sizes."""
+    """Return the columns of blocks: equal parts of N, and fixed sizes."""
     parts = [-(-n // parts) for parts in PARTS]
     return tuple(dict.fromkeys([*parts, *(width for width in COLUMNS_MOST if width < n)]))
 
@@ -273,7 +273,7 @@ def _block_axes(spec: Matmul, *, must_pack_a: bool, must_pack_b: bool) -> dict[s
 
 
 def _blis(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
-    """Multiply-adds of vectors (`blis`, and `ahead` where tiles prefetch B)."""
+    """Return multiply-adds of vectors (`blis`; `ahead` if tiles prefetch B)."""
     dot = dot_for(spec.dtype, target)
     if spec.has_blocks or (dot and spec.dtype is DType.S8) or packed_otherwise(spec, target):
         return None
@@ -342,7 +342,7 @@ def _fetches(table: _Table, spec: Matmul, blocked: Mask) -> Mask:
 
 
 def _split(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
-    """Split-k of one block of out, for skinny products whose B is read where it lies."""
+    """Return split-k of one block of out, for skinny GEMMs with unpacked B."""
     blis = _blis(spec, target, {**fixed, "sums_in_out": 0, "tasks_per_pass": 1})
     if blis is None or spec.batch > 1 or spec.constant or spec.layout.b_transposed:
         return None
@@ -355,7 +355,7 @@ def _split(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
 
 
 def _dot(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
-    """Dot-product instructions on groups of K."""
+    """Return dot-product instructions on groups of K."""
     dot = dot_for(spec.dtype, target)
     if dot is None or packed_otherwise(spec, target):
         return None
@@ -385,7 +385,7 @@ def _dot(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
 
 
 def _amx(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
-    """AMX tiles, two by two at most."""
+    """Return AMX tiles, two by two at most."""
     if tile_product(spec.dtype, target) is None:
         return None
     unit = tile_k(spec.dtype)
@@ -444,7 +444,7 @@ def _packers(table: _Table, spec: Matmul, target: Target, sums: Column) -> None:
 
 
 def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
-    """Byte products of a prepacked B of 8 or 4 bits."""
+    """Return byte products of a prepacked B of 8 or 4 bits."""
     dot = limb_dot(spec, target)
     if dot is None:
         return None
@@ -471,7 +471,7 @@ def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
 
 
 def _inner(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
-    """Inner products along K."""
+    """Return inner products along K."""
     gathers = not is_inner(spec)
     if packed_otherwise(spec, target):
         return None
@@ -525,13 +525,13 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
 
 
 def _per_tile(registers: Callable[..., int], *shape: Column) -> Column:
-    """Return the registers of register tiles; equal tiles are computed once."""
+    """Return the number of registers of each tile; equal tiles are computed once."""
     tiles, which = np.unique(np.stack(shape, axis=1), axis=0, return_inverse=True)
     return np.array([registers(*map(int, tile)) for tile in tiles], np.int64)[which.ravel()]
 
 
 def _outer(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
-    """Outer products: all rows of A, which are few, times some rows of B at once."""
+    """Return outer products: all rows of a skinny A times groups of rows of B."""
     found: list[Space] = []
     for words, halves in itertools.product((0, 1), (0, 1)):
         if fixed.get("words", words) != words or fixed.get("halves", halves) != halves:
