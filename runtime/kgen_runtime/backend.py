@@ -60,8 +60,8 @@ class Code:
 
 @frozen
 class SequenceStep:
-    """One launch of a sequence, its buffers by parameter name. `after` are the numbers of earlier
-    steps that it waits for."""
+    """Step of a sequence: a kernel and its buffers by parameter name. `after` has the numbers of
+    earlier steps that it waits for."""
 
     kernel: Any
     buffers: Mapping[str, Any]
@@ -153,12 +153,12 @@ class Backend(ABC):
 
     @staticmethod
     def limits(capabilities: Mapping[str, Any]) -> Limits | None:
-        """Of launches on a device with these capabilities; None where nothing is launched."""
+        """Return the launch limits of a device with these capabilities; None if it has none."""
         return None
 
     @property
     def launch_limits(self) -> Limits | None:
-        """The same of this device."""
+        """Launch limits of this device."""
         return self.limits(self.info.capabilities)
 
     @staticmethod
@@ -217,7 +217,7 @@ class Backend(ABC):
         """Hand the machine code of every module (by module name) to the driver."""
 
     def load_all(self, kernels: Sequence[tuple[KernelEntry, Mapping[str, Code]]]) -> list[Any]:
-        """What `load` gives for each of a bundle's kernels; if it refuses one, none is loaded."""
+        """Load each of a bundle's kernels as `load` does; if one is refused, none is loaded."""
         loaded: list[Any] = []
         try:
             for entry, code in kernels:
@@ -262,8 +262,8 @@ class Backend(ABC):
 
 
 class Judge(Protocol):
-    """What a device runs, and how well: an open backend knows, or what is known of a device that
-    is not here."""
+    """Judge of what a device runs, and how well: an open backend, or the description of a device of
+    another machine."""
 
     @property
     def name(self) -> str: ...

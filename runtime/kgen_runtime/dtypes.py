@@ -94,7 +94,7 @@ class DType(StrEnum):
 
     @property
     def array_name(self) -> str:
-        """What numpy, ml_dtypes and PyTorch call it."""
+        """Name of the type in numpy, ml_dtypes and PyTorch."""
         return _FORMATS[self].array_name
 
     @property
@@ -214,17 +214,17 @@ def computed_in(dtypes: Iterable[DType], outs: Iterable[DType]) -> DType:
 
 
 def input_dtypes(spec: Mapping[str, Any], count: int) -> list[DType]:
-    """Those of an expression's inputs: each its own, or one for all."""
+    """Return the types of an expression's inputs: one for each, or one for all."""
     return list(map(DType, spec.get("dtypes") or [spec["dtype"]] * count))
 
 
 def output_dtypes(spec: Mapping[str, Any], count: int) -> list[DType]:
-    """Those of an expression's outputs, likewise."""
+    """Return the types of an expression's outputs: one for each, or one for all."""
     return list(map(DType, spec.get("out_dtypes") or [spec["out_dtype"]] * count))
 
 
 def _array_name(value: object) -> str:
-    """What an array library calls the type that it stands for, or any other text."""
+    """Return an array library's name of the type that a value stands for, or any other text."""
     if isinstance(value, str):
         return value
     if isinstance(value, type):  # numpy's scalars, and those of ml_dtypes

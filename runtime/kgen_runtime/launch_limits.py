@@ -1,8 +1,8 @@
-"""What one launch may be on each kind of device, and the one check that holds launches against it.
+"""Limits of a launch on each kind of device, and the one check of launches against them.
 
-A driver refuses what is beyond these numbers only when the kernel is launched. So whoever plans,
-packs, checks, verifies, emulates or loads a kernel asks `refusal` or `kernel_refusal` first. The
-numbers of a target stand here and nowhere else.
+A driver refuses a launch beyond these limits only when the kernel is launched. So code that plans,
+packs, checks, verifies, emulates or loads a kernel calls `refusal` or `kernel_refusal` first. The
+limits of a target are defined here and nowhere else.
 
 Sources: CUDA C++ Programming Guide 12.9, "Technical Specifications per Compute Capability" and
 "Thread Block Clusters"; NVIDIA's cuda_occupancy.h, cudaOccMaxBlocksPerSMRegsLimit, for how the
@@ -41,7 +41,7 @@ class Registers:
     parts: int = 4
 
     def needed(self, per_thread: int, threads: int) -> int:
-        """Of the file, by a workgroup: all parts are counted as if each held as many subgroups."""
+        """Return the registers that a workgroup takes: all parts count as equally full."""
         subgroups = -(-threads // self.lanes)
         each = -(-per_thread // self.unit) * self.unit * self.lanes
         return each * -(-subgroups // self.parts) * self.parts
@@ -73,7 +73,7 @@ class Limits:
 
 @frozen
 class Usage:
-    """What a kernel's code takes beside what its launch says: registers per thread, bytes of
+    """Resources of a kernel's code that its launch does not state: registers per thread, bytes of
     `static_shared_memory` per workgroup and of `parameters`, tensors, bytes of the largest one."""
 
     static_shared_memory: int = 0
@@ -92,8 +92,8 @@ def refusal(launch: Launch, limits: Limits, usage: Usage = NOTHING_BESIDE) -> st
 
 
 def kernel_refusal(entry: KernelEntry, limits: Limits) -> str | None:
-    """The same of all launches of a kernel, by what its manifest says that they take; of several it
-    names the one."""
+    """Return the refusal of a kernel's launches, whose resources its manifest states. The message
+    names the launch if there are several."""
     maps = {map_.name for map_ in entry.tensor_maps}
     sizes = entry.sizes
     used = entry.resources
@@ -113,7 +113,7 @@ def kernel_refusal(entry: KernelEntry, limits: Limits) -> str | None:
 
 
 def parameter_bytes(launch: Launch, maps: Collection[str]) -> int:
-    """Of pointers and tensor maps, as C lays them out."""
+    """Return the bytes of a launch's pointers and tensor maps, as C lays them out."""
     end = 0
     for argument in launch.arguments:
         size, align = MAP if argument in maps else POINTER
@@ -122,7 +122,7 @@ def parameter_bytes(launch: Launch, maps: Collection[str]) -> int:
 
 
 def limits_of(entry: KernelEntry) -> Limits:
-    """Those of the kernel's target; of Vulkan, what its code declares that it requires."""
+    """Return the limits of the kernel's target; for Vulkan, those that its code requires."""
     if entry.target.family != "vulkan":
         return target_limits(entry.target.family, entry.target.arch)
     declared: dict[str, int] = {}
@@ -132,7 +132,7 @@ def limits_of(entry: KernelEntry) -> Limits:
 
 
 def target_limits(family: str, arch: str) -> Limits:
-    """Of every device of a target."""
+    """Return the limits that every device of a target has."""
     if family == "cuda":
         return cuda_limits(arch)
     if family == "amdgpu":
@@ -141,7 +141,7 @@ def target_limits(family: str, arch: str) -> Limits:
 
 
 def known_devices(family: str) -> tuple[str, ...]:
-    """Those of NVIDIA (`cuda`) and AMD whose own limits stand here, as compilers name them."""
+    """Return compilers' names of the NVIDIA (`cuda`) or AMD GPUs whose own limits are known."""
     if family == "amdgpu":
         return tuple(_AMDGPU)
     # Those with features of their own, then of their family (PTX ISA 8.8, ".target").
@@ -158,7 +158,7 @@ _LIGHTER = "try a smaller tile per thread or warp"
 
 
 def _excesses(launch: Launch, limits: Limits, usage: Usage) -> Iterator[str]:
-    """One line for each limit that the launch is beyond."""
+    """Yield one line for each limit that the launch exceeds."""
     for name in ("grid", "block", "cluster"):
         extent: Extent3 = getattr(launch, name)
         if min(extent) < 1:
@@ -259,7 +259,7 @@ _ANY_CUDA = _cuda(227, cluster=16)
 
 
 def cuda_limits(arch: str) -> Limits:
-    """Of sm_80, sm_90a and so on; of all of them together if it is none of those known here."""
+    """Return the limits of sm_80, sm_90a and so on; of an unknown one, those that all share."""
     number = arch.removeprefix("sm_").rstrip("af")
     found = _CUDA.get(int(number), _ANY_CUDA) if number.isdecimal() else _ANY_CUDA
     return dataclasses.replace(found, device=arch or "any NVIDIA GPU")
@@ -313,7 +313,7 @@ _ANY_AMDGPU = dataclasses.replace(_AMDGPU["gfx950"], registers=None)
 
 
 def amdgpu_limits(arch: str) -> Limits:
-    """Of gfx942 and so on; of all of them together if it is none of those known here."""
+    """Return the limits of gfx942 and so on; of an unknown one, those that all share."""
     found = _AMDGPU.get(arch.partition(":")[0], _ANY_AMDGPU)
     return dataclasses.replace(found, device=arch or "any AMD GPU")
 
@@ -333,7 +333,7 @@ VULKAN_GUARANTEED: Mapping[str, int] = {
 
 
 def vulkan_limits(has: Mapping[str, int], device: str) -> Limits:
-    """Of a device that `has` these of Vulkan's limits, and what is guaranteed of the others."""
+    """Return the limits of a device that `has` these limits, and otherwise Vulkan's guarantees."""
     values = {**VULKAN_GUARANTEED, **has}
     count, shared = values["maxComputeWorkGroupCount"], values["maxComputeSharedMemorySize"]
     return Limits(

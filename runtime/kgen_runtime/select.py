@@ -65,7 +65,7 @@ class Selection:
 
     @property
     def all_choices(self) -> tuple[SelectedKernel, ...]:
-        """Those by key, and what programs need of targets whose kernels suit the device less."""
+        """Chosen kernels by key, and those that programs need of less suitable targets."""
         several = [*self.choices, *(c for p in self.programs for c in p.kernels.values())]
         return tuple({choice.entry.name: choice for choice in several}.values())
 
@@ -85,7 +85,7 @@ def backend_class(name: str) -> type[Backend]:
 
 
 def devices() -> Devices:
-    """All devices that kernels can run on here."""
+    """Return all devices of this machine that can run kernels."""
     found: list[DeviceInfo] = []
     unavailable = {}
     for name in BACKENDS:
@@ -211,7 +211,7 @@ def _candidates(
     num_threads: int | None,
     refusals: dict[str, str],
 ) -> Iterator[Selection]:
-    """What each device that may be taken would run; why a backend runs nothing, in `refusals`."""
+    """Yield what each permitted device would run; `refusals` gets why a backend runs nothing."""
     found = {artifact.format for entry in entries for artifact in entry.artifacts}
     for name in BACKENDS:
         if name in ON_REQUEST:
@@ -253,8 +253,8 @@ def choose(
 def best_programs(
     judge: Judge, programs: Sequence[Program], entries: Sequence[KernelEntry], place: str
 ) -> tuple[dict[str, ProgramChoice], dict[str, str]]:
-    """By name the program for `place`, whose kernels all run there, and by qualified name why the
-    others are none."""
+    """Return by name the program for `place`, whose kernels all run there; and by qualified name
+    the reason against each other program."""
     by_name = {entry.name: entry for entry in entries}
     chosen: dict[str, ProgramChoice] = {}
     skipped: dict[str, str] = {}
@@ -285,7 +285,7 @@ def best_programs(
 def best_entries(
     judge: Judge, entries: Sequence[KernelEntry], place: str
 ) -> tuple[dict[str, SelectedKernel], dict[str, str]]:
-    """By key the choice for `place`, and by entry name why the others are none."""
+    """Return the kernel for `place` by key, and the reason against the others by entry name."""
     chosen: dict[str, SelectedKernel] = {}
     skipped: dict[str, str] = {}
     others: list[SelectedKernel] = []

@@ -41,7 +41,7 @@ class Dispatch(Uncopied):
     def __call__(
         self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
     ) -> Any:
-        """As :meth:`Kernel.__call__`; ArgumentError unless exactly one kernel fits."""
+        """Call the one kernel that fits. Raises ArgumentError if none fits, or several."""
         if named:
             kernel, arguments = self._fitting_named(arguments, named, out)
             return kernel.call(arguments, out, stream)
@@ -51,7 +51,7 @@ class Dispatch(Uncopied):
     def prepare(
         self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
     ) -> Call[Any]:
-        """As :meth:`Kernel.prepare`, of the one kernel that fits."""
+        """Prepare a call of the one kernel that fits; see :meth:`Kernel.prepare`."""
         if named:
             kernel, arguments = self._fitting_named(arguments, named, out)
         else:
@@ -60,9 +60,10 @@ class Dispatch(Uncopied):
 
     @signatures.pack
     def pack(self, matrix: Any) -> Any:
-        """As :meth:`Kernel.pack`; ArgumentError unless the kernels that take it agree on the order.
+        """Pack a matrix for all kernels that take it. Raises ArgumentError if their orders differ.
 
-        Kernels of one target that differ in M or in the epilogue do; those of GPUs pack nothing.
+        Kernels of one target that differ only in M or in the epilogue have one order. On a GPU
+        nothing is packed.
         """
         able = [kernel.packed for kernel in self._kernels if kernel.packed is not None]
         fitting = [packed for packed in able if len(able) == 1 or packed.takes(matrix)]
@@ -90,7 +91,7 @@ class Dispatch(Uncopied):
 
     @property
     def _by_names(self) -> Mapping[tuple[str, ...], Dispatch]:
-        """Those of the kernels whose arguments have these names in this order."""
+        """Dispatch among the kernels whose arguments have the same names in the same order."""
         return self._several or {self._kernels[0].argument_names: self}
 
     def _fitting_named(
@@ -136,7 +137,7 @@ class Dispatch(Uncopied):
         return found
 
     def _only_one(self, arguments: Sequence[Any], out: Any) -> Kernel:
-        """One that takes them as they lie comes before one that takes copies."""
+        """Return the one kernel that fits; a kernel that needs no copies comes first."""
         fitting: list[Kernel] = []
         for copies in (False, True):
             if not fitting:
@@ -171,7 +172,7 @@ def _unique(kernels: Sequence[Kernel]) -> dict[tuple[tuple[int, ...], ...], Kern
 
 
 def _signature(arguments: Sequence[Any]) -> tuple[object, ...]:
-    """What decides about arrays of numpy, PyTorch and our own; empty where another is among them.
+    """Return what selects a kernel for arrays of numpy, PyTorch and kgen; empty if others occur.
 
     The kernel checks the rest, such as alignment, in any case.
     """

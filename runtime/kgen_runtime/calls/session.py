@@ -35,7 +35,7 @@ class Weights:
         self._files: dict[tuple[str, str, int], Held] = {}
 
     def of(self, program: Program) -> dict[str, Held]:
-        """Those of a program, by name. Raises IntegrityError."""
+        """Return the weights of a program by name. Raises IntegrityError."""
         for weight in program.weights:
             if _content(weight) not in self._files:
                 self._files[_content(weight)] = self._held(weight)
@@ -53,8 +53,8 @@ class Weights:
 
 
 def _content(weight: Weight) -> tuple[str, str, int]:
-    """What two weights of one file have to agree in: neither the digest nor the size of one is that
-    of another because their files have one name."""
+    """Return the identity of a weight's bytes: weights share memory only if the file's name, the
+    digest and the size are equal."""
     return weight.file, weight.sha256, weight.nbytes
 
 
@@ -79,7 +79,8 @@ class ProgramKernels:
         }
 
     def held(self) -> dict[str, LoadedKernel]:
-        """Those by key, for as long as a run needs them. Raises DeviceError once closed."""
+        """Return the loaded kernels by key. The caller keeps them while it runs. Raises DeviceError
+        if the bundle is closed."""
         loaded = self._loaded
         if loaded is None:
             raise DeviceError(f"{self._name}: the bundle was closed; load it again")

@@ -52,7 +52,7 @@ def _described(p: TensorParam) -> str:
 
 
 def tensors(spec: Spec) -> tuple[TensorParam, ...] | None:
-    """All of them in calling order, the outputs last; None for an unknown operation.
+    """Return a spec's tensors in calling order, outputs last; None for an unknown operation.
 
     Raises BundleError for a specification that lacks a field, or has one of another type.
     """
@@ -153,7 +153,7 @@ def epilogue_operands(spec: Spec) -> dict[str, str]:
 
 
 def epilogue_dtypes(spec: Spec) -> dict[str, DType]:
-    """Those of operands that have their own; bundles of before have none."""
+    """Return the types of epilogue operands that have their own; old bundles have none."""
     parts = _names(spec, "epilogue_dtypes") if "epilogue_dtypes" in spec else ()
     return {name: DType(dtype) for name, dtype in (part.split("=", 1) for part in parts)}
 
