@@ -29,11 +29,11 @@ def test_shapes_are_those_of_the_seed() -> None:
         assert 1 <= spec.m <= 2048 and 64 <= min(spec.n, spec.k) <= max(spec.n, spec.k) <= 8192
 
 
-@pytest.mark.parametrize(("mr", "rows"), [(4, 2), (None, 1)])
+@pytest.mark.parametrize("mr", [4, None])
 def test_a_chosen_kernel_is_timed_beside_a_tuned_one(
-    mr: int | None, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mr: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tuned kernel of another schedule has a row for each state of the caches."""
+    """Each kernel has a row for each state of the caches; one of equal code is not timed."""
     command = regret.command
 
     def fake(*words: str | Path) -> None:
@@ -50,9 +50,9 @@ def test_a_chosen_kernel_is_timed_beside_a_tuned_one(
     monkeypatch.setattr(timing, "SAMPLE_SECONDS", 1e-4)
     monkeypatch.setattr(cold, "MOST", 3)
     found = list(regret.measured(SMALL, "x86-64-v3", tmp_path))
-    assert len(found) == rows
+    assert [row.variant["caches"] for row in found] == ["warm", "cold"]
     assert all(float(row.values["regret"]) >= 1 for row in found)
-    assert [row.values["regret"] == 1 for row in found] == [True] or rows == 2
+    assert [row.time is not None for row in found] == [mr is not None] * 2
 
 
 @pytest.mark.parametrize(("values", "status"), [((1.0, 1.1), 0), ((1.1, 1.2), 1)])
