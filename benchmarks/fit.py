@@ -63,6 +63,7 @@ class Timed:
     warm and with cold caches."""
 
     kind: str
+    mainloop: str
     counts: tuple[cost_model.EventCounts, ...]
     cycles: tuple[float, ...]
 
@@ -98,6 +99,7 @@ def measured(spec: Matmul, target: Target, random: Random) -> list[Timed]:
     return [
         Timed(
             kind=kind_of(space, target),
+            mainloop=space.schedule(row).mainloop,
             counts=tuple(
                 cost_model.counts_of(
                     spec, target, space.where(_only(space, row)), is_cold=condition.is_cold
@@ -133,6 +135,7 @@ class Fit:
             for condition in range(len(CONDITIONS))
             for timed in group
         ]
+        self.mainloops = np.array([timed.mainloop for _, _, timed in rows])
         self.cycles = np.array([timed.cycles[condition] for _, condition, timed in rows])
         self.events = np.array([_row(timed.counts[c], lines) for _, c, timed in rows])
         #: Number of each row's race: the candidates of a GEMM under one condition.
@@ -157,12 +160,17 @@ class Fit:
         return found / scale
 
     @property
-    def error(self) -> float:
-        """Standard deviation of log(predicted / measured) among the candidates of a race."""
+    def errors(self) -> dict[str, float]:
+        """Standard deviation of log(predicted / measured) among the candidates of a race: `error`
+        of all, and of each main loop."""
         ratios = np.log(self.events @ self.solution / self.cycles)
         for race in np.unique(self.races):
             ratios[self.races == race] -= ratios[self.races == race].mean()
-        return float(np.sqrt((ratios**2).mean()))
+        found = {"error": float(np.sqrt((ratios**2).mean()))}
+        for mainloop in np.unique(self.mainloops):
+            own = ratios[self.mainloops == mainloop]
+            found[f"error_{mainloop}"] = float(np.sqrt((own**2).mean()))
+        return found
 
     @property
     def regret(self) -> float:
@@ -220,7 +228,7 @@ def main() -> int:
         best = min((Fit(groups, kind, lines) for lines in tried), key=lambda fit: fit.regret)
         found = best.solution
         table = dict(zip(data("coefficients.toml")["events"], found[1:] / found[0], strict=True))
-        table |= {"l3_line": best.lines[0], "memory_line": best.lines[1], "error": best.error}
+        table |= {"l3_line": best.lines[0], "memory_line": best.lines[1], **best.errors}
         print(f"{target.device}, {kind}: {len(groups)} GEMMs, regret {best.regret:.3f}")
         print("\n".join(f"  {name} = {value:.3g}" for name, value in table.items()))
         if args.write:

@@ -354,9 +354,9 @@ class Family(ABC):
         (:func:`kgen.targets.choose.sizes_of`)."""
         return schedule
 
-    def doubt(self, spec: Spec, target: Target, schedule: Schedule) -> float:
-        """Return log(predicted time / least predicted time), less the model's own error; 0 if the
-        model's error is not known."""
+    def doubt(self, spec: Spec, target: Target, schedule: Schedule, distance: float) -> float:
+        """Return log(predicted time / least predicted time) of a schedule that was measured at some
+        distance, less the model's error over that distance; 0 if the error is not known."""
         return 0.0
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:

@@ -1,7 +1,8 @@
 """Choose a schedule: the measured one, else the nearest measured one made legal, else the model's.
 
 A neighbour is passed over where the model contradicts it: where it predicts another schedule to be
-faster by more than its own error and the neighbour's measured gain.
+faster by more than the neighbour's measured gain and its own error; the nearer the neighbour, the
+more its error counts.
 
 The steps are the same for all families and operations. Measurements come from tuning files
 (:mod:`kgen.targets.tuning.file`): the user's, then the one that kgen ships for the target's core.
@@ -86,10 +87,11 @@ def measured_in(spec: Spec, target: Target, tunings: Sequence[Tuning]) -> Choice
     """Choose a schedule from these files, the first of which counts most. Raises TargetError."""
     found, doubt = nearest(spec, target, tunings), targets.family(target.family).doubt
     for neighbour in found:
-        schedule, gain = adapted(spec, target, neighbour), math.log(neighbour.row.gain or 1.0)
-        if schedule is None or (neighbour.distance and doubt(spec, target, schedule) > gain):
+        schedule, away = adapted(spec, target, neighbour), neighbour.distance
+        gain = math.log(neighbour.row.gain or 1.0)
+        if schedule is None or (away and doubt(spec, target, schedule, away) > gain):
             continue
-        how = How.NEIGHBOUR if neighbour.distance else How.MEASURED
+        how = How.NEIGHBOUR if away else How.MEASURED
         return Choice(schedule=schedule, how=how, neighbours=found, taken=neighbour)
     return None
 

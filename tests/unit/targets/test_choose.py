@@ -83,6 +83,10 @@ def test_a_neighbour_that_the_model_contradicts_is_passed_over(
         return choose(spec, TARGET, tuning(row(near, slow, gain=gain))).how
 
     assert how(error=0.1, gain=1.05) is How.MODEL
+    # The error of a nearer row counts more.
+    near = product(63, 512, 512)
+    assert how(error=0.1, gain=1.05) is How.NEIGHBOUR
+    near = product(60, 512, 512)
     # A measured gain or a model that is known to err outweighs the prediction.
     assert how(error=0.1, gain=100) is How.NEIGHBOUR
     assert how(error=5.0, gain=1.05) is How.NEIGHBOUR

@@ -247,10 +247,10 @@ class CpuFamily(Family):
             return schedule
         return adapt.adapted(spec, target, schedule, sizes)
 
-    def doubt(self, spec: Spec, target: Target, schedule: Schedule) -> float:
+    def doubt(self, spec: Spec, target: Target, schedule: Schedule, distance: float) -> float:
         if not (isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul)):
             return 0.0
-        return cost_model.doubt(spec, target, schedule)
+        return cost_model.doubt(spec, target, schedule, distance)
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         """Return the best of all that the model ranks; none for rows and streams."""

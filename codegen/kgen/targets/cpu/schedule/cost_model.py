@@ -170,15 +170,18 @@ def predicted(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Candidat
     return _candidate(target, space, predict(spec, target, space), 0)
 
 
-def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul) -> float:
-    """Return log(predicted time of a schedule / least predicted time), less the model's error; 0 if
-    the error is not known."""
-    error = coefficients(target, type(schedule))["error"]
-    if not error:
+def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul, distance: float) -> float:
+    """Return log(predicted time of a schedule / least predicted time), less the model's error for
+    the main loops of both over the distance; 0 if the error is not known."""
+    table = coefficients(target, type(schedule))
+    if not table["error"]:
         return 0.0
     (own,) = predict(spec, target, Space.of(schedule)).seconds
-    least = min(predict(spec, target, space).seconds.min() for space in spaces(spec, target))
-    return math.log(own / least) - error
+    (best,) = candidates(spec, target, most=1)
+    least = predict(spec, target, Space.of(best.schedule)).seconds[0]
+    loops = (schedule.mainloop, best.schedule.mainloop)
+    error = max(table.get(f"error_{name}", table["error"]) for name in loops)
+    return math.log(own / least) - error / distance
 
 
 def _candidate(
