@@ -114,7 +114,7 @@ def test_others_take_part() -> None:
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     spec = relu_of((40_000,), dtype=DType.F32)
     schedule = CpuStream(task=64, unroll=1)
-    kernel = pipeline.kernel(spec, targets.find("native"), schedule)
+    kernel = pipeline.kernel(spec, targets.find("x86-64-v3"), schedule)
     return bundle.pack([kernel]).save(tmp_path_factory.mktemp("workers") / "relu.kgen")
 
 
@@ -194,7 +194,7 @@ def test_the_first_runs_decide(
 
 def test_a_prepared_call(tmp_path: Path) -> None:
     spec = Matmul(m=5, n=6, k=7, dtype=DType.F32, epilogue=(Epilogue.BIAS,))
-    path = kgen.build(spec, targets=["native"]).save(tmp_path / "x.kgen")
+    path = kgen.build(spec, targets=["x86-64-v3"]).save(tmp_path / "x.kgen")
     a, b, bias = np.ones((5, 7), "f4"), np.ones((7, 6), "f4"), np.arange(6, dtype="f4")
     kernels = kgen_runtime.load(path, device="cpu")
     call = kernels.matmul.prepare(a, b, bias)
@@ -373,8 +373,8 @@ def test_kernels_of_too_many_tensors_are_refused_when_they_are_built(tmp_path: P
     """Those that the pool can pass are built and run."""
     names = [f"x{i}" for i in range(CPU_POINTERS)]
     with pytest.raises(ScheduleError, match=r"25 tensors; the CPU allows 24; use an expression"):
-        kgen.build(text.parse(f"{'+'.join(names)} 8 f32"), targets=["native"])
-    fits = kgen.build(text.parse(f"{'+'.join(names[1:])} 8 f32"), targets=["native"])
+        kgen.build(text.parse(f"{'+'.join(names)} 8 f32"), targets=["x86-64-v3"])
+    fits = kgen.build(text.parse(f"{'+'.join(names[1:])} 8 f32"), targets=["x86-64-v3"])
     with kgen_runtime.load(fits.save(tmp_path / "x.kgen"), device="cpu") as kernels:
         (kernel,) = kernels.values()
         assert (kernel(*[np.ones(8, np.float32)] * 23) == 23).all()

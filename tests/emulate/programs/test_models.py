@@ -159,7 +159,7 @@ def test_bodies_of_functions_and_operators(make: Any, tmp_path: Path) -> None:
     model.functions.append(onnx.helper.make_function("own", "f", ["a"], ["b"], nodes, imports))
     model.opset_import.append(onnx.helper.make_opsetid("own", 1))
     onnx.save(model, tmp_path / "m.onnx")
-    bundle = kgen.compile_model(tmp_path / "m.onnx", ["native"]).bundle
+    bundle = kgen.compile_model(tmp_path / "m.onnx", ["x86-64-v3"]).bundle
     (program,) = bundle.manifest.programs
     result = verified(bundle, program, truth(tmp_path / "m.onnx", program))
     assert result.passed, result
