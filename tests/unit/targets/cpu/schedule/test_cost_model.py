@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgen import pipeline, targets
-from kgen.schedule import BlockedMatmul
+from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import Matmul, text
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -186,6 +186,8 @@ def test_every_core_has_fitted_coefficients() -> None:
     for core in cores.cores().values():
         for width in core.multiply_adds:
             assert str(width) in cores.data("coefficients.toml")["cores"][core.fitted_as]
+    used = {core.fitted_as for core in cores.cores().values()}
+    assert cores.data("coefficients.toml")["cores"].keys() == used
 
 
 def test_rates_of_a_core_change_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,3 +209,27 @@ def test_the_busiest_thread_has_its_share(m: int, threads: int) -> None:
     for space in spaces(spec, target):
         share = cost_model._busiest(spec, space, threads)
         assert (share <= 1).all() and (share >= 1 / threads).all()
+
+
+def test_a_core_measured_with_cold_caches_counts_them() -> None:
+    """Reads of B come from memory then, and the objective is the mean of warm and cold caches."""
+    spec = Matmul(m=8, n=128, k=128, dtype="f32")
+    named = targets.find("x86-64-v4")
+    cold_too, warm_alone = (dataclasses.replace(named, device=n) for n in ("Zen 5", "Zen 4"))
+    assert cost_model.coefficients(cold_too, CpuMatmul)["error"] > 0
+    assert cost_model.coefficients(warm_alone, CpuMatmul)["error"] == 0
+    for space in spaces(spec, named):
+        counts = [
+            cost_model.counts_of(spec, named, space, is_cold=is_cold).events
+            for is_cold in (False, True)
+        ]
+        warm, cold = ({n: np.sum(c) for n, c in each.items()} for each in counts)
+        assert not warm.keys() & {"first_memory", "runs_memory", "fetched_memory"}
+        assert not cold.keys() & {"first_l2", "runs_l2", "fetched_l2"}
+        assert cold["first_memory"] + cold["fetched_memory"] > 0
+        for target, is_warm in ((warm_alone, True), (cold_too, False)):
+            found, clock = predict(spec, target, space), cores.core_of(target).clock
+            is_one = cost_model._busiest(spec, space, 8) == 1
+            ratios = (found.seconds * clock / found.cycles)[is_one]
+            # Threads weigh alike in both, so only cold caches raise the objective.
+            assert (ratios < 4).all() if is_warm else (ratios > 1).all()

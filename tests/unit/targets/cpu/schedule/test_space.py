@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kgen import targets
 from kgen.errors import KgenError
-from kgen.schedule import BlockedMatmul
+from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -174,3 +174,17 @@ def test_a_small_stack_leaves_candidates_that_fit() -> None:
     assert found and sum(map(len, found)) < sum(map(len, spaces(spec, target)))
     for schedule in itertools.chain.from_iterable(sampled(space, seed=0) for space in found):
         assert FAMILY.plan(spec, small, schedule)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(*[st.sampled_from([0, 1, 7, 64])] * 3, *[st.integers(0, 2**40)] * 3), min_size=1
+    ),
+    repeats=st.integers(1, 3),
+)
+def test_candidates_are_distinct_and_in_order(rows: list[tuple[int, ...]], repeats: int) -> None:
+    """As numpy's unique of rows has them, also where a number of a row needs more than 63 bits."""
+    table = np.array(rows * repeats, np.int64)
+    columns = {str(i): column for i, column in enumerate(table.T)}
+    found = Space(kind=CpuMatmul, columns=columns).where(np.ones(len(table), bool))
+    assert np.array_equal(np.stack([*found.columns.values()], axis=1), np.unique(table, axis=0))
