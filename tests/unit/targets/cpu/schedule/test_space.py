@@ -183,7 +183,7 @@ def test_a_small_stack_leaves_candidates_that_fit() -> None:
     repeats=st.integers(1, 3),
 )
 def test_candidates_are_distinct_and_in_order(rows: list[tuple[int, ...]], repeats: int) -> None:
-    """As numpy's unique of rows has them, also where a number of a row needs more than 63 bits."""
+    """Rows are those of numpy's unique, also where the number of a row needs more than 63 bits."""
     table = np.array(rows * repeats, np.int64)
     columns = {str(i): column for i, column in enumerate(table.T)}
     found = Space(kind=CpuMatmul, columns=columns).where(np.ones(len(table), bool))
