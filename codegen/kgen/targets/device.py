@@ -1,6 +1,6 @@
-"""What is known of the devices of a target: how much of a kernel one holds, and how fast it can be.
+"""Facts about the devices of a target: how much of a kernel one holds, and how fast it can be.
 
-Nothing of it decides whether a kernel is right; it is read to choose schedules and to predict.
+Correctness does not depend on them; they serve to choose schedules and to predict time.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ class Occupancy:
 
 @frozen
 class Rates:
-    """What a well-known device of a target does at most, per second.
+    """Peak rates of a well-known device of a target, per second.
 
     `flops` by the type of the operands (``tf32`` is one of them), sums in f32 (s32 for s8), dense;
-    `dram` and `l2` bytes; `issues` instructions of warps, all units together. None: not published.
-    `latency` is that of a load from `dram`, in seconds. `units` are SMs, CUs or cores. `reach`: the
-    part of `flops` that an instruction gets to, where another one is faster.
+    `dram` and `l2` in bytes; `issues` in instructions of warps, all units together. None: not
+    published. `latency` is the latency of a load from `dram`, in seconds. `units` are SMs, CUs or
+    cores. `reach`: the part of `flops` that an instruction gets to, where another one is faster.
     """
 
     device: str

@@ -124,7 +124,7 @@ class ElfFile:
 
 @frozen
 class Note:
-    """One entry of a note section."""
+    """Entry of a note section."""
 
     name: str
     type: int
@@ -175,7 +175,7 @@ def read(data: bytes) -> ElfFile:
 
 
 def symbols_in(table: Section, sections: Sequence[Section]) -> tuple[ElfSymbol, ...]:
-    """All entries of a symbol table section, the null symbol first."""
+    """Return the entries of a symbol table section, the null symbol first."""
     names = sections[table.link].data
     return tuple(
         ElfSymbol(

@@ -1,7 +1,7 @@
-"""What becomes of a product's sums before they are stored, for all families: one expression.
+"""Epilogue of a product for all families: one expression on the sums before they are stored.
 
-Its inputs are the sums and the arguments that are read beside them. A family loads those by their
-extent, renders the expression, and stores the result.
+Its inputs are the sums and the arguments that are read beside them. A family loads the arguments by
+their extent, renders the expression, and stores the result.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class EpilogueArgument:
 
     @property
     def stem(self) -> str:
-        """What names of its values begin with: a user's name is none of the kernel's own."""
+        """Prefix of its values' names. A user's name never collides with a name of the kernel."""
         return self.name if self.name in OWN_NAMES else f"operand_{self.name}"
 
     def bytes_to(self, element: int) -> int:
-        """From its first element to this one."""
+        """Return the bytes from the argument's first element to this one."""
         return element * self.dtype.itemsize
 
 
@@ -48,7 +48,7 @@ OWN_NAMES = frozenset({*EXTENTS, "c", "out", "scale_a", "scale_b", "scale_out"})
 
 @frozen
 class FusedEpilogue:
-    """From the sums to what is stored."""
+    """Expression from the sums to the stored numbers."""
 
     spec: Matmul
     #: beta C is added by a multiply-add.
@@ -72,7 +72,7 @@ class FusedEpilogue:
 
     @cached_property
     def factor(self) -> Expression | None:
-        """What sums are multiplied by; None if it is 1."""
+        """Factor of the sums; None if it is 1."""
         scales = (f"scale_{scale}" for scale in self.spec.scales if scale is not Scale.OUT)
         found = constant(self.spec.alpha)
         for name in scales:
@@ -96,7 +96,7 @@ class FusedEpilogue:
 
     @cached_property
     def arguments(self) -> tuple[EpilogueArgument, ...]:
-        """What is read beside the sums, in the order of the kernel's arguments."""
+        """Arguments that are read beside the sums, in the order of the kernel's arguments."""
         extents = {operand.name: operand.extent for operand in self.spec.operands}
         read = {*inputs(self.expression), *self.factor_inputs}
         return tuple(
@@ -115,12 +115,12 @@ class FusedEpilogue:
 
     @property
     def full(self) -> tuple[EpilogueArgument, ...]:
-        """Those with the output's shape and strides."""
+        """Arguments with the output's shape and strides."""
         return self.of(Extent.FULL)
 
     @property
     def vectors(self) -> tuple[EpilogueArgument, ...]:
-        """Those that have a number for each column, then those for each row."""
+        """Arguments with one number per column, then arguments with one number per row."""
         return (*self.by_column, *self.by_row)
 
     @property
@@ -133,7 +133,7 @@ class FusedEpilogue:
 
     @property
     def numbers(self) -> tuple[EpilogueArgument, ...]:
-        """Those that are one number."""
+        """Arguments that are one number."""
         return self.of(Extent.ONE)
 
     @property

@@ -1,7 +1,7 @@
-"""What all renderers of expressions share: names of values, and the order of instructions.
+"""Common part of all renderers of expressions: names of values, and the order of instructions.
 
-A family's `expressions.py` says how its instruction set spells each primitive; a function of which
-it has a better form is `native` there, and reaches it as a call.
+A family's `expressions.py` says how its instruction set spells each primitive; a function for which
+the instruction set has a better form is `native` there, and reaches the renderer as a call.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Renderer(ABC):
 
     @property
     def primitives(self) -> frozenset[P]:
-        """What there is on values of this type: everything in f32, less on elements as they are
-        stored."""
+        """Primitives on values of this type: all in f32, fewer on elements in their storage
+        type."""
         return frozenset(P)
 
     def has(self, *expressions: Expression) -> bool:
@@ -66,7 +66,7 @@ class Renderer(ABC):
         )
 
     def steps(self, expressions: Sequence[Expression]) -> tuple[Expression, ...]:
-        """All nodes of expressions in calls, each once."""
+        """Return the nodes of expressions in calls, each once."""
         return steps(*(expand(each, self.native, compute=self.computes_in) for each in expressions))
 
     @abstractmethod

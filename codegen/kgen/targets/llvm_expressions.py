@@ -68,7 +68,7 @@ class LlvmRenderer(Renderer):
         return ""
 
     def metadata(self, primitive: P) -> str:
-        """What stands behind its instruction, with a comma before it."""
+        """Return the metadata after a primitive's instruction, with a comma before it."""
         return ""
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:

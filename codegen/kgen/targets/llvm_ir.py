@@ -46,7 +46,7 @@ class FloatType:
 
     @property
     def suffix(self) -> str:
-        """What an intrinsic's name ends in: f32, v4f32."""
+        """Suffix of an intrinsic's name: f32, v4f32."""
         return _SUFFIX[self.dtype] if self.lanes == 1 else f"v{self.lanes}{_SUFFIX[self.dtype]}"
 
     @property
@@ -94,13 +94,14 @@ class FloatType:
 
     @property
     def words(self) -> FloatType:
-        """The same bytes, at most 16, as words of 32 bits; fewer than 4 as a type of their own."""
+        """Type of the same bytes, at most 16, as 32-bit words. Fewer than 4 bytes are a type of
+        their own."""
         if self.nbytes >= DType.S32.itemsize:
             return FloatType(dtype=DType.S32, lanes=self.nbytes // DType.S32.itemsize)
         return self if self.lanes == 1 else FloatType(dtype=DType.F16)
 
     def of(self, dtype: DType) -> FloatType:
-        """As many lanes of another type."""
+        """Return a type with as many lanes of another dtype."""
         return FloatType(dtype=DType(dtype), lanes=self.lanes)
 
     def widening(self, value: FloatType) -> str:

@@ -26,7 +26,7 @@ _COMMENT = re.compile(r"\s*;.*$")
 
 
 def with_lines(ir: str) -> str:
-    """The same IR, line by line, with metadata that says where each instruction stands."""
+    """Return the IR with metadata that gives each instruction its line."""
     metadata: list[str] = []
     return "\n".join(_marked(ir, metadata)) + _HEAD + "\n".join(metadata) + "\n"
 

@@ -41,8 +41,8 @@ class Dimension:
 
 @frozen
 class StreamInput:
-    """Where an input's elements lie. `strides` (elements) go with the plan's sizes; the last one is
-    the innermost's, for a step of a whole vector: 0, or the vector's elements.
+    """Place of an input's elements. `strides` (elements) belong to the plan's sizes; the last one
+    is the innermost stride per whole vector: 0, or the vector's elements.
 
     `linear`: element i of the output needs element i. `single`: one element serves a whole vector.
     An input that is neither is read by whole vectors at an address of its own.
@@ -80,7 +80,7 @@ class StreamOperand(StreamInput):
 
     @property
     def is_constant(self) -> bool:
-        """One element serves the whole output."""
+        """Whether one element serves the whole output."""
         return not (any(self.strides) or self.indices or self.guards)
 
 
@@ -117,7 +117,7 @@ class StreamPlan:
 
     @property
     def note(self) -> str:
-        """What the header says about the elements."""
+        """Header line about the elements."""
         rest = f" and {counted(self.rest, 'element')} in the remainder" if self.rest else ""
         return f"{counted(self.vectors, 'vector')} of {counted(self.vector, 'element')}{rest}"
 
@@ -136,7 +136,8 @@ class StreamPlan:
 
     @cached_property
     def write(self) -> StreamOperand | None:
-        """Where a scatter's output is written, if its guards hold; None of one that is `linear`."""
+        """Place at which a scatter's output is written if its guards hold; None for a `linear`
+        output."""
         write = self.spec.reads.write
         return None if write is None else self._operand(write, self.merged.strides[-1])
 
@@ -163,8 +164,8 @@ class StreamPlan:
 
     @cached_property
     def conditions(self) -> tuple[StreamCondition, ...]:
-        """Those of the expression, and of operands that have no element everywhere; each after
-        those that its index is guarded by."""
+        """Conditions of the expression and of operands that lack elements; each after the
+        conditions that guard its index."""
         found: list[StreamCondition] = []
         indices = {i.name: i for i in self.inputs if i.is_index}
         for c in self.spec.reads.conditions:
@@ -245,7 +246,8 @@ def merge(
 def merge_apart(
     shape: Sequence[int], strides: Sequence[Sequence[int]], apart: Collection[int]
 ) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...], dict[int, int]]:
-    """The same, but for axes that stay `apart`; and the dimension that each axis is part of."""
+    """Merge dimensions as `merge` does, except axes that stay `apart`; the third result is the
+    dimension of each axis."""
     # From the innermost outwards: (the axes, their size, the stride of every tensor).
     found: list[tuple[list[int], int, list[int]]] = []
     for axis in reversed(range(len(shape))):
@@ -274,7 +276,7 @@ def coordinates(counts: Sequence[int], needed: Collection[int]) -> tuple[Dimensi
 
 
 def tile_of(spec: Elementwise, extent: int) -> Tile | None:
-    """What a workgroup writes; where a scatter does is known when it runs."""
+    """Return the tile that a workgroup writes; None for a scatter, which decides it at run time."""
     if spec.scatter is not None:
         return None
     return Tile(shape=(spec.elements,), extent=(extent,), axes=(0,))

@@ -48,12 +48,12 @@ def compile_object(source: Source, target: Target) -> bytes:
 
 
 def assembly(ir: str, target: Target) -> str:
-    """The same code as text, of the same IR. Raises AssembleError."""
+    """Return the kernel's machine code as assembly text. Raises AssembleError."""
     return _generate(ir, target.name, target, "assembly").decode()
 
 
 def _generate(ir: str, name: str, target: Target, form: str = "object") -> bytes:
-    """What the code generator makes, in a child, because LLVM ends the process on errors."""
+    """Run the code generator in a child process, because LLVM ends the process on errors."""
     if target.arch not in {t.arch for t in TARGETS}:
         known = ", ".join(dict.fromkeys(t.arch for t in TARGETS))
         raise AssembleError(f"cpu={target.arch} is not an AMD GPU that kgen supports; use {known}")

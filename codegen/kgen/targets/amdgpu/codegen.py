@@ -53,7 +53,7 @@ def compile_object(ir: str, cpu: str) -> bytes:
 
 
 def compile_assembly(ir: str, cpu: str) -> bytes:
-    """The same code as text, with LLVM's comments."""
+    """Return the kernel's machine code as assembly text with LLVM's comments."""
     machine = machine_for(cpu)
     machine.set_asm_verbosity(True)
     text: str = machine.emit_assembly(llvm.parse_assembly(optimise(ir, machine)))

@@ -1,4 +1,4 @@
-"""One well-known GPU per target, for predictions: its peaks, dense, as AMD publishes them.
+"""Peak rates of one well-known GPU per target, dense, as AMD publishes them: for predictions.
 
 Sources: AMD's data sheets of MI250X (one of its two dies), MI300X, MI355X, RX 6900 XT, RX 7900 XTX
 and RX 9070 XT; "AMD CDNA 2 Architecture" and "AMD CDNA 3 Architecture" (white papers) for the L2:

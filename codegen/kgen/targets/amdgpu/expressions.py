@@ -96,7 +96,7 @@ def exponentials(*of: tuple[FloatType, Iterable[P]]) -> tuple[FloatType, ...]:
 
 
 def renderer_of(type_: FloatType) -> LlvmRenderer:
-    """What renders expressions on values of a type."""
+    """Return the renderer of expressions on values of a type."""
     return (LlvmWholeRenderer if type_.is_integer else AmdgpuRenderer)(type=type_)
 
 

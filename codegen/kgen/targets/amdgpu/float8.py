@@ -23,13 +23,13 @@ class Pair:
 
     @property
     def flag(self) -> str:
-        """As an operand."""
+        """Flag as an LLVM operand."""
         return "true" if self.is_high else "false"
 
 
 @frozen
 class Float8:
-    """What the two conversions of a vector have to know."""
+    """Operands of the two conversions between a vector of fp8 numbers and f32."""
 
     type: FloatType
 
@@ -65,7 +65,7 @@ class Float8:
 
     @property
     def words(self) -> int:
-        """Of 32 bits; the only one may be partly filled."""
+        """Number of 32-bit words of a vector. A vector of one word may fill it partly."""
         return -(-self.type.lanes // WORD)
 
     @property
@@ -78,7 +78,7 @@ class Float8:
 
     @property
     def bits_type(self) -> str:
-        """All lanes as an integer, if they are less than a word."""
+        """Type of an integer that holds all lanes of a vector shorter than a word."""
         return f"i{8 * self.type.lanes}"
 
     @property

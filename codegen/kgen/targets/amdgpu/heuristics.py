@@ -96,7 +96,8 @@ def matmul(spec: Matmul, target: Target) -> GpuMatmul:
 
 
 def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]:
-    """What the model ranks, the fastest first; of equals the first stays first."""
+    """Return the schedules that the cost model ranks, the fastest first. Equal ones keep their
+    order."""
     with_matrices = matrix.instructions_of(spec, target)
     schedules = _with_matrices(spec, target) if with_matrices else _fma(spec)
     return tuple(sorted(map(partial(_predicted, spec, target), schedules), key=_seconds))

@@ -99,7 +99,8 @@ def check(text: str, arch: str) -> None:
 
 
 def processors_of(name: str) -> list[str] | None:
-    """Those that have an intrinsic, named with or without its types; None if it is unknown."""
+    """Return the processors that have an intrinsic, named with or without its types; None if the
+    name is unknown."""
     while name not in PROCESSORS:
         name, dot, _ = name.rpartition(".")
         if not dot:

@@ -1,4 +1,4 @@
-"""From the object file of one kernel to the code object that the HIP runtime loads.
+"""Link the object file of one kernel into the code object that the HIP runtime loads.
 
 `ld.lld -shared` does the same: a test compares symbols, notes, constants and code. The ROCm loader
 reads section headers, ``.symtab`` and the loadable segments (AMDGPUUsage, "Code Object").

@@ -31,10 +31,10 @@ SLOT_BYTES = 16
 
 @frozen
 class MatrixInstruction:
-    """One instruction on one dtype. `elements` and `registers` are per lane.
+    """Matrix instruction for one dtype. `elements` and `registers` count per lane.
 
-    Elements of 8 bits are `packed` four to a word: a lane's are words, which `operand` may want as
-    a type of its own.
+    Elements of 8 bits are `packed` four to a 32-bit word: a lane holds words, for which `operand`
+    may name a type of its own.
     """
 
     name: str
@@ -305,12 +305,13 @@ INSTRUCTIONS = (
 def available(
     target: Target, dtype: DType, math: Math = Math.EXACT
 ) -> tuple[MatrixInstruction, ...]:
-    """What the target has for a dtype, the best first; empty if it has none."""
+    """Return the target's matrix instructions for a dtype, the best first; empty if it has none."""
     return tuple(
         i for i in INSTRUCTIONS if target.has(i.feature) and (i.dtype, i.math) == (dtype, math)
     )
 
 
 def instructions_of(spec: Matmul, target: Target) -> tuple[MatrixInstruction, ...]:
-    """Those that make the products of a matmul, likewise."""
+    """Return the target's matrix instructions for a matmul, the best first; empty if it has
+    none."""
     return available(target, spec.dtype, spec.math)

@@ -40,7 +40,7 @@ def memory_cycles(target: Target, opcode: str, operands: str) -> tuple[float, fl
 
 
 def _bytes(width: str) -> float:
-    """Of a lane, by the end of an opcode: dwordx4, b128, ushort, u16."""
+    """Return the bytes per lane that an opcode's suffix names: dwordx4, b128, ushort, u16."""
     if words := _DWORDS.match(width):
         return WORD * int(words[1] or 1)
     if bits := _BITS.search(width):

@@ -1,4 +1,4 @@
-"""What a kernel uses, from the metadata note in its code object.
+"""Read a kernel's resource usage from the metadata note in its code object.
 
 The note (name ``AMDGPU``, type 32) is a MessagePack map (AMDGPUUsage, "Code Object V5 Metadata").
 The reader covers what LLVM writes: maps, arrays, strings, integers, booleans, nil and floats

@@ -18,11 +18,12 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Simd:
-    """What one SIMD has: `waves`, and `registers` of each lane, given in units of `granule`.
+    """Resources of one SIMD: `waves`, and `registers` per lane, allocated in units of `granule`.
 
-    Four share the `lds` bytes and the barriers (of so many `workgroups`) of their `holder`: a CU,
-    or from RDNA on the WGP of two CUs, which LLVM compiles for. `scalars`: more scalar registers
-    than the first number allow the second of waves only, where they are shared.
+    Four SIMDs share the `lds` bytes and the barriers (of so many `workgroups`) of their `holder`: a
+    CU, or from RDNA on the WGP of two CUs, which LLVM compiles for. `scalars`: a kernel with more
+    scalar registers than the first number allows only the second number of waves, on GPUs where
+    waves share scalar registers.
     """
 
     waves: int

@@ -117,7 +117,7 @@ def _folder() -> Iterator[Path]:
 
 
 def _run(command: list[str], kernel: str) -> str:
-    """What the assembler reports about a kernel that it accepted."""
+    """Return the assembler's report about a kernel that it accepted."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""One well-known GPU per target: what the model of run time assumes. Only speed depends on it.
+"""Rates and sizes of one well-known GPU per target, for the cost model. Only speed depends on them.
 
 Sources: NVIDIA's architecture white papers (T4, A100, GA102, Ada, H100, RTX Blackwell) for SMs,
 clocks, tensor-core and DRAM rates and the A100's L2 bandwidth; CUDA C++ Programming Guide 12.9,

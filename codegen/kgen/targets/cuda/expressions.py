@@ -48,7 +48,7 @@ COMPARISONS = frozenset({P.LESS, P.LESS_EQUAL, P.EQUAL})
 
 @frozen
 class RegisterType:
-    """What a register holds: one number, or two of 16 bits. Prints as PTX's type."""
+    """Type of a register: one number, or two of 16 bits. Prints as PTX's type."""
 
     dtype: DType
     lanes: int = 1
@@ -63,7 +63,8 @@ class RegisterType:
 
     @property
     def is_number(self) -> bool:
-        """It is computed with, whatever the tensors are: not the bits of what they hold."""
+        """Whether registers hold numbers to compute with, rather than the bits of a tensor's
+        elements."""
         return self.dtype is DType.F32 or self.dtype.is_integer
 
     def everywhere(self, bits: int) -> int:
@@ -176,8 +177,11 @@ def to_half(primitive: P, result: str, x: str) -> list[str]:
 
 
 def to_bf16(result: str, x: str) -> list[str]:
-    """The same without the instruction: half of the last place is added, less one where a tie goes
-    down, and the rest cut; a NaN gets a bit that survives the cut."""
+    """Round to bf16 without the instruction.
+
+    Half of the last place is added, less one where a tie goes down, and the remaining bits are cut.
+    A NaN gets a bit that survives the cut.
+    """
     return [
         "{",
         ".reg .pred %nan;",
@@ -305,6 +309,6 @@ class PtxWholeRenderer(PtxRenderer):
 
 
 def renderer_of(target: Target, type_: RegisterType) -> PtxRenderer:
-    """What renders expressions on registers of a type."""
+    """Return the renderer of expressions on registers of a type."""
     renderer = PtxWholeRenderer if type_.dtype.is_integer else PtxRenderer
     return renderer(target=target, type=type_)

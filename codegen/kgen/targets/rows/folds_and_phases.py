@@ -23,7 +23,7 @@ class RowFold:
 
     @property
     def before(self) -> str:
-        """What an online sum's maximum was."""
+        """Name of the maximum before the last step of an online sum."""
         return f"{self.relative_to}_before"
 
     @property
@@ -40,7 +40,7 @@ class RowFold:
 
     @property
     def argument(self) -> Expression:
-        """What is folded."""
+        """Expression that is folded."""
         return self.step.arguments[0]
 
 
@@ -60,7 +60,7 @@ class RowPhase:
 
     @property
     def online(self) -> tuple[RowFold, ...]:
-        """Those that are relative to another fold of this phase."""
+        """Folds that are relative to another fold of this phase."""
         return tuple(fold for fold in self.folds if fold.relative_to)
 
     @property
@@ -80,9 +80,12 @@ class RowVector:
 
 @frozen
 class RowInput:
-    """Where an operand lies in its `tensor`. `row_terms`: (coordinate of the row, stride) whose
-    products sum to the row's first element, counted from `offset`; `columns` is where the row's
-    elements are from there, None if one element is the whole row's."""
+    """Place of an operand in its `tensor`.
+
+    `row_terms`: (coordinate of the row, stride) whose products sum to the row's first element,
+    counted from `offset`. `columns` is the place of the row's elements from there; None if the
+    whole row has one element.
+    """
 
     name: str
     tensor: str
@@ -93,8 +96,8 @@ class RowInput:
 
 @frozen
 class RowOutput:
-    """Where an output lies: as an input does, or `row_stride` from row to row where that is all.
-    `columns` is None if it has one element for a row."""
+    """Place of an output: as of an input, or `row_stride` if rows are a constant stride apart.
+    `columns` is None if each row has one element."""
 
     name: str
     result: Expression

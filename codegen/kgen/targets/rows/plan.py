@@ -56,12 +56,12 @@ class RowPlan:
 
     @cached_property
     def results(self) -> tuple[Expression, ...]:
-        """Those of the outputs."""
+        """Expressions of the outputs."""
         return tuple(map(self.form, self.spec.primitives(self.native)))
 
     @cached_property
     def _of_row(self) -> frozenset[Expression]:
-        """What is the same for a whole row."""
+        """Expressions that are constant along a row."""
         same = {i.name for i in self.inputs if i.columns is None} | {"row"}
         found: set[Expression] = set()
         for step in steps(*self.results):
@@ -82,8 +82,9 @@ class RowPlan:
         return found
 
     def _extreme(self, step: Expression) -> Expression | None:
-        """What a reduction is found together with, unless its argument is of the whole row: that
-        is computed before the elements, once the extreme is known."""
+        """Return the fold that a reduction is computed together with; None if its argument is
+        constant along the row, because that is computed before the elements, once the extreme is
+        known."""
         if self.online is None or self._of_row.issuperset(step.arguments):
             return None
         return self.online(step)
@@ -93,7 +94,7 @@ class RowPlan:
 
     @cached_property
     def phases(self) -> tuple[RowPhase, ...]:
-        """Those that fold, then the one that computes the output."""
+        """Phases that fold, then the phase that computes the output."""
         counts: Counter[str] = Counter()
         folds: dict[int, list[RowFold]] = {}
         found: list[RowFold] = []
@@ -156,12 +157,12 @@ class RowPlan:
     def elements(
         self, wanted: Sequence[Expression], known: Collection[Expression] = ()
     ) -> list[Expression]:
-        """What differs along the row of all that these are computed from, less what is known and
-        what only that needs; each after its arguments."""
+        """Return the steps on a row's elements that the wanted expressions need, each after its
+        arguments. Steps that are known, and steps that only those need, are left out."""
         return unknown(wanted, self._of_row.union(known))
 
     def identity(self, fold: RowFold) -> float:
-        """What a fold starts from."""
+        """Return the start value of a fold."""
         return fold.reduction.identity_of(self.spec.compute)
 
     @property
@@ -236,18 +237,18 @@ class RowPlan:
         return tuple(of for of in self.inputs if of.offset or of.name != of.tensor)
 
     def dtype_of(self, name: str) -> DType:
-        """That of an input or output."""
+        """Return the dtype of an input or output."""
         tensors = {of.name: of.tensor for of in self.inputs}
         return self.spec.dtype_of(tensors.get(name, name))
 
     @property
     def whole_outputs(self) -> tuple[RowOutput, ...]:
-        """Those that have a row's columns."""
+        """Outputs that have a row's columns."""
         return tuple(of for of in self.outputs if of.columns)
 
     @property
     def reduced_outputs(self) -> tuple[RowOutput, ...]:
-        """Those that have one element for a row."""
+        """Outputs that have one element per row."""
         return tuple(of for of in self.outputs if not of.columns)
 
     def _columns(self, name: str, inner: Shape) -> StreamInput:

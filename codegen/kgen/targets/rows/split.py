@@ -37,13 +37,16 @@ class Split:
 
     @property
     def columns_are_near(self) -> bool:
-        """Those of neighbouring columns are."""
+        """Whether neighbouring columns are adjacent in every tensor, or share one element."""
         return all(inner[-1] in (0, 1) for _, inner in self.strides.values())
 
 
 def split(spec: Rowwise) -> Split:
-    """Where a vector of columns is not of neighbouring elements, there is an innermost dimension of
-    one, so that no vector has several."""
+    """Split a spec's dimensions into those of rows and those of columns.
+
+    If neighbouring columns are not adjacent, an innermost dimension of one is added, so that no
+    vector has several columns.
+    """
     found = _merged(spec)
     if is_interleaved(spec) or found.columns_are_near:
         return found

@@ -221,7 +221,7 @@ class SpirvWholeRenderer(Renderer):
         return [less, self._line(P.SELECT, result, f"{result}_compared", y, x)]
 
     def _line(self, primitive: P, result: str, *operands: str) -> str:
-        """One instruction."""
+        """Return the line of one instruction."""
         return f"{result} = {WHOLE_OPCODES[primitive]} {' '.join(operands)}"
 
     def functions(self, *expressions: Expression) -> Iterator[str]:

@@ -85,8 +85,8 @@ MAX_TURNS = 65535
 
 
 def matmul(spec: Matmul, target: Target) -> GpuMatmul:
-    """By what a product is limited: staged tiles where operands are used again, straight from the
-    buffers where they are not, and where the device is a CPU."""
+    """Return the schedule of a matmul: staged tiles where operands are reused, else loads straight
+    from the buffers. A device that is a CPU always loads from the buffers."""
     if spec.dtype is DType.S8:
         found = _cooperative if is_cooperative(spec, target) else _staged
         return found(spec, target)
@@ -145,8 +145,8 @@ def _staged(spec: Matmul, target: Target) -> FmaMatmul:
 
 
 def _dot_tiles(spec: Matmul, target: Target) -> list[tuple[int, int, int, int]]:
-    """Those of which a line of a K-tile, byte by byte where rows are no whole words, has at most a
-    byte for each invocation."""
+    """Return the tiles of which a line of a K-tile has at most a byte per invocation, where rows
+    are not whole words and are copied byte by byte."""
     # Bytes that are taken out of their words hold four times the registers.
     tiles = DOT_TILES if target.has(DOT_PRODUCT) else DOT_TILES[1:]
     maps = access_maps(spec)
@@ -163,7 +163,8 @@ def _dot_tiles(spec: Matmul, target: Target) -> list[tuple[int, int, int, int]]:
 
 
 def _few(spec: Matmul, target: Target) -> UnstagedMatmul:
-    """All of the short dimension in each invocation; K in as many slices as fill a workgroup."""
+    """Return the schedule of a skinny GEMM: an invocation computes the whole short dimension, and K
+    is cut into as many slices as fill a workgroup."""
     tall = spec.n < spec.m
     short, long = (spec.n, spec.m) if tall else (spec.m, spec.n)
     a, b = access_maps(spec)
@@ -218,7 +219,8 @@ def elementwise(spec: Elementwise, target: Target) -> GpuStream:
 
 
 def rowwise(spec: Rowwise, target: Target) -> GpuRows:
-    """As few lanes as hold a row; several rows in a workgroup where they are short."""
+    """Return the schedule of a row-wise kernel: as few lanes as hold a row, and several rows per
+    workgroup where rows are short."""
     vector, cols = vector_of_row(spec), spec.cols
     row = RowPlan(spec=spec, vector=vector, lanes=1)
     if row.interleaved:

@@ -1,4 +1,5 @@
-"""From schedule to integers: one file per operation and main loop."""
+"""Plans of AMD kernels: every integer that a template needs; one file per operation and main
+loop."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class AmdgpuPlan(Plan):
     """A kernel of one launch."""
 
     def stem(self, name: str) -> str:
-        """What a tensor is called in the kernel."""
+        """Name of a tensor in the kernel."""
         return name
 
     @property
@@ -59,7 +59,7 @@ class AmdgpuPlan(Plan):
 
     @property
     def target_features(self) -> tuple[str, ...]:
-        """What LLVM is told to do otherwise than for the processor."""
+        """LLVM features that differ from the processor's defaults."""
         return ()
 
     @property

@@ -44,7 +44,7 @@ class ElementVectors:
 
     @property
     def value(self) -> FloatType:
-        """What is computed with."""
+        """Type in which the kernel computes."""
         return FloatType(dtype=self.dtype, lanes=self.lanes)
 
     def access(self, name: str) -> FloatType:
@@ -122,7 +122,8 @@ class ElementwisePlan(AmdgpuPlan):
         return up and not (of.offset or of.indices or of.guards)
 
     def terms(self, prefix: str, of: StreamOperand) -> tuple[tuple[str, int], ...]:
-        """What an operand's place is summed of: values, and elements for each step of them."""
+        """Return the terms whose sum is an operand's offset: values, and elements per unit of
+        each."""
         at = [(f"%{prefix}.at{d}", stride) for d, stride in of.terms]
         return (*at, *((f"%{prefix}.{name}.place", stride) for name, stride in of.indices))
 
@@ -153,7 +154,7 @@ class ElementwisePlan(AmdgpuPlan):
 
     @property
     def division_ulps(self) -> str:
-        """What a division may be off by, as LLVM writes it."""
+        """Permitted error of a division in ulps, as an LLVM literal."""
         return f"{DIVISION_ULPS:e}"
 
     @property

@@ -81,7 +81,7 @@ class Prediction:
 
 @frozen
 class Work:
-    """What one workgroup does for one K-tile, in clocks of units of its CU, and what it holds."""
+    """Clocks of a CU's units per workgroup and K-tile, and the resources that a workgroup holds."""
 
     waves: int
     products: float
@@ -204,7 +204,7 @@ def _per_unit(target: Target, *, registers: int, lds: int, threads: int) -> floa
 def _memory_clocks(
     spec: Matmul, schedule: GpuMatmul, device: Device, held: int, cut: SharedK | None
 ) -> Iterator[tuple[str, float]]:
-    """What a round of workgroups brings from L2, into it and from DRAM, over their rates."""
+    """Yield, for one round of workgroups, the clocks of traffic from L2, into L2 and from DRAM."""
     asked = held * (schedule.block_m + schedule.block_n) * spec.k * spec.dtype.itemsize
     missed = traffic.die_bytes(spec, schedule, held, device.dies)
     new = traffic.device_bytes(spec, schedule, held)

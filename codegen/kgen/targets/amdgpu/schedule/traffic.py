@@ -1,8 +1,8 @@
-"""What workgroups that run at once read of A and B, by the order of block tiles.
+"""Bytes of A and B that concurrent workgroups read, by the order of block tiles.
 
-Tiles in one row of the output share rows of A, those in one column columns of B. Whoever shares an
-L2 reads each of them once, if workgroups go on at the same pace; with shares of k they are at
-different depths, and nothing is shared.
+Tiles in one row of the output share rows of A, and tiles in one column share columns of B.
+Workgroups that share an L2 read each shared row once, if they advance at the same pace. With split
+k they are at different depths, and share nothing.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ def grid(spec: Matmul, schedule: GpuMatmul) -> tuple[int, int, int]:
 
 
 def device_bytes(spec: Matmul, schedule: GpuMatmul, held: int) -> int:
-    """What `held` workgroups read, each byte once."""
+    """Return the bytes that `held` workgroups read, each byte once."""
     return _bytes(spec, schedule, *_span(spec, schedule, held))
 
 
 def die_bytes(spec: Matmul, schedule: GpuMatmul, held: int, dies: int) -> int:
-    """What they read through the L2 caches of all dies, each byte once a die."""
+    """Return the bytes that `held` workgroups read through the L2 caches of all dies, each byte
+    once per die."""
     rows, cols, group = grid(spec, schedule)
     of_die = min(-(-held // dies), rows * cols)
     if dies == 1 or (isinstance(schedule, SharedMatmul) and schedule.num_xcds == dies):

@@ -45,14 +45,14 @@ class CudaPlan(Plan):
         return ()
 
     def rendered(self, expression: Expression, inputs: Mapping[str, str], result: str) -> Rendered:
-        """What computes an expression in calls into a f32 register that is there; the registers to
-        declare are `numbers` and `truths`."""
+        """Return the lines that compute an expression into a f32 register that is declared already;
+        `numbers` and `truths` of the result are the registers to declare."""
         found = PtxRenderer(target=self.target).render(expression, inputs, result)
         return replace(found, numbers=found.numbers[:-1])
 
     @property
     def shared_alignment(self) -> int:
-        """Of the first byte of shared memory: a line of its banks."""
+        """Alignment of the first byte of shared memory: a line of its banks."""
         return 128
 
     @property
@@ -85,7 +85,7 @@ class CudaPlan(Plan):
 
     @property
     def shared_map(self) -> tuple[str, ...]:
-        """Where things lie in shared memory, a line each."""
+        """Map of shared memory, one line per part."""
         return ()
 
 
@@ -157,10 +157,10 @@ def check_registers(needed: int, what: str, num_threads: int, target: Target, re
 def check_shared(
     schedule: GpuMatmul, stage_bytes: int, target: Target, *, beside: int = 0, instead: str = ""
 ) -> None:
-    """All stages must fit, with what lies `beside` them.
+    """Check that all stages fit, with the bytes that lie `beside` them. Raises ScheduleError.
 
-    The advice is fewer stages or, where there would be less than two, `instead`: by default a
-    smaller block_k.
+    The remedy is fewer stages or, where fewer than two would fit, `instead`: by default a smaller
+    block_k.
     """
     limit = target.limits["dynamic_shared_memory"]
     stages = schedule.num_stages * stage_bytes

@@ -114,12 +114,12 @@ class ElementwisePlan(cuda_plan.FormulaPlan):
 
     @cached_property
     def type(self) -> RegisterType:
-        """What the registers of a vector hold."""
+        """Type of a vector's registers."""
         return self._type(self.schedule.vector)
 
     @cached_property
     def rest_type(self) -> RegisterType:
-        """What the register of an element behind the last whole vector holds."""
+        """Type of the register of an element after the last whole vector."""
         return self._type(1)
 
     def _type(self, elements: int) -> RegisterType:
@@ -163,7 +163,7 @@ class ElementwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def operands(self) -> tuple[StreamOperand, ...]:
-        """Those that each access loads."""
+        """Operands that each access loads."""
         return tuple(i for i in self.stream.inputs if i not in self.constants_of_call)
 
     @property
@@ -257,7 +257,8 @@ class ElementwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def rest_is_unpacked(self) -> bool:
-        """It is computed alone, and vectors two to a register."""
+        """Whether elements after the last whole vector are computed one by one, and vectors two to
+        a register."""
         return self.rest_type != self.type
 
     @cached_property

@@ -48,23 +48,23 @@ def gemv_obstacle(spec: Matmul) -> str | None:
 
 
 def elements_of(dtype: DType) -> int:
-    """Of an access."""
+    """Return the elements of the widest access."""
     return MAX_ACCESS_BYTES // dtype.itemsize
 
 
 def depth_of(spec: Matmul) -> int:
-    """Of k that a thread takes one after another: an access to B along k, or one to A."""
+    """Return the depths of k that a thread takes one after another: an access to B along k, or one
+    to A."""
     a, b = matrices(spec)
     return elements_of(b.dtype if b.k_inner else a.dtype)
 
 
 def columns_of(spec: Matmul, num_threads: int) -> tuple[int, ...]:
-    """What block_n may be, the largest first: an output for each thread at most.
+    """Return the legal values of block_n, the largest first: at most an output per thread.
 
-    With k inside B, up to four columns for each warp, which divide n; of a B that is narrower than
-    A, as many as make up for A's bytes. Else lanes along a row read
-    at least what DRAM gives at once; if that is less, their sums fill at most a line of shared
-    memory's banks.
+    With k inside B, up to four columns per warp, which divide n; where B is narrower than A, enough
+    columns to make up for A's bytes. Otherwise lanes along a row read at least the bytes of one
+    DRAM access; where there are fewer, their sums fill at most a line of shared memory's banks.
     """
     if matrices(spec)[1].k_inner:
         warps, least = num_threads // WARP_SIZE, spec.dtype.itemsize // spec.b_type.itemsize
@@ -78,7 +78,7 @@ def columns_of(spec: Matmul, num_threads: int) -> tuple[int, ...]:
 
 
 def gemv_depth(spec: Matmul, num_threads: int, block_n: int) -> int:
-    """Of k in an iteration, which threads and columns decide."""
+    """Return the depth of k per iteration, which threads and columns decide."""
     depth, vector = depth_of(spec), elements_of(spec.b_type)
     inner = matrices(spec)[1].k_inner
     return depth * (WARP_SIZE if inner else num_threads * vector // block_n)

@@ -33,7 +33,7 @@ SECTOR_ELEMENTS, BANKS = 8, 32
 
 @frozen
 class SharedLoad:
-    """One load of `len(registers)` adjacent f32 of operand `name`."""
+    """Load of `len(registers)` adjacent f32 of operand `name`."""
 
     name: str
     registers: tuple[str, ...]
@@ -42,7 +42,7 @@ class SharedLoad:
 
 @frozen
 class KStep:
-    """One k: what a thread loads, and its products (accumulator, a, b)."""
+    """Loads of a thread at one k, and its products (accumulator, a, b)."""
 
     k: int
     loads: tuple[SharedLoad, ...]
@@ -51,7 +51,7 @@ class KStep:
 
 @frozen
 class SharedStore:
-    """One store of adjacent elements of a unit, at an offset from the thread's first."""
+    """Store of adjacent elements of a unit, at an offset from the thread's first."""
 
     registers: tuple[str, ...]
     offset: int

@@ -1,4 +1,4 @@
-"""What a row-wise kernel's phases load, compute, fold and store, as the template has it."""
+"""Loads, computations, folds and stores of a row-wise kernel's phases, for the template."""
 
 from __future__ import annotations
 
@@ -144,7 +144,8 @@ class RowPhases:
     def _body(
         self, phase: RowPhase, piece: RowVector, known: list[dict[Expression, str]]
     ) -> VectorBody:
-        """What the phase computes comes to what is known of the vector's elements."""
+        """Return the loads and steps of one vector: the phase's results are added to `known`, for
+        each element."""
         loads = []
         for of in self.row.inputs:
             if of.columns and of.name in phase.inputs and variable(of.name) not in known[0]:
@@ -181,7 +182,8 @@ class RowPhases:
     def _steps(
         self, phase: RowPhase, piece: RowVector, known: list[dict[Expression, str]], partial: bool
     ) -> Iterator[FoldStep]:
-        """All folds' arguments together; an online sum's after its maximum."""
+        """Yield one step for the arguments of all folds, then one for each online sum after its
+        maximum."""
         together = [fold for fold in phase.folds if not fold.relative_to]
         prefix = f"%{phase.name}_v{piece.index}"
         yield self._step(together, phase, prefix, known, partial)
@@ -272,8 +274,10 @@ class RowPhases:
         return self.renderer.instruction(step, value, [value, other])
 
     def identity(self, fold: RowFold) -> str:
-        """What an accumulator starts from. The maximum of an online sum starts from a number: -inf
-        less itself is none."""
+        """Return the start value of an accumulator.
+
+        The maximum of an online sum starts from a finite number: -inf minus itself is a NaN.
+        """
         tops = {f.relative_to for phase in self.row.phases for f in phase.folds}
         return CONSTANTS.lowest if fold.name in tops else self._identity(fold)
 

@@ -132,7 +132,7 @@ def choice(spec: Matmul, target: Target) -> ScheduleChoice:
 
 
 def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]:
-    """All that fit, the fastest first."""
+    """Return all schedules that fit, the fastest first."""
     return tuple(c for c in _all_ranked(spec, target) if _fits(spec, target, c.schedule))
 
 
@@ -143,7 +143,8 @@ def _all_ranked(spec: Matmul, target: Target) -> list[Candidate[GpuMatmul]]:
 
 
 def _by_least_seconds(spec: Matmul, target: Target) -> list[tuple[float, Place, GpuMatmul]]:
-    """All schedules in the order of the least time that each could have; that, and their places."""
+    """Return all schedules with a lower bound of their time and their place, in the order of the
+    bound."""
     found = []
     for i, schedules in enumerate(_tiles(spec, target)):
         clocks = None
@@ -275,9 +276,12 @@ def _in_parts(spec: Matmul, target: Target, tile: SplitFmaMatmul) -> Iterator[Sp
 
 
 def _depths(spec: Matmul, least: int, threads: int, outputs: int) -> list[int]:
-    """Of k in a tile. One tile is on its way through registers while another is multiplied: deeper
-    ones have more bytes under way, as more stages would, and fewer barriers. A pass of the threads
-    must have rows enough for stores without bank conflicts (FmaOperand.crossing); odd rows, which
-    are copied in single elements, have a few."""
+    """Return the depths of a K-tile to try.
+
+    One tile is on its way through registers while another is multiplied: deeper tiles keep more
+    bytes in flight, as more stages would, and need fewer barriers. A pass of the threads needs
+    enough rows for stores without bank conflicts (FmaOperand.crossing); odd rows, which are copied
+    in single elements, have a few conflicts.
+    """
     most = min(FMA_DEPTH, FMA_LOOP // outputs, threads // 4, power_of_two(spec.k))
     return [least, *(depth for depth in (2 * least, 4 * least) if depth <= most)]

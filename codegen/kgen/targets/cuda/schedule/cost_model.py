@@ -100,7 +100,7 @@ class TileClocks:
 
 
 def tile_clocks(spec: Matmul, target: Target, schedule: GpuMatmul) -> TileClocks:
-    """Those of the tile of a schedule."""
+    """Return the clocks of a schedule's tile."""
     if isinstance(schedule, PromotedMatmul | PromotedWgmmaMatmul):
         schedule = replace(schedule, promote_k=spec.k)  # a part of k may need no promotion
     device = device_of(target)
@@ -166,7 +166,7 @@ def _last_arriving_clocks(spec: Matmul, device: Device, schedule: SplitSchedule)
 
 
 def _predict(spec: Matmul, target: Target, schedule: GpuMatmul, whole: Matmul) -> Prediction:
-    """Of a product, or parts of a `whole` one, whose operands are read."""
+    """Predict the time of a product, or of parts of a `whole` one, whose operands are read."""
     device = device_of(target)
     work = _work(spec, target, device, schedule, whole)
     blocks = _blocks(spec, schedule)

@@ -1,4 +1,4 @@
-"""What a CTA does for one tile along k on wgmma, as the model of run time counts it."""
+"""Work of a CTA per K-tile on wgmma, as the cost model counts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a CTA does for one tile along k, as the model of run time counts it."""
+"""Work of a CTA per K-tile, as the cost model counts it."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ GEMV_LOOP_INSTRUCTIONS, GEMV_REGISTERS = 6, 24
 
 @frozen
 class Work:
-    """What one CTA does for one k tile, and what it holds.
+    """Work of one CTA per K-tile, and the resources that it holds.
 
-    `loaded_bytes` are read from L2, `port_bytes` come in through the SM's port. `turn_clocks` pass
-    behind the last k tile before the next block tile begins; with `takes_turns` others multiply
-    meanwhile. `persistent_ctas`, if any, take one block tile after another, and load the next one
-    while they store if it `runs_on`; where it `streams`, they share what is less than a wave of
-    these.
+    It reads `loaded_bytes` from L2, and `port_bytes` come in through the SM's port. `turn_clocks`
+    pass between the last K-tile and the next block tile; with `takes_turns`, other warpgroups
+    multiply meanwhile. `persistent_ctas`, if any, take one block tile after another. With `runs_on`
+    they load the next block tile while they store; with `streams` they share the block tiles of the
+    last, partial wave.
     """
 
     num_warps: int
@@ -104,12 +104,12 @@ LOOP_INSTRUCTIONS = 28
 
 
 def num_workgroups_of(schedule: GpuMatmul) -> int:
-    """Of persistent CTAs; 0 if each has a block tile."""
+    """Return the number of persistent CTAs; 0 if each CTA has one block tile."""
     return schedule.num_workgroups if isinstance(schedule, SplitMatmul | WgmmaMatmul) else 0
 
 
 def sums_of(schedule: GpuMatmul) -> int:
-    """Of a thread."""
+    """Return the accumulators of a thread."""
     if isinstance(schedule, MmaMatmul):
         return schedule.warp_m * schedule.warp_n // WARP_SIZE
     assert isinstance(schedule, FmaMatmul)

@@ -1,4 +1,4 @@
-"""What no device of this family takes: one line that names the field, and a value that fits."""
+"""Limits of all devices of this family: errors name the field and a value that fits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def check_threads(num_threads: int, target: Target, remedy: str) -> None:
 
 
 def check_blocks(blocks: int, field: str, value: int, target: Target) -> None:
-    """One dimension of the grid must hold as many workgroups."""
+    """Raise ScheduleError if one dimension of the grid has more workgroups than devices
+    guarantee."""
     limit = VULKAN_GUARANTEED["maxComputeWorkGroupCount"]
     if blocks > limit:
         raise ScheduleError(

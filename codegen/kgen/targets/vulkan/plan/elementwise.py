@@ -66,7 +66,7 @@ class ElementwisePlan(VulkanPlan):
         return range(self.schedule.vector)
 
     def index(self, access: int, of: StreamOperand) -> Index:
-        """Where an operand is read, in the elements of its buffer, modulo 2^32."""
+        """Return the index at which an operand is read, in elements of its buffer, modulo 2^32."""
         at = f"at{access}"
         buffer = self.tensor(of.tensor)
         if of.linear:
@@ -93,7 +93,7 @@ class ElementwisePlan(VulkanPlan):
         return tuple((c, c * of.lane % 2**32) for c in self.components)
 
     def coordinate(self, access: int, of: StreamCondition) -> str:
-        """What a condition compares."""
+        """Return the coordinate that a condition compares."""
         return coordinate_names(f"at{access}", self.stream.dimensions)[of.dimension]
 
     @property

@@ -1,4 +1,4 @@
-"""What a kernel's memory is made of: storage buffers, and arrays in workgroup memory."""
+"""Memory of a kernel: storage buffers, and arrays in workgroup memory."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Tensor:
 
     @property
     def parts(self) -> tuple[PackedElement, ...]:
-        """Where each element of an access lies in it."""
+        """Place of each element of an access in its words."""
         bits, together = 8 * WORD // self.packed, self.packed // self.per_word
         return tuple(
             PackedElement(
@@ -116,7 +116,7 @@ class Tensor:
 
     @property
     def access_bits(self) -> int:
-        """Of an access that shares a word."""
+        """Bits of an access that shares a word."""
         return 8 * WORD // self.per_word
 
     @property
@@ -154,7 +154,7 @@ class Tensor:
 
     @property
     def numbers(self) -> range:
-        """Of the tensor's elements in an access."""
+        """Numbers of the tensor's elements within an access."""
         return range(self.width)
 
     @property

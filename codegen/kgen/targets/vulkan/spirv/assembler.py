@@ -101,7 +101,7 @@ def _tokens(line: str) -> list[str]:
 
 @dataclass
 class _Module:
-    """What later instructions need to know of earlier ones, by id name."""
+    """Facts about earlier instructions that later ones need, by id name."""
 
     ids: dict[str, int] = field(default_factory=dict)
     #: The line of each name's first use.
@@ -115,7 +115,7 @@ class _Module:
 
 
 class _Instruction:
-    """One line being encoded: its tokens, and how far they have been read."""
+    """Line that is being encoded: its tokens, and the number of tokens read."""
 
     def __init__(self, module: _Module, tokens: list[str], line: int) -> None:
         self._module = module

@@ -25,7 +25,7 @@ _MANTISSA = {16: 10, 32: 23, 64: 52}
 
 @frozen
 class NumberType:
-    """What OpTypeInt or OpTypeFloat declared."""
+    """Number type that OpTypeInt or OpTypeFloat declared."""
 
     kind: str  # "int" or "float"
     width: int

@@ -1,4 +1,4 @@
-"""What a SPIR-V module says of its workgroups: their size and their memory.
+"""Read the size and the memory of workgroups from a SPIR-V module.
 
 SPIR-V 1.6, sections 2.3 ("Physical Layout of a SPIR-V Module") and 3.49 for the instructions.
 """
@@ -26,7 +26,8 @@ class WorkgroupUsage:
 
 
 def workgroup_usage(module: bytes) -> WorkgroupUsage:
-    """Of a module with one entry point, as our assembler writes it: in little-endian words."""
+    """Return the workgroup usage of a module with one entry point, in little-endian words as our
+    assembler writes it."""
     local_size: Extent3 = (1, 1, 1)
     shared_bytes = 0
     sizes: dict[int, int] = {}

@@ -1,10 +1,10 @@
-"""Where an element of a tile of A or B lies in LDS.
+"""Addresses of the elements of a tile of A or B in LDS.
 
 A tile is cut along k in lines, and a line in slots of 16 bytes, the widest access. For a matrix
 instruction a slot holds consecutive depths of one row, which is a lane's share of a fragment; for
-multiply-adds it holds neighbouring rows at one depth. A row (m of A, n of B) has its position in
-every line; at which slot of the line it lies there is up to the swizzle, so that neither stores
-nor loads meet in a bank.
+multiply-adds it holds neighbouring rows at one depth. Each row (m of A, n of B) has one position,
+which is the same in every line. The swizzle maps a position to a slot of the line, so that neither
+stores nor loads have bank conflicts.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Swizzle:
         return " ^ ".join(terms)
 
     def swizzled(self, position: int) -> int:
-        """What the position alone decides."""
+        """Return the part of the slot that depends on the position alone."""
         return position ^ (position >> self.position_shift & self.position_mask)
 
     def turn(self, line: int) -> int:
-        """What the line adds, by exclusive or."""
+        """Return the part of the slot that depends on the line; it is combined by exclusive or."""
         return line >> self.line_shift << self.line_scale & self.line_mask
 
 
@@ -77,7 +77,7 @@ class LdsTile:
 
     @property
     def slots(self) -> int:
-        """Of a line: as many as positions, or a few more."""
+        """Slots per line: one per position, and a few more if the swizzle needs them."""
         return max(self.line_slots, -(-self.rows // self.slot_rows))
 
     @property
@@ -114,5 +114,5 @@ class LdsTile:
         return (line * self.slots + slot) * self.slot + part
 
     def address(self, row: int, k: int) -> int:
-        """The same in bytes."""
+        """Byte address of an element in the tile."""
         return self.element(row, k) * self.dtype.itemsize

@@ -23,7 +23,7 @@ WAIT_FOR_LDS = 0x3F & 0xF | (0x3F >> 4) << 14 | 0x7 << 4
 
 @frozen
 class DirectPhase:
-    """What a half moves before it multiplies a slice."""
+    """Copies and waits of one half of a step, before it multiplies its slice."""
 
     slice: Slice
     #: The operands whose next K-tile it asks for.
@@ -64,8 +64,11 @@ class DirectPlan(PingPongPlan):
 
     @classmethod
     def most_neighbours(cls, b: AccessMap) -> int:
-        """Where columns lie side by side a copy of 16 bytes cannot part them. Elsewhere all waves
-        copy 64 at once, those of two MMA tiles."""
+        """Return how many neighbouring rows may share a group of lanes.
+
+        A copy of 16 bytes cannot split columns that are contiguous in memory. In other layouts all
+        waves copy 64 rows at once, which are the rows of two MMA tiles.
+        """
         return 2 if b.inner == "k" else 1
 
     @property
@@ -105,7 +108,7 @@ class DirectPlan(PingPongPlan):
 
     @property
     def steps(self) -> tuple[DirectStep, ...]:
-        """Of a trip."""
+        """Steps of one trip of the loop."""
         names = ("even", "odd") if self.trips else ()
         return tuple(
             DirectStep(name=name, before=before, reads=stage, fills=STAGES - 1 - stage)
@@ -144,7 +147,7 @@ class DirectPlan(PingPongPlan):
 
     @property
     def blocks_of_rows(self) -> int:
-        """Of transposing loads, side by side in an MMA tile."""
+        """Blocks of rows per MMA tile, each read by one transposing load."""
         return self.instruction.m // BLOCK_ROWS
 
     def block_starts(self, line: int) -> tuple[int, ...]:
@@ -168,7 +171,7 @@ class DirectPlan(PingPongPlan):
 
     @property
     def half_type(self) -> str:
-        """What a transposing load gives."""
+        """Vector type of a transposing load's result."""
         return f"<{self.block_depths // self.instruction.packed} x {self.instruction.element}>"
 
     @property

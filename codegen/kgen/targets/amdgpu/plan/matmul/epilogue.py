@@ -1,4 +1,4 @@
-"""From accumulators to memory: the expression of an epilogue, its stores and their bounds."""
+"""Epilogue of a matmul: the expression on accumulators, its stores and their bounds."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ MAKE_BUFFER = (
 
 @frozen
 class EpiloguePlan:
-    """From accumulators to memory: pieces of `value.lanes` neighbouring columns of one row.
+    """Epilogue of a matmul, in pieces of `value.lanes` neighbouring columns of one row.
 
-    The output and what is like it are buffers, whose bounds the hardware checks: outside of them,
-    stores do nothing and loads give zero. Rows behind the last are outside by themselves; columns
-    behind the last are sent there. Only a tile too large for offsets of 32 bits has branches.
+    The output and the operands of its shape are buffers, whose bounds the hardware checks: outside
+    of them, stores do nothing and loads give zero. Rows after the last are out of bounds by their
+    address; the kernel moves the address of columns after the last out of bounds. Only a tile that
+    is too large for 32-bit offsets needs branches.
     """
 
     spec: Matmul
@@ -52,7 +53,7 @@ class EpiloguePlan:
 
     @property
     def sums(self) -> FloatType:
-        """What matrix instructions leave of a piece."""
+        """Type of a piece of accumulators, as matrix instructions write it."""
         return self.value.of(self.spec.accumulate)
 
     @property
@@ -66,7 +67,7 @@ class EpiloguePlan:
 
     @property
     def block_bytes(self) -> int:
-        """From a whole block's first row to behind its last."""
+        """Bytes from the first row of a block tile to the end of its last row."""
         return self.block_m * self.row_bytes
 
     @property
@@ -98,7 +99,7 @@ class EpiloguePlan:
         return FloatType(dtype=argument.dtype, lanes=lanes)
 
     def wide(self, argument: EpilogueArgument) -> FloatType:
-        """The same in f32."""
+        """Type of an epilogue operand converted to f32."""
         return dataclasses.replace(self.stored(argument), dtype=self.value.dtype)
 
     @property
@@ -128,7 +129,7 @@ class EpiloguePlan:
 
     @property
     def declarations(self) -> tuple[str, ...]:
-        """Of the intrinsics that the epilogue calls."""
+        """Declarations of the intrinsics that the epilogue calls."""
         found = [
             *self._renderer.declarations(self.fused.expression),
             *rounding(self.value, self.out),
@@ -161,7 +162,8 @@ class EpiloguePlan:
 
     @property
     def division_ulps(self) -> str:
-        """What a division or a root may be off by, as LLVM writes it; nothing if there is none."""
+        """Permitted error of divisions and roots in ulps, as an LLVM literal; empty if the epilogue
+        has none."""
         return f"{DIVISION_ULPS:e}" if self.fused.primitives & set(INEXACT) else ""
 
 

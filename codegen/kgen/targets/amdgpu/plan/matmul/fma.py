@@ -57,7 +57,7 @@ class ThreadRows:
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """All rows of thread 0."""
+        """Rows that thread 0 computes."""
         return tuple(group + lane for group in self.groups for lane in range(self.vector))
 
 
@@ -191,7 +191,8 @@ def lds_bytes(schedule: GpuMatmul, target: Target) -> int:
 
 
 def fragment_loads(side: ThreadRows, places: Sequence[int]) -> Loads:
-    """What the lanes of a wave load at the first depth, if theirs are these places of `side`."""
+    """Return the loads of a wave's lanes at the first depth; `places` are the lanes' positions in
+    `side`."""
 
     def loads(tile: LdsTile) -> Iterator[tuple[list[tuple[int, int]], int]]:
         for group in side.groups:

@@ -16,10 +16,10 @@ MAX_STAGES = 2
 
 @frozen
 class WalkStep:
-    """One step of the walk along K: load the next tile, multiply the one in an LDS stage.
+    """Step of the loop over K: load the next tile, multiply the tile in an LDS stage.
 
-    Its basic block has its name. It goes on with the accumulators and from the tile of the step
-    `before`, and fills the stage `fills` with the tile that it loads.
+    The step's name is its basic block's. It takes the accumulators and pointers of the step
+    `before`, and writes the tile that it loads into stage `fills`.
     """
 
     name: str
@@ -86,7 +86,7 @@ class KLoop:
 
     @property
     def loop(self) -> tuple[WalkStep, ...]:
-        """Of one trip."""
+        """Steps of one trip of the loop."""
         names = ["loop", "loop.second"][: self.stages] if self.has_loop else []
         steps = self._in_turn(names, START, tile=len(self.peeled))
         return tuple(dataclasses.replace(step, of_loop=True) for step in steps)

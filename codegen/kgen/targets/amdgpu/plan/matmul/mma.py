@@ -87,7 +87,7 @@ class MmaPlan(MatmulPlan):
 
     @property
     def tile_rows(self) -> tuple[int, ...]:
-        """Where a wave's MMA tiles of A begin."""
+        """First row of each of a wave's MMA tiles of A."""
         return tuple(tile * self.instruction.m for tile in range(self.tiles_m))
 
     @property
@@ -96,8 +96,12 @@ class MmaPlan(MatmulPlan):
         return tuple(tile * self.instruction.n for tile in range(self.tiles_n))
 
     def addressed(self, s: Staging, tiles: tuple[int, ...]) -> tuple[int, ...]:
-        """Those of an operand's MMA tiles whose addresses are computed: a swizzle by position turns
-        each in another way, one by line those behind its mask as those before."""
+        """Return the MMA tiles of an operand whose addresses are computed; others are constants
+        away.
+
+        A swizzle by position permutes each tile differently. A swizzle by line treats tiles above
+        its mask as it treats those below.
+        """
         if s.tile.swizzle.position_mask:
             return tiles
         return tuple(first for first in tiles if first <= s.tile.swizzle.line_mask) or tiles[:1]
@@ -116,7 +120,8 @@ class MmaPlan(MatmulPlan):
 
     @property
     def row_mask(self) -> int:
-        """Of the lane: its column of B and D, and, but for dot products, its row of A."""
+        """Mask of the lane number that gives the lane's column of B and D, and its row of A except
+        for dot products."""
         return self.instruction.n - 1
 
     @property
@@ -125,7 +130,7 @@ class MmaPlan(MatmulPlan):
 
     @property
     def lane_row_of_a(self) -> str:
-        """Where the kernel has the lane's row of A in an MMA tile."""
+        """Name of the lane's row of A within an MMA tile."""
         return "%lane_group" if self.instruction.by_lane else "%lane_row"
 
     @property
@@ -181,7 +186,7 @@ class MmaPlan(MatmulPlan):
         return tuple((m, n) for m in part.rows for n in range(self.tiles_n))
 
     def step(self, group: int, part: int) -> MmaStep:
-        """Of the part of the fragments of the group-th lines."""
+        """Return the step that multiplies one part of the fragments of a group of lines."""
         number, steps = group * len(self.parts) + part, len(self.groups) * len(self.parts)
         return MmaStep(number=number, first=number == 0, last=number == steps - 1)
 
@@ -255,8 +260,8 @@ def line_groups(
 def fragment_loads(
     instruction: MatrixInstruction, wave: int, tiles: int, lane_row: Callable[[int], int]
 ) -> Loads:
-    """What the first wave loads of the tile of an operand, if its warp tile has so many tiles, of
-    which each lane holds one row."""
+    """Return the loads of the first wave from an operand's tile, if its warp tile has so many MMA
+    tiles, of which each lane holds one row."""
 
     def loads(tile: LdsTile) -> Iterator[tuple[list[tuple[int, int]], int]]:
         for number in range(tiles):

@@ -1,7 +1,7 @@
-"""What a row-wise kernel's phases load, compute, fold and exchange, as the template has it.
+"""Loads, computations, folds and exchanges of a row-wise kernel's phases, for the template.
 
-What differs along a row is computed in vectors; what is the same for all of it in single numbers,
-which are splat where vectors need them.
+The kernel computes values that vary along a row in vectors, and values that are constant along a
+row as scalars, which it splats where vectors need them.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class RowPhases:
 
     @property
     def parts(self) -> FloatType:
-        """What a row's waves have folded, read from LDS at once."""
+        """Vector of the partial results of a row's waves, read from LDS at once."""
         return FloatType(dtype=self.row.spec.compute, lanes=self.waves)
 
     @property
@@ -222,7 +222,7 @@ class RowPhases:
     def _splats(
         self, phase: RowPhase, row_known: Mapping[Expression, str], splat: dict[Expression, str]
     ) -> tuple[Splat, ...]:
-        """Those of the row's values that vectors come to need; `splat` gets their names."""
+        """Return the row's scalars that the phase's vectors need; `splat` gets their names."""
         wanted = self._wanted(phase)
         taken = {a for step in self.row.elements(wanted) for a in step.arguments}.union(wanted)
         found = []
@@ -237,7 +237,7 @@ class RowPhases:
         return tuple(found)
 
     def _wanted(self, phase: RowPhase) -> tuple[Expression, ...]:
-        """What a phase computes of vectors."""
+        """Return the expressions that a phase computes on vectors."""
         if phase.folds:
             return phase.wanted
         return tuple(of.result for of in self.row.whole_outputs)
@@ -246,7 +246,7 @@ class RowPhases:
 
     @cached_property
     def places(self) -> tuple[LaneVector, ...]:
-        """Those of a resident row, which all phases share."""
+        """Vectors of a resident row, which all phases share."""
         terms = any(of.columns and not of.columns.linear for of in self.row.tensors)
         columns = "column" in self.row.coordinates
         pieces = self.row.pieces if self.resident else ()
@@ -285,7 +285,8 @@ class RowPhases:
         known: dict[Expression, str],
         folded: dict[str, str],
     ) -> VectorBody:
-        """What the phase computes comes to what is known of the vector and to what is folded."""
+        """Return the loads and steps of one vector: the phase's results are added to `known` and
+        `folded`."""
         loads = []
         for of in self.row.inputs:
             if of.columns and of.name in phase.inputs and variable(of.name) not in known:
@@ -348,7 +349,8 @@ class RowPhases:
     def _column_terms(
         self, place: LaneVector, columns: StreamInput | None
     ) -> list[tuple[str, int]]:
-        """From a row's first element to a vector: operands, and the elements for each step."""
+        """Return the terms of a vector's offset in its row: values, and elements per unit of
+        each."""
         assert columns is not None
         if columns.linear:
             return [(place.wide, self.row.vector)]
@@ -359,7 +361,7 @@ class RowPhases:
     # -- where rows begin ----------------------------------------------------------------------
 
     def row_moves(self, of: RowInput | RowOutput) -> tuple[Move, ...]:
-        """From a tensor's first element to the row's."""
+        """Return the pointer moves from a tensor's first element to the row's first."""
         if isinstance(of, RowOutput) and of.row_stride:
             terms = [("%row.wide", of.row_stride)]
         else:
@@ -368,7 +370,7 @@ class RowPhases:
         return moves(f"%{of.name}.row", self.origin(of), terms)
 
     def origin(self, of: RowInput | RowOutput) -> str:
-        """Where what is read of a tensor begins."""
+        """Name of the pointer from which a tensor is read."""
         return f"%{of.name}.origin" if of in self.row.views else f"%{of.name}.ptr"
 
     def row_pointer(self, of: RowInput | RowOutput) -> str:

@@ -1,1 +1,1 @@
-"""From memory to LDS, through registers or straight: chunks, layouts and copies."""
+"""Copies of operands from memory to LDS, through registers or direct: chunks and layouts."""

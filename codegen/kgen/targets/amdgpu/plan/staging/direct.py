@@ -86,8 +86,8 @@ class DirectTile:
 
     @property
     def buffer_bytes(self) -> int:
-        """Of the buffer that a block's tiles are read as. Nothing is out of its range: whether the
-        scalar part of an offset counts for that, sources disagree."""
+        """Size of the buffer that a workgroup's tiles are read as. No address exceeds it: documents
+        disagree whether the scalar part of an offset counts for the bounds check."""
         return 2**31 - 1
 
     @property
@@ -98,7 +98,7 @@ class DirectTile:
 
     @property
     def step_bytes(self) -> int:
-        """From one K-tile to the next."""
+        """Bytes from one K-tile to the next."""
         return self.staging.steps(1) * self.staging.memory.itemsize
 
     @property

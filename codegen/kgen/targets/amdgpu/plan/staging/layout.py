@@ -76,8 +76,8 @@ def make(
 
 
 def transposing_loads(plain: Sequence[Staging], target: Target) -> Iterator[Staging]:
-    """The same by loads that transpose, if the target, the operand's lines and the slots in LDS are
-    such: of 16 bits, in whole aligned vectors. Neighbouring threads have neighbouring rows."""
+    """Yield the staging with transposing loads, if the target and the operand allow it: elements of
+    16 bits in whole aligned vectors. Neighbouring threads take neighbouring rows."""
     for s in plain[:1]:
         chunk = Shape(vector=s.tile.slot_k, fast=1, slow=s.tile.slot_k)
         strides = (s.rows, *s.access.starts)

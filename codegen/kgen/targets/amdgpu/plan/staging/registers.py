@@ -114,7 +114,7 @@ class Staging:
 
     @property
     def load_intrinsic(self) -> str:
-        """Of a load that transposes."""
+        """Intrinsic of a transposing load."""
         return f"llvm.amdgcn.global.load.tr.b128.{self.load_type.suffix}"
 
     @property
@@ -299,7 +299,7 @@ class Staging:
         return f"<{count // WORD} x i32>"
 
     def stored(self, store: ChunkStore) -> str:
-        """What to store, as a suffix to the chunk's name: a gathered vector, an element, a load."""
+        """Suffix of the value to store: a gathered vector, an element, or a load."""
         if self.gathers:
             return f".s{store.index}"
         load, lane = store.elements[0]
@@ -315,7 +315,7 @@ class Staging:
 
     @property
     def unconverted_type(self) -> FloatType:
-        """What is stored, before it is widened to the LDS tile's type."""
+        """Type of the value to store before it is widened to the LDS tile's type."""
         return FloatType(dtype=self.memory, lanes=len(self.stores[0].elements))
 
     @property

@@ -1,1 +1,1 @@
-"""From accumulators to the output: steps, shared-memory staging, TMA stores."""
+"""Epilogues from accumulators to the output: steps, shared-memory staging, TMA stores."""

@@ -1,4 +1,4 @@
-"""What happens to a thread's accumulators: the epilogue, and the stores."""
+"""Epilogue and stores of a thread's accumulators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OutputRow:
     nbytes: int
 
     def name(self, prefix: str) -> str:
-        """What its registers are called: prefix_m<row>."""
+        """Return the name of the row's registers: prefix_m<row>."""
         return f"{prefix}_m{self.offset}"
 
 
@@ -44,7 +44,7 @@ class OutputColumns:
         return self.elements[-1]
 
     def names(self, prefix: str) -> tuple[str, ...]:
-        """One register per output: prefix_n<column>."""
+        """Return the names of one register per output: prefix_n<column>."""
         return tuple(f"{prefix}_n{element}" for element in self.elements)
 
 
@@ -70,7 +70,7 @@ class OutputTile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All accumulators, row by row."""
+        """Names of all accumulators, row by row."""
         return tuple(name for row in self.rows for name in self.accumulators(row))
 
     @property
@@ -91,7 +91,7 @@ class OutputTile:
 
     @property
     def batch_stride(self) -> int:
-        """What all matrices of the batch are multiples of apart; 0 if there is one."""
+        """Greatest common divisor of the batch strides; 0 for one matrix."""
         return math.gcd(*(term.stride for term in self.batch_terms))
 
     @property
@@ -115,7 +115,7 @@ class OutputTile:
 
     @property
     def guard(self) -> str:
-        """What stands before an access that may fall outside the matrix."""
+        """Predicate prefix of an access that may fall outside the matrix."""
         return "@%inside " if self.m_edge or self.n_edge else ""
 
     @property
@@ -180,14 +180,15 @@ class OutputPlan(CudaPlan):
         return batch_coordinates(self.output.spec)
 
     def finished(self, row: OutputRow, column: OutputColumns) -> tuple[Rendered, ...]:
-        """What puts finished outputs into the accumulators of these columns."""
+        """Return the lines that turn these columns' accumulators into finished outputs."""
         expression = self.output.epilogue.expression
         values = (self.output.values(row, column, i) for i in range(len(column.elements)))
         return tuple(self.rendered(expression, v, v[ACCUMULATOR]) for v in values)
 
     @property
     def factor(self) -> Rendered:
-        """What makes %factor of the arguments that all sums are multiplied by."""
+        """Lines that compute %factor, by which all sums are multiplied, from the kernel's
+        arguments."""
         epilogue = self.output.epilogue
         assert epilogue.factor is not None
         values = {a.name: f"%{a.stem}" for a in epilogue.numbers}

@@ -85,7 +85,7 @@ class StagedStrip:
 
 @frozen
 class EpilogueStaging:
-    """One warp's tile in shared memory, `width` elements of which are one global access.
+    """Tile of one warp in shared memory; `width` of its elements are one global access.
 
     `products` say where fragments have their outputs.
     """
@@ -109,12 +109,12 @@ class EpilogueStaging:
 
     @property
     def run_bytes(self) -> int:
-        """Of the adjacent outputs of a fragment: one access of shared memory."""
+        """Bytes of a fragment's adjacent outputs, which are one access of shared memory."""
         return self.products.run * self.tile.itemsize
 
     @property
     def row_step_bytes(self) -> int:
-        """From the first run of a row to that of the next lane's row."""
+        """Bytes from the first run of a row to the first run of the next lane's row."""
         return self.tile.row_bytes * self.tile.row_step
 
     @property
@@ -185,7 +185,7 @@ class EpilogueStaging:
 
     @property
     def unit_xors(self) -> tuple[int, ...]:
-        """The same on the lines' side."""
+        """Distinct exclusive-or masks of a lane's addresses when it reads whole lines."""
         return tuple(sorted({unit.xor for unit in self.strips[0].units}))
 
 

@@ -28,7 +28,7 @@ MAP = "out_map"
 
 @frozen
 class Put:
-    """What one store writes to a strip: pairs of accumulators, by (row, columns), in its order;
+    """Store to a strip of pairs of accumulators, by (row, columns), in the instruction's order.
     `xor` and `offset` move the lane's address."""
 
     pairs: tuple[tuple[OutputRow, OutputColumns], ...]
@@ -131,7 +131,7 @@ class TmaStore:
         )
 
     def _quads(self, m: int, n: int) -> tuple[Put, ...]:
-        """By stmatrix."""
+        """Return the stores by stmatrix."""
         return tuple(
             Put(
                 pairs=tuple(
@@ -146,7 +146,7 @@ class TmaStore:
         )
 
     def _words(self, m: int, n: int) -> tuple[Put, ...]:
-        """Of a lane's columns, row by row."""
+        """Return the stores of a lane's columns by words, row by row."""
         found = []
         for row in range(0, ROWS, EIGHT):
             for j in (0, 1):
@@ -239,5 +239,5 @@ def plan_store(
 
 
 def obstacle_of(spec: Matmul, schedule: WgmmaMatmul) -> str | None:
-    """The same for a schedule's block tile."""
+    """Return the reason why a schedule's block tile cannot be stored by TMA; None if it can."""
     return obstacle(spec, block_m=schedule.block_m, block_n=schedule.block_n, swap=schedule.swap)

@@ -19,7 +19,7 @@ FRAGMENT_SETS = 2
 
 @frozen
 class FragmentLoad:
-    """One load of operand `name` into `registers`, at (lane's address ^ xor) + offset."""
+    """Load of operand `name` into `registers`, at (lane's address ^ xor) + offset."""
 
     name: str
     instruction: str
@@ -77,12 +77,12 @@ class MmaOperand:
 
     @property
     def parts(self) -> tuple[int, int]:
-        """Where the two parts of a piece begin: its halves, or even and odd m (or n)."""
+        """First m (or n) of the two parts of a piece: its halves, or its even and odd rows."""
         return (0, 1) if self.paired else (0, EIGHT)
 
     @property
     def stride(self) -> int:
-        """From one m (or n) of a part to the next."""
+        """Distance of neighbouring m (or n) within a part."""
         return 2 if self.paired else 1
 
     @property
@@ -96,7 +96,7 @@ class MmaOperand:
 
     @property
     def warp_bytes(self) -> int:
-        """From one warp's strip to the next."""
+        """Bytes from one warp's strip to the next."""
         return self.extent * (
             self.tile.row_bytes if self.copy.matrix.k_inner else self.tile.itemsize
         )
@@ -156,7 +156,7 @@ class MmaOperand:
         return k % (FRAGMENT_SETS * self.instruction.step)
 
     def registers(self, k: int) -> tuple[str, ...]:
-        """All registers of a step."""
+        """Return all registers of a step."""
         return tuple(register for load in self.loads(k) for register in load.registers)
 
     def pairs(self, k: int) -> tuple[tuple[str, str], ...]:

@@ -41,7 +41,7 @@ class MatrixInstruction:
 
     @property
     def half(self) -> int:
-        """From one register's k to the next one's."""
+        """Distance in k from one register to the next."""
         return self.step // 2
 
     @property
@@ -103,8 +103,8 @@ def warpgroup_instruction_of(spec: Matmul) -> WarpgroupInstruction | None:
 
 
 def instruction_of(spec: Matmul, target: Target) -> MatrixInstruction | None:
-    """What multiplies the spec's operands on the target, with sums in the spec's type; None if
-    nothing does."""
+    """Return the instruction that multiplies the spec's operands on the target, with sums in the
+    spec's type; None if there is none."""
     found = _wanted(spec, target)
     return found if found is not None and target.has(found.feature) else None
 

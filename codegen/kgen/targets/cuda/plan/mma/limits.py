@@ -1,4 +1,4 @@
-"""What a schedule for mma.sync must be like, and the registers that it holds."""
+"""Limits of a schedule for mma.sync, and the registers that it holds."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class MmaPlan(MatmulPlan):
 
     @property
     def promotes_every(self) -> int:
-        """Of k, after which sums leave the tensor core's registers; 0 for never."""
+        """Depth of k after which sums leave the tensor core's registers; 0 for never."""
         return promotion(self.spec, self.schedule) if self.products.promoted else 0
 
     @property
@@ -100,7 +100,8 @@ class MmaPlan(MatmulPlan):
 
     @property
     def ticket_at(self) -> int:
-        """Where in shared memory a CTA of a stream keeps its ticket, behind all else."""
+        """Offset in shared memory at which a CTA of stream-k keeps its ticket, after everything
+        else."""
         return self.shared_bytes - ticket_bytes(self.schedule)
 
     @property
@@ -231,8 +232,8 @@ def _copies(
     tiles: tuple[SwizzledTile, SwizzledTile],
     whole: Matmul | None,
 ) -> list[TileCopy]:
-    """Of A and B, from the matrices of `whole` if the spec is parts of it; a CTA that shares block
-    tiles can begin with any tile along k."""
+    """Return the copies of A and B, from the matrices of `whole` if the spec is parts of it. With
+    stream-k, a CTA can begin at any tile along k."""
     copies = [
         plan_copy(
             matrix,
@@ -256,7 +257,7 @@ def _products(
     copies: list[TileCopy],
     tiles: tuple[SwizzledTile, SwizzledTile],
 ) -> Products:
-    """Of a warp, for each step of k."""
+    """Return a warp's products, for each step of k."""
     k_steps = tuple(range(0, schedule.block_k, instruction.step))
     extents = (schedule.warp_m, schedule.warp_n)
     a, b = (

@@ -17,7 +17,7 @@ ZERO = "zero"
 
 @frozen
 class Mma:
-    """One mma.sync: d = a b + c, by register names."""
+    """Registers of one mma.sync: d = a b + c."""
 
     d: tuple[str, ...]
     a: tuple[str, ...]
@@ -35,7 +35,7 @@ class PromotedSum:
 
 @frozen
 class Products:
-    """Of the fragments of A and B.
+    """Products of the fragments of A and B.
 
     `promoted`: sums of a few steps are kept in part_m<m>_n<n> and then added to acc_m<m>_n<n>.
     """
@@ -65,7 +65,7 @@ class Products:
 
     @property
     def _tiles(self) -> tuple[int, ...]:
-        """Where the products' eight columns begin."""
+        """First column of each group of eight columns of the products."""
         pieces = range(0, self.b.extent, PIECE)
         return tuple(n + part for n in pieces for part in self.b.parts)
 
@@ -81,7 +81,7 @@ class Products:
         )
 
     def of_step(self, k: int, *, begins: bool) -> tuple[Mma, ...]:
-        """Those of step k; `begins`: reduced-precision sums have nothing in them yet."""
+        """Return the products of step k; `begins`: reduced-precision sums are still empty."""
         instruction = self.a.instruction
         first = self.a.set_of(k)
         return tuple(
@@ -127,7 +127,8 @@ def rest_of(register: str) -> str:
 
 
 def promotion(spec: Matmul, schedule: GpuMatmul) -> int:
-    """Of k, after which reduced-precision sums are added to ones in f32; 0 if k ends before."""
+    """Return the depth of k after which reduced-precision sums are added to f32 sums; 0 if k ends
+    before."""
     if not isinstance(schedule, PromotedMatmul | PromotedWgmmaMatmul):
         return 0
     return schedule.promote_k if schedule.promote_k < spec.k else 0

@@ -1,1 +1,1 @@
-"""From global to shared memory: tiles, their swizzles, the copies of threads and of TMA."""
+"""Copies from global to shared memory: tiles, their swizzles, the copies of threads and of TMA."""

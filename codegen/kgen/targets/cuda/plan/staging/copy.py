@@ -140,7 +140,7 @@ class TileCopy:
 
     @property
     def guards(self) -> tuple[GuardRegister, ...]:
-        """One for each distance along m (or n), where the matrix ends inside a tile."""
+        """Guard register for each distance along m (or n), where the matrix ends inside a tile."""
         if not self.free_edge:
             return ()
         distances = sorted({self._free(unit) for unit in self.units})
@@ -174,7 +174,7 @@ class TileCopy:
 
     @property
     def first_k_step(self) -> int:
-        """The same from the first tile to the second."""
+        """Bytes from the first K-tile to the second."""
         return self._step_bytes(self.first_k or self.k_extent)
 
     def _step_bytes(self, depth: int) -> int:
@@ -183,12 +183,12 @@ class TileCopy:
 
     @property
     def k_end(self) -> int:
-        """Where k ends, seen from the first tile that has an end."""
+        """Distance from the first K-tile that has an end to the end of k."""
         return self.first_k or self.access.depth
 
     @property
     def free_end(self) -> int:
-        """Where m (or n) ends."""
+        """Number of rows, where m (or n) ends."""
         return self.access.rows
 
     @property

@@ -22,7 +22,7 @@ class Words:
 
     @property
     def type(self) -> str:
-        """Of a register."""
+        """Type of a register."""
         return "b32" if self.nbytes >= 4 else "b16"
 
     @property
@@ -36,7 +36,7 @@ class Words:
 
 @frozen
 class Unit:
-    """Where unit t + iT lies, seen from unit t: elements, global bytes, shared bytes."""
+    """Place of unit t + iT relative to unit t: elements, global bytes, shared bytes."""
 
     index: int
     row: int

@@ -20,8 +20,8 @@ class Share:
 
 
 def share_out(copies: Sequence[TileCopy], k_steps: int) -> Mapping[int, tuple[Share, ...]]:
-    """All units of these copies, one copy after another, evenly over all steps (by their number)
-    but the last."""
+    """Distribute all units of the copies, one copy after another, evenly over all steps but the
+    last; the result is by number of the step."""
     steps = max(1, k_steps - 1)
     units = [(copy, unit) for copy in copies for unit in copy.units]
     bounds = [len(units) * i // steps for i in range(steps + 1)]

@@ -60,7 +60,8 @@ class RegisterOperand:
 
     @property
     def group_bytes(self) -> int:
-        """From a consumer's first row to that of the next; less than a row of a box, inside it."""
+        """Bytes from a consumer's first row to the next consumer's; within a box, less than its
+        row."""
         return max(1, self.rows // self.operand.per_row) * self.operand.box_bytes
 
     @property
@@ -79,7 +80,7 @@ class RegisterOperand:
         return tuple(map(xor_suffix, self.xors))
 
     def loads(self, step: int) -> tuple[FragmentLoad, ...]:
-        """Of a step's fragments, 64 rows after 64."""
+        """Return the loads of a step's fragments, 64 rows after 64."""
         load = self._matrices if self.paired else self._pairs
         return tuple(each for row in range(0, self.rows, WGMMA_M) for each in load(step, row))
 
@@ -113,7 +114,7 @@ class RegisterOperand:
         )
 
     def registers(self, step: int, row: int) -> tuple[str, ...]:
-        """Of 64 rows, in the instruction's order."""
+        """Return the registers of 64 rows, in the instruction's order."""
         letter, half = "m" if self.name == "a" else "n", self.depth // HALVES
         first = step * self.depth
         return tuple(
@@ -132,7 +133,7 @@ class RegisterOperand:
 
     @property
     def steps(self) -> tuple[tuple[str, ...], ...]:
-        """All registers, a step on a line."""
+        """Registers of all steps, one tuple per step."""
         return tuple(self.all_registers(i) for i in range(self.operand.depth // self.depth))
 
     @property

@@ -1,4 +1,4 @@
-"""What a schedule of warpgroups must be like, and where wgmma cannot be used at all."""
+"""Limits of a schedule of warpgroups, and the problems that wgmma cannot compute."""
 
 from __future__ import annotations
 
@@ -191,7 +191,8 @@ def free_registers(schedule: WgmmaMatmul) -> int:
 
 
 def shared_bytes(schedule: WgmmaMatmul, num_stages: int, stage_bytes: int) -> int:
-    """All shared memory of a CTA: stages with their two barriers, and what lies beside them."""
+    """Return the shared memory of a CTA: stages with their two barriers, and the bytes beside
+    them."""
     return num_stages * (stage_bytes + 2 * BARRIER_BYTES) + bytes_beside(schedule)
 
 

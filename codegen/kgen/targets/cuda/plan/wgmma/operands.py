@@ -1,4 +1,5 @@
-"""What a product by warpgroups multiplies: tiles of A and B in a stage, and who sums what."""
+"""Operands of products by warpgroups: tiles of A and B in a stage, and the warpgroup of each
+sum."""
 
 from __future__ import annotations
 

@@ -18,8 +18,9 @@ EIGHT = 8
 
 @frozen
 class Product:
-    """One wgmma: `d` += left right over a step of k. `left` and `right` are what to add to the
-    descriptors; `fragment` are the left operand's registers, where it comes from these."""
+    """Operands of one wgmma: `d` += left right over a step of k. `left` and `right` are what to add
+    to the descriptors; `fragment` holds the left operand's registers, if it comes from registers.
+    """
 
     instruction: str
     d: tuple[str, ...]
@@ -39,7 +40,7 @@ class WgmmaGroup:
 
 @frozen
 class WgmmaProducts:
-    """Of `rows` x `columns` outputs of a warpgroup and `depth` of k.
+    """Products of `rows` x `columns` outputs of a warpgroup over `depth` of k.
 
     The left operand is A, or B if they are `swapped`: then rows are of C^T, columns of C.
     `promoted`: a tile's sums are kept in part_m<m>_n<n> and then added to acc_m<m>_n<n>, those of
@@ -85,7 +86,7 @@ class WgmmaProducts:
 
     @property
     def lane_rows(self) -> tuple[int, ...]:
-        """Of all its sums."""
+        """Rows of all sums of a lane."""
         return tuple(row + i for row in range(0, self.rows, WGMMA_M) for i in self.parts)
 
     @property
@@ -96,11 +97,11 @@ class WgmmaProducts:
 
     @property
     def whole(self) -> tuple[Product, ...]:
-        """All of a tile, in the order of k."""
+        """Products of a tile, in the order of k."""
         return tuple(product for step in self.steps for product in self.of_step(step))
 
     def of_step(self, step: int) -> tuple[Product, ...]:
-        """All rows."""
+        """Return the products of all rows at one step."""
         blocks = range(0, self.rows, WGMMA_M)
         return tuple(
             self._product(self._sums("acc", row, 0, self.columns), step, row, 0, self.columns)
@@ -109,7 +110,7 @@ class WgmmaProducts:
 
     @property
     def pieces(self) -> tuple[WgmmaGroup, ...]:
-        """The same in pieces, of which each has sums of its own."""
+        """Products of a tile in pieces, each of which has its own sums."""
         return tuple(
             self._piece(row, col)
             for row in range(0, self.rows, WGMMA_M)
@@ -147,14 +148,14 @@ class WgmmaProducts:
 
     @property
     def registers_held(self) -> int:
-        """Of each thread, for sums and fragments."""
+        """Registers per thread for sums and fragments."""
         fragments = self.fragments.steps if self.fragments else ()
         each = self.lane_rows, self.lane_columns
         return math.prod(map(len, each)) + sum(map(len, (*self.parts_held, *fragments)))
 
     @property
     def steps(self) -> range:
-        """Of k, in a tile."""
+        """Steps of k in a tile."""
         return range(self.depth // self.instruction.depth)
 
     @property
@@ -175,7 +176,8 @@ class WgmmaProducts:
 
     @property
     def immediates(self) -> str:
-        """What follows the predicate: the factors of both, and whether m or n is inside."""
+        """Immediates after the predicate: the factors of both operands, and whether m or n is
+        contiguous."""
         found = [1, 1] if self.instruction.signs else []
         if self.instruction.either_major:
             found += [self.left.is_transposed, self.right.is_transposed]

@@ -173,7 +173,7 @@ class CooperativePlan(PaddedPlan):
 
     @property
     def transpose(self) -> Transpose:
-        """Of the elements of steps of k that share a word."""
+        """Transposition of the elements of steps of k that share a word."""
         number = WORD // self.spec.dtype.itemsize
         return Transpose(
             name=TRANSPOSE,

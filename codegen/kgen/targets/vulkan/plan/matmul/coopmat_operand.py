@@ -46,7 +46,8 @@ class CooperativeOperand(CopiedOperand):
 
     @property
     def pitch(self) -> int:
-        """One more keeps neighbouring rows off the same banks."""
+        """Elements from one row to the next. One more than a row keeps neighbouring rows off the
+        same banks."""
         return self.row_elements + 1
 
     @property

@@ -122,7 +122,7 @@ class StagedSums:
 
 @frozen
 class Component:
-    """What a matrix of the output's shape is made of: SPIR-V's scalar, and its matrix type."""
+    """SPIR-V's scalar type, and the matrix type of the output's shape, for one dtype."""
 
     scalar: str
     matrix: str
@@ -205,7 +205,7 @@ class DirectSums:
 
     @property
     def changes(self) -> bool:
-        """What is stored are not the sums."""
+        """Whether the stored values differ from the accumulators."""
         return self.epilogue.fused.changes or self.out.is_half
 
     @property
@@ -218,7 +218,7 @@ class DirectSums:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """Those of the module besides the epilogue's, callees first."""
+        """Functions of the module besides the epilogue's, callees first."""
         widens = ("widen_f16",) if any(a.component.is_half for a in self.matrices) else ()
         return (*widens, "finish_matrix") if self.changes else ()
 

@@ -68,7 +68,7 @@ class Transpose:
 
     @property
     def type(self) -> str:
-        """Of the words."""
+        """Vector type of the words."""
         return f"uvec{self.number}"
 
     @property
@@ -125,8 +125,8 @@ class CopiedOperand(TiledOperand):
 
     @property
     def transposed(self) -> bool:
-        """What a copy loads are elements along the edge of several steps of k, and what it stores
-        are words of these steps."""
+        """Whether a copy loads elements along the edge of several steps of k, and stores words
+        along k."""
         return self.wide and not self.matrix.k_inner and len(self.rows) > 1
 
     @property
@@ -148,7 +148,7 @@ class CopiedOperand(TiledOperand):
 
     @property
     def outer_block(self) -> int:
-        """Those along the other one."""
+        """Copies of a K-tile along the other dimension."""
         return self.side.block if self.matrix.k_inner else self.block_k // len(self.rows)
 
     @property
@@ -192,14 +192,14 @@ class CopiedOperand(TiledOperand):
         return copy.outer if self.matrix.k_inner else copy.inner
 
     def k_place(self, copy: OperandCopy) -> int:
-        """That along k."""
+        """Return a copy's place along k."""
         return copy.inner if self.matrix.k_inner else copy.outer
 
 
 @frozen
 class GroupedOperand(CopiedOperand):
-    """The same in `stages` of workgroup memory, where neighbours along the edge are next to one
-    another, in groups as an invocation reads them."""
+    """Operand in `stages` of workgroup memory, in which neighbours along the edge are adjacent, in
+    groups as an invocation reads them."""
 
     stages: int
 

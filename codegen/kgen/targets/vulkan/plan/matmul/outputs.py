@@ -38,7 +38,7 @@ class ThreadOutputs:
 
     @property
     def type(self) -> str:
-        """Of a group of f32."""
+        """Type of a group of f32."""
         return "float" if self.group == 1 else vector_type("float", self.group)
 
     @property
@@ -200,5 +200,5 @@ class SumGroupStore:
 
 
 def column_name(n: int, members: tuple[int, ...]) -> str:
-    """Of an access, by its first member."""
+    """Return the name of an access's column, by its first member."""
     return f"col_n{n}_{members[0]}"

@@ -74,7 +74,7 @@ class StagedOperand(GroupedOperand):
 
     @property
     def k_pitch(self) -> int:
-        """From one access along k to the next."""
+        """Distance of two neighbouring accesses along k in workgroup memory."""
         return self.matrix.k_width * self.pitch
 
     @property

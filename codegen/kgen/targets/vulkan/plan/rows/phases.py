@@ -1,6 +1,6 @@
-"""What a row-wise kernel's phases load, compute, fold and exchange, as the templates have it.
+"""Loads, computations, folds and exchanges of a row-wise kernel's phases, for the templates.
 
-Indices count vectors, or scalars of tensors that are read by scalars.
+Indices count vectors, or scalars in tensors that are read by scalars.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class RowPhases:
 
     @property
     def row_starts(self) -> tuple[Index, ...]:
-        """Where the row starts in each tensor that has an element of its own for it."""
+        """Index of the row's first element in each tensor that has elements per row."""
         starts = map(self._start, self.row.tensors)
         return tuple(start for start in starts if start.terms)
 
@@ -192,7 +192,7 @@ class RowPhases:
         return RowLoad(name=name, tensor=self.tensors[of.tensor], index=index)
 
     def _index(self, of: RowInput | RowOutput, vector: LaneVector, number: str) -> Index:
-        """Where a tensor has a vector, of which the row's `number` is given."""
+        """Return the index of a vector in a tensor; `number` is the name of the row's number."""
         assert of.columns is not None
         tensor, start = self.tensors[of.tensor], self._start(of)
         names = coordinate_names(vector.read, vector.coordinates)
@@ -205,7 +205,7 @@ class RowPhases:
 
     @cached_property
     def vectors(self) -> tuple[LaneVector, ...]:
-        """What a lane holds of a resident row."""
+        """Vectors of a resident row that a lane holds."""
         return tuple(
             self._vector(
                 f"v{piece.index}",
@@ -253,7 +253,7 @@ class RowPhases:
 
     @cached_property
     def made(self) -> tuple[PhasePlan, ...]:
-        """Those that fold, and the last one."""
+        """Phases that fold, and the last phase."""
         return tuple(self._phases())
 
     def _phases(self) -> Iterator[PhasePlan]:
@@ -316,7 +316,8 @@ class RowPhases:
         known: list[dict[Expression, str]],
         lane: dict[RowFold, str],
     ) -> VectorBody:
-        """What is computed is added to `known`, of the vector's scalars, and to `lane`."""
+        """Return the loads and steps of one vector: the results are added to `known`, for each
+        scalar of the vector, and to `lane`."""
         loads = []
         for of in self.row.inputs:
             if of.columns and of.name in phase.inputs and variable(of.name) not in known[0]:
