@@ -58,7 +58,7 @@ def compile_object(text: str, arch: str, features: Sequence[str]) -> bytes:
 
 
 def assembly(text: str, arch: str, features: Sequence[str]) -> str:
-    """The same code as text, of the same IR, with LLVM's comments."""
+    """Return the machine code of the IR as assembly text with LLVM's comments."""
     machine = target_machine(arch, features)
     machine.set_asm_verbosity(True)
     return str(machine.emit_assembly(_optimised(text, arch, machine)))

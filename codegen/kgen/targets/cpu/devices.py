@@ -1,4 +1,4 @@
-"""One well-known server processor per target, for rooflines: all cores at their base clock.
+"""Rates of one well-known server processor per target, for rooflines: all cores at base clock.
 
 Sources: Intel's data sheet of Xeon X5690 (x86-64), AMD's of EPYC 7763 (x86-64-v3) and 9654
 (x86-64-v4), Intel's of Xeon Platinum 8480+ (x86-64-amx) and Ampere's of Altra Q80-30
@@ -24,7 +24,8 @@ def _device(device: str, cores: int, clock: float, dram: float, **per_clock: int
 
 
 def rates(target: Target) -> Rates:
-    """Of the whole processor; 16-bit and 8-bit products where the target has their instructions."""
+    """Return the rates of the whole processor, with 16-bit and 8-bit products where the target has
+    their instructions."""
     if target.arch == "aarch64":
         return _device("Altra Q80-30", 80, 3.0e9, 204.8e9, f64=8, f32=16)
     if not target.has("fma"):

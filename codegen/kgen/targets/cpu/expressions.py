@@ -110,7 +110,7 @@ class CpuRenderer(LlvmRenderer):
         return super().instruction(step, result, operands)
 
     def by_single(self, step: Expression, result: str, x: str) -> list[str]:
-        """From f64 by way of f32."""
+        """Return the lines that convert f64 by way of f32."""
         t, single = self.type, self.type.of(DType.F32)
         near, lines = f"{result}.single", [f"{result}.single = fptrunc {t} {x} to {single}"]
         if step.primitive is not P.TO_F32:

@@ -92,7 +92,7 @@ def missing_from_v3(target: Target) -> list[str]:
 
 
 def _found(*suffixes: Mapping[str, str]) -> dict[str, str]:
-    """Those features beyond a level that this CPU has."""
+    """Return the features beyond a level that this CPU has."""
     here = this_cpu().features
     return {word: llvm for names in suffixes for word, llvm in names.items() if word in here}
 

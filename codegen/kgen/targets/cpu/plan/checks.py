@@ -1,4 +1,4 @@
-"""What a CPU matmul schedule must be like, whatever its main loop."""
+"""Limits of a CPU matmul schedule that hold for every main loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_multiple(schedule: BlockedMatmul, field: str, unit: int, reason: str) 
 
 
 def check_ahead(spec: Matmul, schedule: BlockedMatmul) -> None:
-    """What comes packed is not packed again."""
+    """Raise ScheduleError if the schedule packs a B that is prepacked."""
     if spec.constant and schedule.pack_b:
         raise ScheduleError("pack_b=1 is not supported for a prepacked B; try pack_b=0")
 

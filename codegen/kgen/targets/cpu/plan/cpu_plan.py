@@ -1,4 +1,4 @@
-"""What all CPU kernels share: the function's signature and how a range of work is cut up."""
+"""Common part of all CPU kernels: the function's signature, and how a range of work is divided."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ class CpuPlan(Plan):
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What the code may use and the CPU must have: all of the target's but what only some
-        products use."""
+        """Features that the code may use and the CPU must have: the target's, except those for
+        products."""
         return tuple(sorted(self.target.features - PRODUCT_FEATURES.keys()))
 
     @property
@@ -192,7 +192,7 @@ class FormulaPlan(CpuPlan):
 
     @property
     def written_vectors(self) -> int:
-        """As many vectors are written at once."""
+        """Number of vectors that are written at once."""
         return 1
 
     @property
@@ -206,8 +206,8 @@ class FormulaPlan(CpuPlan):
 
 
 def locality(level: int) -> int:
-    """Of llvm.prefetch, for the cache of that level (LLVM Language Reference: 3 keeps it in the
-    first, 2 in the second)."""
+    """Return the locality argument of llvm.prefetch for a cache level (LLVM Language Reference: 3
+    keeps the line in the first level, 2 in the second)."""
     return 4 - level
 
 

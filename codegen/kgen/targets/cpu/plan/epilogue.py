@@ -19,14 +19,14 @@ NATIVE: Mapping[str, str] = {
 
 @frozen
 class FinishRenderer(CpuRenderer):
-    """Those functions are called, each a function of the module."""
+    """Renderer that calls the functions in NATIVE, each a function of the module."""
 
     @property
     def native(self) -> frozenset[str]:
         return super().native | {*NATIVE}
 
     def natives(self, expression: Expression) -> tuple[str, ...]:
-        """Those that an expression calls."""
+        """Return the native functions that an expression calls."""
         called = {step.name for step in steps(self.lowered(expression)) if step.primitive is P.CALL}
         return tuple(name for name in NATIVE if name in called)
 

@@ -61,12 +61,14 @@ class Finish:
         return {a.stem: f"%{a.stem}.all" for a in alike}
 
     def loaded_in(self, row: str) -> Mapping[str, str]:
-        """The same where several rows are at hand, whose own values' names begin with theirs."""
+        """Return the loaded values for one of several rows, whose values' names begin with the
+        row's name."""
         own = {a.stem: f"%{row}.{a.stem}.all" for a in self.epilogue.by_row}
         return {**self.loaded, **own}
 
     def loaded_columns(self, rows: str, row: str, columns: str) -> Mapping[str, str]:
-        """The same where the columns' values are at hand as well, for several rows."""
+        """Return the loaded values for one of several rows, where the columns' values are loaded as
+        well."""
         names = {a.stem: f"%{rows}.{columns}.{a.stem}" for a in self.epilogue.by_column}
         names |= {a.stem: f"%{rows}.{a.stem}.all" for a in self.epilogue.numbers}
         return {**self.loaded_in(row), **names}
@@ -80,7 +82,7 @@ class Finish:
 
     @property
     def module_functions(self) -> tuple[str, ...]:
-        """What the other functions of the epilogue call."""
+        """Functions that the epilogue's functions call."""
         if not self.epilogue.changes:
             return ()
         return self._renderer.functions(self.epilogue.expression)
@@ -91,7 +93,8 @@ class Finish:
 
     @property
     def declarations(self) -> tuple[str, ...]:
-        """Of the intrinsics that the epilogue takes, but for those that the module has anyway."""
+        """Declarations of the intrinsics that the epilogue needs, except those that the module has
+        anyway."""
         if not self.epilogue.changes:
             return ()
         t = self.compute
@@ -109,12 +112,13 @@ class Finish:
 
     @property
     def normal_tail(self) -> NormalTail | None:
-        """What gelu in f32 takes; in f64 it has erfc."""
+        """Approximation of the tail of the normal distribution that gelu in f32 uses; f64 uses
+        erfc."""
         return normal_tail(self.spec.out) if self.compute.scalar == "float" else None
 
     @property
     def normal_tables(self) -> NormalTables | None:
-        """What it is found by where AVX-512 looks up coefficients."""
+        """Tables of the normal distribution for gelu, where AVX-512 looks up coefficients."""
         return normal_tables(self.spec.out) if self.functions.has_scalef else None
 
     @property
@@ -125,5 +129,6 @@ class Finish:
 
 
 def finishing_type(spec: Matmul) -> DType:
-    """What sums become before anything else is done with them: s32 that are the output stay."""
+    """Return the type that sums are converted to before the epilogue; s32 sums that are the output
+    stay."""
     return DType.S32 if spec.out is DType.S32 else spec.finishes_in

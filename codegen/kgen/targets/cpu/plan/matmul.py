@@ -1,4 +1,5 @@
-"""What every CPU matmul shares: a prepacked B, prefetching, byte strides and the block of sums."""
+"""Common part of all CPU matmuls: a prepacked B, prefetching, byte strides and the block of
+sums."""
 
 from __future__ import annotations
 
@@ -189,7 +190,7 @@ class MatmulPlan(CpuPlan):
 
 
 def with_tile(plan: MatmulPlan) -> MatmulPlan:
-    """The same, whose last launch says which block of out each task writes."""
+    """Return the plan with the block of the output that each task of its last launch writes."""
     spec, schedule = plan.spec, plan.schedule
     tile = Tile(
         shape=(spec.batch, spec.m, spec.n),

@@ -60,7 +60,7 @@ class Vector:
 
     @property
     def bytes(self) -> int:
-        """Of the whole vector."""
+        """Bytes of the vector."""
         return self.count * self.bits // 8
 
     @property
@@ -111,7 +111,7 @@ class Vector:
         return 1.5 * 2.0 ** {"float": 23, "double": 52}[self.scalar]
 
     def of(self, scalar: str) -> Vector:
-        """As many elements of another type."""
+        """Return a vector of as many elements of another type."""
         return Vector(count=self.count, scalar=scalar)
 
     def splat(self, value: float) -> str:
@@ -126,7 +126,7 @@ class Vector:
         return "<" + ", ".join(f"{self.scalar} {self.constant(value)}" for value in values) + ">"
 
     def constant(self, value: float) -> str:
-        """One element with this value."""
+        """Return the literal of one element with this value."""
         if self.is_integer:
             return str(int(value))
         return float_constant(value, self.scalar)
@@ -199,7 +199,7 @@ class Access:
 
     @property
     def of_floats(self) -> Access:
-        """The same tensor, where as many f32 are computed with."""
+        """Access to the same tensor that computes in as many f32."""
         return replace(self, compute=self.compute.of("float"))
 
     @property
@@ -217,7 +217,7 @@ class Access:
 
     @property
     def of_pairs(self) -> Access:
-        """The same tensor by two vectors at once."""
+        """Access to the same tensor by two vectors at once."""
         return replace(self, compute=Vector(count=2 * self.compute.count, scalar="float"))
 
     @property
@@ -232,5 +232,5 @@ class Access:
 
     @property
     def stored(self) -> Vector:
-        """As it lies in memory; 16-bit floats are loaded and stored as integers."""
+        """Vector type in memory; 16-bit floats are loaded and stored as integers."""
         return self.compute if self.is_wide else self.compute.of(f"i{8 * self.itemsize}")

@@ -1,4 +1,4 @@
-"""What is done for B beside the products of AMX tiles: its next part is packed, or fetched."""
+"""Work on B beside the products of AMX tiles: its next part is packed or prefetched."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Beside:
 
     @property
     def part_column(self) -> int:
-        """Of a column in it."""
+        """Bytes of a column of the part."""
         return self.blocking.schedule.kc * self.blocking.spec.dtype.itemsize
 
     @property
@@ -60,7 +60,7 @@ class Beside:
 
     @property
     def _lines_fetched(self) -> int:
-        """Of each tile, by each register tile's rows."""
+        """Lines to fetch per tile, shared among the rows of register tiles."""
         spec, schedule = self.blocking.spec, self.blocking.schedule
         register_tiles = min(spec.m, schedule.mc) // schedule.mr
         return max(1, TILE_ROWS // register_tiles)

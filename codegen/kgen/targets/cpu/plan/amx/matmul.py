@@ -238,7 +238,7 @@ class AmxPlan(MatmulPlan):
 
     @property
     def b_origin(self) -> Origin:
-        """Of B as it is multiplied, in the order of tiles."""
+        """Origin of B for the products, in the order of tiles."""
         if self.packs_b_alone or self.beside.packs:
             return origin("b.pack", ())
         tensor = PACKED_B if self.packs_b else "b"
@@ -248,7 +248,7 @@ class AmxPlan(MatmulPlan):
 
     @property
     def b_source(self) -> Origin:
-        """Of B as it is given, for the one who packs it."""
+        """Origin of B in memory, for the code that packs it."""
         apart = not self.packs_b_before or self.tells_batches
         columns = self.tensors.b_strides[2] if self.beside.packs else 0
         return self.tensors.block_origin("b", self.tensors.b_terms if apart else (), n=columns)
@@ -282,12 +282,12 @@ class AmxPlan(MatmulPlan):
 
     @property
     def first_row(self) -> str:
-        """Of the register tile that begins at %i."""
+        """Name of the first row of the register tile that begins at %i."""
         return "%i.m" if self.blocking.m_edge else "%i"
 
     @property
     def last_rows(self) -> str:
-        """Where the last register tile of a task begins, if it overlaps the one before."""
+        """First row of a task's last register tile, which may overlap the tile before it."""
         if self.blocking.rows_vary:
             return "%rows.last"
         return str(min(self.spec.m, self.schedule.mc) - self.block_rows)
@@ -408,7 +408,8 @@ def check_packer(plan: AmxPlan) -> None:
 
 
 def with_workspaces(plan: AmxPlan) -> AmxPlan:
-    """The same with a launch before it that packs B, and memory for what the stack cannot hold."""
+    """Return the plan with a launch before it that packs B, and with memory for what the stack
+    cannot hold."""
     (multiply,) = plan.launches
     arguments, workspaces, packing = list(multiply.arguments), [], []
     if plan.packs_b_before:

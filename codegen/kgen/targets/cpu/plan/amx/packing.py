@@ -31,8 +31,8 @@ class GroupOfRows:
 
 @frozen
 class TilesOfA:
-    """Where the tiles of a register tile's rows are loaded from: bytes from a row of a tile to the
-    next, and from a step of k to the next."""
+    """Addresses of the tiles of a register tile's rows: bytes from one row of a tile to the next,
+    and from one step of k to the next."""
 
     pointer: str
     row: int
@@ -74,7 +74,7 @@ class TiledA:
 
     @property
     def is_kept(self) -> bool:
-        """What is packed or copied of A is for all tasks with these rows that a call does."""
+        """Whether the packed or copied part of A serves all tasks with these rows in a call."""
         return self.blocking.schedule.pack_a and self.blocking.splits_n
 
     @property
@@ -83,24 +83,24 @@ class TiledA:
 
     @property
     def bytes(self) -> int:
-        """Of a task's rows."""
+        """Bytes of a task's rows."""
         row = self.runs.pack_row if self.packs else self.copy_row
         return self.blocking.schedule.pack_a * self.blocking.schedule.mc * row
 
     @property
     def source(self) -> str:
-        """What tiles are loaded from, at first."""
+        """Name of the pointer from which tiles are loaded at first."""
         return "%a.pack" if self.packs else self.base
 
     @property
     def given(self) -> TilesOfA:
-        """From there; of the register tile at %i."""
+        """Addresses of the tiles in A or its pack, for the register tile at %i."""
         row = self.runs.pack_row if self.packs else self.row_stride
         return TilesOfA(pointer="%i.a", row=row, step=ROW_BYTES)
 
     @property
     def copied(self) -> TilesOfA:
-        """From the copies: the tiles of a step, one below the other."""
+        """Addresses of the tiles in the copies: the tiles of a step, one below the other."""
         step = self.blocking.schedule.mr * ROW_BYTES
         return TilesOfA(pointer="%i.copy", row=ROW_BYTES, step=step)
 
@@ -120,12 +120,12 @@ class TiledB:
 
     @property
     def column_bytes(self) -> int:
-        """Of a column in tiles."""
+        """Bytes of a column in tiles."""
         return self.k_steps * ROW_BYTES
 
     @property
     def panel_bytes(self) -> int:
-        """Of the columns that are multiplied together."""
+        """Bytes of the columns that are multiplied together."""
         return self.groups.blocking.schedule.nr * self.column_bytes
 
     @property
@@ -167,7 +167,7 @@ class TiledB:
 
     @property
     def last_chunk(self) -> tuple[GroupOfRows, ...]:
-        """All groups of the last band, if K ends in it; some are cut, or beyond K."""
+        """Groups of the last band if K ends in it; some are cut, or beyond K."""
         tail, group = self.k_tail, self.groups.group
         depths = (min(max(tail - i * group, 0), group) for i in range(TILE_ROWS))
         return tuple(self._group(i, depth) for i, depth in enumerate(depths))
@@ -184,12 +184,13 @@ class TiledB:
 
     @property
     def columns_left(self) -> int:
-        """Of the last tile that has any, if they do not fill it."""
+        """Columns of the last, partly filled tile; 0 if it is full."""
         return self.groups.blocking.spec.n % TILE_ROWS
 
     @property
     def columns_beyond(self) -> int:
-        """Where tiles without columns begin; as many as there are columns of tiles, if none."""
+        """First column of tiles without columns; the number of columns in tiles if there are
+        none."""
         return rounded(self.groups.blocking.spec.n, TILE_ROWS)
 
     @property

@@ -1,1 +1,1 @@
-"""One file per template, and what only these kernels need; rows have a room of their own."""
+"""Plans of kernels, one file per template, and their helpers; row-wise kernels have a folder."""

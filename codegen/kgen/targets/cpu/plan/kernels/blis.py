@@ -218,7 +218,8 @@ def may_fetch_next_panel(plan: BlisPlan) -> bool:
 
 
 def check_packing(plan: BlisPlan) -> None:
-    """What cannot be read in place is packed: elements of A that are widened, a transposed B."""
+    """Raise ScheduleError unless operands that cannot be read in place are packed: elements of A
+    that are widened, a transposed B."""
     spec = plan.spec
     if not plan.schedule.pack_a and not plan.a.is_wide:
         raise ScheduleError(

@@ -21,7 +21,7 @@ PAIR = 2
 
 @frozen
 class Half:
-    """One of a pair: `name` is the end of its names."""
+    """Half of a pair; `name` is the suffix of its names."""
 
     name: str
     index: int

@@ -158,7 +158,7 @@ class DotPlan(TiledPlan):
         return Interleaving(row=row, scalar=self.sum_vector.scalar, group=self.group)
 
     def strips(self, tile: RegisterTile) -> tuple[Strip, ...]:
-        """Those of a whole panel; a panel at the edge has none."""
+        """Return the strips of a whole panel; a panel at the edge has none."""
         if self.interleaving is None or tile.width != self.schedule.nr:
             return ()
         return strips(tile.columns, self.group)
@@ -230,7 +230,8 @@ def must_pack_b(spec: Matmul, dot: Dot) -> bool:
 
 
 def rounds_bf16(spec: Matmul, dot: Dot) -> bool:
-    """By the extension that multiplied: subnormal numbers become zero in both."""
+    """Return whether the instruction set that multiplied also rounds to bf16: both flush subnormal
+    numbers to zero."""
     return spec.out is DType.BF16 and dot is VDPBF16PS
 
 

@@ -57,8 +57,7 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def rounded_by_cpu(self) -> tuple[str, ...]:
-        """Where a step has no subnormal number (leaky_relu of 1024 x 1024: 0.7 instead of 0.37 of
-        copying, Zen 4)."""
+        """Outputs that the CPU's own instruction rounds in pairs."""
         return self.paired_outputs if rounds_pairs(self.spec, self.target) else ()
 
     @property
@@ -67,8 +66,8 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def first_vectors(self) -> tuple[tuple[str, int], ...]:
-        """Those of a range that what is aligned begins in: what its values' names start with, and
-        its first element."""
+        """First vectors of a range before its aligned part: prefix of their values' names, and
+        first element."""
         return (("f", 0), ("f1", self.compute.count))[: self.written_vectors]
 
     @property
@@ -129,8 +128,8 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def rendered_calls(self) -> tuple[Expression, ...]:
-        """Those of all segments: where a condition is known, constants may meet, of which functions
-        are taken that the whole expression has not."""
+        """Function calls of all segments. Where a condition is known, constants may fold, and a
+        segment calls functions that the whole expression does not."""
         return tuple(dict.fromkeys(call for s in self.segments for call in self.calls(s)))
 
     def rendered(self, segment: Segment, prefix: str) -> Rendered:
@@ -147,19 +146,19 @@ class ElementwisePlan(RowAddresses):
     def vectors(
         self, segment: Segment, units: tuple[tuple[str, int], ...]
     ) -> tuple[tuple[str, Rendered], ...]:
-        """Those of a step: what the names of each begin with, and what is computed."""
+        """Return the vectors of a step: the prefix of each one's names, and its computation."""
         return tuple((prefix, self.rendered(segment, prefix)) for prefix, _ in units)
 
     def _result_names(self, prefix: str) -> dict[str, str]:
-        """What each output's value is called, unless it is another's or read so."""
+        """Return the name of each output's value."""
         return {
             name: f"%{prefix}.result" if name == OUT else f"%{prefix}.{name}.result"
             for name in self.spec.outputs
         }
 
     def stem(self, rendered: Rendered, prefix: str, output: str) -> str:
-        """What the names begin with of what is made of an output's vector: that of the value, if no
-        other vector or output has the same."""
+        """Return the prefix of the names of values made from an output's vector: the value's own
+        name, unless another vector or output has the same value."""
         names = self._result_names(prefix)
         own = names.pop(output)
         result = self.result(rendered, output)
@@ -228,14 +227,14 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def units(self) -> int:
-        """What tasks divide between them: rows, or elements."""
+        """Number of units that tasks share: rows or elements."""
         return self.rows if self.by_rows else self.cols
 
     # -- steps ---------------------------------------------------------------------------------
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
-        """One element alone goes as a scalar."""
+        """Vector types with masked accesses; a remainder of one element is a scalar access."""
         accesses = [*self.written, *(self.access(i.tensor) for i in self.operands if not i.single)]
         has_masks = any(segment.run.tail > 1 for segment in self.segments)
         types = {a.stored for a in accesses} if has_masks else set()
@@ -251,7 +250,7 @@ class ElementwisePlan(RowAddresses):
 
 
 def vector_of(spec: Elementwise, target: Target) -> Vector:
-    """What is computed with: floats, or the bits of elements."""
+    """Return the vector to compute with: floats, or the bits of elements."""
     cols = StreamPlan(spec=spec, vector=1).sizes[-1]
     if on_bits(spec):
         # As many as there are of f16.

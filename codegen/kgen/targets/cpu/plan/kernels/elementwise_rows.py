@@ -1,5 +1,5 @@
-"""Where an element-wise kernel's operands lie: the rows that its output is taken by, the segments
-of a row, and the addresses in both."""
+"""Addresses of an element-wise kernel's operands: the rows of its output, the segments of a row,
+and the addresses in both."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RowAddresses(FormulaPlan):
         )
 
     def is_of_row(self, condition: StreamCondition) -> bool:
-        """It holds for a whole row, or for none of it."""
+        """Return whether a condition is constant along a row."""
         return bool(condition.index) or condition.dimension < len(self.stream.sizes) - 1
 
     @property
@@ -75,12 +75,15 @@ class RowAddresses(FormulaPlan):
         return tuple(c.name for c in self.row_conditions if c.name in of.guards)
 
     def branches(self, of: StreamOperand) -> bool:
-        """It is read element by element, and only in rows where its guards hold: a row is of one
-        part of a concatenation, as of one place of a convolution's window."""
+        """Return whether an operand is read element by element, only in rows where its guards hold.
+
+        A row belongs to one part of a concatenation, or to one position of a convolution's window.
+        """
         return of.lane != 1 and not of.single and bool(self.row_guards(of))
 
     def guards_together(self, of: StreamOperand) -> tuple[tuple[str, str, str], ...]:
-        """Of several guards: one or those before, the next, and what both give."""
+        """Return the conjunctions of several guards: the result so far, the next guard, and the
+        name of both."""
         holds = [f"%{name}.holds" for name in self.row_guards(of)]
         both = [holds[0], *(f"%{of.name}.holds{i}" for i in range(1, len(holds)))]
         return tuple(zip(both, holds[1:], both[1:], strict=False))
@@ -91,7 +94,8 @@ class RowAddresses(FormulaPlan):
         return together[-1][-1] if together else f"%{self.row_guards(of)[0]}.holds"
 
     def is_plain(self, of: StreamOperand) -> bool:
-        """It begins at the first element of its tensor, or of a row of it."""
+        """Return whether the operand begins at the first element of its tensor, or of a row of
+        it."""
         return not (of.offset or of.indices or of.guards) and min(of.strides) >= 0
 
     def start(self, of: StreamOperand) -> str:
@@ -100,7 +104,7 @@ class RowAddresses(FormulaPlan):
         return self.pointer(of.tensor) if in_place else f"%{of.name}.row"
 
     def places(self, of: StreamOperand) -> tuple[tuple[str, int], ...]:
-        """What a row's place is summed of: values, and bytes for each step of them."""
+        """Return the terms of a row's address: values, and bytes per unit of each."""
         at = self.row_terms(of) if self.by_rows else ()
         itemsize = self._itemsize(of)
         return (*at, *((f"%{name}.place", stride * itemsize) for name, stride in of.indices))
@@ -112,8 +116,8 @@ class RowAddresses(FormulaPlan):
         return self.spec.dtype_of(of.tensor).itemsize
 
     def spare_bytes(self, of: StreamOperand) -> int:
-        """Where a row is if a guard does not hold: the lowest element that is read of it is then
-        the tensor's first."""
+        """Return the row's offset if a guard does not hold: the lowest element read is then the
+        tensor's first."""
         inside = [s for s in self.segments if dict(s.known).items() >= self._held(of).items()]
         places = [i for s in inside for i in (s.start, s.stop - 1)]
         return -min((i * of.lane for i in places), default=0) * self._itemsize(of)
@@ -151,7 +155,7 @@ class RowAddresses(FormulaPlan):
         return self.stream.coordinates(outer) if len(outer) > 1 else ()
 
     def row_terms(self, of: StreamOperand) -> tuple[tuple[str, int], ...]:
-        """Where an operand's row is: values, and the bytes for each step of them."""
+        """Return the terms of an operand's row: values, and bytes per unit of each."""
         rows = len(self.stream.sizes) - 1
         itemsize = self._itemsize(of)
         if of.linear:

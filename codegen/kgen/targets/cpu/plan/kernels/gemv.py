@@ -117,7 +117,7 @@ class OuterPlan(MatmulPlan):
         return self.interleaving.row.stored.scalar if stored else self.sum_vector.scalar
 
     def unpacks(self, b: str, group: OuterGroup) -> tuple[Unpack, ...]:
-        """From rows `b`.<row> to vectors of groups, `b`_v0.stored and so on."""
+        """Return the shuffles from rows `b`.<row> to vectors of groups, `b`_v0.stored and so on."""
         return self.interleaving.unpacks(
             ["zeroinitializer" if row.absent else f"{b}.{row.name}" for row in group.rows],
             [f"{b}_v{v}.stored" for v in range(self.rows_of_b.group)],

@@ -1,5 +1,5 @@
-"""What outer products take rows of B as, of which operands and in how many registers; and rows in
-groups and strips of their columns."""
+"""Rows of B in an outer-product kernel: their form in registers, and their groups and strips of
+columns."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ from kgen_runtime.values import frozen
 
 
 class Taken(Enum):
-    """What vectors of rows of B are multiplied as: elements as they lie; groups of elements below
-    each other, interleaved for a product of them (dots.py); words of two neighbouring columns of
-    bf16, of which a shift makes an f32 of the lower half and a mask one of the upper half, with
-    half the loads and shuffles of widening each column. Sums of even columns then lie before those
-    of odd ones until K is at its end."""
+    """Form of the vectors of rows of B in a product.
+
+    - ELEMENTS: elements in their order in memory
+    - GROUPS: elements of neighbouring rows, interleaved for an instruction that multiplies groups
+      (dots.py)
+    - WORDS: words of two neighbouring columns of bf16; a shift makes an f32 of the lower half and a
+      mask one of the upper half, with half the loads and shuffles of widening each column. Sums of
+      even columns precede those of odd columns until the end of K.
+    """
 
     ELEMENTS = auto()
     GROUPS = auto()
@@ -31,8 +35,8 @@ class Taken(Enum):
 
 @frozen
 class RowsOfB:
-    """What they are `taken` as; `sums`: a vector of them, of the type that the epilogue computes
-    in."""
+    """Rows of B in the form `taken`; `sums` is a vector of sums in the type that the epilogue
+    computes in."""
 
     taken: Taken
     dot: Dot | None
@@ -55,13 +59,13 @@ class RowsOfB:
 
     @property
     def halved(self) -> RowsOfB:
-        """The same in vectors of half as many bytes."""
+        """Rows of B in vectors of half as many bytes."""
         dot = self.dot.halved if self.dot else None
         return dataclasses.replace(self, dot=dot, sums=self.sums.half)
 
     def registers(self, m: int, parts: int, strips: int) -> int:
-        """Of a step of `m` rows of A: what is multiplied of it, sums, and rows of B before and
-        after they are mixed."""
+        """Return the registers of a step of `m` rows of A: its operands, sums, and rows of B before
+        and after they are interleaved."""
         if self.taken is Taken.WORDS:
             # A strip after the other: words, and of one half at a time a row of B and sums; the
             # mask.
@@ -106,7 +110,8 @@ class RowOfA:
 
 @frozen
 class OuterRow:
-    """One of the rows of B at once, `part` parts from the first one; an `absent` one is zero."""
+    """Row of B among those that are read at once, `part` parts from the first; an `absent` row is
+    zero."""
 
     name: str
     part: int

@@ -232,7 +232,7 @@ class InnerPlan(TiledPlan):
         )
 
     def sum_names(self, tile: RegisterTile) -> tuple[str, ...]:
-        """Of all chains."""
+        """Return the names of the sums of all chains."""
         chains = self.k_steps.chains
         return tuple(f"{name}_{chain.name}" for name in tile.sum_names for chain in chains)
 
@@ -242,7 +242,7 @@ class InnerPlan(TiledPlan):
         return f"%{sum_.name}_{chain.name}{rest}"
 
     def groups_of(self, tile: RegisterTile) -> tuple[FoldedSums, ...]:
-        """As many sums of a row as there are elements in a vector of them."""
+        """Return groups of as many sums of a row as a vector has elements."""
         return tuple(
             self._group(row, [s for s in tile.sums if s.row == row][at : at + self.sums.count])
             for row in tile.rows

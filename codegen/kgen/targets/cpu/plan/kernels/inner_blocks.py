@@ -60,7 +60,7 @@ class BlocksOfB:
 
     @property
     def zero(self) -> str:
-        """What a number is away from, once it has the exponent."""
+        """Constant that is subtracted from a number once it has its exponent."""
         value = float_constant(2.0**23 + OFFSET, self.sums.scalar)
         return f"splat ({self.sums.scalar} {value})"
 

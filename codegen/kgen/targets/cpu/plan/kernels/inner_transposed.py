@@ -65,7 +65,7 @@ class TransposedB:
 
     @property
     def moved(self) -> Access:
-        """What is moved as one, along K: an element, or a pair."""
+        """Access of the unit that is moved along K: an element or a pair."""
         return Access(
             dtype=DType.S32 if (self.format.depth > 1) else self.spec.b_type, compute=self.sums
         )
@@ -90,7 +90,7 @@ class TransposedB:
 
     @property
     def parts(self) -> tuple[ColumnsOfB, ...]:
-        """Where they lie side by side: all of them, or those of each packed panel."""
+        """Ranges of columns that are contiguous: all of them, or those of each prepacked panel."""
         n, size = self.spec.n, self.moved.itemsize
         width = self.format.width if self.is_prepacked else n
         return tuple(

@@ -83,15 +83,15 @@ def may_transpose_b(spec: Matmul, target: Target) -> bool:
 
 
 def panel_columns(spec: Matmul, target: Target) -> int:
-    """Of a B that comes packed."""
+    """Return the columns per panel of a prepacked B."""
     if dot_for(spec.dtype, target):
         return COLUMNS
     return vector_for(target, finishing_type(spec), spec.n).count
 
 
 def column_bytes(spec: Matmul) -> int:
-    """Of a transposed B, pairs that are not whole included: whole lines, and one more, lest columns
-    meet in few sets of a cache."""
+    """Return the bytes per column of a transposed B, incomplete pairs included: whole lines and one
+    more, lest columns map to few sets of a cache."""
     return (-(-spec.k * spec.b_type.itemsize // LINE_BYTES) + 1) * LINE_BYTES
 
 
@@ -113,8 +113,8 @@ def vector_along(spec: Matmul, target: Target) -> tuple[Access, Vector]:
 
 
 def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll: int) -> int:
-    """Of a tile: what there is less of, rows or columns, is held while the others go by. Widening
-    takes some more, which LLVM would otherwise find by spilling."""
+    """Return the registers of a tile: the shorter of rows and columns is held while the others
+    stream. Widening needs a few more, which LLVM would otherwise spill."""
     along, sums = vector_along(spec, target)
     needed = registers_needed(max(rows, columns), min(rows, columns))
     needed += (unroll - 1) * rows * columns

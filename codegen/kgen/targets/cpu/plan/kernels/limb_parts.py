@@ -1,5 +1,5 @@
-"""What products of bytes are made of: which operands and instructions they suit, the blocks of A,
-the vectors of B and the tiles of sums that a kernel of them has."""
+"""Parts of products of bytes: the operands and instructions that they suit, blocks of A, vectors of
+B, and tiles of sums."""
 
 from __future__ import annotations
 
@@ -226,8 +226,8 @@ def limb_count(spec: Matmul) -> int:
 
 
 def limb_registers(limbs: int, rows: int, vectors: int) -> int:
-    """Of a tile: sums of limbs and of floats, both halves of a vector of B for each, a limb of A,
-    and a constant."""
+    """Return the registers of a tile: sums of limbs and of floats, both halves of a vector of B for
+    each, a limb of A, and a constant."""
     return (limbs + 1) * rows * vectors + 2 * vectors + 2
 
 

@@ -79,7 +79,7 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def sums(self) -> Vector:
-        """What the instruction adds to, or makes."""
+        """Vector that the instruction adds to, or writes."""
         return self.words if self.limb_dot.widen else self.compute.of("i32")
 
     @property
@@ -107,7 +107,7 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def starting_limbs(self) -> tuple[Limb, ...]:
-        """Those whose sums do not start from zero."""
+        """Limbs whose sums do not start from zero."""
         return tuple(limb for limb in self.limbs if limb.starts)
 
     # -- B ----------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def lines_ahead(self) -> tuple[int, ...]:
-        """Where the lines of a panel begin that a turn fetches."""
+        """Offsets of the lines of a panel that a turn prefetches."""
         ahead = self.schedule.ahead
         lines = range(ahead, ahead + self.b_blocks.turn * bool(ahead), LINE_BYTES)
         return tuple(line for line in lines if self.reaches(ConstantOperand.B, line))

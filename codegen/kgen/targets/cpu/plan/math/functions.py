@@ -93,7 +93,7 @@ class Functions:
     nan: ClassVar[float] = math.nan
 
     def declarations(self, t: Vector) -> tuple[str, ...]:
-        """Of what exp2 and log2 of vectors call."""
+        """Return the declarations of the functions that exp2 and log2 of vectors call."""
         found = [f"{t} @{self.multiply_add}.{t.suffix}({t}, {t}, {t})"]
         if self.has_scalef:
             found += [

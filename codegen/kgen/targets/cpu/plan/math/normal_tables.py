@@ -127,5 +127,5 @@ TABLES: dict[DType, NormalTables] = {DType.F16: F16_TABLES, DType.BF16: BF16_TAB
 
 
 def normal_tables(out: DType) -> NormalTables:
-    """Those of a gelu in f32 whose results are rounded to `out`."""
+    """Return the tables of a gelu in f32 whose results are rounded to `out`."""
     return TABLES.get(out, F32_TABLES)

@@ -102,5 +102,5 @@ TAILS: dict[DType, NormalTail] = {DType.F16: F16_TAIL, DType.BF16: BF16_TAIL}
 
 
 def normal_tail(out: DType) -> NormalTail:
-    """That of a gelu in f32 whose results are rounded to `out`."""
+    """Return the tail of a gelu in f32 whose results are rounded to `out`."""
     return TAILS.get(out, F32_TAIL)

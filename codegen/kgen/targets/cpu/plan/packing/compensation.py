@@ -1,7 +1,7 @@
-"""What the sums of each row start from, where the instruction takes B for unsigned.
+"""Start values of the sums of each row, for instructions that take B as unsigned.
 
-128 is added to the elements of B, so 128 times the sum of a row of A is too much. Those sums are
-found beforehand, a few rows at a time, whose vectors are folded together.
+The kernel adds 128 to the elements of B, so that 128 times the sum of a row of A is too much. It
+computes those row sums first, a few rows at a time, whose vectors it folds together.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class RunsOfA:
 
     @property
     def transpose(self) -> RegisterTranspose | None:
-        """What a transposed A is packed by, where every block of it has room for one."""
+        """Transposition by which a transposed A is packed; None if a block of it lacks the room."""
         if not self.is_gathered:
             return None
         found = register_transpose(
@@ -163,7 +163,7 @@ class GroupsOfB(PanelsOfB):
 
     @property
     def group_vector(self) -> Vector:
-        """The same, each group as one integer."""
+        """Vector with each group as one integer."""
         return Vector(count=self.width, scalar=f"i{8 * self.group_bytes}")
 
     @property

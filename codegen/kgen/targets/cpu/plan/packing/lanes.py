@@ -29,7 +29,7 @@ class Unpack:
 
 @frozen
 class Strip:
-    """As many vectors of columns as a group has rows, read `b` bytes from the tile's corner."""
+    """Vectors of columns, as many as a group has rows, read `b` bytes from the tile's corner."""
 
     name: str
     b: int
@@ -45,7 +45,7 @@ class StripRow:
 
 
 def strips(columns: Sequence[Column], group: int) -> tuple[Strip, ...]:
-    """Of a tile whose vectors of columns are a multiple of `group`."""
+    """Return the strips of a tile whose number of vectors of columns is a multiple of `group`."""
     return tuple(
         Strip(name=found[0].name, b=found[0].b, columns=tuple(found))
         for found in (columns[at : at + group] for at in range(0, len(columns), group))
@@ -92,7 +92,8 @@ def _mask(count: int, lane: int, unit: int, half: int) -> str:
 
 
 def column_order(width: int, *, lane: int, group: int) -> tuple[int, ...]:
-    """Where in a strip's sums each column's is, for rows of `width` columns, `lane` in a lane."""
+    """Return the position of each column's sum in a strip's sums, for rows of `width` columns,
+    `lane` in a lane."""
     run = lane // group
     return tuple(
         column % lane // run * (width // group) + column // lane * run + column % run

@@ -99,7 +99,7 @@ def panel(
 
 @frozen
 class Side:
-    """One column of B, and the row that it becomes once transposed: byte offsets of both."""
+    """Column of B, and the row that it becomes once transposed: byte offsets of both."""
 
     index: int
     start: int
@@ -108,8 +108,8 @@ class Side:
 
 @frozen
 class Stage:
-    """One stage of a transposition: shuffle masks `low` and `high` of each pair of rows, and the
-    two rows that they make of it."""
+    """Stage of a transposition: shuffle masks `low` and `high` of each pair of rows, and the two
+    rows that they result in."""
 
     before: int
     after: int
@@ -140,7 +140,7 @@ class PanelTranspose:
 
     @property
     def size_bytes(self) -> int:
-        """From its first column in B to that of the next one beside it."""
+        """Bytes from the first column of a block in B to that of the next block."""
         return self.size * self.stride
 
     @property
@@ -185,11 +185,12 @@ def transpose_stages(count: int) -> tuple[Stage, ...]:
 
 
 def zip_stages(count: int) -> tuple[Stage, ...]:
-    """The same by interleaving alone, which vectors of 16 bytes do by one instruction (Intel SDM
-    volume 2, PUNPCKL and PUNPCKH; Arm Architecture Reference Manual, ZIP1 and ZIP2).
+    """Return the stages of a transposition by interleaving alone, which vectors of 16 bytes do by
+    one instruction (Intel SDM volume 2, PUNPCKL and PUNPCKH; Arm Architecture Reference Manual,
+    ZIP1 and ZIP2).
 
     Rows i and i + count / 2 become rows 2 i and 2 i + 1: their first halves interleaved, and their
-    second halves. Seen as one number, the bits of (row, column) turn by one.
+    second halves. Seen as one number, the bits of (row, column) rotate by one.
     """
     half = count // 2
     zipped = [x for i in range(count) for x in (i, count + i)]

@@ -13,7 +13,7 @@ TRANSPOSE_BYTES = 16
 
 @frozen
 class RegisterTranspose:
-    """As many rows as a row has elements.
+    """Transposition of a square block: as many rows as a row has elements.
 
     `stride` and `pack_row` are the bytes from one row to the next in the matrix and where it is
     packed; `packed` is a transposed row there.

@@ -15,7 +15,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Row:
-    """One row of a tile, the `index`th: byte offsets of its element of A, and in out."""
+    """Row of a tile, the `index`th: byte offsets of its element of A, and in out."""
 
     name: str
     index: int
@@ -25,7 +25,7 @@ class Row:
 
 @frozen
 class Column:
-    """One vector of columns: byte offsets of its vector in a row of B, and in a row of out.
+    """Vector of columns: byte offsets of its vector in a row of B, and in a row of out.
 
     `first` is its first column in the tile; `valid` is 0 for a whole vector, else how many of its
     columns are in the matrix. `is_half`: they are so few that half a vector is multiplied.
@@ -41,7 +41,7 @@ class Column:
 
 @frozen
 class Sum:
-    """One vector of sums: `at` is its byte offset from the tile's corner in out."""
+    """Vector of sums: `at` is its byte offset from the tile's corner in out."""
 
     name: str
     row: Row

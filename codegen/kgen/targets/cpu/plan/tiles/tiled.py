@@ -1,4 +1,5 @@
-"""What products in vector registers share: tiles of sums, written to out as they are finished."""
+"""Common part of products in vector registers: tiles of sums, written to out as they are
+finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a phase of a row does, as templates read it: cuts of lines, vectors, their lines of code."""
+"""Work of a phase of a row, as templates read it: cuts of lines, vectors, and their lines of
+code."""
 
 from __future__ import annotations
 
@@ -42,9 +43,12 @@ class Fetch:
 
 @frozen
 class Body:
-    """What is done with one vector. `name` starts the names of its values; it begins at the line's
-    element `index`, `offset` behind the loop's. `reads` are slots, `writes` operands and the slots
-    that they go to; `results` are what the last phase stores, by output."""
+    """Work on one vector.
+
+    `name` is the prefix of its values' names. It begins at the line's element `index`, `offset`
+    after the loop's. `reads` are slots; `writes` are operands and the slots that they go to;
+    `results` are the values that the last phase stores, by output.
+    """
 
     name: str
     index: str
@@ -60,7 +64,7 @@ class Body:
 
     @property
     def has_place(self) -> bool:
-        """It asks for the place in the row."""
+        """Whether the work needs the vector's position in the row."""
         return bool(self.has_column or self.slots or self.results)
 
     @property
@@ -93,7 +97,7 @@ class PartialResult:
     start: str
 
     def prefix(self, phase: RowPhase) -> str:
-        """What the names of vectors begin with that have the same tasks' results."""
+        """Return the prefix of the names of vectors that hold the same tasks' results."""
         return f"{phase.name}.p{self.number}"
 
     def name(self, phase: RowPhase) -> str:
@@ -117,7 +121,7 @@ class PhasePlan:
 
     @property
     def past_caches(self) -> bool:
-        """It writes the output past the caches."""
+        """Whether the phase writes the output past the caches."""
         return any(stretch.cut.past_caches for stretch in self.stretches)
 
     @property
@@ -127,7 +131,7 @@ class PhasePlan:
 
 
 def accumulator(name: str, fold: RowFold) -> str:
-    """What a fold comes to, beside other values whose names begin so."""
+    """Return the name of a fold's result; `name` is the prefix of a body's names."""
     return f"%{name}.fold.{fold.name}"
 
 

@@ -59,7 +59,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def row_bytes_read(self) -> int:
-        """Of a vector of rows, which are read together."""
+        """Bytes of a vector of rows, which are read together."""
         return super().row_bytes_read * self.compute.count
 
     # -- vectors of rows -----------------------------------------------------------------------
@@ -85,7 +85,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def last_start(self) -> int:
-        """Where the last vector of a line begins."""
+        """First element of the last vector of a line."""
         return self.line - self.compute.count
 
     @property
@@ -113,7 +113,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
-        """One element alone goes as a scalar."""
+        """Vector types with masked accesses; a remainder of one element is a scalar access."""
         types = {self.access(of.name).stored for of in self.row.tensors}
         return tuple(sorted(types, key=str)) if self.valid > 1 else ()
 
@@ -143,7 +143,8 @@ class InterleavedPlan(RowwisePlan):
         return tuple(d for d in self.row.column_dimensions if not d.is_whole)
 
     def column_terms(self, name: str, body: str, index: str) -> tuple[tuple[str, int], ...]:
-        """Where a tensor's column is in the row: operands, and the bytes for each step of them."""
+        """Return the terms of a tensor's column in the row: operands, and bytes per unit of
+        each."""
         of = self._tensor(name)
         assert of.columns is not None
         itemsize = self.itemsize(of)

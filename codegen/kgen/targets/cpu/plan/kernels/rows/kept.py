@@ -29,7 +29,7 @@ class Kept:
 
 
 def kept_values(row: RowPlan, slots: int) -> tuple[Kept, ...]:
-    """What is kept where there are so many slots."""
+    """Return the values that phases keep for later phases, at most `slots` of them."""
     found: dict[Expression, Kept] = {}
     for phase in row.phases:
         later = row.phases[phase.number + 1 :]

@@ -84,7 +84,7 @@ class FirstPlace(Online):
 
 
 def place(x: Expression, extreme: Expression, column: Expression, none: Expression) -> Expression:
-    """Where x is the extreme or NaN its column, elsewhere none."""
+    """Return the column of x where x is the extreme or NaN, and `none` elsewhere."""
     return select(x.equals(extreme) | ~x.equals(x), column, none)
 
 

@@ -136,8 +136,8 @@ class RowPhases:
         return cuts_of(name, self.run)
 
     def aligned_cuts(self, name: str) -> tuple[Cut, ...]:
-        """The same for an output that is written past the caches, by whole vectors of memory: its
-        first and its last vector go through the caches and overlap the others."""
+        """Return the cuts of an output that is written past the caches, by whole aligned vectors:
+        its first and last vector go through the caches and overlap the others."""
         return (
             Cut(name=f"{name}.f", start="0"),
             Cut(
@@ -289,7 +289,8 @@ class RowPhases:
         return body, known
 
     def _there(self, cut: Cut, fold: RowFold, value: str, after: str, lines: list[str]) -> str:
-        """What of a vector is added to a fold: of a masked one, elsewhere what changes nothing."""
+        """Return the part of a vector that is added to a fold: where a masked vector has no
+        element, the fold's identity."""
         if not cut.valid:
             return value
         there = f"{after}.there"
@@ -374,7 +375,7 @@ class RowPhases:
         return lines
 
     def start(self, fold: RowFold) -> str:
-        """What a fold is at first."""
+        """Return the start value of a fold."""
         if fold.name in self.online:
             return self.renderer.constant(0.0)
         sums = [o for o in self.online.values() if isinstance(o, Exponentials)]
@@ -399,7 +400,8 @@ class RowPhases:
         known: Mapping[Expression, str],
         prefix: str,
     ) -> tuple[list[str], dict[str, str]]:
-        """What the last phase writes to some outputs, by their names, and lines that round it."""
+        """Return the lines that round the last phase's results for some outputs, and the results by
+        output."""
         lines, results = [], {}
         for of in () if phase.folds else outputs:
             results[of.name] = value = known[of.result]

@@ -99,7 +99,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def row_bytes_read(self) -> int:
-        """Those of a row of the widest input."""
+        """Bytes of a row of the widest input."""
         return self.spec.cols * max(dtype.itemsize for dtype in self.spec.input_dtypes)
 
     def access(self, name: str) -> Access:
@@ -184,7 +184,7 @@ class RowwisePlan(FormulaPlan):
         return tuple(i for i in self.row.inputs if i.columns is None)
 
     def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[str, int], ...]:
-        """Where a tensor's row is: operands, and the bytes for each step of them."""
+        """Return the terms of a tensor's row: operands, and bytes per unit of each."""
         if isinstance(of, RowOutput) and of.row_stride:
             return (("%row", of.row_stride * self.itemsize(of)),)
         return self._bytes(of, "%row", self.row_dimensions, of.row_terms)
@@ -195,7 +195,7 @@ class RowwisePlan(FormulaPlan):
         return f"%{of.name}.row" if of.row_terms else self.origin(of)
 
     def origin(self, of: RowInput) -> str:
-        """Where what is read of a tensor begins."""
+        """Return the name of the pointer from which a tensor is read."""
         return f"%{of.name}.origin" if of in self.row.views else self.pointer(of.tensor)
 
     def first_byte(self, of: RowInput) -> int:
@@ -219,7 +219,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def lines(self) -> int:
-        """One, unless an input broadcasts along some of the row's axes."""
+        """Lines per row: one, unless an input broadcasts along some of the row's axes."""
         return self.row.row_vectors
 
     @property
@@ -237,7 +237,7 @@ class RowwisePlan(FormulaPlan):
         return next(len(i.columns.strides) for i in self.row.tensors if i.columns) - 1
 
     def line_terms(self, of: RowInput | RowOutput, line: str) -> tuple[tuple[str, int], ...]:
-        """Where a tensor's line is in the row: operands, and the bytes for each step of them."""
+        """Return the terms of a tensor's line in the row: operands, and bytes per unit of each."""
         assert of.columns is not None
         if of.columns.linear:
             return ((line, self.run.length * self.itemsize(of)),)
@@ -305,7 +305,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
-        """One element alone goes as a scalar."""
+        """Vector types with masked accesses; a remainder of one element is a scalar access."""
         if self.run.tail <= 1:
             return ()
         names = [of.name for of in self.row.inputs if self.is_streamed(of)]

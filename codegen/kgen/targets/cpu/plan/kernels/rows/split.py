@@ -47,12 +47,12 @@ class SplitKernel:
 
     @property
     def loop(self) -> str:
-        """What its tasks are numbers of."""
+        """Name of the number of a task."""
         return "task" if self.is_split else "row"
 
     @property
     def results_of_row(self) -> bool:
-        """It writes outputs of which a row has one element."""
+        """Whether the kernel writes outputs with one element per row."""
         return bool(self.phases[-1].results_of_row)
 
 
@@ -139,19 +139,19 @@ class SplitRowsPlan(RowwisePlan):
 
     @property
     def fold_bytes(self) -> int:
-        """One fold's partial results of a row, in whole lines."""
+        """Bytes of one fold's partial results of a row, in whole lines."""
         nbytes = self.splits * self.stage.itemsize
         return -(-nbytes // LINE_BYTES) * LINE_BYTES
 
     @cached_property
     def fold_offsets(self) -> dict[str, int]:
-        """Where a row's record has a fold's partial results."""
+        """Offset of each fold's partial results in a row's record."""
         names = [fold.name for phase in self._reading for fold in phase.folds]
         return {name: i * self.fold_bytes for i, name in enumerate(names)}
 
     @property
     def record_bytes(self) -> int:
-        """Those of a row."""
+        """Bytes of a row's record."""
         return len(self.fold_offsets) * self.fold_bytes
 
     def partial_results(self, phase: RowPhase) -> tuple[PartialResult, ...]:
@@ -173,7 +173,8 @@ class SplitRowsPlan(RowwisePlan):
 
     @property
     def last_columns(self) -> tuple[tuple[str, int], ...]:
-        """Where a part ends if it is the row's last: its steps, its whole vectors, its columns."""
+        """Ends of a part that is the row's last: its unrolled steps, its whole vectors, its
+        columns."""
         return (
             ("unrolled", self.run.unrolled),
             ("whole", self.run.whole),
@@ -181,7 +182,7 @@ class SplitRowsPlan(RowwisePlan):
         )
 
     def planned_launches(self) -> Iterator[Launch]:
-        """One for each reading; only the last one writes outputs."""
+        """Launches, one per reading of the row; only the last one writes outputs."""
         *_, last = self._reading
         inputs = tuple(self.spec.inputs)
         for phase in self._reading:
@@ -195,7 +196,7 @@ class SplitRowsPlan(RowwisePlan):
             )
 
     def is_split(self, phase: RowPhase) -> bool:
-        """It goes through the parts of a row."""
+        """Return whether a phase loops over the parts of a row."""
         return bool(phase.folds or self.row.whole_outputs)
 
     @cached_property
