@@ -1,4 +1,4 @@
-"""One fused layer on this CPU: build, load, call."""
+"""Build, load and call a fused layer on this CPU."""
 
 import numpy as np
 

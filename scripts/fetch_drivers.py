@@ -32,7 +32,7 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 @dataclass(frozen=True)
 class Tree:
-    """One folder below .drivers/, unpacked from `packages` of Debian's `suites`."""
+    """Folder below .drivers/, unpacked from `packages` of Debian's `suites`."""
 
     name: str
     suites: tuple[str, ...]
@@ -153,7 +153,8 @@ def download(tree: Tree, state: Path) -> list[Path]:
 
 
 def mirrors() -> tuple[str, str]:
-    """Where apt finds Debian on this machine, and its security updates."""
+    """Return the Debian mirror that apt uses on this machine, and the mirror of security
+    updates."""
     known = command(["apt-get", "indextargets", "--format", "$(REPO_URI)"]).split()
     debian = [uri for uri in known if "debian" in uri]
     mirror = next((u for u in debian if "security" not in u), "http://deb.debian.org/debian")
@@ -162,7 +163,8 @@ def mirrors() -> tuple[str, str]:
 
 
 def command(words: Sequence[str], folder: Path | None = None) -> str:
-    """What a command prints. Raises CannotFetch with the first line of its complaint."""
+    """Return the output of a command. Raises CannotFetch with the first line of its error
+    message."""
     done = subprocess.run(words, capture_output=True, text=True, cwd=folder)
     if done.returncode:
         complaint = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[0]
@@ -215,7 +217,7 @@ def finish_chromium(folder: Path) -> None:
 
 
 def write_driver(manifest: Path, library: Path) -> None:
-    """What the Vulkan loader reads of a driver."""
+    """Write the manifest by which the Vulkan loader finds a driver."""
     if not library.is_file():
         raise CannotFetch(f"the packages hold no {library.name}")
     path = library.relative_to(manifest.parent)  # the loader starts from the manifest's folder

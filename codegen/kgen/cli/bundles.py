@@ -1,4 +1,4 @@
-"""What the commands that read a bundle share: finding a kernel in it by name."""
+"""Find a kernel in a bundle by its name, for all commands that read bundles."""
 
 from __future__ import annotations
 

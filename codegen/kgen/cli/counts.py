@@ -19,7 +19,7 @@ _WORST_LINES = 5
 
 
 def print_kernel_profile(profile: KernelProfile, *, source: bool) -> None:
-    """All launches of a kernel, or why there is no profile."""
+    """Print the profile of each launch of a kernel, or why there is none."""
     name = f"{profile.target}/{profile.kernel}"
     if profile.reason is not None:
         print(f"\n{name}: no profile: {profile.reason}")
@@ -81,7 +81,8 @@ def _print_right(
 
 
 def _print_worst(launch: Profile) -> None:
-    """Where most is done, and where more than the same bytes need."""
+    """Print the lines that execute most, and those that access more memory than their bytes
+    need."""
     if most := hot(launch.report.lines):
         share = sum(counts.issued for counts in most.values()) / launch.report.instructions
         where = f"lines {min(most)} to {max(most)}"

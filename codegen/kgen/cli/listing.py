@@ -45,7 +45,8 @@ def _near(lines: Iterable[int]) -> set[int]:
 
 
 def _of_kernel(launch: Profile, text: list[str]) -> set[int]:
-    """All lines of a text with one kernel; of more, the kernel's and what was called."""
+    """Return the lines of a kernel and the functions that it called; every line if the text has one
+    kernel."""
     starts = [n for n, line in enumerate(text, 1) if _KERNEL.search(line)]
     if len(starts) < 2:
         return set(range(1, len(text) + 1))
@@ -106,7 +107,7 @@ def _row(mark: str, cells: tuple[str, ...], line: str) -> str:
 
 
 def origin(origins: Mapping[int, Place], number: int) -> str:
-    """Where a line of the text comes from, to stand behind it; empty if nobody knows."""
+    """Return the comment with a line's origin in the source; empty if it is unknown."""
     if number not in origins:
         return ""
     path, line = origins[number]

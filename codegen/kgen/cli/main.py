@@ -137,7 +137,7 @@ def _refused(command: str, why: str) -> int:
 
 
 def _unwritten(command: str, error: OSError) -> int:
-    """What nothing nearer has words for: a full disk under stdout, say."""
+    """Report an output error that no other code reports, such as a full disk under stdout."""
     _drop(sys.stdout)
     if isinstance(error, BrokenPipeError):
         # The reader went away (`kgen inspect ... | head`): no error of ours.

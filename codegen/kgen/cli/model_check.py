@@ -35,8 +35,8 @@ def verified(
     only: str | None = None,
     executor: Executor | None = None,
 ) -> list[ProgramResult]:
-    """All programs of a bundle against a model, or the one of this name; each on a worker of the
-    executor, if there is one. Raises SpecError for inputs that do not fit."""
+    """Verify all programs of a bundle against a model, or the program of one name, each on a worker
+    of the executor, if there is one. Raises SpecError for inputs that do not fit."""
     from kgen.check.model.narrow import products_of, weights_of
     from kgen.check.model.programs import verify_programs
     from kgen.check.model.truth import truth

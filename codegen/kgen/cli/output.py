@@ -1,4 +1,4 @@
-"""What the commands share in printing: tables, JSON, sizes and progress."""
+"""Printing for all commands: tables, JSON, sizes and progress."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def print_json(value: Any) -> None:
-    """One JSON object; NaN and infinity, which JSON lacks, become null."""
+    """Print a JSON object; NaN and infinity, which JSON lacks, become null."""
     print(json.dumps(_finite(value), indent=1))
 
 

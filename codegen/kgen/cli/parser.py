@@ -28,8 +28,9 @@ class Parser(argparse.ArgumentParser):
         self.exit(EXIT_REFUSED, f"{self.prog}: {message}{end}see {self.prog} --help\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """As argparse's, which says nothing where a disk is full: help that nobody gets is no
-        success. Raises OSError, but not for stderr, where nothing could be said of it either."""
+        """Write a message as argparse does, but raise OSError where argparse ignores it: help that
+        nobody gets is no success. An error of stderr is ignored, because there is nowhere to report
+        it."""
         stream = file or sys.stderr
         try:
             stream.write(message)
@@ -75,7 +76,8 @@ class Parser(argparse.ArgumentParser):
         return None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """As argparse's, for commands and for options with choices."""
+        """Check a value as argparse does, with kgen's message, for commands and for options with
+        choices."""
         if action.choices is not None and value not in action.choices:
             shown = str(value) or "''"
             given = f"{action.option_strings[0]} {shown}" if action.option_strings else shown

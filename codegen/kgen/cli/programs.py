@@ -1,4 +1,4 @@
-"""What the commands that run a program share: its bundle, the device, and arrays from files."""
+"""Bundle, device and input arrays of the commands that run a program."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ def check_given(program: LoadedProgram, given: Mapping[str, Any]) -> None:
 
 
 def filled(program: LoadedProgram, given: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
-    """All inputs of a program: those not given are zero for integers, which may be indices, and
-    normally distributed for others."""
+    """Return the inputs of a program. Those that are not given are zero if they are integers, which
+    may be indices, and normally distributed otherwise."""
     import numpy as np
 
     rng = np.random.default_rng(seed)

@@ -99,7 +99,7 @@ def _loop(loop: Loop | None) -> Iterator[tuple[str, str]]:
 
 
 def _compiled(found: DriverCompilation) -> Iterator[tuple[str, str]]:
-    """What a driver's compiler makes of SPIR-V, for a GPU that need not be here."""
+    """Yield the result of a driver's compiler for SPIR-V; its GPU need not be present."""
     title = found.compiler.upper()
     if found.reason is not None:
         yield title, f"{'none' if found.refused else 'not measured here'}: {found.reason}"

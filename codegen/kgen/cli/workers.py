@@ -48,7 +48,8 @@ def tuning_of(args: argparse.Namespace) -> Tuning | None:
 
 
 def configure_executor(parser: argparse.ArgumentParser, work: str, jobs: int | None) -> None:
-    """Where work is done; `jobs` where nothing is said, None for all cores."""
+    """Add the options that say where work is done; `jobs` is the default number of processes, None
+    for all cores."""
     parser.add_argument(
         "--jobs", type=int, metavar="N", default=jobs,
         help=f"processes that {work} (default: {jobs or 'all cores'})",
@@ -62,7 +63,8 @@ def configure_executor(parser: argparse.ArgumentParser, work: str, jobs: int | N
 
 @contextmanager
 def executor_of(args: argparse.Namespace) -> Iterator[Executor | None]:
-    """Where work is done; None for this process. Raises SpecError and DeviceError."""
+    """Return the executor that does the work; None for this process. Raises SpecError and
+    DeviceError."""
     from kgen.parallel import executors
 
     jobs = args.jobs

@@ -1,10 +1,10 @@
-"""The plan of an element-wise kernel that all families share: vectors, and where inputs lie.
+"""Plan of an element-wise kernel, for all families: vectors, and the addresses of inputs.
 
-The output is packed, so its elements are one line; of a scatter, its rows are looked at as such a
-line. It is cut into vectors of `vector` elements; what is left behind the last whole vector is
-`rest`. An input is read where the output's coordinates
-say: dimensions that every tensor walks alike are first made one, so that most kernels have a single
-dimension, in which an input either is as long as the output or is one element.
+The output is packed, so its elements are one line; a scatter's rows count as such a line. The line
+is cut into vectors of `vector` elements; `rest` counts the elements after the last whole vector.
+The output's coordinates decide where an input is read. Dimensions that every tensor strides alike
+are merged first, so that most kernels have a single dimension, in which an input either is as long
+as the output or is one element.
 """
 
 from __future__ import annotations

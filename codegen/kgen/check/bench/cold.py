@@ -1,7 +1,7 @@
-"""Data that no cache keeps from one call to the next: copies of a kernel's operands, in turn.
+"""Cold caches: each call takes the next of several copies of a kernel's operands.
 
-A loop that times one call again and again finds a B that has room in the last-level cache there. A
-model does not: by the time a layer comes again, all other layers' weights have passed.
+A loop that repeats one call finds B in the last-level cache if B fits there. A model does not:
+between two calls of a layer, all other layers' weights pass through the caches.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST = 4096
 
 
 def sets_of(nbytes: int) -> int:
-    """Copies of operands of so many bytes that no cache keeps, or as many as there may be."""
+    """Return the copies of operands of `nbytes` for cold caches, limited to MOST."""
     return min(-(-_enough() // nbytes), MOST)
 
 

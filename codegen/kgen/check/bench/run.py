@@ -218,8 +218,8 @@ def caller(
     data: dict[str, Bytes],
     outputs: Mapping[str, Bytes] | None = None,
 ) -> Callable[[], object]:
-    """One prepared call of the kernel on arrays that lie where it wants them, and as; on a CPU it
-    writes to `outputs`, if they are given."""
+    """Return a prepared call of the kernel, with arrays in the places and layouts that it requires.
+    On a CPU it writes to `outputs`, if they are passed."""
     data = inputs.as_taken(kernel.entry, data)
 
     def array(param: TensorParam, buffer: Bytes) -> Any:

@@ -30,9 +30,8 @@ ROUNDS = 15
 SAMPLE_SECONDS = 0.02
 #: Rounds that a limit of time leaves.
 LEAST_ROUNDS = 5
-#: Seconds in which the threads of another's call come to rest, and calls after which a call's own
-#: are all at work again: MiniLM takes two threads 6.2 ms so, and 11 right after ONNX Runtime or
-#: OpenVINO (Zen 5); with one call after 20 ms it still takes 8.
+#: Seconds until the threads of another library's call sleep, and calls until a call's own threads
+#: all work again. With less of either, the threads of two libraries share the cores.
 REST, WARM_UP = 0.05, 2
 #: How far apart the ratios of every other round and of those between may be.
 NOISE = 0.03

@@ -78,7 +78,8 @@ def operators(
     normalized = {n.input[0] for n in model.graph.node if n.op_type == "BatchNormalization"}
 
     class Conv(PlainConv):
-        """Of all channels together, and with none of a BatchNormalization's factors to come."""
+        """Convolution with rounded weights, all channels together, unless a BatchNormalization's
+        factors will be multiplied in."""
 
         def _run(self, x: Array, w: Array, *given: Any, **attributes: Any) -> tuple[Array]:
             node = self.onnx_node
@@ -90,7 +91,8 @@ def operators(
     tied = tied_tables(model) if weights in OF_OTHERS else set()
 
     class Gather(PlainGather):  # type: ignore[misc]
-        """Of a table that a product rounds the transpose of: each row as that column."""
+        """Gather from a table whose transpose a product rounds: each row is rounded as that
+        column."""
 
         def _run(self, x: Array, indices: Array, axis: int | None = None) -> tuple[Array]:
             if weights is not None and not axis and self.onnx_node.input[0] in tied:
@@ -151,7 +153,8 @@ def to_s8(columns: Array) -> Array:
 
 
 def to_s4(columns: Array) -> Array:
-    """Of each 32 numbers the first that is farthest from zero becomes -8 scales, of f16."""
+    """Round each 32 numbers to s4 and back: the first number of largest magnitude becomes -8
+    scales, and the scale is f16."""
     found: Array = np.zeros_like(columns)
     for start in range(0, columns.shape[-1], 32):
         part = columns[..., start : start + 32]

@@ -247,7 +247,7 @@ def _rowwise(
 
 
 def looks(entry: KernelEntry, param: TensorParam) -> Iterator[npt.NDArray[np.int64]]:
-    """The numbers of an input's elements, as they lie and as the expression looks at them."""
+    """Yield the numbers of an input's elements in memory order, and in the order of each view."""
     numbers = np.arange(math.prod(param.shape)).reshape(param.shape)
     plain, found = views.lifted(formulas_of(entry))
     if param.name in input_names(plain):

@@ -225,11 +225,10 @@ def copy(
 def convert(
     entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo, sets: int = 1
 ) -> Peer:
-    """As many numbers of 16 bits as the output has, widened to f32, multiplied, and narrowed by an
-    instruction, or cut off where there is none: the least of what a function does. Of so many
-    `sets` in turn.
+    """Return the floor of a function on 16-bit numbers: as many as the output has, widened to f32,
+    multiplied, and narrowed by an instruction, or cut off where there is none.
 
-    Raises DeviceError for other types.
+    Calls take `sets` copies of the buffers in turn. Raises DeviceError for other types.
     """
     _check_cpu("convert", device)
     dtype = entry.output.dtype
@@ -318,7 +317,8 @@ def _chains(
 
 
 def _walks(nbytes: int) -> list[ReadPattern]:
-    """Those of streams close together only where hardly anything is left out."""
+    """Return the read patterns for a buffer; patterns of streams close together only where they
+    leave out hardly anything."""
     return [w for w in WALKS if not w.apart or nbytes % (w.streams * w.apart) < LEFT_OUT * nbytes]
 
 

@@ -1,4 +1,4 @@
-"""oneDNN from C: primitive and memory made once, weights as they lie or in oneDNN's own order."""
+"""oneDNN from C: primitive and memory made once, weights row-major or in oneDNN's own order."""
 
 from __future__ import annotations
 

@@ -35,11 +35,10 @@ EMULATED_STEPS = 2**12
 TASKS_PATIENCE = 20
 #: A sample may need more than this work, to hold every kind of tile, up to this many times.
 EMULATION_PATIENCE = 60
-#: Work of the scalar reference per data set, some 20 ms: all elements up to the first number (they
+#: Work of the scalar reference per data set: all elements up to the first number (they
 #: share rows and columns), a sample of the second beyond. The float64 oracle has all of them.
 SCALAR_WORK, SCALAR_SAMPLE_WORK = 2**18, 2**17
-#: One scalar element costs this many multiply-adds, whatever its operation: 3 to 10 us, where those
-#: take 75 ns each.
+#: Cost of one scalar element in multiply-adds, whatever its operation.
 SCALAR_ELEMENT_WORK = 64
 #: Work of the float64 oracle per data set; beyond it, a sample of the tiles is compared.
 ORACLE_WORK = 2**37

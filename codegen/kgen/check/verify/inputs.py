@@ -215,7 +215,7 @@ def as_taken(entry: KernelEntry, buffers: Mapping[str, Bytes]) -> dict[str, Byte
 
 
 def output_buffers(entry: KernelEntry, taken: Mapping[str, Bytes]) -> dict[str, Bytes]:
-    """Outputs full of poison, by name; one that lies upon an input holds that."""
+    """Return outputs full of poison, by name; an output in an input's memory holds the input."""
     table = lies_upon(entry.spec)
     if table is not None:
         found = {p.name: empty_buffer(p.nbytes) for p in entry.outputs}
@@ -283,7 +283,8 @@ def _wide(entry: KernelEntry, make: Maker) -> Maker:
 
 
 def _random_integers(generator: np.random.Generator, param: TensorParam) -> Floats:
-    """All numbers of s8; scales that make sums of about their products fit it again."""
+    """Return random s8 numbers, or scales that bring sums of about their products into the range of
+    s8."""
     if param.dtype is DType.S8:
         return generator.integers(-128, 128, param.shape).astype(np.float32)
     values = _random(generator, param)

@@ -73,7 +73,7 @@ class Progress:
         self.tell()
 
     def line(self) -> str:
-        """The kernel's number first, and what is left of it: a terminal may be narrow."""
+        """Progress line, the kernel's number and time left first: a terminal may be narrow."""
         words = f"verifying {self._number} of {self._kernels}"
         if (left := self._left()) is not None:
             words += f", about {left:.0f} s left of it"

@@ -141,8 +141,8 @@ def _of_stream(launch: Launch, tile: Tile, budget: int) -> Sample | None:
 def _of_parts(
     launch: Launch, tile: Tile, last: Launch, budget: int, generator: np.random.Generator
 ) -> Sample | None:
-    """All parts of whole rows of pieces, the first, the last and some between them, and whoever
-    adds up nothing else."""
+    """Return a sample of whole rows of pieces, with all parts: the first, the last and some between
+    them, and workgroups that add up nothing else."""
     assert last.tile is not None
     matrices, rows = (tile_count(tile, launch.grid, dim) for dim in (0, 1))
     chosen = set(corners((matrices, rows), generator))

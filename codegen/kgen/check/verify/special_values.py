@@ -58,7 +58,7 @@ KINDS = (NAN, INFINITE, NAN, FINITE, FINITE, FINITE, FINITE, FINITE)
 
 
 def matmul_turns(entry: KernelEntry) -> int:
-    """How many runs a matmul of floats takes; with few rows or columns, two kinds of each."""
+    """Return the runs of a float matmul: two for small M or N, which hold half the kinds."""
     few = min(entry.spec["m"], entry.spec["n"]) < len(KINDS)
     return 2 if few and not is_large(entry) else 1
 

@@ -92,8 +92,8 @@ def written(launch: Launch, tile: Tile, workgroup: Extent3) -> list[tuple[tuple[
 
 
 def pieces_of(launch: Launch, tile: Tile, first: int) -> list[tuple[tuple[int, int], ...]]:
-    """The same of the cluster with a number. Where nobody waits, of cut pieces those that it
-    begins, which it may leave for others to write."""
+    """Return the pieces of the cluster with a number. Where clusters do not wait for each other,
+    these are the cut pieces that it begins, which others may write."""
     assert tile.walk is not None
     numbers = [*range(tile.walk.shared + first, math.prod(counts(tile)), clusters(launch))]
     if tile.walk.steps:

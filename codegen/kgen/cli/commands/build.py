@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def remarks(constants: Mapping[str, Array]) -> list[str]:
-    """What a user may not have meant, and may."""
+    """Return remarks about constants that are legal but perhaps not intended."""
     if not constants:
         return []
     from kgen.constants import count_not_finite

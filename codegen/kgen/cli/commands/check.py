@@ -114,7 +114,7 @@ def _program_answer(
     skipped: Mapping[str, str],
     place: str,
 ) -> Answer:
-    """The same for a program, which there is for several targets."""
+    """Return the answer for a program, which may exist for several targets."""
     name = alike[0].name
     if (choice := found.get(name)) is not None:
         artifacts = [a for kernel in choice.kernels.values() for a in kernel.code.values()]

@@ -149,7 +149,7 @@ plan can go; weights: constants in the bundle, after rounding by --weights."""
 
 
 def rows_of(compiled: CompiledModel) -> list[dict[str, object]]:
-    """What each program is made of; `least` is what no memory plan can do without."""
+    """Return a row per program; `least` is a lower bound of the memory that any plan needs."""
     return [
         {
             "target": program.target,

@@ -37,9 +37,9 @@ NEWEST_CUDA = (99, 0)
 
 
 #: Errors of a product relative to it, of tf32 and of 3xtf32. Rounding to tf32 moves an operand by
-#: up to u = 2^-11 of itself. A product of two is off by 2 u + u^2. Split, what is left of an
-#: operand is up to u of it and rounded to u of that; the product of two such rests is left out:
-#: 3 u^2 in all, and a little for higher powers.
+#: up to u = 2^-11 of itself. A product of two is off by 2 u + u^2. After the
+#: split, the low part of an operand is at most u of it and is rounded to u of that; the product of
+#: two low parts is omitted: 3 u^2 in all, and a little for higher powers.
 OPERAND_ERRORS = (2.0**-10 * 1.01, 2.0**-20)
 OPERAND_REASONS = (
     "operands are rounded to tf32",

@@ -77,8 +77,10 @@ def is_interleaved(spec: Rowwise) -> bool:
 
 
 def interleaved_block(spec: Rowwise, threads: int) -> tuple[int, int]:
-    """Rows of a block that are next to one another, and lanes for each of them: as many rows as
-    read whole sectors of memory at once, and lanes while each has a few columns."""
+    """Return the neighbouring rows of a block, and the lanes of each.
+
+    The rows together read whole sectors of memory; each lane has at least COLUMNS_PER_LANE.
+    """
     rows, lanes = 1, 1
     while rows < min(INTERLEAVED_ROWS, spec.rows):
         rows *= 2

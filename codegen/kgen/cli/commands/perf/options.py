@@ -1,4 +1,4 @@
-"""What the sub-commands that read a file of budgets share."""
+"""Common options of the sub-commands that read a file of budgets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Element-wise kernels: the output as a stream of vectors, then what is left, one by one."""
+"""Element-wise kernels: the output as a stream of vectors, then remaining elements one by one."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ class Access:
 
     @property
     def pair(self) -> Vector:
-        """Two vectors, as they lie in memory."""
+        """Type of two vectors in memory."""
         return self.of_pairs.stored
 
     @property

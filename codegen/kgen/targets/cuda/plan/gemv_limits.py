@@ -1,4 +1,4 @@
-"""Which operands can be streamed, a few rows at once, and what a schedule for that must be like."""
+"""Limits of skinny-GEMM kernels: operands that can be streamed, and legal schedules."""
 
 from __future__ import annotations
 

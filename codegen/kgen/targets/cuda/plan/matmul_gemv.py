@@ -3,8 +3,8 @@
 Every thread reads 16 bytes at a time. If B is stored with n inside, these are neighbouring columns,
 and a few lanes side by side read a piece of a row; groups of lanes take different k, eight (of 16
 bits; four of f32) one after another, with as many of A in one access. If k is inside, a warp reads
-along it, a few columns at a time. Either way each thread has sums of all rows for its columns; they
-are added across lanes by shuffles and across warps in shared memory, in a fixed order.
+along it, up to four columns at a time. Either way each thread has sums of all rows for its columns;
+they are added across lanes by shuffles and across warps in shared memory, in a fixed order.
 """
 
 from __future__ import annotations

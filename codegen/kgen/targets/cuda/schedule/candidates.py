@@ -248,7 +248,7 @@ FMA_TILES = (
 )
 #: The deepest tile, and the multiply-adds of a loop that instruction caches still hold.
 FMA_DEPTH, FMA_LOOP = 64, 1024
-#: For few rows, and for few columns.
+#: Block and thread tiles for small M, and for small N.
 ROW_TILE, COLUMN_TILE = (16, 64, 16, 4, 4), (64, 16, 16, 4, 4)
 
 

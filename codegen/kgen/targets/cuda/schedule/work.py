@@ -68,8 +68,11 @@ def loaded_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
 
 
 def gemv_work(spec: Matmul, device: Device, schedule: GemvMatmul) -> Work:
-    """A few rows: each iteration waits for memory, which only other warps can hide. An element of B
-    is converted once and multiplied by every row."""
+    """Return the work of a skinny GEMM.
+
+    Each iteration waits for memory, which only other warps can hide. An element of B is converted
+    once and multiplied by every row.
+    """
     vector = MAX_ACCESS_BYTES // spec.b_type.itemsize
     warps = schedule.num_threads // WARP_SIZE
     elements = schedule.block_n * schedule.block_k // schedule.num_threads

@@ -94,7 +94,7 @@ class EpiloguePlan:
         return FusedEpilogue(spec=self.spec)
 
     def stored(self, argument: EpilogueArgument) -> FloatType:
-        """A piece of an argument as it lies in memory: of a number or a row's, one element."""
+        """Return the type of a piece of an argument in memory: one element if constant along n."""
         lanes = self.value.lanes if argument.varies_along_n else 1
         return FloatType(dtype=argument.dtype, lanes=lanes)
 

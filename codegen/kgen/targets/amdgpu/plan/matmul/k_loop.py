@@ -44,8 +44,8 @@ class KLoop:
 
     The prologue loads tile 0. Each of the `steps` that follow loads a whole tile and multiplies the
     one that the step before brought; `tail` does so with the partial tile, if it is not the only
-    one, and `last` multiplies what is left. The loop is unrolled by the stages of LDS, whose
-    addresses are constants then; the steps that are no whole trip come before it.
+    one, and `last` multiplies the tile loaded last. The loop is unrolled by the stages of LDS, so
+    that their addresses are constants; steps beyond a multiple of the stages come before it.
     """
 
     full: int

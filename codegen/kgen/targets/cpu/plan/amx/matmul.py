@@ -292,7 +292,7 @@ class AmxPlan(MatmulPlan):
             return "%rows.last"
         return str(min(self.spec.m, self.schedule.mc) - self.block_rows)
 
-    # -- the epilogue, a few rows with each step ------------------------------------------------
+    # -- the epilogue, some rows with each step -------------------------------------------------
 
     @property
     def columns_are_masked(self) -> bool:

@@ -152,7 +152,7 @@ class OuterPlan(MatmulPlan):
             tail=tail,
         )
 
-    # -- K: blocks of parts, the rest of it in shorter parts, and what is left of that ---------
+    # -- K: blocks of parts, then shorter parts, then single rows -------------------------------
 
     @property
     def depth(self) -> OuterDepth:

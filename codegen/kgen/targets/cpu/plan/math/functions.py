@@ -134,8 +134,8 @@ FLOAT = Functions(
     exp_coefficients=EXP_COEFFICIENTS[DType.F32],
 )
 
-#: Where n ln 2 is rounded before it is taken from x: the 9 bits of `ln2_high` times the 8 of n are
-#: exact, and what is left of ln 2 is small (Cody and Waite's C1 and C2).
+#: Without a fused multiply-add, n ln 2 is rounded before it is subtracted from x: the 9 bits of
+#: `ln2_high` times the 8 of n are exact, and `ln2_low` is small (Cody and Waite's C1 and C2).
 UNFUSED_FLOAT = dataclasses.replace(FLOAT, ln2_high=0.693359375, ln2_low=math.log(2) - 0.693359375)
 
 DOUBLE = Functions(

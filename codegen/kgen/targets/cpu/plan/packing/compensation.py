@@ -1,7 +1,7 @@
 """Start values of the sums of each row, for instructions that take B as unsigned.
 
 The kernel adds 128 to the elements of B, so that 128 times the sum of a row of A is too much. It
-computes those row sums first, a few rows at a time, whose vectors it folds together.
+computes those row sums first, several rows at a time, whose vectors it folds together.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class TileCopy:
 
     `rows` x `cols` is the tile. An edge is a side on which the matrix does not fill its last tile;
     units beyond it are filled with zero. If `first_k` is not 0, the first tile along k has only so
-    many elements of k and all later ones are whole; otherwise the last tile has what is left. If
+    many elements of k and all later ones are whole; otherwise the last tile has the remainder. If
     `part_k` is not 0, a CTA copies so much of k, a multiple of the tile's, from its own first on.
     """
 
@@ -160,7 +160,7 @@ class TileCopy:
 
     @property
     def free_left(self) -> str:
-        """The register with what is left of m (or n)."""
+        """Register with the rows up to the end of m (or n)."""
         return f"{self.name}_{'rows' if self.matrix.k_inner else 'cols'}_left"
 
     @property
@@ -193,7 +193,7 @@ class TileCopy:
 
     @property
     def k_left(self) -> str:
-        """The register that counts what is left of k."""
+        """Register that counts the elements up to the end of k."""
         return f"{self.name}_{'cols' if self.matrix.k_inner else 'rows'}_left"
 
     @property

@@ -1,5 +1,5 @@
-"""Matmul by cooperative matrices: K-tiles in workgroup memory as they lie in the buffers, matrices
-that a subgroup loads from there and multiplies, and sums that go to the output or its epilogue.
+"""Matmul by cooperative matrices: K-tiles in workgroup memory in the buffers' layout, matrices that
+a subgroup loads from there and multiplies, and sums that go to the output or its epilogue.
 
 A device multiplies matrices of the sizes that it says. One launch serves all sizes: there is a
 module for each, and its subgroups share the block tile as their number and the size ask for.

@@ -2,8 +2,8 @@
 
 The block tile advances over K in K-tiles of block_k. While invocations multiply one, they have
 loads of the next under way, which they store to workgroup memory as f32, k by k: to a second stage
-if num_stages is 2, else to where the first was. What is left of K below a whole K-tile is a K-tile
-of its own after the loop, with exactly as many steps.
+if num_stages is 2, else to where the first was. The remainder of K is a K-tile of its own after the
+loop, with exactly as many steps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A and B of a matmul as they lie in memory, in accesses as wide as their shape allows."""
+"""A and B of a matmul in memory, in accesses as wide as their shape allows."""
 
 from __future__ import annotations
 
