@@ -168,7 +168,7 @@ def _elsewhere(
     executor: Executor, plans: Sequence[Plan], blame: Blame, told: Told
 ) -> Iterator[tuple[int, BuiltKernel]]:
     """Build kernels in the workers of an executor; yield them in order of completion."""
-    made_from = [(plan.spec, plan.target, plan.schedule) for plan in plans]
+    made_from = [(plan.operation, plan.target, plan.schedule) for plan in plans]
     pieces = [(kernel_cache.key(*parts), *parts) for parts in made_from]
     for number, found in work.results(executor, _build, pieces, blame, told):
         yield number, _kernel(plans[number], *found)
@@ -192,7 +192,7 @@ def _build(
 
 
 def name_of(plan: Plan) -> str:
-    return f"{plan.target.name}/{plan.spec.key}"
+    return f"{plan.target.name}/{plan.operation.key}"
 
 
 def targets_of(given: str | Target | Iterable[str | Target]) -> list[Target]:

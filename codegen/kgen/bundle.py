@@ -171,8 +171,8 @@ def pack(
     if not kernels:
         raise BundleError("a bundle needs one kernel or more; give a spec and a target")
     files: dict[str, bytes] = {}
-    keys = unique_keys(kernel.plan.spec for kernel in kernels)
-    entries = [_entry(k, keys[k.plan.spec], files, constants or {}) for k in kernels]
+    keys = unique_keys(kernel.plan.operation for kernel in kernels)
+    entries = [_entry(k, keys[k.plan.operation], files, constants or {}) for k in kernels]
     check_names([entry.name for entry in entries])
     held: Mapping[str, HostBytes] = {}
     if programs:
@@ -202,7 +202,7 @@ def check_names(names: Sequence[str]) -> None:
 def _entry(
     kernel: BuiltKernel, key: str, files: dict[str, bytes], constants: Mapping[str, Array]
 ) -> KernelEntry:
-    plan, spec, target = kernel.plan, kernel.plan.spec, kernel.plan.target
+    plan, spec, target = kernel.plan, kernel.plan.operation, kernel.plan.target
     family = targets.family(target.family)
     artifacts = []
     for artifact in kernel.assembled.artifacts:

@@ -14,7 +14,7 @@ from kgen import remedy, render, targets
 from kgen.errors import ScheduleError
 from kgen.schedule import Overrides, Schedule, ScheduleOrigin
 from kgen.schedule.schedule import FORMER_NAMES
-from kgen.spec import Matmul, Spec
+from kgen.spec import Conv2d, Matmul, Spec
 from kgen.targets.base import BuiltKernel, Plan, Source, Target
 from kgen.targets.choose import choose, measured
 from kgen.targets.tuning.file import Tuning
@@ -143,6 +143,6 @@ def assembled(planned: Plan) -> BuiltKernel:
 def for_target(spec: Spec, target: Target, values: Mapping[str, Array]) -> Spec:
     """The spec without the constant operands that change nothing on this target: those that it does
     not pack, and whose values are not in the bundle."""
-    if not isinstance(spec, Matmul) or targets.family(target.family).packs_ahead:
+    if not isinstance(spec, Matmul | Conv2d) or targets.family(target.family).packs_ahead:
         return spec
     return dataclasses.replace(spec, constant=tuple(o for o in spec.constant if o in values))

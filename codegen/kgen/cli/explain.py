@@ -48,7 +48,7 @@ def explanation(kernel: BuiltKernel, tuning: Tuning | None = None) -> dict[str, 
     from kgen.targets.choose import measured_in, nearest, tunings_of
 
     plan = kernel.plan
-    spec, target = plan.spec, plan.target
+    spec, target = plan.operation, plan.target
     family = targets.family(target.family)
     ranked = family.candidates(spec, target)
     tunings = tunings_of(target, tuning)
@@ -105,11 +105,11 @@ def _times(plan: Plan, taken: Neighbour | None) -> list[dict[str, Any]]:
     from kgen.check.static.roofline import roofline_of
 
     found = []
-    if (line := roofline_of(plan.spec, plan.target)) is not None:
+    if (line := roofline_of(plan.operation, plan.target)) is not None:
         text = f"{line.device}: peak arithmetic, every tensor read from memory once"
         found.append({"time": "floor", "seconds": line.floor, "assumes": text})
     family = targets.family(plan.target.family)
-    if (model := family.predicted(plan.spec, plan.target, plan.schedule)) is not None:
+    if (model := family.predicted(plan.operation, plan.target, plan.schedule)) is not None:
         text = f"cost model of {family.core(plan.target)}"
         found.append({"time": "predicted", "seconds": model.seconds, "assumes": text})
     if taken is not None and not taken.distance and taken.row.seconds is not None:

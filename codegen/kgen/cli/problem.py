@@ -13,21 +13,35 @@ from kgen import suggest
 from kgen.cli.lists import comma_list
 from kgen.errors import SpecError
 from kgen.spec import (
+    Conv2d,
     DType,
     Epilogue,
     Formula,
+    ImageLayout,
     Layout,
     Math,
     Matmul,
     Spec,
+    WeightLayout,
     formula_class,
     op_class,
 )
 from kgen.spec.choices import NARROW
+from kgen.spec.conv2d import PADDINGS
 from kgen.spec.elementwise import INDEX_DTYPES
 from kgen.spec.epilogue import EXTENTS
 from kgen.spec.formula import expression_of
-from kgen.spec.text import EXAMPLE, FORM, dtype_fields, out_dtype_fields, parse, shapes
+from kgen.spec.text import (
+    AXIS_FIELDS,
+    EXAMPLE,
+    FORM,
+    convolution_shapes,
+    dtype_fields,
+    out_dtype_fields,
+    parse,
+    per_axis,
+    shapes,
+)
 
 if TYPE_CHECKING:
     from kgen.constants import Array
@@ -40,7 +54,7 @@ _FIELDS = {
     for name in (
         "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue",
         "epilogue_shapes", "epilogue_dtypes", "math", "scales", "constant", "axes", "index_dtype",
-        "b_dtype",
+        "b_dtype", "stride", "padding", "dilation", "groups", "weight_layout",
     )
 } | {"batch_stride": "batch_stride_a"}  # fmt: skip
 
@@ -58,13 +72,14 @@ def configure(parser: argparse.ArgumentParser, *, kernel: str = "KERNEL", kinds:
     )  # fmt: skip
     problem.add_argument(
         "--shape", action="append", metavar="MxNxK",
-        help="MxNxK of a matmul; for other operations AxBx..., one shape for all inputs or one "
-        "per input (64x512,512 or gate=64x512,up=512); repeat the option to build more kernels "
-        "with the same options",
+        help="MxNxK of a matmul; input and weights of a convolution (1x64x56x56,64x64x3x3: "
+        "images x channels x sizes, outputs x channels of a group x kernel); for other operations "
+        "AxBx..., one shape for all inputs or one per input (64x512,512 or gate=64x512,up=512); "
+        "repeat the option to build more kernels with the same options",
     )  # fmt: skip
     problem.add_argument(
         "--op", metavar="OP",
-        help="matmul, a function such as softmax or relu, or an expression such as "
+        help="matmul, conv2d, a function such as softmax or relu, or an expression such as "
         "'silu(gate) * up' (default: matmul)",
     )  # fmt: skip
     problem.add_argument(
@@ -84,7 +99,8 @@ def configure(parser: argparse.ArgumentParser, *, kernel: str = "KERNEL", kinds:
     )  # fmt: skip
     problem.add_argument(
         "--layout", metavar="L",
-        help=f"storage of A and B: {_names(Layout)}; t = stored transposed (default: nn)",
+        help=f"storage of A and B: {_names(Layout)}; t = stored transposed (default: nn); of a "
+        f"convolution's input and output: {_names(ImageLayout)} (default: nhwc)",
     )  # fmt: skip
     for name, matrix in (("lda", "A"), ("ldb", "B"), ("ldc", "C and the output")):
         problem.add_argument(
@@ -97,6 +113,23 @@ def configure(parser: argparse.ArgumentParser, *, kernel: str = "KERNEL", kinds:
     problem.add_argument(
         "--batch-stride", metavar="a=N,b=0,c=N",
         help="elements between the matrices of a batch; 0 = one matrix for the whole batch",
+    )  # fmt: skip
+    problem.add_argument(
+        "--stride", metavar="S", help="stride of a convolution: 2, or 2x1 by axis (default: 1)"
+    )
+    problem.add_argument(
+        "--padding", metavar="P",
+        help="padding of a convolution: 1, 1x2 by axis, 0x0x1x1 in front of each axis and then "
+        f"behind, or {', '.join(PADDINGS)} (default: 0)",
+    )  # fmt: skip
+    problem.add_argument(
+        "--dilation", metavar="D", help="dilation of a convolution's kernel (default: 1)"
+    )
+    problem.add_argument("--groups", metavar="G", help="groups of a convolution (default: 1)")
+    problem.add_argument(
+        "--weight-layout", metavar="L",
+        help=f"storage of a convolution's weights: {_names(WeightLayout)} (default: ohwi beside "
+        "nhwc, oihw beside nchw)",
     )  # fmt: skip
     problem.add_argument("--alpha", metavar="X", help="factor of A @ B (default: 1)")
     problem.add_argument(
@@ -156,7 +189,7 @@ def specs_of(args: argparse.Namespace) -> list[Spec]:
         _refuse_options(args)
     for shape in shapes:
         spec = _spec_of(args, shape)
-        if isinstance(spec, Matmul) and spec.constant:
+        if isinstance(spec, Matmul | Conv2d) and spec.constant:
             specs.append(dataclasses.replace(spec, constant=()))
         specs.append(spec)
     return specs
@@ -214,6 +247,8 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
         if args.index_dtype is not None:
             fields["index_dtype"] = args.index_dtype
         return cls(expression=expression, shapes=shapes(expression, shape), **fields)
+    if cls is Conv2d:
+        return _conv2d(args, shape, fields)
     if args.batch_stride is not None and args.batch is None:
         raise SpecError("--batch-stride needs a batch; add --batch N")
     m, n, k = _shape(shape, "MxNxK")
@@ -239,6 +274,31 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
         beta=_number("beta", args.beta, 0.0),
         **fields,
     )
+
+
+def _conv2d(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> Conv2d:
+    """The convolution that the options describe; `fields` are its dtypes."""
+    fields |= convolution_shapes(shape)
+    fields |= {
+        name: per_axis(name, value)
+        for name in AXIS_FIELDS
+        if (value := getattr(args, name)) is not None
+    }
+    fields |= {
+        name: comma_list(value)
+        for name in ("epilogue_shapes", "epilogue_dtypes")
+        if (value := getattr(args, name)) is not None
+    }
+    fields |= {
+        name: value
+        for name in ("layout", "weight_layout", "epilogue")
+        if (value := getattr(args, name)) is not None
+    }
+    if args.groups is not None:
+        fields["groups"] = _integer("groups", args.groups)
+    if args.constant is not None:
+        fields["constant"] = (args.constant.partition("=")[0],)
+    return Conv2d(**fields)
 
 
 def constants_of(args: argparse.Namespace) -> dict[str, Array]:

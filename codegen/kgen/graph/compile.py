@@ -215,7 +215,9 @@ def compile_model(
         lowered[target.name] = with_states(lowered[target.name], kept, first)
         plans[target.name] = planned(lowered[target.name], target, own) if kept else first
     distinct = {
-        (target.name, plan.spec): plan for target in found for plan in plans[target.name].values()
+        (target.name, plan.operation): plan
+        for target in found
+        for plan in plans[target.name].values()
     }
     kernels = building.kernels(
         tuple(distinct.values()),
@@ -224,7 +226,7 @@ def compile_model(
         progress=progress,
         remark=lambda plan: nodes_of(plan, lowered[plan.target.name], plans[plan.target.name]),
     )
-    keys = unique_keys(plan.spec for plan in distinct.values())
+    keys = unique_keys(plan.operation for plan in distinct.values())
     programs = []
     files: dict[str, Array] = {}
     memory: dict[str, MemoryPlan] = {}

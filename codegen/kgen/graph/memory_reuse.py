@@ -17,7 +17,7 @@ def may_lie_upon(plan: Plan) -> frozenset[str]:
     """Parameters of a kernel whose memory its output may reuse."""
     outputs = [p for p in plan.parameters if p.role == "output"]
     inputs = [p for p in plan.parameters if p.role != "output"]
-    spec, schedule = plan.spec.to_json(), plan.schedule.to_json()
+    spec, schedule = plan.operation.to_json(), plan.schedule.to_json()
     return in_place(spec, inputs, outputs, plan.launches, schedule)
 
 

@@ -14,6 +14,7 @@ from kgen import suggest
 from kgen.errors import SpecError
 from kgen.ops import VIEWS, formulas, functions, is_rowwise
 from kgen.spec.choices import ConstantOperand, Epilogue, Layout, Math, Scale
+from kgen.spec.conv2d import Conv2d, ImageLayout, WeightLayout
 from kgen.spec.elementwise import Elementwise
 from kgen.spec.epilogue import EpilogueOperand, Extent
 from kgen.spec.formula import Formula
@@ -25,24 +26,27 @@ from kgen_runtime.dtypes import DType
 __all__ = [
     "OPS",
     "ConstantOperand",
+    "Conv2d",
     "DType",
     "Elementwise",
     "Epilogue",
     "EpilogueOperand",
     "Extent",
     "Formula",
+    "ImageLayout",
     "Layout",
     "Math",
     "Matmul",
     "Rowwise",
     "Scale",
     "Spec",
+    "WeightLayout",
     "formula_class",
     "from_json",
     "op_class",
 ]
 
-OPS: tuple[type[Spec], ...] = (Matmul, Elementwise, Rowwise)
+OPS: tuple[type[Spec], ...] = (Matmul, Conv2d, Elementwise, Rowwise)
 
 
 def op_class(name: str) -> type[Spec]:

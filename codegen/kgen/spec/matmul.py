@@ -425,10 +425,10 @@ class Matmul(Spec):
             parts.append(f"beta{number_name(self.beta)}")
         parts += [f"scale{scale}" for scale in self.scales]
         parts += [f"packed{operand}" for operand in self.constant]
-        parts += self._epilogue_names()
+        parts += self.epilogue_names()
         return "_".join(parts)
 
-    def _epilogue_names(self) -> tuple[str, ...]:
+    def epilogue_names(self) -> tuple[str, ...]:
         """Steps of a chain with their dtypes, or the functions of an expression."""
         steps = steps_of(self.epilogue)
         if steps is not None:

@@ -6,8 +6,9 @@
     option   = field=value | flag
 
 The operation may be an expression without blanks, such as ``silu(gate)*up``. Sizes are M x N x K,
-ROWS x COLS, or those of an expression's inputs, one shape for all or one for each: ``64x512,512``;
-so are their dtypes: ``bool,f32``, and those of several outputs: ``out=f16,f32``.
+ROWS x COLS, the input and the weights of a convolution (``1x64x56x56,64x64x3x3``), or those of an
+expression's inputs, one shape for all or one for each: ``64x512,512``. So are an expression's
+dtypes: ``bool,f32``, and those of several outputs: ``out=f16,f32``.
 An option is another field of the operation under its own name (layout, lda, batch, batch_stride_a,
 alpha, axes=0,2, ...), `out` standing for out_dtype; a field that is yes or no, such as log, is
 named alone.
@@ -26,17 +27,20 @@ from kgen import suggest
 from kgen.errors import SpecError
 from kgen.ops import parse as parse_expression
 from kgen.ops.expression import infix
-from kgen.spec import Formula, Rowwise, Spec, formula_class, op_class
+from kgen.spec import Conv2d, Formula, Rowwise, Spec, formula_class, op_class
 from kgen.spec.enum_fields import Members
 from kgen.spec.epilogue import EpilogueDtypes, EpilogueShapes, steps_of
 from kgen.spec.formula import by_name, expression_of
 from kgen.spec.rowwise import Axes
+from kgen.spec.shapes import by_x
 from kgen.spec.strides import Dims
 
 FORM = "op size{xsize} dtype {option} [+epilogue]"
 EXAMPLE = "matmul 1024x1024x1024 f16 +bias+relu"
 #: Options with a shorter name than their field's.
 SHORT = {"out": "out_dtype"}
+#: Options of one number, or one for each axis.
+AXIS_FIELDS = ("stride", "padding", "dilation")
 LONG = {field: name for name, field in SHORT.items()}
 _WHOLE = re.compile(r"-?[0-9]{1,30}")
 
@@ -138,7 +142,8 @@ def form(spec: Spec) -> str:
             words.append(f"axes={','.join(map(str, spec.axes))}")
         return " ".join(words)
     sizes = [getattr(spec, f.name) for f in fields if f.default is dataclasses.MISSING]
-    words = [spec.op, "x".join(map(str, sizes)), spec.dtype]
+    of_shapes = isinstance(spec, Conv2d)
+    words = [spec.op, ",".join(map(by_x, sizes)) if of_shapes else by_x(tuple(sizes)), spec.dtype]
     options = [f for f in fields if f.default is not dataclasses.MISSING and f.name != "dtype"]
     words += [_word(f.name, getattr(spec, f.name)) for f in options if not _is_default(spec, f)]
     return " ".join(words)
@@ -166,8 +171,8 @@ def _word(name: str, value: Any) -> str:
             if steps is None
             else ("+" + "+".join(steps))
         )
-    if name.startswith("batch_") and isinstance(value, tuple):
-        return f"{name}={'x'.join(map(str, value))}"
+    if isinstance(value, tuple) and all(isinstance(number, int) for number in value):
+        return f"{name}={by_x(value)}"
     shown = ",".join(value) if isinstance(value, tuple) else value
     return f"{LONG.get(name, name)}={shown}"
 
@@ -179,11 +184,33 @@ def _names(cls: type[Spec]) -> set[str]:
 def _sizes(cls: type[Spec], word: str) -> dict[str, Any]:
     """The fields without a default, which are the sizes."""
     needed = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING]
+    if issubclass(cls, Conv2d):
+        return convolution_shapes(word)
     sizes = tuple(_whole("shape", part) for part in word.split("x"))
     if len(sizes) != len(needed):
         form = "x".join(name.upper() for name in needed)
         raise SpecError(f"shape={word} does not have {cls.op}'s form {form}")
     return dict(zip(needed, sizes, strict=True))
+
+
+def convolution_shapes(text: str) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a convolution's input and weights."""
+    parts = text.lower().split(",")
+    if len(parts) != 2:
+        raise SpecError(
+            f"shape={text} does not have conv2d's form INPUT,WEIGHTS; give two shapes such as "
+            "1x64x56x56,64x64x3x3"
+        )
+    found = [tuple(_whole("shape", size) for size in part.split("x")) for part in parts]
+    return dict(zip(("input", "weights"), found, strict=True))
+
+
+def per_axis(name: str, text: str) -> int | tuple[int, ...] | str:
+    """Return one number, one for each axis, or the name of a padding."""
+    if name == "padding" and text[:1].isalpha():
+        return text
+    found = tuple(_whole(name, part) for part in text.lower().split("x"))
+    return found[0] if len(found) == 1 else found
 
 
 def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
@@ -205,6 +232,8 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
         return name, True
     if not value:
         raise SpecError(f"{word} has no value; write {name}=VALUE")
+    if name in AXIS_FIELDS:
+        return name, per_axis(name, value)
     if kind is float:
         return name, _number(name, value)
     if Dims in typing.get_args(kind) and ("x" in value or int not in typing.get_args(kind)):

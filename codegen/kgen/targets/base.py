@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule, ScheduleOrigin
-from kgen.spec import DType, Math, Matmul, Rowwise, Spec
+from kgen.spec import Conv2d, DType, ImageLayout, Math, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
+from kgen.spec.shapes import by_x
 from kgen.targets import header
 from kgen.targets.device import Multiplied, Occupancy, Rates, multiplied
 from kgen_runtime.launch_limits import Limits, refusal, target_limits
@@ -92,6 +93,15 @@ class Plan:
         return target_limits(self.target.family, self.target.arch)
 
     @property
+    def operation(self) -> Spec:
+        """Operation that the kernel computes.
+
+        `spec` differs where a plan is that of another operation: a convolution is planned as the
+        product of its windows and its weights.
+        """
+        return self.spec
+
+    @property
     def entry_point(self) -> str:
         return self.launches[0].entry_point
 
@@ -103,7 +113,7 @@ class Plan:
     @property
     def parameters(self) -> tuple[TensorParam, ...]:
         """The kernel's tensors: the spec's, prepacked ones in their packed form."""
-        return self.spec.parameters
+        return self.operation.parameters
 
     @property
     def multiplied(self) -> Multiplied:
@@ -140,7 +150,7 @@ class Plan:
         """The comment's lines: the same facts in the same order on all targets."""
         several = len(self.launches) > 1
         sections: dict[str, Sequence[str]] = {
-            "computes": (self.spec.formula,),
+            "computes": (self.operation.formula,),
             "target": (self.target_line,),
             "schedule": (self.schedule.line,),
             "launch": [
@@ -153,7 +163,7 @@ class Plan:
                 self.parameters, self.workspaces, self.tensor_maps, self.argument_remarks
             ),
         }
-        return header.lines(self.spec.key, sections)
+        return header.lines(self.operation.key, sections)
 
 
 @frozen
@@ -195,7 +205,7 @@ class BuiltKernel:
 
     @property
     def name(self) -> str:
-        return f"{self.plan.target.name}/{self.plan.spec.key}"
+        return f"{self.plan.target.name}/{self.plan.operation.key}"
 
 
 @frozen
@@ -301,11 +311,36 @@ class Family(ABC):
                         f"{name}={size} is out of range for {target.name}; the limit is {most}; "
                         "split the matmul, or build it for a CPU target"
                     )
+        if isinstance(spec, Conv2d):
+            self._check_convolution(spec, target)
         narrow = self.narrow(target)
         if isinstance(spec, Matmul) and spec.b_dtype not in (None, *narrow):
             raise TargetError(
                 f"b_dtype={spec.b_dtype} is not supported by {target.name} with "
                 f"dtype={spec.dtype}; it supports {', '.join(narrow) or 'none'}; leave it out"
+            )
+
+    def _check_convolution(self, spec: Conv2d, target: Target) -> None:
+        for name, value, supported, only in (
+            ("layout", spec.layout, spec.layout is ImageLayout.NHWC, "layout=nhwc"),
+            (
+                "weight_layout",
+                spec.weight_layout,
+                spec.product_layout is not None,
+                "weight_layout=ohwi or hwio",
+            ),
+            ("groups", spec.groups, spec.groups == 1, "groups=1"),
+        ):
+            if not supported:
+                raise TargetError(
+                    f"{name}={value} is not supported by {target.name} for conv2d; it supports "
+                    f"{only}; an ONNX model's Conv has no such limit"
+                )
+        if self.most_k is not None and spec.product.k > self.most_k:
+            raise TargetError(
+                f"weights={by_x(spec.weights)} has {spec.product.k} weights per output; "
+                f"{target.name} supports {self.most_k}; split the convolution, or build it for a "
+                "CPU target"
             )
 
     def folded(self, target: Target) -> tuple[DType, ...]:

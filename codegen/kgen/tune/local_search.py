@@ -47,7 +47,7 @@ def neighbours(plan: Plan) -> Iterator[Schedule]:
         except ScheduleError:
             continue
         yield near
-        yield family.complete(plan.spec, plan.target, near, fields)
+        yield family.complete(plan.operation, plan.target, near, fields)
 
 
 def _changes(plan: Plan) -> Iterator[dict[str, int]]:
@@ -80,7 +80,7 @@ def distinct_neighbours(plan: Plan) -> list[Schedule]:
 def other_kinds(plan: Plan) -> Iterator[Schedule]:
     """Yield the best alternative of each main loop, packing and panel width."""
     kinds = {_kind(plan.schedule)}
-    for schedule in targets.family(plan.target.family).alternatives(plan.spec, plan.target):
+    for schedule in targets.family(plan.target.family).alternatives(plan.operation, plan.target):
         if (kind := _kind(schedule)) not in kinds:
             kinds.add(kind)
             yield dataclasses.replace(schedule, origin=ScheduleOrigin.TUNED)

@@ -136,7 +136,7 @@ def loaded(
                 kernels[number] = load(backend, plan)
             except (AssembleError, DeviceError) as error:
                 if number == 0:
-                    raise TargetError(f"{plan.target.name}/{plan.spec.key}: {error}") from None
+                    raise TargetError(f"{plan.target.name}/{plan.operation.key}: {error}") from None
         yield kernels
     finally:
         for _, kernel in kernels.values():
@@ -145,7 +145,7 @@ def loaded(
 
 def load(backend: Backend, plan: Plan) -> tuple[KernelEntry, Any]:
     """Build a kernel and load it. Raises AssembleError and DeviceError."""
-    packed = bundle.pack([pipeline.kernel(plan.spec, plan.target, plan.schedule)])
+    packed = bundle.pack([pipeline.kernel(plan.operation, plan.target, plan.schedule)])
     (entry,) = packed.manifest.kernels
     chosen, refusal = choose_code(backend, entry)
     if not chosen:

@@ -15,6 +15,7 @@ from kgen_runtime.memory import packing
 from kgen_runtime.reference.elements import OPERATIONS, elements
 from kgen_runtime.reference.numbers import write
 from kgen_runtime.reference.rowwise import row_elements
+from kgen_runtime.reference.window_sums import coordinates
 from kgen_runtime.schema.spec_tensors import check_spec
 from kgen_runtime.values import frozen
 
@@ -152,5 +153,7 @@ def output_elements(
         elif spec["op"] == "matmul":
             m, n = output.shape[-2:]
             yield (flat // (m * n), *position[-2:]), offset
+        elif spec["op"] == "conv2d":
+            yield coordinates(spec, position), offset
         else:
             yield position, offset

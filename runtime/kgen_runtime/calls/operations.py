@@ -13,6 +13,7 @@ class Operations:
     """Every operation by name."""
 
     matmul: Dispatch
+    conv2d: Dispatch
     elementwise: Dispatch
     rowwise: Dispatch
     abs: Dispatch

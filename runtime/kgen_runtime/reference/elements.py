@@ -9,9 +9,11 @@ from kgen_runtime.reference.elementwise import elementwise
 from kgen_runtime.reference.matmul import matmul
 from kgen_runtime.reference.numbers import Buffers, Element
 from kgen_runtime.reference.rowwise import rowwise
+from kgen_runtime.reference.window_sums import conv2d
 
 OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers, str | None], Element]] = {
     "matmul": lambda spec, buffers, _: matmul(spec, buffers),
+    "conv2d": lambda spec, buffers, _: conv2d(spec, buffers),
     "elementwise": elementwise,
     "rowwise": rowwise,
 }

@@ -119,6 +119,64 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
     return (*found, like_out("out", "output"))
 
 
+def _conv2d(spec: Spec) -> tuple[TensorParam, ...]:
+    dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    images, channels, *sizes = _sizes(spec, "input")
+    outputs, depth, *kernel = _sizes(spec, "weights")
+    rank, groups = len(sizes), _whole(spec, "groups", 1)
+    if len(kernel) != rank or channels != groups * depth or outputs % groups:
+        raise ValueError(f"groups={groups}")
+    stride, dilation = _sizes(spec, "stride", rank), _sizes(spec, "dilation", rank)
+    padding = _sizes(spec, "padding", 2 * rank, least=0)
+    reaches = [(n - 1) * d + 1 for n, d in zip(kernel, dilation, strict=True)]
+    room = [n + padding[i] + padding[rank + i] for i, n in enumerate(sizes)]
+    if any(reach > n for reach, n in zip(reaches, room, strict=True)):
+        raise ValueError(f"padding={list(padding)!r:.60}")
+    out_sizes = [(n - r) // s + 1 for n, r, s in zip(room, reaches, stride, strict=True)]
+    layouts = {"nhwc": lambda c, of: (images, *of, c), "nchw": lambda c, of: (images, c, *of)}
+    stored = {
+        "oihw": (outputs, depth, *kernel),
+        "ohwi": (outputs, *kernel, depth),
+        "hwio": (*kernel, depth, outputs),
+    }[spec["weight_layout"]]
+    whole = layouts[spec["layout"]](outputs, out_sizes)
+    found = [
+        _packed("a", dtype, layouts[spec["layout"]](channels, sizes)),
+        _matrix_of_weights(spec, dtype)
+        if "b" in _names(spec, "constant")
+        else _packed("b", dtype, stored),
+    ]
+    own = epilogue_dtypes(spec)
+    for name, extent in epilogue_operands(spec).items():
+        if extent == "mxn":
+            found.append(_packed(name, out, whole))
+            continue
+        of = own.get(name, DType.F32 if out.itemsize == 1 else out)
+        found.append(_packed(name, of, {"n": (outputs,), "1": (1,)}[extent]))
+    return (*found, _packed("out", out, whole, "output"))
+
+
+def _matrix_of_weights(spec: Spec, dtype: DType) -> TensorParam:
+    """Constant weights: a matrix for each group."""
+    outputs, groups = spec["weights"][0], spec["groups"]
+    n, k = outputs // groups, math.prod(spec["weights"][1:])
+    if spec["weight_layout"] == "hwio":
+        shape, strides = (groups, k, n), (n, outputs, 1)
+    else:
+        shape, strides = (groups, n, k), (n * k, k, 1)
+    first = int(groups == 1)
+    return _tensor("b", dtype, shape[first:], strides[first:])
+
+
+def _sizes(spec: Spec, name: str, count: int | None = None, least: int = 1) -> tuple[int, ...]:
+    """Whole numbers; of shapes as many as axes of images or weights, else `count`."""
+    found = spec[name]
+    fits = 3 <= len(found) <= LIMITS["rank"].most if count is None else len(found) == count
+    if not fits or any(type(n) is not int or n < least for n in found):
+        raise ValueError(f"{name}={found!r:.60}")
+    return tuple(found)
+
+
 def _dims(spec: Spec, batch: int) -> list[int]:
     """The dimensions of a batch that has several."""
     dims = spec.get("batch_dims") or []
@@ -198,6 +256,7 @@ MAX_EXPRESSION = 10_000
 
 OPERATIONS: Mapping[str, Callable[[Spec], tuple[TensorParam, ...]]] = {
     "matmul": _matmul,
+    "conv2d": _conv2d,
     "elementwise": _elementwise,
     "rowwise": _rowwise,
 }

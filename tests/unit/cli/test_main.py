@@ -45,7 +45,7 @@ def build(**options: str) -> list[str]:
     ("argv", "message"),
     [
         (build(target="sm_8"), "target=sm_8 is unknown; try sm_80, sm_86, sm_89, or see"),
-        (build(op="conv"), "op=conv is unknown; known are matmul, functions such as relu"),
+        (build(op="conv"), "op=conv is unknown; did you mean conv2d? known are matmul, conv2d,"),
         (build(dtype="f17"), "dtype=f17 is unknown; did you mean f16? known are"),
         (build(epilogue="bais"), "epilogue=bais is unknown; did you mean bias? known are"),
         (build(op="sotfmax"), "op=sotfmax is unknown; did you mean softmax? known are"),

@@ -52,7 +52,13 @@ def test_a_kernel_of_one_function_is_called_so(tmp_path: Path) -> None:
 
 
 def test_editors_know_every_operation() -> None:
-    assert get_type_hints(Operations).keys() == {"matmul", "elementwise", "rowwise", *functions()}
+    assert get_type_hints(Operations).keys() == {
+        "matmul",
+        "conv2d",
+        "elementwise",
+        "rowwise",
+        *functions(),
+    }
 
 
 @pytest.mark.parametrize(

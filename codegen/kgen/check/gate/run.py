@@ -68,7 +68,7 @@ def located(budgets: Budgets, entry: AnyEntry, reason: object) -> BudgetError:
 def build(entry: BudgetEntry) -> Bundle:
     """A bundle of the entry's one kernel."""
     plan = entry.plan()
-    return bundle.pack([pipeline.kernel(plan.spec, plan.target, plan.schedule)])
+    return bundle.pack([pipeline.kernel(plan.operation, plan.target, plan.schedule)])
 
 
 def _check_toolchain(budgets: Budgets, entries: Sequence[AnyEntry]) -> None:

@@ -2,7 +2,8 @@
 
 Checked in turn against the scalar reference (:mod:`kgen_runtime.reference`) on small shapes by the
 tests, and on a sample of elements by every verification. Outputs are addressed in the coordinates
-of :class:`kgen_runtime.manifest.Tile`: (batch, m, n), (element,) or (row, column).
+of :class:`kgen_runtime.manifest.Tile`: (batch, m, n), of a convolution (group, output position,
+channel of the group), (element,) or (row, column).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen.check.oracle import elementwise, rowwise, tolerance
+from kgen.check.oracle import elementwise, rowwise, tolerance, window_products
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.oracle.views import viewed
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
@@ -34,10 +35,19 @@ def output_shape(entry: KernelEntry) -> tuple[int, ...]:
     shape = entry.output.shape
     if entry.op == "matmul":
         return (math.prod(shape[:-2]), *shape[-2:])
+    if entry.op == "conv2d":
+        return window_products.output_shape(entry.spec)
     if entry.spec["op"] == "rowwise":
         rows, cols = row_shape(entry)
         return rows, 1 if is_reduced(entry) else cols
     return (math.prod(shape),)
+
+
+def depth(entry: KernelEntry) -> int:
+    """Products that each element of a contraction's output is the sum of; 1 of others."""
+    if entry.op == "conv2d":
+        return math.prod(entry.spec["weights"][1:])
+    return int(entry.spec["k"]) if entry.op == "matmul" else 1
 
 
 def domain(entry: KernelEntry) -> tuple[int, ...]:
@@ -73,13 +83,19 @@ def in_coordinates(entry: KernelEntry, bits: Bits) -> Bits:
     """The output's bits, given in its own shape, reshaped to the coordinates used here."""
     if entry.spec["op"] == "rowwise" and not is_reduced(entry):
         bits = bits.transpose(rows_first(entry))
+    if entry.op == "conv2d":
+        return window_products.by_group(entry.spec, bits)
     return bits.reshape(output_shape(entry))
 
 
 def own_coordinates(entry: KernelEntry, at: tuple[int, ...]) -> tuple[int, ...]:
     """The coordinates used here as those of the output tensor."""
-    flat = int(np.ravel_multi_index(at, output_shape(entry)))
     shape = entry.output.shape
+    if entry.op == "conv2d":
+        numbers = np.arange(math.prod(shape)).reshape(shape)
+        flat = int(window_products.by_group(entry.spec, numbers)[at])
+        return tuple(int(i) for i in np.unravel_index(flat, shape))
+    flat = int(np.ravel_multi_index(at, output_shape(entry)))
     if entry.spec["op"] != "rowwise" or is_reduced(entry):
         return tuple(int(i) for i in np.unravel_index(flat, shape))
     order = rows_first(entry)
@@ -99,6 +115,8 @@ def estimate(
     with np.errstate(all="ignore"):
         if entry.op == "matmul":
             return _matmul(entry, inputs, params, box, whole)
+        if entry.op == "conv2d":
+            return _conv2d(entry, inputs, params, box, whole)
         if entry.spec["op"] == "elementwise":
             return _elementwise(entry, inputs, params, box)
         return _rowwise(entry, inputs, params, box)
@@ -153,6 +171,30 @@ def _matmul(
     if "scale_out" in inputs:
         result = result.scale(float(decode(inputs["scale_out"], DType.F32)[0]))
     return result
+
+
+def _conv2d(
+    entry: KernelEntry,
+    inputs: Mapping[str, Bits],
+    params: Mapping[str, TensorParam],
+    box: Box,
+    whole: bool,
+) -> Estimate:
+    spec, (groups, rows, cols) = entry.spec, box
+    values = {name: decode(bits, params[name].dtype) for name, bits in inputs.items()}
+    a = window_products.windows(spec, values["a"], rows)[groups]
+    b = window_products.weights(spec, values["b"], cols)[groups]
+    result = tolerance.product(a @ b, np.abs(a) @ np.abs(b), depth(entry), whole, entry.tolerance)
+    operands = {}
+    for shape in spec["epilogue_shapes"]:
+        name, extent = shape.split("=")
+        if extent == "mxn":
+            operands[name] = window_products.by_group(spec, values[name])[box]
+        elif extent == "n":
+            operands[name] = values[name].reshape(spec["groups"], 1, -1)[groups, :, cols]
+        else:
+            operands[name] = values[name]
+    return elementwise.applied(tree(spec["epilogue"]), result, operands, entry.tolerance)
 
 
 def blocks(rows: Values, count: int) -> Values:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from kgen.check.oracle.operations import Box, output_shape, row_shape
+from kgen.check.oracle.operations import Box, depth, output_shape, row_shape
 from kgen.check.verify import sampling, walk
 from kgen.errors import VerificationError
 from kgen.host_memory import available_memory
@@ -54,7 +54,7 @@ def work_per_element(entry: KernelEntry) -> int:
     if entry.spec["op"] == "rowwise":
         rows, cols = row_shape(entry)
         return rows * cols // math.prod(output_shape(entry))
-    return int(entry.spec["k"]) if entry.op == "matmul" else 1
+    return depth(entry)
 
 
 def emulated_workgroups(entry: KernelEntry) -> int:
@@ -152,10 +152,10 @@ def slowest_seconds(entry: KernelEntry) -> float:
 def panels(entry: KernelEntry, box: Box) -> tuple[Box, ...]:
     """A box cut into pieces of about PANEL_ELEMENTS elements, operands included."""
     shape = [s.stop - s.start for s in box]
-    if entry.op == "matmul":
-        side = max(64, min(math.isqrt(PANEL_ELEMENTS), 8 * PANEL_ELEMENTS // entry.spec["k"]))
+    if entry.op in ("matmul", "conv2d"):
+        side = max(64, min(math.isqrt(PANEL_ELEMENTS), 8 * PANEL_ELEMENTS // depth(entry)))
         rows, cols = min(side, shape[1]), min(side, shape[2])
-        each = rows * cols + (rows + cols) * int(entry.spec["k"])
+        each = rows * cols + (rows + cols) * depth(entry)
         steps = [max(1, PANEL_ELEMENTS // each), rows, cols]
     elif entry.spec["op"] == "rowwise":
         steps = [max(1, PANEL_ELEMENTS // row_shape(entry)[1]), shape[1]]

@@ -10,6 +10,7 @@ import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -106,6 +107,8 @@ def _special_turns(entry: KernelEntry) -> int:
     """How many runs on special values a kernel has."""
     if entry.spec["op"] == "rowwise":
         return special_values.row_turns(*row_shape(entry))
+    if entry.op == "conv2d":
+        return 1
     if entry.op != "matmul":
         return special_values.element_turns(entry)
     if entry.spec["alpha"] == 0.0:
@@ -305,6 +308,8 @@ def _whole(generator: np.random.Generator, param: TensorParam) -> Floats:
 def _special(entry: KernelEntry, seed: int, turn: int) -> Maker:
     if entry.op == "matmul":
         return _special_matmul(entry, seed, turn)
+    if entry.op == "conv2d":
+        return partial(_special_image, entry)
 
     def make(generator: np.random.Generator, param: TensorParam) -> Floats:
         values = _random(generator, param)
@@ -349,6 +354,20 @@ def _special_matmul(entry: KernelEntry, seed: int, turn: int) -> Maker:
         return values
 
     return make
+
+
+def _special_image(
+    entry: KernelEntry, generator: np.random.Generator, param: TensorParam
+) -> Floats:
+    """Return a tensor of a convolution.
+
+    Only images have NaN and infinities: whether padding is multiplied by an infinite weight is
+    left open.
+    """
+    values = _random(generator, param)
+    if param.name == "a":
+        special_values.place_in_images(values, entry, generator)
+    return values
 
 
 def _extremes(generator: np.random.Generator, param: TensorParam) -> Floats:

@@ -141,6 +141,19 @@ def kinds_of(rows: int, generator: np.random.Generator, turn: int) -> Ints:
     return kinds
 
 
+def place_in_images(values: Floats, entry: KernelEntry, generator: np.random.Generator) -> None:
+    """Put NaN and infinities into elements of images, so that most windows see none of them; at
+    least one of each kind, and the first and the last element are among them."""
+    spec = entry.spec
+    calls = {at.name for at in steps(parse(spec["epilogue"])) if at.arguments}
+    kinds = [np.nan] if calls - EXACT else [np.inf, np.nan, -np.inf]
+    seen = math.prod(spec["weights"][1:])
+    places = generator.permutation(values.size)[: max(len(kinds), values.size // (4 * seen))]
+    flat = values.reshape(-1)
+    flat[places] = np.resize(kinds, len(places))
+    flat[[0, -1]] = kinds[0]
+
+
 # -- element-wise ------------------------------------------------------------------------------
 
 

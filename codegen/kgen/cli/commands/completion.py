@@ -98,8 +98,9 @@ def _values() -> dict[str, Sequence[str]]:
     from kgen.check.gate.metrics import Tier
     from kgen.check.peers import PEERS
     from kgen.ops import functions
-    from kgen.spec import DType, Layout, Math, Scale
+    from kgen.spec import DType, ImageLayout, Layout, Math, Scale, WeightLayout
     from kgen.spec.choices import steps_known
+    from kgen.spec.conv2d import PADDINGS
     from kgen_runtime.select import BACKENDS
 
     names = [target.name for family in targets.families() for target in family.targets]
@@ -107,10 +108,12 @@ def _values() -> dict[str, Sequence[str]]:
         "--target": (*names, "native"),
         "--arch": names,
         "--device": list(BACKENDS),
-        "--op": ["matmul", *functions()],
+        "--op": ["matmul", "conv2d", *functions()],
         "--dtype": list(DType),
         "--out-dtype": list(DType),
-        "--layout": list(Layout),
+        "--layout": [*Layout, *ImageLayout],
+        "--weight-layout": list(WeightLayout),
+        "--padding": list(PADDINGS),
         "--epilogue": list(steps_known()),
         "--math": list(Math),
         "--scales": list(Scale),

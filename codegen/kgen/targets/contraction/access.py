@@ -17,8 +17,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from kgen.spec import DType, Matmul
-from kgen.targets.batch import BatchTerm, batch_terms
+from kgen.spec import Conv2d, DType, Matmul
+from kgen.spec.shapes import packed
+from kgen.targets.batch import BATCH, BatchTerm, batch_terms
 from kgen_runtime.values import frozen
 
 #: Index of an operand's element: its row (m of A, n of B), or k.
@@ -56,9 +57,11 @@ class Guard:
 class AccessMap:
     """Addresses of operand `name`, in elements of `dtype` from the element whose digits are zero.
 
-    `row` and `k` are the digits of both indices, outermost first. Memory is contiguous along the
-    last digit of `inner`. The terms of `batch` add the offset of a matrix of the batch. `guards`
-    apply within the extents of both indices; no element exists past the extents.
+    That element is `start` elements behind the tensor's first one. Where padding comes first,
+    `start` is negative and the element does not exist. `row` and `k` are the digits of both
+    indices, outermost first. Memory is contiguous along the last digit of `inner`. The terms of
+    `batch` add the offset of a matrix of the batch. `guards` apply within the extents of both
+    indices; no element exists past the extents.
     """
 
     name: str
@@ -68,6 +71,7 @@ class AccessMap:
     inner: Axis
     batch: tuple[BatchTerm, ...] = ()
     guards: tuple[Guard, ...] = ()
+    start: int = 0
 
     @property
     def rows(self) -> int:
@@ -148,6 +152,18 @@ class AccessMap:
         return Guard(row=tuple(row), k=tuple(k), end=self.digits(axis)[0].extent)
 
     @property
+    def simplified(self) -> AccessMap:
+        """Copy of this map with as few digits as possible: digits of extent 1 are dropped, and
+        digits that count on in memory are joined, unless a guard depends on one of them."""
+        row, row_of = _joined(self.row, [guard.row for guard in self.guards])
+        k, k_of = _joined(self.k, [guard.k for guard in self.guards])
+        guards = tuple(
+            dataclasses.replace(guard, row=row_of[number], k=k_of[number])
+            for number, guard in enumerate(self.guards)
+        )
+        return dataclasses.replace(self, row=row, k=k, guards=guards)
+
+    @property
     def without_idle_strides(self) -> AccessMap:
         """Copy of this map with stride 0 for digits of `outer` that have extent 1.
 
@@ -179,9 +195,33 @@ def _offset(digits: Sequence[Digit], index: int) -> int:
     return found + index * first.stride
 
 
+def _joined(
+    digits: tuple[Digit, ...], coefficients: Sequence[tuple[int, ...]]
+) -> tuple[tuple[Digit, ...], list[tuple[int, ...]]]:
+    """Return the fewest digits of an index, and the coefficients of each guard for them."""
+    kept: list[tuple[Digit, tuple[int, ...]]] = []
+    for place, digit in enumerate(digits):
+        own = tuple(each[place] for each in coefficients)
+        if digit.extent == 1:
+            continue
+        if kept and not any(own) and not any(kept[-1][1]):
+            before = kept[-1][0]
+            if before.stride == digit.extent * digit.stride:
+                extent = before.extent * digit.extent
+                kept[-1] = (Digit(extent=extent, stride=digit.stride), own)
+                continue
+        kept.append((digit, own))
+    if not kept:
+        kept = [(digits[-1], (0,) * len(coefficients))]
+    found = tuple(digit for digit, _ in kept)
+    return found, [tuple(own[number] for _, own in kept) for number in range(len(coefficients))]
+
+
 @lru_cache
-def access_maps(spec: Matmul) -> tuple[AccessMap, AccessMap]:
-    """Return the access maps of A and B: matrices, with one digit for each index."""
+def access_maps(spec: Matmul | Conv2d) -> tuple[AccessMap, AccessMap]:
+    """Return the access maps of A and B. Of a convolution, A are the images and B the weights."""
+    if isinstance(spec, Conv2d):
+        return images(spec), access_maps(spec.product)[1]
     _, a_row, a_k = spec.a_strides
     _, b_k, b_row = spec.b_strides
     a = AccessMap(
@@ -201,3 +241,39 @@ def access_maps(spec: Matmul) -> tuple[AccessMap, AccessMap]:
         batch=batch_terms(spec, "b"),
     )
     return a, b
+
+
+def images(spec: Conv2d) -> AccessMap:
+    """Return the access map of a convolution's images, stored as nhwc: rows are windows, (image,
+    position), and k is (place of the kernel, channel of the group)."""
+    shape = (spec.images, *spec.sizes, spec.channels)
+    image, *axes, channel = packed(shape)
+    depth = spec.channels // spec.groups
+    row = [Digit(extent=spec.images, stride=image)]
+    k, guards, start = [], [], 0
+    for number, along in enumerate(axes):
+        step, apart = spec.strides[number], spec.dilations[number]
+        before, _ = spec.pads[number]
+        row.append(Digit(extent=spec.out_sizes[number], stride=step * along))
+        k.append(Digit(extent=spec.kernel[number], stride=apart * along))
+        start -= before * along
+        size = spec.sizes[number]
+        last = (spec.out_sizes[number] - 1) * step + spec.reaches[number] - 1 - before
+        if before or last >= size:
+            of = [0] * (len(axes) + 1)
+            coefficients = (of.copy(), of.copy())
+            coefficients[0][number + 1] = step
+            coefficients[1][number] = apart
+            rows, depths = map(tuple, coefficients)
+            guards.append(Guard(row=rows, k=depths, start=-before, end=size))
+    found = AccessMap(
+        name="a",
+        dtype=spec.dtype,
+        row=tuple(row),
+        k=(*k, Digit(extent=depth, stride=channel)),
+        inner="k",
+        batch=(BatchTerm(name=BATCH, stride=depth),) if spec.groups > 1 else (),
+        guards=tuple(guards),
+        start=start,
+    )
+    return found.simplified

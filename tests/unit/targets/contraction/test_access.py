@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.spec import DType, Layout, Matmul
+from kgen.spec import Conv2d, DType, Layout, Matmul
 from kgen.targets.batch import batch_coordinates
-from kgen.targets.contraction.access import AccessMap, Axis, Digit, Guard, access_maps
+from kgen.targets.contraction.access import AccessMap, Axis, Digit, Guard, access_maps, images
 
 #: Digits of a row and of k -> the element's address, None if it does not exist.
 Definition = Callable[[tuple[int, ...], tuple[int, ...]], int | None]
@@ -257,3 +257,80 @@ def test_a_run_covers_digits_without_guards() -> None:
     assert access.steps(8) == (8, 8, 64, 8, 8, 64, 8, 8)
     assert access.steps(24) == (80,)
     assert [guard.end for guard in access.guards_of(5, 16)] == [4, 3]
+
+
+@st.composite
+def convolutions(draw: st.DrawFn) -> Conv2d:
+    rank = draw(st.integers(1, 3))
+    groups, depth = draw(st.sampled_from([1, 2])), draw(st.integers(1, 3))
+    kernel = [draw(st.integers(1, 3)) for _ in range(rank)]
+    dilation = [draw(st.integers(1, 2)) for _ in range(rank)]
+    reaches = [(n - 1) * d + 1 for n, d in zip(kernel, dilation, strict=True)]
+    padding = [draw(st.integers(0, reach - 1)) for reach in reaches * 2]
+    sizes = [
+        draw(st.integers(max(1, reach - padding[i] - padding[rank + i]), reach + 2))
+        for i, reach in enumerate(reaches)
+    ]
+    return Conv2d(
+        input=(draw(st.integers(1, 2)), groups * depth, *sizes),
+        weights=(groups, depth, *kernel),
+        stride=tuple(draw(st.integers(1, 3)) for _ in range(rank)),
+        dilation=tuple(dilation),
+        padding=tuple(padding),
+        groups=groups,
+        weight_layout=draw(st.sampled_from(["ohwi", "hwio"])),
+    )
+
+
+def digits_of(number: int, sizes: tuple[int, ...]) -> list[int]:
+    found = []
+    for size in reversed(sizes):
+        number, digit = divmod(number, size)
+        found.append(digit)
+    return found[::-1]
+
+
+@given(convolutions(), SIZES)
+@settings(deadline=None)
+def test_images_of_a_convolution(spec: Conv2d, depth: int) -> None:
+    """The map of a spec leads to each element that a window sees, and to no other."""
+    access, b = access_maps(spec)
+    assert access == images(spec) and b == access_maps(spec.product)[1]
+    per_group = spec.channels // spec.groups
+    assert (access.rows, access.depth) == (spec.product.m, spec.product.k)
+
+    def definition(row: int, k: int) -> int | None:
+        image, *position = digits_of(row, (spec.images, *spec.out_sizes))
+        *place, channel = digits_of(k, (*spec.kernel, per_group))
+        address = image
+        for axis, size in enumerate(spec.sizes):
+            at = position[axis] * spec.strides[axis] + place[axis] * spec.dilations[axis]
+            at -= spec.pads[axis][0]
+            if not 0 <= at < size:
+                return None
+            address = address * size + at
+        return address * spec.channels + channel
+
+    for row, k, row_digits, k_digits in elements(access):
+        wanted = definition(row, k)
+        assert all(holds(guard, row_digits, k_digits) for guard in access.guards) == (
+            wanted is not None
+        )
+        assert wanted is None or access.start + access.offset(row, k) == wanted
+    check_steps(access, depth)
+    assert [(term.name, term.stride) for term in access.batch] == (
+        [("batch", per_group)] if spec.groups > 1 else []
+    )
+
+
+def test_a_convolution_of_single_pixels_is_a_matrix() -> None:
+    spec = Conv2d(input=(2, 24, 5, 7), weights=(8, 24, 1, 1))
+    assert access_maps(spec) == access_maps(spec.product)
+
+
+def test_rows_of_a_kernel_without_padding_are_runs() -> None:
+    spec = Conv2d(input=(1, 8, 6, 9), weights=(8, 8, 3, 3), stride=2)
+    (access, _) = access_maps(spec)
+    assert (access.run, access.start, access.guards) == (24, 0, ())
+    padded = access_maps(Conv2d(input=(1, 8, 6, 9), weights=(8, 8, 3, 3), padding=1))[0]
+    assert (padded.run, padded.start, len(padded.guards)) == (8, -(9 * 8 + 8), 2)

@@ -1,0 +1,405 @@
+"""Convolution of images with weights, with a fused epilogue."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from kgen.errors import SpecError
+from kgen.ops.expression import infix, substituted, variable
+from kgen.spec.choices import ConstantOperand, OperandName
+from kgen.spec.enum_fields import Member, Members, OptionalMember
+from kgen.spec.epilogue import PRODUCT, EpilogueDtypes, EpilogueShapes, EpilogueText, Extent
+from kgen.spec.matmul import MAX_K, MAX_ROWS_OR_COLUMNS, Matmul
+from kgen.spec.shapes import Shape, by_x, packed
+from kgen.spec.spec import Spec, whole
+from kgen.spec.strides import Dims
+from kgen_runtime.dtypes import DType, DTypeLike
+from kgen_runtime.manifest import TensorParam
+from kgen_runtime.values import frozen
+
+#: Spatial axes of an image, at most.
+MAX_AXES = 3
+#: Size of an axis of an image or of a kernel, stride and dilation.
+MAX_SIZE = 1 << 20
+DTYPES = (DType.F16, DType.BF16, DType.F32, DType.F64)
+#: Paddings by name. With `same` an output has ceil(size / stride) elements along an axis; an odd
+#: element of padding is put behind the image, or in front of it with `same_lower`.
+PADDINGS = ("same", "same_lower", "valid")
+
+
+class ImageLayout(StrEnum):
+    """Order of the axes of input and output in memory, outermost first."""
+
+    NHWC = "nhwc"
+    NCHW = "nchw"
+
+
+class WeightLayout(StrEnum):
+    """Order of the axes of the weights in memory, outermost first: o outputs, i input channels of a
+    group, hw the kernel's places."""
+
+    OIHW = "oihw"
+    OHWI = "ohwi"
+    HWIO = "hwio"
+
+
+@frozen
+class Conv2d(Spec):
+    """out = epilogue(convolution of the images `a` with the weights `b`), accumulated in f32 (f64:
+    f64).
+
+    `input` is images x channels x spatial sizes and `weights` outputs x channels of a group x
+    kernel sizes, of 1 to 3 spatial axes; the layouts say how they are stored. `stride`, `padding`
+    and `dilation` are one number or one for each axis. `padding` may also be the numbers in front
+    of each axis and then those behind, or a name (`PADDINGS`). The output's layout is that of the
+    input. By default the weights are stored as ohwi beside nhwc, and as oihw beside nchw.
+
+    `epilogue` and its fields are those of a matmul: a vector of shape n has one number for each
+    output channel. Weights that are `constant` are a matrix, which the runtime's `pack` reorders:
+    outputs x (places, channels) for ohwi, (places, channels) x outputs for hwio.
+
+    Raises SpecError for anything out of range.
+    """
+
+    op: ClassVar[str] = "conv2d"
+    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
+    input: Shape
+    weights: Shape
+    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+    layout: Member[ImageLayout, Literal["nhwc", "nchw"]] = Member(ImageLayout, ImageLayout.NHWC)
+    weight_layout: OptionalMember[WeightLayout, Literal["oihw", "ohwi", "hwio"]] = OptionalMember(
+        WeightLayout
+    )
+    stride: int | Dims | None = None
+    padding: int | Dims | str | None = None
+    dilation: int | Dims | None = None
+    groups: int = 1
+    epilogue: EpilogueText = EpilogueText()
+    epilogue_shapes: EpilogueShapes = EpilogueShapes()
+    epilogue_dtypes: EpilogueDtypes = EpilogueDtypes()
+    constant: Members[ConstantOperand, OperandName] = Members(ConstantOperand)
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise SpecError(
+                f"dtype={self.dtype} is not supported by conv2d; take {', '.join(DTYPES)}"
+            )
+        self._check_shapes()
+        self._set("stride", self._per_axis("stride", self.stride, 1))
+        self._set("dilation", self._per_axis("dilation", self.dilation, 1))
+        self._set("padding", self._paddings())
+        self._check_windows()
+        if self.weight_layout is None:
+            nhwc = self.layout is ImageLayout.NHWC
+            self._set("weight_layout", WeightLayout.OHWI if nhwc else WeightLayout.OIHW)
+        if self.constant and self.product_layout is None:
+            raise SpecError(
+                f"constant={','.join(self.constant)} needs weights that are a matrix, not "
+                f"weight_layout={self.weight_layout}; take weight_layout=ohwi"
+            )
+        product = self.product
+        for name in ("out_dtype", "epilogue", "epilogue_shapes", "epilogue_dtypes", "constant"):
+            self._set(name, getattr(product, name))
+        if by_row := [o.name for o in product.operands if o.extent is Extent.M]:
+            raise SpecError(
+                f"epilogue_shapes={by_row[0]}=mx1 is not supported by conv2d; give {by_row[0]}=n "
+                "(one number per output channel), mxn or 1"
+            )
+        self._check_sizes()
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    # -- checks --------------------------------------------------------------------------------
+
+    def _check_shapes(self) -> None:
+        for name in ("input", "weights"):
+            shape = getattr(self, name)
+            if isinstance(shape, str) or not isinstance(shape, Iterable):
+                raise SpecError(
+                    f"{name}={shape!r} is not a shape; give one such as (1, 64, 56, 56)"
+                )
+            self._set(name, tuple(whole(name, size, 1, MAX_SIZE) for size in shape))
+        if not 3 <= len(self.input) <= 2 + MAX_AXES:
+            raise SpecError(
+                f"input={by_x(self.input)} has {len(self.input)} axes; give images, channels and 1 "
+                f"to {MAX_AXES} spatial sizes, such as 1x64x56x56"
+            )
+        if len(self.weights) != len(self.input):
+            raise SpecError(
+                f"weights={by_x(self.weights)} has {len(self.weights)} axes, and the input "
+                f"{by_x(self.input)} has {len(self.input)}; give outputs, channels and as many "
+                "kernel sizes as the input has spatial sizes"
+            )
+        groups = self._check_int("groups", 1, MAX_SIZE)
+        channels, outputs, depth = self.input[1], *self.weights[:2]
+        for what, count in (("input channels", channels), ("output channels", outputs)):
+            if count % groups:
+                raise SpecError(
+                    f"groups={groups} does not divide {count} {what}; take a divisor of "
+                    f"{math.gcd(channels, outputs)}"
+                )
+        if depth != channels // groups:
+            raise SpecError(
+                f"weights={by_x(self.weights)} has {depth} channels per group; an input of "
+                f"{channels} channels in groups={groups} needs {channels // groups}"
+            )
+
+    def _per_axis(self, name: str, value: object, least: int) -> Dims:
+        """A field of one number for each spatial axis; one number stands for all."""
+        if value is None:
+            return (least,) * self.rank
+        given = tuple(value) if isinstance(value, tuple | list) else (value,)
+        found = tuple(whole(name, number, least, MAX_SIZE) for number in given)
+        if len(found) not in (1, self.rank):
+            raise SpecError(
+                f"{name}={by_x(found)} has {len(found)} numbers for {self.rank} spatial axes; give "
+                f"one, or {self.rank}"
+            )
+        return found * (self.rank // len(found))
+
+    def _paddings(self) -> Dims:
+        """Elements in front of each axis, then those behind."""
+        given = self.padding
+        if isinstance(given, str):
+            if given not in PADDINGS:
+                raise SpecError(
+                    f"padding={given} is not a padding; give {', '.join(PADDINGS)}, or numbers"
+                )
+            missing = [
+                max(0, (-(-size // step) - 1) * step + reach - size) * (given != "valid")
+                for size, step, reach in zip(self.sizes, self.strides, self.reaches, strict=True)
+            ]
+            less, more = [n // 2 for n in missing], [n - n // 2 for n in missing]
+            return (*more, *less) if given == "same_lower" else (*less, *more)
+        if given is None:
+            return (0,) * (2 * self.rank)
+        if isinstance(given, tuple | list) and len(given) == 2 * self.rank:
+            return tuple(whole("padding", number, 0, MAX_SIZE) for number in given)
+        if isinstance(given, tuple | list) and len(given) not in (1, self.rank):
+            raise SpecError(
+                f"padding={by_x(tuple(given))} has {len(given)} numbers for {self.rank} spatial "
+                f"axes; give 1, {self.rank}, or {2 * self.rank} (in front of each, then behind)"
+            )
+        return self._per_axis("padding", given, 0) * 2
+
+    def _check_windows(self) -> None:
+        for axis, (size, reach) in enumerate(zip(self.sizes, self.reaches, strict=True)):
+            before, after = self.pads[axis]
+            if reach > size + before + after:
+                raise SpecError(
+                    f"weights={by_x(self.weights)} with dilation={by_x(self.dilations)} reaches "
+                    f"over {reach} of {size + before + after} elements along spatial axis {axis}, "
+                    "padding included; take a smaller kernel or dilation, or more padding"
+                )
+            if max(before, after) >= reach:
+                raise SpecError(
+                    f"padding={max(before, after)} along spatial axis {axis} is not below "
+                    f"{reach}, the reach of the kernel, so outputs there see no input; take at "
+                    f"most {reach - 1}"
+                )
+        for what, count, most in (
+            ("output positions", self.images * math.prod(self.out_sizes), MAX_ROWS_OR_COLUMNS),
+            ("output channels per group", self.weights[0] // self.groups, MAX_ROWS_OR_COLUMNS),
+            ("weights per output", math.prod(self.weights[1:]), MAX_K),
+        ):
+            if count > most:
+                raise SpecError(f"{count} {what} are more than {most}; split the convolution")
+
+    # -- sizes ---------------------------------------------------------------------------------
+
+    @property
+    def rank(self) -> int:
+        """Number of spatial axes."""
+        return len(self.input) - 2
+
+    @property
+    def images(self) -> int:
+        return self.input[0]
+
+    @property
+    def channels(self) -> int:
+        """Channels of the input, of all groups."""
+        return self.input[1]
+
+    @property
+    def outputs(self) -> int:
+        """Channels of the output, of all groups."""
+        return self.weights[0]
+
+    @property
+    def sizes(self) -> Shape:
+        """Spatial sizes of the input."""
+        return self.input[2:]
+
+    @property
+    def kernel(self) -> Shape:
+        """Spatial sizes of the weights."""
+        return self.weights[2:]
+
+    @property
+    def strides(self) -> Dims:
+        assert isinstance(self.stride, tuple)
+        return self.stride
+
+    @property
+    def dilations(self) -> Dims:
+        assert isinstance(self.dilation, tuple)
+        return self.dilation
+
+    @property
+    def pads(self) -> tuple[tuple[int, int], ...]:
+        """Padding in front of and behind each axis."""
+        assert isinstance(self.padding, tuple)
+        return tuple(zip(self.padding[: self.rank], self.padding[self.rank :], strict=True))
+
+    @property
+    def reaches(self) -> Shape:
+        """Elements from the first to the last that a window sees, along each axis."""
+        return tuple((n - 1) * d + 1 for n, d in zip(self.kernel, self.dilations, strict=True))
+
+    @cached_property
+    def out_sizes(self) -> Shape:
+        """Spatial sizes of the output."""
+        axes = zip(self.sizes, self.pads, self.reaches, self.strides, strict=True)
+        return tuple((n + sum(pads) - reach) // step + 1 for n, pads, reach, step in axes)
+
+    # -- the product that computes it ----------------------------------------------------------
+
+    @property
+    def product_layout(self) -> Literal["nt", "nn"] | None:
+        """Layout of the product whose B are the weights; None if they are no matrix."""
+        if self.weight_layout is WeightLayout.HWIO:
+            return "nn"
+        is_matrix = self.weight_layout is WeightLayout.OHWI or math.prod(self.kernel) == 1
+        return "nt" if is_matrix else None
+
+    @cached_property
+    def product(self) -> Matmul:
+        """Product whose rows of A are windows: m = images x output positions, n = output channels
+        of a group, k = places x channels of a group; groups are its batch.
+
+        B, output and epilogue are those of the convolution if that is stored as nhwc, with weights
+        as ohwi or hwio. A is not: its elements are where the access map says.
+        """
+        m = self.images * math.prod(self.out_sizes)
+        n, k = self.outputs // self.groups, math.prod(self.weights[1:])
+        layout = self.product_layout or "nt"
+        return Matmul(
+            m=m,
+            n=n,
+            k=k,
+            dtype=self.dtype,
+            out_dtype=self.out_dtype,
+            layout=layout,
+            ldb=self.outputs if layout == "nn" else k,
+            ldc=self.outputs,
+            batch=self.groups,
+            batch_stride_b=n if layout == "nn" else n * k,
+            batch_stride_c=n,
+            epilogue=self.epilogue,
+            epilogue_shapes=self.epilogue_shapes,
+            epilogue_dtypes=self.epilogue_dtypes,
+            constant=self.constant,
+        )
+
+    @property
+    def out(self) -> DType:
+        """The output's dtype, always set."""
+        assert self.out_dtype is not None
+        return self.out_dtype
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        return self.constant
+
+    @property
+    def flops(self) -> int:
+        return self.product.flops
+
+    # -- tensors -------------------------------------------------------------------------------
+
+    @cached_property
+    def parameters(self) -> tuple[TensorParam, ...]:
+        b = self.product.parameter("b") if self.constant else self._tensor("b", self.stored_weights)
+        found = [self._tensor("a", self.stored(self.channels, self.sizes)), b]
+        out = self._tensor("out", self.stored(self.outputs, self.out_sizes), self.out)
+        for operand in self.product.operands:
+            like = self.product.parameter(operand.name)
+            if operand.extent is Extent.FULL:
+                like = dataclasses.replace(out, name=operand.name)
+            elif operand.extent is Extent.N:
+                like = self._tensor(operand.name, (self.outputs,), like.dtype)
+            found.append(like)
+        return (*found, dataclasses.replace(out, role="output"))
+
+    def _tensor(self, name: str, shape: Shape, dtype: DType | None = None) -> TensorParam:
+        return TensorParam(
+            name=name,
+            role="input",
+            dtype=dtype or self.dtype,
+            shape=shape,
+            strides=packed(shape),
+        )
+
+    def stored(self, channels: int, sizes: Shape) -> Shape:
+        """Shape of images as they are stored."""
+        if self.layout is ImageLayout.NHWC:
+            return (self.images, *sizes, channels)
+        return (self.images, channels, *sizes)
+
+    @property
+    def stored_weights(self) -> Shape:
+        outputs, depth, *kernel = self.weights
+        return {
+            WeightLayout.OIHW: self.weights,
+            WeightLayout.OHWI: (outputs, *kernel, depth),
+            WeightLayout.HWIO: (*kernel, depth, outputs),
+        }[self.weight_layout or WeightLayout.OIHW]
+
+    # -- names ---------------------------------------------------------------------------------
+
+    @property
+    def formula(self) -> str:
+        words = [
+            f"{name} {by_x(numbers)}"
+            for name, numbers, plain in (
+                ("stride", self.strides, 1),
+                ("padding", self.padding, 0),
+                ("dilation", self.dilations, 1),
+            )
+            if isinstance(numbers, tuple) and set(numbers) != {plain}
+        ]
+        words += [f"{self.groups} groups"] * (self.groups > 1)
+        found = substituted(self.product.epilogue_calls, {PRODUCT: variable("convolution(A, B)")})
+        beside = f" with {', '.join(words)}" if words else ""
+        return f"out = {infix(found)}{beside}, accumulated in {self.product.accumulate}"
+
+    @property
+    def key(self) -> str:
+        parts = [f"conv2d_{by_x(self.input)}_{by_x(self.weights)}_{self.dtype}_{self.layout}"]
+        if self.weight_layout is not (
+            WeightLayout.OHWI if self.layout is ImageLayout.NHWC else WeightLayout.OIHW
+        ):
+            parts.append(str(self.weight_layout))
+        for letter, numbers, plain in (
+            ("s", self.strides, 1),
+            ("p", self.padding, 0),
+            ("d", self.dilations, 1),
+        ):
+            assert isinstance(numbers, tuple)
+            if set(numbers) != {plain}:
+                short = numbers[:1] if len(set(numbers)) == 1 else numbers
+                parts.append(f"{letter}{by_x(short)}")
+        if self.groups > 1:
+            parts.append(f"g{self.groups}")
+        if self.out is not self.dtype:
+            parts.append(f"to_{self.out}")
+        parts += [f"packed{operand}" for operand in self.constant]
+        parts += self.product.epilogue_names()
+        return "_".join(part for part in parts if part)
