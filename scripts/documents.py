@@ -21,6 +21,11 @@ _BLOCK = re.compile(
     r"^```(?P<language>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+#: Tables that `make reference` writes, and the page that `make figures` writes.
+_GENERATED = re.compile(
+    r"<!-- table [^\n]+: make reference -->\n.*?<!-- end of table -->\n", re.DOTALL
+)
+_WHOLE_PAGES = frozenset({"docs/performance.md"})
 #: First line of a block that the reader saves: a comment that holds a file's name and no more.
 _FILE_NAME = re.compile(r"(?:#|//|/\*|;) (?P<name>[\w./-]+\.\w+)(?: \*/)?\n")
 
@@ -80,3 +85,8 @@ def blocks(path: Path) -> list[Block]:
         )
         for found in _BLOCK.finditer(text)
     ]
+
+
+def written_lines(name: str, text: str) -> int:
+    """Lines of a page that are written by hand: those outside of generated parts."""
+    return 0 if name in _WHOLE_PAGES else len(_GENERATED.sub("", text).splitlines())

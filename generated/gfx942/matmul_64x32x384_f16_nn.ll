@@ -31,7 +31,7 @@ define amdgpu_kernel void @matmul_64x32x384_f16_nn(
 ; ---- addresses
 entry:
   %thread.all = call range(i32 0, 256) i32 @llvm.amdgcn.workitem.id.x()
-  ; of 2 dies, which workgroups go round, each has numbers that are neighbours: they share what is in its L2
+  ; workgroups are distributed over 2 dies in turn; each die gets neighbouring block tiles, which share its L2
   %workgroup = call i32 @llvm.amdgcn.workgroup.id.x()
   %die = urem i32 %workgroup, 2
   %of_die = udiv i32 %workgroup, 2
