@@ -29,24 +29,27 @@ def main() -> int:
     given = parser.parse_args()
     if (missing := no_vulkan()) is None:
         return build(given.shape, (*EVERYWHERE, VULKAN), given.output, "--verify")
+    if status := build(given.shape, EVERYWHERE, given.output, "--verify"):
+        return status
     with tempfile.TemporaryDirectory() as folder:
-        proven, built = (str(Path(folder) / name) for name in ("proven.kgen", "built.kgen"))
-        status = build(given.shape, EVERYWHERE, proven, "--verify")
-        status = status or build(given.shape, (VULKAN,), built)
-        status = status or kgen("merging", "bundle", "merge", proven, built, "-o", given.output)
+        built = str(Path(folder) / "vulkan.kgen")
+        merge = ("bundle", "merge", given.output, built, "-o", given.output)
+        status = build(given.shape, (VULKAN,), built, shows=False)
+        status = status or kgen("merging", *merge, shows=False)
     if status == 0:
-        print(f"{VULKAN}: the kernel was built but not executed: {missing}")
+        print(f"added {VULKAN} to {given.output}; its kernel was not executed: {missing}")
     return status
 
 
-def build(shape: str, targets: tuple[str, ...], output: str, *more: str) -> int:
+def build(shape: str, targets: tuple[str, ...], output: str, *more: str, shows: bool = True) -> int:
     names = ",".join(targets)
     words = ("build", "--shape", shape, "--target", names, "-o", output, *more)
-    return kgen(f"building for {names}", *words)
+    return kgen(f"building for {names}", *words, shows=shows)
 
 
-def kgen(what: str, *words: str) -> int:
-    return heartbeat.run(what, (*KGEN, *words), say=heartbeat.say_at_once)
+def kgen(what: str, *words: str, shows: bool = True) -> int:
+    """Run a command and return its exit status; without `shows`, its standard output is dropped."""
+    return heartbeat.run(what, (*KGEN, *words), say=heartbeat.say_at_once, shows=shows)
 
 
 def no_vulkan() -> str | None:

@@ -20,9 +20,14 @@ def run(
     command: Sequence[str],
     interval: float = INTERVAL,
     say: Callable[[str], None] = print,
+    *,
+    shows: bool = True,
 ) -> int:
-    """Run the command and return its exit status; `say` gets a line after every `interval`."""
-    with subprocess.Popen(command) as process:
+    """Run the command and return its exit status; `say` gets a line after every `interval`.
+
+    Without `shows`, the standard output of the command is dropped.
+    """
+    with subprocess.Popen(command, stdout=None if shows else subprocess.DEVNULL) as process:
         for turn in itertools.count(1):
             try:
                 return process.wait(interval)

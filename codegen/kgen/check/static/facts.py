@@ -129,7 +129,7 @@ def outlook(reader: Reader, entry: KernelEntry, facts: StaticFacts) -> Outlook:
     target = targets.find(entry.target.name)
     rates, line = family.rates(target), roofline_of(spec.from_json(entry.spec), target)
     if rates is None or line is None:
-        return Outlook(reason=f"{entry.target.name} names no device")
+        return Outlook(reason=f"no rates are known for a device of {entry.target.name}")
     if facts.occupancy is None:
         return Outlook(roofline=line, reason="no emulator counts its traffic")
     traffic = count(reader, entry)
