@@ -32,7 +32,7 @@ CLEARED = 1 << 24
 
 @frozen
 class DeviceInfo:
-    """One device as `kgen devices` shows it.
+    """Device as `kgen devices` shows it.
 
     `kind` is cpu, gpu or software (a driver that computes on the CPU, such as lavapipe); automatic
     choice never takes software. `capabilities` are the facts that artifacts' `requires` are checked
@@ -103,7 +103,7 @@ class PreparedSequence(LaunchSequence):
 
 
 class Backend(ABC):
-    """One open device. Opening raises DeviceError, in one line, if the driver is not there.
+    """Open device. Opening raises DeviceError, in one line, if the driver is missing.
 
     Launches on one stream run in order. `stream` is the driver's own handle as an integer, None for
     the backend's default stream; backends without streams refuse anything else.

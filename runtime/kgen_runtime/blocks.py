@@ -22,7 +22,7 @@ OFFSET = 8
 
 
 def row_bytes(count: int) -> int:
-    """Of a row of so many numbers."""
+    """Return the bytes of a row of `count` numbers."""
     return -(-count // BLOCK) * BLOCK_BYTES
 
 

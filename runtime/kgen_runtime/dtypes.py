@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     class TorchDType(Protocol):
-        """What of torch.dtype tells it from any other object."""
+        """Attributes by which a torch.dtype is recognised."""
 
         @property
         def is_floating_point(self) -> bool: ...

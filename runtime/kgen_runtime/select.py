@@ -110,8 +110,8 @@ def _open_best(
     programs: Sequence[Program],
     num_threads: int | None,
 ) -> Backend:
-    """The same; without a number, of several devices the one that runs most of the programs, or
-    else kernels, and of those rather a GPU than software."""
+    """Open the device; without a number, the one of several devices that runs most of the programs,
+    or else most of the kernels, and a GPU rather than software."""
     if not isinstance(device, str):
         raise ArgumentError(f"device={device!r} is not a device id; give one such as cpu:0")
     name, _, number = device.partition(":")

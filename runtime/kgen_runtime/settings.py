@@ -37,9 +37,9 @@ GPU_SECONDS = 60.0
 
 
 def cache_folder() -> Path | None:
-    """Where kgen keeps what it can make again: $KGEN_CACHE_DIR; else $XDG_CACHE_HOME/kgen, or
-    ~/.cache/kgen where that is unset or, which the specification says to ignore, relative. None for
-    a user without a home."""
+    """Return the folder of kgen's caches: $KGEN_CACHE_DIR; else $XDG_CACHE_HOME/kgen, or
+    ~/.cache/kgen if that is unset or, which the specification says to ignore, relative. None for a
+    user without a home."""
     from pathlib import Path  # takes milliseconds, which loading a bundle does not
 
     if own := os.environ.get(CACHE_DIR):

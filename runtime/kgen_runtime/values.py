@@ -29,7 +29,8 @@ _LOCK = Lock(RLock)
     frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,)
 )
 def frozen(cls: type[T]) -> type[T]:
-    """As `dataclass(frozen=True, kw_only=True)`, for :mod:`dataclasses` as well."""
+    """Make a class frozen, as `dataclass(frozen=True, kw_only=True)` does, for :mod:`dataclasses`
+    as well."""
     # The standard library would write the signature there, and takes milliseconds to find it.
     cls.__doc__ = cls.__doc__ or cls.__name__
     own = cls.__dict__
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
 else:
 
     class cached:
-        """As functools.cached_property, without the lock that it has in Python 3.11, which takes
-        longer than most values: of two threads both may compute one."""
+        """Cache a property as functools.cached_property does, without the lock that it has in
+        Python 3.11, which is slower than most values: two threads may both compute a value."""
 
         def __init__(self, function: Callable[[Any], Any]) -> None:
             self.function, self.__doc__ = function, function.__doc__
@@ -63,7 +64,7 @@ else:
 
 
 class _Record:
-    """What the methods of a class need to know of its fields."""
+    """Facts about a class's fields that its methods need."""
 
     def __init__(self, cls: type) -> None:
         self.fields: dict[str, dataclasses.Field[Any]] = {}
@@ -131,7 +132,7 @@ _RECORDS = _Records()
 
 
 def _own_fields(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
-    """Those that a class adds to its bases'."""
+    """Return the fields that a class adds to its bases'."""
     known = cls.__dict__.get(FIELDS)
     if known is None:
         return {}
@@ -146,7 +147,8 @@ def _own_fields(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
 
 
 def _field(default: Any) -> dataclasses.Field[Any]:
-    """One of these attributes of a class: a default, or a field as the standard library has it."""
+    """Return the field for an attribute of a class: a default, or a field of the standard
+    library."""
     made: dataclasses.Field[Any] = dataclasses.field(default=default)
     if isinstance(default, dataclasses.Field):
         made.default, made.default_factory = default.default, default.default_factory

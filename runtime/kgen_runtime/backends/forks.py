@@ -20,7 +20,7 @@ class OneProcess:
         self.lost = False
 
     def start(self) -> None:
-        """It is started, in this process. Raises DeviceLost if that was in its parent."""
+        """Record that this process started the driver. Raises DeviceLost if its parent did."""
         self.check()
         _started.add(self)
 

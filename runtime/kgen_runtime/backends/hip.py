@@ -68,7 +68,7 @@ def library() -> Any:
 
 
 def call(function: str, *arguments: Any) -> None:
-    """One HIP call. Raises the DeviceError that fits its status."""
+    """Call a function of HIP. Raises the DeviceError that fits its status."""
     hip = library()
     PROCESS.check()
     status = getattr(hip, function)(*arguments)
@@ -93,7 +93,7 @@ def _described(hip: Any, status: int) -> str:
 
 @frozen
 class HipLaunch:
-    """One launch with its function looked up."""
+    """Launch with its function looked up."""
 
     function: c_void_p
     grid: Extent3
@@ -127,7 +127,7 @@ class _CurrentDevice:
 
 
 class HipBackend(Backend):
-    """One AMD GPU. Buffers are device addresses; a stream is a hipStream_t handle."""
+    """AMD GPU. Buffers are device addresses; a stream is a hipStream_t handle."""
 
     name: ClassVar[str] = "hip"
     formats: ClassVar[tuple[str, ...]] = ("hsaco",)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 @frozen
 class ReferenceKernel:
-    """What `load` hands out: the specification, the outputs' layout, and inputs to be unpacked."""
+    """Kernel that `load` returns: the specification, the outputs' layout, and inputs to be
+    unpacked."""
 
     name: str
     spec: Mapping[str, Any]

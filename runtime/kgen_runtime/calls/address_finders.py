@@ -51,7 +51,7 @@ def nothing(_: Any) -> None:
 
 
 def array_finder(param: TensorParam, backend: Backend) -> Finder:
-    """Of our own arrays, which gives their buffer on any device."""
+    """Return the finder of kgen's own arrays, which gives their buffer on any device."""
     dtype, shape, strides = param.dtype, param.shape, param.strides
 
     def find(array: Array) -> Any:
@@ -69,7 +69,7 @@ def array_finder(param: TensorParam, backend: Backend) -> Finder:
 
 
 def numpy_finder(param: TensorParam) -> Finder:
-    """Of numpy's arrays."""
+    """Return the finder of numpy's arrays."""
     dtypes = (host_dtype(param.dtype), param.dtype.storage)
     shape, pointer_at, head = param.shape, _pointer_at, _HEAD
     strides = tuple(s * param.dtype.itemsize for s in param.strides)
@@ -91,10 +91,10 @@ def numpy_finder(param: TensorParam) -> Finder:
 
 
 def torch_finder(param: TensorParam) -> Finder:
-    """Of PyTorch's tensors, which takes a fifth of the time of their DLPack methods.
+    """Return the finder of PyTorch's tensors, which is faster than their DLPack methods.
 
-    Those that need a gradient or lie elsewhere are left to DLPack, which refuses them. Those
-    without memory of their own (sparse, inside of `vmap`) refuse an answer or have address 0.
+    Tensors that need a gradient or are on another device are left to DLPack, which refuses them.
+    Tensors without memory of their own (sparse, inside of `vmap`) raise an error or have address 0.
     """
     dtype = getattr(sys.modules["torch"], param.dtype.array_name, None)
     shape, strides, itemsize = param.shape, param.strides, param.dtype.itemsize
@@ -130,8 +130,8 @@ def is_torch(kind: type) -> bool:
 
 
 def holder(value: Any) -> object:
-    """What keeps the memory of an array: PyTorch's tensors may be given other memory at any time,
-    but their storage stays the same."""
+    """Return the object that keeps an array's memory alive: PyTorch may give a tensor other memory
+    at any time, but its storage stays the same."""
     kind: type = type(value)
     return value.untyped_storage() if is_torch(kind) else value
 

@@ -105,7 +105,8 @@ def _dlpack_view(value: Any, backend: Backend, stream: int | None) -> View:
 
 
 def _home(backend: Backend) -> object:
-    """Where arrays must be for this backend: a name if the memory is shared, else the backend."""
+    """Return the place of arrays for this backend: a name if the memory is shared, else the
+    backend."""
     if backend.memory is None:
         return backend
     return dlpack.place(backend.memory, backend.info.index)
@@ -124,7 +125,7 @@ def _elsewhere(place: str, backend: Backend) -> DeviceMismatchError:
 
 
 class Slot:
-    """One parameter of one kernel on one device: checks arguments and gives their buffers."""
+    """Parameter of a kernel on a device: checks arguments and finds their buffers."""
 
     def __init__(
         self, kernel: str, param: TensorParam, backend: Backend, *, is_model_input: bool = False
@@ -158,9 +159,9 @@ class Slot:
     def closer(
         self, value: Any, stream: int | None, keep: list[object], *, copies: bool = True
     ) -> Any:
-        """The same of an argument that its finder does not know.
+        """Find the buffer of an argument that the slot's finder does not know.
 
-        With `copies` an input that lies in another way is copied if it is on the host.
+        With `copies`, an input on the host with other strides is copied.
         """
         lent = self._form.lend(value, writable=self._writes) if self._on_host else None
         if lent is not None and lent[0] % self._itemsize == 0:
@@ -180,7 +181,7 @@ class Slot:
         return self._on_host and not self._writes and self.mismatch(found) is None
 
     def _copied(self, found: View) -> View:
-        """The same elements as the kernel expects them."""
+        """Return a copy of the elements in the layout that the kernel requires."""
         copy = self.empty()
         source = lent_array(found.buffer, self.param.dtype, found.shape, found.strides)
         copy.view(self.param.dtype.storage)[...] = source
@@ -194,11 +195,11 @@ class Slot:
             raise type(error)(f"{self.kernel}: {self.name} {error}") from None
 
     def problem(self, found: View) -> str | None:
-        """What does not fit and what to do about it, or None."""
+        """Return what does not fit and the remedy, or None."""
         return self.mismatch(found) or self._misplacement(found)
 
     def mismatch(self, found: View) -> str | None:
-        """What no copy mends."""
+        """Return the mismatch that no copy repairs, or None."""
         param = self.param
         if found.shape != self._shape:
             remedy = "pass that shape, or build a kernel for yours"

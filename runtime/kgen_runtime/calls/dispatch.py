@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Dispatch(Uncopied):
-    """All kernels of one operation; a call takes the one that its arguments fit."""
+    """Kernels of one operation; a call takes the kernel that its arguments fit."""
 
     def __init__(self, op: str, kernels: Sequence[Kernel]) -> None:
         self._op = op

@@ -1,4 +1,4 @@
-"""One kernel on one device: checking a call's arguments, finding their memory, launching."""
+"""Kernel on a device: check a call's arguments, find their memory, launch."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _NUMPY = {np.ndarray}
 
 
 class Kernel(Uncopied):
-    """One kernel on one device. Call it with its inputs in the order of `entry.arguments`, or with
-    the first ones so and the others by their names there."""
+    """Kernel on a device. Call it with its inputs in the order of `entry.arguments`, or with the
+    first ones in that order and the others by name."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Kernel(Uncopied):
         return self.call(self.ordered(arguments, named) if named else arguments, out, stream)
 
     def call(self, arguments: Sequence[Any], out: Any, stream: int | None) -> Any:
-        """As :meth:`__call__`, for callers that have the arguments as a sequence already."""
+        """Call the kernel with its arguments as a sequence; :meth:`__call__` collects them."""
         loaded = self._loaded
         if loaded is None:
             raise self._closed_error()

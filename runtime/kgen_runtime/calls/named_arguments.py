@@ -16,7 +16,7 @@ def suit(names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any
 def in_order(
     kernel: str, names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> tuple[Any, ...]:
-    """All arguments in the order of `names`.
+    """Return the arguments in the order of `names`.
 
     Raises ArgumentError for a name that is unknown, given twice or missing.
     """

@@ -1,7 +1,7 @@
-"""What a bundle's kernels may be called: attributes of `Kernels`, for type checkers and editors.
+"""Names of operations as attributes of `Kernels`, for type checkers and editors.
 
-At run time those are there that the bundle has. A kernel of one function has the function's name;
-one of a longer expression is `elementwise`, or `rowwise`.
+At run time, `Kernels` has the operations of its bundle. A kernel of one function has the function's
+name; a kernel of a longer expression is `elementwise` or `rowwise`.
 """
 
 from __future__ import annotations

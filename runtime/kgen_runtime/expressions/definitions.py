@@ -1,9 +1,9 @@
-"""What the functions of expressions are, mathematically: one line each.
+"""Mathematical definitions of the functions of expressions, one line each.
 
-Nothing here is shared with the expansions that kernels are made of. A definition takes the
-mathematics to compute with, `m`: :class:`Scalars` for plain Python floats, or anything that has the
-same names for arrays. Truth values are what comparisons give. A row-wise function's definition
-takes the mathematics of rows instead, whose values are whole rows or one number for each.
+The definitions share nothing with the expansions that kernels are made of. A definition takes the
+mathematics to compute with, `m`: :class:`Scalars` for plain Python floats, or anything with the
+same names for arrays. Comparisons return truth values. A row-wise function's definition takes the
+mathematics of rows instead, whose values are whole rows or one number per row.
 """
 
 from __future__ import annotations

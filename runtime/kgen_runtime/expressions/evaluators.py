@@ -35,7 +35,7 @@ class Evaluator:
         return self.function(name)(*arguments)
 
     def function(self, name: str) -> Callable[..., Value]:
-        """What computes a call, for callers with many of them."""
+        """Return the function that computes a call, for callers with many calls."""
         return partial(DEFINITIONS[name], self.m)
 
 

@@ -61,7 +61,7 @@ def index_names(formulas: Formulas) -> set[str]:
 
 
 def index_places(formulas: Formulas, inputs: Mapping[str, Shape]) -> dict[str, set[int]]:
-    """Of each input by which others are gathered, how many places it may say."""
+    """Return, for each index input, the sizes of the axes that it indexes."""
     shapes = {**inputs, **shapes_of(formulas, inputs)}
     found: dict[str, set[int]] = {}
     for table, by, axis in gathers(formulas):
@@ -277,8 +277,8 @@ class Elements:
         raise IndexError(index)
 
     def gathered(self, tensors: list[ast.expr], axis: int, index: list[int]) -> Any:
-        """What an index says; zero where it is no place of the table. Negative ones count from the
-        end."""
+        """Return the element at an index from a table; zero where the index is out of range.
+        Negative indices count from the end."""
         table, by = tensors
         size, rank = self.shape(table)[axis], len(self.shape(by))
         place = self.value(by, tuple(index[axis : axis + rank]))

@@ -254,7 +254,7 @@ def stream_number(kind: int, stream: int | None) -> int | None:
 
 
 def function(name: str, result: Any, *arguments: Any) -> Any:
-    """One of Python's C functions."""
+    """Return a function of Python's C API."""
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 

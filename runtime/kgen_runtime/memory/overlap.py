@@ -16,7 +16,7 @@ BASE = 1 << 12
 
 
 def share_an_element(start: int, param: TensorParam, other_start: int, other: TensorParam) -> bool:
-    """Of tensors that start at these bytes of one memory."""
+    """Return whether two tensors that start at these bytes of one memory share an element."""
     try:
         # The stubs know only the two named values of max_work; any count of steps is allowed.
         work: Any = WORK

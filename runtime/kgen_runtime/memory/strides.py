@@ -6,7 +6,7 @@ from functools import lru_cache
 
 
 def packed_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Those of a packed row-major tensor."""
+    """Return the strides of a packed row-major tensor."""
     strides = [1] * len(shape)
     for i in range(len(shape) - 2, -1, -1):
         strides[i] = strides[i + 1] * shape[i + 1]

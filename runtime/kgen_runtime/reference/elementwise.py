@@ -75,7 +75,7 @@ def number_of(index: Sequence[int], shape: Sequence[int]) -> int:
 
 
 def evaluator_of(values: Mapping[str, float], compute: DType) -> Evaluator:
-    """What evaluates an expression that is computed in a type."""
+    """Return the evaluator of an expression that is computed in a dtype."""
     if compute.is_integer:
         return Integers(values, Scalars(), 8 * compute.itemsize)
     numbers = {name: float(value) for name, value in values.items()}
@@ -119,7 +119,7 @@ class Broadcast:
         }
 
     def offsets(self, number: int) -> list[int]:
-        """Where each input has an element of the common shape."""
+        """Return the offset in each input of an element of the common shape."""
         found = [number] * len(self.names)
         if self._strides:
             coordinates = []
@@ -132,7 +132,7 @@ class Broadcast:
         return found
 
     def bits(self, number: int) -> list[int]:
-        """Those of one element of the common shape, of each input."""
+        """Return the bits of one element of the common shape, for each input."""
         return [view[at] for view, at in zip(self._words, self.offsets(number), strict=True)]
 
     def places(self, numbers: Sequence[int]) -> list[Sequence[int]]:
@@ -143,6 +143,7 @@ class Broadcast:
         return [found[i] if i in self._strides else numbers for i in range(len(self.names))]
 
     def elements(self, first: int, places: Sequence[Sequence[int]]) -> dict[str, list[float]]:
-        """What each input has at its places, counted from an element of the common shape."""
+        """Return the elements of each input at its places, counted from an element of the common
+        shape."""
         given = zip(self.names, self.dtypes, self.offsets(first), places, strict=True)
         return {name: at(self._buffers[name], start, p, dtype) for name, dtype, start, p in given}

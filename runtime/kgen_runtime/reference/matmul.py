@@ -18,8 +18,8 @@ SHARED_OPERANDS = 1024
 
 
 def batch_offset(spec: Mapping[str, Any], of: str, number: int) -> int:
-    """Where a matrix of a batch begins: each of the batch's dimensions has a stride, and the last
-    one is counted fastest."""
+    """Return the offset of a matrix in a batch: each batch dimension has a stride, and the last one
+    varies fastest."""
     strides = spec[f"batch_stride_{of}"]
     if not spec.get("batch_dims"):
         return int(number * strides)

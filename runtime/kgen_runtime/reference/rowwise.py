@@ -20,8 +20,8 @@ from kgen_runtime.reference.sums import total
 
 
 class ScalarRows(RowEvaluator):
-    """One row: lists of numbers for its columns, or a number that is the same in all, computed in a
-    type."""
+    """Row of numbers, computed in a dtype: lists with a number per column, or one number for
+    all."""
 
     def __init__(self, values: Mapping[str, list[float]], count: int, compute: DType) -> None:
         super().__init__(values, Scalars())
@@ -97,8 +97,8 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
 
 
 def lifted(spec: Mapping[str, Any], buffers: Buffers) -> tuple[Mapping[str, Any], Buffers]:
-    """The same operation on packed copies of what it looks at through views, as inputs of their
-    own. Without buffers there are none."""
+    """Return the operation on packed copies of the views that it reads, as inputs of their own;
+    without buffers, there are no copies."""
     formulas = formulas_in(spec["expression"])
     if not views.has_views(formulas):
         return spec, buffers

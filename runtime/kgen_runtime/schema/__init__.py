@@ -1,1 +1,1 @@
-"""What stands behind `kgen_runtime.manifest`: programs, and reading and checking a manifest."""
+"""Implementation of `kgen_runtime.manifest`: programs, and the reader and checks of a manifest."""

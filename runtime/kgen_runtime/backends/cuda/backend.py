@@ -35,7 +35,7 @@ KNOWN_REQUIREMENTS = frozenset(("compute_capability", "exact", "cuda"))
 
 @frozen
 class CudaLaunch:
-    """One launch with its function looked up."""
+    """Launch with its function looked up."""
 
     function: Any
     grid: Extent3
@@ -69,7 +69,7 @@ class _CurrentContext:
 
 
 class CudaBackend(Backend):
-    """One NVIDIA GPU. Buffers are device addresses; a stream is a CUstream handle."""
+    """NVIDIA GPU. Buffers are device addresses; a stream is a CUstream handle."""
 
     name: ClassVar[str] = "cuda"
     formats: ClassVar[tuple[str, ...]] = ("cubin", "ptx")
@@ -133,7 +133,8 @@ class CudaBackend(Backend):
 
     @staticmethod
     def limits(capabilities: Mapping[str, Any]) -> Limits:
-        """Those of the compute capability; the driver knows how much shared memory there is."""
+        """Return the limits of the compute capability, with the shared memory that the driver
+        reports."""
         major, minor = capabilities["compute_capability"]
         known = cuda_limits(f"sm_{major}{minor}")
         shared = capabilities.get("shared_memory_per_block", known.shared_memory)

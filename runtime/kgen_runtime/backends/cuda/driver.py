@@ -53,7 +53,8 @@ def driver() -> Any:
 
 
 def call(function: str, *arguments: Any) -> Any:
-    """One driver call: its result, if it has one. Raises the DeviceError that fits the status."""
+    """Call a function of the driver and return its result, if it has one. Raises the DeviceError
+    that fits the status."""
     api = driver()
     PROCESS.check()
     status, *results = getattr(api, function)(*arguments)

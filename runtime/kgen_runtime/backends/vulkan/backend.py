@@ -56,7 +56,7 @@ class VulkanKernel:
 
 
 class VulkanBackend(Backend):
-    """One Vulkan device with one queue; safe for threads. There are no streams to choose."""
+    """Vulkan device with one queue; safe for threads. It has no streams to choose from."""
 
     name: ClassVar[str] = "vulkan"
     formats: ClassVar[tuple[str, ...]] = ("spirv",)
@@ -303,7 +303,7 @@ class VulkanBackend(Backend):
         return Replay(self, self._record(_in_order(kernel, buffers)))
 
     def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
-        """All launches in one recording, with a barrier only where one waits for another."""
+        """Record all launches together, with a barrier only where one waits for another."""
         dispatches: list[RecordedDispatch] = []
         fresh = 0  # steps from this one on are recorded after the last barrier
         for number, step in enumerate(steps):

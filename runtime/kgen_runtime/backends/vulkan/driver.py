@@ -44,7 +44,8 @@ def driver() -> Any:
 
 
 def call(function: str, *arguments: Any) -> Any:
-    """One call of the API: its result. Raises the DeviceError that fits its status."""
+    """Call a function of Vulkan and return its result. Raises the DeviceError that fits its
+    status."""
     vk = driver()
     try:
         return getattr(vk, function)(*arguments)
@@ -90,7 +91,7 @@ def create_instance() -> Any:
 
 
 def physical_devices(instance: Any) -> list[Any]:
-    """All devices that speak Vulkan 1.1 or newer. Raises DeviceError if there is none."""
+    """Return the devices with Vulkan 1.1 or newer. Raises DeviceError if there is none."""
     found = [
         device
         for device in call("vkEnumeratePhysicalDevices", instance)

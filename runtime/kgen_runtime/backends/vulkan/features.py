@@ -1,6 +1,5 @@
-"""What kernels may require of a Vulkan device besides limits: features, cooperative matrices,
-subgroup sizes. Found on a physical device, and turned on when a logical one is made.
-"""
+"""Features, cooperative matrices and subgroup sizes that kernels may require of a Vulkan device
+besides limits: found on a physical device, and enabled on the logical device."""
 
 from __future__ import annotations
 
@@ -129,7 +128,8 @@ def _features(device: Any) -> list[str]:
 
 
 def _chain(wanted: Sequence[Features]) -> list[Any]:
-    """One structure each and VkPhysicalDeviceFeatures2, each pointing to the one before."""
+    """Return a structure per set of features and VkPhysicalDeviceFeatures2, each pointing to the
+    one before."""
     chain = [_structure(f.structure) if f.type is None else _unknown(f) for f in wanted]
     chain.append(_structure("Features2"))
     for earlier, later in pairwise(chain):
@@ -153,7 +153,8 @@ def _structure(name: str) -> Any:
 
 
 def _unknown(features: Features) -> Any:
-    """The same of a structure that the package does not have: what all begin with, then members."""
+    """Return a structure that the `vulkan` package does not declare: the header of all structures,
+    then members."""
     # What the package is made with; its own declarations cannot be added to.
     ffi = import_module("cffi").FFI()
     members = "".join(f"uint32_t {name};" for name in features.names)

@@ -114,7 +114,7 @@ class VulkanMemory:
         return [block for block in self.blocks if block.free.is_whole]
 
     def too_much_unused(self) -> list[MemoryBlock]:
-        """Those to be released, the largest first, for the others to be few enough."""
+        """Return the largest unused blocks, without which at most MOST_UNUSED bytes are unused."""
         found, kept = [], 0
         for block in sorted(self.unused(), key=lambda block: block.nbytes):
             kept += block.nbytes

@@ -1,8 +1,8 @@
-"""What a driver has compiled, kept on disk: the next process's first launch does without.
+"""Driver's compiled pipelines, cached on disk: the first launch of the next process compiles
+nothing.
 
-One file for each driver and device, by the identifier that the driver gives its cache. A file that
-is not as it was written, or that another user may write, is as good as none, and never reaches the
-driver.
+There is one file per driver and device, by the identifier that the driver gives its cache. A file
+that is damaged, or that another user may write, is ignored and never reaches the driver.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class PipelineCache:
             self._files.write(self._name, data)
 
     def _data(self) -> bytes:
-        """What the driver has compiled, in its own form; the `vulkan` package has no such call."""
+        """Return the driver's compiled pipelines in its own form; the `vulkan` package has no such
+        call."""
         vk = driver()
         size = vk.ffi.new("size_t *")
         get = vk.lib.vkGetPipelineCacheData

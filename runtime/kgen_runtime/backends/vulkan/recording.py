@@ -177,7 +177,8 @@ class Recorder:
         check("vkEndCommandBuffer", lib.vkEndCommandBuffer(commands))
 
     def _barrier(self, commands: Any) -> None:
-        """What was written before is seen by everything after it, on the device and the host."""
+        """Make earlier writes visible to everything after the barrier, on the device and the
+        host."""
         none = self._null
         self._lib.vkCmdPipelineBarrier(
             commands, self._work, self._after, 0, 1, self._barriers, 0, none, 0, none
@@ -196,8 +197,8 @@ class KernelRecordings:
         return self._by_buffers.get(key)
 
     def spare(self) -> Recording | None:
-        """One to be rewritten: of buffers that are no more, or, where many are kept, the one that
-        has been kept for longest; it may be under way. None: make a new one."""
+        """Return a recording to rewrite, or None to make a new one: a recording of released
+        buffers, or the oldest one where the number is at its limit. It may still be executing."""
         if self._unused:
             return self._unused.pop()
         if len(self._by_buffers) >= MOST_RECORDINGS:
@@ -208,7 +209,7 @@ class KernelRecordings:
         self._by_buffers[key] = recording
 
     def put_back(self, recording: Recording) -> None:
-        """One that says nothing, for want of a launch that could be recorded."""
+        """Keep an empty recording, whose launch could not be recorded."""
         self._unused.append(recording)
 
     def drop_block(self, number: int) -> None:

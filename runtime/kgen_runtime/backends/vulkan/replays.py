@@ -13,7 +13,7 @@ from kgen_runtime.errors import DeviceError
 
 
 class Replayer(Protocol):
-    """What a recording is replayed by."""
+    """Object that replays recordings."""
 
     def replay(self, recording: Recording) -> None: ...
 

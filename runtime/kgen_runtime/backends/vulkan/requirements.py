@@ -1,4 +1,4 @@
-"""What Vulkan artifacts may require of a device: refused with its name, or ranked by it.
+"""Requirements of Vulkan artifacts: a device that lacks one is refused or ranked lower.
 
 `api`, the lowest version of the API as text ("1.3"); `features`, names of features.py; `limits`,
 the least value of limits by Vulkan's names, where a kernel needs more than Vulkan guarantees;

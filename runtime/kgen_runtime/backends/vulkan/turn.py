@@ -15,8 +15,11 @@ PROCESS = OneProcess("vulkan")
 
 
 class Turn:
-    """One thread's turn, which may take turns within it. In a forked child, where the lock may be
-    held for ever by a thread that is not there, and after the device was closed there are none."""
+    """Turn of one thread, which may take turns within it.
+
+    There are no turns after the device was closed, nor in a forked child, where a thread that does
+    not exist may hold the lock for ever.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

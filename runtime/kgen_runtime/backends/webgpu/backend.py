@@ -74,7 +74,7 @@ class WebgpuKernel:
 
 
 class WebgpuBackend(Backend):
-    """One WebGPU device; safe for threads. There are no streams to choose."""
+    """WebGPU device; safe for threads. It has no streams to choose from."""
 
     name: ClassVar[str] = "webgpu"
     formats: ClassVar[tuple[str, ...]] = ("spirv",)
@@ -194,7 +194,7 @@ class WebgpuBackend(Backend):
         return WebgpuKernel(entry.name, pipelines)
 
     def _layout(self, roles: Sequence[str]) -> Any:
-        """That of bindings by their roles: inputs are NonWritable in the modules."""
+        """Return the layout of bindings by their roles: inputs are NonWritable in the modules."""
         types = wgpu().BufferBindingType
         return self._device.create_bind_group_layout(
             entries=[
@@ -265,7 +265,7 @@ class WebgpuBackend(Backend):
 
     @contextmanager
     def _turn(self, what: str) -> Iterator[None]:
-        """One thread's turn at the device, with errors that begin with `what`."""
+        """Take one thread's turn at the device; errors begin with `what`."""
         PROCESS.check()
         with self._lock, errors(what):
             if self._closed:

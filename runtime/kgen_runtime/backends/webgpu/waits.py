@@ -30,7 +30,8 @@ class Waits:
             raise self.lost
 
     def until(self, work: Callable[[], T]) -> T:
-        """What `work` gives or raises. Raises LaunchError if it takes too long."""
+        """Return the result of `work`, or raise its exception. Raises LaunchError if it takes too
+        long."""
         done, given, raised = threading.Event(), list[T](), list[BaseException]()
 
         def wait() -> None:
