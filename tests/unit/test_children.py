@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -185,24 +186,33 @@ def test_code_generation_ends_with_us(victim: Callable[..., Victim]) -> None:
     assert parent.has_left_nothing()
 
 
+#: Functions that start processes, and the argument that ties these to us.
+TIES = {
+    "subprocess.run": "preexec_fn",
+    "subprocess.Popen": "preexec_fn",
+    "ProcessPoolExecutor": "initializer",
+    "Pool": "initializer",
+}
+
+
+@cache
+def calls_that_start_processes() -> list[tuple[Path, str, ast.Call]]:
+    """Calls of kgen's code, each with its file and the name of the function."""
+    return [
+        (path.relative_to(CODEGEN), name, node)
+        for path in sorted(CODEGEN.rglob("*.py"))
+        if "Pool" in (text := path.read_text()) or "subprocess" in text
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and (name := ast.unparse(node.func)) in TIES
+    ]
+
+
 def test_everything_that_is_started_is_tied() -> None:
     """Programs that may run for ever, and pools."""
-    word = {
-        "subprocess.run": "preexec_fn",
-        "subprocess.Popen": "preexec_fn",
-        "ProcessPoolExecutor": "initializer",
-        "Pool": "initializer",
-    }
-    calls = [
-        (f"{path.relative_to(CODEGEN)}: {ast.unparse(node.func)}", node)
-        for path in sorted(CODEGEN.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in word
-    ]
     untied = [
-        where
-        for where, call in calls
-        if word[ast.unparse(call.func)] not in {keyword.arg for keyword in call.keywords}
+        f"{path}: {name}"
+        for path, name, call in calls_that_start_processes()
+        if TIES[name] not in {keyword.arg for keyword in call.keywords}
     ]
     assert sorted(untied) == UNTIED
 
@@ -222,10 +232,7 @@ def test_python_is_started_without_the_current_folder() -> None:
 def test_pools_fork() -> None:
     """Python's other start methods run `python -c`, with the current folder on its path."""
     pools = [
-        ast.unparse(node)
-        for path in sorted(CODEGEN.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("ProcessPoolExecutor", "Pool")
+        ast.unparse(call) for _, name, call in calls_that_start_processes() if "Pool" in name
     ]
     assert len(pools) == 2
     assert all("children.forking()" in pool for pool in pools)

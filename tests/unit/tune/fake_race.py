@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from kgen import targets
+from kgen.schedule import BlockedMatmul
+from kgen.spec import Matmul
 from kgen.targets import choose as choosing
-from kgen.targets.base import Plan, Target
+from kgen.targets.base import Candidate, Plan, Target
+from kgen.targets.cpu.schedule import cost_model
+from kgen.targets.cpu.schedule.space import Fixed
 from kgen.tune.pairing import ONE_THREAD, TimingCondition
 from kgen.tune.record import TuningFile
 from kgen.tune.tuner import Tuner
@@ -65,6 +69,28 @@ def tuner_of(
     )
 
 
+Ranking = tuple[Candidate[BlockedMatmul], ...]
+_RANKED: dict[tuple[object, ...], Ranking] = {}
+_rank = cost_model.candidates
+
+
+def ranked_once(
+    spec: Matmul,
+    target: Target,
+    fixed: Fixed | None = None,
+    mainloop: str | None = None,
+    *,
+    most: int,
+) -> Ranking:
+    """Rank the candidates of a kernel once in a process: tests of a search ask for few kernels
+    many times."""
+    key = (spec, target.name, tuple((fixed or {}).items()), mainloop, most)
+    if key not in _RANKED:
+        _RANKED[key] = _rank(spec, target, fixed, mainloop, most=most)
+    return _RANKED[key]
+
+
 def hide_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no core have a file that kgen ships."""
     monkeypatch.setattr(choosing, "shipped", lambda core: None)
+    monkeypatch.setattr(cost_model, "candidates", ranked_once)

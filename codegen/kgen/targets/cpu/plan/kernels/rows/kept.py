@@ -35,7 +35,8 @@ def kept_values(row: RowPlan, slots: int) -> tuple[Kept, ...]:
         later = row.phases[phase.number + 1 :]
         for step in _shared(row, phase, later, found.keys()):
             known = {*found, step}
-            taken = {kept.slot for kept in found.values() if _is_read(row, kept.step, later, known)}
+            read = _values_read(row, later, known)
+            taken = {kept.slot for kept in found.values() if kept.step in read}
             free = [slot for slot in range(slots) if slot not in taken]
             if free:
                 found[step] = Kept(step=step, phase=phase.number, slot=free[0])
@@ -49,22 +50,29 @@ def _shared(
     here = row.elements(phase.wanted, known)
     # What is relative to an extreme as it is so far is another value later.
     running = {fold.step for fold in phase.folds}
+    for step in steps(*here):
+        if not running.isdisjoint(step.arguments):
+            running.add(step)
+    expensive: set[Expression] = set()
+    for step in here:
+        if step.primitive in EXPENSIVE or not expensive.isdisjoint(step.arguments):
+            expensive.add(step)
+    read = _values_read(row, later, {*known, *here})
     return [
         step
         for step in here
-        if not step.truth
-        and running.isdisjoint(steps(step))
-        and any(s.primitive in EXPENSIVE for s in row.elements([step], known))
-        and _is_read(row, step, later, {*known, *here})
+        if not step.truth and step not in running and step in expensive and step in read
     ]
 
 
-def _is_read(
-    row: RowPlan, step: Expression, phases: Sequence[RowPhase], known: Collection[Expression]
-) -> bool:
-    """Whether a phase takes a known value, others being known as well."""
-    return any(
-        step in phase.wanted
-        or any(step in needed.arguments for needed in row.elements(phase.wanted, known))
-        for phase in phases
-    )
+def _values_read(
+    row: RowPlan, phases: Sequence[RowPhase], known: Collection[Expression]
+) -> set[Expression]:
+    """Return the values that phases want and the arguments of what they compute, if some values
+    are known."""
+    found: set[Expression] = set()
+    for phase in phases:
+        found.update(phase.wanted)
+        for needed in row.elements(phase.wanted, known):
+            found.update(needed.arguments)
+    return found
