@@ -231,8 +231,6 @@ def test_python_is_started_without_the_current_folder() -> None:
 
 def test_pools_fork() -> None:
     """Python's other start methods run `python -c`, with the current folder on its path."""
-    pools = [
-        ast.unparse(call) for _, name, call in calls_that_start_processes() if "Pool" in name
-    ]
+    pools = [ast.unparse(call) for _, name, call in calls_that_start_processes() if "Pool" in name]
     assert len(pools) == 2
     assert all("children.forking()" in pool for pool in pools)
