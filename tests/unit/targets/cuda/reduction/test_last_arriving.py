@@ -13,7 +13,6 @@ from kgen.errors import ScheduleError
 from kgen.pipeline import plan as make_plan
 from kgen.schedule import SplitFmaMatmul, SplitMatmul
 from kgen.spec import DType, Epilogue, Matmul
-from kgen.targets.cuda import FAMILY
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan
@@ -24,7 +23,7 @@ from kgen.targets.cuda.plan.reduction.last_arriving import (
     PartSums,
     is_last_arriving,
 )
-from kgen.targets.cuda.schedule.candidates import candidates
+from kgen.targets.cuda.schedule.candidates import candidates, choose
 
 BY_NAME = {target.name: target for target in TARGETS}
 SM_80 = BY_NAME["sm_80"]
@@ -141,7 +140,7 @@ def test_the_model_takes_it_where_outputs_are_few(name: str) -> None:
     other = next(c for c in few if not getattr(c.schedule, "one_kernel", False))
     assert is_last_arriving(few[0].schedule)
     assert 0.8 * other.seconds < few[0].seconds < 0.95 * other.seconds
-    many = FAMILY.choose(Matmul(m=512, n=512, k=8192), BY_NAME[name])
+    many = choose(Matmul(m=512, n=512, k=8192), BY_NAME[name])
     assert not is_last_arriving(many)
 
 
