@@ -28,6 +28,7 @@ from kgen.graph.reading.function_bodies import NodeRefused
 from kgen.graph.reading.importer import MISFITS, imported
 from kgen.graph.reading.model import Array, Model, Shape
 from kgen.graph.reading.onnx_file import Source, read, shown
+from kgen.graph.rewrites.integer_products import integer_products
 from kgen.graph.rewrites.narrow import WEIGHTS, convolutions_of, narrowed, weights_of
 from kgen.graph.rewrites.normalizations import folded
 from kgen.graph.rewrites.rounded import TYPES, product_nodes, rounded
@@ -84,6 +85,7 @@ def load(
     type. Raises GraphError."""
     with no_misfits(source):
         model, graph = graph_by_bodies(read(source), shapes)
+        graph = integer_products(graph)
         graph = merged(written_rows(graph, states_of(graph, states or {})))
         if weights is not None:
             graph = narrowed(graph, weights, weights_of(model), convolutions_of(model))

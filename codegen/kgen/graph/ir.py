@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
 from kgen.errors import GraphError, SpecError
 from kgen.graph.layout import ViewStep
+from kgen.graph.reading.dequantized import changed
 from kgen.graph.reading.function_bodies import NodeRefused
-from kgen.graph.reading.model import Array, Node, Shape, TensorType
+from kgen.graph.reading.model import Array, Dequantized, Node, Shape, TensorType
 from kgen.graph.rewrites.orders import PermutedOperand, common_order, inverse, reordered, squeezed
 from kgen.ops.expand import reduces
 from kgen.ops.expression import Expression, Number, constant, inputs, substituted, variable, view
@@ -129,16 +132,26 @@ class Graph:
     values: Mapping[str, GraphValue]
     constants: Mapping[str, Array]
     names: Mapping[str, str]
+    #: Stored numbers of constants, by the constants' names.
+    dequantized: Mapping[str, Dequantized] = field(default_factory=dict)
 
 
 class Builder:
     """Adds values; what is there already is not added again."""
 
-    def __init__(self, tensors: Mapping[str, TensorType]) -> None:
+    def __init__(
+        self,
+        tensors: Mapping[str, TensorType],
+        dequantized: Mapping[str, Dequantized] = MappingProxyType({}),
+    ) -> None:
         #: What is known of the model's values, by their names there.
         self.tensors = tensors
         self.values: dict[str, GraphValue] = {}
         self.constants: dict[str, Array] = {}
+        #: Stored numbers of constants, by the constants' names.
+        self.dequantized = dict(dequantized)
+        #: The same numbers 128 less, as s8, of values of u8.
+        self.signed: dict[str, GraphValue] = {}
         self.known: dict[tuple[object, ...], str] = {}
         #: Names of the constants that nodes needed beside the model's, by their contents; and the
         #: last number behind each name.
@@ -272,7 +285,19 @@ class Builder:
         array = self.elements(value) if isinstance(value.operation, ViewNode) else None
         if array is None:
             return value
-        return self.made("folded", array, value.dtype)
+        made = self.made("folded", array, value.dtype)
+        stored = self.stored(value)
+        if stored is not None and isinstance(made.operation, SourceNode):
+            self.dequantized[made.operation.name] = stored
+        return made
+
+    def stored(self, value: GraphValue) -> Dequantized | None:
+        """Stored numbers of a constant that was dequantised, or of a view of one."""
+        operation = value.operation
+        if isinstance(operation, ViewNode):
+            found = self.stored(self.values[operation.of])
+            return None if found is None else changed(found, operation.step.of_array)
+        return self.dequantized.get(operation.name) if isinstance(operation, SourceNode) else None
 
     def term(self, value: GraphValue | Number) -> Expression:
         """A value in a formula: a number, if all its elements are that one."""

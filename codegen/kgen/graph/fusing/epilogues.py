@@ -17,6 +17,7 @@ from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNod
 from kgen.graph.layout import StridedLayout, replayed
 from kgen.ops.expression import Expression, substituted, variable
 from kgen.ops.views import has_views
+from kgen_runtime.dtypes import DType
 
 
 class Epilogues:
@@ -111,6 +112,9 @@ class Epilogues:
         last = self.values[end]
         # Sums of f32 may be written in the type that the operands have.
         types = {product.dtype, self.values[product.operands[0]].dtype}
+        finishes_in = product.dtype
+        if product.dtype is DType.S32:
+            types, finishes_in = {DType.F32, DType.S8}, DType.F32
         if last.dtype not in types or math.prod(last.shape) != math.prod(product.shape):
             return False
         extents = product_extents(self.graph, product)
@@ -121,6 +125,9 @@ class Epilogues:
                 continue
             if math.prod(value.shape) != math.prod(product.shape):
                 return False
+            if name != end and value.dtype is not finishes_in and product.dtype is DType.S32:
+                # An integer between them is rounded.
+                return False
             for operand in value.operands:
                 at, views = origin(self.values, self.roots, operand)
                 if operand in region or at in region or at == product.id:
@@ -129,11 +136,14 @@ class Epilogues:
                     continue
                 operands.add(operand)
                 layout = replayed(StridedLayout.of(self.values[at].shape), views)
-                if layout is None or self.values[at].dtype is not product.dtype:
+                if layout is None:
                     return False
                 extent = extent_of(layout.expanded(value.shape), extents)
                 # A full operand has the output's type.
-                if extent is None or (extent == "mxn" and last.dtype is not product.dtype):
+                own = self.values[at].dtype
+                if extent is None or own is not (last.dtype if extent == "mxn" else finishes_in):
+                    return False
+                if extent == "mxn" and own not in (finishes_in, DType.S8):
                     return False
         expression = self.expanded(end, region)
         return characters(expression) <= MOST_CHARACTERS and len(operands) <= MOST_OPERANDS - 3

@@ -321,7 +321,9 @@ class _Lowering:
             m=batch.m, n=n, k=k, dtype=dtype, out_dtype=self.values[root].dtype,
             b_dtype=narrow_type(self.buffers[bindings["b"].buffer].dtype, dtype),
             layout=letters, epilogue=epilogue, epilogue_shapes=shapes, constant=constant,  # type: ignore[arg-type]
-            epilogue_dtypes=dict.fromkeys(vectors, product.dtype),
+            epilogue_dtypes=dict.fromkeys(
+                vectors, DType.F32 if product.dtype is DType.S32 else product.dtype
+            ),
             lda=batch.lda, ldb=fields.get("ldb"), ldc=batch.ldc, **batch.fields,
         )  # fmt: skip
         self.call(spec, bindings | operands, root, self.all_nodes(root, product.id))

@@ -15,6 +15,7 @@ from kgen.graph.operators import (
     grids,
     poolings,
     products,
+    quantized,
     recurrent,
     resampling,
     rows,
@@ -38,6 +39,7 @@ OPERATORS: Mapping[str, Operator] = {
         *rows.OPERATORS,
         *views.OPERATORS,
         *products.OPERATORS,
+        *quantized.OPERATORS,
         *einsum.OPERATORS,
         *convolutions.OPERATORS,
         *poolings.OPERATORS,
@@ -59,12 +61,14 @@ IMPLIED: Mapping[str, Collection[str]] = {
     "CastLike": ("round_mode", "saturate"),
     "Concat": ("axis",),
     "ConvTranspose": ("group", "kernel_shape", "output_padding"),
+    "DequantizeLinear": ("output_dtype",),
     "Dropout": ("is_test", "ratio", "seed"),
     "Flatten": ("axis",),
     "GRU": ("hidden_size", "output_sequence"),
     "LSTM": ("hidden_size", "output_sequence"),
     "LayerNormalization": ("stash_type",),
     "MaxPool": ("ceil_mode", "storage_order"),
+    "QuantizeLinear": ("output_dtype", "precision", "saturate"),
     "RMSNormalization": ("stash_type",),
     "RNN": ("hidden_size", "output_sequence"),
     "Reshape": ("allowzero", "shape"),
@@ -159,7 +163,7 @@ class NodesRefused(GraphError):
 def graph_of(model: Model) -> Graph:
     """The model in kgen's words. Raises GraphError for uses of operators that it does not take:
     NodesRefused, with all of them, where each of these operators has a body."""
-    b = Builder(model.tensors)
+    b = Builder(model.tensors, model.dequantized)
     refusals: dict[str, GraphError] = {}
     found: dict[str, GraphValue] = {}
     #: Results that no lowering makes, and their nodes.
@@ -236,4 +240,5 @@ def graph_of(model: Model) -> Graph:
         values=b.values,
         constants=b.constants,
         names=names,
+        dequantized=b.dequantized,
     )

@@ -11,6 +11,7 @@ import numpy as np
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.operators.registry import Lower, Operator, check_shape, one
 from kgen.graph.operators.scatters import check_places, scattered
+from kgen.graph.operators.signed_bytes import signed, unsigned
 from kgen.graph.operators.windows import (
     Window,
     Windows,
@@ -109,13 +110,14 @@ def is_whole(windows: Windows) -> bool:
 
 
 def max_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, ...]:
-    x = one(given)
+    x, is_unsigned = signed(b, one(given)), one(given).dtype is DType.U8
     windows = taken(b, node, x)
     least = -math.inf if x.dtype.limits is None else float(x.dtype.limits[0])
     found = over_all(b, x, "amax") if is_whole(windows) else pooled(b, x, windows, "max", least)
+    shown = unsigned(b, found) if is_unsigned else found
     if len(node.outputs) < 2 or not node.outputs[1]:
-        return (found,)
-    return found, places_of_largest(b, node, x, found, windows, least)
+        return (shown,)
+    return shown, places_of_largest(b, node, x, found, windows, least)
 
 
 def places_of_largest(

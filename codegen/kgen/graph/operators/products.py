@@ -11,6 +11,7 @@ from kgen.graph.operators.registry import (
     one,
     optional,
 )
+from kgen.graph.reading.dequantized import changed
 from kgen.graph.reading.model import Node
 
 
@@ -49,6 +50,8 @@ def transposed(b: Builder, x: GraphValue) -> GraphValue:
         return b.permute(x, (1, 0))
     assert isinstance(x.operation, SourceNode)
     name = f"{x.operation.name}{TRANSPOSED}"
+    if (stored := b.stored(x)) is not None:
+        b.dequantized[name] = changed(stored, np.transpose)
     return b.constant(name, np.ascontiguousarray(array.T), x.dtype)
 
 

@@ -8,88 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
-import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
-from kgen.errors import GraphError
+from kgen.graph.reading import contributed_quantized
 from kgen.graph.reading.domains import DOMAINS, opsets_of
 from kgen.graph.reading.order import shown_name
 from kgen.graph.reading.tensors import graphs_of
+from kgen.graph.reading.writer import DOMAIN, GELU, LAYER_NORM, Writer
 
-DOMAIN = "com.microsoft"
 #: Contributed operators that ONNX Runtime registers in ONNX's own domain.
 IN_ONNX = frozenset({"SimplifiedLayerNormalization"})
-#: First opset with CastLike, LayerNormalization, axes of ReduceMean as an input, and Gelu.
-CAST_LIKE, LAYER_NORM, AXES_AS_INPUT, GELU = 15, 17, 18, 20
-#: Activation functions of fused operators, with the attributes that they take.
-ACTIVATIONS: Mapping[str, tuple[str, ...]] = {
-    "": (), "Clip": ("min", "max"), "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"),
-    "LeakyRelu": ("alpha",), "Relu": (), "Sigmoid": (), "Tanh": (),
-}  # fmt: skip
-
-
-class Writer:
-    """Nodes that replace one node, and the constants that they need."""
-
-    def __init__(self, node: onnx.NodeProto, name: str, opset: int) -> None:
-        self.node, self.name, self.opset = node, name, opset
-        self.nodes: list[onnx.NodeProto] = []
-        self.constants: list[onnx.TensorProto] = []
-        self.attributes: dict[str, Any] = {
-            a.name: helper.get_attribute_value(a) for a in node.attribute
-        }
-
-    def input(self, number: int) -> str:
-        """Return the name of an input; "" if it is left out."""
-        return self.node.input[number] if number < len(self.node.input) else ""
-
-    def text(self, name: str) -> str:
-        found = self.attributes.get(name, b"")
-        return str(found.decode(errors="replace") if isinstance(found, bytes) else found)
-
-    def fresh(self) -> str:
-        return f"{self.node.output[0]}/{len(self.nodes) + len(self.constants)}"
-
-    def add(self, operator: str, *inputs: str, outputs: int = 1, **attributes: Any) -> str:
-        """Append a node; return the name of its first result."""
-        name = self.fresh()
-        names = [name, *(f"{name}.{i}" for i in range(1, outputs))]
-        self.nodes.append(helper.make_node(operator, inputs, names, name=self.name, **attributes))
-        return name
-
-    def number(self, value: float, like: str) -> str:
-        """Add a scalar constant of the type of the value `like`; return its name."""
-        name = self.fresh()
-        self.constants.append(numpy_helper.from_array(np.asarray(value, np.float32), name))
-        return self.add("CastLike", name, like) if self.opset >= CAST_LIKE else name
-
-    def mean(self, x: str) -> str:
-        if self.opset < AXES_AS_INPUT:
-            return self.add("ReduceMean", x, axes=[-1], keepdims=1)
-        name = self.fresh()
-        self.constants.append(numpy_helper.from_array(np.array([-1], np.int64), name))
-        return self.add("ReduceMean", x, name, keepdims=1)
-
-    def refusal(self, why: str, remedy: str) -> GraphError:
-        return GraphError(f"node {self.name} ({DOMAIN}.{self.node.op_type}) {why}; {remedy}")
-
-    def activated(self, x: str, *numbers: float) -> str:
-        """Apply the node's activation function, with `numbers` as its attributes."""
-        name = self.text("activation")
-        if name not in ACTIVATIONS:
-            known = ", ".join(filter(None, ACTIVATIONS))
-            raise self.refusal(f"has activation={name}; it takes {known}", "export it unfused")
-        if not name:
-            return x
-        if name == "Clip":
-            if len(numbers) != 2:
-                raise self.refusal(f"clips by {len(numbers)} numbers, not 2", "export it unfused")
-            return self.add("Clip", x, *(self.number(n, x) for n in numbers))
-        given: dict[str, Any] = dict(zip(ACTIVATIONS[name], numbers, strict=False))
-        return self.add(name, x, **given)
 
 
 def gelu(w: Writer) -> list[str]:
@@ -196,6 +126,7 @@ WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
     "SkipLayerNormalization": skip_norm,
     "SkipSimplifiedLayerNormalization": skip_norm,
     "TransposeMatMul": fused_matmul,
+    **contributed_quantized.WRITERS,
 }
 
 
@@ -206,6 +137,7 @@ def write_out(model: onnx.ModelProto) -> None:
 
 def _write_out(graph: onnx.GraphProto, opset: int) -> None:
     nodes: list[onnx.NodeProto] = []
+    known = {tensor.name: tensor for tensor in graph.initializer}
     is_changed = False
     for number, node in enumerate(graph.node):
         for attribute in node.attribute:
@@ -215,7 +147,7 @@ def _write_out(graph: onnx.GraphProto, opset: int) -> None:
         if not is_own or node.op_type not in WRITERS or not node.output or not node.output[0]:
             nodes.append(node)
             continue
-        writer = Writer(node, shown_name(node, number), opset)
+        writer = Writer(node, shown_name(node, number), opset, known)
         results = WRITERS[node.op_type](writer)
         for name, result in zip(node.output, results, strict=False):
             if name:

@@ -27,6 +27,7 @@ from kgen.graph.reading.branches import (
     choices,
     taken_branch,
 )
+from kgen.graph.reading.dequantized import stored
 from kgen.graph.reading.domains import DOMAINS, opsets_of
 from kgen.graph.reading.element_types import DTYPES, unsupported
 from kgen.graph.reading.empty import empty_results, without_empty
@@ -40,7 +41,7 @@ from kgen.graph.reading.folding import (
 from kgen.graph.reading.function_bodies import FunctionBody, NodeRefused, body_by_schema, body_of
 from kgen.graph.reading.inference import dims_of, inferred
 from kgen.graph.reading.messages import MOST_LISTED, listed, shortened
-from kgen.graph.reading.model import Array, Model, Node, Shape, TensorType
+from kgen.graph.reading.model import Array, Dequantized, Model, Node, Shape, TensorType
 from kgen.graph.reading.order import shown_name, taken_by
 
 #: Bytes that folded constants may take at one time, beside three times what the model brings
@@ -124,6 +125,7 @@ class _Walk:
         self.uses.update(o.name for o in proto.graph.output)
         self.opsets = opsets_of(proto)
         self.constants: dict[str, Array] = {}
+        self.dequantized: dict[str, Dequantized] = {}
         self.types: dict[str, onnx.TypeProto] = {}
         self.open: set[str] = set()
         self.nodes: list[Node] = []
@@ -409,6 +411,8 @@ class _Walk:
         given = {v: self.constants[v] for v in node.input if v}
         arrays = list(given.values())
         check_foldable(node, arrays, typed)
+        if (numbers := stored(node, arrays, self.dequantized)) is not None:
+            self.dequantized[node.output[0]] = numbers
         if node.op_type == "Identity":
             # Exporters name one matrix once for each layer that takes it: it stays one.
             self._keep(node.output[0], arrays[0])
@@ -509,6 +513,7 @@ class _Walk:
             tensors=tensors,
             constants={n: a for n, a in self.constants.items() if n in wanted},
             nodes=tuple(reversed(kept)),
+            dequantized={n: d for n, d in self.dequantized.items() if n in wanted},
         )
 
 

@@ -50,9 +50,18 @@ class Node:
 
 
 @frozen
+class Dequantized:
+    """Constant (numbers - zero) * scale, whose numbers are s8 or u8; arrays of one shape."""
+
+    numbers: Array
+    scale: Array
+    zero: Array
+
+
+@frozen
 class Model:
     """Nodes stand behind those whose results they take. `tensors` are of all values but constants
-    that nothing takes."""
+    that nothing takes; `dequantized` has the stored numbers of some constants."""
 
     name: str
     inputs: tuple[str, ...]
@@ -60,3 +69,4 @@ class Model:
     tensors: Mapping[str, TensorType]
     constants: Mapping[str, Array]
     nodes: tuple[Node, ...]
+    dequantized: Mapping[str, Dequantized] = field(default_factory=dict)

@@ -1,0 +1,207 @@
+"""Quantised operators: formulas of quantised numbers, and products of numbers less zero points.
+
+A product is written as one of floats here. :mod:`kgen.graph.rewrites.integer_products` makes it one
+of bytes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
+from kgen.graph.operators.convolutions import conv
+from kgen.graph.operators.products import matmul
+from kgen.graph.operators.registry import Operator, axis_of, one, optional
+from kgen.graph.operators.signed_bytes import OFFSET, signed, unsigned
+from kgen.graph.reading.model import Node
+from kgen.ops.expression import Expression, Number
+from kgen.spec.shapes import by_x
+from kgen_runtime.dtypes import DType
+
+#: Types of quantised numbers.
+QUANTIZED = (DType.S8, DType.U8)
+
+
+def along(b: Builder, value: GraphValue, x: GraphValue, axis: int, block: int = 0) -> GraphValue:
+    """Scales or zero points of a tensor, as a value that broadcasts to it: one for the tensor, one
+    for each element of an axis, or one for each block of elements of an axis."""
+    if block:
+        wanted = [-(-n // block) if i == axis else n for i, n in enumerate(x.shape)]
+        if list(value.shape) != wanted:
+            raise b.refusal(
+                f"has scales of shape {by_x(value.shape)} for block_size={block}; ONNX requires "
+                f"{by_x(tuple(wanted))} here",
+                CHANGE_MODEL,
+            )
+        before, after = value.shape[: axis + 1], value.shape[axis + 1 :]
+        wide = b.expand(b.reshape(value, (*before, 1, *after)), (*before, block, *after))
+        wide = b.reshape(wide, (*before[:-1], before[-1] * block, *after))
+        return b.folded(b.slice(wide, axis, 0, x.shape[axis]))
+    if math.prod(value.shape) == 1:
+        return b.reshape(value, ())
+    if value.shape == (x.shape[axis],):
+        return b.reshape(value, (*value.shape, *(1,) * (x.rank - 1 - axis)))
+    raise b.refusal(
+        f"has scales or zero points of shape {by_x(value.shape)} for axis {axis} of "
+        f"{by_x(x.shape)}; ONNX requires one, or {x.shape[axis]}",
+        CHANGE_MODEL,
+    )
+
+
+def less_zero(b: Builder, x: GraphValue, zero: GraphValue | None) -> Expression:
+    """Quantised numbers less their zero point, of s8 and u8 in the numbers of s8."""
+    wide = b.call("cast", signed(b, x)) if x.dtype in QUANTIZED else b.call("cast", x)
+    if zero is None:
+        return b.call("sub", wide, float(-OFFSET)) if x.dtype is DType.U8 else wide
+    array = b.elements(zero)
+    if array is not None and array.size == 1:
+        number = float(array.reshape(-1)[0]) - (OFFSET if x.dtype is DType.U8 else 0)
+        return b.call("sub", wide, number) if number else wide
+    return b.call("sub", wide, signed(b, zero) if x.dtype in QUANTIZED else zero)
+
+
+def dequantized(
+    b: Builder, x: GraphValue, scale: GraphValue | None, zero: GraphValue | None, dtype: DType
+) -> GraphValue:
+    """(x - zero) * scale in floats. Scales and zero points broadcast to x."""
+    found = less_zero(b, x, zero)
+    if scale is not None:
+        found = b.call("mul", found, scale)
+    return b.formula(found, x.shape, dtype)
+
+
+def quantized(
+    b: Builder, x: GraphValue, scale: GraphValue, zero: GraphValue | None, dtype: DType
+) -> GraphValue:
+    """Saturated round(x / scale) + zero. Numbers of u8 are computed as those of s8."""
+    least, largest = DType.S8.limits or (0, 0)
+    found = b.call("round", b.call("div", x, scale))
+    added: Number | GraphValue = 0.0
+    offset = OFFSET if dtype is DType.U8 else 0
+    array = None if zero is None else b.elements(zero)
+    if zero is None or (array is not None and array.size == 1):
+        added = (0.0 if array is None else float(array.reshape(-1)[0])) - offset
+    else:
+        added = b.call("sub", zero, float(offset)) if offset else zero
+    if not isinstance(added, float) or added:
+        found = b.call("add", found, added)
+    found = b.call("min", b.call("max", found, float(least)), float(largest))
+    made = b.formula(found, x.shape, DType.S8)
+    return unsigned(b, made) if dtype is DType.U8 else made
+
+
+def quantize_linear(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+    x, (scale, zero) = one(given), scale_and_zero(b, node, given)
+    if b.result.dtype not in QUANTIZED:
+        raise b.refusal(f"makes {b.result.dtype}; kgen supports s8 and u8", "quantise to INT8")
+    return quantized(b, x, scale, zero, b.result.dtype)
+
+
+def dequantize_linear(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+    return dequantized(b, one(given), *scale_and_zero(b, node, given), b.result.dtype)
+
+
+def scale_and_zero(
+    b: Builder, node: Node, given: list[GraphValue | None]
+) -> tuple[GraphValue, GraphValue | None]:
+    """Second and third input of a node, as values that broadcast to the first one."""
+    x, scale, zero = one(given), one(given, 1), optional(given, 2)
+    block, axis = node.attribute("block_size", 0), node.attribute("axis", 1)
+    if block < 0:
+        raise b.refusal(f"has block_size={block}; 0 is the least", CHANGE_MODEL)
+    axis = axis_of(b, axis, x.rank) if math.prod(scale.shape) > 1 else 0
+    if zero is not None and zero.shape != scale.shape and math.prod(zero.shape) > 1:
+        raise b.refusal(
+            f"has scales of shape {by_x(scale.shape)} and zero points of {by_x(zero.shape)}",
+            CHANGE_MODEL,
+        )
+    block = block if scale.rank == x.rank and math.prod(scale.shape) > 1 else 0
+    return along(b, scale, x, axis, block), zero and along(b, zero, x, axis, block)
+
+
+def of_rows(b: Builder, value: GraphValue | None, x: GraphValue, axis: int) -> GraphValue | None:
+    """Scales or zero points of a product's operand: one, or one for each row of A (axis -2) or
+    each column of B (axis -1), as a list or with the operand's axes."""
+    if value is None or (value.rank == x.rank and value.rank > 1):
+        return value
+    return along(b, value, x, axis % x.rank)
+
+
+def truncated(b: Builder, x: GraphValue) -> GraphValue:
+    """Whole numbers, computed in floats, as s32."""
+    return b.formula(b.call("trunc", x), x.shape, DType.S32)
+
+
+def matmul_integer(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+    a, c = one(given), one(given, 1)
+    zeros = of_rows(b, optional(given, 2), a, -2), of_rows(b, optional(given, 3), c, -1)
+    pair = [dequantized(b, x, None, z, DType.F32) for x, z in zip((a, c), zeros, strict=True)]
+    return truncated(b, matmul(b, node, [*pair]))
+
+
+def conv_integer(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+    x, w = one(given), one(given, 1)
+    zeros = [v and along(b, v, of, 0) for v, of in zip_inputs(given[2:4], (x, w))]
+    pair = [dequantized(b, v, None, z, DType.F32) for v, z in zip((x, w), zeros, strict=True)]
+    return truncated(b, conv(b, node, [*pair]))
+
+
+def zip_inputs(
+    values: list[GraphValue | None], of: tuple[GraphValue, ...]
+) -> list[tuple[GraphValue | None, GraphValue]]:
+    """Inputs that may be left out at the end, each with another value."""
+    return list(zip([*values, *[None] * (len(of) - len(values))], of, strict=True))
+
+
+def qlinear_matmul(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+    a, c = one(given), one(given, 3)
+    scale, zero = (of_rows(b, one(given, i), a, -2) for i in (1, 2))
+    left = dequantized(b, a, scale, zero, DType.F32)
+    scale, zero = (of_rows(b, one(given, i), c, -1) for i in (4, 5))
+    pair = (left, dequantized(b, c, scale, zero, DType.F32))
+    found = matmul(b, node, [*pair])
+    scale, zero = (of_rows(b, one(given, i), found, -2) for i in (6, 7))
+    assert scale is not None
+    return quantized(b, found, scale, zero, b.result.dtype)
+
+
+def qlinear_conv(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+    x, w, bias = one(given), one(given, 3), optional(given, 8)
+    pairs = [(along(b, one(given, i), x, 0), along(b, one(given, i + 1), x, 0)) for i in (1, 6)]
+    scale, zero = (along(b, one(given, i), w, 0) for i in (4, 5))
+    if bias is not None:
+        scales = [b.elements(v) for v in (bias, pairs[0][0], one(given, 4))]
+        if all(array is not None for array in scales):
+            wide = math.prod(np.asarray(array, np.float64).reshape(-1) for array in scales)
+            bias = b.made("bias", np.asarray(wide, np.float32), DType.F32)
+        else:
+            each = b.call("mul", pairs[0][0], b.reshape(one(given, 4), one(given, 4).shape))
+            bias = b.formula(b.call("mul", bias, each), bias.shape, DType.F32)
+    found = conv(
+        b,
+        node,
+        [dequantized(b, x, *pairs[0], DType.F32), dequantized(b, w, scale, zero, DType.F32), bias],
+    )
+    return quantized(b, found, *pairs[1], b.result.dtype)
+
+
+OPERATORS: tuple[Operator, ...] = (
+    Operator(
+        name="QuantizeLinear", family="element-wise", becomes="div, round, add, clip",
+        lower=quantize_linear, unsupported="types other than s8 and u8",
+    ),
+    Operator(
+        name="DequantizeLinear", family="element-wise", becomes="sub, mul",
+        lower=dequantize_linear, unsupported="types other than s8, u8 and s32, except of constants",
+    ),
+    Operator(
+        name="MatMulInteger", family="product", becomes="matmul of s8", lower=matmul_integer
+    ),
+    Operator(name="ConvInteger", family="product", becomes="matmul of s8", lower=conv_integer),
+    Operator(
+        name="QLinearMatMul", family="product", becomes="matmul of s8", lower=qlinear_matmul
+    ),
+    Operator(name="QLinearConv", family="product", becomes="matmul of s8", lower=qlinear_conv),
+)  # fmt: skip

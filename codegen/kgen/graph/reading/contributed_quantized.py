@@ -1,0 +1,154 @@
+"""Quantised operators of ONNX Runtime, written as ONNX's operators between DequantizeLinear and
+QuantizeLinear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+from onnx import TensorProto
+
+from kgen.graph.reading.model import Array
+from kgen.graph.reading.writer import Writer
+
+#: First opset with scales for each element of an axis.
+AXIS = 13
+#: Bits of the numbers that MatMulNBits has.
+WIDTHS = (2, 4, 8)
+
+
+def read(w: Writer, first: int, axis: int | None = None) -> str:
+    """Dequantise the three inputs from `first` on: numbers, scale and zero point. With `axis`,
+    vectors of scales have one number for each element of it."""
+    given = [w.input(first + i) for i in range(3)]
+    shape = w.known[given[1]].dims if given[1] in w.known else ()
+    if axis is None or not shape or list(shape) == [1]:
+        return w.add("DequantizeLinear", *filter(None, given))
+    if w.opset < AXIS:
+        raise w.refusal(
+            f"has a scale for each column, which ONNX has from opset {AXIS} on, in a model of "
+            f"opset {w.opset}", f"convert the model to opset {AXIS}",
+        )  # fmt: skip
+    return w.add("DequantizeLinear", *filter(None, given), axis=axis)
+
+
+def written(w: Writer, x: str, scale: str, zero: str, like: str) -> list[str]:
+    """Quantise a result; without a zero point to the type of the value `like`."""
+    return [w.add("QuantizeLinear", x, scale, zero or w.number(0.0, like))]
+
+
+def of_two(operator: str, w: Writer) -> list[str]:
+    found = w.add(operator, read(w, 0), read(w, 3))
+    return written(w, found, w.input(6), w.input(7), w.input(0))
+
+
+def of_one(operator: str, w: Writer) -> list[str]:
+    """Write an operator of one tensor, with its own attributes."""
+    own = {k: v for k, v in w.attributes.items() if k not in ("channels_last", "opset")}
+    if w.attributes.get("channels_last"):
+        raise w.refusal("has channels_last=1", "export it with channels_last=0")
+    found = w.add(operator, read(w, 0), **own)
+    return written(w, found, w.input(3), w.input(4), w.input(0))
+
+
+def concat(w: Writer) -> list[str]:
+    parts = [read(w, first) for first in range(2, len(w.node.input), 3)]
+    found = w.add("Concat", *parts, axis=w.attributes["axis"])
+    return written(w, found, w.input(0), w.input(1), w.input(2))
+
+
+def gemm(w: Writer) -> list[str]:
+    """Write Gemm. The bias is in units of both scales; without a scale the result stays floats."""
+    is_transposed = int(w.attributes.get("transB", 0))
+    own = {"transA": int(w.attributes.get("transA", 0)), "transB": is_transposed}
+    given = [read(w, 0), read(w, 3, axis=0 if is_transposed else 1)]
+    if w.input(6):
+        unit = w.add("Mul", w.input(1), w.input(4))
+        given.append(w.add("Mul", w.add("Cast", w.input(6), to=TensorProto.FLOAT), unit))
+    found, alpha = w.add("Gemm", *given, **own), w.attributes.get("alpha", 1.0)
+    if alpha != 1.0:
+        found = w.add("Mul", found, w.number(alpha, found))
+    return written(w, found, w.input(7), w.input(8), w.input(0)) if w.input(7) else [found]
+
+
+def matmul_to_float(w: Writer) -> list[str]:
+    """A, B, scale of A, scale of B, zero point of A, zero point of B, bias."""
+    a = w.add("DequantizeLinear", *filter(None, (w.input(0), w.input(2), w.input(4))))
+    return by_columns(w, a, (w.input(1), w.input(3), w.input(5)), w.input(6))
+
+
+def dynamic_matmul(w: Writer) -> list[str]:
+    """A in floats, B, scale of B, zero point of B, bias."""
+    first = w.add("DynamicQuantizeLinear", w.input(0), outputs=3)
+    a = w.add("DequantizeLinear", first, f"{first}.1", f"{first}.2")
+    return by_columns(w, a, (w.input(1), w.input(2), w.input(3)), w.input(4))
+
+
+def by_columns(w: Writer, a: str, b: tuple[str, str, str], bias: str) -> list[str]:
+    """Multiply by a matrix with one scale, or one for each column."""
+    tensor = w.known.get(b[0])
+    scales = w.known.get(b[1])
+    each = scales is not None and list(scales.dims) not in ([], [1])
+    if each and (tensor is None or w.opset < AXIS):
+        raise w.refusal(
+            "has a scale for each column, of a B from data or before opset 13",
+            "make B an initializer, and convert the model to opset 13",
+        )
+    axis = {"axis": len(tensor.dims) - 1} if each and tensor is not None else {}
+    wide = w.add("DequantizeLinear", *filter(None, b), **axis)
+    found = w.add("MatMul", a, wide)
+    return [w.add("Add", found, bias) if bias else found]
+
+
+def unpacked(array: Array, bits: int) -> Array:
+    """Numbers of a few bits, the lowest ones of each byte first, along the last axis."""
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    found = array.astype(np.uint8)[..., None] >> shifts & np.uint8((1 << bits) - 1)
+    return np.asarray(found.reshape(*array.shape[:-1], -1))
+
+
+def matmul_nbits(w: Writer) -> list[str]:
+    """Write MatMul by the numbers of B, which has rows of blocks along k with a scale each."""
+    k, n, block = (int(w.attributes[name]) for name in ("K", "N", "block_size"))
+    bits = int(w.attributes.get("bits", 4))
+    if bits not in WIDTHS or w.input(4):
+        what = "an order of groups (g_idx)" if w.input(4) else f"bits={bits}"
+        raise w.refusal(f"has {what}", "export it without g_idx, in 2, 4 or 8 bits")
+    numbers, scales = w.array(1), w.array(2)
+    blocks = -(-k // block)
+    given = unpacked(numbers.reshape(n, -1), bits).reshape(n, blocks, -1)[..., :block]
+    zero: Array = np.full((n, blocks), 1 << bits - 1)
+    if w.input(3):
+        zero = w.array(3)
+        if zero.dtype == np.uint8:
+            zero = unpacked(zero.reshape(n, -1), bits)[:, :blocks]
+    wide = given.astype(np.float32) - zero.reshape(n, blocks, 1).astype(np.float32)
+    wide = wide * scales.reshape(n, blocks, 1).astype(np.float32)
+    matrix = wide.reshape(n, -1)[:, :k].T.astype(scales.dtype)
+    found = w.add("MatMul", w.input(0), w.constant(np.ascontiguousarray(matrix)))
+    return [w.add("Add", found, w.input(5)) if w.input(5) else found]
+
+
+def linear(w: Writer) -> list[str]:
+    """Write ONNX Runtime's QuantizeLinear or DequantizeLinear as ONNX's."""
+    given = [name for name in w.node.input if name]
+    return [w.add(w.node.op_type, *given, **w.attributes)]
+
+
+WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
+    "DequantizeLinear": linear,
+    "DynamicQuantizeMatMul": dynamic_matmul,
+    "MatMulIntegerToFloat": matmul_to_float,
+    "MatMulNBits": matmul_nbits,
+    "QGemm": gemm,
+    "QLinearAdd": partial(of_two, "Add"),
+    "QLinearAveragePool": partial(of_one, "AveragePool"),
+    "QLinearConcat": concat,
+    "QLinearGlobalAveragePool": partial(of_one, "GlobalAveragePool"),
+    "QLinearLeakyRelu": partial(of_one, "LeakyRelu"),
+    "QLinearMul": partial(of_two, "Mul"),
+    "QLinearSigmoid": partial(of_one, "Sigmoid"),
+    "QLinearSoftmax": partial(of_one, "Softmax"),
+    "QuantizeLinear": linear,
+}

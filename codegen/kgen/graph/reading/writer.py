@@ -1,0 +1,100 @@
+"""Nodes of ONNX's own operators in the place of one contributed node, and how they are added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from kgen.errors import GraphError
+from kgen.graph.reading.model import Array
+
+DOMAIN = "com.microsoft"
+#: First opset with CastLike, LayerNormalization, axes of ReduceMean as an input, and Gelu.
+CAST_LIKE, LAYER_NORM, AXES_AS_INPUT, GELU = 15, 17, 18, 20
+#: Activation functions of fused operators, with the attributes that they take.
+ACTIVATIONS: Mapping[str, tuple[str, ...]] = {
+    "": (), "Clip": ("min", "max"), "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"),
+    "LeakyRelu": ("alpha",), "Relu": (), "Sigmoid": (), "Tanh": (),
+}  # fmt: skip
+
+
+class Writer:
+    """Nodes that replace one node, and the constants that they need."""
+
+    def __init__(
+        self,
+        node: onnx.NodeProto,
+        name: str,
+        opset: int,
+        known: Mapping[str, onnx.TensorProto],
+    ) -> None:
+        self.node, self.name, self.opset, self.known = node, name, opset, known
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+        self.attributes: dict[str, Any] = {
+            a.name: helper.get_attribute_value(a) for a in node.attribute
+        }
+
+    def input(self, number: int) -> str:
+        """Return the name of an input; "" if it is left out."""
+        return self.node.input[number] if number < len(self.node.input) else ""
+
+    def text(self, name: str) -> str:
+        found = self.attributes.get(name, b"")
+        return str(found.decode(errors="replace") if isinstance(found, bytes) else found)
+
+    def fresh(self) -> str:
+        return f"{self.node.output[0]}/{len(self.nodes) + len(self.constants)}"
+
+    def add(self, operator: str, *inputs: str, outputs: int = 1, **attributes: Any) -> str:
+        """Append a node; return the name of its first result."""
+        name = self.fresh()
+        names = [name, *(f"{name}.{i}" for i in range(1, outputs))]
+        self.nodes.append(helper.make_node(operator, inputs, names, name=self.name, **attributes))
+        return name
+
+    def constant(self, array: Array) -> str:
+        """Add a constant; return its name."""
+        name = self.fresh()
+        self.constants.append(numpy_helper.from_array(array, name))
+        return name
+
+    def array(self, number: int) -> Array:
+        """Return the elements of an input. Raises GraphError unless it is an initializer."""
+        name = self.input(number)
+        if name not in self.known:
+            raise self.refusal(f"takes {name} from data", "make it an initializer")
+        return np.asarray(numpy_helper.to_array(self.known[name]))
+
+    def number(self, value: float, like: str) -> str:
+        """Add a scalar constant of the type of the value `like`; return its name."""
+        name = self.constant(np.asarray(value, np.float32))
+        return self.add("CastLike", name, like) if self.opset >= CAST_LIKE else name
+
+    def mean(self, x: str) -> str:
+        if self.opset < AXES_AS_INPUT:
+            return self.add("ReduceMean", x, axes=[-1], keepdims=1)
+        name = self.constant(np.array([-1], np.int64))
+        return self.add("ReduceMean", x, name, keepdims=1)
+
+    def refusal(self, why: str, remedy: str) -> GraphError:
+        return GraphError(f"node {self.name} ({DOMAIN}.{self.node.op_type}) {why}; {remedy}")
+
+    def activated(self, x: str, *numbers: float) -> str:
+        """Apply the node's activation function, with `numbers` as its attributes."""
+        name = self.text("activation")
+        if name not in ACTIVATIONS:
+            known = ", ".join(filter(None, ACTIVATIONS))
+            raise self.refusal(f"has activation={name}; it takes {known}", "export it unfused")
+        if not name:
+            return x
+        if name == "Clip":
+            if len(numbers) != 2:
+                raise self.refusal(f"clips by {len(numbers)} numbers, not 2", "export it unfused")
+            return self.add("Clip", x, *(self.number(n, x) for n in numbers))
+        given: dict[str, Any] = dict(zip(ACTIVATIONS[name], numbers, strict=False))
+        return self.add(name, x, **given)

@@ -1,0 +1,443 @@
+"""Products of dequantised values as products of bytes, added in s32.
+
+QDQ, QOperator and dynamic models all become products of (a - zero_a) scale_a and (b - zero_b)
+scale_b, whose numbers are s8 (:mod:`kgen.graph.operators.quantized`). This rewrite makes each of
+them ::
+
+    sum a b - zero_a sum (b - zero_b) - zero_b sum a
+
+of the numbers, and multiplies the whole sum by the scales. The formulas become the product's
+epilogue. Sums over a constant B are constants.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from kgen.errors import GraphError
+from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
+from kgen.graph.layout import ViewStep
+from kgen.graph.lowering.calls import nodes_shown
+from kgen.graph.reading.dequantized import changed
+from kgen.graph.reading.model import Array, Dequantized
+from kgen.graph.rewrites.rewriting import Rewriting
+from kgen.ops.expression import (
+    Expression,
+    Primitive,
+    call,
+    constant,
+    inputs,
+    rebuilt,
+    steps,
+    variable,
+    with_arguments,
+)
+from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
+
+#: Depth up to which sums of products of bytes less their zero points are exact in f32.
+EXACT_DEPTH = 256
+#: What is subtracted from u8 for s8.
+OFFSET = 128
+
+
+@frozen
+class Bytes:
+    """Operand (numbers - zero) * scale. Numbers are s8; `zero` and `scale` are numbers, or values
+    that broadcast to them. `stored` has the arrays of a constant."""
+
+    numbers: GraphValue
+    scale: Expression
+    zero: Expression
+    stored: Dequantized | None = None
+
+    @property
+    def is_uniform(self) -> bool:
+        """One scale and one zero point, which every view keeps."""
+        return not inputs(self.scale) and not inputs(self.zero)
+
+
+@frozen
+class Sums:
+    """Product of bytes in s32, with its operands."""
+
+    product: GraphValue
+    a: Bytes
+    b: Bytes
+
+
+def integer_products(graph: Graph) -> Graph:
+    """The graph with integer products. Raises GraphError for an integer operator whose sums would
+    be rounded."""
+    return _Integers(graph).all()
+
+
+class _Integers(Rewriting):
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self.known: dict[str, Bytes | None] = {}
+        #: Products that were rewritten, by their ids in the graph.
+        self.sums: dict[str, Sums] = {}
+        #: Exact results in s32 as floats, by their ids in the graph.
+        self.floats: dict[str, GraphValue] = {}
+
+    def visit(self, value: GraphValue) -> None:
+        operation = value.operation
+        if isinstance(operation, ProductNode) and not value.dtype.is_integer:
+            return self.multiply(value, operation)
+        if isinstance(operation, FormulaNode) and operation.expression.name in ("trunc", "cast"):
+            (argument,) = operation.expression.arguments
+            if argument.primitive is Primitive.INPUT and self.converted(value, argument.name):
+                return None
+        return self.copy(value)
+
+    # -- operands -----------------------------------------------------------------------------
+
+    def bytes_of(self, name: str) -> Bytes | None:
+        """A value's numbers of s8; None for a value that has none."""
+        if name not in self.known:
+            self.known[name] = self._bytes_of(self.graph.values[name])
+        return self.known[name]
+
+    def _bytes_of(self, value: GraphValue) -> Bytes | None:
+        stored = self.stored(value)
+        if stored is not None:
+            return self.of_constant(value, stored)
+        operation = value.operation
+        if isinstance(operation, ViewNode):
+            inner = self.bytes_of(operation.of)
+            if inner is None or self.differs(inner):
+                return None
+            node = ViewNode(of=inner.numbers.id, step=operation.step)
+            return self.with_numbers(inner, self.add_as(node, value, DType.S8))
+        if not isinstance(operation, FormulaNode) or operation.axes:
+            return None
+        return self.of_views(value, operation) or self.of_formula(value, operation.expression)
+
+    def of_formula(self, value: GraphValue, expression: Expression) -> Bytes | None:
+        """Operands of a dequantisation, as :mod:`kgen.graph.operators.quantized` writes it."""
+        parts = parts_of(expression)
+        if parts is None:
+            return None
+        numbers, zero, scale = parts
+        found = self.graph.values[numbers]
+        if found.dtype is not DType.S8 or found.shape != value.shape:
+            return None
+        return Bytes(
+            numbers=self.builder.values[self.ids[numbers]],
+            scale=self.moved_term(scale), zero=self.moved_term(zero),
+        )  # fmt: skip
+
+    def of_views(self, value: GraphValue, operation: FormulaNode) -> Bytes | None:
+        """Windows that only look at a dequantised value: padding is its zero point."""
+        expression = operation.expression
+        names = inputs(expression)
+        looks = (Primitive.VIEW, Primitive.INPUT, Primitive.CONSTANT)
+        if len(names) != 1 or any(step.primitive not in looks for step in steps(expression)):
+            return None
+        inner = self.bytes_of(names[0])
+        if inner is None or self.differs(inner):
+            return None
+        numbers = self.within_padding(inner, self.graph.values[names[0]], expression)
+        return (
+            None
+            if numbers is None
+            else self.with_numbers(
+                inner, self.add_as(FormulaNode(expression=numbers), value, DType.S8)
+            )
+        )
+
+    def within_padding(
+        self, inner: Bytes, value: GraphValue, expression: Expression
+    ) -> Expression | None:
+        """Views of numbers in the place of views of a value; padding is the zero point. A zero
+        point from data is added to the padding, which a table of ones tells from the numbers."""
+        pads = [step for step in steps(expression) if step.name == "pad"]
+        if any(step.arguments[-1] != constant(0.0) for step in pads):
+            return None
+        source, zero = variable(value.id), inner.zero
+        if not inputs(zero) or not pads:
+
+            def padded(step: Expression) -> Expression:
+                if step == source:
+                    return variable(inner.numbers.id)
+                if step.name == "pad":
+                    return with_arguments(step, (*step.arguments[:-1], zero))
+                return step
+
+            return rebuilt(expression, padded)
+        whole = max(pads, key=lambda step: len(steps(step)))
+        if any(step not in steps(whole) for step in pads) or inputs(whole) != (value.id,):
+            return None
+        sizes = list(value.shape)
+        for step in pads:
+            axis, before, after = (int(number.number) for number in step.arguments[1:4])
+            sizes[axis] += before + after
+        around = np.ones(sizes, np.int8)
+        around[tuple(self.inside(pads, axis, n) for axis, n in enumerate(value.shape))] = 0
+        border = self.builder.constant(f"{inner.numbers.id}:border", around, DType.S8)
+        self.names[border.id] = f"{inner.numbers.id}:border"
+        numbers = rebuilt(
+            whole, lambda step: variable(inner.numbers.id) if step == source else step
+        )
+        total = call("add", (numbers, call("mul", (variable(border.id), zero))))
+        made = self.builder.add(FormulaNode(expression=total), sizes, DType.S8, value.nodes)
+        return rebuilt(expression, lambda step: variable(made.id) if step == whole else step)
+
+    def inside(self, pads: list[Expression], axis: int, count: int) -> slice:
+        before = sum(int(p.arguments[2].number) for p in pads if p.arguments[1].number == axis)
+        return slice(before, before + count)
+
+    def differs(self, found: Bytes) -> bool:
+        """Whether scales or zero points differ from number to number, so that no view keeps
+        them."""
+        names = (*inputs(found.scale), *inputs(found.zero))
+        return any(math.prod(self.builder.values[name].shape) > 1 for name in names)
+
+    def with_numbers(self, found: Bytes, numbers: GraphValue) -> Bytes:
+        return Bytes(numbers=numbers, scale=found.scale, zero=found.zero)
+
+    def moved_term(self, term: Expression) -> Expression:
+        return variable(self.ids[term.name]) if inputs(term) else term
+
+    def stored(self, value: GraphValue) -> Dequantized | None:
+        """Arrays of a constant that is dequantised."""
+        operation = value.operation
+        if isinstance(operation, SourceNode):
+            return self.graph.dequantized.get(operation.name)
+        if isinstance(operation, ViewNode):
+            inner = self.stored(self.graph.values[operation.of])
+            return None if inner is None else changed(inner, operation.step.of_array)
+        if not isinstance(operation, FormulaNode) or operation.axes:
+            return None
+        parts = parts_of(operation.expression)
+        if parts is None:
+            return None
+        numbers, *others = (self.array(part) for part in (variable(parts[0]), *parts[1:]))
+        if numbers is None or numbers.dtype != np.int8 or any(o is None for o in others):
+            return None
+        zero, scale = (np.broadcast_to(other, value.shape) for other in others)  # type: ignore[arg-type]
+        return Dequantized(numbers=numbers, scale=scale, zero=zero)
+
+    def array(self, term: Expression) -> Array | None:
+        """A term's elements, if it is constant."""
+        if not inputs(term):
+            return np.asarray(term.number, np.float32)
+        value = self.graph.values[term.name]
+        steps_on: list[ViewStep] = []
+        while isinstance(value.operation, ViewNode):
+            steps_on.append(value.operation.step)
+            value = self.graph.values[value.operation.of]
+        if not isinstance(value.operation, SourceNode) or value.operation.kind != "constant":
+            return None
+        found = self.graph.constants[value.operation.name]
+        for step in reversed(steps_on):
+            found = step.of_array(found)
+        return found
+
+    def of_constant(self, value: GraphValue, stored: Dequantized) -> Bytes | None:
+        """Constant operand: numbers as s8; scales and zero points, one for all or for each
+        column."""
+        if stored.numbers.ndim < 2:
+            return None
+        columns = changed(stored, lambda array: array[..., :1, :])
+        for whole, first in ((stored.scale, columns.scale), (stored.zero, columns.zero)):
+            if not np.array_equal(whole, np.broadcast_to(first, whole.shape)):
+                return None
+        numbers, zero = stored.numbers, columns.zero.astype(np.int64)
+        if numbers.dtype == np.uint8:
+            numbers, zero = (numbers.astype(np.int16) - OFFSET).astype(np.int8), zero - OFFSET
+        name = self.graph.names.get(value.id, value.id)
+        kept = Dequantized(numbers=numbers, scale=columns.scale, zero=zero)
+        return Bytes(
+            numbers=self.made(f"{name}:s8", numbers, DType.S8),
+            scale=self.vector(f"{name}:scale", columns.scale),
+            zero=self.vector(f"{name}:zero", zero), stored=kept,
+        )  # fmt: skip
+
+    def vector(self, name: str, array: Array, dtype: DType = DType.F32) -> Expression:
+        """Numbers of columns as one number, if all of them are equal, or as a constant."""
+        if bool(np.all(array == array.flat[0])):
+            return constant(float(array.flat[0]))
+        return variable(self.made(name, array, dtype).id)
+
+    def made(self, name: str, array: Array, dtype: DType) -> GraphValue:
+        """A constant. Several values may share a name."""
+        array = np.ascontiguousarray(array.astype(dtype.storage))
+        shown, number = name, 1
+        known = self.builder.constants
+        while shown in known and not np.array_equal(known[shown], array):
+            number += 1
+            shown = f"{name}.{number}"
+        found = self.builder.constant(shown, array, dtype)
+        self.names.setdefault(found.id, shown)
+        return found
+
+    # -- products -----------------------------------------------------------------------------
+
+    def multiply(self, value: GraphValue, operation: ProductNode) -> None:
+        a, b = self.bytes_of(operation.a), self.bytes_of(operation.b)
+        if a is None or b is None or a.stored is not None:
+            return self.copy(value)
+        if any(self.along_k(term, axis) for x, axis in ((a, -1), (b, -2))
+               for term in (x.scale, x.zero)):  # fmt: skip
+            return self.copy(value)
+        node = ProductNode(a=a.numbers.id, b=b.numbers.id)
+        sums = Sums(product=self.add_as(node, value, DType.S32), a=a, b=b)
+        self.sums[value.id] = sums
+        self.take(value, self.scaled(value, sums))
+
+    def along_k(self, term: Expression, axis: int) -> bool:
+        """Whether a term differs along the axis that is added up."""
+        shape = self.builder.values[term.name].shape if inputs(term) else ()
+        return len(shape) >= -axis and shape[axis] > 1
+
+    def scaled(self, value: GraphValue, sums: Sums) -> GraphValue:
+        """The product in floats. With constant scales and zero points it is a multiple of the sums,
+        and a constant for each column."""
+        a, b = sums.a, sums.b
+        if a.is_uniform and b.stored is not None and not np.any(b.stored.zero):
+            factor = a.scale.number * b.stored.scale.astype(np.float64)
+            added = -a.zero.number * factor * self.column_sums(b)
+            found = call("cast", (variable(sums.product.id),))
+            name = self.graph.names.get(value.id, value.id)
+            found = times(found, self.vector(f"{name}:factor", factor))
+            if np.any(added):
+                found = call("add", (found, self.vector(f"{name}:columns", added)))
+        else:
+            found = self.compensated(value, sums, DType.F32)
+            for term in (b.scale, a.scale):
+                found = times(found, self.wide(term, DType.F32))
+        return self.add_as(FormulaNode(expression=found), value, value.dtype)
+
+    def exact(self, value: GraphValue, sums: Sums) -> GraphValue:
+        found = self.compensated(value, sums, DType.S32)
+        return (
+            sums.product
+            if found == variable(sums.product.id)
+            else self.add_as(FormulaNode(expression=found), value, DType.S32)
+        )
+
+    def compensated(self, value: GraphValue, sums: Sums, dtype: DType) -> Expression:
+        """Sums of numbers less their zero points, computed in f32 or s32."""
+        a, b = sums.a, sums.b
+        found = variable(sums.product.id)
+        if dtype is DType.F32:
+            found = call("cast", (found,))
+        name = self.graph.names.get(value.id, value.id)
+        if a.zero != constant(0.0):
+            if b.stored is not None:
+                columns = self.vector(f"{name}:sums:{dtype}", self.column_sums(b), dtype)
+            else:
+                columns = self.summed(b.numbers, -2, dtype, value)
+                if b.zero != constant(0.0):
+                    depth = constant(float(b.numbers.shape[-2]))
+                    less = times(self.wide(b.zero, dtype), depth)
+                    columns = call("sub", (columns, less))
+            found = call("sub", (found, times(self.wide(a.zero, dtype), columns)))
+        if b.zero != constant(0.0):
+            rows = self.summed(a.numbers, -1, dtype, value)
+            found = call("sub", (found, times(rows, self.wide(b.zero, dtype))))
+        return found
+
+    def column_sums(self, b: Bytes) -> Array:
+        """Sums of a constant's columns, less their zero points."""
+        assert b.stored is not None
+        found = b.stored.numbers.sum(axis=-2, keepdims=True, dtype=np.int64)
+        return np.asarray(found - b.stored.zero * b.stored.numbers.shape[-2])
+
+    def summed(self, x: GraphValue, axis: int, dtype: DType, value: GraphValue) -> Expression:
+        """Sums of the numbers along an axis."""
+        axis %= x.rank
+        shape = [1 if i == axis else n for i, n in enumerate(x.shape)]
+        node = FormulaNode(expression=call("sum", (variable(x.id),)), axes=(axis,))
+        return variable(self.builder.add(node, shape, dtype, value.nodes).id)
+
+    def wide(self, term: Expression, dtype: DType) -> Expression:
+        """A term as a value of a type."""
+        if not inputs(term) or self.builder.values[term.name].dtype is dtype:
+            return term
+        value = self.builder.values[term.name]
+        node = FormulaNode(expression=call("cast", (term,)))
+        return variable(self.builder.add(node, value.shape, dtype, value.nodes).id)
+
+    # -- integer results ----------------------------------------------------------------------
+
+    def converted(self, value: GraphValue, name: str) -> bool:
+        """Whether the value is a product as s32, which is exact, or one of these as f32."""
+        views: list[GraphValue] = []
+        at = self.graph.values[name]
+        while isinstance(at.operation, ViewNode):
+            if at.id in self.floats:
+                break
+            views.append(at)
+            at = self.graph.values[at.operation.of]
+        if value.dtype is DType.F32 and at.id in self.floats:
+            self.take(value, self.seen(self.floats[at.id], views, value))
+            return True
+        if value.dtype is not DType.S32 or at.dtype is not DType.F32:
+            return False
+        if at.id not in self.sums:
+            self.check_depth(at)
+            return False
+        sums = self.sums[at.id]
+        if (sums.a.scale, sums.b.scale) != (constant(1.0), constant(1.0)):
+            return False
+        self.floats[value.id] = self.builder.values[self.ids[name]]
+        self.take(value, self.seen(self.exact(at, sums), views, value))
+        return True
+
+    def seen(self, found: GraphValue, views: list[GraphValue], like: GraphValue) -> GraphValue:
+        """A value through the views of another one."""
+        for at in reversed(views):
+            assert isinstance(at.operation, ViewNode)
+            node = ViewNode(of=found.id, step=at.operation.step)
+            found = self.builder.add(node, at.shape, found.dtype, like.nodes)
+        return found
+
+    def check_depth(self, value: GraphValue) -> None:
+        operation = value.operation
+        if not isinstance(operation, ProductNode):
+            return
+        depth = self.graph.values[operation.a].shape[-1]
+        if depth > EXACT_DEPTH:
+            raise GraphError(
+                f"{self.graph.names.get(value.id, value.id)} adds {depth} products of integers, of "
+                f"which kernels of floats add {EXACT_DEPTH} exactly; use zero points that do not "
+                f"differ along the added axis{nodes_shown(value.nodes)}"
+            )
+
+    def add_as(
+        self, operation: FormulaNode | ProductNode | ViewNode, like: GraphValue, dtype: DType
+    ) -> GraphValue:
+        return self.builder.add(operation, like.shape, dtype, like.nodes)
+
+
+def parts_of(expression: Expression) -> tuple[str, Expression, Expression] | None:
+    """Name of the numbers, zero point and scale of a formula (numbers - zero) * scale; None for
+    another formula."""
+    scale, zero = constant(1.0), constant(0.0)
+    if expression.name == "mul":
+        expression, scale = expression.arguments
+    if expression.name == "sub":
+        expression, zero = expression.arguments
+    if expression.name != "cast":
+        return None
+    (expression,) = expression.arguments
+    terms: tuple[Callable[[Expression], bool], ...] = (
+        lambda e: e.primitive is Primitive.INPUT,
+        lambda e: e.primitive in (Primitive.INPUT, Primitive.CONSTANT),
+    )
+    if terms[0](expression) and terms[1](zero) and terms[1](scale):
+        return expression.name, zero, scale
+    return None
+
+
+def times(x: Expression, y: Expression) -> Expression:
+    """A product of two terms, without a factor of 1."""
+    if constant(1.0) in (x, y):
+        return y if x == constant(1.0) else x
+    return call("mul", (x, y))
