@@ -150,8 +150,6 @@ class Builder:
         self.constants: dict[str, Array] = {}
         #: Stored numbers of constants, by the constants' names.
         self.dequantized = dict(dequantized)
-        #: The same numbers 128 less, as s8, of values of u8.
-        self.signed: dict[str, GraphValue] = {}
         self.known: dict[tuple[object, ...], str] = {}
         #: Names of the constants that nodes needed beside the model's, by their contents; and the
         #: last number behind each name.

@@ -39,6 +39,13 @@ NARROW_DEFAULTS: Mapping[str, tuple[str, Any]] = {
     "HannWindow": ("output_datatype", TensorProto.DOUBLE),
     "MelWeightMatrix": ("output_datatype", TensorProto.DOUBLE),
 }
+#: Operators that quantise, with the input that they divide, or divide by.
+QUANTIZING: Mapping[str, int] = {
+    "DynamicQuantizeLinear": 0, "QLinearConv": 6, "QLinearMatMul": 6, "QuantizeLinear": 0,
+}  # fmt: skip
+#: Relative distance from a tie within which kernels may round to either side, and how many times
+#: farther than by these an output may be moved.
+NEAR_TIES, FLIPS = 2.0**-16, 4.0
 #: Characters of another's message.
 MOST_SHOWN = 200
 #: Ifs of a model.
@@ -51,14 +58,16 @@ KEEPING = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 class Truth:
     """A model's inputs, and its values by name, in f64 and as they come out in f32. Of narrow
     weights, `deviation` is how far each output is from that of the model as it is, relative to its
-    norm. Of products in 16 bits, `moved` is how far rounding their operands moves the number of
-    each output that it moves most."""
+    norm. Of products in 16 bits, and of quantised models, `moved` is how far rounding moves the
+    number of each output that it moves most."""
 
     inputs: Mapping[str, Array]
     exact: Mapping[str, Array]
     rounded: Mapping[str, Array]
     deviation: Mapping[str, float] = field(default_factory=dict)
     moved: Mapping[str, float] = field(default_factory=dict)
+    #: Values that are quantised, whose definition leaves rounding of ties open.
+    quantized: frozenset[str] = frozenset()
 
 
 def truth(
@@ -96,13 +105,45 @@ def truth(
         deviation = {name: _apart(exact[name], plain[name]) for name in outputs}
         if products is not None:
             moved = {name: _farthest(exact[name], plain[name]) for name in outputs}
+    numbers = quantized_values(model)
+    for factor in (1.0 + NEAR_TIES, 1.0 - NEAR_TIES) if numbers else ():
+        others = _values(with_factors(in_f64(model), factor), wide, path, weights, products)
+        for name in (o.name for o in model.graph.output):
+            found = FLIPS * _farthest(exact[name], others[name])
+            moved[name] = max(moved.get(name, 0.0), found)
     return Truth(
         inputs=inputs,
         exact=exact,
         rounded=_values(model, inputs, path, weights, products),
         deviation=deviation,
         moved=moved,
+        quantized=numbers,
     )
+
+
+def quantized_values(model: onnx.ModelProto) -> frozenset[str]:
+    """Names of the numbers that operators quantise."""
+    return frozenset(n.output[0] for n in model.graph.node if n.op_type in QUANTIZING)
+
+
+def with_factors(model: onnx.ModelProto, factor: float) -> onnx.ModelProto:
+    """The model with numbers that are multiplied by a factor before they are quantised, so that
+    those near to a tie are rounded otherwise."""
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    name = "kgen:factor"
+    found.graph.initializer.append(numpy_helper.from_array(np.float64(factor).reshape(()), name))
+    nodes = []
+    for node in found.graph.node:
+        place = QUANTIZING.get(node.op_type)
+        if place is not None:
+            given = node.input[place]
+            moved = f"{given}:{node.output[0]}:moved"
+            nodes.append(helper.make_node("Mul", [given, name], [moved]))
+            node.input[place] = moved
+        nodes.append(node)
+    _replace(found.graph, nodes)
+    return found
 
 
 def _apart(values: Array, others: Array) -> float:

@@ -382,11 +382,16 @@ class _Fusion:
     def computed(self, lazy: Lazy) -> DType:
         indices = index_inputs(lazy.expression)
         dtypes = [
-            self.values[self.leaves[name].root].dtype
+            self.read_as(self.leaves[name].root)
             for name in inputs(lazy.expression)
             if name not in indices
         ]
         return computed_in(dtypes, (lazy.value.dtype,))
+
+    def read_as(self, root: str) -> DType:
+        """Type of a root's numbers where they are read: an epilogue's sums of s32 are f32."""
+        dtype = self.values[root].dtype
+        return DType.F32 if dtype is DType.S32 and root in self.epilogues.root_of else dtype
 
     # -- products ---------------------------------------------------------------------------
 

@@ -25,10 +25,12 @@ from kgen.graph.operators import (
     views,
 )
 from kgen.graph.operators.registry import Operator
+from kgen.graph.operators.signed_bytes import signed
 from kgen.graph.reading.function_bodies import has_body
 from kgen.graph.reading.importer import MISFITS
 from kgen.graph.reading.model import Model, Node, Shape
-from kgen.graph.rewrites.orders import in_order, inverse
+from kgen.graph.rewrites.orders import SIGNED, in_order, inverse
+from kgen_runtime.dtypes import DType
 
 OPERATORS: Mapping[str, Operator] = {
     operator.name: operator
@@ -152,6 +154,16 @@ def lowered(
     return results
 
 
+def signed_values(b: Builder, found: Mapping[str, GraphValue]) -> dict[str, GraphValue]:
+    """Values of u8 as products read them, by names of their own."""
+    computed = {
+        name: value
+        for name, value in found.items()
+        if value.dtype is DType.U8 and not isinstance(value.operation, SourceNode)
+    }
+    return {f"{name}{SIGNED}": signed(b, value) for name, value in computed.items()}
+
+
 class NodesRefused(GraphError):
     """Refusals of nodes whose operators have a body, by their first results."""
 
@@ -228,7 +240,9 @@ def graph_of(model: Model) -> Graph:
     for made_here in b.values.values():
         if isinstance(made_here.operation, SourceNode):
             names.setdefault(made_here.id, made_here.operation.name)
-    for name, result in found.items():
+    b.node = None
+    for name, result in (found | signed_values(b, found)).items():
+        names.setdefault(result.id, name)
         # What a permutation is of is in memory, and has a name for it.
         operation, order = result.operation, b.order_of(result)
         if order and isinstance(operation, ViewNode):

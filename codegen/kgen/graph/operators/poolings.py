@@ -11,7 +11,7 @@ import numpy as np
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.operators.registry import Lower, Operator, check_shape, one
 from kgen.graph.operators.scatters import check_places, scattered
-from kgen.graph.operators.signed_bytes import signed, unsigned
+from kgen.graph.operators.signed_bytes import numbers_of, signed, unsigned
 from kgen.graph.operators.windows import (
     Window,
     Windows,
@@ -111,6 +111,12 @@ def is_whole(windows: Windows) -> bool:
 
 def max_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, ...]:
     x, is_unsigned = signed(b, one(given)), one(given).dtype is DType.U8
+    stored = numbers_of(b, x)
+    if stored is not None and len(node.outputs) < 2 and stored[1].scale.number > 0.0:
+        # The largest number is the largest value.
+        largest = max_pool(b, node, [stored[0]])[0]
+        parts = dataclasses.replace(stored[1], numbers=largest.id)
+        return (b.formula(parts.expression, largest.shape, x.dtype),)
     windows = taken(b, node, x)
     least = -math.inf if x.dtype.limits is None else float(x.dtype.limits[0])
     found = over_all(b, x, "amax") if is_whole(windows) else pooled(b, x, windows, "max", least)

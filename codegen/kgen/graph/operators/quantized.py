@@ -10,18 +10,20 @@ import math
 
 import numpy as np
 
-from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
+from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue, SourceNode
+from kgen.graph.operators import signed_bytes
 from kgen.graph.operators.convolutions import conv
 from kgen.graph.operators.products import matmul
 from kgen.graph.operators.registry import Operator, axis_of, one, optional
-from kgen.graph.operators.signed_bytes import OFFSET, signed, unsigned
-from kgen.graph.reading.model import Node
-from kgen.ops.expression import Expression, Number
+from kgen.graph.operators.signed_bytes import OFFSET, numbers_of, signed, unsigned
+from kgen.graph.reading.model import Dequantized, Node
+from kgen.ops.expression import Expression, constant
 from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
 
 #: Types of quantised numbers.
 QUANTIZED = (DType.S8, DType.U8)
+F32 = DType.F32
 
 
 def along(b: Builder, value: GraphValue, x: GraphValue, axis: int, block: int = 0) -> GraphValue:
@@ -50,44 +52,69 @@ def along(b: Builder, value: GraphValue, x: GraphValue, axis: int, block: int = 
     )
 
 
-def less_zero(b: Builder, x: GraphValue, zero: GraphValue | None) -> Expression:
-    """Quantised numbers less their zero point, of s8 and u8 in the numbers of s8."""
-    wide = b.call("cast", signed(b, x)) if x.dtype in QUANTIZED else b.call("cast", x)
+def zero_term(b: Builder, dtype: DType, zero: GraphValue | None) -> Expression:
+    """Zero point of numbers of s8, or of u8 that are read as s8, as a term of formulas."""
+    offset = OFFSET if dtype is DType.U8 else 0
     if zero is None:
-        return b.call("sub", wide, float(-OFFSET)) if x.dtype is DType.U8 else wide
+        return constant(float(-offset))
     array = b.elements(zero)
     if array is not None and array.size == 1:
-        number = float(array.reshape(-1)[0]) - (OFFSET if x.dtype is DType.U8 else 0)
-        return b.call("sub", wide, number) if number else wide
-    return b.call("sub", wide, signed(b, zero) if x.dtype in QUANTIZED else zero)
+        return constant(float(array.reshape(-1)[0]) - offset)
+    if array is not None:
+        return b.tensor(b.made("zero", (array.astype(np.int64) - offset).astype(np.float32), F32))
+    wide = b.call("cast", zero)
+    less = b.call("sub", wide, float(offset)) if offset else wide
+    return b.tensor(b.formula(less, zero.shape, F32))
 
 
 def dequantized(
-    b: Builder, x: GraphValue, scale: GraphValue | None, zero: GraphValue | None, dtype: DType
+    b: Builder, x: GraphValue, scale: GraphValue | None, zero: GraphValue | None, dtype: DType = F32
 ) -> GraphValue:
-    """(x - zero) * scale in floats. Scales and zero points broadcast to x."""
-    found = less_zero(b, x, zero)
-    if scale is not None:
-        found = b.call("mul", found, scale)
-    return b.formula(found, x.shape, dtype)
+    """(x - zero) * scale in floats. Scales and zero points broadcast to x. A constant keeps its
+    numbers beside it."""
+    array = b.elements(x)
+    others = [None if v is None else b.elements(v) for v in (scale, zero)]
+    if (
+        array is not None
+        and dtype is not DType.BF16
+        and all((v is None) == (a is None) for v, a in zip((scale, zero), others, strict=True))
+    ):
+        factor, less = (
+            np.float32(n) if a is None else a for a, n in zip(others, (1, 0), strict=True)
+        )
+        wide = (array.astype(np.float32) - less.astype(np.float32)) * factor.astype(np.float32)
+        made = b.made("dequantized", wide.astype(dtype.storage), dtype)
+        if x.dtype in QUANTIZED and isinstance(made.operation, SourceNode):
+            b.dequantized[made.operation.name] = Dequantized(
+                numbers=array,
+                scale=np.broadcast_to(factor, array.shape),
+                zero=np.broadcast_to(less, array.shape),
+            )
+        return made
+    if x.dtype not in QUANTIZED:
+        # A formula of s32 and numbers would be computed in s32.
+        x = b.formula(b.call("cast", x), x.shape, F32)
+    numbers = b.tensor(signed(b, x))
+    term = constant(1.0) if scale is None else b.term(scale)
+    return b.formula(
+        signed_bytes.dequantized(numbers, zero_term(b, x.dtype, zero), term), x.shape, dtype
+    )
 
 
 def quantized(
     b: Builder, x: GraphValue, scale: GraphValue, zero: GraphValue | None, dtype: DType
 ) -> GraphValue:
     """Saturated round(x / scale) + zero. Numbers of u8 are computed as those of s8."""
-    least, largest = DType.S8.limits or (0, 0)
+    term = zero_term(b, dtype, zero)
+    before, array = numbers_of(b, x), b.elements(scale)
+    if before is not None and array is not None and array.size == 1:
+        numbers, parts = before
+        if (parts.zero, parts.scale) == (term, constant(float(array.reshape(-1)[0]))):
+            return unsigned(b, numbers) if dtype is DType.U8 else numbers
     found = b.call("round", b.call("div", x, scale))
-    added: Number | GraphValue = 0.0
-    offset = OFFSET if dtype is DType.U8 else 0
-    array = None if zero is None else b.elements(zero)
-    if zero is None or (array is not None and array.size == 1):
-        added = (0.0 if array is None else float(array.reshape(-1)[0])) - offset
-    else:
-        added = b.call("sub", zero, float(offset)) if offset else zero
-    if not isinstance(added, float) or added:
-        found = b.call("add", found, added)
-    found = b.call("min", b.call("max", found, float(least)), float(largest))
+    if term != constant(0.0):
+        found = b.call("add", found, term)
+    found = b.call("min", b.call("max", found, -128.0), 127.0)
     made = b.formula(found, x.shape, DType.S8)
     return unsigned(b, made) if dtype is DType.U8 else made
 

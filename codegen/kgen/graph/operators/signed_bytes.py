@@ -1,11 +1,13 @@
-"""Values of u8 as values of s8 that are 128 less, which products of bytes read."""
+"""Quantised numbers in formulas: those of u8 are read as numbers of s8 that are 128 less."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from kgen.graph.ir import Builder, GraphValue, ViewNode
+from kgen.graph.ir import Builder, FormulaNode, GraphValue, ViewNode
+from kgen.ops.expression import Expression, Primitive, call, constant, inputs, variable
 from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
 
 #: What is subtracted from a number of u8.
 OFFSET = 128
@@ -15,21 +17,76 @@ def signed(b: Builder, x: GraphValue) -> GraphValue:
     """The numbers of u8 less 128, as s8; a value of s8 itself."""
     if x.dtype is not DType.U8:
         return x
-    if x.id not in b.signed:
-        array, at = b.array(x), x.operation
-        if array is not None:
-            made = b.made("signed", (array.astype(np.int16) - OFFSET).astype(np.int8), DType.S8)
-        elif isinstance(at, ViewNode):
-            of = signed(b, b.values[at.of])
-            made = b.add(ViewNode(of=of.id, step=at.step), x.shape, DType.S8)
-        else:
-            made = b.formula(b.call("sub", x, float(OFFSET)), x.shape, DType.S8)
-        b.signed[x.id] = made
-    return b.signed[x.id]
+    array, at = b.array(x), x.operation
+    if array is not None:
+        return b.made("signed", (array.astype(np.int16) - OFFSET).astype(np.int8), DType.S8)
+    if isinstance(at, ViewNode):
+        of = signed(b, b.values[at.of])
+        return b.add(ViewNode(of=of.id, step=at.step), x.shape, DType.S8)
+    if isinstance(at, FormulaNode):
+        of = b.values[at.operands[0]]
+        if of.dtype is DType.S8 and at.expression == b.call("add", of, float(OFFSET)):
+            return of
+    return b.formula(b.call("sub", x, float(OFFSET)), x.shape, DType.S8)
 
 
 def unsigned(b: Builder, x: GraphValue) -> GraphValue:
-    """The numbers of s8 and 128, as u8. Whoever reads them as s8 gets `x` itself."""
-    found = b.formula(b.call("add", x, float(OFFSET)), x.shape, DType.U8)
-    b.signed[found.id] = x
-    return found
+    """The numbers of s8 and 128, as u8, of which :func:`signed` gives `x` itself."""
+    return b.formula(b.call("add", x, float(OFFSET)), x.shape, DType.U8)
+
+
+@frozen
+class Dequantization:
+    """Formula (numbers - zero) * scale. Numbers are s8 or s32; `zero` and `scale` are numbers, or
+    values that broadcast to them."""
+
+    numbers: str
+    zero: Expression
+    scale: Expression
+
+    @property
+    def expression(self) -> Expression:
+        return dequantized(variable(self.numbers), self.zero, self.scale)
+
+    @staticmethod
+    def of(expression: Expression) -> Dequantization | None:
+        """The parts of a formula; None if it is another one."""
+        scale, zero = constant(1.0), constant(0.0)
+        if expression.name == "mul":
+            expression, scale = expression.arguments
+        if expression.name == "sub":
+            expression, zero = expression.arguments
+        if expression.name != "cast":
+            return None
+        (expression,) = expression.arguments
+        known = (Primitive.INPUT, Primitive.CONSTANT)
+        if expression.primitive is not Primitive.INPUT or any(
+            term.primitive not in known for term in (zero, scale)
+        ):
+            return None
+        return Dequantization(numbers=expression.name, zero=zero, scale=scale)
+
+
+def dequantized(numbers: Expression, zero: Expression, scale: Expression) -> Expression:
+    """(numbers - zero) * scale, without a zero point of 0 and a scale of 1."""
+    found = call("cast", (numbers,))
+    if zero != constant(0.0):
+        found = call("sub", (found, zero))
+    return found if scale == constant(1.0) else call("mul", (found, scale))
+
+
+def numbers_of(b: Builder, x: GraphValue) -> tuple[GraphValue, Dequantization] | None:
+    """Numbers of s8 of a value that is dequantised with one scale and one zero point, seen as it
+    is, and how; None for another value."""
+    at = x.operation
+    if isinstance(at, ViewNode):
+        found = numbers_of(b, b.values[at.of])
+        if found is None:
+            return None
+        made = ViewNode(of=found[0].id, step=at.step)
+        return b.add(made, x.shape, DType.S8), found[1]
+    parts = Dequantization.of(at.expression) if isinstance(at, FormulaNode) else None
+    if parts is None or inputs(parts.zero) or inputs(parts.scale):
+        return None
+    numbers = b.values[parts.numbers]
+    return (numbers, parts) if numbers.dtype is DType.S8 and numbers.shape == x.shape else None

@@ -13,14 +13,13 @@ epilogue. Sums over a constant B are constants.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from kgen.errors import GraphError
 from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
-from kgen.graph.layout import ViewStep
 from kgen.graph.lowering.calls import nodes_shown
+from kgen.graph.operators.signed_bytes import OFFSET, Dequantization, dequantized
 from kgen.graph.reading.dequantized import changed
 from kgen.graph.reading.model import Array, Dequantized
 from kgen.graph.rewrites.rewriting import Rewriting
@@ -40,8 +39,8 @@ from kgen_runtime.values import frozen
 
 #: Depth up to which sums of products of bytes less their zero points are exact in f32.
 EXACT_DEPTH = 256
-#: What is subtracted from u8 for s8.
-OFFSET = 128
+#: Parts of a formula that only looks at a value.
+LOOKS = (Primitive.VIEW, Primitive.INPUT, Primitive.CONSTANT)
 
 
 @frozen
@@ -92,7 +91,36 @@ class _Integers(Rewriting):
             (argument,) = operation.expression.arguments
             if argument.primitive is Primitive.INPUT and self.converted(value, argument.name):
                 return None
+        if isinstance(operation, FormulaNode) and not operation.axes:
+            read = self.of_bytes(operation.expression, {})
+            return self.take(value, self.add(FormulaNode(expression=read), value))
         return self.copy(value)
+
+    def of_bytes(self, step: Expression, known: dict[Expression, Expression]) -> Expression:
+        """A formula in which windows over a dequantised value, as of a convolution by channel, see
+        its numbers and are dequantised behind that."""
+        if step not in known:
+            names = inputs(step)
+            found = None
+            if step.primitive is Primitive.VIEW and len(names) == 1:
+                found = self.window_of_bytes(step, names[0])
+            if found is None and step.primitive is Primitive.INPUT:
+                found = variable(self.ids[step.name], step.truth)
+            if found is None:
+                parts = tuple(self.of_bytes(part, known) for part in step.arguments)
+                found = with_arguments(step, parts) if parts else step
+            known[step] = found
+        return known[step]
+
+    def window_of_bytes(self, step: Expression, name: str) -> Expression | None:
+        """A view of a dequantised value, dequantised behind the view."""
+        if any(part.primitive not in LOOKS for part in steps(step)):
+            return None
+        inner = self.bytes_of(name)
+        if inner is None or inner.stored is not None or not inner.is_uniform:
+            return None
+        seen = self.within_padding(inner, self.graph.values[name], step)
+        return None if seen is None else dequantized(seen, inner.zero, inner.scale)
 
     # -- operands -----------------------------------------------------------------------------
 
@@ -119,24 +147,22 @@ class _Integers(Rewriting):
 
     def of_formula(self, value: GraphValue, expression: Expression) -> Bytes | None:
         """Operands of a dequantisation, as :mod:`kgen.graph.operators.quantized` writes it."""
-        parts = parts_of(expression)
+        parts = Dequantization.of(expression)
         if parts is None:
             return None
-        numbers, zero, scale = parts
-        found = self.graph.values[numbers]
+        found = self.graph.values[parts.numbers]
         if found.dtype is not DType.S8 or found.shape != value.shape:
             return None
         return Bytes(
-            numbers=self.builder.values[self.ids[numbers]],
-            scale=self.moved_term(scale), zero=self.moved_term(zero),
+            numbers=self.builder.values[self.ids[parts.numbers]],
+            scale=self.moved_term(parts.scale), zero=self.moved_term(parts.zero),
         )  # fmt: skip
 
     def of_views(self, value: GraphValue, operation: FormulaNode) -> Bytes | None:
         """Windows that only look at a dequantised value: padding is its zero point."""
         expression = operation.expression
         names = inputs(expression)
-        looks = (Primitive.VIEW, Primitive.INPUT, Primitive.CONSTANT)
-        if len(names) != 1 or any(step.primitive not in looks for step in steps(expression)):
+        if len(names) != 1 or any(step.primitive not in LOOKS for step in steps(expression)):
             return None
         inner = self.bytes_of(names[0])
         if inner is None or self.differs(inner):
@@ -211,32 +237,7 @@ class _Integers(Rewriting):
         if isinstance(operation, ViewNode):
             inner = self.stored(self.graph.values[operation.of])
             return None if inner is None else changed(inner, operation.step.of_array)
-        if not isinstance(operation, FormulaNode) or operation.axes:
-            return None
-        parts = parts_of(operation.expression)
-        if parts is None:
-            return None
-        numbers, *others = (self.array(part) for part in (variable(parts[0]), *parts[1:]))
-        if numbers is None or numbers.dtype != np.int8 or any(o is None for o in others):
-            return None
-        zero, scale = (np.broadcast_to(other, value.shape) for other in others)  # type: ignore[arg-type]
-        return Dequantized(numbers=numbers, scale=scale, zero=zero)
-
-    def array(self, term: Expression) -> Array | None:
-        """A term's elements, if it is constant."""
-        if not inputs(term):
-            return np.asarray(term.number, np.float32)
-        value = self.graph.values[term.name]
-        steps_on: list[ViewStep] = []
-        while isinstance(value.operation, ViewNode):
-            steps_on.append(value.operation.step)
-            value = self.graph.values[value.operation.of]
-        if not isinstance(value.operation, SourceNode) or value.operation.kind != "constant":
-            return None
-        found = self.graph.constants[value.operation.name]
-        for step in reversed(steps_on):
-            found = step.of_array(found)
-        return found
+        return None
 
     def of_constant(self, value: GraphValue, stored: Dequantized) -> Bytes | None:
         """Constant operand: numbers as s8; scales and zero points, one for all or for each
@@ -302,7 +303,7 @@ class _Integers(Rewriting):
         if a.is_uniform and b.stored is not None and not np.any(b.stored.zero):
             factor = a.scale.number * b.stored.scale.astype(np.float64)
             added = -a.zero.number * factor * self.column_sums(b)
-            found = call("cast", (variable(sums.product.id),))
+            found = self.wide(variable(sums.product.id), DType.F32)
             name = self.graph.names.get(value.id, value.id)
             found = times(found, self.vector(f"{name}:factor", factor))
             if np.any(added):
@@ -324,9 +325,7 @@ class _Integers(Rewriting):
     def compensated(self, value: GraphValue, sums: Sums, dtype: DType) -> Expression:
         """Sums of numbers less their zero points, computed in f32 or s32."""
         a, b = sums.a, sums.b
-        found = variable(sums.product.id)
-        if dtype is DType.F32:
-            found = call("cast", (found,))
+        found = self.wide(variable(sums.product.id), dtype)
         name = self.graph.names.get(value.id, value.id)
         if a.zero != constant(0.0):
             if b.stored is not None:
@@ -414,26 +413,6 @@ class _Integers(Rewriting):
         self, operation: FormulaNode | ProductNode | ViewNode, like: GraphValue, dtype: DType
     ) -> GraphValue:
         return self.builder.add(operation, like.shape, dtype, like.nodes)
-
-
-def parts_of(expression: Expression) -> tuple[str, Expression, Expression] | None:
-    """Name of the numbers, zero point and scale of a formula (numbers - zero) * scale; None for
-    another formula."""
-    scale, zero = constant(1.0), constant(0.0)
-    if expression.name == "mul":
-        expression, scale = expression.arguments
-    if expression.name == "sub":
-        expression, zero = expression.arguments
-    if expression.name != "cast":
-        return None
-    (expression,) = expression.arguments
-    terms: tuple[Callable[[Expression], bool], ...] = (
-        lambda e: e.primitive is Primitive.INPUT,
-        lambda e: e.primitive in (Primitive.INPUT, Primitive.CONSTANT),
-    )
-    if terms[0](expression) and terms[1](zero) and terms[1](scale):
-        return expression.name, zero, scale
-    return None
 
 
 def times(x: Expression, y: Expression) -> Expression:

@@ -22,6 +22,10 @@ ALONG = ("concat", "pad", "slice")
 IN_ORDER = "~"
 
 
+#: The end of the name of a value's numbers of u8 less 128, as s8.
+SIGNED = ":s8"
+
+
 def in_order(name: str, order: Sequence[int]) -> str:
     """Name of a model's value with its axes in this order."""
     return f"{name}{IN_ORDER}{','.join(map(str, order))}"

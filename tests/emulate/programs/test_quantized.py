@@ -1,0 +1,70 @@
+"""Quantised models on a CPU with AVX2, executed, against onnx's own reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+import kgen
+import kgen_runtime
+from kgen.check.model.steps import ProgramResult, verify_program
+from kgen.check.model.truth import evaluator, truth
+from kgen.check.verify.run import opened
+from kgen.graph.reading.onnx_file import read
+from tests.quantized_models import MODELS, qdq_mlp
+
+TARGET = "x86-64-v3"
+
+
+def verified(compiled: onnx.ModelProto, model: onnx.ModelProto) -> ProgramResult:
+    """Result of one model's program that is compared with another model."""
+    bundle = kgen.compile_model(compiled, [TARGET]).bundle
+    program = bundle.manifest.programs[0]
+    with opened(bundle) as reader:
+        return verify_program(reader, program, truth(model, program))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_values_are_those_of_the_reference(name: str, tmp_path: Path) -> None:
+    model = MODELS[name]()
+    compiled = kgen.compile_model(model, [TARGET])
+    (given,) = model.graph.input
+    shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    made = kgen_runtime.load(compiled.save(tmp_path / "model.kgen")).program.run(x=x)
+    (expected,) = evaluator(read(model)).run(None, {"x": x})
+    # Nothing of these inputs is near to a tie.
+    np.testing.assert_allclose(made, expected, rtol=2e-6, atol=2e-6)
+    assert np.unique(expected).size > 3
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_verification_passes(name: str) -> None:
+    model = MODELS[name]()
+    found = verified(model, model)
+    assert found.passed, (found.first_wrong, found.outputs)
+
+
+def with_other(model: onnx.ModelProto, number: int, what: str) -> onnx.ModelProto:
+    """The model with a scale or a zero point of its last QuantizeLinear but some changed."""
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    nodes = [node for node in found.graph.node if node.op_type == "QuantizeLinear"]
+    node = nodes[number]
+    name = node.input[1 if what == "scale" else 2]
+    for tensor in found.graph.initializer:
+        if tensor.name == name:
+            array = numpy_helper.to_array(tensor)
+            other = array * np.float32(1.01) if what == "scale" else array + array.dtype.type(1)
+            tensor.CopyFrom(numpy_helper.from_array(other, name))
+    return found
+
+
+@pytest.mark.parametrize("what", ["scale", "zero point"])
+def test_verification_finds_a_wrong_quantisation(what: str) -> None:
+    model = qdq_mlp()
+    assert not verified(with_other(model, 1, what), model).passed

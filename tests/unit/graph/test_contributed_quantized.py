@@ -1,0 +1,182 @@
+"""Quantised operators of ONNX Runtime against definitions in numpy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+pytest.importorskip("onnx")
+
+from kgen.errors import GraphError
+from kgen.graph.compile import load
+from kgen.graph.lowering.lower import lower
+from kgen.graph.reading.onnx_file import read
+from tests.onnx_models import Array, run
+from tests.unit.graph.test_contributed import of
+from tests.unit.graph.test_edges import Edge
+from tests.unit.graph.test_quantized import s8, scales, u8
+
+F32 = np.float32
+STEP = F32(0.05)
+
+
+def real(x: Array, scale: Any, zero: Any = 0) -> Array:
+    return (x.astype(np.float64) - np.asarray(zero, np.float64)) * np.asarray(scale, np.float64)
+
+
+def numbers(x: Array, scale: Any, zero: Array) -> Array:
+    limits = np.iinfo(zero.dtype)
+    found = np.rint(x / np.float64(scale)) + zero
+    return np.asarray(np.clip(found, limits.min, limits.max).astype(zero.dtype))
+
+
+def of_two(function: Any) -> Any:
+    return lambda a, sa, za, b, sb, zb, sc, zc: numbers(
+        function(real(a, sa, za), real(b, sb, zb)), sc, zc
+    )
+
+
+def of_one(function: Any) -> Any:
+    return lambda x, s, z, to, zero: numbers(function(real(x, s, z)), to, zero)
+
+
+def gemm(a: Array, sa: Any, za: Any, b: Array, sb: Array, zb: Any, c: Array, *to: Any) -> Array:
+    found = real(a, sa, za) @ real(b.T, sb, zb) + real(c, sa * sb)
+    return numbers(found, *to) if to else found.astype(F32)
+
+
+def to_float(a: Any, b: Any, sa: Any, sb: Any, za: Any, zb: Any, bias: Any) -> Array:
+    return np.asarray(real(a, sa, za) @ real(b, sb, zb) + bias, F32)
+
+
+def dynamic(x: Array, b: Array, scale: Any, zero: Any, bias: Any) -> Array:
+    low, high = min(x.min(), 0), max(x.max(), 0)
+    step = F32(high - low) / F32(255)
+    middle = np.uint8(np.rint(-low / step))
+    return to_float(numbers(x, step, middle), b, step, scale, middle, zero, bias)
+
+
+def of_bits(bits: int, block: int) -> Any:
+    def nbits(x: Array, b: Array, scale: Array, zero: Array | None = None) -> Array:
+        k = x.shape[-1]
+        shifts = range(0, 8, bits)
+        low = np.stack([b >> s & (1 << bits) - 1 for s in shifts], -1).reshape(len(b), -1)
+        blocks = np.arange(k) // block
+        each = scale.reshape(len(b), -1)[:, blocks]
+        less = np.full(each.shape, 1 << bits - 1)
+        if zero is not None:
+            rows = zero.reshape(len(b), -1)
+            less = np.stack([rows >> s & (1 << bits) - 1 for s in shifts], -1)
+            less = less.reshape(len(b), -1)[:, blocks]
+        return np.asarray(x @ real(low[:, :k], each, less).T, F32)
+
+    return nbits
+
+
+X = np.random.default_rng(5).standard_normal((3, 40)).astype(F32)
+ZERO, TO = np.uint8(120), (F32(0.07), np.uint8(9))
+PAIR = (u8(2, 5), STEP, ZERO, u8(5), STEP, np.uint8(130), *TO)
+C = np.arange(-3, 3).astype(np.int32) * 500
+BIAS = np.linspace(-1, 1, 6).astype(F32)
+FLAT = (u8(4, 33), F32(0.02), ZERO)
+CASES: dict[str, Edge] = {
+    "QLinearAdd": of("QLinearAdd", of_two(np.add), *PAIR),
+    "QLinearMul": of("QLinearMul", of_two(np.multiply), *PAIR),
+    "QLinearSigmoid": of(
+        "QLinearSigmoid", of_one(lambda x: 1 / (1 + np.exp(-x))), s8(3, 9), STEP, np.int8(3),
+        F32(1 / 256), np.int8(-128),
+    ),
+    "QLinearLeakyRelu": of(
+        "QLinearLeakyRelu", of_one(lambda x: np.where(x < 0, x * F32(0.2), x)), s8(3, 9), STEP,
+        np.int8(3), F32(0.04), np.int8(-9), alpha=0.2,
+    ),
+    "QLinearGlobalAveragePool": of(
+        "QLinearGlobalAveragePool", of_one(lambda x: x.mean((2, 3), keepdims=True)),
+        u8(2, 3, 5, 7), STEP, ZERO, F32(0.013), np.uint8(100),
+    ),
+    "QLinearAveragePool": of(
+        "QLinearAveragePool", of_one(lambda x: (x[..., 1:] + x[..., :-1]) / 2), u8(2, 3, 7), STEP,
+        ZERO, F32(0.031), np.uint8(100), kernel_shape=[2],
+    ),
+    "QLinearSoftmax": of(
+        "QLinearSoftmax", of_one(lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True)), u8(3, 9),
+        STEP, ZERO, F32(1 / 256), np.uint8(0), axis=-1, opset=21,
+    ),
+    "QLinearConcat": of(
+        "QLinearConcat",
+        lambda s, z, a, sa, za, b, sb, zb: numbers(
+            np.concatenate([real(a, sa, za), real(b, sb, zb)], 1), s, z
+        ),
+        *TO, u8(2, 3), STEP, ZERO, u8(2, 5), F32(0.2), np.uint8(7), axis=1,
+    ),
+    "QGemm": of("QGemm", gemm, *FLAT, s8(6, 33), scales(6), np.zeros(6, np.int8), C, *TO, transB=1),
+    "QGemm, floats": of("QGemm", gemm, *FLAT, u8(6, 33), scales(), np.uint8(7), C, transB=1),
+    "MatMulIntegerToFloat": of(
+        "MatMulIntegerToFloat", to_float, u8(4, 33), u8(33, 6), F32(0.02), scales(6), ZERO, u8(6),
+        BIAS,
+    ),
+    "DynamicQuantizeMatMul": of(
+        "DynamicQuantizeMatMul", dynamic, X, s8(40, 6), scales(6), np.zeros(6, np.int8), BIAS
+    ),
+    **{
+        f"MatMulNBits, {bits} bits{', zero points' * (zero is not None)}": of(
+            "MatMulNBits", of_bits(bits, 16), X, u8(6, 3, 2 * bits), scales(18), zero,
+            K=40, N=6, bits=bits, block_size=16,
+        )
+        for bits in (2, 4, 8)
+        for zero in (None, u8(6 * -(-3 * bits // 8)))
+    },
+    "QuantizeLinear": of(
+        "QuantizeLinear", lambda x, s, z: numbers(x, s[:, None], z[:, None]), X, scales(3), s8(3),
+        axis=0,
+    ),
+    "DequantizeLinear": of(
+        "DequantizeLinear", lambda x, s, z: real(x, s, z).astype(F32), u8(3, 5), STEP, ZERO
+    ),
+}  # fmt: skip
+
+
+def model(edge: Edge, folder: Path) -> onnx.ModelProto:
+    onnx.save(edge.model(), folder / "model.onnx")
+    return read(folder / "model.onnx")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_against_numpy(name: str, tmp_path: Path) -> None:
+    edge = CASES[name]
+    given = {f"x{i}": np.asarray(a) for i, a in enumerate(edge.inputs)}
+    kept = {"x0": given["x0"]} if 0 not in edge.constants else {}
+    (made,) = run(lower(load(model(edge, tmp_path), {})), kept).values()
+    (expected,) = edge.values()
+    if expected.dtype == F32:
+        np.testing.assert_allclose(made.reshape(expected.shape), expected, rtol=1e-5, atol=1e-5)
+    else:
+        np.testing.assert_array_equal(made.reshape(expected.shape), expected)
+
+
+@pytest.mark.parametrize(
+    ("edge", "why"),
+    [
+        (
+            of("QLinearAveragePool", None, u8(1, 3, 7), STEP, ZERO, STEP, ZERO, channels_last=1),
+            "channels_last=1",
+        ),
+        (
+            of("QGemm", None, *FLAT, s8(6, 33), scales(6), np.zeros(6, np.int8), opset=12),
+            "opset 13",
+        ),
+        (
+            of("MatMulNBits", None, X, u8(6, 3, 6), scales(18), K=40, N=6, bits=3, block_size=16),
+            "bits=3",
+        ),
+    ],
+)
+def test_refused(edge: Edge, why: str, tmp_path: Path) -> None:
+    plain = Edge(**{**vars(edge), "expected": lambda *given: np.zeros(1, F32)})
+    with pytest.raises(GraphError, match=why) as raised:
+        model(plain, tmp_path)
+    assert "\n" not in str(raised.value) and len(str(raised.value)) <= 500

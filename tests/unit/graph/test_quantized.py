@@ -1,0 +1,167 @@
+"""Quantised operators, by the scalar reference, against ONNX's definitions; products of bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+import onnx
+from onnx import TensorProto as T
+
+from kgen.errors import GraphError
+from kgen.graph.compile import load
+from kgen.graph.lowering.calls import Lowered
+from kgen.graph.lowering.lower import lower
+from kgen.spec import Matmul
+from kgen_runtime.dtypes import DType
+from tests.onnx_models import Array, Maker, run
+from tests.quantized_models import MODELS, Quantizer, qdq_cnn, qdq_mlp
+from tests.unit.graph.test_edges import Edge
+
+RNG = np.random.default_rng(3)
+
+
+def edge(
+    operator: str,
+    inputs: tuple[Any, ...],
+    constants: tuple[int, ...] = (),
+    attributes: dict[str, Any] | None = None,
+    **more: Any,
+) -> Edge:
+    arrays = [np.asarray(array) for array in inputs]
+    return Edge(
+        operator=operator, inputs=arrays, constants=constants, attributes=attributes or {}, **more
+    )
+
+
+def u8(*shape: int) -> Array:
+    return RNG.integers(0, 256, shape).astype(np.uint8)
+
+
+def s8(*shape: int) -> Array:
+    return RNG.integers(-128, 128, shape).astype(np.int8)
+
+
+def scales(*shape: int) -> Array:
+    return RNG.uniform(0.005, 0.02, shape).astype(np.float32)
+
+
+X = (RNG.standard_normal((3, 5, 4)) * 2).astype(np.float32)
+#: Halves, which are rounded to even, and numbers beyond the limits.
+TIES = np.array([-300, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 300], np.float32)
+CASES: dict[str, Edge] = {
+    "QuantizeLinear, ties": edge("QuantizeLinear", (TIES, np.float32(1), np.int8(1)), (1, 2)),
+    "QuantizeLinear, u8 by default": edge("QuantizeLinear", (TIES, np.float32(1)), (1,)),
+    "QuantizeLinear, axis": edge(
+        "QuantizeLinear", (X, scales(5), u8(5)), (1, 2), {"axis": 1}, opset=13
+    ),
+    "QuantizeLinear, blocks": edge(
+        "QuantizeLinear", (X, scales(3, 3, 4), s8(3, 3, 4)), (1, 2), {"axis": 1, "block_size": 2}
+    ),
+    "DequantizeLinear, axis": edge("DequantizeLinear", (u8(3, 5), scales(5), u8(5)), (1, 2)),
+    "DequantizeLinear, scale from data": edge("DequantizeLinear", (u8(3, 5), scales(), u8())),
+    "DequantizeLinear, no zero point": edge("DequantizeLinear", (u8(3, 5), scales()), (1,)),
+    "DequantizeLinear, s32": edge(
+        "DequantizeLinear", (RNG.integers(-9000, 9000, 7).astype(np.int32), scales()), (1,)
+    ),
+    "MatMulInteger, from data": edge("MatMulInteger", (u8(2, 3, 9), s8(2, 9, 4), u8(), s8())),
+    "MatMulInteger, no zero points": edge("MatMulInteger", (u8(3, 9), u8(9, 4)), (1,)),
+    "MatMulInteger, columns": edge(
+        "MatMulInteger", (u8(3, 300), u8(300, 4), u8(), u8(4)), (1, 2, 3)
+    ),
+    "MatMulInteger, rows": edge(
+        "MatMulInteger", (s8(3, 9), s8(9, 4), s8(3, 1), s8()), (1, 2, 3),
+        expected=lambda a, b, c, d: (a.astype(np.int32) - c) @ (b.astype(np.int32) - d),
+    ),
+    "ConvInteger": edge(
+        "ConvInteger", (u8(2, 3, 5, 4), u8(4, 3, 3, 2), u8(), u8()), (1, 2, 3),
+        {"pads": [1, 0, 1, 1], "strides": [2, 1]},
+    ),
+    "ConvInteger, zero point from data": edge(
+        "ConvInteger", (u8(1, 3, 5, 4), s8(4, 3, 3, 3), u8()), (1,), {"pads": [1, 1, 1, 1]},
+    ),
+    "QLinearMatMul": edge(
+        "QLinearMatMul",
+        (u8(2, 3, 9), scales(), u8(), u8(2, 9, 4), scales(), u8(), np.float32(0.02), u8()),
+        (1, 2, 4, 5, 6, 7),
+    ),
+    "QLinearConv": edge(
+        "QLinearConv",
+        (u8(1, 3, 5, 4), scales(), u8(), s8(4, 3, 3, 3), scales(4), np.zeros(4, np.int8),
+         np.float32(0.05), u8(), RNG.integers(-900, 900, 4).astype(np.int32)),
+        tuple(range(1, 9)), {"pads": [1, 1, 1, 1]},
+    ),
+    "DynamicQuantizeLinear": edge("DynamicQuantizeLinear", (X,), outputs=3, opset=13),
+    "MaxPool, u8": edge("MaxPool", (u8(1, 2, 5, 4),), (), {"kernel_shape": [3, 2]}),
+}  # fmt: skip
+
+
+def calls(model: onnx.ModelProto) -> Lowered:
+    return lower(load(model, {}))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_against_onnx(name: str) -> None:
+    case = CASES[name]
+    given = {f"x{i}": a for i, a in enumerate(case.inputs) if i not in case.constants}
+    made = run(calls(case.model()), given)
+    for number, expected in enumerate(case.values()):
+        found = made[f"y{number}"].reshape(np.shape(expected))
+        if np.asarray(expected).dtype.kind == "f":
+            np.testing.assert_allclose(found, expected, rtol=2e-6)
+        else:
+            np.testing.assert_array_equal(found, expected)
+
+
+def products(found: Lowered) -> list[Matmul]:
+    return [call.spec for call in found.calls if isinstance(call.spec, Matmul)]
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "MatMulNBits"])
+def test_products_are_of_bytes(name: str) -> None:
+    found = products(calls(MODELS[name]()))
+    heads = 2 if name.startswith("dynamic") else 0
+    assert [spec.dtype for spec in found].count(DType.F32) == heads
+    assert len(found) > heads + 1
+
+
+@pytest.mark.parametrize("make", [qdq_mlp, qdq_cnn])
+def test_values_between_products_are_bytes(make: Any) -> None:
+    """Only the model's input and its output are floats."""
+    found = calls(make())
+    floats = {b.id for b in found.buffers.values() if b.dtype is DType.F32} - found.constants.keys()
+    assert floats == {*found.inputs.values(), *found.outputs.values()}
+
+
+def test_a_mlp_has_no_kernels_beside_its_products() -> None:
+    found = calls(qdq_mlp())
+    assert len(found.calls) == 4  # two products, quantise, dequantise
+
+
+def test_equal_quantisation_is_left_out() -> None:
+    """What only moves quantised numbers reads and writes bytes as they are."""
+    m = Quantizer()
+    x = m.qdq(m.add("Flatten", m.qdq(m.input("x", (3, 5)), 0.1, 7)), 0.1, 7)
+    found = calls(m.finished(m.qdq(m.add("Reshape", x, m.constant([15], np.int64)), 0.1, 7)))
+    assert len(found.calls) == 2
+
+
+def refused(m: Maker, *outputs: str, dtype: int = T.FLOAT) -> str:
+    with pytest.raises(GraphError) as raised:
+        calls(m.model(*outputs, dtype=dtype))
+    assert "\n" not in str(raised.value) and len(str(raised.value)) <= 500
+    return str(raised.value)
+
+
+def test_refusals() -> None:
+    m = Maker()
+    x = m.input("x", (3, 5))
+    found = m.add("QuantizeLinear", x, m.constant(np.ones(4)), m.constant(np.zeros(4), np.int8))
+    assert "scales or zero points of shape 4 for axis 1 of 3x5" in refused(m, found, dtype=T.INT8)
+    m = Maker(opset=21)
+    x = m.input("x", (3, 5))
+    found = m.add("QuantizeLinear", x, m.constant(1.0), m.constant(0, np.int16))
+    assert "INT16" in refused(m, found, dtype=T.INT16)
