@@ -142,7 +142,7 @@ def test_a_mlp_has_no_kernels_beside_its_products() -> None:
 
 
 def test_equal_quantisation_is_left_out() -> None:
-    """What only moves quantised numbers reads and writes bytes as they are."""
+    """A reshape between equal quantisations reads and writes bytes as they are."""
     m = Quantizer()
     x = m.qdq(m.add("Flatten", m.qdq(m.input("x", (3, 5)), 0.1, 7)), 0.1, 7)
     found = calls(m.finished(m.qdq(m.add("Reshape", x, m.constant([15], np.int64)), 0.1, 7)))

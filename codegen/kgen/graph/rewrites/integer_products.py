@@ -55,7 +55,7 @@ class Bytes:
 
     @property
     def is_uniform(self) -> bool:
-        """One scale and one zero point, which every view keeps."""
+        """Whether every view keeps scale and zero point, because they are numbers."""
         return not inputs(self.scale) and not inputs(self.zero)
 
 
