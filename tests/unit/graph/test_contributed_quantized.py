@@ -16,11 +16,19 @@ from kgen.graph.compile import load
 from kgen.graph.lowering.lower import lower
 from kgen.graph.reading.onnx_file import read
 from tests.onnx_models import Array, run
-from tests.unit.graph.test_contributed import of
+from tests.unit.graph.test_contributed import of as of_arrays
 from tests.unit.graph.test_edges import Edge
 from tests.unit.graph.test_quantized import s8, scales, u8
 
 F32 = np.float32
+
+
+def of(operator: str, expected: Any, *inputs: Any, **given: Any) -> Edge:
+    """A case whose inputs may be numbers."""
+    arrays = (None if value is None else np.asarray(value) for value in inputs)
+    return of_arrays(operator, expected, *arrays, **given)
+
+
 STEP = F32(0.05)
 
 
