@@ -64,7 +64,7 @@ def to_float(a: Any, b: Any, sa: Any, sb: Any, za: Any, zb: Any, bias: Any) -> A
 def dynamic(x: Array, b: Array, scale: Any, zero: Any, bias: Any) -> Array:
     low, high = min(x.min(), 0), max(x.max(), 0)
     step = F32(high - low) / F32(255)
-    middle = np.uint8(np.rint(-low / step))
+    middle = np.asarray(np.rint(-low / step), np.uint8)
     return to_float(numbers(x, step, middle), b, step, scale, middle, zero, bias)
 
 
