@@ -107,7 +107,7 @@ def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
     """The fastest schedule of each main loop that the target has for a product."""
     found = [each.schedule for each in candidates(spec, target)]
     if matrix.available(target, spec.dtype):
-        narrow = spec.dtype.itemsize <= 2
+        narrow = spec.dtype.itemsize <= 2 and are_matrices(spec)
         if narrow and target.has("mfma"):
             found.append(as_deep(PING_PONG, spec))
         if narrow and target.has("global-load-lds-16"):
@@ -198,16 +198,23 @@ def _fma(spec: Matmul) -> Iterator[GpuMatmul]:
 
 
 def suits_ping_pong(spec: Matmul, target: Target) -> bool:
-    """MFMA on 8 or 16 bits, K-tiles for some trips, and rows of memory that are whole vectors:
-    narrower loads need more registers than such a tile leaves."""
+    """Return whether the ping-pong loop suits a product: MFMA on 8 or 16 bits, K-tiles for some
+    trips, and matrices whose rows in memory are whole vectors. Narrower loads need more registers
+    than such a tile leaves."""
     vector = WIDEST // spec.dtype.itemsize
     whole = all(access.run % vector == 0 for access in access_maps(spec))
     return (
         target.has("mfma")
         and spec.dtype.itemsize <= 2
         and whole
+        and are_matrices(spec)
         and spec.k >= 4 * as_deep(PING_PONG, spec).block_k
     )
+
+
+def are_matrices(spec: Matmul) -> bool:
+    """Whether both operands are matrices; an implicit GEMM's A may be none."""
+    return all(access.is_affine for access in access_maps(spec))
 
 
 def has_registers(spec: Matmul, schedule: SharedMatmul) -> bool:

@@ -20,6 +20,7 @@ from typing import Literal
 from kgen.spec import Conv2d, DType, Matmul
 from kgen.spec.shapes import packed
 from kgen.targets.batch import BATCH, BatchTerm, batch_terms
+from kgen.targets.contraction.implicit import ImplicitGemm
 from kgen_runtime.values import frozen
 
 #: Index of an operand's element: its row (m of A, n of B), or k.
@@ -93,6 +94,15 @@ class AccessMap:
     def offset(self, row: int, k: int) -> int:
         """Address of an element, in elements."""
         return _offset(self.row, row) + _offset(self.k, k)
+
+    def values(self, axis: Axis, index: int) -> tuple[int, ...]:
+        """Values of the digits of an index."""
+        return _values(self.digits(axis), index)
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether this is a matrix: one digit for each index, and nothing is padded."""
+        return len(self.row) == len(self.k) == 1 and not self.guards and not self.start
 
     @property
     def run(self) -> int:
@@ -185,14 +195,19 @@ def _extent(digits: Sequence[Digit]) -> int:
     return extent
 
 
+def _values(digits: Sequence[Digit], index: int) -> tuple[int, ...]:
+    """Return the digits' values of an index; past its end the outermost digit counts on."""
+    found = []
+    for digit in reversed(digits[1:]):
+        index, own = divmod(index, digit.extent)
+        found.append(own)
+    return (index, *reversed(found))
+
+
 def _offset(digits: Sequence[Digit], index: int) -> int:
     """Return the offset of an index in elements; past its end the outermost digit counts on."""
-    first, *others = digits
-    found = 0
-    for digit in reversed(others):
-        index, own = divmod(index, digit.extent)
-        found += own * digit.stride
-    return found + index * first.stride
+    values = _values(digits, index)
+    return sum(digit.stride * value for digit, value in zip(digits, values, strict=True))
 
 
 def _joined(
@@ -220,6 +235,8 @@ def _joined(
 @lru_cache
 def access_maps(spec: Matmul | Conv2d) -> tuple[AccessMap, AccessMap]:
     """Return the access maps of A and B. Of a convolution, A are the images and B the weights."""
+    if isinstance(spec, ImplicitGemm):
+        spec = spec.operation
     if isinstance(spec, Conv2d):
         return images(spec), access_maps(spec.product)[1]
     _, a_row, a_k = spec.a_strides

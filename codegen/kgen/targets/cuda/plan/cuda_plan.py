@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kgen.errors import ScheduleError
 from kgen.ops import Expression
@@ -19,6 +20,9 @@ from kgen.targets.expressions import Rendered
 from kgen.targets.header import times
 from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen.targets.cuda.plan.staging.copy import TileCopy
 
 #: What an index, a predicate and an address need beside a kernel's accumulators and fragments.
 REGISTERS_FOR_ADDRESSES = 24
@@ -49,6 +53,11 @@ class CudaPlan(Plan):
         `numbers` and `truths` of the result are the registers to declare."""
         found = PtxRenderer(target=self.target).render(expression, inputs, result)
         return replace(found, numbers=found.numbers[:-1])
+
+    @property
+    def tabled(self) -> tuple[TileCopy, ...]:
+        """Copies with a table in the module."""
+        return ()
 
     @property
     def shared_alignment(self) -> int:

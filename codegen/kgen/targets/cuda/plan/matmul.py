@@ -151,6 +151,10 @@ class MatmulPlan(OutputPlan):
         return tuple(operand for operand in self.operands if not operand.copy.asynchronous)
 
     @property
+    def tabled(self) -> tuple[TileCopy, ...]:
+        return tuple(operand.copy for operand in self.operands if operand.copy.has_table)
+
+    @property
     def clustered(self) -> bool:
         """CTAs are alone."""
         return False

@@ -19,7 +19,8 @@ from kgen.targets.cuda.plan.matmul import (
 )
 from kgen.targets.cuda.plan.matrix import matrices
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving, plan_last_arriving
-from kgen.targets.cuda.plan.staging.copy import TileCopy, plan_copy
+from kgen.targets.cuda.plan.staging.choice import plan_copy
+from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.cuda.plan.staging.copy_units import Unit
 from kgen.targets.cuda.plan.staging.tiles import PaddedTile
 from kgen_runtime.values import frozen
@@ -202,6 +203,7 @@ def plan_fma(
             target=target,
             allow_async=False,  # elements are widened and transposed on the way
             place=tile.place,
+            stages=schedule.num_stages,
             part_k=spec.k if whole else 0,
         )
         for matrix, tile in zip((a, b), tiles, strict=True)
@@ -215,7 +217,7 @@ def plan_fma(
         schedule.thread_m * schedule.thread_n
         + schedule.thread_m
         + schedule.thread_n
-        + sum(copy.staging_registers for copy in copies),
+        + sum(copy.held_registers for copy in copies),
         f"a thread tile of {schedule.thread_m}x{schedule.thread_n}",
         num_threads,
         target,

@@ -66,10 +66,14 @@ class Matrix:
 
     @property
     def aligned_bytes(self) -> int:
-        """Alignment of all runs, up to the widest access; every tensor starts at 16."""
-        return math.gcd(
-            MAX_ACCESS_BYTES, *(start * self.dtype.itemsize for start in self.access.starts)
-        )
+        """Alignment of all runs, up to the widest access; every tensor starts at 16.
+
+        An access to anything but a matrix does not leave its run.
+        """
+        starts = (*self.access.starts, self.access.start)
+        if not self.access.is_affine:
+            starts = (*starts, self.access.run)
+        return math.gcd(MAX_ACCESS_BYTES, *(start * self.dtype.itemsize for start in starts))
 
     def is_asynchronous(self, target: Target) -> bool:
         """Whether cp.async can copy it."""

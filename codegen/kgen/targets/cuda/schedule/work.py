@@ -102,6 +102,8 @@ ADDING_REGISTERS = 16
 #: Registers for CTAs that share block tiles: up to 20 in what ptxas makes of them, and it spills
 #: where the loop leaves fewer than 32 (warp tiles of 64x64 in 8 warps).
 SHARING_REGISTERS = 32
+#: Instructions of a copy under a guard: its address, the test of its row's mask, and itself.
+GUARDED_INSTRUCTIONS = 5
 #: Instructions of the loop over k beside products, loads and copies.
 LOOP_INSTRUCTIONS = 28
 
@@ -151,7 +153,8 @@ def mma_work(
     staging = 0
     for matrix, nbytes in zip(matrices(whole), tiles, strict=True):
         # A wide copy takes about three instructions, its 64-bit address included.
-        instructions += 3 * nbytes // (threads * matrix.aligned_bytes)
+        units = nbytes // (threads * matrix.aligned_bytes)
+        instructions += (3 if matrix.access.is_affine else GUARDED_INSTRUCTIONS) * units
         if not matrix.is_asynchronous(target):
             staging += nbytes // threads // min(4, matrix.aligned_bytes)
     loaded = loaded_bytes(spec, schedule)

@@ -11,6 +11,7 @@ from kgen.targets.amdgpu.plan.amdgpu_plan import AmdgpuPlan
 from kgen.targets.amdgpu.plan.matmul.epilogue import EpiloguePlan
 from kgen.targets.amdgpu.plan.matmul.k_loop import KLoop
 from kgen.targets.amdgpu.plan.matmul.shared_k import Shares, raster_of
+from kgen.targets.amdgpu.plan.staging.guarded import GuardedStaging
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates
@@ -79,7 +80,7 @@ class MatmulPlan(AmdgpuPlan):
         return tuple(
             s
             for s in (self.a, self.b)
-            if stages == 1 or s.memory.itemsize * s.steps(stages) <= reach
+            if stages == 1 or s.is_guarded or s.memory.itemsize * s.steps(stages) <= reach
         )
 
     @property
@@ -141,6 +142,8 @@ class MatmulPlan(AmdgpuPlan):
         for s in (self.a, self.b):
             if s.transposing_load:
                 found.append(f"{s.load_type} @{s.load_intrinsic}(ptr addrspace(1))")
+        if isinstance(self.a, GuardedStaging):
+            found += self.a.declarations
         if self.raster is not None:
             found.append("i32 @llvm.umin.i32(i32, i32)")
         elif self.batched:

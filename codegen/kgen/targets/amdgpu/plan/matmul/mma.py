@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul, MmaMatmul
@@ -61,6 +61,9 @@ class MmaPlan(MatmulPlan):
 
     Of `interleave` MMA tiles side by side, a lane's columns are neighbours.
     """
+
+    #: Whether A may be anything but a matrix (:class:`GuardedStaging`).
+    takes_guards: ClassVar[bool] = True
 
     schedule: MmaMatmul
     instruction: MatrixInstruction
@@ -320,6 +323,11 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
     # A piece of neighbouring columns lies wholly inside or outside the output, and is one store.
     interleave = power_of_two_divisor(math.gcd(tiles_n, spec.n), WIDEST // spec.out.itemsize)
     a_map, b_map = access_maps(spec)
+    if not (kind.takes_guards or a_map.is_affine):
+        raise ScheduleError(
+            f"mainloop={schedule.mainloop} copies tiles of matrices only, and {spec.key} reads "
+            "operand a under guards; try mainloop=mma"
+        )
     interleave = min(interleave, kind.most_neighbours(b_map))
     a, b = (
         layout.make(

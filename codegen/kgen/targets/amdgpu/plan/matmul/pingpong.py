@@ -7,6 +7,8 @@ before the loop, so that it moves data while the first multiplies and the other 
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from kgen.errors import ScheduleError
 from kgen.schedule import PingPongMatmul
 from kgen.spec import Matmul
@@ -49,6 +51,8 @@ class PingPongPhase:
 
 @frozen
 class PingPongPlan(MmaPlan):
+    takes_guards: ClassVar[bool] = False
+
     schedule: PingPongMatmul
 
     @property

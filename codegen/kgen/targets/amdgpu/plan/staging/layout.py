@@ -14,6 +14,7 @@ from kgen.errors import ScheduleError
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST, conflicts, slots_per_cycle
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile, Swizzle
 from kgen.targets.amdgpu.plan.staging.chunks import Shape, power_of_two_divisor, shapes
+from kgen.targets.amdgpu.plan.staging.guarded import GuardedStaging
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, Axis
@@ -43,13 +44,16 @@ def make(
     widest = WIDEST // access.dtype.itemsize
     piece = power_of_two_divisor(access.run, widest)
     k_rest = access.depth % tile.depth
-    if access.inner == "row":
+    kind = Staging if access.is_affine else GuardedStaging
+    if not access.is_affine:
+        widest = piece  # an access exists or does not
+    elif access.inner == "row":
         # How far a load may reach over the end of a line: not beyond what the last tile has left.
         left = access.offset(0, k_rest or tile.depth) if overhang else 0
         while widest > piece and widest > left:
             widest //= 2
     plain = [
-        Staging(
+        kind(
             access=access,
             tile=tile,
             threads=threads,

@@ -73,6 +73,26 @@ class Staging:
         return self.access.name
 
     @property
+    def is_guarded(self) -> bool:
+        """Whether elements exist under guards, or lie in another way than a matrix."""
+        return False
+
+    @property
+    def tile_element(self) -> str:
+        """IR type that the pointer of a tile points to."""
+        return self.load_type.element
+
+    @property
+    def tile_space(self) -> int:
+        """Address space of the pointer of a tile."""
+        return 1
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Names of the entries of a table that a thread reads of a K-tile."""
+        return ()
+
+    @property
     def memory(self) -> DType:
         return self.access.dtype
 

@@ -30,7 +30,8 @@ from kgen.targets.cuda.plan.mma.launch import arrange, streams, ticket_bytes
 from kgen.targets.cuda.plan.mma.limits import check, registers_held
 from kgen.targets.cuda.plan.mma.products import Mma, Products, PromotedSum, promotion, rest_of
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
-from kgen.targets.cuda.plan.staging.copy import TileCopy, plan_copy
+from kgen.targets.cuda.plan.staging.choice import plan_copy
+from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.cuda.plan.staging.prefetch import Share, share_out
 from kgen.targets.cuda.plan.staging.tiles import CHUNK_BYTES, SwizzledTile
 from kgen_runtime.values import frozen
@@ -112,7 +113,8 @@ class MmaPlan(MatmulPlan):
     def is_tight(self) -> bool:
         """Whether a loop that the assembler unrolled would need more registers than there are."""
         is_tight = self.last_arriving is not None and self.last_arriving.is_tight
-        return self.promotes_every > 0 or self.instruction.made_of_f16 or is_tight
+        is_guarded = any(operand.copy.is_guarded for operand in self.operands)
+        return self.promotes_every > 0 or self.instruction.made_of_f16 or is_tight or is_guarded
 
     @property
     def single_step(self) -> bool:
@@ -182,7 +184,7 @@ def plan_mma(
     copies = _copies(spec, target, schedule, tiles, whole)
     cuda_plan.check_registers(
         registers_held(spec, schedule, instruction, target)
-        + sum(copy.staging_registers for copy in copies),
+        + sum(copy.held_registers for copy in copies),
         f"a warp tile of {schedule.warp_m}x{schedule.warp_n}",
         num_threads,
         target,
@@ -243,6 +245,7 @@ def _copies(
             target=target,
             allow_async=True,
             place=tile.place,
+            stages=schedule.num_stages,
             part_k=schedule.block_k if streams(schedule) else spec.k if whole else 0,
         )
         for matrix, tile in zip(matrices(whole or spec), tiles, strict=True)

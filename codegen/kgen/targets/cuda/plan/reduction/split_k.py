@@ -28,6 +28,7 @@ from kgen.targets.cuda.plan.reduction.k_slices import (
     part_tiles,
 )
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
+from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan, plan_wgmma
 from kgen_runtime.manifest import Launch, Tile, Workspace
 from kgen_runtime.values import frozen
@@ -139,6 +140,10 @@ class SplitPlan(CudaPlan):
     @property
     def shared_alignment(self) -> int:
         return self.part.shared_alignment
+
+    @property
+    def tabled(self) -> tuple[TileCopy, ...]:
+        return self.part.tabled
 
     @property
     def notes(self) -> tuple[str, ...]:

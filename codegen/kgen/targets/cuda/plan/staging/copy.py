@@ -8,17 +8,13 @@ exclusive or and an addition in shared memory.
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 
-from kgen.errors import ScheduleError
-from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, Guard
 from kgen.targets.cuda.plan.cuda_plan import log2
 from kgen.targets.cuda.plan.matrix import (
     MAX_ACCESS_BYTES,
     MAX_IMMEDIATE,
-    MIN_ASYNC_BYTES,
     Matrix,
 )
 from kgen.targets.cuda.plan.staging.copy_units import GuardRegister, Place, Unit, Words, xor_suffix
@@ -45,6 +41,16 @@ class TileCopy:
     place: Place
     first_k: int = 0
     part_k: int = 0
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether elements exist under guards, or lie in another way than a matrix."""
+        return False
+
+    @property
+    def has_table(self) -> bool:
+        """Whether a table has an entry for each K-tile."""
+        return False
 
     @property
     def name(self) -> str:
@@ -256,44 +262,7 @@ class TileCopy:
     def staging_registers(self) -> int:
         return 0 if self.asynchronous else len(self.units) * self.words.count
 
-
-def plan_copy(
-    matrix: Matrix,
-    *,
-    rows: int,
-    cols: int,
-    num_threads: int,
-    target: Target,
-    allow_async: bool,
-    place: Place,
-    part_k: int = 0,
-) -> TileCopy:
-    """The widest copy that the strides' alignment allows, asynchronous where it can be.
-
-    Every tensor starts at a multiple of 16 bytes. Raises ScheduleError if the tile has less than
-    one element per thread.
-    """
-    itemsize = matrix.dtype.itemsize
-    share = rows * cols * itemsize // num_threads
-    if share < itemsize:
-        depth = cols if matrix.k_inner else rows
-        raise ScheduleError(
-            f"a tile of {rows}x{cols} elements of {matrix.name} has fewer elements than the "
-            f"{num_threads} threads that load it; "
-            f"try block_k={depth * -(-num_threads // (rows * cols))}"
-        )
-    width = min(matrix.aligned_bytes, share, cols * itemsize)
-    asynchronous = allow_async and matrix.is_asynchronous(target) and width >= MIN_ASYNC_BYTES
-    if not asynchronous:
-        # Through registers a unit is inside the matrix or outside, never half of it.
-        width = min(width, math.gcd(MAX_ACCESS_BYTES, matrix.access.run * itemsize))
-    return TileCopy(
-        matrix=matrix,
-        rows=rows,
-        cols=cols,
-        num_threads=num_threads,
-        unit_bytes=width,
-        asynchronous=asynchronous,
-        place=place,
-        part_k=part_k,
-    )
+    @property
+    def held_registers(self) -> int:
+        """Registers that the main loop keeps for this copy, beside those of a matrix's address."""
+        return self.staging_registers

@@ -1,0 +1,277 @@
+"""Staging of an operand whose elements exist under guards, such as a padded convolution's input.
+
+Before the main loop, a thread computes the offset of each chunk's row, and a mask of the filter
+positions that exist for the row. A table has an entry for each K-tile: the offset of its first k
+and the bit of its filter position. Loads of a buffer return zero where the offset is out of range,
+so an element that does not exist is loaded from there.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import ClassVar
+
+from kgen.errors import ScheduleError
+from kgen.targets.amdgpu.plan.staging.chunks import ChunkLoad
+from kgen.targets.amdgpu.plan.staging.registers import Staging
+from kgen.targets.contraction.masks import GuardTest, RowMasks
+from kgen.targets.contraction.step_table import StepTable
+from kgen_runtime.values import frozen
+
+#: Bytes of a buffer, all offsets of which are in range.
+MAX_BUFFER_BYTES = 2**31 - 1
+#: Address space of constants (AMDGPUUsage, "Address Spaces").
+CONSTANT = 4
+
+
+@frozen
+class RowDigit:
+    """Digit of a row's number: its extent, and the distance of neighbours in bytes."""
+
+    number: int
+    extent: int
+    stride: int
+
+
+@frozen
+class GuardTerm:
+    """Summand of a guard's form: a digit of the row times `coefficient`."""
+
+    digit: int
+    coefficient: int
+
+
+@frozen
+class GuardForm:
+    """Part of a guard's form that depends on the row: `start` plus the sum of the terms."""
+
+    number: int
+    start: int
+    terms: tuple[GuardTerm, ...]
+
+
+@frozen
+class MaskStep:
+    """Step of the computation of a row's mask: value `name` is `before` with bits added.
+
+    The bits are `value`, or the value `moved` shifted left, if all `tests` hold.
+    """
+
+    name: str
+    before: str
+    tests: tuple[GuardTest, ...]
+    value: int = 0
+    moved: str = ""
+    shift: int = 0
+
+
+@frozen
+class GuardedStaging(Staging):
+    """`start` in names stands for the element whose digits are zero. Values of a chunk are named by
+    the suffix to the chunk's name."""
+
+    #: An offset out of range of every buffer.
+    OUTSIDE: ClassVar[int] = -(2**31)
+
+    @property
+    def is_guarded(self) -> bool:
+        return True
+
+    @cached_property
+    def table(self) -> StepTable:
+        """Table of K-tiles. Each K-tile loads the entry of the next one."""
+        is_masked = bool(self.access.guards) or self.ragged_rows or self.ragged_k
+        return StepTable(
+            access=self.access,
+            depth=self.block_k,
+            vector=self.vector,
+            unit_bytes=1,
+            tiles=-(-self.access.depth // self.block_k) + 1,
+            is_masked=is_masked,
+            by_sign=is_masked and RowMasks(access=self.access).leaves_a_bit,
+        )
+
+    @property
+    def ragged_k(self) -> bool:
+        return self.access.depth % self.block_k != 0
+
+    @property
+    def masks(self) -> RowMasks:
+        return self.table.masks
+
+    @property
+    def line_steps(self) -> tuple[MaskStep, ...]:
+        """Steps that compute the bits of a line of filter positions."""
+        found, words = [], [""] * self.masks.line_words
+        for number, bit in enumerate(self.masks.bit_tests):
+            name = f".bit{number}"
+            found.append(
+                MaskStep(
+                    name=name, before=words[bit.word], tests=bit.tests, value=_signed(bit.value)
+                )
+            )
+            words[bit.word] = name
+        return tuple(found)
+
+    @property
+    def mask_steps(self) -> tuple[MaskStep, ...]:
+        """Steps that compute a mask from the bits of a line."""
+        lines = {bit.word: f".bit{number}" for number, bit in enumerate(self.masks.bit_tests)}
+        found, words = [], [""] * self.masks.words
+        for number, case in enumerate(self.masks.line_cases):
+            for bits in case.bits:
+                name = f".line{number}.{bits.word}"
+                found.append(
+                    MaskStep(
+                        name=name,
+                        before=words[bits.word],
+                        tests=case.tests,
+                        moved=lines[bits.source],
+                        shift=bits.shift,
+                    )
+                )
+                words[bits.word] = name
+        return tuple(found)
+
+    def mask_name(self, word: int) -> str:
+        """The value that is a word of a chunk's mask."""
+        steps = zip(
+            (bits.word for case in self.masks.line_cases for bits in case.bits),
+            self.mask_steps,
+            strict=True,
+        )
+        return [step.name for number, step in steps if number == word][-1]
+
+    @property
+    def row_masks(self) -> range:
+        """Numbers of the words of a row's mask."""
+        return range(self.table.mask_words)
+
+    @property
+    def table_lines(self) -> tuple[str, ...]:
+        return self.table.lines("i32 {}")
+
+    @property
+    def tile_element(self) -> str:
+        return "i32"
+
+    @property
+    def tile_space(self) -> int:
+        return CONSTANT
+
+    @property
+    def entry_type(self) -> str:
+        words = self.table.entry_words
+        return f"<{words} x i32>" if words > 1 else "i32"
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Names of the entries that a thread reads of a K-tile: one, or one for each load."""
+        if self.table.shares_position:
+            return (".entry",)
+        return tuple(
+            f".entry.c{chunk}.l{load.index}"
+            for chunk in range(len(self.chunks))
+            for load in self.loads
+        )
+
+    def entry_of(self, chunk: int, load: ChunkLoad) -> str:
+        """Name of a load's entry."""
+        if self.table.shares_position:
+            return ".entry"
+        return f".entry.c{chunk}.l{load.index}"
+
+    def load_bytes(self, load: ChunkLoad) -> int:
+        """Bytes from a chunk's first element to a load, where all have one entry."""
+        return load.k * self.memory.itemsize if self.table.shares_position else 0
+
+    def entry_words(self, load: ChunkLoad, tiles: int) -> int:
+        """Words of the table from a chunk's first entry to a load's, so many K-tiles further on."""
+        own = 0 if self.table.shares_position else load.k // self.vector
+        return own * self.table.entry_words + self.steps(tiles)
+
+    @property
+    def row_digits(self) -> tuple[RowDigit, ...]:
+        """Digits of a row's number, innermost first."""
+        itemsize = self.memory.itemsize
+        found = (
+            RowDigit(number=number, extent=digit.extent, stride=digit.stride * itemsize)
+            for number, digit in enumerate(self.access.row)
+        )
+        return tuple(reversed(tuple(found)))
+
+    @property
+    def guard_forms(self) -> tuple[GuardForm, ...]:
+        return tuple(
+            GuardForm(
+                number=number,
+                start=guard.start,
+                terms=tuple(
+                    GuardTerm(digit=digit, coefficient=coefficient)
+                    for digit, coefficient in enumerate(guard.row)
+                    if coefficient
+                ),
+            )
+            for number, guard in enumerate(self.access.guards)
+        )
+
+    @property
+    def start_bytes(self) -> int:
+        return self.access.start * self.memory.itemsize
+
+    @property
+    def buffer_bytes(self) -> int:
+        return MAX_BUFFER_BYTES
+
+    @property
+    def raw_type(self) -> str:
+        """A load as integers: words, or one that is smaller."""
+        words = self.load_type.nbytes // 4
+        if words > 1:
+            return f"<{words} x i32>"
+        return f"i{8 * self.load_type.nbytes}"
+
+    @property
+    def load_intrinsic(self) -> str:
+        words = self.load_type.nbytes // 4
+        suffix = f"v{words}i32" if words > 1 else f"i{8 * self.load_type.nbytes}"
+        return f"llvm.amdgcn.raw.ptr.buffer.load.{suffix}"
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        """Declarations of the intrinsics that loads of the buffer call."""
+        return (
+            "ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)",
+            f"{self.raw_type} @{self.load_intrinsic}(ptr addrspace(8), i32, i32, i32 immarg)",
+        )
+
+    @property
+    def has_far_loads(self) -> bool:
+        return False
+
+    @property
+    def cuts_depth(self) -> bool:
+        """Whether the partial tile needs tests of its own: the table has them."""
+        return False
+
+    @property
+    def in_pieces(self) -> bool:
+        return False
+
+    def steps(self, count: int) -> int:
+        """Words of the table from one K-tile to that `count` further on."""
+        return count * self.table.tile_words
+
+    def check(self, target: str) -> None:
+        """Raise ScheduleError if the operand is larger than a buffer."""
+        last = self.access.offset(self.access.rows - 1, self.access.depth - 1) + 1
+        if (nbytes := last * self.memory.itemsize) > MAX_BUFFER_BYTES:
+            raise ScheduleError(
+                f"operand {self.name} spans {nbytes} B; {target} allows {MAX_BUFFER_BYTES} B; "
+                "split the batch"
+            )
+
+
+def _signed(word: int) -> int:
+    """A word as a signed number."""
+    return word - 2**32 if word >= 2**31 else word

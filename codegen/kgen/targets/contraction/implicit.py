@@ -1,0 +1,38 @@
+"""Implicit GEMM: the matrix product that a convolution amounts to, with its images as operand A.
+
+Plans of matrix products take it as a product. They read A through its access map, so that no window
+of the images is ever stored.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.spec import Conv2d, Matmul
+from kgen_runtime.manifest import TensorParam
+from kgen_runtime.values import frozen
+
+
+@frozen
+class ImplicitGemm(Matmul):
+    """Product that computes the convolution `operation`: its tensors, its name."""
+
+    operation: Conv2d
+
+    @property
+    def key(self) -> str:
+        return self.operation.key
+
+    @property
+    def parameters(self) -> tuple[TensorParam, ...]:  # type: ignore[override]
+        return self.operation.parameters
+
+    @property
+    def formula(self) -> str:
+        return self.operation.formula
+
+
+def implicit_gemm(spec: Conv2d) -> ImplicitGemm:
+    product = spec.product
+    fields = {f.name: getattr(product, f.name) for f in dataclasses.fields(product)}
+    return ImplicitGemm(operation=spec, **fields)

@@ -1,0 +1,183 @@
+"""Masks of rows: which filter positions exist for a row of an operand, a bit for each position.
+
+A convolution pads its input, so that an element exists only at some filter positions of a row.
+Kernels compute the mask of each row before the main loop. In the loop, one test of the mask with
+the position's bit guards an access.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cached_property
+
+from kgen.targets.contraction.access import AccessMap, Guard
+from kgen_runtime.values import frozen
+
+#: Bits of a word of a mask.
+WORD_BITS = 32
+
+
+@frozen
+class GuardTest:
+    """Condition of a row: 0 <= value + `add` < `end`, where value is guard number `guard`'s form of
+    the row alone."""
+
+    guard: int
+    add: int
+    end: int
+
+
+@frozen
+class BitTest:
+    """Bit `bit` of word `word` of a line's mask is set where all `tests` hold."""
+
+    word: int
+    bit: int
+    tests: tuple[GuardTest, ...]
+
+    @property
+    def value(self) -> int:
+        return 1 << self.bit
+
+
+@frozen
+class LineBits:
+    """The bits of `source`, a word of a line's mask, go to bit `shift` of word `word`."""
+
+    source: int
+    word: int
+    shift: int
+
+
+@frozen
+class LineCase:
+    """A line of filter positions exists where all `tests` hold."""
+
+    tests: tuple[GuardTest, ...]
+    bits: tuple[LineBits, ...]
+
+
+@frozen
+class RowMasks:
+    """Masks of the rows of an operand.
+
+    Filter positions are the values of the digits of k that guards depend on. The positions that
+    differ in the last of these digits are a line. A word has the bits of whole lines, or a line has
+    several words.
+    """
+
+    access: AccessMap
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        return self.access.guards
+
+    @cached_property
+    def digits(self) -> tuple[int, ...]:
+        """Numbers of the digits of k that guards depend on, outermost first."""
+        return tuple(
+            number
+            for number in range(len(self.access.k))
+            if any(guard.k[number] for guard in self.guards)
+        )
+
+    @property
+    def line(self) -> int:
+        """Filter positions of a line."""
+        return self.access.k[self.digits[-1]].extent if self.digits else 1
+
+    @property
+    def line_words(self) -> int:
+        return -(-self.line // WORD_BITS)
+
+    @property
+    def lines_per_word(self) -> int:
+        return max(1, WORD_BITS // self.line)
+
+    @property
+    def lines(self) -> int:
+        found = 1
+        for number in self.digits[:-1]:
+            found *= self.access.k[number].extent
+        return found
+
+    @property
+    def leaves_a_bit(self) -> bool:
+        """Whether one word has the bits of all positions, and one more."""
+        return self.lines * self.line < WORD_BITS
+
+    @property
+    def words(self) -> int:
+        """Words of a mask."""
+        return -(-self.lines // self.lines_per_word) * self.line_words
+
+    @property
+    def bit_tests(self) -> tuple[BitTest, ...]:
+        """The tests of a line's bits: those of guards that depend on the line's digit."""
+        if not self.digits:
+            return (BitTest(word=0, bit=0, tests=()),)
+        return tuple(
+            BitTest(
+                word=at // WORD_BITS,
+                bit=at % WORD_BITS,
+                tests=tuple(
+                    GuardTest(guard=number, add=guard.k[self.digits[-1]] * at, end=guard.end)
+                    for number, guard in enumerate(self.guards)
+                    if guard.k[self.digits[-1]]
+                ),
+            )
+            for at in range(self.line)
+        )
+
+    @property
+    def line_cases(self) -> tuple[LineCase, ...]:
+        """The tests of whole lines: those of all other guards."""
+        outer = self.digits[:-1]
+        extents = (range(self.access.k[number].extent) for number in outer)
+        return tuple(
+            LineCase(tests=self._line_tests(dict(zip(outer, values, strict=True))), bits=bits)
+            for bits, values in zip(self._line_bits(), itertools.product(*extents), strict=True)
+        )
+
+    def _line_tests(self, values: dict[int, int]) -> tuple[GuardTest, ...]:
+        inner = self.digits[-1] if self.digits else None
+        return tuple(
+            GuardTest(
+                guard=number,
+                add=sum(guard.k[digit] * value for digit, value in values.items()),
+                end=guard.end,
+            )
+            for number, guard in enumerate(self.guards)
+            if inner is None or not guard.k[inner]
+        )
+
+    def _line_bits(self) -> list[tuple[LineBits, ...]]:
+        return [
+            tuple(
+                LineBits(source=word, word=self._word(line) + word, shift=self._shift(line))
+                for word in range(self.line_words)
+            )
+            for line in range(self.lines)
+        ]
+
+    def _word(self, line: int) -> int:
+        return line // self.lines_per_word * self.line_words
+
+    def _shift(self, line: int) -> int:
+        return line % self.lines_per_word * self.line
+
+    def bits_of(self, k: int) -> tuple[int, ...]:
+        """The words that have the bit of the filter position of k, and no other; all 0 past the end
+        of k."""
+        found = [0] * self.words
+        if k >= self.access.depth:
+            return tuple(found)
+        values = self.access.values("k", k)
+        line, at = 0, 0
+        for number in self.digits[:-1]:
+            line = line * self.access.k[number].extent + values[number]
+        if self.digits:
+            at = values[self.digits[-1]]
+        word = self._word(line) + at // WORD_BITS
+        found[word] = 1 << (self._shift(line) + at % WORD_BITS)
+        return tuple(found)
