@@ -20,6 +20,7 @@ from kgen.spec import Conv2d, DType, ImageLayout, Math, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
 from kgen.spec.shapes import by_x
 from kgen.targets import header
+from kgen.targets.contraction.implicit import ImplicitGemm
 from kgen.targets.device import Multiplied, Occupancy, Rates, multiplied
 from kgen_runtime.launch_limits import Limits, refusal, target_limits
 from kgen_runtime.manifest import (
@@ -99,7 +100,7 @@ class Plan:
         `spec` differs where a plan is that of another operation: a convolution is planned as the
         product of its windows and its weights.
         """
-        return self.spec
+        return self.spec.operation if isinstance(self.spec, ImplicitGemm) else self.spec
 
     @property
     def entry_point(self) -> str:

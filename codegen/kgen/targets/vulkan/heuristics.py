@@ -85,14 +85,15 @@ MAX_TURNS = 65535
 
 
 def matmul(spec: Matmul, target: Target) -> GpuMatmul:
-    """Return the schedule of a matmul: staged tiles where operands are reused, else loads straight
-    from the buffers. A device that is a CPU always loads from the buffers."""
+    """Choose by what limits a product: staged tiles where operands are used again, and for an
+    implicit GEMM; straight from the buffers where they are not, and where the device is a CPU."""
     if spec.dtype is DType.S8:
         found = _cooperative if is_cooperative(spec, target) else _staged
         return found(spec, target)
-    if target.has("unstaged"):
+    are_matrices = all(access.is_affine for access in access_maps(spec))
+    if target.has("unstaged") and are_matrices:
         return _on_cpu(spec, target)
-    if min(spec.m, spec.n) <= FEW:
+    if min(spec.m, spec.n) <= FEW and are_matrices:
         return _few(spec, target)
     if is_cooperative(spec, target):
         return _cooperative(spec, target)

@@ -29,6 +29,8 @@ def gemv_obstacle(spec: Matmul) -> str | None:
     if a.access.k[-1].stride != 1:
         return f"layout={spec.layout} stores A transposed, and K must be contiguous in A"
     for matrix in (a, b):
+        if not matrix.access.is_affine:
+            return f"operand {matrix.name} is read under guards, and a skinny GEMM reads matrices"
         if matrix.aligned_bytes < MAX_ACCESS_BYTES:
             return (
                 f"rows of {matrix.name} start at multiples of {matrix.aligned_bytes} bytes, and "

@@ -54,6 +54,8 @@ def obstacle(spec: Matmul, target: Target) -> str | None:
             "layout=nn has K contiguous in a"
         )
     for matrix in (a, b):
+        if not matrix.access.is_affine:
+            return f"operand {matrix.name} is read under guards, and TMA copies tiles of matrices"
         if matrix.aligned_bytes < MAX_ACCESS_BYTES:
             return (
                 f"rows of {matrix.name} start at multiples of {matrix.aligned_bytes} bytes, and "

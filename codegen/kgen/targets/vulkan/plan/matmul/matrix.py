@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kgen.errors import ScheduleError
+from kgen.schedule import GpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchTerm, batch_terms
-from kgen.targets.contraction.access import AccessMap
+from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.vulkan.plan.memory import WORD, Tensor, bits_of, stored
 from kgen_runtime.values import frozen
@@ -130,8 +132,17 @@ def _stored(dtype: DType) -> str:
 
 def plan_matrix(spec: Matmul, target: Target, access: AccessMap, most: int) -> Matrix:
     """A or B, in the widest accesses of up to `most` elements."""
-    width = widest(access.dtype, (access.run, *access.starts), most)
+    width = widest(access.dtype, (access.run, *access.starts, access.start), most)
     return Matrix(tensor=tensor(spec, target, access.name, width), access=access)
+
+
+def refuse_guards(spec: Matmul, schedule: GpuMatmul) -> None:
+    """Raise ScheduleError for an operand that is no matrix, which a main loop does not take."""
+    if any(not access.is_affine for access in access_maps(spec)):
+        raise ScheduleError(
+            f"mainloop={schedule.mainloop} reads matrices only, and {spec.key} reads operand a "
+            "under guards; try mainloop=fma"
+        )
 
 
 def in_accesses(terms: tuple[BatchTerm, ...], width: int) -> tuple[BatchTerm, ...]:

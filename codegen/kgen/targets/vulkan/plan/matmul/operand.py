@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from itertools import product
 
+from kgen.targets.vulkan.plan.matmul.guarded import GuardedIndices
 from kgen.targets.vulkan.plan.matmul.matrix import Matrix
 from kgen.targets.vulkan.plan.matmul.outputs import ThreadOutputs
 from kgen.targets.vulkan.plan.memory import log2
@@ -29,10 +30,19 @@ class TiledOperand:
         return self.matrix.edge
 
     @property
+    def is_guarded(self) -> bool:
+        """Whether elements exist under guards, or lie in another way than a matrix."""
+        return not self.matrix.access.is_affine
+
+    @property
+    def indices(self) -> GuardedIndices:
+        """Indices of an operand that is guarded."""
+        return GuardedIndices(access=self.matrix.access, width=self.matrix.width)
+
+    @property
     def clamped(self) -> bool:
         """Whether block tiles reach over the edge of the matrix."""
-        guards = self.matrix.access.guards_of(self.side.block, self.block_k)
-        return any(guard.depends_on("row") for guard in guards)
+        return self.matrix.access.rows % self.side.block != 0
 
     @property
     def edge_start(self) -> int:

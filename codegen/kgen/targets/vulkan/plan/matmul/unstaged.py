@@ -22,7 +22,7 @@ from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     matmul_tensors,
     plan_epilogue,
 )
-from kgen.targets.vulkan.plan.matmul.matrix import output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.matrix import output_width, plan_matrix, refuse_guards
 from kgen.targets.vulkan.plan.matmul.operand import TiledOperand
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroup, ThreadOutputs
 from kgen.targets.vulkan.plan.memory import Shared, log2
@@ -300,6 +300,7 @@ def _operand(
 
 
 def _check(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> None:
+    refuse_guards(spec, schedule)
     check_powers_of_two(schedule, "block_m", "block_n", "block_k", "thread_m", "thread_n", "slices")
     if schedule.num_stages != 1:
         raise ScheduleError(
