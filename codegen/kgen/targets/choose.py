@@ -21,7 +21,7 @@ from kgen import suggest, targets
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule, ScheduleOrigin
 from kgen.schedule.schedule import current_names
-from kgen.spec import Elementwise, Formula, Matmul, Rowwise, Spec
+from kgen.spec import Conv2d, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.tuning.file import TunedRow, Tuning, TuningSource, read, shipped
 from kgen_runtime.values import frozen
@@ -199,6 +199,7 @@ def class_of(spec: Spec, target: Target) -> str:
     """Name the class of kernels whose measurements apply to each other: operation, types, layout,
     and the instructions that multiply."""
     words = [spec.text if isinstance(spec, Formula) else spec.op, str(spec.dtype)]
+    spec = spec.product if isinstance(spec, Conv2d) else spec
     if isinstance(spec, Matmul):
         words[-1] += f"*{spec.b_dtype}" if spec.b_dtype is not None else ""
         words += [str(spec.layout), *(f"packed {operand}" for operand in spec.constant)]
@@ -206,8 +207,9 @@ def class_of(spec: Spec, target: Target) -> str:
 
 
 def sizes_of(spec: Spec) -> tuple[int, ...]:
-    """Return the sizes that distances are measured in: M, N and K of a matmul, rows and columns of
-    a row-wise operation, elements of an element-wise one."""
+    """Return the sizes that distances are measured in: M, N and K of a matmul or of a convolution's
+    product, rows and columns of a row-wise operation, elements of an element-wise one."""
+    spec = spec.product if isinstance(spec, Conv2d) else spec
     if isinstance(spec, Matmul):
         return (spec.m, spec.n, spec.k)
     if isinstance(spec, Rowwise):

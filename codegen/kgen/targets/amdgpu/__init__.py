@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Formula, Math, Matmul, Rowwise, Spec
+from kgen.spec import Conv2d, DType, Elementwise, Formula, Math, Matmul, Rowwise, Spec
 from kgen.spec.choices import FLOATS_8, FNUZ, WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
@@ -28,6 +28,7 @@ from kgen.targets.base import (
     Target,
     Toolchain,
 )
+from kgen.targets.contraction.implicit import implicit_gemm, planned_as
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 
@@ -70,6 +71,11 @@ class Amdgpu(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
+        Operation(
+            spec=Conv2d,
+            dtypes=DTYPES,
+            choose=lambda spec, target: heuristics.matmul(implicit_gemm(spec), target),
+        ),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
@@ -101,15 +107,17 @@ class Amdgpu(Family):
         return WIDENED
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
+        spec = planned_as(spec)
         return heuristics.candidates(spec, target) if isinstance(spec, Matmul) else ()
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
+        spec = planned_as(spec)
         return heuristics.main_loops(spec, target) if isinstance(spec, Matmul) else ()
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         from kgen.targets.amdgpu.plan import plan
 
-        return plan(spec, target, schedule)
+        return plan(planned_as(spec), target, schedule)
 
     def assemble(self, source: Source, plan: Plan) -> Assembled:
         from kgen.targets.amdgpu.assemble import assemble

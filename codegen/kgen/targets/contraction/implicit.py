@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from kgen.spec import Conv2d, Matmul
+from kgen.spec import Conv2d, Matmul, Spec
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
@@ -36,3 +36,8 @@ def implicit_gemm(spec: Conv2d) -> ImplicitGemm:
     product = spec.product
     fields = {f.name: getattr(product, f.name) for f in dataclasses.fields(product)}
     return ImplicitGemm(operation=spec, **fields)
+
+
+def planned_as(spec: Spec) -> Spec:
+    """Return what GPU families plan for an operation: an implicit GEMM for a convolution."""
+    return implicit_gemm(spec) if isinstance(spec, Conv2d) else spec

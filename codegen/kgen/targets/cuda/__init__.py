@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Formula, Math, Matmul, Rowwise, Spec
+from kgen.spec import Conv2d, DType, Elementwise, Formula, Math, Matmul, Rowwise, Spec
 from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets.base import (
@@ -20,6 +20,7 @@ from kgen.targets.base import (
     Target,
     Toolchain,
 )
+from kgen.targets.contraction.implicit import implicit_gemm, planned_as
 from kgen.targets.cuda import devices
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan import CudaPlan
@@ -64,6 +65,11 @@ class CudaFamily(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=candidates.choose),
+        Operation(
+            spec=Conv2d,
+            dtypes=DTYPES,
+            choose=lambda spec, target: candidates.choose(implicit_gemm(spec), target),
+        ),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
@@ -81,9 +87,11 @@ class CudaFamily(Family):
         return WIDENED
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
+        spec = planned_as(spec)
         return candidates.candidates(spec, target) if isinstance(spec, Matmul) else ()
 
     def effort(self, spec: Spec, target: Target) -> Mapping[str, int]:
+        spec = planned_as(spec)
         if not isinstance(spec, Matmul):
             return {}
         found = candidates.choice(spec, target)
@@ -94,7 +102,7 @@ class CudaFamily(Family):
         return (*plan.remarks, *_fallback(plan))
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
-        return make_plan(spec, target, schedule)
+        return make_plan(planned_as(spec), target, schedule)
 
     def assemble(self, source: Source, plan: Plan) -> Assembled:
         from kgen.targets.cuda.assemble import assemble
@@ -123,6 +131,7 @@ class CudaFamily(Family):
         }
 
     def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
+        spec = planned_as(spec)
         # ex2.approx and lg2.approx are within 2 ulp, rcp.approx within 1 (PTX ISA, "Floating Point
         # Instructions"); a step uses two of them and a polynomial good to 2 ulp.
         function_error = 2.0**-21

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 from kgen.errors import TargetError
 from kgen.ops import steps
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec import Conv2d, DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
+from kgen.targets.contraction.implicit import implicit_gemm, planned_as
 from kgen.targets.vulkan import heuristics
 from kgen.targets.vulkan.expressions import SpirvRenderer, renderer_for
 from kgen.targets.vulkan.limits import BFLOAT16, GUARANTEED_1_3, MAX_TENSOR_BYTES, TARGETS
@@ -62,6 +63,11 @@ class Vulkan(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*DTYPES, DType.S8), choose=heuristics.matmul),
+        Operation(
+            spec=Conv2d,
+            dtypes=DTYPES,
+            choose=lambda spec, target: heuristics.matmul(implicit_gemm(spec), target),
+        ),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
@@ -82,7 +88,7 @@ class Vulkan(Family):
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         from kgen.targets.vulkan.plan import plan
 
-        return plan(spec, target, schedule)
+        return plan(planned_as(spec), target, schedule)
 
     def assemble(self, source: Source, plan: Plan) -> Assembled:
         from kgen.targets.vulkan.assemble import assemble
@@ -92,6 +98,7 @@ class Vulkan(Family):
         return assemble(source, plan)
 
     def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
+        spec = planned_as(spec)
         if isinstance(spec, Elementwise):
             on_floats = isinstance(renderer_for(spec), SpirvRenderer)
             return ELEMENTWISE_TOLERANCE if on_floats else EXACT
