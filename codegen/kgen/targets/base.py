@@ -20,7 +20,7 @@ from kgen.spec import Conv2d, DType, ImageLayout, Math, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
 from kgen.spec.shapes import by_x
 from kgen.targets import header
-from kgen.targets.contraction.implicit import ImplicitGemm
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm
 from kgen.targets.device import Multiplied, Occupancy, Rates, multiplied
 from kgen_runtime.launch_limits import Limits, refusal, target_limits
 from kgen_runtime.manifest import (

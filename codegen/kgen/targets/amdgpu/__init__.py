@@ -28,7 +28,7 @@ from kgen.targets.base import (
     Target,
     Toolchain,
 )
-from kgen.targets.contraction.implicit import implicit_gemm, planned_as
+from kgen.targets.contraction.implicit_gemm import implicit_gemm, planned_as
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 

@@ -20,7 +20,7 @@ from typing import Literal
 from kgen.spec import Conv2d, DType, Matmul
 from kgen.spec.shapes import packed
 from kgen.targets.batch import BATCH, BatchTerm, batch_terms
-from kgen.targets.contraction.implicit import ImplicitGemm
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm
 from kgen_runtime.values import frozen
 
 #: Index of an operand's element: its row (m of A, n of B), or k.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from kgen.targets.contraction.access import AccessMap
-from kgen.targets.contraction.masks import WORD_BITS, RowMasks
+from kgen.targets.contraction.row_masks import WORD_BITS, RowMasks
 from kgen_runtime.values import frozen
 
 WORD_BYTES = 4
@@ -23,8 +23,9 @@ class StepTable:
 
     An entry is an offset, in units of `unit_bytes`, and with `is_masked` the words that have the
     bit of the filter position (:class:`RowMasks`). With `by_sign`, it has the distance of that bit
-    from the sign of its word instead; a k that does not exist has the sign itself. `tiles` is the number of K-tiles, those past the
-    end included, which do not exist. If `first_k` is not 0, the first K-tile has so many k.
+    from the sign of its word instead; a k that does not exist has the sign itself. `tiles` is the
+    number of K-tiles, those past the end included, which do not exist. If `first_k` is not 0, the
+    first K-tile has so many k.
     """
 
     access: AccessMap
@@ -84,7 +85,9 @@ class StepTable:
         """Words of the table as signed numbers, a few entries on a line; `form` has their place."""
         words, step = self.words, self.entry_words * LINE_ENTRIES
         return tuple(
-            ", ".join(form.format(word if word < 2**31 else word - 2**32) for word in words[i : i + step])
+            ", ".join(
+                form.format(word if word < 2**31 else word - 2**32) for word in words[i : i + step]
+            )
             + ("," if i + step < len(words) else "")
             for i in range(0, len(words), step)
         )

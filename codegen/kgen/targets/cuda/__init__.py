@@ -20,7 +20,7 @@ from kgen.targets.base import (
     Target,
     Toolchain,
 )
-from kgen.targets.contraction.implicit import implicit_gemm, planned_as
+from kgen.targets.contraction.implicit_gemm import implicit_gemm, planned_as
 from kgen.targets.cuda import devices
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan import CudaPlan

@@ -13,7 +13,7 @@ from kgen.spec import Conv2d, DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
-from kgen.targets.contraction.implicit import implicit_gemm, planned_as
+from kgen.targets.contraction.implicit_gemm import implicit_gemm, planned_as
 from kgen.targets.vulkan import heuristics
 from kgen.targets.vulkan.expressions import SpirvRenderer, renderer_for
 from kgen.targets.vulkan.limits import BFLOAT16, GUARANTEED_1_3, MAX_TENSOR_BYTES, TARGETS

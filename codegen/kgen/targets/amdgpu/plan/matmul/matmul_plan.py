@@ -11,7 +11,7 @@ from kgen.targets.amdgpu.plan.amdgpu_plan import AmdgpuPlan
 from kgen.targets.amdgpu.plan.matmul.epilogue import EpiloguePlan
 from kgen.targets.amdgpu.plan.matmul.k_loop import KLoop
 from kgen.targets.amdgpu.plan.matmul.shared_k import Shares, raster_of
-from kgen.targets.amdgpu.plan.staging.guarded import GuardedStaging
+from kgen.targets.amdgpu.plan.staging.guarded_staging import GuardedStaging
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates

@@ -14,7 +14,7 @@ from kgen.errors import ScheduleError
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST, conflicts, slots_per_cycle
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile, Swizzle
 from kgen.targets.amdgpu.plan.staging.chunks import Shape, power_of_two_divisor, shapes
-from kgen.targets.amdgpu.plan.staging.guarded import GuardedStaging
+from kgen.targets.amdgpu.plan.staging.guarded_staging import GuardedStaging
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, Axis

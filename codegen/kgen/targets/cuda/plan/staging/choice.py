@@ -9,7 +9,7 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, MIN_ASYNC_BYTES, Matrix
 from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.cuda.plan.staging.copy_units import Place
-from kgen.targets.cuda.plan.staging.guarded import GuardedCopy
+from kgen.targets.cuda.plan.staging.guarded_copy import GuardedCopy
 
 
 def plan_copy(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from kgen.targets.vulkan.plan.matmul.guarded import GuardedIndices
+from kgen.targets.vulkan.plan.matmul.guarded_indices import GuardedIndices
 from kgen.targets.vulkan.plan.matmul.matrix import Matrix
 from kgen.targets.vulkan.plan.matmul.outputs import ThreadOutputs
 from kgen.targets.vulkan.plan.memory import log2

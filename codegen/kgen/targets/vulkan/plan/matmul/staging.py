@@ -86,7 +86,12 @@ class StagedOperand(GroupedOperand):
     def as_loaded(self) -> bool:
         """An access is a group of f32, which goes to workgroup memory as it is."""
         tensor = self.matrix.tensor
-        return not self.is_guarded and self.in_groups and tensor.scalar == "float" and tensor.width == self.group
+        return (
+            not self.is_guarded
+            and self.in_groups
+            and tensor.scalar == "float"
+            and tensor.width == self.group
+        )
 
     @property
     def elements(self) -> range:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.targets.contraction.masks import RowMasks
+from kgen.targets.contraction.row_masks import RowMasks
 from kgen.targets.contraction.step_table import WORD_BYTES, StepTable
 from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
 from kgen.targets.cuda.plan.staging.copy import TileCopy

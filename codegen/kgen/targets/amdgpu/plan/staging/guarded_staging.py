@@ -14,7 +14,7 @@ from typing import ClassVar
 from kgen.errors import ScheduleError
 from kgen.targets.amdgpu.plan.staging.chunks import ChunkLoad
 from kgen.targets.amdgpu.plan.staging.registers import Staging
-from kgen.targets.contraction.masks import GuardTest, RowMasks
+from kgen.targets.contraction.row_masks import GuardTest, RowMasks
 from kgen.targets.contraction.step_table import StepTable
 from kgen_runtime.values import frozen
 

@@ -15,7 +15,7 @@ MODULUS = 2**32
 
 
 @frozen
-class Term:
+class DigitTerm:
     """Summand: a digit's value times `coefficient`. With it, the sum `before` becomes `to`; names
     are suffixes to the form's."""
 
@@ -26,12 +26,12 @@ class Term:
 
 
 @frozen
-class Form:
+class IndexForm:
     """Linear form of digits: `start` and the sum of the terms."""
 
     name: str
     start: int
-    terms: tuple[Term, ...]
+    terms: tuple[DigitTerm, ...]
 
 
 @frozen
@@ -50,7 +50,7 @@ class IndexParts:
     that a kernel needs: the index, and a value for each guard."""
 
     digits: tuple[NumberDigit, ...]
-    forms: tuple[Form, ...]
+    forms: tuple[IndexForm, ...]
 
 
 @frozen
@@ -89,9 +89,7 @@ class GuardedIndices:
         last = len(digits) - 1
         return IndexParts(
             digits=tuple(
-                NumberDigit(
-                    number=last - i, extent=digits[last - i].extent, is_outermost=i == last
-                )
+                NumberDigit(number=last - i, extent=digits[last - i].extent, is_outermost=i == last)
                 for i in range(len(digits))
             ),
             forms=tuple(forms),
@@ -111,11 +109,11 @@ class GuardedIndices:
         )
 
 
-def _form(name: str, start: int, coefficients: list[int] | tuple[int, ...]) -> Form:
+def _form(name: str, start: int, coefficients: list[int] | tuple[int, ...]) -> IndexForm:
     counted = [(digit, c) for digit, c in enumerate(coefficients) if c]
     last = len(counted) - 1
     terms = (
-        Term(
+        DigitTerm(
             digit=digit,
             coefficient=c,
             before=f"_sum{i - 1}",
@@ -123,4 +121,4 @@ def _form(name: str, start: int, coefficients: list[int] | tuple[int, ...]) -> F
         )
         for i, (digit, c) in enumerate(counted)
     )
-    return Form(name=name, start=start % MODULUS, terms=tuple(terms))
+    return IndexForm(name=name, start=start % MODULUS, terms=tuple(terms))

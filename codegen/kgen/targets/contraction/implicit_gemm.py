@@ -24,7 +24,7 @@ class ImplicitGemm(Matmul):
         return self.operation.key
 
     @property
-    def parameters(self) -> tuple[TensorParam, ...]:  # type: ignore[override]
+    def parameters(self) -> tuple[TensorParam, ...]:
         return self.operation.parameters
 
     @property
