@@ -34,6 +34,14 @@ class RowDigit:
 
 
 @frozen
+class ChunkRow:
+    """Row of a chunk, `along` rows from its first; values are named by a suffix to the chunk's."""
+
+    along: int
+    suffix: str
+
+
+@frozen
 class GuardTerm:
     """Summand of a guard's form: a digit of the row times `coefficient`."""
 
@@ -66,9 +74,18 @@ class MaskStep:
 
 
 @frozen
+class MaskWord:
+    """Word of a mask; with its bits, the value `before` becomes `all`. Names are suffixes."""
+
+    word: int
+    before: str
+    all: str
+
+
+@frozen
 class GuardedStaging(Staging):
-    """`start` in names stands for the element whose digits are zero. Values of a chunk are named by
-    the suffix to the chunk's name."""
+    """`start` in names stands for the element whose digits are zero. Values of a row are named by a
+    suffix to the row's name."""
 
     #: An offset out of range of every buffer.
     OUTSIDE: ClassVar[int] = -(2**31)
@@ -134,7 +151,7 @@ class GuardedStaging(Staging):
         return tuple(found)
 
     def mask_name(self, word: int) -> str:
-        """The value that is a word of a chunk's mask."""
+        """The value that is a word of a row's mask."""
         steps = zip(
             (bits.word for case in self.masks.line_cases for bits in case.bits),
             self.mask_steps,
@@ -146,6 +163,28 @@ class GuardedStaging(Staging):
     def row_masks(self) -> range:
         """Numbers of the words of a row's mask."""
         return range(self.table.mask_words)
+
+    @property
+    def is_vector_entry(self) -> bool:
+        """Whether an entry has several words."""
+        return self.table.entry_words > 1
+
+    @property
+    def mask_flip(self) -> int:
+        """Bits of a mask that are inverted: none, or all where they say what does not exist."""
+        return -1 if self.table.by_sign else 0
+
+    @property
+    def mask_tests(self) -> tuple[MaskWord, ...]:
+        """Words of a mask whose bits of an entry are joined."""
+        return tuple(
+            MaskWord(
+                word=word,
+                before="" if word == 0 else _joined(word - 1),
+                all=_joined(word),
+            )
+            for word in self.row_masks
+        )
 
     @property
     def table_lines(self) -> tuple[str, ...]:
@@ -189,6 +228,14 @@ class GuardedStaging(Staging):
         """Words of the table from a chunk's first entry to a load's, so many K-tiles further on."""
         own = 0 if self.table.shares_position else load.k // self.vector
         return own * self.table.entry_words + self.steps(tiles)
+
+    def row_of(self, load: ChunkLoad) -> ChunkRow:
+        return ChunkRow(along=load.row, suffix=f".row{load.row}")
+
+    @property
+    def rows_of_chunk(self) -> tuple[ChunkRow, ...]:
+        """Rows of a chunk's loads, each once."""
+        return tuple(dict.fromkeys(self.row_of(load) for load in self.loads))
 
     @property
     def row_digits(self) -> tuple[RowDigit, ...]:
@@ -275,3 +322,8 @@ class GuardedStaging(Staging):
 def _signed(word: int) -> int:
     """A word as a signed number."""
     return word - 2**32 if word >= 2**31 else word
+
+
+def _joined(word: int) -> str:
+    """Suffix of the bits of all words up to one."""
+    return f".all{word}" if word else ".found0"

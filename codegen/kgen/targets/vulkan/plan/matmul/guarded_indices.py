@@ -36,8 +36,7 @@ class IndexForm:
 
 @frozen
 class NumberDigit:
-    """Digit of a number, of which the digits further in are taken off; the outermost is what is
-    left."""
+    """Digit of a number; the outermost one is the quotient by all others."""
 
     number: int
     extent: int

@@ -1,0 +1,345 @@
+; conv2d_1x32x5x6_24x32x3x3_f16_nhwc_p1_bias_relu
+;
+; computes:  out = relu(convolution(A, B) + bias) with padding 1x1x1x1, accumulated in f32
+; target:    gfx942
+; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=32,num_stages=2,warp_m=16,warp_n=16,group_m=1,num_xcds=1,split_k=1,num_workgroups=0,stream_k=0 (user)
+; launch:    1 x 1 x 1 workgroups of 256 threads, waves of 64
+; method:    K loop: 9 tiles of 32
+; memory:    LDS, 8192 B
+;            @a_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 m: 32], 4096 B, slot = position ^ (line << 1 & 7)
+;            @b_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 n: 32], 4096 B, slot = position ^ (line << 1 & 7)
+; arguments: a: input f16[1, 5, 6, 32], strides [960, 192, 32, 1]
+;            b: input f16[24, 3, 3, 32], strides [288, 96, 32, 1]
+;            bias: input f16[24], strides [1]
+;            out: output f16[1, 5, 6, 24], strides [720, 144, 24, 1]
+
+target triple = "amdgcn-amd-amdhsa"
+
+; A: offset of each K-tile's k in bytes, bits of its filter position
+@a_steps = internal unnamed_addr addrspace(4) constant [20 x i32] [
+  i32 0, i32 31, i32 64, i32 30, i32 128, i32 29, i32 384, i32 28,
+  i32 448, i32 27, i32 512, i32 26, i32 768, i32 25, i32 832, i32 24,
+  i32 896, i32 23, i32 0, i32 0
+], align 16
+
+@a_tile = internal addrspace(3) global [2 x [4 x [32 x [8 x half]]]] poison, align 16
+@b_tile = internal addrspace(3) global [2 x [4 x [32 x [8 x half]]]] poison, align 16
+
+define amdgpu_kernel void @conv2d_1x32x5x6_24x32x3x3_f16_nhwc_p1_bias_relu(
+    ptr addrspace(1) inreg noalias readonly %a,
+    ptr addrspace(1) inreg noalias readonly %b,
+    ptr addrspace(1) inreg noalias readonly %bias,
+    ptr addrspace(1) inreg noalias writeonly %out
+) #0 {
+
+; ---- addresses
+entry:
+  %thread = call range(i32 0, 256) i32 @llvm.amdgcn.workitem.id.x()
+  %block_n = call i32 @llvm.amdgcn.workgroup.id.x()
+  %block_m = call i32 @llvm.amdgcn.workgroup.id.y()
+  %first_row = mul nuw nsw i32 %block_m, 32
+  %first_column = mul nuw nsw i32 %block_n, 32
+  ; A: chunks of 1 x 4 (m x k), 8 side by side along k
+  %a.start = getelementptr i8, ptr addrspace(1) %a, i64 -448
+  %a.buffer = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %a.start, i16 0, i64 2147483647, i32 159744)
+  %a.c0.k.chunk = urem i32 %thread, 8
+  %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 4
+  %a.c0.row.chunk = udiv i32 %thread, 8
+  %a.c0.row0.index = add nuw nsw i32 %a.c0.row.chunk, %first_row
+  %a.c0.row0.k_bytes = mul nuw nsw i32 %a.c0.k, 2
+  %a.c0.row0.digit1 = urem i32 %a.c0.row0.index, 6
+  %a.c0.row0.digit1.left = udiv i32 %a.c0.row0.index, 6
+  %a.c0.row0.digit1.bytes = mul i32 %a.c0.row0.digit1, 64
+  %a.c0.row0.digit1.sum = add i32 %a.c0.row0.k_bytes, %a.c0.row0.digit1.bytes
+  %a.c0.row0.digit0.bytes = mul i32 %a.c0.row0.digit1.left, 384
+  %a.c0.row0.at = add i32 %a.c0.row0.digit1.sum, %a.c0.row0.digit0.bytes
+  %a.c0.row0.value0 = add i32 %a.c0.row0.digit1.left, -1
+  %a.c0.row0.value1 = add i32 %a.c0.row0.digit1, -1
+  %a.c0.row0.inside = icmp ult i32 %a.c0.row0.index, 30
+  %a.c0.row0.bit0.exists = icmp ult i32 %a.c0.row0.value1, 6
+  %a.c0.row0.bit0.found = select i1 %a.c0.row0.bit0.exists, i32 1, i32 0
+  %a.c0.row0.bit0 = or i32 0, %a.c0.row0.bit0.found
+  %a.c0.row0.bit1.t0.sum = add i32 %a.c0.row0.value1, 1
+  %a.c0.row0.bit1.exists = icmp ult i32 %a.c0.row0.bit1.t0.sum, 6
+  %a.c0.row0.bit1.found = select i1 %a.c0.row0.bit1.exists, i32 2, i32 0
+  %a.c0.row0.bit1 = or i32 %a.c0.row0.bit0, %a.c0.row0.bit1.found
+  %a.c0.row0.bit2.t0.sum = add i32 %a.c0.row0.value1, 2
+  %a.c0.row0.bit2.exists = icmp ult i32 %a.c0.row0.bit2.t0.sum, 6
+  %a.c0.row0.bit2.found = select i1 %a.c0.row0.bit2.exists, i32 4, i32 0
+  %a.c0.row0.bit2 = or i32 %a.c0.row0.bit1, %a.c0.row0.bit2.found
+  %a.c0.row0.line0.0.t0 = icmp ult i32 %a.c0.row0.value0, 5
+  %a.c0.row0.line0.0.exists = and i1 %a.c0.row0.inside, %a.c0.row0.line0.0.t0
+  %a.c0.row0.line0.0.found = select i1 %a.c0.row0.line0.0.exists, i32 %a.c0.row0.bit2, i32 0
+  %a.c0.row0.line0.0 = or i32 0, %a.c0.row0.line0.0.found
+  %a.c0.row0.line1.0.t0.sum = add i32 %a.c0.row0.value0, 1
+  %a.c0.row0.line1.0.t0 = icmp ult i32 %a.c0.row0.line1.0.t0.sum, 5
+  %a.c0.row0.line1.0.exists = and i1 %a.c0.row0.inside, %a.c0.row0.line1.0.t0
+  %a.c0.row0.line1.0.bits = shl i32 %a.c0.row0.bit2, 3
+  %a.c0.row0.line1.0.found = select i1 %a.c0.row0.line1.0.exists, i32 %a.c0.row0.line1.0.bits, i32 0
+  %a.c0.row0.line1.0 = or i32 %a.c0.row0.line0.0, %a.c0.row0.line1.0.found
+  %a.c0.row0.line2.0.t0.sum = add i32 %a.c0.row0.value0, 2
+  %a.c0.row0.line2.0.t0 = icmp ult i32 %a.c0.row0.line2.0.t0.sum, 5
+  %a.c0.row0.line2.0.exists = and i1 %a.c0.row0.inside, %a.c0.row0.line2.0.t0
+  %a.c0.row0.line2.0.bits = shl i32 %a.c0.row0.bit2, 6
+  %a.c0.row0.line2.0.found = select i1 %a.c0.row0.line2.0.exists, i32 %a.c0.row0.line2.0.bits, i32 0
+  %a.c0.row0.line2.0 = or i32 %a.c0.row0.line1.0, %a.c0.row0.line2.0.found
+  %a.c0.row0.mask0 = xor i32 %a.c0.row0.line2.0, -1
+  %a.c0.lds_line = udiv i32 %a.c0.k, 8
+  %a.c0.element = urem i32 %a.c0.k, 8
+  %a.c0.slot.scaled = shl i32 %a.c0.lds_line, 1
+  %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
+  %a.c0.slot = xor i32 %a.c0.row.chunk, %a.c0.slot.low
+  %a.entry.begin = load <2 x i32>, ptr addrspace(4) @a_steps, align 8
+  ; B: chunks of 4 x 1 (k x n), 8 side by side along k
+  %b.first_row = zext i32 %first_column to i64
+  %b.row_offset = mul nuw nsw i64 %b.first_row, 288
+  %b.tile.first = getelementptr half, ptr addrspace(1) %b, i64 %b.row_offset
+  ; rows past the last read the last row; their results are not stored
+  %b.row_limit = sub nuw nsw i32 23, %first_column
+  %b.c0.k.chunk = urem i32 %thread, 8
+  %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 4
+  %b.c0.row.chunk = udiv i32 %thread, 8
+  %b.c0.row.exists = call i32 @llvm.umin.i32(i32 %b.c0.row.chunk, i32 %b.row_limit)
+  %b.c0.line = mul nuw nsw i32 %b.c0.row.exists, 288
+  %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.k
+  %b.c0.offset = zext i32 %b.c0.narrow to i64
+  %b.c0.lds_line = udiv i32 %b.c0.k, 8
+  %b.c0.element = urem i32 %b.c0.k, 8
+  %b.c0.slot.scaled = shl i32 %b.c0.lds_line, 1
+  %b.c0.slot.low = and i32 %b.c0.slot.scaled, 7
+  %b.c0.slot = xor i32 %b.c0.row.chunk, %b.c0.slot.low
+  ; the wave's place among 2 x 2 warp tiles of 16 x 16
+  %lane = and i32 %thread, 63
+  %wave.of_thread = lshr i32 %thread, 6
+  %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
+  %wave_m = udiv i32 %wave, 2
+  %wave_n = urem i32 %wave, 2
+  %warp_row = mul nuw nsw i32 %wave_m, 16
+  %warp_column = mul nuw nsw i32 %wave_n, 16
+  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; MMA tiles that
+  ; a swizzle turns alike are at constant distances
+  %lane_row = and i32 %lane, 15
+  %lane_group = lshr i32 %lane, 4
+  %a.fragment = add nuw nsw i32 %warp_row, %lane_row
+  %a.t0.slot0.scaled = shl i32 %lane_group, 1
+  %a.t0.slot0.low = and i32 %a.t0.slot0.scaled, 7
+  %a.t0.slot0 = xor i32 %a.fragment, %a.t0.slot0.low
+  %b.fragment = add nuw nsw i32 %warp_column, %lane_row
+  %b.t0.slot0.scaled = shl i32 %lane_group, 1
+  %b.t0.slot0.low = and i32 %b.t0.slot0.scaled, 7
+  %b.t0.slot0 = xor i32 %b.fragment, %b.t0.slot0.low
+
+; ---- prologue: the first tile
+  %a.entry.of_first.move = extractelement <2 x i32> %a.entry.begin, i32 0
+  %a.entry.of_first.bits0 = extractelement <2 x i32> %a.entry.begin, i32 1
+  %a.first.c0.l0.moved = shl i32 %a.c0.row0.mask0, %a.entry.of_first.bits0
+  %a.first.c0.l0.sign = and i32 %a.first.c0.l0.moved, -2147483648
+  %a.first.c0.l0.offset = or i32 %a.c0.row0.at, %a.first.c0.l0.sign
+  %a.first.c0.l0.raw = call <2 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v2i32(ptr addrspace(8) %a.buffer, i32 %a.first.c0.l0.offset, i32 %a.entry.of_first.move, i32 0)
+  %a.first.c0.l0 = bitcast <2 x i32> %a.first.c0.l0.raw to <4 x half>
+  %a.entry.first.at = getelementptr i32, ptr addrspace(4) @a_steps, i32 2
+  %a.entry.first = load <2 x i32>, ptr addrspace(4) %a.entry.first.at, align 8
+  %b.first.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
+  %b.first.c0.l0 = load <4 x half>, ptr addrspace(1) %b.first.c0.l0.at, align 2
+  %a.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <4 x half> %a.first.c0.l0, ptr addrspace(3) %a.first.c0.s0.at, align 8
+  %b.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.slot, i32 %b.c0.element
+  store <4 x half> %b.first.c0.l0, ptr addrspace(3) %b.first.c0.s0.at, align 8
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  br label %loop
+
+; ---- mainloop: load tile i + 1, multiply tile i
+loop:
+  %trip = phi i32 [ 0, %entry ], [ %trip.next, %loop.second ]
+  %a.tile.start = phi ptr addrspace(4) [ @a_steps, %entry ], [ %a.tile.loop.second, %loop.second ]
+  %a.entry.start = phi <2 x i32> [ %a.entry.first, %entry ], [ %a.entry.loop.second, %loop.second ]
+  %b.tile.start = phi ptr addrspace(1) [ %b.tile.first, %entry ], [ %b.tile.loop.second, %loop.second ]
+  %acc.m0.n0.start = phi <4 x float> [ zeroinitializer, %entry ], [ %acc.m0.n0.loop.second, %loop.second ]
+  %a.tile.loop = getelementptr i32, ptr addrspace(4) %a.tile.start, i64 2
+  %b.tile.loop = getelementptr half, ptr addrspace(1) %b.tile.start, i64 32
+  %a.entry.of_loop.move = extractelement <2 x i32> %a.entry.start, i32 0
+  %a.entry.of_loop.bits0 = extractelement <2 x i32> %a.entry.start, i32 1
+  %a.loop.c0.l0.moved = shl i32 %a.c0.row0.mask0, %a.entry.of_loop.bits0
+  %a.loop.c0.l0.sign = and i32 %a.loop.c0.l0.moved, -2147483648
+  %a.loop.c0.l0.offset = or i32 %a.c0.row0.at, %a.loop.c0.l0.sign
+  %a.loop.c0.l0.raw = call <2 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v2i32(ptr addrspace(8) %a.buffer, i32 %a.loop.c0.l0.offset, i32 %a.entry.of_loop.move, i32 0)
+  %a.loop.c0.l0 = bitcast <2 x i32> %a.loop.c0.l0.raw to <4 x half>
+  %a.entry.loop.at = getelementptr i32, ptr addrspace(4) %a.tile.loop, i32 2
+  %a.entry.loop = load <2 x i32>, ptr addrspace(4) %a.entry.loop.at, align 8
+  %b.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 %b.c0.offset
+  %b.loop.c0.l0 = load <4 x half>, ptr addrspace(1) %b.loop.c0.l0.at, align 2
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  ; depths from 0 on
+  %a.loop.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.loop.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.first, align 16
+  %a.loop.0.g0.p0 = shufflevector <8 x half> %a.loop.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %a.loop.0.g0.p1 = shufflevector <8 x half> %a.loop.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %b.loop.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %lane_group, i32 %b.t0.slot0, i32 0
+  %b.loop.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.first, align 16
+  %b.loop.0.g0.p0 = shufflevector <8 x half> %b.loop.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %b.loop.0.g0.p1 = shufflevector <8 x half> %b.loop.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %acc.m0.n0.loop.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.0.g0.p0, <4 x half> %b.loop.0.g0.p0, <4 x float> %acc.m0.n0.start, i32 0, i32 0, i32 0)
+  %acc.m0.n0.loop = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.0.g0.p1, <4 x half> %b.loop.0.g0.p1, <4 x float> %acc.m0.n0.loop.s0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  %a.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <4 x half> %a.loop.c0.l0, ptr addrspace(3) %a.loop.c0.s0.at, align 8
+  %b.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.slot, i32 %b.c0.element
+  store <4 x half> %b.loop.c0.l0, ptr addrspace(3) %b.loop.c0.s0.at, align 8
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  br label %loop.second
+loop.second:
+  %a.tile.loop.second = getelementptr i32, ptr addrspace(4) %a.tile.loop, i64 2
+  %b.tile.loop.second = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 32
+  %a.entry.of_loop.second.move = extractelement <2 x i32> %a.entry.loop, i32 0
+  %a.entry.of_loop.second.bits0 = extractelement <2 x i32> %a.entry.loop, i32 1
+  %a.loop.second.c0.l0.moved = shl i32 %a.c0.row0.mask0, %a.entry.of_loop.second.bits0
+  %a.loop.second.c0.l0.sign = and i32 %a.loop.second.c0.l0.moved, -2147483648
+  %a.loop.second.c0.l0.offset = or i32 %a.c0.row0.at, %a.loop.second.c0.l0.sign
+  %a.loop.second.c0.l0.raw = call <2 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v2i32(ptr addrspace(8) %a.buffer, i32 %a.loop.second.c0.l0.offset, i32 %a.entry.of_loop.second.move, i32 0)
+  %a.loop.second.c0.l0 = bitcast <2 x i32> %a.loop.second.c0.l0.raw to <4 x half>
+  %a.entry.loop.second.at = getelementptr i32, ptr addrspace(4) %a.tile.loop.second, i32 2
+  %a.entry.loop.second = load <2 x i32>, ptr addrspace(4) %a.entry.loop.second.at, align 8
+  %b.loop.second.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.offset
+  %b.loop.second.c0.l0 = load <4 x half>, ptr addrspace(1) %b.loop.second.c0.l0.at, align 2
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  ; depths from 0 on
+  %a.loop.second.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.loop.second.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.second.0.g0.first, align 16
+  %a.loop.second.0.g0.p0 = shufflevector <8 x half> %a.loop.second.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %a.loop.second.0.g0.p1 = shufflevector <8 x half> %a.loop.second.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %b.loop.second.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_group, i32 %b.t0.slot0, i32 0
+  %b.loop.second.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.second.0.g0.first, align 16
+  %b.loop.second.0.g0.p0 = shufflevector <8 x half> %b.loop.second.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %b.loop.second.0.g0.p1 = shufflevector <8 x half> %b.loop.second.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %acc.m0.n0.loop.second.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.second.0.g0.p0, <4 x half> %b.loop.second.0.g0.p0, <4 x float> %acc.m0.n0.loop, i32 0, i32 0, i32 0)
+  %acc.m0.n0.loop.second = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.second.0.g0.p1, <4 x half> %b.loop.second.0.g0.p1, <4 x float> %acc.m0.n0.loop.second.s0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  %a.loop.second.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <4 x half> %a.loop.second.c0.l0, ptr addrspace(3) %a.loop.second.c0.s0.at, align 8
+  %b.loop.second.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.slot, i32 %b.c0.element
+  store <4 x half> %b.loop.second.c0.l0, ptr addrspace(3) %b.loop.second.c0.s0.at, align 8
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %trip.next = add nuw nsw i32 %trip, 1
+  %more = icmp ult i32 %trip.next, 4
+  br i1 %more, label %loop, label %last, !llvm.loop !2
+
+; ---- mainloop: multiply the last tile
+last:
+  ; depths from 0 on
+  %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.first, align 16
+  %a.last.0.g0.p0 = shufflevector <8 x half> %a.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %a.last.0.g0.p1 = shufflevector <8 x half> %a.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %b.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %lane_group, i32 %b.t0.slot0, i32 0
+  %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.first, align 16
+  %b.last.0.g0.p0 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %b.last.0.g0.p1 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %acc.m0.n0.last.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p0, <4 x half> %b.last.0.g0.p0, <4 x float> %acc.m0.n0.loop.second, i32 0, i32 0, i32 0)
+  %acc.m0.n0.last = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p1, <4 x half> %b.last.0.g0.p1, <4 x float> %acc.m0.n0.last.s0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+
+; ---- epilogue: result register r of a lane is one row of an MMA tile
+  %out.first_row = zext i32 %first_row to i64
+  %out.first_column = zext i32 %first_column to i64
+  %out.row_offset = mul nuw nsw i64 %out.first_row, 24
+  %out.first = add nuw nsw i64 %out.row_offset, %out.first_column
+  %out.block = getelementptr half, ptr addrspace(1) %out, i64 %out.first
+  %bias.block = getelementptr half, ptr addrspace(1) %bias, i64 %out.first_column
+  %rows_left = sub nuw nsw i32 30, %first_row
+  %columns_left = sub nuw nsw i32 24, %first_column
+  %rows_inside = call i32 @llvm.umin.i32(i32 %rows_left, i32 32)
+  %bytes_inside = mul nuw nsw i32 %rows_inside, 48
+  %out.bytes = zext i32 %bytes_inside to i64
+  %out.buffer = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %out.block, i16 0, i64 %out.bytes, i32 159744)
+  %out.lane_row = mul nuw nsw i32 %lane_group, 4
+  %out.row = add nuw nsw i32 %warp_row, %out.lane_row
+  %out.column = add nuw nsw i32 %warp_column, %lane_row
+  %column0.wide = zext i32 %out.column to i64
+  %column0.exists = icmp ult i32 %out.column, %columns_left
+  %column0.offset = mul nuw nsw i32 %out.column, 2
+  %column0.bytes = select i1 %column0.exists, i32 %column0.offset, i32 -2147483648
+  %column0.inside = select i1 %column0.exists, i64 %column0.wide, i64 0
+  %column0.bias.at = getelementptr half, ptr addrspace(1) %bias.block, i64 %column0.inside
+  %column0.bias.stored = load half, ptr addrspace(1) %column0.bias.at, align 2
+  %column0.bias = fpext half %column0.bias.stored to float
+  ; row 0
+  %row.m0.r0.bytes = mul nuw nsw i32 %out.row, 48
+  %m0.c0.r0 = extractelement <4 x float> %acc.m0.n0.last, i32 0
+  %m0.c0.r0.at = add i32 %row.m0.r0.bytes, %column0.bytes
+  ; relu(A @ B + bias)
+  %m0.c0.r0.finished_add = fadd contract float %m0.c0.r0, %column0.bias
+  %m0.c0.r0.finished_less_equal = fcmp ole float %m0.c0.r0.finished_add, 0x0000000000000000
+  %m0.c0.r0.finished = select i1 %m0.c0.r0.finished_less_equal, float 0x0000000000000000, float %m0.c0.r0.finished_add
+  %m0.c0.r0.rounded = fptrunc float %m0.c0.r0.finished to half
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r0.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r0.at, i32 0, i32 0)
+  ; row 1
+  %row.m0.r1 = add nuw nsw i32 %out.row, 1
+  %row.m0.r1.bytes = mul nuw nsw i32 %row.m0.r1, 48
+  %m0.c0.r1 = extractelement <4 x float> %acc.m0.n0.last, i32 1
+  %m0.c0.r1.at = add i32 %row.m0.r1.bytes, %column0.bytes
+  ; relu(A @ B + bias)
+  %m0.c0.r1.finished_add = fadd contract float %m0.c0.r1, %column0.bias
+  %m0.c0.r1.finished_less_equal = fcmp ole float %m0.c0.r1.finished_add, 0x0000000000000000
+  %m0.c0.r1.finished = select i1 %m0.c0.r1.finished_less_equal, float 0x0000000000000000, float %m0.c0.r1.finished_add
+  %m0.c0.r1.rounded = fptrunc float %m0.c0.r1.finished to half
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r1.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r1.at, i32 0, i32 0)
+  ; row 2
+  %row.m0.r2 = add nuw nsw i32 %out.row, 2
+  %row.m0.r2.bytes = mul nuw nsw i32 %row.m0.r2, 48
+  %m0.c0.r2 = extractelement <4 x float> %acc.m0.n0.last, i32 2
+  %m0.c0.r2.at = add i32 %row.m0.r2.bytes, %column0.bytes
+  ; relu(A @ B + bias)
+  %m0.c0.r2.finished_add = fadd contract float %m0.c0.r2, %column0.bias
+  %m0.c0.r2.finished_less_equal = fcmp ole float %m0.c0.r2.finished_add, 0x0000000000000000
+  %m0.c0.r2.finished = select i1 %m0.c0.r2.finished_less_equal, float 0x0000000000000000, float %m0.c0.r2.finished_add
+  %m0.c0.r2.rounded = fptrunc float %m0.c0.r2.finished to half
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r2.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r2.at, i32 0, i32 0)
+  ; row 3
+  %row.m0.r3 = add nuw nsw i32 %out.row, 3
+  %row.m0.r3.bytes = mul nuw nsw i32 %row.m0.r3, 48
+  %m0.c0.r3 = extractelement <4 x float> %acc.m0.n0.last, i32 3
+  %m0.c0.r3.at = add i32 %row.m0.r3.bytes, %column0.bytes
+  ; relu(A @ B + bias)
+  %m0.c0.r3.finished_add = fadd contract float %m0.c0.r3, %column0.bias
+  %m0.c0.r3.finished_less_equal = fcmp ole float %m0.c0.r3.finished_add, 0x0000000000000000
+  %m0.c0.r3.finished = select i1 %m0.c0.r3.finished_less_equal, float 0x0000000000000000, float %m0.c0.r3.finished_add
+  %m0.c0.r3.rounded = fptrunc float %m0.c0.r3.finished to half
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r3.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r3.at, i32 0, i32 0)
+
+; ---- exit
+  ret void
+}
+
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.y()
+declare void @llvm.amdgcn.sched.barrier(i32 immarg)
+declare void @llvm.amdgcn.s.barrier()
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
+declare <2 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v2i32(ptr addrspace(8), i32, i32, i32 immarg)
+declare i32 @llvm.umin.i32(i32, i32)
+declare void @llvm.amdgcn.raw.ptr.buffer.store.f16(half, ptr addrspace(8), i32, i32, i32 immarg)
+declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
+declare <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half>, <4 x half>, <4 x float>, i32 immarg, i32 immarg, i32 immarg)
+
+attributes #0 = {
+  nounwind
+  "target-cpu"="gfx942"
+  "amdgpu-flat-work-group-size"="256,256"
+  "uniform-work-group-size"="true"
+  "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
+}
+
+; Code object version 5: what ROCm 5.5 and later load.
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
+; What the fences order: LDS, not global memory.
+!1 = !{!"amdgpu-synchronize-as", !"local"}
+; The walk along K stays a loop: unrolled, the loads of all its steps would share the registers.
+!2 = distinct !{!2, !{!"llvm.loop.unroll.disable"}}
