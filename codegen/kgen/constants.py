@@ -27,7 +27,8 @@ def read(path: str, what: str = "constant") -> Array:
     try:
         found = np.load(Path(path), mmap_mode="r", allow_pickle=False)
     except OSError as error:
-        raise SpecError(f"{what} {path!r} cannot be read: {error.strerror or error}") from None
+        why = error.strerror or error
+        raise SpecError(f"{what} {path!r} cannot be read: {why}; name a .npy file") from None
     except ValueError:
         found = None
     if not isinstance(found, np.ndarray):
@@ -53,7 +54,10 @@ def stored(param: TensorParam, array: Array) -> bytes:
     shape = "x".join(map(str, array.shape))
     if array.shape != matrix.shape:
         expected = "x".join(map(str, matrix.shape))
-        raise SpecError(f"constant {param.name} has shape {shape}; expected {expected}, as stored")
+        raise SpecError(
+            f"constant {param.name} has shape {shape}; expected {expected}; pass the matrix as its "
+            "layout stores it"
+        )
     is_bits = param.dtype is DType.BF16 and array.dtype == BITS_16
     if dtype_of(array.dtype) != param.dtype and not is_bits:
         raise SpecError(

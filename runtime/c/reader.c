@@ -19,11 +19,12 @@ static kgen_status map_file(kgen_bundle *of, const char *path, const char *shown
     case OS_DONE:
         break;
     case OS_NOT_FOUND:
-        return kgen_fail(KGEN_ERROR_NOT_FOUND, "%s: cannot read: %s", shown, reason);
+        return kgen_fail(KGEN_ERROR_NOT_FOUND, "%s: cannot read: %s; check the path", shown, reason);
     case OS_NO_MEMORY:
         return kgen_fail(KGEN_ERROR_OUT_OF_MEMORY, "%s: cannot be mapped: %s", shown, reason);
     case OS_REFUSED:
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%s: cannot read: %s", shown, reason);
+        return kgen_fail(
+            KGEN_ERROR_BUNDLE, "%s: cannot read: %s; give a file that can be read", shown, reason);
     }
     if (of->maps) {
         made->next = of->mappings;

@@ -22,8 +22,10 @@ def known_names(name: object, known: Iterable[str], subject: str = "known") -> s
     """Return ``known are a, b``; of many ``the nearest of 60 are a, b, c``, or ``known are a, b, c
     and 57 more`` if none is near."""
     known = list(known)
+    if not known:
+        return "there are none" if subject == "known" else f"there are no {subject}"
     if are_few(known):
-        return f"{subject} are {', '.join(known) or 'none'}"
+        return f"{subject} are {', '.join(known)}"
     if nearest := near(str(name), known, FEW):
         return f"the nearest of {len(known)} are {', '.join(nearest)}"
     rest = f" and {len(known) - FEW} more" if len(known) > FEW else ""

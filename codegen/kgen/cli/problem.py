@@ -243,7 +243,7 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
         assert expression is not None
         if args.axes is not None:
             axes = comma_list(args.axes or None)
-            fields["axes"] = [_whole("axes", axis, args.axes) for axis in axes]
+            fields["axes"] = [_whole("axes", axis, args.axes, "1") for axis in axes]
         if args.index_dtype is not None:
             fields["index_dtype"] = args.index_dtype
         return cls(expression=expression, shapes=shapes(expression, shape), **fields)
@@ -348,17 +348,23 @@ def _integer(name: str, text: str | None) -> int | None:
 _WHOLE = re.compile(r"[+-]?[0-9]{1,100}")
 
 
-def _whole(name: str, text: str, given: str) -> int:
+def _whole(name: str, text: str, given: str, example: str = "1024") -> int:
     """`text` as an integer; `given` is the whole value of the option, for the message."""
     if not _WHOLE.fullmatch(text):
         what = _shown(text) if text == given else f"{_shown(given)}: {_shown(text)}"
-        raise SpecError(f"--{name} {what} is not a whole number; give one such as 1024")
+        raise SpecError(f"--{name} {what} is not a whole number; give one such as {example}")
     return int(text)
 
 
 def _one_or_several(name: str, text: str, given: str) -> int | tuple[int, ...]:
     """A number, or one for each dimension of a batch."""
-    found = tuple(_whole(name, part, given) for part in text.lower().split("x"))
+    parts = text.lower().split("x")
+    if not all(map(_WHOLE.fullmatch, parts)):
+        raise SpecError(
+            f"--{name} {_shown(given)} is not a whole number for each dimension; give one such as "
+            "1024, or 1024x64 for two dimensions"
+        )
+    found = tuple(map(int, parts))
     return found[0] if len(found) == 1 else found
 
 
@@ -382,7 +388,11 @@ def _assignments(option: str, text: str | None, names: tuple[str, ...] | None) -
         name, equals, value = part.partition("=")
         if not equals or (names is not None and name not in names):
             form = "NAME=N" if names is None else ", ".join(f"{n}=N" for n in names)
-            raise SpecError(f"--{option} {_shown(part)} does not have the form {form}; rewrite it")
+            example = f"{name or 'x'}=4" if names is None else f"{names[0]}=1024"
+            raise SpecError(
+                f"--{option} {_shown(part)} does not have the form {form}; give one such as "
+                f"{_shown(example)}"
+            )
         if name in found:
             raise SpecError(f"--{option} {text} sets {name} twice; set it once")
         found[name] = value

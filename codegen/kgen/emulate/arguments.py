@@ -233,7 +233,8 @@ def _load(name: str) -> Array:
     try:
         return np.ascontiguousarray(np.load(name, allow_pickle=False))
     except OSError as error:
-        raise SpecError(f"--arg {_shown(name)} cannot be read: {reason(error)}") from None
+        why = reason(error)
+        raise SpecError(f"--arg {_shown(name)} cannot be read: {why}; name a .npy file") from None
     except MemoryError as error:
         shown = _shown(name)
         raise SpecError(f"--arg {shown} cannot be read: {error}; pass a smaller array") from None

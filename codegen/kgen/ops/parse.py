@@ -266,7 +266,8 @@ class _ExpressionReader:
         name = function_name(name)
         if name not in functions():
             meant = suggest.meant(name, [*functions(), *VIEWS])
-            self.refuse(at, f"there is no function {name}{f'; {meant}' if meant else ''}")
+            remedy = meant or "docs/reference/operations.md lists all"
+            self.refuse(at, f"there is no function {name}; {remedy}")
         operands = list(arguments)
         if name == "cast" and len(operands) == 2 and not keywords:
             name = self.conversion(operands.pop())
@@ -336,8 +337,8 @@ class _ExpressionReader:
         most = len(function.parameters)
         if not function.fewest <= len(operands) <= most:
             wants = str(most) if function.fewest == most else f"{function.fewest} to {most}"
-            names = ", ".join(function.parameters)
-            self.refuse(at, f"{name}({names}) takes {wants} arguments, not {len(operands)}")
+            names, many = ", ".join(function.parameters), "s" * (most > 1)
+            self.refuse(at, f"{name}({names}) takes {wants} argument{many}, not {len(operands)}")
         values = []
         for i, (operand, value) in enumerate(operands):
             parameter = function.parameters[i]

@@ -43,8 +43,11 @@ class Shapes:
                 axis = self.axis(node, shapes[0], numbers[0])
                 _, count, _ = self.span(node)
                 if not count:
+                    size = shapes[0][axis]
                     refuse(
-                        node, f"selects none of the {shapes[0][axis]} elements along axis {axis}"
+                        node,
+                        f"selects none of the {size} elements along axis {axis}; give a start "
+                        "and a stop with elements between them",
                     )
                 return (*shapes[0][:axis], count, *shapes[0][axis + 1 :])
             case "pad":
@@ -126,7 +129,8 @@ class Shapes:
             return (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
         order = tuple(self.axis(node, shape, number) for number in numbers)
         if sorted(order) != list(range(len(shape))):
-            refuse(node, f"does not name each axis of shape {by_x(shape)} once")
+            axes = ", ".join(map(str, range(len(shape))))
+            refuse(node, f"does not name each axis of shape {by_x(shape)} once; order {axes}")
         return order
 
     def span(self, node: Expression) -> tuple[int, int, int]:

@@ -100,7 +100,10 @@ def _converted(slot: Slot, value: Any, who: str) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biuf" and array.size:
-            raise TypeError(f"it holds {array.dtype}")
+            held = next((x for x in array.flat if not isinstance(x, int | float)), None)
+            raise TypeError(
+                "a number is out of range" if held is None else f"it holds {str(held)[:40]!r}"
+            )
         if not dtype.is_integer and wanted.kind == "u":
             raise TypeError("the package ml_dtypes, which converts numbers to it, is not installed")
         with np.errstate(all="ignore"):

@@ -62,7 +62,10 @@ fine:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([np.zeros(4, np.float32)], "takes 2 arguments, not 1"),
+        (
+            [np.zeros(4, np.float32)],
+            "f: number of arguments is 1; pass 2 in the order of its definition",
+        ),
         ([np.zeros(4, np.float32), np.zeros(4)], "n has type i64; it cannot be an array"),
         ([np.int64(1), np.int64(1)], "p has type ptr; it cannot be int64"),
         ([np.zeros(4, np.float32), np.int32(1)], "n has type i64; it cannot be int32"),

@@ -133,7 +133,10 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
     ("argv", "message"),
     [
         (saxpy(y="at:y.npy"), "--arg at:y.npy is unknown; give in:FILE"),
-        (saxpy(y="in:none.npy"), "none.npy cannot be read: No such file"),
+        (
+            saxpy(y="in:none.npy"),
+            "none.npy cannot be read: No such file or directory; name a .npy file",
+        ),
         (
             saxpy(y="out:f32:0x4:z.npy"),
             "shape 0x4 is not whole numbers of 1 or more joined by x; the form is out:TYPE",
@@ -173,7 +176,10 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         ),
         (saxpy(extra=("--arg=f32:fast",)), "f32:fast: f32 takes a number, as in f32:0.5"),
         (saxpy(extra=("--arg=i8:300",)), "i8:300: i8 takes a whole number from -128 to 127, as in"),
-        (saxpy(extra=("--arg=u32:1",)), "takes 4 arguments, not 5: x (8 bytes), y (8 bytes)"),
+        (
+            saxpy(extra=("--arg=u32:1",)),
+            "takes these arguments: x (8 bytes), y (8 bytes), a (4 bytes), n (4 bytes); it got 5",
+        ),
         (saxpy(extra=("--grid=1,1,1,1",)), "--grid 1,1,1,1 has 4 dimensions"),
         (
             ["emulate", "x.cu", *saxpy()[2:]],
@@ -250,6 +256,7 @@ def test_bad_input(
         ("k.ll", "this is machine code: compile to LLVM IR with hipcc -S -emit-llvm"),
         ("k.hip", "this is source code: compile to LLVM IR with hipcc -S -emit-llvm"),
         ("k.txt", "must end in .ptx (PTX) or .ll (AMDGPU LLVM IR); rename it"),
+        ("k.kgen", "this is a bundle: run kgen verify --on emulator on it"),
     ],
 )
 def test_a_file_that_is_not_a_kernel_text(
@@ -392,4 +399,6 @@ def test_a_file_that_is_no_text_is_refused(
     file = tmp_path / "x.ptx"
     file.write_bytes(b".version 7.0\n\xff")
     assert main(["emulate", str(file), "--entry=f", "--grid=1", "--block=1"]) == 2
-    assert "cannot be read: byte 13 is not UTF-8 text\n" in capsys.readouterr().err
+    assert (
+        "cannot be read: byte 13 is not UTF-8 text; name a file of PTX" in capsys.readouterr().err
+    )

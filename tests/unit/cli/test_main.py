@@ -73,7 +73,10 @@ def build(**options: str) -> list[str]:
         (build(constant="b="), "--constant b= has no file name; write b=FILE.npy, or b alone"),
         (build(tune_cache="x.json"), "--tune-cache is not an option any more; run kgen tune"),
         (build(constant="c"), "constant=c is unknown; known are b"),
-        (build(constant="b=absent.npy"), "constant 'absent.npy' cannot be read: No such file"),
+        (
+            build(constant="b=absent.npy"),
+            "constant 'absent.npy' cannot be read: No such file or directory; name a .npy file",
+        ),
         (build(op="relu", constant="b"), "--constant is not an option of --op relu; leave it out"),
         (build(layout=""), "layout= is unknown"),
         (build(target="sm_80,sm_80"), "sm_80/matmul_16x16x16_f16_nn is requested twice"),
@@ -91,7 +94,18 @@ def build(**options: str) -> list[str]:
         (build(output="new/"), "output=new/ is a directory; give a file name"),
         (build(output=""), "output='' is not a file name"),
         (build(output="x" * 300), "cannot be written: File name too long; choose another"),
-        (build(schedule="block_m"), "--schedule block_m does not have the form NAME=N"),
+        (
+            build(schedule="block_m"),
+            "--schedule block_m does not have the form NAME=N; give one such as block_m=4",
+        ),
+        (
+            build(batch="2", batch_stride="a=x"),
+            "--batch-stride a=x is not a whole number for each dimension; give one such as 1024",
+        ),
+        (
+            build(op="softmax", shape="4x4", axes="x"),
+            "--axes x is not a whole number; give one such as 1",
+        ),
         (build(schedule="depth=3"), "kgen build: depth=3 is not a field of the mma schedule"),
         (
             build(target="native,sm_80", schedule="mr=1"),
@@ -110,7 +124,10 @@ def build(**options: str) -> list[str]:
             "--layout is not an option of --op softmax",
         ),
         (["build", "--shape", "1x1x1"], "the following arguments are required: --target"),
-        (["inspect", "none.kgen"], "none.kgen: cannot read: No such file or directory"),
+        (
+            ["inspect", "none.kgen"],
+            "none.kgen: cannot read: No such file or directory; check the path",
+        ),
         (["inspect", os.devnull], "cannot read: it is a pipe or device, not a plain file"),
         (["verify", "none.kgen"], "none.kgen: cannot read"),
         (build(target="vulkan"), "target=vulkan is unknown; try vulkan1.1, vulkan1.3, vulkan1.3+"),

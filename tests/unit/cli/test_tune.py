@@ -47,7 +47,7 @@ def test_kernels_are_tuned_and_built(capsys: pytest.CaptureFixture[str]) -> None
     assert tune(*SHAPE, "relu 70 f32", *TARGET) == 0
     out = capsys.readouterr().out
     core = targets.family("cpu").core(targets.find("x86-64-v3"))
-    assert f"wrote kgen-tuning.toml (2 rows for {core}); use it: kgen build ... --tuning" in out
+    assert f"wrote kgen-tuning.toml (rows for {core}: 2); use it: kgen build ... --tuning" in out
     (line,) = (line for line in out.splitlines() if line.startswith("matmul_64x64x64_f32_nn"))
     assert "faster" in line and "mr=1," in line and "x  " in line
     command = ["build", *SHAPE, *TARGET, "--tuning", "kgen-tuning.toml", "--json", "-o", "x.kgen"]

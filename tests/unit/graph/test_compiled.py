@@ -579,7 +579,9 @@ def test_shapes_are_sizes_of_any_library(tmp_path: Path) -> None:
             GraphError, match=r"shapes=.* is not a mapping .*; give \{'x': \(8, 16\)\}"
         ):
             kgen.compile_model(tmp_path / "m.onnx", "vulkan1.3", shapes=wrong)  # type: ignore[arg-type]
-    with pytest.raises(GraphError, match="--shape x=3 does not fit the model's rowsx4"):
+    with pytest.raises(
+        GraphError, match="--shape x=3 does not fit the model's rowsx4; give as many sizes"
+    ):
         kgen.compile_model(tmp_path / "m.onnx", "vulkan1.3", shapes={"x": 3})
     for size in (0, -3, 10**30):
         with pytest.raises(GraphError, match=f"shapes: x has a size of {size}; it must be 1 to"):

@@ -128,7 +128,7 @@ def test_no_identity_arithmetic() -> None:
         ("where(x + 1, 1, 2)", "column 7: where takes a truth value for condition"),
         ("1 + gelu", "column 5: gelu is a function"),
         ("x.T", "column 1: only numbers, names"),
-        ("gelu(x, 1)", r"column 1: gelu\(x\) takes 1 arguments, not 2"),
+        ("gelu(x, 1)", r"column 1: gelu\(x\) takes 1 argument, not 2"),
         ("leaky_relu()", "takes 1 to 2 arguments, not 0"),
         ("leaky_relu(x, alpha=1)", "column 15: alpha= is not the next argument of leaky_relu"),
         ("x" * 8001, "expression has 8001 characters; 8000 is the limit"),

@@ -106,7 +106,7 @@ def test_a_kernel_that_is_not_there() -> None:
 def test_a_program_that_is_not_there() -> None:
     with pytest.raises(ArgumentError) as refused:
         Programs([], "cpu:0", {"sm_80/main": "code for another device"})["x"]
-    assert str(refused.value) == "no program x on cpu:0; programs here are none"
+    assert str(refused.value) == "no program x on cpu:0; there are no programs here"
 
 
 def test_the_nearest_of_many_names() -> None:
@@ -114,7 +114,7 @@ def test_the_nearest_of_many_names() -> None:
     assert known_names("past.9.keys", CACHE, "states") == near
     assert known_names("ids", CACHE) == "known are past.0.key, past.0.value, past.1.key and 57 more"
     assert known_names("k", CACHE[:3], "states") == f"states are {', '.join(CACHE[:3])}"
-    assert known_names("k", []) == "known are none"
+    assert known_names("k", []) == "there are none"
     assert "past.9.key" in known_names("past.9", CACHE)
 
 

@@ -341,7 +341,11 @@ def test_indices_are_inputs_of_a_type_of_their_own() -> None:
         ("permute(x, 0.5)", "4", "column 12: permute takes a whole number for axes"),
         ("permut(x, 1, 0)", "4x4", "no function permut; did you mean permute?"),
         ("permute", "4", "column 1: permute is a function; call it"),
-        ("permute(x, 1, 1)", "4x4", "permute(x, 1, 1) does not name each axis of shape 4x4 once"),
+        (
+            "permute(x, 1, 1)",
+            "4x4",
+            "permute(x, 1, 1) does not name each axis of shape 4x4 once; order 0, 1",
+        ),
         ("permute(x > 0, 0)", "4", "permute takes a tensor of numbers here, and this is a truth"),
         ("transpose(x)", "7", "transpose(x) swaps the last two axes, but shape 7 has one"),
         ("slice(x, 2, 0, 1)", "4x4", "takes axis 2 of shape 4x4; its axes are -2 to 1"),
@@ -349,7 +353,7 @@ def test_indices_are_inputs_of_a_type_of_their_own() -> None:
         (
             "slice(x, 0, 3, 3)",
             "4",
-            "slice(x, 0, 3, 3, 1) selects none of the 4 elements along axis 0",
+            "slice(x, 0, 3, 3, 1) selects none of the 4 elements along axis 0; give a start",
         ),
         ("slice(x, 0, 3, 1, 0)", "4", "has step 0; give one above or below it"),
         ("slice(x, 0, 0, 2, stop=1)", "4", "column 19: stop= is not the next argument of slice"),

@@ -74,6 +74,8 @@ def language_of(file: str) -> Literal["ptx", "llvm"]:
         raise SpecError(f"file={shown}: this is machine code: {MACHINE_CODE[suffix]}")
     if suffix in SOURCES:
         raise SpecError(f"file={shown}: this is source code: {SOURCES[suffix]}")
+    if suffix == ".kgen":
+        raise SpecError(f"file={shown}: this is a bundle: run kgen verify --on emulator on it")
     raise SpecError(f"file={shown} must end in .ptx (PTX) or .ll (AMDGPU LLVM IR); rename it")
 
 
@@ -88,7 +90,10 @@ def read_text(file: str) -> str:
             raise SpecError(f"file={shorten(file, 200)}: this is machine code: {remedy}")
         return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8").read()
     except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"file={shorten(file, 200)} cannot be read: {reason(error)}") from None
+        shown = shorten(file, 200)
+        raise SpecError(
+            f"file={shown} cannot be read: {reason(error)}; name a file of PTX or AMDGPU LLVM IR"
+        ) from None
 
 
 @frozen

@@ -210,7 +210,7 @@ def _print(args: argparse.Namespace, tuner: Tuner, wanted: int, converted: str |
     if left:
         print(f"{left} of {wanted} kernels are left; run the same command again to continue")
     print(
-        f"wrote {tuner.file.path} ({tuner.file.count} rows for {tuner.file.core}); use it: kgen "
+        f"wrote {tuner.file.path} (rows for {tuner.file.core}: {tuner.file.count}); use it: kgen "
         f"build ... --tuning {tuner.file.path}"
     )
 

@@ -185,7 +185,8 @@ class _Walk:
             if not fits and (given.type.tensor_type.HasField("shape") or fixed):
                 raise GraphError(
                     f"--shape {given.name}={'x'.join(map(str, wanted))} does not fit the model's "
-                    f"{'x'.join(map(str, dims)) or 'single number'}"
+                    f"{'x'.join(map(str, dims)) or 'single number'}; give as many sizes, and keep "
+                    "those that the model fixes"
                 )
             self.types[given.name] = helper.make_tensor_type_proto(
                 given.type.tensor_type.elem_type, list(wanted)
@@ -212,7 +213,8 @@ class _Walk:
                 inputs = ", ".join(given.name for given in self.inputs)
                 also = f" and the dimensions {', '.join(named)}" if named else ""
                 raise GraphError(
-                    f"--shape {name}=: the model has no such input or dimension; it has the "
+                    f"--shape {name}={'x'.join(map(str, shape))}: the model has no such input or "
+                    f"dimension; it has the "
                     f"inputs {inputs}{also}"
                 )
             if len(shape) != 1:

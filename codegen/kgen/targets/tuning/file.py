@@ -220,8 +220,11 @@ def read(path: Path, *, is_lenient: bool = False) -> Tuning:
     """Read a tuning file. Raises TargetError."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise TargetError(f"{path} cannot be read: {error}; name a file of kgen tune") from None
+    except UnicodeDecodeError:
+        raise TargetError(f"{path} is not UTF-8 text; name a file of kgen tune") from None
+    except OSError as error:
+        why = error.strerror or error
+        raise TargetError(f"{path} cannot be read: {why}; name a file of kgen tune") from None
     return parse(text, str(path), is_lenient=is_lenient)
 
 

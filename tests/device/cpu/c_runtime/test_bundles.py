@@ -569,21 +569,24 @@ def test_long_messages(sanitized: Driver, bundle: kgen.Bundle, tmp_path: Path) -
         refusal = sanitized.refused(path, "list").split(": ", 1)[1]
         assert len(refusal.encode()) <= 500 and " ... " in refusal
         assert refusal.startswith(str(tmp_path))
-        assert refusal.endswith(("No such file or directory", "build or copy the bundle again"))
+        assert refusal.endswith(
+            ("No such file or directory; check the path", "build or copy the bundle again")
+        )
 
 
 def test_what_is_no_bundle(sanitized: Driver, tmp_path: Path) -> None:
     empty = write(tmp_path, "empty", b"")
     remedy = "not a kgen bundle, or a truncated one; make one with kgen build -o"
     assert sanitized.refused(empty, "list") == f"3: {empty}: {remedy}"
-    refusal = f"3: {tmp_path}: cannot read: Is a directory"
+    remedy = "give a file that can be read"
+    refusal = f"3: {tmp_path}: cannot read: Is a directory; {remedy}"
     assert sanitized.refused(tmp_path, "list") == refusal
     missing = tmp_path / "missing"
-    refusal = f"2: {missing}: cannot read: No such file or directory"
+    refusal = f"2: {missing}: cannot read: No such file or directory; check the path"
     assert sanitized.refused(missing, "list") == refusal
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    refusal = f"3: {pipe}: cannot read: it is a pipe or device, not a plain file"
+    refusal = f"3: {pipe}: cannot read: it is a pipe or device, not a plain file; {remedy}"
     assert sanitized.refused(pipe, "list") == refusal
 
 

@@ -131,7 +131,9 @@ def test_the_example(machine: Machine, tmp_path: Path) -> None:
     assert done.stdout == "-0.382 0.312 -0.569\n", done.stderr
     done = machine.run(machine.program(encoder.with_suffix(".c")), cwd=tmp_path.parent)
     assert done.returncode == 1
-    assert done.stderr.startswith("encoder.kgen: cannot read: No such file or directory\n")
+    assert done.stderr.startswith(
+        "encoder.kgen: cannot read: No such file or directory; check the path\n"
+    )
 
 
 def test_kernels_and_programs(machine: Machine, tmp_path: Path) -> None:

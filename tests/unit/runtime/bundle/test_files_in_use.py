@@ -89,7 +89,7 @@ def loaded(path: Path) -> str:
 def test_a_pipe_is_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    why = "cannot read: it is a pipe or device, not a plain file"
+    why = "cannot read: it is a pipe or device, not a plain file; give a file that can be read"
     assert loaded(pipe) == f"{pipe}: {why}"
     assert loaded(Path(os.devnull)) == f"{os.devnull}: {why}"
     for command in ("verify", "inspect", "check", "run"):

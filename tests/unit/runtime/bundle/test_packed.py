@@ -194,7 +194,7 @@ def test_orders_that_differ_are_not_guessed(path: Path) -> None:
 def test_constants_that_do_not_fit() -> None:
     for name, value, reason in (
         ("c", B, "constants: c is unknown; known are b"),
-        ("b", B.T, "constant b has shape 21x13; expected 13x21, as stored"),
+        ("b", B.T, "constant b has shape 21x13; expected 13x21; pass the matrix as its layout"),
         ("b", B.astype(np.float64), "constant b is f64; expected f32; convert it first"),
     ):
         with pytest.raises(SpecError, match=reason):

@@ -248,8 +248,8 @@ def _paired(
 ) -> Iterable[tuple[Any, Argument]]:
     if len(arguments) != len(function.parameters):
         raise EmulationError(
-            f"{shorten(function.name)} takes {len(function.parameters)} arguments, "
-            f"not {len(arguments)}"
+            f"{shorten(function.name)}: number of arguments is {len(arguments)}; pass "
+            f"{len(function.parameters)} in the order of its definition"
         )
     return zip(function.parameters, arguments, strict=True)
 

@@ -33,8 +33,8 @@ def place(kernel: PtxKernel, memory: GlobalMemory, arguments: Sequence[Any]) -> 
     if len(arguments) != len(kernel.parameters):
         wanted = ", ".join(f"{p.name} ({p.size} bytes)" for p in kernel.parameters)
         raise EmulationError(
-            f"{kernel.name} takes {len(kernel.parameters)} arguments, not {len(arguments)}: "
-            f"{wanted or 'none'}"
+            f"{kernel.name} takes these arguments: {wanted or 'none'}; it got {len(arguments)}; "
+            f"pass {len(kernel.parameters)} in that order"
         )
     space = bytearray(max((p.offset + p.size for p in kernel.parameters), default=0))
     for parameter, argument in zip(kernel.parameters, arguments, strict=True):
