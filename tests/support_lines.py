@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from kgen.errors import SpecError
 from kgen.ops import VIEWS, ScalarFunction, functions
 from kgen.ops.parse import MOST_OUTPUTS
-from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Rowwise, Spec
+from kgen.spec import Conv2d, DType, Elementwise, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen.spec.choices import steps_known
 from tests.unit.ops.ops_in_numpy import call_of
 
@@ -82,6 +82,21 @@ def products(row: Row) -> Iterator[Spec]:
         yield Matmul(**ODD, dtype="f32", b_dtype=narrow, layout=layout)
 
 
+#: Padded convolutions whose K-tiles are within a place of the kernel, and across several; one
+#: without padding and one that is a matmul.
+CONVOLUTIONS: tuple[dict[str, Any], ...] = (
+    {"input": (1, 32, 4, 5), "weights": (9, 32, 3, 3), "padding": 1, "epilogue": ("bias", "relu")},
+    {"input": (2, 7, 5, 3), "weights": (8, 7, 3, 2), "padding": (2, 0, 1, 1), "stride": 2},
+    {"input": (1, 8, 6, 5), "weights": (8, 8, 2, 2), "dilation": 3, "weight_layout": "hwio"},
+    {"input": (2, 16, 3, 5), "weights": (8, 16, 1, 1), "epilogue": ("silu", "residual")},
+)
+
+
+def convolutions(row: Row) -> Iterator[Spec]:
+    for dtype, fields in product(types(row, "conv2d"), CONVOLUTIONS):
+        yield Conv2d(dtype=dtype, **fields)
+
+
 def epilogues(row: Row) -> Iterator[Spec]:
     """Every step that a product may end in, a few in a row."""
     dtypes = types(row, "matmul")
@@ -145,7 +160,8 @@ def rows(row: Row) -> Iterator[Spec]:
 
 
 LINES: Mapping[str, Callable[[Row], Iterator[Spec]]] = {
-    each.__name__: each for each in (products, epilogues, elements, conversions, views, rows)
+    each.__name__: each
+    for each in (products, convolutions, epilogues, elements, conversions, views, rows)
 }
 
 

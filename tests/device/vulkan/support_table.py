@@ -24,7 +24,7 @@ from kgen.check.verify import run as verification
 from kgen.check.verify.inputs import data_sets
 from kgen.errors import KgenError, SpecError
 from kgen.ops import functions
-from kgen.spec import DType, Elementwise, Layout, Matmul, Rowwise, Spec
+from kgen.spec import Conv2d, DType, Elementwise, Layout, Matmul, Rowwise, Spec
 from kgen.spec.text import parse
 from kgen.targets.base import BuiltKernel
 from kgen_runtime.backend import Backend, Code, choose_code
@@ -60,6 +60,9 @@ def lines() -> Iterator[str]:
         yield f"matmul 9x10x8 s8 out={dtype} batch=2 alpha=0.5 beta=1 +bias+relu"
     # 16 bytes in a row: by cooperative matrices where the target has them.
     yield "matmul 32x32x64 s8"
+    for dtype in FAMILY.dtypes(Conv2d.op, TARGET):
+        yield f"conv2d 1x16x4x5,24x16x3x3 {dtype} padding=1 +bias+relu"
+        yield f"conv2d 2x7x5x3,8x7x3x2 {dtype} padding=2x0x1x1 stride=2"
     for dtype, size in product(ELEMENTS, ("64", "3x21")):
         yield f"{'x+y' if dtype != 'bool' else 'where(x,y,x)'} {size},{size} {dtype}"
     for dtype in FLOATS:

@@ -50,9 +50,10 @@ def compositions(row: Row) -> Iterator[Spec]:
 
 ALL = {**LINES, compositions.__name__: compositions}
 #: Products differ from target to target, formulas do not.
+APART = ("products", "convolutions", "epilogues")
 CASES = [
-    *((name, (t,)) for name in ("products", "epilogues") for t in FAMILY.targets),
-    *((name, FAMILY.targets) for name in ALL if name not in ("products", "epilogues")),
+    *((name, (t,)) for name in APART for t in FAMILY.targets),
+    *((name, FAMILY.targets) for name in ALL if name not in APART),
 ]
 PROCESSOR = re.compile(r'"target-cpu"="(gfx\w+)"')
 COMMENT = re.compile(r"^ *;.*\n", re.MULTILINE)

@@ -55,7 +55,7 @@ def rendered(
     form = "ptx" if entry.target.family == "cuda" else "llvm-ir"
     sample = None if workgroups is None else sampling.sample(entry, workgroups, seed=0)
     assert workgroups is None or sample is not None, "every workgroup would run"
-    exact = entry.op == "matmul"
+    exact = entry.op in ("matmul", "conv2d")
     sets = inputs.data_sets(entry, seed=0)
     if data == "one":
         sets = iter([next(found for found in sets if found.whole == exact)])

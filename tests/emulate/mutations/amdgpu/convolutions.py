@@ -1,0 +1,59 @@
+"""Bugs in convolutions by matrix cores: guards, masks of filter positions, the table of K-tiles."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from kgen.schedule import MmaMatmul
+from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
+from tests.emulate.mutations.templates import rendered
+
+SCHEDULE = MmaMatmul(block_m=32, block_n=32, block_k=32, num_stages=2, warp_m=16, warp_n=16)
+
+
+@cache
+def mfma_convolution() -> Program:
+    """Nine K-tiles, one for each filter position; two rows of a tile are past M."""
+    return rendered("conv2d 2x32x3x5,24x32x3x3 f16 padding=1", "gfx942", SCHEDULE)
+
+
+@cache
+def wmma_convolution() -> Program:
+    """K-tiles of several filter positions, the last one partial."""
+    return rendered("conv2d 1x7x5x6,8x7x3x3 f16 padding=1", "gfx1100", SCHEDULE)
+
+
+PROGRAMS = (mfma_convolution, wmma_convolution)
+
+MUTATIONS = (
+    *bugs(
+        mfma_convolution,
+        "out-of-bounds",
+        (
+            "no-guard",
+            r"(%a\.loop\.c0\.l0\.sign = and i32 %\S+, )-2147483648",
+            r"\g<1>0",
+        ),
+        ("rows-past-the-end-exist", r"(%a\.c0\.row0\.inside = icmp ult i32 \S+, )30", r"\g<1>32"),
+        ("begins-before-its-padding", r"(ptr addrspace\(1\) %a, i64 -)384", r"\g<1>448"),
+        ("mask-begins-late", r"(%a\.c0\.row0\.value0 = add i32 \S+, -)1", r"\g<1>2"),
+        ("bit-of-another-position", r"i32 320, i32 28", "i32 320, i32 27"),
+        ("line-of-positions-not-moved", r"(line1\.0\.bits = shl i32 \S+, )3", r"\g<1>0"),
+    ),
+    *bugs(
+        mfma_convolution,
+        WRONG_RESULT,
+        ("mask-off-by-one", r"(%a\.c0\.row0\.bit2\.exists = icmp ult i32 \S+, )5", r"\g<1>4"),
+        ("offset-of-another-position", r"i32 320, i32 28", "i32 384, i32 28"),
+        (
+            "stale-table",
+            r"(%a\.entry\.loop\.at = getelementptr i32, ptr addrspace\(4\) %a\.tile\.loop, i32 )2",
+            r"\g<1>0",
+        ),
+    ),
+    *bugs(
+        wmma_convolution,
+        WRONG_RESULT,
+        ("entry-of-the-first-column", r"(%a\.c0\.entry = mul nuw nsw i32 %\S+, )2", r"\g<1>0"),
+    ),
+)
