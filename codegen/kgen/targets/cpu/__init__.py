@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
@@ -22,7 +23,7 @@ from kgen.schedule import (
     OuterMatmul,
     Schedule,
 )
-from kgen.spec import DType, Elementwise, Formula, Matmul, Rowwise, Spec
+from kgen.spec import Conv2d, DType, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.spec.choices import NARROW, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
@@ -45,8 +46,9 @@ from kgen.targets.cpu.plan.kernels.blis import plan_blis
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
+from kgen.targets.cpu.plan.packing.windows import is_matrix
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule import adapt, cost_model, row_schedules
+from kgen.targets.cpu.schedule import adapt, convolved, cost_model, row_schedules
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Tolerance
@@ -99,6 +101,7 @@ class CpuFamily(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=cost_model.choose),
+        Operation(spec=Conv2d, dtypes=(*FLOATS, DType.F64), choose=convolved.choose),
         Operation(
             spec=Elementwise,
             dtypes=(*FLOATS, DType.F64, *INTEGERS),
@@ -124,6 +127,8 @@ class CpuFamily(Family):
         # What no heuristic needs is imported when it is first planned.
         if isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul):
             return with_tile(plan_matmul(spec, target, schedule))
+        if isinstance(spec, Conv2d) and isinstance(schedule, BlockedMatmul):
+            return with_tile(plan_convolution(spec, target, schedule))
         if isinstance(schedule, CpuStream):
             if isinstance(spec, Elementwise) and type(schedule) is CpuStream:
                 from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise
@@ -192,6 +197,8 @@ class CpuFamily(Family):
                 function_error=ELEMENTWISE_ERROR,
                 reason="exp2 and log2 by polynomials, to about two units in the last place of f32",
             )
+        if isinstance(spec, Conv2d):
+            spec = spec.product
         assert isinstance(spec, Matmul)
         smooth = bool(FusedEpilogue(spec=spec).primitives & {P.EXP2, P.LOG2})
         digits = DType.F64 if spec.dtype is DType.F64 else spec.out
@@ -222,12 +229,16 @@ class CpuFamily(Family):
         """
         if isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul):
             return adapt.completed(spec, target, schedule, given)
+        if isinstance(spec, Conv2d) and isinstance(schedule, BlockedMatmul):
+            return convolved.completed(spec, target, schedule, given)
         if isinstance(spec, Rowwise) and isinstance(schedule, CpuStream):
             return row_schedules.completed(spec, target, schedule, given)
         return schedule
 
     def instructions(self, spec: Spec, target: Target) -> str:
         """Name the vectors, and the instruction that multiplies where it is not a multiply-add."""
+        if isinstance(spec, Conv2d):
+            spec = spec.product
         words = [INSTRUCTION_SETS[target.arch, target.limits["vector_bytes"]]]
         if isinstance(spec, Matmul):
             product, dot = tile_product(spec.dtype, target), dot_for(spec.dtype, target)
@@ -236,13 +247,15 @@ class CpuFamily(Family):
         return " ".join(words)
 
     def schedule_type(self, spec: Spec, target: Target, mainloop: str) -> type[Schedule]:
-        if isinstance(spec, Matmul):
+        if isinstance(spec, Matmul | Conv2d):
             return MATMULS[mainloop]
         return super().schedule_type(spec, target, mainloop)
 
     def adapted(
         self, spec: Spec, target: Target, schedule: Schedule, sizes: tuple[int, ...]
     ) -> Schedule:
+        if isinstance(spec, Conv2d) and isinstance(schedule, BlockedMatmul):
+            return convolved.adapted(spec, target, schedule, sizes)
         if not (isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul)):
             return schedule
         return adapt.adapted(spec, target, schedule, sizes)
@@ -254,6 +267,8 @@ class CpuFamily(Family):
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         """Return the best of all that the model ranks; none for rows and streams."""
+        if isinstance(spec, Conv2d):
+            return convolved.candidates(spec, target, most=LISTED)
         if not isinstance(spec, Matmul):
             return ()
         return cost_model.candidates(spec, target, most=LISTED)
@@ -261,11 +276,15 @@ class CpuFamily(Family):
     def predicted(
         self, spec: Spec, target: Target, schedule: Schedule
     ) -> Candidate[Schedule] | None:
+        if isinstance(spec, Conv2d):
+            spec = spec.product
         if not (isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul)):
             return None
         return cost_model.predicted(spec, target, schedule)
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
+        if isinstance(spec, Conv2d):
+            return convolved.alternatives(spec, target)
         return cost_model.alternatives(spec, target) if isinstance(spec, Matmul) else ()
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:
@@ -333,6 +352,20 @@ def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Matmul
     if dot and (isinstance(schedule, DotMatmul) or spec.dtype is DType.S8):
         return plan_dot(spec, target, schedule, dot)
     return plan_blis(spec, target, schedule)
+
+
+def plan_convolution(conv: Conv2d, target: Target, schedule: BlockedMatmul) -> MatmulPlan:
+    """Plan the product of windows and weights; of single pixels it is that of a matrix."""
+    if not is_matrix(conv):
+        if not isinstance(schedule, CpuMatmul) or isinstance(schedule, CpuSplitMatmul):
+            raise ScheduleError(
+                f"mainloop={schedule.mainloop} does not pack windows; use mainloop=blis"
+            )
+        return plan_blis(conv.product, target, schedule, conv)
+    plan = plan_matmul(conv.product, target, schedule)
+    *before, last = plan.launches
+    launches = (*before, dataclasses.replace(last, entry_point=conv.key))
+    return dataclasses.replace(plan, conv=conv, launches=launches)
 
 
 FAMILY = CpuFamily()

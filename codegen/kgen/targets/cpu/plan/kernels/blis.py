@@ -6,7 +6,7 @@ from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
-from kgen.spec import Matmul
+from kgen.spec import Conv2d, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
@@ -16,6 +16,7 @@ from kgen.targets.cpu.plan.kernels.slices_of_k import Slices
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING as ROW_PADDING
 from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB
+from kgen.targets.cpu.plan.packing.windows import WindowedA, is_matrix
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelsAhead
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile
 from kgen.targets.cpu.plan.tiles.tile_loop import TileLoop
@@ -122,7 +123,18 @@ class BlisPlan(TiledPlan):
     # -- packing -------------------------------------------------------------------------------
 
     @cached_property
+    def windows(self) -> WindowedA | None:
+        """Packing of the windows of a convolution; None if A is a matrix."""
+        if self.conv is None or is_matrix(self.conv):
+            return None
+        return WindowedA(
+            blocking=self.blocking, vector=self.sum_vector, m_stride=0, k_stride=0, conv=self.conv
+        )
+
+    @cached_property
     def a_pack(self) -> WidenedA:
+        if self.windows:
+            return self.windows
         _, m_stride, k_stride = self.tensors.a_strides
         return WidenedA(
             blocking=self.blocking,
@@ -163,7 +175,7 @@ class BlisPlan(TiledPlan):
     def masked_types(self) -> tuple[Vector, ...]:
         """Vector types that are loaded or stored in part; one element alone goes as a scalar."""
         types = self.out_masked_types
-        if self.schedule.pack_a and self.a_pack.run_tail > 1:
+        if self.schedule.pack_a and self.a_pack.has_masked_loads:
             types = types | {self.a.stored}
         if self.blocking.n_tail > 1 and not self.b_pack.is_gathered and not self.b_is_packed:
             types = types | {self.b.stored}
@@ -176,7 +188,9 @@ def may_sum_in_out(spec: Matmul) -> bool:
     return spec.out is spec.accumulate and not FusedEpilogue(spec=spec).full
 
 
-def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan:
+def plan_blis(
+    spec: Matmul, target: Target, schedule: BlockedMatmul, conv: Conv2d | None = None
+) -> BlisPlan:
     """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
     if not isinstance(schedule, CpuMatmul) or type(schedule) not in (CpuMatmul, AheadMatmul):
         raise ScheduleError(
@@ -186,7 +200,7 @@ def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan
     compute = vector_for(target, finishing_type(spec), spec.n)
     sums = compute.of(scalar_type(spec.accumulate))
     a, b = access(target, spec.dtype, sums), access(target, spec.b_type, sums)
-    plan = BlisPlan.of(spec, target, schedule, compute, mainloop="blis", a=a, b=b)
+    plan = BlisPlan.of(spec, target, schedule, compute, mainloop="blis", conv=conv, a=a, b=b)
     if plan.pairs and plan.blocking.k_blocked:
         check_multiple(schedule, "kc", PAIR, "the numbers of a pair of bf16")
     check_ahead(spec, schedule)
@@ -221,6 +235,8 @@ def check_packing(plan: BlisPlan) -> None:
     """Raise ScheduleError unless operands that cannot be read in place are packed: elements of A
     that are widened, a transposed B."""
     spec = plan.spec
+    if not plan.schedule.pack_a and plan.windows:
+        raise ScheduleError("pack_a=0 requires an A that is a matrix, not windows; try pack_a=1")
     if not plan.schedule.pack_a and not plan.a.is_wide:
         raise ScheduleError(
             f"pack_a=0 requires an A of {spec.accumulate}, not {spec.dtype}; try pack_a=1"

@@ -55,6 +55,10 @@ class WidenedA:
         return extent % self.vector.count
 
     @property
+    def has_masked_loads(self) -> bool:
+        return self.run_tail > 1
+
+    @property
     def run_stride(self) -> int:
         """Bytes in A from one run to the next."""
         return self.k_stride if self.by_columns else self.m_stride

@@ -1,0 +1,53 @@
+"""Schedules of convolutions: those of the product of windows and weights that pack A."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from kgen.schedule import BlockedMatmul
+from kgen.spec import Conv2d
+from kgen.targets.base import Candidate, Target
+from kgen.targets.cpu.plan.packing.windows import is_matrix
+from kgen.targets.cpu.schedule import adapt, cost_model
+from kgen.targets.cpu.schedule.space import Fixed
+
+#: Main loop that packs windows, and its field that says so.
+MAINLOOP, PACKS = "blis", {"pack_a": 1}
+
+
+def _choices(conv: Conv2d) -> tuple[Fixed | None, str | None]:
+    return (None, None) if is_matrix(conv) else (PACKS, MAINLOOP)
+
+
+def candidates(conv: Conv2d, target: Target, *, most: int) -> tuple[Candidate[BlockedMatmul], ...]:
+    """Return the legal schedules of the least predicted time, the best first."""
+    return cost_model.candidates(conv.product, target, *_choices(conv), most=most)
+
+
+def choose(conv: Conv2d, target: Target) -> BlockedMatmul:
+    """Return the legal schedule of the least predicted time."""
+    found = cost_model.best(conv.product, target, *_choices(conv))
+    assert found is not None, f"no main loop of {target.name} fits {conv.key}"
+    return found
+
+
+def alternatives(conv: Conv2d, target: Target) -> tuple[BlockedMatmul, ...]:
+    """Return the best schedule of each main loop and each choice of packing, the best first."""
+    if is_matrix(conv):
+        return cost_model.alternatives(conv.product, target)
+    return (choose(conv, target),)
+
+
+def completed(
+    conv: Conv2d, target: Target, schedule: BlockedMatmul, given: Collection[str]
+) -> BlockedMatmul:
+    """Return the schedule with its dependent fields chosen by the model."""
+    kept = given if is_matrix(conv) else {*given, *PACKS}
+    return adapt.completed(conv.product, target, schedule, kept)
+
+
+def adapted(
+    conv: Conv2d, target: Target, schedule: BlockedMatmul, sizes: tuple[int, ...]
+) -> BlockedMatmul:
+    """Return a legal schedule like one that was measured for other sizes."""
+    return adapt.adapted(conv.product, target, schedule, sizes)

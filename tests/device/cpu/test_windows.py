@@ -1,0 +1,105 @@
+"""Convolutions on this CPU: windows packed from images, against the reference at their edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import kgen
+from kgen import bundle, pipeline, targets
+from kgen.check.verify.run import verify
+from kgen.errors import KgenError
+from kgen.spec import Conv2d
+from tests import needs
+
+V3 = "x86-64-v3"
+
+
+def check(spec: Conv2d, target: str = V3, **fields: int) -> None:
+    found = targets.find(target)
+    plan = pipeline.plan_with(spec, found, fields)
+    report = verify(bundle.pack([pipeline.assembled(plan)]))
+    assert report.passed, [(k.name, k.result) for k in report.kernels]
+
+
+def conv(input_: tuple[int, ...], weights: tuple[int, ...], **fields: Any) -> Conv2d:
+    return Conv2d(**({"input": input_, "weights": weights, "dtype": "f32"} | fields))
+
+
+EDGES = {
+    "1x1 image": conv((2, 3, 1, 1), (7, 3, 3, 3), padding=1),
+    "kernel larger than the image": conv((1, 7, 2, 3), (3, 7, 5, 5), padding=2),
+    "stride above the kernel": conv((1, 3, 9, 8), (4, 3, 2, 2), stride=3),
+    "dilation 3": conv((1, 7, 8, 9), (9, 7, 3, 3), dilation=3, padding=3),
+    "dilation of rows": conv((1, 5, 8, 5), (9, 5, 2, 3), dilation=(3, 1), padding=(2, 1, 0, 2)),
+    "one channel": conv((2, 1, 6, 7), (3, 1, 3, 3), padding=1, stride=(2, 1)),
+    "64 channels": conv((1, 64, 3, 4), (17, 64, 3, 3), padding=1, epilogue=("bias", "relu")),
+    "pixels apart": conv((2, 7, 5, 6), (8, 7, 1, 1), stride=2),
+    "pixels": conv((2, 7, 3, 5), (8, 7, 1, 1), epilogue=("bias",)),
+    "one axis": conv((2, 3, 31), (5, 3, 4), stride=3, padding="same"),
+    "three axes": conv((1, 3, 3, 4, 5), (6, 3, 2, 3, 2), padding=1, stride=(1, 2, 1)),
+    "residual": conv((1, 4, 5, 5), (9, 4, 3, 3), padding=1, epilogue=("residual", "relu")),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges(name: str) -> None:
+    check(EDGES[name])
+
+
+@pytest.mark.parametrize("name", ["dilation 3", "64 channels", "dilation of rows"])
+def test_blocks_of_k_cut_segments(name: str) -> None:
+    """Blocks of K begin and end inside of segments, and blocks of rows inside of images."""
+    check(EDGES[name], kc=24, mc=6, mr=6, nr=8)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f64"])
+@pytest.mark.parametrize("name", ["kernel larger than the image", "dilation 3", "64 channels"])
+def test_dtypes(name: str, dtype: str) -> None:
+    spec = EDGES[name]
+    fields = {f: getattr(spec, f) for f in ("padding", "dilation", "epilogue")}
+    check(Conv2d(input=spec.input, weights=spec.weights, dtype=dtype, **fields))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("weight_layout", ["ohwi", "hwio"])
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_constant_weights(weight_layout: Any, dtype: str) -> None:
+    fields = {"weight_layout": weight_layout, "constant": ("b",), "dtype": dtype}
+    check(conv((1, 7, 6, 5), (19, 7, 3, 3), padding=1, **fields))
+
+
+def test_wide_vectors() -> None:
+    needs.cpu("x86-64-v4")
+    check(EDGES["dilation 3"], "x86-64-v4")
+    check(EDGES["64 channels"], "x86-64-v4", kc=32)
+
+
+def test_windows_are_not_read_in_place() -> None:
+    with pytest.raises(KgenError, match="pack_a=0 requires an A that is a matrix"):
+        check(EDGES["dilation 3"], pack_a=0)
+
+
+def test_single_pixels_are_a_matmul() -> None:
+    """A convolution of single pixels has the machine code of the matmul, but for its name."""
+    spec = kgen.Conv2d(input=(2, 24, 5, 7), weights=(8, 24, 1, 1), dtype="f32")
+    found = targets.find(V3)
+    texts = [pipeline.source(pipeline.plan(each, found)).text for each in (spec, spec.product)]
+    codes = [
+        "\n".join(line for line in text.splitlines() if not line.startswith(";"))
+        for text in (texts[0].replace(spec.key, spec.product.key), texts[1])
+    ]
+    assert codes[0] == codes[1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"layout": "nchw", "weight_layout": "ohwi"}, "supports layout=nhwc"),
+        ({"weight_layout": "oihw"}, "supports weight_layout=ohwi or hwio"),
+        ({"weights": (8, 4, 3, 3), "groups": 2}, "supports groups=1"),
+    ],
+)
+def test_refusals(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(KgenError, match=words):
+        check(Conv2d(**({"input": (1, 8, 5, 5), "weights": (8, 8, 3, 3), "dtype": "f32"} | fields)))
