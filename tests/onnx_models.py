@@ -122,10 +122,13 @@ def run(lowered: Lowered, inputs: Mapping[str, Array]) -> dict[str, Array]:
     return {name: memory[buffer] for name, buffer in lowered.outputs.items()}
 
 
-def lowered(m: Maker, *outputs: str, dtype: int = T.FLOAT) -> tuple[Lowered, onnx.ModelProto]:
-    """A model's calls, and the model."""
+def lowered(
+    m: Maker, *outputs: str, dtype: int = T.FLOAT, convolves: bool = False
+) -> tuple[Lowered, onnx.ModelProto]:
+    """A model's calls, and the model. `convolves`: kernels read windows from images."""
     model = m.model(*outputs, dtype=dtype)
-    return lower(fuse(graph_of(folded(imported(model, {}, OPERATORS))))), model
+    graph = graph_of(folded(imported(model, {}, OPERATORS)), convolves=convolves)
+    return lower(fuse(graph)), model
 
 
 def reference(model: onnx.ModelProto, **inputs: Array) -> Any:

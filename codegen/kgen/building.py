@@ -113,14 +113,14 @@ def kernels(
     Raises AssembleError, which names the kernel and ends with the plan's `remark`, for the first
     that cannot be built; the others are given up.
     """
-    keys = [kernel_cache.key(p.spec, p.target, p.schedule) for p in plans] if cache else []
+    keys = [kernel_cache.key(p.operation, p.target, p.schedule) for p in plans] if cache else []
     found = dict(_kept(cache, keys, plans)) if cache else {}
     missing = [number for number in range(len(plans)) if number not in found]
     wanted = [plans[number] for number in missing]
     kept = f", {len(found)} were kept" if found else ""
 
     def blame(i: int, why: str) -> AssembleError:
-        named = why if wanted[i].spec.key in why else f"{name_of(wanted[i])}: {why}"
+        named = why if wanted[i].operation.key in why else f"{name_of(wanted[i])}: {why}"
         return AssembleError(f"{named}{remark(wanted[i])}")
 
     def told(i: int, done: int, left: int) -> None:

@@ -158,7 +158,7 @@ kgen_status kgen_settle_in_place(kgen_kernel *of, arena *memory)
     if (strcmp(op, "rowwise") == 0 &&
         !reduces_last(kgen_json_member(of->spec, "axes"), out->tensor.rank))
         return KGEN_OK;
-    bool is_product = strcmp(op, "matmul") == 0;
+    bool is_product = strcmp(op, "matmul") == 0 || strcmp(op, "conv2d") == 0;
     if (!is_product && strcmp(op, "elementwise") != 0 && strcmp(op, "rowwise") != 0 &&
         strcmp(op, "relu") != 0 && strcmp(op, "softmax") != 0) /* of old bundles */
         return KGEN_OK;

@@ -149,7 +149,9 @@ class _Assembly:
             offset = place.offset + binding.offset * param.dtype.itemsize
             value = self.value(binding.buffer, param, dataclasses.replace(place, offset=offset))
             bindings[param.name] = value.name
-        return Step(kernel=self.keys[self.plans[number].spec], bindings=bindings, nodes=call.nodes)
+        return Step(
+            kernel=self.keys[self.plans[number].operation], bindings=bindings, nodes=call.nodes
+        )
 
     def place(self, buffer: str, param: TensorParam) -> Place:
         buffer = self.lowered.memory_of(buffer)

@@ -37,7 +37,7 @@ from kgen.graph.rewrites.tied_weights import tied
 from kgen.graph.rewrites.written_rows import written_rows
 from kgen.graph.states import states_of, with_states
 from kgen.graph.tables import with_tables
-from kgen.spec import Spec
+from kgen.spec import Conv2d, Spec
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.enum_fields import member
 from kgen.spec.keys import unique_keys
@@ -80,11 +80,13 @@ def load(
     weights: BType | None = None,
     products: DType | None = None,
     states: Mapping[str, str] | None = None,
+    *,
+    convolves: bool = False,
 ) -> Fused:
     """A model's fused graph, with its products' weights, or both of their operands, in a narrow
     type. Raises GraphError."""
     with no_misfits(source):
-        model, graph = graph_by_bodies(read(source), shapes)
+        model, graph = graph_by_bodies(read(source), shapes, convolves=convolves)
         graph = integer_products(graph)
         graph = merged(written_rows(graph, states_of(graph, states or {})))
         if weights is not None:
@@ -94,7 +96,9 @@ def load(
         return fuse(tied(graph))
 
 
-def graph_by_bodies(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> tuple[Model, Graph]:
+def graph_by_bodies(
+    proto: onnx.ModelProto, shapes: Mapping[str, Shape], *, convolves: bool = False
+) -> tuple[Model, Graph]:
     """A model and its graph, in which the bodies of operators are in the place of nodes that are
     refused otherwise. Raises GraphError, of a node whose body is refused too the first one."""
     reasons: dict[str, GraphError] = {}
@@ -102,7 +106,7 @@ def graph_by_bodies(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> tupl
         try:
             model = folded(imported(proto, shapes, OPERATORS, reasons))
             check_names(model)
-            return model, graph_of(model)
+            return model, graph_of(model, convolves=convolves)
         except NodesRefused as error:
             new = {name: why for name, why in error.refusals.items() if name not in reasons}
             if not new:
@@ -206,7 +210,11 @@ def compile_model(
         _check_weights(wanted, found)
     own = own_tuning(tuning, found)
     progress(f"reading {shown(model)}")
-    fused = load(model, _shapes_of(shapes or {}), wanted, multiplied, states)
+    # Rounded weights and products are those of matrices.
+    convolves = wanted is multiplied is None and all(
+        family(target.family).dtypes(Conv2d.op, target) for target in found
+    )
+    fused = load(model, _shapes_of(shapes or {}), wanted, multiplied, states, convolves=convolves)
     kept = states_of(fused.graph, states or {})
     with no_misfits(model):
         lowered = {t.name: lowered_for(fused, t, kept) for t in found}

@@ -40,7 +40,7 @@ def in_place(
         if (p.dtype, p.shape, p.strides, p.packing)
         == (out.dtype, out.shape, out.strides, out.packing)
     }
-    if spec["op"] == "matmul":
+    if spec["op"] in ("matmul", "conv2d"):
         return frozenset(alike - {"a", "b"})
     if spec["op"] not in ("elementwise", "rowwise"):
         return frozenset()

@@ -6,7 +6,7 @@
                          | FormulaNode   an expression of the scalar language, which may hold views
                                          and row-wise functions; inputs broadcast
                          | ViewNode      a view of another value
-                         | ProductNode   numpy's matmul of two values
+                         | ProductNode   numpy's matmul of two values, or a convolution
 
 Values are numbered in a topological order. Equal operations on equal operands are one value.
 """
@@ -32,6 +32,7 @@ from kgen.ops.expand import reduces
 from kgen.ops.expression import Expression, Number, constant, inputs, substituted, variable, view
 from kgen.ops.registry import call_of
 from kgen.ops.views import has_views
+from kgen.spec.conv2d import Conv2d
 from kgen.spec.inference import Shapes
 from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
@@ -89,10 +90,15 @@ class ViewNode:
 
 @frozen
 class ProductNode:
-    """Matrix product of the values `a` and `b`."""
+    """Matrix product of the values `a` and `b`.
+
+    With `conv`, `a` are images whose channels are the last axis, and the rows that are multiplied
+    are its windows. `conv` has no epilogue.
+    """
 
     a: str
     b: str
+    conv: Conv2d | None = None
 
     @property
     def operands(self) -> tuple[str, ...]:
@@ -143,7 +149,11 @@ class Builder:
         self,
         tensors: Mapping[str, TensorType],
         dequantized: Mapping[str, Dequantized] = MappingProxyType({}),
+        *,
+        convolves: bool = False,
     ) -> None:
+        #: All targets have kernels that read the windows of a convolution from its images.
+        self.convolves = convolves
         #: What is known of the model's values, by their names there.
         self.tensors = tensors
         self.values: dict[str, GraphValue] = {}
@@ -480,6 +490,12 @@ class Builder:
                 parts = [*((n,) for n in batch[: len(batch) - rank]), *parts]
                 return self.reshape(self.product(*(self.cut(o, parts) for o in (a, b))), shape)
         return self.add(ProductNode(a=a.id, b=b.id), shape, a.dtype)
+
+    def convolution(self, x: GraphValue, w: GraphValue, conv: Conv2d) -> GraphValue:
+        """A convolution of images whose channels are the last axis; `w` is the matrix of weights, a
+        row for each channel of each place."""
+        shape = (conv.images, *conv.out_sizes, conv.outputs)
+        return self.add(ProductNode(a=x.id, b=w.id, conv=conv), shape, x.dtype)
 
     def batch_parts(self, value: GraphValue) -> list[Shape] | None:
         """The axes that each axis of a batch of matrices was made of by a reshape; None if each was

@@ -16,6 +16,7 @@ from onnx.reference import ReferenceEvaluator
 
 from kgen.errors import GraphError
 from kgen.graph.operators import convolutions
+from kgen.spec import Conv2d
 from tests.onnx_models import Maker, lowered, reference, run
 from tests.onnx_operators import CASES
 
@@ -58,6 +59,87 @@ def test_rows_of_a_kernel_apart(
     y = m.add("Conv", x, m.weight(5, 8, 3, 3), m.weight(5), **attributes)
     calls, model = lowered(m, m.add("Relu", y))
     assert [type(call.spec).__name__ for call in calls.calls].count("Matmul") == 3
+    given = drawn(m)
+    expected = reference(model, x=given)
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "attributes", "windows"),
+    [
+        ((2, 3, 5, 6), (4, 3, 3, 3), {"pads": [1, 1, 1, 1]}, 1),
+        ((1, 3, 9, 8), (4, 3, 2, 3), {"strides": [2, 3], "pads": [0, 1, 1, 0]}, 1),
+        ((1, 3, 4, 5), (4, 3, 3, 3), {"dilations": [3, 3], "pads": [3, 3, 3, 3]}, 1),
+        # Places that see padding alone are dropped: one is left, which is a matmul.
+        ((1, 3, 4, 4), (4, 3, 3, 3), {"dilations": [6, 6], "pads": [6, 6, 6, 6]}, 0),
+        ((1, 3, 4, 6), (4, 3, 3, 3), {"dilations": [4, 1], "pads": [4, 1, 4, 1]}, 1),
+        ((2, 5, 11), (4, 5, 4), {"auto_pad": "SAME_UPPER", "strides": [2]}, 1),
+        ((1, 2, 3, 4, 3), (3, 2, 2, 2, 2), {"pads": [0, 1, 0, 1, 0, 1]}, 1),
+        ((1, 6, 5, 5), (4, 3, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}, 0),
+        ((1, 3, 5, 5), (4, 3, 1, 1), {"strides": [2, 2]}, 0),
+    ],
+)
+def test_windows_read_from_images(
+    shape: tuple[int, ...], kernel: tuple[int, ...], attributes: dict[str, Any], windows: int
+) -> None:
+    m = Maker()
+    x = m.input("x", shape)
+    y = m.add("Conv", x, m.weight(*kernel), m.weight(kernel[0]), **attributes)
+    calls, model = lowered(m, m.add("Relu", y), convolves=True)
+    kinds = [call.spec.op for call in calls.calls]
+    assert kinds.count("conv2d") == windows
+    if windows:
+        spec = next(call.spec for call in calls.calls if call.spec.op == "conv2d")
+        assert isinstance(spec, Conv2d) and spec.constant and spec.epilogue == "relu(add(x, bias))"
+    given = drawn(m)
+    expected = reference(model, x=given)
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
+
+
+def test_residuals_and_weights_from_data() -> None:
+    """A convolution of what another one made, with its input as a residual, and weights that are
+    computed."""
+    m = Maker()
+    x = m.input("x", (1, 4, 5, 5))
+    y = m.add("Conv", x, m.weight(4, 4, 3, 3), pads=[1, 1, 1, 1])
+    w = m.add("Exp", m.add("Mul", m.weight(4, 4, 3, 3), m.add("ReduceMean", x, keepdims=0)))
+    z = m.add("Conv", m.add("Relu", y), w, pads=[1, 1, 1, 1])
+    calls, model = lowered(m, m.add("Add", z, x), convolves=True)
+    found = [call.spec for call in calls.calls if isinstance(call.spec, Conv2d)]
+    assert [bool(spec.constant) for spec in found] == [True, False]
+    given = drawn(m)
+    expected = reference(model, x=given)
+    (made,) = run(calls, {"x": given}).values()
+    np.testing.assert_allclose(made.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
+
+
+@pytest.mark.parametrize("convolves", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "kernel", "attributes", "products"),
+    [
+        ((1, 3, 4, 3), (3, 2, 3, 3), {"strides": [2, 2]}, 4),
+        ((1, 3, 4, 3), (3, 2, 4, 4), {"strides": [2, 2], "pads": [1, 1, 1, 1]}, 4),
+        ((2, 3, 5), (3, 2, 5), {"strides": [3], "dilations": [2], "output_padding": [1]}, 3),
+        ((1, 3, 3, 4), (3, 2, 3, 2), {"strides": [1, 2], "pads": [1, 0, 0, 1]}, 2),
+        # No place of the kernel reaches every second output.
+        ((1, 3, 5), (3, 2, 2), {"strides": [2], "dilations": [2]}, 1),
+    ],
+)
+def test_phases_of_transposed_convolutions(
+    shape: tuple[int, ...],
+    kernel: tuple[int, ...],
+    attributes: dict[str, Any],
+    products: int,
+    convolves: bool,
+) -> None:
+    m = Maker()
+    x = m.input("x", shape)
+    y = m.add("ConvTranspose", x, m.weight(*kernel), m.weight(kernel[1]), **attributes)
+    calls, model = lowered(m, y, convolves=convolves)
+    kinds = [call.spec.op for call in calls.calls]
+    assert kinds.count("conv2d") + kinds.count("matmul") == products
     given = drawn(m)
     expected = reference(model, x=given)
     (found,) = run(calls, {"x": given}).values()

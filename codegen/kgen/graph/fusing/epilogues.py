@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from kgen.graph.fusing.limits import MOST_CHARACTERS, MOST_OPERANDS, characters
 from kgen.graph.fusing.paths import joins_of, origin
-from kgen.graph.fusing.products import extent_of, product_extents
+from kgen.graph.fusing.products import convolution, extent_of, product_extents
 from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
 from kgen.graph.layout import StridedLayout, replayed
 from kgen.ops.expression import Expression, substituted, variable
@@ -171,7 +171,9 @@ class Epilogues:
             return
         extents = product_extents(self.graph, product)
         cut = layout.reshaped(extents)
-        if cut is not None and (cut.strides[-1] == 1 or extents[-1] == 1):
+        if cut is None or (convolution(product) is not None and not cut.is_packed):
+            return
+        if cut.strides[-1] == 1 or extents[-1] == 1:
             self.memory[root] = layout
 
     def _wanted(self, name: str) -> StridedLayout | None:

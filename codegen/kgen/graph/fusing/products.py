@@ -10,7 +10,7 @@ from kgen.graph.ir import Graph, GraphValue, ProductNode
 from kgen.graph.layout import StridedLayout
 from kgen.graph.memory import ALIGNMENT
 from kgen.graph.reading.model import Shape
-from kgen.spec import DType
+from kgen.spec import Conv2d, DType
 from kgen_runtime.values import frozen
 
 
@@ -34,7 +34,9 @@ def matrix(
     """An operand of a product as a matrix, or as many as the batch has; None if it is none, or is
     one that the other operand does not go with: blocks of 4 bits lie along k, and so must A."""
     *batch, m, n = product_extents(graph, product)
-    k = graph.values[product.operands[0]].shape[-1]
+    if (conv := convolution(product)) is not None and number == 0:
+        return images(graph, product, layout)
+    k = conv.product.k if conv is not None else graph.values[product.operands[0]].shape[-1]
     rows, cols = ((m, k), (k, n))[number]
     cut = layout.expanded((*batch, rows, cols)) if batch else layout.reshaped((rows, cols))
     itemsize = graph.values[product.operands[number]].dtype.itemsize
@@ -49,10 +51,31 @@ def matrix(
     else:
         return None
     ld = ld if (cols if transposed else rows) > 1 else least
+    if conv is not None and (transposed or ld != least):
+        return None
     if ld < least or min((*between, ld)) < 0:
         return None
     return OperandMatrix(
         transposed=transposed, ld=ld, batch_strides=tuple(between), offset=layout.offset
+    )
+
+
+def convolution(product: GraphValue) -> Conv2d | None:
+    """The convolution that a product is."""
+    assert isinstance(product.operation, ProductNode)
+    return product.operation.conv
+
+
+def images(graph: Graph, product: GraphValue, layout: StridedLayout) -> OperandMatrix | None:
+    """The images of a convolution as a matrix of pixels; None if they are not packed."""
+    operand = graph.values[product.operands[0]]
+    cut = layout.expanded(operand.shape)
+    if layout.offset * operand.dtype.itemsize % ALIGNMENT:
+        return None
+    if not dataclasses.replace(cut, offset=0).is_packed:
+        return None
+    return OperandMatrix(
+        transposed=False, ld=operand.shape[-1], batch_strides=(), offset=layout.offset
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 
@@ -32,7 +33,7 @@ from kgen.ops.expression import (
     with_arguments,
 )
 from kgen.ops.views import has_views
-from kgen.spec import Elementwise, Matmul, Rowwise, Spec
+from kgen.spec import Conv2d, Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
 from kgen.spec.inference import is_scatter
 from kgen.spec.shapes import MAX_RANK
@@ -274,6 +275,8 @@ class _Lowering:
     def product(self, root: str, product: GraphValue) -> None:
         operation = product.operation
         assert isinstance(operation, ProductNode)
+        if operation.conv is not None:
+            return self.convolution(root, product, operation.conv)
         extents = product_extents(self.graph, product)
         *sizes, m, n = extents
         k = self.values[operation.a].shape[-1]
@@ -326,6 +329,32 @@ class _Lowering:
             ),
             lda=batch.lda, ldb=fields.get("ldb"), ldc=batch.ldc, **batch.fields,
         )  # fmt: skip
+        self.call(spec, bindings | operands, root, self.all_nodes(root, product.id))
+
+    def convolution(self, root: str, product: GraphValue, conv: Conv2d) -> None:
+        bindings: dict[str, Binding] = {}
+        for number, (name, leaf) in enumerate(
+            zip("ab", self.fused.operands[product.id], strict=True)
+        ):
+            found = matrix(self.graph, product, number, leaf.layout)
+            assert found is not None, leaf
+            bindings[name] = Binding(buffer=leaf.root, offset=found.offset)
+        weights = bindings["b"]
+        constant = weights.buffer in self.constants
+        if constant and weights.offset:
+            bindings["b"] = Binding(buffer=self.own_constant(self.fused.operands[product.id][1]))
+        epilogue, shapes, operands = self.epilogue(
+            root, product, product_extents(self.graph, product)
+        )
+        vectors = [name for name, extent in shapes.items() if extent != "mxn"]
+        spec = dataclasses.replace(
+            conv,
+            out_dtype=self.values[root].dtype,
+            epilogue=epilogue,
+            epilogue_shapes=shapes,
+            epilogue_dtypes=dict.fromkeys(vectors, product.dtype),
+            constant=("b",) if constant else (),
+        )
         self.call(spec, bindings | operands, root, self.all_nodes(root, product.id))
 
     def has_no_rows(self, root: str, product: GraphValue, extents: Shape) -> bool:

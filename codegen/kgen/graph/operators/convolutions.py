@@ -1,18 +1,21 @@
 """Convolutions: products of what windows see with the weights, channels innermost.
 
-A 1x1 convolution is a product of the unpacked input. For larger windows, each window is copied to
+A 1x1 convolution is a product of the unpacked input. Larger windows are read from the images by
+the product's kernel, where all targets have one. Elsewhere, and in groups, each window is copied to
 one row (im2col), followed by one product. A depthwise convolution multiplies and adds the window in
-one formula.
+one formula. A transposed convolution is one convolution for each phase of its output.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from kgen.errors import SpecError
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.memory import ALIGNMENT
 from kgen.graph.operators.indexing import at_places
@@ -28,7 +31,9 @@ from kgen.graph.operators.windows import (
 )
 from kgen.graph.reading.model import Node, Shape
 from kgen.ops.expression import Expression, view
+from kgen.spec.conv2d import DTYPES, MAX_AXES, Conv2d
 from kgen.spec.shapes import by_x
+from kgen_runtime.values import frozen
 
 #: Places that one formula sums or joins; of more there are several formulas, or gathers.
 MOST_PLACES = 25
@@ -43,6 +48,7 @@ MOST_SIZE = 4096
 def conv(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, w, bias = one(given), one(given, 1), optional(given, 2)
     check_ranks(b, x, w)
+    check_kernel(b, node, w)
     check_shape(b, bias, w.shape[:1], "a bias")
     windows = windows_of(b, node, w.shape[2:], x.shape[2:], b.result.shape[2:])
     return convolved(b, node, x, w, bias, windows)
@@ -58,18 +64,22 @@ def check_ranks(b: Builder, x: GraphValue, w: GraphValue) -> None:
         )
 
 
-def convolved(
-    b: Builder, node: Node, x: GraphValue, w: GraphValue, bias: GraphValue | None, windows: Windows
-) -> GraphValue:
-    """Weights are of output channels, input channels of a group, and places."""
-    groups, rank = node.attribute("group", 1), len(windows)
-    outputs, depth = w.shape[:2]
+def check_kernel(b: Builder, node: Node, w: GraphValue) -> None:
+    """Raise GraphError if a node gives other sizes of its kernel than its weights have."""
     if node.attribute("kernel_shape", w.shape[2:]) != w.shape[2:]:
         shown = ",".join(map(str, node.attribute("kernel_shape")))
         raise b.refusal(
             f"has kernel_shape={shown}, and weights of {by_x(w.shape[2:])}",
             "leave kernel_shape out, or make it that of the weights",
         )
+
+
+def convolved(
+    b: Builder, node: Node, x: GraphValue, w: GraphValue, bias: GraphValue | None, windows: Windows
+) -> GraphValue:
+    """Weights are of output channels, input channels of a group, and places."""
+    groups, rank = node.attribute("group", 1), len(windows)
+    outputs, depth = w.shape[:2]
     if groups < 1 or x.shape[1] != groups * depth or outputs % groups:
         raise b.refusal(
             f"has group={groups} with {x.shape[1]} channels and weights for {depth} of "
@@ -81,12 +91,15 @@ def convolved(
             f"has a kernel of {math.prod(w.shape[2:])} places; {MOST_SIZE} is the limit",
             "use a smaller kernel, or several convolutions",
         )
+    x, w, windows = seen_places(b, x, w, windows)
     # Channels innermost.
     x = b.permute(x, (0, *range(2, rank + 2), 1))
     if depth == 1 and groups > 1:
         found = by_channel(b, x, w, windows)
     elif groups > 1:
         found = by_group(b, x, w, windows, groups)
+    elif (conv := in_place(b, x, w, windows)) is not None:
+        found = b.convolution(x, places_first(b, w), conv)
     elif is_tall(x, windows):
         found = by_row(b, x, w, windows)
     else:
@@ -94,6 +107,54 @@ def convolved(
     if bias is not None:
         found = b.formula(b.call("add", found, bias), found.shape, found.dtype)
     return b.permute(found, (0, rank + 1, *range(1, rank + 1)))
+
+
+def seen_places(
+    b: Builder, x: GraphValue, w: GraphValue, windows: Windows
+) -> tuple[GraphValue, GraphValue, Windows]:
+    """Images, weights and windows without the first and last places of the kernel, along each axis,
+    that see nothing but padding."""
+    found = []
+    for axis, window in enumerate(windows):
+        places = window.places()
+        seen = ((places >= 0) & (places < window.length)).any(axis=0).nonzero()[0]
+        first, size = (int(seen[0]), int(seen[-1] - seen[0]) + 1) if seen.size else (0, 1)
+        if (first, size) == (0, window.size):
+            found.append(window)
+            continue
+        w = b.slice(w, 2 + axis, first, size)
+        # Windows begin behind the first element where the places in front of it were dropped.
+        before = window.before - first * window.apart
+        if before < 0:
+            x = b.slice(x, 2 + axis, -before, window.length + before)
+        length = x.shape[2 + axis]
+        pads = (max(before, 0), window.pads[1])
+        found.append(dataclasses.replace(window, length=length, size=size, pads=pads))
+    return x, w, tuple(found)
+
+
+def in_place(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> Conv2d | None:
+    """The convolution whose windows a kernel reads from the images, channels innermost; None where
+    they are a matrix already, or where such a kernel does not exist."""
+    sizes = tuple(window.size for window in windows)
+    if not b.convolves or x.dtype not in DTYPES or len(windows) > MAX_AXES:
+        return None
+    if math.prod(sizes) == 1:
+        # A copy of the pixels that are seen has no more elements than they.
+        return None
+    try:
+        found = Conv2d(
+            input=(x.shape[0], x.shape[-1], *x.shape[1:-1]),
+            weights=(w.shape[0], w.shape[1], *sizes),
+            dtype=x.dtype,
+            weight_layout="hwio",
+            stride=tuple(window.step for window in windows),
+            dilation=tuple(window.apart for window in windows),
+            padding=tuple([v.before for v in windows] + [max(v.after, 0) for v in windows]),
+        )
+    except SpecError:
+        return None
+    return found if found.out_sizes == counts_of(windows) else None
 
 
 def is_tall(x: GraphValue, windows: Windows) -> bool:
@@ -234,6 +295,7 @@ def conv_transpose(b: Builder, node: Node, given: list[GraphValue | None]) -> Gr
     convolution of the input with zeros between its elements, with the kernel turned round."""
     x, w, bias = one(given), one(given, 1), optional(given, 2)
     check_ranks(b, x, w)
+    check_kernel(b, node, w)
     groups = node.attribute("group", 1)
     if groups < 1 or x.shape[1] != w.shape[0] or x.shape[1] % groups:
         raise b.refusal(
@@ -259,6 +321,9 @@ def conv_transpose(b: Builder, node: Node, given: list[GraphValue | None]) -> Gr
         )
     if alone and groups == 1:
         return apart_again(b, x, w, bias, windows)
+    axes = [phases_of(window) for window in windows]
+    if all(all(phases) for phases in axes) and any(len(phases) > 1 for phases in axes):
+        return by_phases(b, node, x, w, bias, windows)
     return with_zeros(b, node, x, w, bias, windows)
 
 
@@ -280,6 +345,98 @@ def apart_again(
     pairs = [axis for i in range(rank) for axis in (1 + i, 1 + rank + i)]
     found = b.permute(found, (0, *pairs, 2 * rank + 1))
     found = b.reshape(found, (x.shape[0], *(w.length for w in windows), outputs))
+    return b.permute(found, (0, rank + 1, *range(1, rank + 1)))
+
+
+@frozen
+class Phase:
+    """Every `step`-th output along an axis: places of the reversed kernel from `first` on, `apart`
+    places apart, and the windows that they are over the input."""
+
+    first: int
+    apart: int
+    window: Window
+
+
+def phases_of(window: Window) -> tuple[Phase | None, ...]:
+    """The phases of an axis of a transposed convolution, whose windows are over its output; None
+    for outputs that no place of the kernel reaches.
+
+    Input i and place k reach output i * step + k * apart - before. So outputs a step apart are
+    reached by the same places, and neighbours among these by inputs a constant distance apart.
+    """
+    common = math.gcd(window.step, window.apart)
+    every, distance = window.step // common, window.apart // common
+    found: list[Phase | None] = []
+    for phase in range(window.step):
+        reached = [
+            place
+            for place in range(min(every, window.size))
+            if (phase + window.before - place * window.apart) % window.step == 0
+        ]
+        if not reached:
+            found.append(None)
+            continue
+        (place,) = reached
+        size = -(-(window.size - place) // every)
+        shift = (phase + window.before - place * window.apart) // window.step
+        found.append(
+            Phase(
+                first=window.size - 1 - (place + (size - 1) * every),
+                apart=every,
+                window=Window(
+                    length=window.count,
+                    size=size,
+                    step=1,
+                    apart=distance,
+                    count=-(-window.length // window.step),
+                    pads=((size - 1) * distance - shift, 0),
+                ),
+            )
+        )
+    return tuple(found)
+
+
+def by_phases(
+    b: Builder, node: Node, x: GraphValue, w: GraphValue, bias: GraphValue | None, windows: Windows
+) -> GraphValue:
+    """A convolution without zeros for each phase of the output, and their results side by side."""
+    rank, groups = len(windows), node.attribute("group", 1)
+    kernel, axes = turned(b, w, groups), [phases_of(window) for window in windows]
+    parts = []
+    for phases in itertools.product(*axes):
+        weights, images, seen = kernel, x, []
+        for axis, phase in enumerate(phases):
+            assert phase is not None
+            window = phase.window
+            if (phase.first, phase.apart, window.size) != (0, 1, windows[axis].size):
+                weights = b.slice(weights, 2 + axis, phase.first, window.size, phase.apart)
+            if window.before < 0:
+                images = b.slice(images, 2 + axis, -window.before, window.length + window.before)
+            length = images.shape[2 + axis]
+            seen.append(dataclasses.replace(window, length=length, pads=(max(window.before, 0), 0)))
+        found = convolved(b, node, images, weights, bias, tuple(seen))
+        parts.append(b.permute(found, (0, *range(2, rank + 2), 1)))
+    outputs, counts = kernel.shape[0], parts[0].shape[1:-1]
+    for axis in reversed(range(rank)):
+        # Elements of all phases of an axis lie side by side behind the axis.
+        step = windows[axis].step
+        rows = [
+            b.reshape(part, (x.shape[0], *counts[: axis + 1], math.prod(part.shape[axis + 2 :])))
+            for part in parts
+        ]
+        joint = []
+        for first in range(0, len(rows), step):
+            shape = (*rows[first].shape[:-1], step * rows[first].shape[-1])
+            several = joined([b.tensor(row) for row in rows[first : first + step]], axis + 2)
+            joint.append(b.formula(several, shape, x.dtype) if step > 1 else rows[first])
+        parts = joint
+    (found,) = parts
+    lengths = tuple(count * v.step for count, v in zip(counts, windows, strict=True))
+    found = b.reshape(found, (x.shape[0], *lengths, outputs))
+    for axis, window in enumerate(windows):
+        if lengths[axis] > window.length:
+            found = b.slice(found, 1 + axis, 0, window.length)
     return b.permute(found, (0, rank + 1, *range(1, rank + 1)))
 
 
@@ -338,10 +495,11 @@ def turned(b: Builder, w: GraphValue, groups: int) -> GraphValue:
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         name="Conv", family="product",
-        becomes="matmul of copied windows; depthwise: mul and add", lower=conv,
+        becomes="conv2d, or matmul of copied windows; depthwise: mul and add", lower=conv,
     ),
     Operator(
-        name="ConvTranspose", family="product", becomes="matmul", lower=conv_transpose,
+        name="ConvTranspose", family="product",
+        becomes="conv2d or matmul for each phase", lower=conv_transpose,
         unsupported="weights from data if windows overlap; output_shape; auto_pad=SAME_*",
     ),
 )  # fmt: skip

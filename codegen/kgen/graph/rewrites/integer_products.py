@@ -85,6 +85,8 @@ class _Integers(Rewriting):
 
     def visit(self, value: GraphValue) -> None:
         operation = value.operation
+        if isinstance(operation, ProductNode) and operation.conv is not None:
+            return self.copy(value)
         if isinstance(operation, ProductNode) and not value.dtype.is_integer:
             return self.multiply(value, operation)
         if isinstance(operation, FormulaNode) and operation.expression.name in ("trunc", "cast"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from kgen.graph.ir import Builder, FormulaNode, Graph, GraphValue, Operation, ProductNode, ViewNode
 from kgen.ops.expression import substituted, variable
 
@@ -54,5 +56,7 @@ class Rewriting:
             case ViewNode():
                 return ViewNode(of=self.ids[operation.of], step=operation.step)
             case ProductNode():
-                return ProductNode(a=self.ids[operation.a], b=self.ids[operation.b])
+                return dataclasses.replace(
+                    operation, a=self.ids[operation.a], b=self.ids[operation.b]
+                )
         return operation

@@ -47,7 +47,9 @@ def _groups(graph: Graph) -> Iterable[list[Sibling]]:
     outputs = frozenset(graph.outputs.values())
     for value in graph.values.values():
         operation = value.operation
-        if not isinstance(operation, ProductNode) or not _is_matrix(graph, operation.b):
+        if not isinstance(operation, ProductNode) or operation.conv is not None:
+            continue
+        if not _is_matrix(graph, operation.b):
             continue
         sibling = _sibling(graph, value, uses.get(value.id, []))
         after = uses.get(sibling.end.id, [])

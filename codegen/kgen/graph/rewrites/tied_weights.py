@@ -61,7 +61,8 @@ class _ShareTable(Rewriting):
 
     def visit(self, value: GraphValue) -> None:
         operation = value.operation
-        if not isinstance(operation, ProductNode) or math.prod(value.shape[:-1]) > FEW:
+        is_product = isinstance(operation, ProductNode) and operation.conv is None
+        if not is_product or math.prod(value.shape[:-1]) > FEW:
             return self.copy(value)
         table = self.table(self.graph.values[operation.b])
         if table is None:

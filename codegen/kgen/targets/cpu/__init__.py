@@ -46,7 +46,7 @@ from kgen.targets.cpu.plan.kernels.blis import plan_blis
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
-from kgen.targets.cpu.plan.packing.windows import is_matrix
+from kgen.targets.cpu.plan.packing.packed_windows import is_matrix
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule import adapt, convolved, cost_model, row_schedules
 from kgen.targets.device import Rates

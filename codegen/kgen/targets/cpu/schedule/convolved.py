@@ -7,7 +7,7 @@ from collections.abc import Collection
 from kgen.schedule import BlockedMatmul
 from kgen.spec import Conv2d
 from kgen.targets.base import Candidate, Target
-from kgen.targets.cpu.plan.packing.windows import is_matrix
+from kgen.targets.cpu.plan.packing.packed_windows import is_matrix
 from kgen.targets.cpu.schedule import adapt, cost_model
 from kgen.targets.cpu.schedule.space import Fixed
 

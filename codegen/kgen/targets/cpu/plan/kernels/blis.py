@@ -13,10 +13,10 @@ from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_fo
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, Pairs, has_pairs
 from kgen.targets.cpu.plan.kernels.slices_of_k import Slices
+from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, is_matrix
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING as ROW_PADDING
 from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB
-from kgen.targets.cpu.plan.packing.windows import WindowedA, is_matrix
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelsAhead
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile
 from kgen.targets.cpu.plan.tiles.tile_loop import TileLoop
