@@ -243,10 +243,10 @@ def goldens() -> Iterator[Golden]:
     inner = Matmul(m=2, n=5, k=70, dtype=DType.F32, layout=Layout.NT)
     yield Golden(target="x86-64-v3", spec=inner)
     # Windows of a convolution, packed from its images.
-    spec = Conv2d(
+    conv = Conv2d(
         input=(1, 5, 4, 6), weights=(8, 5, 3, 3), dtype=DType.F32, padding=1, weight_layout="hwio"
     )
-    yield Golden(target="x86-64-v3", spec=spec, schedule={"mr": 4, "nr": 8, "mc": 8, "nc": 8})
+    yield Golden(target="x86-64-v3", spec=conv, schedule={"mr": 4, "nr": 8, "mc": 8, "nc": 8})
     yield Golden(target="x86-64-v4", spec=_ahead(_as(ODD, DType.F32)), schedule=BLIS[ODD])
     # A narrow B: pairs of bf16, blocks of s4, and bytes that a warp widens.
     spec = _ahead(Matmul(m=1, n=40, k=33, dtype=DType.F32, b_dtype="bf16"))

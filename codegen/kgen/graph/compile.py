@@ -211,8 +211,10 @@ def compile_model(
     own = own_tuning(tuning, found)
     progress(f"reading {shown(model)}")
     # Rounded weights and products are those of matrices.
-    convolves = wanted is multiplied is None and all(
-        family(target.family).dtypes(Conv2d.op, target) for target in found
+    convolves = (
+        wanted is None
+        and multiplied is None
+        and all(family(target.family).dtypes(Conv2d.op, target) for target in found)
     )
     fused = load(model, _shapes_of(shapes or {}), wanted, multiplied, states, convolves=convolves)
     kept = states_of(fused.graph, states or {})

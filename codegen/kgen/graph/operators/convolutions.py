@@ -117,7 +117,7 @@ def seen_places(
     found = []
     for axis, window in enumerate(windows):
         places = window.places()
-        seen = ((places >= 0) & (places < window.length)).any(axis=0).nonzero()[0]
+        seen = np.flatnonzero(((places >= 0) & (places < window.length)).any(axis=0))
         first, size = (int(seen[0]), int(seen[-1] - seen[0]) + 1) if seen.size else (0, 1)
         if (first, size) == (0, window.size):
             found.append(window)

@@ -61,8 +61,9 @@ class _ShareTable(Rewriting):
 
     def visit(self, value: GraphValue) -> None:
         operation = value.operation
-        is_product = isinstance(operation, ProductNode) and operation.conv is None
-        if not is_product or math.prod(value.shape[:-1]) > FEW:
+        if not isinstance(operation, ProductNode) or operation.conv is not None:
+            return self.copy(value)
+        if math.prod(value.shape[:-1]) > FEW:
             return self.copy(value)
         table = self.table(self.graph.values[operation.b])
         if table is None:
