@@ -79,13 +79,13 @@ def test_no_schedule_is_predicted_to_take_less_than_the_least(target: Target) ->
 
 def test_what_does_not_fit_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if that is all in one part, and if it is the fastest of a family of tiles."""
-    spec, target = Matmul(m=64, n=64, k=8192), BY_NAME["sm_80"]
+    spec, target = Matmul(m=64, n=64, k=1024), BY_NAME["sm_80"]
     ranked = [c.schedule for c in candidates.candidates(spec, target)]
 
     def refuse(refused: set[GpuMatmul]) -> None:
         monkeypatch.setattr(candidates, "_fits", lambda s, t, schedule: schedule not in refused)
 
-    for count in (1, 10, 100, len(ranked) - 1):
+    for count in (1, 10, len(ranked) - 1):
         refuse(set(ranked[:count]))
         assert candidates.choice(spec, target).schedule == ranked[count]
     refuse({s for s in ranked if s.block_n < 64})
