@@ -29,6 +29,7 @@ FAULTS: Mapping[str, str] = {
     "deadlock": "threads wait at a barrier that never completes, or a loop never ends",
     "divergent-warp-instruction": "lanes are missing at an instruction that needs the whole warp "
     "or the lanes of its member mask",
+    "poison": "an integer operation overflows that promises not to by nuw or nsw",
     "trap": "the kernel executes a trap, or an instruction whose operands are not valid",
 }
 #: Suggested fix of each class of faults.
@@ -44,6 +45,7 @@ FIXES: Mapping[str, str] = {
     "misaligned": "align the address to the size of the access, or use narrower accesses",
     "deadlock": "let every thread of the barrier arrive, and every loop end",
     "divergent-warp-instruction": "move it out of the branch, or name only lanes that execute it",
+    "poison": "drop nuw and nsw, or compute in a wider type",
     "trap": "see which condition the kernel tests before the trap",
 }
 #: The classes of warnings: code that no rule forbids but that deserves a look.

@@ -58,7 +58,7 @@ UNCAUGHT = (
         replacement=r"\1ninf contract ",
         times=2,
         expected=CLEAN,
-        why="flags that let LLVM compute something else have no effect: there is no poison",
+        why="flags of floating-point operations have no effect: poison is of nuw and nsw only",
     ),
     Mutation(
         program=amdgpu_rows.softmax,

@@ -37,6 +37,18 @@ MUTATIONS = (
         ("zeros-for-the-first-row", r"icmp slt( i64 %v0\.rows, 0)", r"icmp sle\1"),
     ),
     *bugs(
+        gather,
+        "poison",
+        ("negative-rows-promised-away", r"(%v0\.within_1\.behind = add) ", r"\1 nuw "),
+    ),
+    *bugs(
+        padded,
+        "poison",
+        ("offset-below-zero-promised-away", r"(%v0\.x\.sum0 = add) ", r"\1 nuw "),
+        ("stride-below-zero-promised-away", r"(%v0\.x\.sum1 = add) ", r"\1 nuw "),
+        ("row-before-the-first-promised-away", r"(%v0\.within_1\.past = sub) ", r"\1 nuw "),
+    ),
+    *bugs(
         padded,
         "out-of-bounds",
         ("rows-of-zeros-are-read", r"select i1 %v0\.within_1\.holds, ", "select i1 true, "),

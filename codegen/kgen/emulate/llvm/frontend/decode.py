@@ -32,6 +32,7 @@ from kgen.emulate.llvm.frontend.program import (
     Step,
 )
 from kgen.emulate.llvm.frontend.topology import weak_topological_order
+from kgen.emulate.llvm.ops.overflow import CHECKED, Overflows, overflow_of
 from kgen.emulate.llvm.types import Array, LlvmInteger, Void
 from kgen.emulate.report import UnknownInstruction
 
@@ -196,7 +197,10 @@ class _Decoder:
         if ins.opcode == "call":
             return self._call(ins)
         if ins.opcode in ops.PURE:
-            return self._pure(ins, ops.PURE[ins.opcode](ins))
+            compute = ops.PURE[ins.opcode](ins)
+            if ins.opcode in CHECKED and (overflows := overflow_of(ins)) is not None:
+                return self._checked(ins, compute, overflows)
+            return self._pure(ins, compute)
         if ins.opcode in ops.EFFECTS:
             return self._effect(ins, ops.EFFECTS[ins.opcode](ins))
         raise TypeError(ins.opcode)
@@ -234,6 +238,22 @@ class _Decoder:
 
         def step(m: Any, r: Registers) -> None:
             r[d] = compute(*[r[operand] for operand in operands])
+
+        return step
+
+    def _checked(
+        self, ins: LlvmInstruction, compute: Callable[..., Any], overflows: Overflows
+    ) -> Step:
+        """Step of an operation on integers that promises not to overflow."""
+        d = self._named(ins.result)
+        a, b = (self._register(operand) for operand in ins.operands)
+
+        def step(m: Any, r: Registers) -> None:
+            result = r[d] = compute(r[a], r[b])
+            if m.checks:
+                where = overflows(r[a], r[b], result)
+                if where.any():
+                    _refuse_overflow(m, ins, where)
 
         return step
 
@@ -287,6 +307,14 @@ class _Decoder:
             return int(taken.flat[0]) if (taken == taken.flat[0]).all() else taken
 
         return choose
+
+
+def _refuse_overflow(m: Any, ins: LlvmInstruction, where: Array) -> None:
+    """Fault if a lane that executes `ins` overflows."""
+    lanes = m.selected() & (where.any(axis=2) if where.ndim > 2 else where)
+    if lanes.any():
+        promise = " and ".join(sorted(ins.flags))
+        raise fault(m, "poison", f"the result overflows, against {promise}", ins, lanes)
 
 
 def _trap(ins: LlvmInstruction) -> Step:

@@ -24,6 +24,7 @@ _CASTS = frozenset(
         " addrspacecast ptrtoaddr"
     )
 )
+_NO_OVERFLOW = frozenset(("nuw", "nsw"))
 _TAIL_WORDS = frozenset(("tail", "musttail", "notail"))
 
 
@@ -64,15 +65,20 @@ class InstructionParser:
             while t.kind != "end" and t.line == line:
                 t.next()
             return instruction
-        self._skip_flags()
+        flags = self._flags()
         instruction = parser(opcode, line, result)
         mmra = self._skip_trailing()
-        return replace(instruction, mmra=mmra) if mmra else instruction
+        if mmra or flags:
+            return replace(instruction, mmra=mmra, flags=flags)
+        return instruction
 
-    def _skip_flags(self) -> None:
+    def _flags(self) -> frozenset[str]:
+        """Skip flags; return those that promise no overflow."""
         t = self.tokens
+        found: set[str] = set()
         while t.text in FLAGS:
-            t.next()
+            found.add(t.next())
+        return _NO_OVERFLOW & found
 
     def _skip_trailing(self) -> str:
         """``, !tbaa !3``, ``, addrspace(5)``, ``#2``, ``[ "bundle"(...) ]``; returns ``!mmra``."""

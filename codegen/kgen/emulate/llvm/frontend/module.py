@@ -67,6 +67,8 @@ class LlvmInstruction:
     """Indices of extractvalue and insertvalue; mask of shufflevector (-1 is poison)."""
     align: int = 0
     callee: str = ""
+    flags: frozenset[str] = frozenset()
+    """Flags of an operation on integers: nuw and nsw. Others have no effect here."""
 
     @property
     def is_atomic(self) -> bool:
