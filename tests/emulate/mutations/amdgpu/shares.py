@@ -61,13 +61,17 @@ MUTATIONS = (
     ),
     *bugs(
         split_product,
-        "out-of-bounds",
+        "poison",
         ("shares-twice-as-far", r"(%share\.begin\.of_all = mul nuw i32 %number, )8", r"\g<1>16"),
+    ),
+    *bugs(
+        split_product,
+        "out-of-bounds",
         ("parts-twice-as-far", r"(%left\.offset = .*%left\.wide, )4096", r"\g<1>8192"),
     ),
     *bugs(
         streamed_product,
-        "out-of-bounds",
+        "poison",
         ("share-begins-late", r"(%at = phi i32 \[ )%share\.begin", r"\g<1>%share.end"),
         ("block-tile-too-deep", r"(%block\.left = sub nuw nsw i32 )4", r"\g<1>3"),
         ("die-of-more-workgroups", r"(%die\.first = mul nuw nsw i32 %die, )3", r"\g<1>8"),
