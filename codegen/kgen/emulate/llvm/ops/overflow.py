@@ -4,6 +4,7 @@ Operations", "Poison Values")."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +31,9 @@ def overflow_of(ins: LlvmInstruction) -> Overflows | None:
     return lambda a, b, result: first(a, b, result) | second(a, b, result)
 
 
-def _sign(type_: LlvmInteger) -> np.generic:
-    found: np.generic = type_.dtype.type(1 << (type_.width - 1))
-    return found
+def _sign(type_: LlvmInteger) -> Any:
+    """Return the sign bit in the storage of a type."""
+    return type_.dtype.type(1 << (type_.width - 1))
 
 
 def _unsigned_product(type_: LlvmInteger) -> Overflows:
