@@ -1,4 +1,4 @@
-"""Lengths of the documents. Generated tables and generated pages do not count."""
+"""Lengths of the documents, without generated tables and pages, and how each page begins."""
 
 from __future__ import annotations
 
@@ -25,3 +25,9 @@ def test_generated_parts_are_not_counted() -> None:
     assert written_lines("docs/a.md", f"# A\n{table}text\n\n{table}end") == 4
     assert written_lines("docs/a.md", "# A\n<!-- table views: make reference -->\n| a |\n") == 3
     assert written_lines("docs/performance.md", "# Performance\n") == 0
+
+
+def test_every_page_begins_with_who_it_is_for() -> None:
+    pages = [path for path in DOCUMENTS if name_of(path).startswith("docs/")]
+    openings = {name_of(path): path.read_text("utf-8").split("\n\n", 2)[1] for path in pages}
+    assert [name for name, text in openings.items() if not text.startswith("For ")] == []
