@@ -11,6 +11,8 @@ from typing import Any, NoReturn
 from kgen import suggest
 
 EXIT_REFUSED = 2
+#: argparse's message about an option at the end of a command line.
+_NO_VALUE = re.compile(r"argument (?:-\w/)?(?P<option>-[\w-]+): expected one argument")
 
 
 class Parser(argparse.ArgumentParser):
@@ -24,6 +26,9 @@ class Parser(argparse.ArgumentParser):
         self.register("type", int, _whole)
 
     def error(self, message: str) -> NoReturn:
+        if found := _NO_VALUE.fullmatch(message):
+            action = self._option_string_actions[found["option"]]
+            message = f"{found['option']} needs a value, {action.metavar or 'one of its choices'}"
         end = " " if message.endswith("?") else "; "
         self.exit(EXIT_REFUSED, f"{self.prog}: {message}{end}see {self.prog} --help\n")
 

@@ -92,7 +92,7 @@ def formulas(text: str, field: str = "expression") -> Mapping[str, Expression]:
     except (SyntaxError, ValueError) as error:
         column = getattr(error, "offset", None) or 1
         raise SpecError(
-            f"{field}={excerpt(text, column)}: column {column}: it is not a formula such as "
+            f"{field}={excerpt(text, column)}: column {column}: not a formula; write one such as "
             "'gelu(x + bias)'"
         ) from None
     if _levels(statements) > DEEPEST:

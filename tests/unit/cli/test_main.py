@@ -63,7 +63,7 @@ def build(**options: str) -> list[str]:
             build(op="x+" * 100 + "nope(x)", shape="4"),
             "+nope(x)': column 201: there is no function",
         ),
-        (build(op="x +" * 2000, shape="4"), "it is not a formula such as"),
+        (build(op="x +" * 2000, shape="4"), "not a formula; write one such as"),
         (build(shape="4x"), "--shape 4x does not have the form MxNxK"),
         (build(op="relu", shape="4x"), "shape=4x: '' is not a whole number; give sizes such as"),
         (build(shape=""), "--shape '' does not have the form MxNxK"),

@@ -141,12 +141,12 @@ def parse_text(text: str, path: Path) -> Budgets:
         line = re.search(r"\(at line (\d+), column \d+\)", str(error))
         at = int(line[1]) if line else text.count("\n") + 1
         reason = re.sub(r" \(at .*\)$", "", str(error))
-        raise BudgetError(f"{path}:{at}: not TOML: {reason}") from None
+        raise BudgetError(f"{path}:{at}: not TOML: {reason}; correct that line") from None
     except ValueError:  # more digits than Python makes a number of; it names no line
         digits = re.search(r"\d{1000}", text)
         at = text.count("\n", 0, digits.start() if digits else None) + 1
         raise BudgetError(
-            f"{path}:{at}: not TOML: a number has more than a thousand digits"
+            f"{path}:{at}: not TOML: a number has more than a thousand digits; shorten it"
         ) from None
     return _BudgetReader(path=path, text=text, data=data).budgets()
 

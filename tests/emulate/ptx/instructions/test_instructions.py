@@ -245,7 +245,13 @@ def test_atomic_add_counts_every_lane() -> None:
 
 
 def test_scalar_parameters_are_checked() -> None:
+    from kgen import emulate
     from kgen.errors import EmulationError
 
     with pytest.raises(EmulationError, match=r"takes these arguments: .*; it got \d; pass 1"):
         run(program("", params=1), U, V)
+    with pytest.raises(EmulationError, match="its argument has 4; pass an array for a pointer"):
+        emulate.run(
+            program("", params=1), language="ptx", entry="f", grid=(1, 1, 1), block=(32, 1, 1),
+            arguments=[np.int32(3)],
+        )  # fmt: skip

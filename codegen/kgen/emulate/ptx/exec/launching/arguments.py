@@ -47,7 +47,8 @@ def place(kernel: PtxKernel, memory: GlobalMemory, arguments: Sequence[Any]) -> 
         if len(value) != parameter.size:
             raise EmulationError(
                 f"{kernel.name}: parameter {parameter.name} has {parameter.size} bytes, "
-                f"its argument has {len(value)}"
+                f"its argument has {len(value)}; pass an array for a pointer, else a number of "
+                "that size"
             )
         space[parameter.offset : parameter.offset + parameter.size] = value
     elements = frozenset(a.element_bytes for a in arguments if isinstance(a, TensorMap))
