@@ -174,14 +174,14 @@ static kgen_status settle_functions(kgen_bundle *of, const object *objects)
         kgen_kernel *kernel = &of->all.kernels[k];
         for (size_t i = 0; kernel->loaded && i < kernel->num_launches; i++) {
             launch *one = &kernel->launches[i];
-            one->run.num_pointers = (int64_t)one->num_arguments;
-            one->run.num_tasks = one->grid[0];
+            uint64_t function = 0;
             kgen_status status = kgen_library_function(&of->code, &objects[one->object],
-                                                       one->entry_point, &one->run.function);
+                                                       one->entry_point, &function);
             if (status != KGEN_OK) {
                 kgen_within("", "%s: ", kernel->name);
                 return status;
             }
+            kgen_settle_launch(one, function);
         }
     }
     return KGEN_OK;

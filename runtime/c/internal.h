@@ -439,6 +439,9 @@ struct scratch {
     void *workspaces[];
 };
 
+/* Set a launch's function, once its code is mapped. */
+void kgen_settle_launch(launch *of, uint64_t function);
+
 scratch *kgen_scratch_create(const kgen_kernel *kernel);
 void kgen_scratch_destroy(scratch *of); /* NULL is allowed */
 void kgen_scratch_destroy_all(kgen_kernel *kernel);

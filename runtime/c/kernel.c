@@ -42,6 +42,13 @@ int64_t kgen_num_tasks(const kgen_kernel *kernel, size_t launch)
     return launch < kernel->num_launches ? kernel->launches[launch].grid[0] : 0;
 }
 
+void kgen_settle_launch(launch *of, uint64_t function)
+{
+    of->run.function = function;
+    of->run.num_pointers = (int64_t)of->num_arguments;
+    of->run.num_tasks = of->grid[0];
+}
+
 /* ---- scratch memory -------------------------------------------------------------------------- */
 
 scratch *kgen_scratch_create(const kgen_kernel *kernel)

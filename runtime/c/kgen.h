@@ -305,6 +305,12 @@ KGEN_API kgen_status kgen_session_get_state(const kgen_session *session, const c
                                             void *data, size_t nbytes);
 KGEN_API void kgen_session_reset(kgen_session *session);
 
+/* Copy the start of a state in, such as a cache of fewer tokens: an array with the rank and the
+ * sizes of the state, but shorter along at most one axis, row-major without gaps. Zeros follow. */
+KGEN_API kgen_status kgen_session_set_state_start(kgen_session *session, const char *name,
+                                                  const void *data, const int64_t *shape,
+                                                  int rank);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,11 @@
 extern "C" {
 #endif
 
+/* Version of the declarations of this file and of kgen_reader.h. Raise it with every change of them:
+ * callers that mirror them in another language compare it with the version they mirror. */
+#define KGEN_BACKEND_VERSION 1
+KGEN_API int kgen_backend_version(void);
+
 /* ---- the CPU --------------------------------------------------------------------------------- */
 
 /* An unknown text is "". */
@@ -88,6 +93,41 @@ KGEN_API void kgen_jobs_run(kgen_jobs *all);
 /* Run all jobs, and write the nanoseconds of each step. A step's jobs end before `ends[step]`. */
 KGEN_API void kgen_jobs_profile(kgen_jobs *all, const int64_t *ends, size_t num_steps,
                                 int64_t *nanoseconds);
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+/* Return a program of a bundle that kgen_read opened, by "target/name"; NULL if there is none. */
+KGEN_API kgen_program *kgen_read_program(const kgen_bundle *bundle, const char *name);
+
+/* Set the code and the constants of a kernel of such a bundle, by "target/key": the function of
+ * each launch, and the constant of each parameter (NULL if the parameter is an argument). They must
+ * stay while sessions use them. */
+KGEN_API kgen_status kgen_settle_kernel(kgen_bundle *bundle, const char *name,
+                                        const uint64_t *functions, const void *const *constants);
+
+/* Set the weights of a program of such a bundle, which must stay while sessions use them. */
+KGEN_API void kgen_settle_weights(kgen_program *program, const void *const *weights);
+
+/* Create a session of a program whose kernels and weights are set. Inputs and outputs are the
+ * caller's memory, or new memory if `inputs` or `outputs` is NULL. */
+KGEN_API kgen_status kgen_session_create_on(kgen_program *program, kgen_pool *threads,
+                                            void *const *inputs, void *const *outputs,
+                                            kgen_session **session);
+
+/* Run one step of a program. */
+KGEN_API void kgen_session_run_step(kgen_session *session, size_t step);
+
+/* Return the memory that a step uses for a parameter of its kernel. */
+KGEN_API const void *kgen_session_step_data(const kgen_session *session, size_t step,
+                                            size_t parameter);
+
+/* Return the state of a name; NULL, with the message set, if there is none. */
+KGEN_API const kgen_tensor *kgen_find_state(const kgen_program *program, const char *name);
+
+/* Write the bytes of a state as kgen_session_set_state_start does, for sessions on other devices. */
+KGEN_API kgen_status kgen_state_start(const kgen_program *program, const char *name,
+                                      const void *data, const int64_t *shape, int rank,
+                                      void *into);
 
 #ifdef __cplusplus
 }

@@ -280,3 +280,33 @@ kgen_status kgen_copy_check(kgen_bundle *bundle, const char *file, const void *c
         kgen_within("", "%s: ", bundle->name);
     return status;
 }
+
+/* ---- programs, for the Python runtime -------------------------------------------------------- */
+
+kgen_program *kgen_read_program(const kgen_bundle *bundle, const char *name)
+{
+    for (size_t i = 0; i < bundle->all.num_programs; i++)
+        if (strcmp(bundle->all.programs[i].qualified_name, name) == 0)
+            return &bundle->all.programs[i];
+    kgen_fail(KGEN_ERROR_NOT_FOUND, "the bundle has no program '%.120s'", name);
+    return NULL;
+}
+
+kgen_status kgen_settle_kernel(kgen_bundle *bundle, const char *name, const uint64_t *functions,
+                               const void *const *constants)
+{
+    kgen_kernel *kernel = kgen_manifest_find(&bundle->all, name);
+    if (kernel == NULL)
+        return kgen_fail(KGEN_ERROR_NOT_FOUND, "the bundle has no kernel '%.120s'", name);
+    for (size_t i = 0; i < kernel->num_launches; i++)
+        kgen_settle_launch(&kernel->launches[i], functions[i]);
+    for (size_t i = 0; i < kernel->num_parameters; i++)
+        kernel->parameters[i].constant = constants[i];
+    return KGEN_OK;
+}
+
+void kgen_settle_weights(kgen_program *program, const void *const *weights)
+{
+    for (size_t i = 0; i < program->num_weights; i++)
+        program->weights[i].data = (const unsigned char *)weights[i];
+}

@@ -2,6 +2,7 @@
  * settled. */
 #include "internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,13 +95,14 @@ struct kgen_session {
     size_t num_unset;
 };
 
-static bool allocate_each(kgen_session *of, void ***into, size_t count, const value *values,
-                          const state *states)
+/* Memory of inputs, outputs (`values`) or states: the caller's, or new memory if that is NULL. */
+static bool settle_each(kgen_session *of, void ***into, size_t count, const value *values,
+                        const state *states, void *const *given)
 {
     *into = (void **)kgen_alloc(&of->memory, count, sizeof **into);
     for (size_t i = 0; *into != NULL && i < count; i++) {
-        (*into)[i] = kgen_alloc_tensor(&of->memory, values != NULL ? values[i].tensor.nbytes
-                                                                   : (uint64_t)states[i].nbytes);
+        uint64_t nbytes = values != NULL ? values[i].tensor.nbytes : (uint64_t)states[i].nbytes;
+        (*into)[i] = given != NULL ? given[i] : kgen_alloc_tensor(&of->memory, nbytes);
         if ((*into)[i] == NULL)
             return false;
     }
@@ -176,11 +178,11 @@ static void *slot_address(const kgen_session *in, const step *one, size_t number
     return found->with->workspaces[number - kernel->num_parameters];
 }
 
-static bool make_jobs(kgen_session *of)
+static bool make_jobs(kgen_session *of, kgen_pool *threads)
 {
     const kgen_program *program = of->program;
     kgen_jobs *all = &of->jobs;
-    all->threads = program->bundle->threads;
+    all->threads = threads;
     all->shared_trials = STEP_TRIALS;
     of->ends = (int64_t *)kgen_alloc(&of->memory, program->num_steps, sizeof *of->ends);
     if (of->ends == NULL)
@@ -204,28 +206,36 @@ static bool make_jobs(kgen_session *of)
     return all->jobs != NULL;
 }
 
+kgen_status kgen_session_create_on(kgen_program *program, kgen_pool *threads, void *const *inputs,
+                                   void *const *outputs, kgen_session **session)
+{
+    kgen_session *made = (kgen_session *)calloc(1, sizeof *made);
+    if (made == NULL)
+        return kgen_no_memory(sizeof *made);
+    made->program = program;
+    made->num_unset = inputs == NULL ? program->num_inputs : 0;
+    made->is_set = (bool *)kgen_alloc(&made->memory, program->num_inputs, sizeof *made->is_set);
+    made->intermediate = kgen_alloc_tensor(&made->memory, (uint64_t)program->arena_nbytes);
+    if (made->is_set == NULL || made->intermediate == NULL ||
+        !settle_each(made, &made->inputs, program->num_inputs, program->inputs, NULL, inputs) ||
+        !settle_each(made, &made->outputs, program->num_outputs, program->outputs, NULL,
+                     outputs) ||
+        !settle_each(made, &made->states, program->num_states, NULL, program->states, NULL) ||
+        !make_scratches(made) || !make_jobs(made, threads)) {
+        kgen_session_destroy(made);
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    }
+    memset(made->is_set, inputs != NULL, program->num_inputs);
+    *session = made;
+    return KGEN_OK;
+}
+
 kgen_status kgen_session_create(kgen_program *program, kgen_session **session)
 {
     if (program == NULL || session == NULL)
         return kgen_fail(KGEN_ERROR_ARGUMENT,
                          "the program, or the pointer for its session, is NULL");
-    kgen_session *made = (kgen_session *)calloc(1, sizeof *made);
-    if (made == NULL)
-        return kgen_no_memory(sizeof *made);
-    made->program = program;
-    made->num_unset = program->num_inputs;
-    made->is_set = (bool *)kgen_alloc(&made->memory, program->num_inputs, sizeof *made->is_set);
-    made->intermediate = kgen_alloc_tensor(&made->memory, (uint64_t)program->arena_nbytes);
-    if (made->is_set == NULL || made->intermediate == NULL ||
-        !allocate_each(made, &made->inputs, program->num_inputs, program->inputs, NULL) ||
-        !allocate_each(made, &made->outputs, program->num_outputs, program->outputs, NULL) ||
-        !allocate_each(made, &made->states, program->num_states, NULL, program->states) ||
-        !make_scratches(made) || !make_jobs(made)) {
-        kgen_session_destroy(made);
-        return KGEN_ERROR_OUT_OF_MEMORY;
-    }
-    *session = made;
-    return KGEN_OK;
+    return kgen_session_create_on(program, program->bundle->threads, NULL, NULL, session);
 }
 
 void kgen_session_destroy(kgen_session *session)
@@ -276,6 +286,21 @@ kgen_status kgen_session_profile(kgen_session *session, int64_t *nanoseconds, si
     return KGEN_OK;
 }
 
+void kgen_session_run_step(kgen_session *session, size_t step)
+{
+    int64_t begin = step == 0 ? 0 : session->ends[step - 1];
+    kgen_jobs one = session->jobs;
+    one.jobs += begin;
+    one.count = session->ends[step] - begin;
+    one.is_shared = 0;
+    kgen_jobs_run(&one);
+}
+
+const void *kgen_session_step_data(const kgen_session *session, size_t step, size_t parameter)
+{
+    return slot_address(session, &session->program->steps[step], parameter);
+}
+
 void kgen_session_reset(kgen_session *session)
 {
     for (size_t i = 0; i < session->program->num_states; i++)
@@ -285,6 +310,53 @@ void kgen_session_reset(kgen_session *session)
 /* ---- inputs, outputs and states by name ------------------------------------------------------ */
 
 typedef enum memory_kind { INPUTS, OUTPUTS, STATES } memory_kind;
+
+static const struct {
+    const char *one, *several;
+    size_t (*count)(const kgen_program *of);
+    const kgen_tensor *(*tensor)(const kgen_program *of, size_t index);
+} KINDS[] = {{"an input", "inputs", kgen_num_inputs, kgen_input},
+             {"an output", "outputs", kgen_num_outputs, kgen_output},
+             {"a state", "states", kgen_num_states, kgen_state}};
+
+enum { NAMES_BYTES = 300, FEW_NAMES = 3 };
+
+/* Write the names of a kind, for messages: all of them if they fit, else the first and how many
+ * more there are. */
+static const char *known_names(const kgen_program *of, memory_kind kind, char into[NAMES_BYTES])
+{
+    size_t count = KINDS[kind].count(of), used = 0;
+    for (size_t most = count;; most = FEW_NAMES) {
+        bool fits = true;
+        used = 0;
+        *into = 0;
+        for (size_t i = 0; i < most && fits; i++) {
+            int more = snprintf(into + used, NAMES_BYTES - used, "%s%.60s", i > 0 ? ", " : "",
+                                KINDS[kind].tensor(of, i)->name);
+            fits = more >= 0 && used + (size_t)more + 32 < NAMES_BYTES; /* 32: "and N more" */
+            used += fits ? (size_t)more : 0;
+        }
+        if (most < count)
+            snprintf(into + used, NAMES_BYTES - used, " and %zu more", count - most);
+        if (fits || most == FEW_NAMES || count <= FEW_NAMES)
+            break;
+    }
+    return count == 0 ? "none" : into;
+}
+
+/* Find the number of a name among those of its kind. */
+static kgen_status find_number(const kgen_program *of, memory_kind kind, const char *name,
+                               size_t *number)
+{
+    char known[NAMES_BYTES];
+    size_t count = KINDS[kind].count(of);
+    for (*number = 0; name != NULL && *number < count; ++*number)
+        if (strcmp(KINDS[kind].tensor(of, *number)->name, name) == 0)
+            return KGEN_OK;
+    return kgen_fail(KGEN_ERROR_NOT_FOUND, "%s: '%.120s' is not %s; %s are %s", of->name,
+                     name == NULL ? "NULL" : name, KINDS[kind].one, KINDS[kind].several,
+                     known_names(of, kind, known));
+}
 
 /* Memory of a name in a session. */
 typedef struct named_memory {
@@ -296,30 +368,15 @@ typedef struct named_memory {
 static kgen_status find(const kgen_session *in, memory_kind kind, const char *name,
                         named_memory *into)
 {
-    static const struct {
-        const char *name;
-        size_t (*count)(const kgen_program *of);
-        const kgen_tensor *(*tensor)(const kgen_program *of, size_t index);
-    } kinds[] = {{"an input", kgen_num_inputs, kgen_input},
-                 {"an output", kgen_num_outputs, kgen_output},
-                 {"a state", kgen_num_states, kgen_state}};
     void *const *memory = kind == INPUTS ? in->inputs : kind == OUTPUTS ? in->outputs : in->states;
-    const kgen_program *of = in->program;
-    size_t count = kinds[kind].count(of);
-    for (size_t i = 0; name != NULL && i < count; i++) {
-        const kgen_tensor *tensor = kinds[kind].tensor(of, i);
-        if (strcmp(tensor->name, name) == 0) {
-            *into = (named_memory){memory[i], tensor, i};
-            return KGEN_OK;
-        }
-    }
-    return kgen_fail(KGEN_ERROR_NOT_FOUND,
-                     "%s: '%.120s' is not %s of the program; it has %zu, the first is %.120s",
-                     of->name, name == NULL ? "NULL" : name, kinds[kind].name, count,
-                     count == 0 ? "none" : kinds[kind].tensor(of, 0)->name);
+    size_t number;
+    kgen_status status = find_number(in->program, kind, name, &number);
+    if (status == KGEN_OK)
+        *into = (named_memory){memory[number], KINDS[kind].tensor(in->program, number), number};
+    return status;
 }
 
-/* The same for a copy of so many bytes, which has to be all of it. */
+/* Find memory for a copy of `nbytes`, which must be all of it. */
 static kgen_status find_for_copy(const kgen_session *in, memory_kind kind, const char *name,
                                  const void *data, size_t nbytes, named_memory *into)
 {
@@ -386,6 +443,96 @@ kgen_status kgen_session_get_state(const kgen_session *session, const char *name
         memcpy(data, found.data, nbytes);
     return status;
 }
+
+/* ---- starts of states ------------------------------------------------------------------------ */
+
+enum { SHAPE_BYTES = 24 * KGEN_MAX_RANK };
+
+/* Write a shape, for messages. */
+static const char *shown_shape(const int64_t *shape, int rank, char into[SHAPE_BYTES])
+{
+    int used = 0;
+    strcpy(into, "()");
+    for (int i = 0; i < rank && i < KGEN_MAX_RANK; i++)
+        used += snprintf(into + used, (size_t)(SHAPE_BYTES - used), "%s%lld", i > 0 ? "x" : "",
+                         (long long)shape[i]);
+    return into;
+}
+
+/* Find the axis along which a shape is shorter than a state; -1 if the shapes are equal. */
+static kgen_status find_short_axis(const kgen_program *of, const kgen_tensor *state,
+                                   const int64_t *shape, int rank, int *axis)
+{
+    char given[SHAPE_BYTES], wanted[SHAPE_BYTES];
+    int others = 0;
+    *axis = -1;
+    for (int i = 0; i < rank && i < state->rank; i++)
+        if (shape[i] != state->shape[i]) {
+            *axis = i;
+            others++;
+        }
+    if (rank != state->rank || others > 1 || (others == 1 && shape[*axis] < 0))
+        return kgen_fail(KGEN_ERROR_ARGUMENT,
+                         "%s: %s has shape %s; expected %s, or less along one axis", of->name,
+                         state->name, shown_shape(shape, rank, given),
+                         shown_shape(state->shape, state->rank, wanted));
+    if (others == 1 && shape[*axis] > state->shape[*axis])
+        return kgen_fail(KGEN_ERROR_ARGUMENT,
+                         "%s: %s has %lld places along axis %d, and this array has %lld; pass the "
+                         "last %lld, or compile a longer cache",
+                         of->name, state->name, (long long)state->shape[*axis], *axis,
+                         (long long)shape[*axis], (long long)state->shape[*axis]);
+    return KGEN_OK;
+}
+
+kgen_status kgen_state_start(const kgen_program *program, const char *name, const void *data,
+                             const int64_t *shape, int rank, void *into)
+{
+    size_t number;
+    int axis;
+    kgen_status status = find_number(program, STATES, name, &number);
+    if (status != KGEN_OK)
+        return status;
+    const kgen_tensor *state = &program->states[number].tensor;
+    if (data == NULL || (shape == NULL && rank != 0) || rank < 0)
+        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s is NULL, or has no shape", program->name,
+                         name);
+    status = find_short_axis(program, state, shape, rank, &axis);
+    if (status != KGEN_OK)
+        return status;
+    /* Rows from the short axis on, which lie together in both. */
+    size_t whole = state->nbytes, part = whole;
+    for (int i = 0; i <= axis; i++)
+        whole /= (size_t)state->shape[i];
+    if (axis >= 0) {
+        part = whole * (size_t)shape[axis];
+        whole *= (size_t)state->shape[axis];
+    }
+    for (size_t at = 0, from = 0; at < state->nbytes; at += whole, from += part) {
+        memcpy((unsigned char *)into + at, (const unsigned char *)data + from, part);
+        memset((unsigned char *)into + at + part, 0, whole - part);
+    }
+    return KGEN_OK;
+}
+
+kgen_status kgen_session_set_state_start(kgen_session *session, const char *name, const void *data,
+                                         const int64_t *shape, int rank)
+{
+    named_memory found;
+    kgen_status status = find(session, STATES, name, &found);
+    return status != KGEN_OK
+               ? status
+               : kgen_state_start(session->program, name, data, shape, rank, found.data);
+}
+
+const kgen_tensor *kgen_find_state(const kgen_program *program, const char *name)
+{
+    size_t number;
+    return find_number(program, STATES, name, &number) == KGEN_OK ? kgen_state(program, number)
+                                                                  : NULL;
+}
+
+/* ---- reading in place ------------------------------------------------------------------------ */
 
 void *kgen_session_input_data(kgen_session *session, const char *name)
 {

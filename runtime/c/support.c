@@ -13,6 +13,11 @@ const char *kgen_version(void)
     return KGEN_VERSION;
 }
 
+int kgen_backend_version(void)
+{
+    return KGEN_BACKEND_VERSION;
+}
+
 int kgen_abi_version(void)
 {
     return KGEN_ABI_VERSION;

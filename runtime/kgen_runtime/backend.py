@@ -21,6 +21,8 @@ from kgen_runtime.memory.host import zero_bytes
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
+    from kgen_runtime.calls.program_handle import ProgramHandle
+    from kgen_runtime.calls.session import Held, ProgramKernels, SessionMaker
     from kgen_runtime.launch_limits import Limits
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry
     from kgen_runtime.memory.host import HostBytes as HostBytes
@@ -251,6 +253,14 @@ class Backend(ABC):
     def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
         """Many launches, to be made again and again on the default stream."""
         return PreparedSequence(self, steps)
+
+    def sessions(
+        self, handle: ProgramHandle, kernels: ProgramKernels, weights: Mapping[str, Held]
+    ) -> SessionMaker:
+        """Return a function that makes sessions of a loaded program."""
+        from kgen_runtime.calls.session import DeviceSession
+
+        return partial(DeviceSession, handle, self, kernels, weights)
 
     @abstractmethod
     def unload(self, kernel: Any) -> None:

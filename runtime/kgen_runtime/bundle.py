@@ -14,11 +14,12 @@ from kgen_runtime.errors import BundleError, IntegrityError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor
 from kgen_runtime.memory.host import copied_bytes
 from kgen_runtime.schema.manifest_json import from_text
-from kgen_runtime.schema.program import Weight
+from kgen_runtime.schema.program import Program, Weight
 from kgen_runtime.values import cached
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
+    from kgen_runtime.calls.program_handle import ProgramHandle
 
     Stored = ArtifactEntry | StoredTensor | Weight
 
@@ -47,7 +48,7 @@ class BundleFile:
     def __init__(self, source: Source, *, map: bool = True) -> None:
         self.name, path, data = _found(source)
         #: None once closed.
-        self._opened: _Opened | None = _Opened(path, data, self.name, map)
+        self._opened: OpenBundle | None = OpenBundle(path, data, self.name, map)
         #: Bytes of the files that several kernels name.
         self._shared: dict[str, bytes] = {}
         self.manifest: Manifest = from_text(self._opened.manifest_text())
@@ -60,7 +61,7 @@ class BundleFile:
 
     def close(self) -> None:
         self._shared.clear()
-        self._opened = None  # arrays of weights keep it open
+        self._opened = None  # weights and programs keep it open
 
     def read(self, artifact: ArtifactEntry | StoredTensor) -> bytes:
         """A copy of the file's bytes, whose digest is checked. A file that several kernels name is
@@ -97,12 +98,18 @@ class BundleFile:
         held.opened = self._opened  # type: ignore[attr-defined]
         return np.frombuffer(memoryview(held).toreadonly(), np.uint8)
 
+    def program(self, program: Program) -> ProgramHandle:
+        """A program of the manifest, for sessions. It keeps the bundle open."""
+        from kgen_runtime.calls.program_handle import ProgramHandle
+
+        return ProgramHandle(self._held(), program)
+
     def _data(self, entry: Stored, *, check: bool) -> int:
         """Address of a file's bytes."""
         is_weight = isinstance(entry, Weight)
         return self._held().data(entry, is_weight, entry.sha256 if check else None)
 
-    def _held(self) -> _Opened:
+    def _held(self) -> OpenBundle:
         if self._opened is None:
             raise BundleError(f"{self.name} is closed; open it again")
         return self._opened
@@ -120,7 +127,7 @@ class BundleFile:
         raise BundleError(f"{self.name}: {kernel.name} has no source text; build the bundle again")
 
 
-class _Opened:
+class OpenBundle:
     """Bundle that libkgen has open, until nothing uses it or its files."""
 
     def __init__(self, path: bytes | None, data: bytes | None, name: str, maps: bool) -> None:
@@ -138,6 +145,11 @@ class _Opened:
     def __del__(self) -> None:
         if self._handle:
             self._library.kgen_close(self._handle)
+
+    @property
+    def address(self) -> int:
+        """Address of the kgen_bundle."""
+        return self._handle.value or 0
 
     def manifest_text(self) -> bytes:
         size = ctypes.c_size_t()

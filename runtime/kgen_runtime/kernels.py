@@ -71,7 +71,7 @@ def load(
             programs = [
                 LoadedProgram(
                     backend,
-                    chosen.program,
+                    bundle.program(chosen.program),
                     {key: kernels[c.entry.name] for key, c in chosen.kernels.items()},
                     weights.of(chosen.program),
                 )

@@ -15,6 +15,9 @@ from kgen_runtime import errors
 
 #: KGEN_ABI_VERSION of kgen.h, which the library must report.
 ABI_VERSION = 1
+#: KGEN_BACKEND_VERSION of kgen_backend.h, which the library must report: `SIGNATURES` and the
+#: structures of `backends.cpu` and `this_cpu` mirror that header and kgen_reader.h.
+BACKEND_VERSION = 1
 #: Folder of the library; pathlib takes milliseconds to import.
 NATIVE = __file__.removesuffix("libkgen.py") + "native/"
 FILE_NAME = {"win32": "kgen.dll", "darwin": "libkgen.dylib"}.get(sys.platform, "libkgen.so")
@@ -27,6 +30,7 @@ _int, _size, _text, _address = ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, c
 #: Result and arguments of each function, as kgen.h, kgen_reader.h and kgen_backend.h declare it.
 SIGNATURES: dict[str, tuple[Any, ...]] = {
     "kgen_abi_version": (_int,),
+    "kgen_backend_version": (_int,),
     "kgen_version": (_text,),
     "kgen_last_error": (_text,),
     "kgen_read": (_int, _text, _text, _size, _text, _int, _address),
@@ -41,8 +45,23 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "kgen_code_map": (_int, _address, _size, _address, _size, _text, _address),
     "kgen_code_unmap": (None, _address),
     "kgen_pool_create": (_address, _int),
+    "kgen_read_program": (_address, _address, _text),
+    "kgen_settle_kernel": (_int, _address, _text, _address, _address),
+    "kgen_settle_weights": (None, _address, _address),
+    "kgen_find_state": (_address, _address, _text),
+    "kgen_state_start": (_int, _address, _text, _address, _address, _int, _address),
+    "kgen_session_create_on": (_int, _address, _address, _address, _address, _address),
+    "kgen_session_destroy": (None, _address),
+    "kgen_session_run": (_int, _address),
+    "kgen_session_run_step": (None, _address, _size),
+    "kgen_session_step_data": (_address, _address, _size, _size),
+    "kgen_session_profile": (_int, _address, _address, _size),
+    "kgen_session_input_data": (_address, _address, _text),
+    "kgen_session_output_data": (_address, _address, _text),
+    "kgen_session_set_state": (_int, _address, _text, _address, _size),
+    "kgen_session_get_state": (_int, _address, _text, _address, _size),
+    "kgen_session_reset": (None, _address),
     "kgen_jobs_run": (None, _address),
-    "kgen_jobs_profile": (None, _address, _address, _size, _address),
 }
 #: Error of each kgen_status from 1 on, in the order of kgen.h.
 _ERRORS = (
@@ -66,11 +85,8 @@ def library() -> ctypes.CDLL:
     missing, cannot be opened, or has another ABI version."""
     try:
         found = ctypes.CDLL(NATIVE + FILE_NAME)
-        version = int(found.kgen_abi_version())
-        if version != ABI_VERSION:
-            raise errors.DeviceError(
-                f"{FILE_NAME} has ABI version {version}; this runtime needs {ABI_VERSION}; {REMEDY}"
-            )
+        _check_version(found, "kgen_abi_version", "ABI", ABI_VERSION)
+        _check_version(found, "kgen_backend_version", "backend", BACKEND_VERSION)
         for name, (result, *arguments) in SIGNATURES.items():
             function = getattr(found, name)
             function.restype, function.argtypes = result, arguments
@@ -80,12 +96,26 @@ def library() -> ctypes.CDLL:
     return found
 
 
+def _check_version(library: ctypes.CDLL, function: str, kind: str, needed: int) -> None:
+    """Raise DeviceError if a library reports another version, or none."""
+    version = int(getattr(library, function)()) if hasattr(library, function) else 0
+    if version != needed:
+        raise errors.DeviceError(
+            f"{FILE_NAME} has {kind} version {version}; this runtime needs {needed}; {REMEDY}"
+        )
+
+
 def last_error() -> str:
     """Return the message of this thread's last call that failed."""
     return str(library().kgen_last_error().decode(errors="replace"))
 
 
+def error(status: int) -> errors.KgenError:
+    """Return the error of a call's status, which is not 0, with libkgen's message."""
+    return _ERRORS[status - 1](last_error())
+
+
 def check(status: int) -> None:
     """Raise the error of a call's status, with libkgen's message; do nothing if it is 0."""
     if status != 0:
-        raise _ERRORS[status - 1](last_error())
+        raise error(status)

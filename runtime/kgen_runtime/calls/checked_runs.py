@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgen_runtime.backend import Backend, SequenceStep
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.expressions import views
@@ -18,9 +17,12 @@ from kgen_runtime.expressions.evaluators import Integers
 from kgen_runtime.expressions.formulas import Formulas, formulas_in, input_names
 from kgen_runtime.expressions.mathematics import Scalars
 from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.schema.program import Program, Step
+from kgen_runtime.schema.program import Step
 from kgen_runtime.schema.spec_tensors import check_spec
 from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen_runtime.calls.session import Session
 
 
 @frozen
@@ -58,18 +60,10 @@ def _shapes(entry: KernelEntry, formulas: Formulas) -> dict[str, tuple[int, ...]
 class CheckedSteps:
     """The steps of a session, one by one, each after its indices are checked."""
 
-    def __init__(
-        self,
-        program: Program,
-        backend: Backend,
-        kernels: Mapping[str, KernelEntry],
-        steps: Sequence[SequenceStep],
-    ) -> None:
-        self._program, self._backend, self._kernels = program, backend, kernels
-        self._steps = steps
-        self._uses = {key: index_uses(kernel) for key, kernel in kernels.items()}
-        alone = [SequenceStep(kernel=step.kernel, buffers=step.buffers) for step in steps]
-        self._launches = [backend.sequence([step]) for step in alone]
+    def __init__(self, session: Session) -> None:
+        self._run_step, self._read_step = session.run_step, session.read_step
+        self._program, self._kernels = session.entry, session.kernels.entries
+        self._uses = {key: index_uses(kernel) for key, kernel in self._kernels.items()}
 
     def run(self) -> None:
         """Raises ArgumentError for an index outside of its table: before anything runs, if it is
@@ -81,13 +75,11 @@ class CheckedSteps:
                     self._check(number, step, use)
                 else:
                     later.add(number)
-        for number, (step, launch) in enumerate(
-            zip(self._program.steps, self._launches, strict=True)
-        ):
+        for number, step in enumerate(self._program.steps):
             if number in later:
                 for use in self._uses[step.kernel]:
                     self._check(number, step, use)
-            launch.run()
+            self._run_step(number)
 
     def _memory(self, step: Step, parameter: str) -> str:
         kind, _ = self._program.by_name[step.bindings[parameter]].place.memory
@@ -110,9 +102,7 @@ class CheckedSteps:
         """An index as the kernel reads it."""
         (param,) = (p for p in self._kernels[step.kernel].inputs if p.name == parameter)
         found = np.empty(param.shape, param.dtype.storage)
-        self._backend.copy_from_device(
-            found.reshape(-1).view(np.uint8), self._steps[number].buffers[parameter]
-        )
+        self._read_step(number, parameter, found.reshape(-1).view(np.uint8))
         return found
 
     def _row(self, number: int, step: Step, use: IndexUse, at: tuple[int, ...]) -> str | None:

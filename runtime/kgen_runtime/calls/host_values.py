@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen_runtime.array import Memory, dtype_of, host_array, host_dtype, host_empty, typed_bytes
+from kgen_runtime.array import dtype_of, host_array, host_dtype, host_empty, typed_bytes
 from kgen_runtime.backend import Backend
 from kgen_runtime.calls.arguments import Slot, View
 from kgen_runtime.errors import ArgumentError
@@ -51,26 +51,11 @@ def host_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
     return _checked(slot, _array(slot, value))
 
 
-def prefix_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
-    """Return `host_value` of a value that may be shorter along one axis; zeros fill the slot.
-
-    Raises ArgumentError, which names the axis of a value that is longer.
-    """
-    array, shape = _array(slot, value), slot.param.shape
-    if array.ndim != len(shape) or array.shape == shape:
-        return _checked(slot, array)
-    other = [axis for axis, n in enumerate(shape) if array.shape[axis] != n]
-    if len(other) > 1:
-        return _checked(slot, array)
-    (axis,) = other
-    if array.shape[axis] > shape[axis]:
-        raise ArgumentError(
-            f"{slot.kernel}: {slot.name} has {shape[axis]} places along axis {axis}, and this "
-            f"array has {array.shape[axis]}; pass the last {shape[axis]}, or compile a longer cache"
-        )
-    whole = np.zeros(shape, array.dtype)
-    whole[tuple(map(slice, array.shape))] = array
-    return _checked(slot, whole)
+def state_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
+    """Return a value as an array of a state's element type, of any shape. Raises ArgumentError."""
+    array = _array(slot, value)
+    _checked(slot, np.broadcast_to(array.dtype.type(), slot.param.shape))
+    return array
 
 
 def _array(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
@@ -122,13 +107,13 @@ def _converted(slot: Slot, value: Any, who: str) -> np.ndarray[Any, Any]:
     return converted
 
 
-def putter(slot: Slot, backend: Backend, memory: Memory) -> Put:
-    """Copy a value of the host to an input's memory; the function returns the importer of the
-    value's library."""
+def putter(slot: Slot, backend: Backend, buffer: Any) -> Put:
+    """Return a function that copies a value of the host to an input's buffer, and returns the
+    importer of the value's library."""
     if backend.memory != dlpack.HOST:
-        return functools.partial(_put_on_device, slot, backend, memory)
+        return functools.partial(_put_on_device, slot, backend, buffer)
     shape, dtype, ndarray = slot.param.shape, host_dtype(slot.param.dtype), np.ndarray
-    place = typed_bytes(memory.buffer, slot.param)
+    place = typed_bytes(buffer, slot.param)
     bits = place.view(slot.param.dtype.storage)
 
     def put(value: Any) -> Importer | None:
@@ -141,24 +126,24 @@ def putter(slot: Slot, backend: Backend, memory: Memory) -> Put:
     return put
 
 
-def _put_on_device(slot: Slot, backend: Backend, memory: Memory, value: Any) -> Importer | None:
+def _put_on_device(slot: Slot, backend: Backend, buffer: Any, value: Any) -> Importer | None:
     param = slot.param
     base, array = host_empty(param.dtype, param.shape, param.strides)
     bits = param.dtype.storage
     array.view(bits)[...] = host_value(slot, value).view(bits)
-    backend.copy_to_device(memory.buffer, base)
+    backend.copy_to_device(buffer, base)
     return importer(value)
 
 
-def getter(slot: Slot, backend: Backend, memory: Memory) -> Callable[[], np.ndarray[Any, Any]]:
-    """Copy an output's memory to a new numpy array."""
+def getter(slot: Slot, backend: Backend, buffer: Any) -> Callable[[], np.ndarray[Any, Any]]:
+    """Return a function that copies an output's buffer to a new numpy array."""
     param = slot.param
     if backend.memory == dlpack.HOST and param.strides == packed_strides(param.shape):
-        return typed_bytes(memory.buffer, param).copy
+        return typed_bytes(buffer, param).copy
 
     def get() -> np.ndarray[Any, Any]:
         base, array = host_empty(param.dtype, param.shape, param.strides)
-        backend.copy_from_device(base, memory.buffer)
+        backend.copy_from_device(base, buffer)
         return array
 
     return get

@@ -6,31 +6,30 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import numpy as np
-
-from kgen_runtime.array import Array, Memory
+from kgen_runtime.array import Array
 from kgen_runtime.backend import Backend
 from kgen_runtime.calls.address_finders import holder
 from kgen_runtime.calls.arguments import Slot
-from kgen_runtime.calls.host_values import Importer, first_importer, new_output, prefix_value
+from kgen_runtime.calls.host_values import Importer, first_importer, new_output, state_value
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import LoadedKernel
 from kgen_runtime.calls.named_arguments import by_name
 from kgen_runtime.calls.program_session import ProgramSession, StateBytes, result
-from kgen_runtime.calls.session import Buffers, Held, ProgramKernels, Session, buffers_of
+from kgen_runtime.calls.session import Buffers, Held, ProgramKernels, Session
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.known_names import known_names
 from kgen_runtime.locks import Lock
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.memory import dlpack
-from kgen_runtime.schema.program import Program, Value
+from kgen_runtime.schema.program import Value
 from kgen_runtime.uncopied import Uncopied
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.calls.cache_places import CachePlaces
+    from kgen_runtime.calls.program_handle import ProgramHandle
 
 #: Runs that a profile takes the median of, and the seconds after which it makes no more of them.
 PROFILE_RUNS, PROFILE_SECONDS = 20, 2.0
@@ -64,15 +63,16 @@ class LoadedProgram(Uncopied):
     def __init__(
         self,
         backend: Backend,
-        entry: Program,
+        handle: ProgramHandle,
         kernels: Mapping[str, Kernel],
         weights: Mapping[str, Held],
     ) -> None:
         """`kernels` by key."""
-        self.entry = entry
+        self.entry = entry = handle.entry
         self.backend = backend
+        self._handle = handle
         self._kernels = ProgramKernels(entry.name, kernels)
-        self._weights = weights
+        self._sessions = backend.sessions(handle, self._kernels, weights)
         self._inputs = tuple(
             Slot(entry.name, _param(v, "input"), backend, is_model_input=True) for v in entry.inputs
         )
@@ -165,15 +165,10 @@ class LoadedProgram(Uncopied):
         """Return a session for one thread, with its own states and its own arena (memory of
         intermediate values). It has `run`, `run_dict`, `reset`, `set_states` and `get_state`.
         Sessions share the weights and may run at once."""
-        inputs, outputs = (
-            {value.name: Memory(self.backend, value.nbytes) for value in values}
-            for values in (self.entry.inputs, self.entry.outputs)
-        )
-        session = self._session(buffers_of(inputs), buffers_of(outputs))
         return ProgramSession(
-            session,
-            [(slot, inputs[slot.name]) for slot in self._inputs],
-            [(slot, outputs[slot.name]) for slot in self._outputs],
+            self._sessions(None, None),
+            self._inputs,
+            self._outputs,
             self._state_bytes,
             self._cache_places(),
         )
@@ -226,7 +221,7 @@ class LoadedProgram(Uncopied):
         written = {slot.name: _settled(slot, results[slot.name], keep) for slot in self._outputs}
         if out is not None:
             self._check_overlaps(buffers, written)
-        session = self._session(buffers, written)
+        session = self._sessions(buffers, written)
         return ProgramCall(session, result(results), keep, self._state_bytes)
 
     def profile(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> list[StepTime]:
@@ -254,9 +249,6 @@ class LoadedProgram(Uncopied):
         """Give the kernels back, after the runs that other threads are in; safe to call twice. They
         are given back once the result is dropped."""
         return self._kernels.close()
-
-    def _session(self, inputs: Buffers, outputs: Buffers) -> Session:
-        return Session(self.entry, self.backend, self._kernels, self._weights, inputs, outputs)
 
     def _empty(self, slot: Slot, library: Importer | None) -> Any:
         """A new array for an output, on the host one of this library's."""
@@ -298,18 +290,13 @@ class LoadedProgram(Uncopied):
     def _state_bytes(
         self, states: Mapping[str, Any] | None, named: Mapping[str, Any]
     ) -> dict[str, HostBytes]:
-        """States as they are given, packed. Raises ArgumentError."""
-        known = {s.name: self.entry.by_name[s.input] for s in self.entry.states}
+        """Return the bytes of these states. Raises ArgumentError."""
+        values = {s.name: self.entry.by_name[s.input] for s in self.entry.states}
         found = {}
         for name, value in {**(states or {}), **named}.items():
-            if name not in known:
-                raise ArgumentError(
-                    f"{self.entry.name}: {name!r} is not a state; "
-                    f"{known_names(name, known, 'states')}"
-                )
-            slot = Slot(self.entry.name, _param(known[name], "input"), self.backend)
-            array = prefix_value(slot, value)
-            found[name] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            self._handle.check_state(name)
+            slot = Slot(self.entry.name, _param(values[name], "input"), self.backend)
+            found[name] = self._handle.state_bytes(name, state_value(slot, value))
         return found
 
 

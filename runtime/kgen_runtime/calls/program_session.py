@@ -6,7 +6,6 @@ from _thread import get_ident  # threading takes a millisecond to import
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kgen_runtime.array import Memory
 from kgen_runtime.calls.arguments import Slot
 from kgen_runtime.calls.host_values import getter, host_value, imported, putter
 from kgen_runtime.calls.named_arguments import by_name
@@ -33,23 +32,28 @@ class ProgramSession(Uncopied):
     def __init__(
         self,
         session: Session,
-        inputs: Sequence[tuple[Slot, Memory]],
-        outputs: Sequence[tuple[Slot, Memory]],
+        inputs: Sequence[Slot],
+        outputs: Sequence[Slot],
         state_bytes: StateBytes,
         places: CachePlaces | None,
     ) -> None:
         self.session = session
         backend = session.backend
-        self._keep = (inputs, outputs)
-        self._outputs = [slot for slot, _ in outputs]
-        self._input_names = tuple(slot.name for slot, _ in inputs)
+        self._outputs = outputs
+        self._input_names = tuple(slot.name for slot in inputs)
         self._names = frozenset(self._input_names)
-        self._puts = [(slot.name, putter(slot, backend, memory)) for slot, memory in inputs]
-        self._gets = [(slot.name, getter(slot, backend, memory)) for slot, memory in outputs]
+        self._puts = [
+            (slot.name, putter(slot, backend, session.input_buffer(value)))
+            for slot, value in zip(inputs, session.entry.inputs, strict=True)
+        ]
+        self._gets = [
+            (slot.name, getter(slot, backend, session.output_buffer(value)))
+            for slot, value in zip(outputs, session.entry.outputs, strict=True)
+        ]
         self._state_bytes = state_bytes
         self._places = places
         needed = set() if places is None else places.needed
-        self._needed = [slot for slot, _ in inputs if slot.name in needed]
+        self._needed = [slot for slot in inputs if slot.name in needed]
         #: The thread that is in the session.
         self._thread: int | None = None
 

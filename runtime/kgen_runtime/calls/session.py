@@ -1,19 +1,20 @@
-"""What one call of a program has: weights, memory of its own, and its launches as one sequence."""
+"""Session of a program on one device: memory of its own, and its launches on shared weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgen_runtime import libkgen
 from kgen_runtime.array import Memory
-from kgen_runtime.backend import Backend, SequenceStep
+from kgen_runtime.backend import Backend, LaunchSequence, SequenceStep
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import LoadedKernel
-from kgen_runtime.errors import ArgumentError, DeviceError
-from kgen_runtime.known_names import known_names
-from kgen_runtime.schema.program import PAGE, Program, Weight
+from kgen_runtime.errors import DeviceError
+from kgen_runtime.schema.program import PAGE, Program, Value, Weight
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.bundle import BundleFile
     from kgen_runtime.calls.checked_runs import CheckedSteps
+    from kgen_runtime.calls.program_handle import ProgramHandle
 
 Buffers = Mapping[str, Any]
+#: Makes a session on the caller's inputs and outputs by name, or on new ones for None.
+SessionMaker = Callable[[Buffers | None, Buffers | None], "Session"]
 
 
 class Weights:
@@ -91,32 +95,118 @@ class ProgramKernels:
         return list((loaded or {}).values())
 
 
-class Session:
+class Session(ABC):
     """The memory that one call has for itself, and its launches."""
+
+    #: Makes all launches; an error's kgen_status, if libkgen makes them.
+    _launch: Callable[[], int | None]
+
+    def __init__(self, handle: ProgramHandle, backend: Backend, kernels: ProgramKernels) -> None:
+        """Raises DeviceError if the bundle is closed."""
+        kernels.held()
+        self.entry, self.backend, self.kernels = handle.entry, backend, kernels
+        self.name = self.entry.name
+        self._handle = handle
+        self._checked: CheckedSteps | None = None
+
+    def __repr__(self) -> str:
+        return f"<Program {self.name} on {self.backend.info.id}>"
+
+    @abstractmethod
+    def input_buffer(self, value: Value) -> Any:
+        """Return the memory of an input."""
+
+    @abstractmethod
+    def output_buffer(self, value: Value) -> Any:
+        """Return the memory of an output."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Fill the states with zeros."""
+
+    @abstractmethod
+    def set_states(self, data: Mapping[str, HostBytes]) -> None:
+        """Fill states with these bytes."""
+
+    def state(self, name: str) -> npt.NDArray[Any]:
+        """Return a copy of a state. Raises ArgumentError."""
+        self._handle.check_state(name)
+        value = next(self.entry.by_name[s.input] for s in self.entry.states if s.name == name)
+        found = np.empty(value.nbytes, np.uint8)
+        self._read_state(name, found)
+        return found.view(value.dtype.storage).reshape(value.shape)
+
+    @abstractmethod
+    def _read_state(self, name: str, into: HostBytes) -> None: ...
+
+    def run(self) -> None:
+        held = self.kernels.held()  # stays until the run is done, whoever closes the bundle
+        if status := self._launch():
+            libkgen.check(status)
+        del held
+
+    def run_checked(self) -> None:
+        """Run with every index compared with its table first. Raises ArgumentError."""
+        held = self.kernels.held()
+        if self._checked is None:
+            from kgen_runtime.calls.checked_runs import CheckedSteps
+
+            self._checked = CheckedSteps(self)
+        self._checked.run()
+        del held
+
+    @abstractmethod
+    def run_step(self, number: int) -> None:
+        """Run one step."""
+
+    @abstractmethod
+    def read_step(self, number: int, parameter: str, into: HostBytes) -> None:
+        """Copy the memory that a step uses for a parameter of its kernel."""
+
+    def timed(self) -> list[float]:
+        """Run, and return the seconds of each step."""
+        held = self.kernels.held()
+        seconds = self._timed()
+        del held
+        return seconds
+
+    @abstractmethod
+    def _timed(self) -> list[float]: ...
+
+
+class DeviceSession(Session):
+    """Session in memory of a backend, whose steps are one sequence of its launches."""
 
     def __init__(
         self,
-        entry: Program,
+        handle: ProgramHandle,
         backend: Backend,
         kernels: ProgramKernels,
         weights: Mapping[str, Held],
-        inputs: Buffers,
-        outputs: Buffers,
+        inputs: Buffers | None,
+        outputs: Buffers | None,
     ) -> None:
-        self.name, self.backend, self._kernels = entry.name, backend, kernels
+        super().__init__(handle, backend, kernels)
+        entry = self.entry
         loaded = kernels.held()
         arena = Memory(backend, entry.arena_bytes) if entry.arena_bytes else None
         self._states = {s.name: Memory(backend, s.nbytes, zero=True) for s in entry.states}
         self._scratch: dict[tuple[str, str], Memory] = {}
+        made = [
+            {v.name: Memory(backend, v.nbytes) for v in values if given is None}
+            for values, given in ((entry.inputs, inputs), (entry.outputs, outputs))
+        ]
+        self._inputs = buffers_of(made[0]) if inputs is None else inputs
+        self._outputs = buffers_of(made[1]) if outputs is None else outputs
         memories: dict[tuple[str, str], Any] = {
             ("arena", ""): None if arena is None else arena.buffer
         }
         memories |= {("weights", name): held.buffer for name, held in weights.items()}
         memories |= {("state", name): memory.buffer for name, memory in self._states.items()}
-        memories |= {("input", name): buffer for name, buffer in inputs.items()}
-        memories |= {("output", name): buffer for name, buffer in outputs.items()}
+        memories |= {("input", name): buffer for name, buffer in self._inputs.items()}
+        memories |= {("output", name): buffer for name, buffer in self._outputs.items()}
         #: What the launches use and only this keeps.
-        self._keep = (arena, memories, weights)
+        self._keep = (arena, made, memories, weights)
         values = entry.by_name
         steps = []
         users: dict[str, int] = {}
@@ -137,58 +227,40 @@ class Session:
                 after += (users[step.kernel],) if step.kernel in users else ()
                 users[step.kernel] = number
             steps.append(SequenceStep(kernel=one.handle, buffers=buffers, after=after))
-        self._entry, self._steps = entry, steps
-        self._checked: CheckedSteps | None = None
+        self._steps = steps
+        self._alone: dict[int, LaunchSequence] = {}
         self._sequence = backend.sequence(steps)
         self._launch = self._sequence.run
 
-    def __repr__(self) -> str:
-        return f"<Program {self.name} on {self.backend.info.id}>"
+    def input_buffer(self, value: Value) -> Any:
+        return self._inputs[value.name]
+
+    def output_buffer(self, value: Value) -> Any:
+        return self._outputs[value.name]
 
     def reset(self) -> None:
-        """Fill the states with zeros."""
         for memory in self._states.values():
             self.backend.clear(memory.buffer, memory.nbytes)
 
     def set_states(self, data: Mapping[str, HostBytes]) -> None:
-        """Fill states with these bytes."""
         for name, values in data.items():
             self.backend.copy_to_device(self._states[name].buffer, values)
 
-    def state(self, name: str) -> npt.NDArray[Any]:
-        """Return a copy of a state. Raises ArgumentError."""
-        known = {s.name: self._entry.by_name[s.input] for s in self._entry.states}
-        if name not in known:
-            raise ArgumentError(
-                f"{self.name}: {name!r} is not a state; {known_names(name, known, 'states')}"
-            )
-        value = known[name]
-        found = np.empty(value.nbytes, np.uint8)
-        self.backend.copy_from_device(found, self._states[name].buffer)
-        return found.view(value.dtype.storage).reshape(value.shape)
+    def _read_state(self, name: str, into: HostBytes) -> None:
+        self.backend.copy_from_device(into, self._states[name].buffer)
 
-    def run(self) -> None:
-        held = self._kernels.held()  # stays until the run is done, whoever closes the bundle
-        self._launch()
-        del held
+    def run_step(self, number: int) -> None:
+        if number not in self._alone:
+            step = self._steps[number]
+            alone = SequenceStep(kernel=step.kernel, buffers=step.buffers)
+            self._alone[number] = self.backend.sequence([alone])
+        self._alone[number].run()
 
-    def run_checked(self) -> None:
-        """Run with every index compared with its table first. Raises ArgumentError."""
-        held = self._kernels.held()
-        if self._checked is None:
-            from kgen_runtime.calls.checked_runs import CheckedSteps
+    def read_step(self, number: int, parameter: str, into: HostBytes) -> None:
+        self.backend.copy_from_device(into, self._steps[number].buffers[parameter])
 
-            self._checked = CheckedSteps(
-                self._entry, self.backend, self._kernels.entries, self._steps
-            )
-        self._checked.run()
-        del held
-
-    def timed(self) -> list[float]:
-        held = self._kernels.held()
-        seconds = self._sequence.timed()
-        del held
-        return seconds
+    def _timed(self) -> list[float]:
+        return self._sequence.timed()
 
 
 def buffers_of(memories: Mapping[str, Memory]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from pathlib import Path
@@ -23,14 +23,14 @@ from kgen import bundle, pipeline, targets
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Epilogue, Matmul, text
+from kgen_runtime import libkgen
 from kgen_runtime.backends.cpu.jobs import (
     ALONE_TRIALS,
-    LISTED_TRIALS,
     TRIALS,
     CpuLaunch,
     Jobs,
-    JobSequence,
     Launcher,
+    arguments_of,
     prepared,
 )
 from kgen_runtime.errors import ArgumentError, DeviceError
@@ -43,6 +43,32 @@ from tests.specs import relu_of
 Task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 #: Trials of a launch: always shared, never, to be tried with others' help, and faster with it.
 SHARED, ALONE, OPEN, GAINING = (10**6, 0, 3), (1000, 0, 3), (50_000, 0, 3), (50_000, 1000, 3)
+
+
+#: Trials with shared tasks of a launch in a list, as sessions have them.
+LISTED_TRIALS = 10
+
+
+class Listed:
+    """Steps of launches, run by one foreign call as a session runs them."""
+
+    def __init__(
+        self, num_threads: int, steps: Sequence[tuple[Sequence[CpuLaunch], Mapping[str, int]]]
+    ) -> None:
+        """`steps` has the launches of each step, and its buffers by name."""
+        launches = [launch for each, _ in steps for launch in each]
+        pointers = [buffers[name] for each, buffers in steps for name in arguments_of(each)]
+        self._jobs = Jobs(num_threads, launches, pointers, LISTED_TRIALS)
+        self._ends = (ctypes.c_int64 * len(steps))(*accumulate(len(each) for each, _ in steps))
+        self.run = prepared(self._jobs)
+
+    def timed(self) -> list[float]:
+        nanoseconds = (ctypes.c_int64 * len(self._ends))()
+        profile = libkgen.library().kgen_jobs_profile
+        profile.restype = None
+        profile.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+        profile(self._jobs.address, self._ends, len(self._ends), nanoseconds)
+        return [taken * 1e-9 for taken in nanoseconds]
 
 
 def launch_of(
@@ -148,9 +174,9 @@ def test_many_python_threads_share_the_pool(path: Path) -> None:
 def called(way: str, launch: CpuLaunch) -> tuple[Callable[[], object], int]:
     """One run of a launch after the other by two threads, and its number of shared trials."""
     if way == "sequence":
-        return JobSequence(2, [([launch], {"x": 0})]).run, LISTED_TRIALS
+        return Listed(2, [([launch], {"x": 0})]).run, LISTED_TRIALS
     if way == "timed sequence":
-        return JobSequence(2, [([launch], {"x": 0})]).timed, LISTED_TRIALS
+        return Listed(2, [([launch], {"x": 0})]).timed, LISTED_TRIALS
     if way == "prepared":
         return run_of(launch, 2), ALONE_TRIALS
     launcher = Launcher([launch], 2, ["x"])
@@ -274,7 +300,7 @@ def test_a_list_of_jobs() -> None:
     launches = [launch for launch, _, _ in made]
     steps = [launches[:2], [look], launches[2:]]
     for runs, threads in enumerate((1, 3, 2, 3), 1):
-        several = JobSequence(threads, [(step, {"x": 0}) for step in steps])
+        several = Listed(threads, [(step, {"x": 0}) for step in steps])
         if runs % 2:
             several.run()
         else:
@@ -291,7 +317,7 @@ def test_a_step_of_a_list_costs_less_than_two_calls_of_python() -> None:
     nothing = ctypes.cast(ctypes.CDLL(None).labs, ctypes.c_void_p).value
     assert nothing is not None
     launch = CpuLaunch(Launch(entry_point="f", grid=(1, 1, 1), arguments=("x",)), nothing)
-    several = JobSequence(1, [([launch], {"x": 0})] * 1000)
+    several = Listed(1, [([launch], {"x": 0})] * 1000)
 
     def seconds(work: Callable[[], object]) -> float:
         start = time.perf_counter()
@@ -322,7 +348,7 @@ def test_threads_stay_awake_within_a_list() -> None:
         used.append(time.process_time() - start)
 
     waiting, more = launch_of(wait, 1, ALONE)
-    several = JobSequence(2, [([each], {"x": 0}) for each in (launch, waiting, launch)])
+    several = Listed(2, [([each], {"x": 0}) for each in (launch, waiting, launch)])
     for _ in range(3):
         several.run()
     assert (counts == 6).all() and keep and more

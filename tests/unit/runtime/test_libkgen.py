@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -30,6 +31,58 @@ def test_the_abi_version_is_that_of_the_header() -> None:
     assert libkgen.library().kgen_abi_version() == libkgen.ABI_VERSION
 
 
+#: First digits of the digest of the declarations of kgen_backend.h and kgen_reader.h, by
+#: KGEN_BACKEND_VERSION. A change of them is a new version with a line of its own.
+DECLARATIONS = {1: "d28b48bd3dfd1211"}
+
+
+def test_a_change_of_the_backend_raises_its_version() -> None:
+    texts = [
+        (build_libkgen.SOURCES / f"kgen_{name}.h").read_text() for name in ("backend", "reader")
+    ]
+    assert f"#define KGEN_BACKEND_VERSION {libkgen.BACKEND_VERSION}\n" in texts[0]
+    assert libkgen.library().kgen_backend_version() == libkgen.BACKEND_VERSION
+    code = re.sub(r"/\*[\s\S]*?\*/|#define KGEN_BACKEND_VERSION.*", "", "".join(texts))
+    digest = hashlib.sha256(" ".join(code.split()).encode()).hexdigest()[:16]
+    assert DECLARATIONS.get(libkgen.BACKEND_VERSION) == digest, (
+        "raise KGEN_BACKEND_VERSION and libkgen.BACKEND_VERSION, and add the digest"
+    )
+    assert len(set(DECLARATIONS.values())) == len(DECLARATIONS)
+
+
+def test_every_signature_is_declared() -> None:
+    """With as many arguments as the headers declare."""
+    texts = [path.read_text() for path in build_libkgen.SOURCES.glob("kgen*.h")]
+    code = re.sub(r"/\*[\s\S]*?\*/|^#.*", "", "".join(texts), flags=re.MULTILINE)
+    found = dict(re.findall(r"^KGEN_API [^;(]*?(\w+)\(([^;]*)\);", code, re.MULTILINE))
+    for name, (_, *arguments) in libkgen.SIGNATURES.items():
+        declared = [] if found[name] == "void" else found[name].split(",")
+        assert len(declared) == len(arguments), name
+
+
+@pytest.mark.parametrize("kind", ["ABI", "backend"])
+def test_another_version_of_the_backend_is_refused(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(libkgen, f"{kind.upper()}_VERSION", 99)
+    with pytest.raises(
+        errors.DeviceError,
+        match=rf"^libkgen\.so has {kind} version 1; this runtime needs 99; install [^\n]*\.py$",
+    ):
+        libkgen.library()
+
+
+def test_a_library_without_a_backend_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Older:
+        @staticmethod
+        def kgen_abi_version() -> int:
+            return libkgen.ABI_VERSION
+
+    monkeypatch.setattr("ctypes.CDLL", lambda _: Older)
+    with pytest.raises(errors.DeviceError, match=r"has backend version 0; this runtime needs 1;"):
+        libkgen.library()
+
+
 def test_errors_are_in_the_order_of_the_header() -> None:
     text = HEADER.read_text()
     names = re.findall(r"^    KGEN_ERROR_(\w+)", text, re.MULTILINE)
@@ -50,12 +103,6 @@ def test_no_bundle_is_read_without_the_library(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(libkgen, "FILE_NAME", "nothing.so")
     with pytest.raises(errors.DeviceError, match=r"nothing\.so.*build_libkgen\.py$"):
         BundleFile(b"PK")
-
-
-def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libkgen, "ABI_VERSION", 99)
-    with pytest.raises(errors.DeviceError, match="has ABI version 1; this runtime needs 99"):
-        libkgen.library()
 
 
 def test_another_version_is_named_before_its_functions(monkeypatch: pytest.MonkeyPatch) -> None:

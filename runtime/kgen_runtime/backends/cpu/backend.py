@@ -8,16 +8,16 @@ while it runs. libkgen decides how many threads share the tasks of a launch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgen_runtime import libkgen
-from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
+from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.backends.cpu.code import MappedCode
 from kgen_runtime.backends.cpu.jobs import (
     ALONE_TRIALS,
     CpuLaunch,
     Jobs,
-    JobSequence,
     Launcher,
     arguments_of,
     prepared,
@@ -30,6 +30,8 @@ from kgen_runtime.this_cpu import core_count, this_cpu
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
+    from kgen_runtime.calls.program_handle import ProgramHandle
+    from kgen_runtime.calls.session import Held, ProgramKernels, SessionMaker
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 
 #: Bytes; what the protocol asks for, and whole cache lines.
@@ -187,10 +189,13 @@ class CpuBackend(Backend):
         pointers = [buffers[name] for name in arguments_of(kernel.launches)]
         return prepared(Jobs(self.num_threads, kernel.launches, pointers, ALONE_TRIALS))
 
-    def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
-        return JobSequence(
-            self.num_threads, [(step.kernel.launches, step.buffers) for step in steps]
-        )
+    def sessions(
+        self, handle: ProgramHandle, kernels: ProgramKernels, weights: Mapping[str, Held]
+    ) -> SessionMaker:
+        from kgen_runtime.backends.cpu.session import CpuSession, settle
+
+        settle(handle, kernels, weights)
+        return partial(CpuSession, handle, self, kernels, weights, self.num_threads)
 
     def synchronize(self, stream: int | None = None) -> None:
         """Return at once: launches end before `launch` returns."""

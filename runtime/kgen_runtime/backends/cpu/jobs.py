@@ -8,22 +8,20 @@ address.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from kgen_runtime import libkgen
-from kgen_runtime.backend import LaunchSequence
 from kgen_runtime.errors import DeviceError, OutOfMemory
 from kgen_runtime.launch_limits import CPU_POINTERS
 
 if TYPE_CHECKING:
     from kgen_runtime.manifest import Launch
 
-#: Trials with shared tasks: of a single launch, whose threads may sleep during dozens of them, and
-#: of a launch in a list, whose threads are awake from the first shared launch on.
-ALONE_TRIALS, LISTED_TRIALS = 100, 10
+#: Trials with shared tasks of a single launch, whose threads may sleep during dozens of them.
+ALONE_TRIALS = 100
 #: Words of kgen_jobs and kgen_job, and bytes of a word.
 JOBS_WORDS, JOB_WORDS, WORD = 5, 2, 8
 #: Word of kgen_launch at which its trials begin.
@@ -137,28 +135,3 @@ class Launcher:
 def _picker(wanted: Sequence[str], names: Sequence[str]) -> Callable[[Sequence[Any]], list[Any]]:
     places = [names.index(name) for name in wanted]
     return lambda values: [values[place] for place in places]
-
-
-class JobSequence(LaunchSequence):
-    """Sequence of launches that one foreign call runs."""
-
-    def __init__(
-        self, num_threads: int, steps: Sequence[tuple[Sequence[CpuLaunch], Mapping[str, int]]]
-    ) -> None:
-        """`steps` has the launches of each step, and its buffers by name."""
-        launches = [launch for each, _ in steps for launch in each]
-        pointers = [buffers[name] for each, buffers in steps for name in arguments_of(each)]
-        self._jobs = Jobs(num_threads, launches, pointers, LISTED_TRIALS)
-        self._count = len(steps)
-        words = ctypes.c_int64 * self._count
-        self._ends = words(*accumulate(len(each) for each, _ in steps))
-        self._run = libkgen.library().kgen_jobs_run
-        self._address = self._jobs.address
-
-    def run(self) -> None:
-        self._run(self._address)
-
-    def timed(self) -> list[float]:
-        nanoseconds = (ctypes.c_int64 * self._count)()
-        libkgen.library().kgen_jobs_profile(self._address, self._ends, self._count, nanoseconds)
-        return [taken * 1e-9 for taken in nanoseconds]

@@ -138,13 +138,28 @@ def test_states_that_are_no_beginning(decoder: Any) -> None:
     name = decoder.state_names[0]
     for shape, message in (
         ((2, 13, 8), f"{name} has 12 places along axis 1, and this array has 13; pass the last 12"),
-        ((1, 3, 8), f"{name} has shape 1x3x8; expected 2x12x8"),
-        ((3, 8), f"{name} has shape 3x8; expected 2x12x8"),
+        ((1, 3, 8), f"{name} has shape 1x3x8; expected 2x12x8, or less along one axis"),
+        ((3, 8), f"{name} has shape 3x8; expected 2x12x8, or less along one axis"),
     ):
         with pytest.raises(ArgumentError, match=f"main: {message}"):
             decoder.set_states({name: np.zeros(shape, "f")})
     with pytest.raises(ArgumentError, match=f"main: {name} is f64; expected f32"):
         decoder.set_states({name: np.zeros((2, 3, 8))})
+    session, (first, second) = decoder.session(), decoder.state_names[:2]
+    with pytest.raises(ArgumentError, match="has 12 places"):
+        session.set_states({first: np.ones((2, 12, 8), "f"), second: np.ones((2, 13, 8), "f")})
+    assert not session.get_state(first).any()  # nothing is set
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 8), (2, 0, 8), (1, 12, 8), (2, 12, 5), (2, 12, 8)])
+def test_zeros_follow_the_beginning_of_a_state(decoder: Any, shape: tuple[int, ...]) -> None:
+    session, name = decoder.session(), decoder.state_names[0]
+    session.set_states({name: np.full((2, 12, 8), 9, "f")})
+    given = np.arange(1.0, 1 + np.prod(shape), dtype="f").reshape(shape)
+    session.set_states({name: np.asfortranarray(given)})
+    wanted = np.zeros((2, 12, 8), "f")
+    wanted[tuple(map(slice, shape))] = given
+    np.testing.assert_array_equal(session.get_state(name), wanted)
 
 
 def test_writing_past_a_cache_is_an_error(decoder: Any) -> None:
@@ -243,8 +258,10 @@ def test_a_state_of_a_session_is_read(rows: Any) -> None:
     found[:] = 9
     assert session.get_state(name).tolist() == [[[4, 5, 6, 7]]]
     assert not other.get_state(name).any()
-    with pytest.raises(ArgumentError, match="'nothing' is not a state"):
-        session.get_state("nothing")
+    message = f"^main: 'nothing' is not a state; states are {name}$"
+    for use in (session.get_state, lambda n: session.set_states({n: 0})):
+        with pytest.raises(ArgumentError, match=message):
+            use("nothing")
 
 
 def test_a_session_refuses_a_second_thread(mlp: Any) -> None:
