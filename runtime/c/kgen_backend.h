@@ -94,6 +94,21 @@ KGEN_API void kgen_jobs_run(kgen_jobs *all);
 KGEN_API void kgen_jobs_profile(kgen_jobs *all, const int64_t *ends, size_t num_steps,
                                 int64_t *nanoseconds);
 
+/* ---- packed matrices ------------------------------------------------------------------------- */
+
+/* Order of a packed matrix, as the manifest has it: the sizes of an element and of the matrices
+ * before packing, whose strides count elements; and the steps along K of a panel. */
+typedef struct kgen_packing {
+    int64_t itemsize, rank, shape[KGEN_MAX_RANK], strides[KGEN_MAX_RANK];
+    int64_t transposed, width, depth, steps, num_runs;
+    const int64_t *runs;
+} kgen_packing;
+
+/* Pack matrices, with zeros in the places that no element has; or, if `unpacks` is not 0, write
+ * their elements from the packed ones. */
+KGEN_API void kgen_pack_matrices(const kgen_packing *order, void *matrix, void *packed,
+                                 size_t packed_nbytes, int unpacks);
+
 /* ---- programs -------------------------------------------------------------------------------- */
 
 /* Return a program of a bundle that kgen_read opened, by "target/name"; NULL if there is none. */

@@ -6,12 +6,12 @@
 
 /* Where the elements of k % depth = d lie among those of a panel's columns in one step: the first
  * column's, and how far apart neighbouring columns' are. */
-static void place_in_step(const packing *of, int64_t d, int64_t *start, int64_t *step)
+static void place_in_step(const kgen_packing *of, int64_t d, int64_t *start, int64_t *step)
 {
     *start = d;
     *step = of->depth;
     int64_t before = 0;
-    for (size_t i = 0; i < of->num_runs; i++) {
+    for (int64_t i = 0; i < of->num_runs; i++) {
         if (d < before + of->runs[i]) {
             *start = before * of->width + (d - before);
             *step = of->runs[i];
@@ -21,24 +21,67 @@ static void place_in_step(const packing *of, int64_t d, int64_t *start, int64_t 
     }
 }
 
-/* One matrix of a batch. */
-static void pack_matrix(const parameter *of, const unsigned char *matrix, unsigned char *packed)
+/* Copy `count` elements of so many bytes, which are `apart` and `distance` bytes apart. */
+static void copy_elements(unsigned char *to, int64_t apart, const unsigned char *from,
+                          int64_t distance, int64_t count, size_t itemsize)
 {
-    const kgen_tensor *from = &of->unpacked;
-    size_t itemsize = kgen_dtype_size(from->dtype);
-    int row = from->rank - 2, column = from->rank - 1;
-    int axis_k = of->order.transposed ? column : row, axis_n = of->order.transposed ? row : column;
-    int64_t width = of->order.width, depth = of->order.depth;
-    int64_t steps = of->tensor.shape[of->tensor.rank - 3];
-    for (int64_t k = 0; k < from->shape[axis_k]; k++) {
-        int64_t start, apart;
-        place_in_step(&of->order, k % depth, &start, &apart);
-        for (int64_t n = 0; n < from->shape[axis_n]; n++) {
-            int64_t block = (n / width * steps + k / depth) * width * depth;
-            int64_t to = block + start + n % width * apart;
-            int64_t at = k * from->strides[axis_k] + n * from->strides[axis_n];
-            memcpy(packed + (size_t)to * itemsize, matrix + (size_t)at * itemsize, itemsize);
+    if (apart == (int64_t)itemsize && distance == apart) {
+        memcpy(to, from, (size_t)count * itemsize);
+        return;
+    }
+#define COPY(n)                                                                                   \
+    case n:                                                                                       \
+        for (int64_t i = 0; i < count; i++)                                                       \
+            memcpy(to + i * apart, from + i * distance, n);                                       \
+        break;
+    switch (itemsize) {
+        COPY(1) COPY(2) COPY(4) COPY(8)
+    }
+#undef COPY
+}
+
+/* One matrix of a batch, panel by panel. */
+static void pack_matrix(const kgen_packing *of, unsigned char *matrix, unsigned char *packed,
+                        bool unpacks)
+{
+    int64_t row = of->rank - 2, column = of->rank - 1;
+    int64_t axis_k = of->transposed ? column : row, axis_n = of->transposed ? row : column;
+    int64_t step_bytes = of->width * of->depth * of->itemsize;
+    int64_t k_bytes = of->strides[axis_k] * of->itemsize;
+    int64_t n_bytes = of->strides[axis_n] * of->itemsize;
+    for (int64_t first = 0; first < of->shape[axis_n]; first += of->width) {
+        int64_t left = of->shape[axis_n] - first, count = left < of->width ? left : of->width;
+        for (int64_t k = 0; k < of->shape[axis_k]; k++) {
+            int64_t start, apart;
+            place_in_step(of, k % of->depth, &start, &apart);
+            unsigned char *to = packed + k / of->depth * step_bytes + start * of->itemsize;
+            unsigned char *at = matrix + k * k_bytes + first * n_bytes;
+            if (unpacks)
+                copy_elements(at, n_bytes, to, apart * of->itemsize, count, (size_t)of->itemsize);
+            else
+                copy_elements(to, apart * of->itemsize, at, n_bytes, count, (size_t)of->itemsize);
         }
+        packed += of->steps * step_bytes;
+    }
+}
+
+void kgen_pack_matrices(const kgen_packing *of, void *matrix, void *packed, size_t packed_nbytes,
+                        int unpacks)
+{
+    int64_t at[KGEN_MAX_RANK] = {0}, batch = 1, outer = of->rank - 2;
+    for (int64_t i = 0; i < outer; i++)
+        batch *= of->shape[i]; /* the packed tensor has a place for each: no overflow */
+    size_t each = packed_nbytes / (size_t)batch;
+    if (!unpacks)
+        memset(packed, 0, packed_nbytes);
+    for (int64_t number = 0; number < batch; number++) {
+        int64_t offset = 0;
+        for (int64_t i = 0; i < outer; i++)
+            offset += at[i] * of->strides[i];
+        pack_matrix(of, (unsigned char *)matrix + offset * of->itemsize,
+                    (unsigned char *)packed + (size_t)number * each, unpacks);
+        for (int64_t i = outer - 1; i >= 0 && ++at[i] == of->shape[i]; i--)
+            at[i] = 0;
     }
 }
 
@@ -57,21 +100,16 @@ kgen_status kgen_pack(const kgen_kernel *kernel, size_t index, const void *matri
                          "%s: %s has %zu bytes, %zu packed; the call gives %zu and %zu",
                          kernel->key, from->name, from->nbytes, of->tensor.nbytes,
                          matrix == NULL ? 0 : matrix_nbytes, packed == NULL ? 0 : packed_nbytes);
-    size_t itemsize = kgen_dtype_size(from->dtype), each = of->tensor.nbytes;
-    int64_t at[KGEN_MAX_RANK] = {0}, batch = 1;
-    int outer = from->rank - 2;
-    for (int i = 0; i < outer; i++)
-        batch *= from->shape[i]; /* the packed tensor has a place for each: no overflow */
-    each /= (size_t)batch;
-    memset(packed, 0, of->tensor.nbytes);
-    for (int64_t number = 0; number < batch; number++) {
-        int64_t offset = 0;
-        for (int i = 0; i < outer; i++)
-            offset += at[i] * from->strides[i];
-        pack_matrix(of, (const unsigned char *)matrix + (size_t)offset * itemsize,
-                    (unsigned char *)packed + (size_t)number * each);
-        for (int i = outer - 1; i >= 0 && ++at[i] == from->shape[i]; i--)
-            at[i] = 0;
-    }
+    kgen_packing order = {.itemsize = (int64_t)kgen_dtype_size(from->dtype),
+                          .rank = from->rank,
+                          .transposed = of->order.transposed,
+                          .width = of->order.width,
+                          .depth = of->order.depth,
+                          .steps = of->tensor.shape[of->tensor.rank - 3],
+                          .num_runs = (int64_t)of->order.num_runs,
+                          .runs = of->order.runs};
+    memcpy(order.shape, from->shape, sizeof order.shape);
+    memcpy(order.strides, from->strides, sizeof order.strides);
+    kgen_pack_matrices(&order, (void *)matrix /* only read */, packed, of->tensor.nbytes, 0);
     return KGEN_OK;
 }

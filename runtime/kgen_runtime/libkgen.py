@@ -45,6 +45,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "kgen_code_map": (_int, _address, _size, _address, _size, _text, _address),
     "kgen_code_unmap": (None, _address),
     "kgen_pool_create": (_address, _int),
+    "kgen_pack_matrices": (None, _address, _address, _address, _size, _int),
     "kgen_read_program": (_address, _address, _text),
     "kgen_settle_kernel": (_int, _address, _text, _address, _address),
     "kgen_settle_weights": (None, _address, _address),

@@ -1,78 +1,74 @@
-"""Constant matrices in the order that a kernel takes them: packed once, used by every call.
+"""Constant matrices in the order in which kernels read them: packed once by libkgen.
 
-The order is plain and stands in the manifest (:class:`kgen_runtime.manifest.Packing`); whoever
-knows it may pack with any other tool. The elements keep their type.
+The order is in the manifest (:class:`kgen_runtime.manifest.Packing`); any tool that knows it may
+pack. The elements keep their type.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+import ctypes
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from kgen_runtime.manifest import Packing, TensorParam
+from kgen_runtime import libkgen
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
+    from kgen_runtime.manifest import TensorParam
+
     Bytes = npt.NDArray[np.uint8]
-    #: numpy copies elements of any dtype as unsigned integers of their size.
-    Bits = npt.NDArray[np.unsignedinteger[Any]]
-#: About how much of K is moved at a time, over all columns, so that what is read and written stays
-#: in caches.
-ROWS = 64
+
+#: KGEN_MAX_RANK of kgen.h.
+MAX_RANK = 8
+
+
+class _Packing(ctypes.Structure):
+    """kgen_packing of kgen_backend.h."""
+
+    _fields_ = (
+        ("itemsize", ctypes.c_int64),
+        ("rank", ctypes.c_int64),
+        ("shape", ctypes.c_int64 * MAX_RANK),
+        ("strides", ctypes.c_int64 * MAX_RANK),
+        ("transposed", ctypes.c_int64),
+        ("width", ctypes.c_int64),
+        ("depth", ctypes.c_int64),
+        ("steps", ctypes.c_int64),
+        ("num_runs", ctypes.c_int64),
+        ("runs", ctypes.c_void_p),
+    )
 
 
 def pack(param: TensorParam, matrix: Bytes, packed: Bytes) -> None:
     """Fill `packed`, the bytes of the parameter, from those of its matrix."""
-    packed[:] = 0
-    for to, source in _pieces(param, packed, matrix):
-        to[...] = source
+    _move(param, matrix, packed, unpacks=False)
 
 
 def unpack(param: TensorParam, packed: Bytes, matrix: Bytes) -> None:
-    """The other way; what lies between the matrix's elements is left as it is."""
-    for source, to in _pieces(param, packed, matrix):
-        to[...] = source
+    """Write the elements of the matrix from those of the parameter; bytes between them stay."""
+    _move(param, matrix, packed, unpacks=True)
 
 
-def _pieces(param: TensorParam, packed: Bytes, matrix: Bytes) -> Iterator[tuple[Bits, Bits]]:
-    """All elements, as pairs of views of both, ROWS of a matrix at a time."""
-    packing = param.packing
-    assert packing is not None
-    dtype = np.dtype(f"u{param.dtype.itemsize}")
-    width, depth = packing.width, packing.depth
-    panels, steps = param.shape[-4:-2]
-    blocks = packed.view(dtype).reshape(-1, panels, steps, width * depth)
-    at_once = max(ROWS - ROWS % depth, depth)
-    for block, of in zip(blocks, _matrices(packing, matrix.view(dtype)), strict=True):
-        whole, edge = divmod(of.shape[1], width)
-        for first in range(0, of.shape[0], at_once):
-            for d, (start, step) in enumerate(places(packing)):
-                rows = of[first + d : first + at_once : depth]
-                taken = slice(first // depth, first // depth + len(rows))
-                columns = slice(start, start + width * step, step)
-                panels_of = rows[:, : whole * width].reshape(len(rows), whole, width)
-                yield block[:whole, taken, columns], panels_of.swapaxes(0, 1)
-                if edge:
-                    yield block[whole, taken, columns][:, :edge], rows[:, whole * width :]
-
-
-def places(packing: Packing) -> Iterator[tuple[int, int]]:
-    """Where each of `depth` elements of the first column is among those of all columns, and how far
-    apart those of neighbouring columns are."""
-    start = 0
-    for length in packing.runs or (packing.depth,):
-        yield from ((start + at, length) for at in range(length))
-        start += packing.width * length
-
-
-def _matrices(packing: Packing, elements: Bits) -> Bits:
-    """The batch of matrices, each as K x N."""
-    itemsize = elements.itemsize
-    strides = tuple(stride * itemsize for stride in packing.strides)
-    view = np.lib.stride_tricks.as_strided(elements, packing.shape, strides)
-    view = view.reshape(math.prod(packing.shape[:-2]), *packing.shape[-2:])
-    return view.swapaxes(1, 2) if packing.transposed else view
+def _move(param: TensorParam, matrix: Bytes, packed: Bytes, *, unpacks: bool) -> None:
+    order = param.packing
+    assert order is not None
+    assert matrix.nbytes >= param.unpacked.nbytes and packed.nbytes >= param.nbytes
+    assert matrix.flags.c_contiguous and packed.flags.c_contiguous
+    runs = (ctypes.c_int64 * len(order.runs))(*order.runs)
+    words = ctypes.c_int64 * MAX_RANK
+    described = _Packing(
+        itemsize=param.dtype.itemsize,
+        rank=len(order.shape),
+        shape=words(*order.shape),
+        strides=words(*order.strides),
+        transposed=order.transposed,
+        width=order.width,
+        depth=order.depth,
+        steps=param.shape[-3],
+        num_runs=len(runs),
+        runs=ctypes.addressof(runs),
+    )
+    libkgen.library().kgen_pack_matrices(
+        ctypes.byref(described), matrix.ctypes.data, packed.ctypes.data, param.nbytes, unpacks
+    )

@@ -18,7 +18,9 @@ from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.kernels import Kernels
+from kgen_runtime.manifest import Packing, TensorParam
 from kgen_runtime.memory import packing
+from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.schema import manifest_json
 from tests.manifests import from_json
 from tests.unit.runtime.bundle.test_bundle import rewrite
@@ -69,6 +71,42 @@ def test_the_order_is_the_documented_one(layout: Layout, batch: int) -> None:
     back[:] = elements
     packing.unpack(param, packed, back.view(np.uint8))
     np.testing.assert_array_equal(back, elements)
+
+
+@pytest.mark.parametrize("dtype", [DType.S8, DType.F16, DType.F32, DType.F64])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_parts_of_a_panel(dtype: DType, transposed: bool) -> None:
+    """Three elements of all columns, then one; in a batch of 2 x 3 with gaps."""
+    k, n, width, depth, runs = 7, 5, 3, 4, (3, 1)
+    shape = (2, 3, n, k) if transposed else (2, 3, k, n)
+    strides = (200, 60, shape[-1] + 1, 1)
+    order = Packing(
+        shape=shape, strides=strides, transposed=transposed, width=width, depth=depth, runs=runs
+    )
+    param = TensorParam(
+        name="b", role="input", dtype=dtype, shape=(2, 3, 2, 3, 3, 4),
+        strides=packed_strides((2, 3, 2, 3, 3, 4)), packing=order,
+    )  # fmt: skip
+    bits = np.dtype(f"u{dtype.itemsize}")
+    elements = np.arange(1, param.unpacked.extent + 1).astype(bits)
+    packed, back = np.full(param.nbytes, 7, np.uint8), np.zeros_like(elements)
+    packing.pack(param, elements.view(np.uint8), packed)
+    found = packed.view(bits).reshape(2, 3, 2, 3, 12)
+    expected = np.zeros_like(found)
+    for a, b, row, column in np.ndindex(2, 3, k, n):
+        d, c = row % depth, column % width
+        place = c * 3 + d if d < 3 else 9 + c
+        at = (column, row) if transposed else (row, column)
+        flat = np.dot(strides, (a, b, *at))
+        expected[a, b, column // width, row // depth, place] = elements[flat]
+    np.testing.assert_array_equal(found, expected)
+    packing.unpack(param, packed, back.view(np.uint8))
+    matrices = [
+        np.lib.stride_tricks.as_strided(x, shape, [s * bits.itemsize for s in strides])
+        for x in (back, elements)
+    ]
+    np.testing.assert_array_equal(*matrices)
+    assert np.count_nonzero(back) == np.count_nonzero(expected)  # gaps stay
 
 
 @pytest.mark.integration
