@@ -16,7 +16,7 @@ from onnx import TensorProto as T
 import kgen
 import kgen_runtime
 from kgen.cli.main import main
-from kgen_runtime.backends.cpu.session import CpuSession
+from kgen_runtime.backends.cpu.cpu_session import CpuSession
 from kgen_runtime.calls import checked_runs
 from kgen_runtime.errors import ArgumentError
 from tests.onnx_models import Maker

@@ -192,7 +192,7 @@ class CpuBackend(Backend):
     def sessions(
         self, handle: ProgramHandle, kernels: ProgramKernels, weights: Mapping[str, Held]
     ) -> SessionMaker:
-        from kgen_runtime.backends.cpu.session import CpuSession, settle
+        from kgen_runtime.backends.cpu.cpu_session import CpuSession, settle
 
         settle(handle, kernels, weights)
         return partial(CpuSession, handle, self, kernels, weights, self.num_threads)
