@@ -101,11 +101,9 @@ def test_parts_of_a_panel(dtype: DType, transposed: bool) -> None:
         expected[a, b, column // width, row // depth, place] = elements[flat]
     np.testing.assert_array_equal(found, expected)
     packing.unpack(param, packed, back.view(np.uint8))
-    matrices = [
-        np.lib.stride_tricks.as_strided(x, shape, [s * bits.itemsize for s in strides])
-        for x in (back, elements)
-    ]
-    np.testing.assert_array_equal(*matrices)
+    steps = [s * bits.itemsize for s in strides]
+    got, wanted = (np.lib.stride_tricks.as_strided(x, shape, steps) for x in (back, elements))
+    np.testing.assert_array_equal(got, wanted)
     assert np.count_nonzero(back) == np.count_nonzero(expected)  # gaps stay
 
 
