@@ -1,0 +1,85 @@
+"""The bar for implicit GEMM, which no update of a budget can move: at most 1.15 times the
+instructions per matrix instruction of the matmul with the same tile, and no spills."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgen import pipeline, targets
+from kgen.check.static import hot_loop
+from kgen.check.static.hot_loop import Loop
+from kgen.check.static.machine_code import MachineInstruction, parse_assembly, parse_cubin
+from kgen.spec import Conv2d, Matmul, Spec
+from kgen.spec.text import parse
+from kgen.targets.amdgpu.assemble import assembly
+
+MOST = 1.15
+#: One K-tile, or four, within each filter position.
+CONVOLUTIONS = (
+    "conv2d 1x64x56x56,64x64x3x3 f16 padding=1",
+    "conv2d 1x256x14x14,512x256x3x3 f16 padding=1",
+)
+TILES = {
+    "64x64x64": {"block_m": 64, "block_n": 64, "block_k": 64, "warp_m": 32, "warp_n": 32},
+    "128x64x64": {"block_m": 128, "block_n": 64, "block_k": 64, "warp_m": 64, "warp_n": 32},
+    "128x128x32": {"block_m": 128, "block_n": 128, "block_k": 32, "warp_m": 64, "warp_n": 64},
+}
+#: A load under a guard takes two instructions more on AMD GPUs: tiles with twice as many loads of A
+#: as of B are above the bar there.
+CASES = [
+    *(("sm_80", tile) for tile in TILES),
+    *((target, tile) for target in ("gfx942", "gfx1100") for tile in ("64x64x64", "128x128x32")),
+]
+STAGES = {"sm_80": {"num_stages": 3, "split_k": 1}}
+
+
+def loop_of(spec: Spec, target: str, schedule: dict[str, int]) -> Loop:
+    """The hot loop; nothing of the kernel spills."""
+    found = targets.find(target)
+    fields = schedule | STAGES.get(target, {"num_stages": 2})
+    kernel = pipeline.kernel(spec, found, pipeline.schedule_for(spec, found, fields))
+    code: list[MachineInstruction]
+    if found.family == "cuda":
+        code = parse_cubin(kernel.assembled.artifacts[0].data, kernel.name)
+    else:
+        code = parse_assembly(assembly(kernel.source.text, found))
+    assert not any(each.spill for each in code)
+    loop = hot_loop.find(code, hot_loop.WORDS[found.family])
+    assert loop is not None and not loop.unrolled
+    return loop
+
+
+@pytest.mark.parametrize(("target", "tile"), CASES)
+def test_instructions_per_matrix_instruction(target: str, tile: str) -> None:
+    """The matmul is so deep that ptxas does not unroll its loop."""
+    shares = {}
+    for text in CONVOLUTIONS:
+        spec = parse(text)
+        assert isinstance(spec, Conv2d)
+        product = spec.product
+        deep = Matmul(m=product.m, n=product.n, k=2304, layout="nt")
+        for each in (spec, deep):
+            loop = loop_of(each, target, TILES[tile])
+            shares[each.op] = loop.instructions / loop.work
+        assert shares["conv2d"] <= MOST * shares["matmul"], shares
+
+
+def test_a_loop_that_divides_is_above_the_bar() -> None:
+    """The offset of one access, computed in the loop by a division, would not pass."""
+    spec, target = parse(CONVOLUTIONS[1]), targets.find("gfx942")
+    schedule = pipeline.schedule_for(spec, target, TILES["64x64x64"] | {"num_stages": 2})
+    source = pipeline.source(pipeline.plan(spec, target, schedule)).text
+    slow = source.replace(
+        "%a.loop.c0.l0.offset = or i32 %a.c0.row0.at,",
+        "%odd = or i32 %trip, 1\n"
+        "  %slow = udiv i32 %a.c0.row0.at, %odd\n"
+        "  %a.loop.c0.l0.offset = or i32 %slow,",
+    )
+    assert slow != source
+    counts = []
+    for text in (source, slow):
+        code = parse_assembly(assembly(text, target))
+        loop = hot_loop.find(code, hot_loop.WORDS["amdgpu"])
+        assert loop is not None
+        counts.append(loop.instructions)
+    assert counts[1] > MOST * counts[0]
