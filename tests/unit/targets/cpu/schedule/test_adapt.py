@@ -85,7 +85,7 @@ def test_distances_are_rows_of_the_new_matrix() -> None:
     assert isinstance(found, AheadMatmul) and found.ahead == 32 * 768 * 4
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     m=st.integers(1, 300),
     k=st.integers(128, 2000),

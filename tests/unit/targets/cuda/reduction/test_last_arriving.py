@@ -133,7 +133,7 @@ def test_one_part_needs_nobody_to_add_it() -> None:
     assert isinstance(plan, MmaPlan) and plan.last_arriving is None and not plan.workspaces
 
 
-@pytest.mark.parametrize("name", ["sm_80", "sm_90a", "sm_120"])
+@pytest.mark.parametrize("name", ["sm_75", "sm_80", "sm_89", "sm_90a", "sm_120"])
 def test_the_model_takes_it_where_outputs_are_few(name: str) -> None:
     """A launch less; for many outputs the parts of a block tile are too much for one SM."""
     few = candidates(Matmul(m=64, n=64, k=8192), BY_NAME[name])
