@@ -49,10 +49,11 @@ lock: .venv-lock/bin/uv ## rewrite requirements-dev.txt: the newest versions tha
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/python -m pip install --quiet 'uv>=0.5'
 
-drivers: .drivers/tried ## newer Vulkan drivers than the system's, for tests; unpacked, not installed
+drivers: .drivers/tried ## newer Vulkan drivers than the system's, and Python for Windows, for tests; unpacked, not installed
 
-.drivers/tried: scripts/fetch_drivers.py
+.drivers/tried: scripts/fetch_drivers.py scripts/fetch_windows_python.py | $(VENV)/installed
 	@scripts/fetch_drivers.py
+	@$(BIN)/python scripts/fetch_windows_python.py
 	@touch $@
 
 demo: $(VENV)/demo-installed ## build the 1024x1024x1024 matmul for four targets, verify it, leave demo.kgen
@@ -82,10 +83,9 @@ test: setup drivers format-check lint types $(if $(CHANGED),,gate) ## everything
 test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"
 	$(PYTEST_AVX2) $(ARGS)
 
-test-windows: setup ## the C runtime as a Windows program, under Wine, which it installs (Debian, as root)
-	@test -x /usr/lib/wine/wine64 || apt-get install -y -qq --no-install-recommends wine64
-	scripts/clean-env.sh env KGEN_TEST_WINE=1 $(BIN)/python -m pytest tests/device/cpu/c_runtime/test_other_systems.py \
-	    tests/packaging/test_wheel_libraries.py
+test-windows: setup drivers ## libkgen and the Python runtime as Windows programs, under Wine; make test runs them too
+	$(PYTEST) -k "windows or win_amd64" tests/device/cpu/c_runtime/test_other_systems.py \
+	    tests/packaging/test_wheel_libraries.py tests/packaging/test_windows_python.py
 
 check: setup drivers format-check lint types fast ## format, lint, strict types, fast tests: before each commit
 

@@ -13,6 +13,7 @@ spirv-headers           # the published grammar, the oracle for its table of ins
 qemu-user               # runs the aarch64 kernels
 libc6-arm64-cross       # and the wheel's library for aarch64
 musl                    # runs the wheel's library for musl
+wine64                  # and what is for Windows
 binutils                # objdump, for kgen inspect --disassemble
 zsh                     # reads its script of kgen completion
 fish                    # and its own

@@ -6,12 +6,14 @@ import gc
 import os
 import platform
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
 
 import build_libkgen
 from tests.unit_tier import GUARD
+from tests.wine import Wine
 
 # Test processes are as many as cores: where each multiplied on all of them, they would wait for
 # each other. numpy reads this when it is imported; what tests start inherits it.
@@ -54,3 +56,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
     finally:
         GUARD.is_watching = False
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all workers of a run, whose own folders lie in it."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def wine(folder: Path) -> Wine:
+    """Runs Windows programs. The test skips where Wine is not installed."""
+    return Wine(folder)

@@ -36,10 +36,11 @@ public:
     // Whether the call failed.
     explicit operator bool() const noexcept { return code_ != KGEN_OK; }
 
-    void set(kgen_status code)
+    void set(kgen_status code) { set(code, code == KGEN_OK ? "" : kgen_last_error()); }
+    void set(kgen_status code, const std::string &message)
     {
         code_ = code;
-        message_ = code == KGEN_OK ? "" : kgen_last_error();
+        message_ = message;
     }
 
 private:
@@ -228,15 +229,20 @@ public:
         status.set(kgen_session_set_input(get(), name.c_str(), from.get().data, from.get().nbytes));
     }
     void run(Status &status) { status.set(kgen_session_run(get())); }
-    // Elements of an output in the session. T has the size of an element.
+    // Elements of an output in the session. T has the size of an element, or one byte.
     template <class T> Span<const T> output(const std::string &name, Status &status) const
     {
         const void *data = kgen_session_output_data(get(), name.c_str());
         status.set(data == nullptr ? KGEN_ERROR_NOT_FOUND : KGEN_OK);
         for (std::size_t i = 0; data != nullptr && i < kgen_num_outputs(program_); i++) {
             const kgen_tensor *one = kgen_output(program_, i);
-            if (one->name == name)
+            if (one->name != name)
+                continue;
+            if (sizeof(T) == kgen_dtype_size(one->dtype) || sizeof(T) == 1)
                 return Span<const T>(static_cast<const T *>(data), one->nbytes / sizeof(T));
+            status.set(KGEN_ERROR_ARGUMENT, "output " + name + " is " + kgen_dtype_name(one->dtype) +
+                                                "; read it as a type of that size, not of " +
+                                                std::to_string(sizeof(T)) + " bytes");
         }
         return {};
     }

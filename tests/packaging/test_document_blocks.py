@@ -22,6 +22,7 @@ import pytest
 from kgen.cli.main import COMMANDS, parser
 from scripts.documents import DOCUMENTS, ROOT, Block, blocks, name_of
 from tests import needs
+from tests.wine import WINE
 
 SHELL = ("sh", "console")
 CODE = ("c", "cpp", "python")
@@ -29,7 +30,7 @@ LANGUAGES = {*SHELL, *CODE, "cmake", "toml", "yaml", "json", "text", "ptx", "llv
 BLOCKS = [block for path in DOCUMENTS for block in blocks(path)]
 RUN = [path for path in DOCUMENTS if any(b.language in ("python", *SHELL) for b in blocks(path))]
 #: Programs that shell blocks may call without being marked, besides those that a page compiles.
-PROGRAMS = {"kgen", "python", "make", "cd", "cc", "c++", "cmake", "cp", "sed"}
+PROGRAMS = {"kgen", "python", "make", "cd", "cc", "c++", "cmake", "cp", "sed", WINE}
 #: Commands that set up the reader's shell. Tests run in a shell that is set up so: `$KGEN` is the
 #: checkout, and its virtual environment is active.
 SETUP = ("export KGEN=", '. "$KGEN/.venv/bin/activate"')
@@ -90,6 +91,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("examples", "tests/emulate/data"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "examples/encoder.onnx", tmp_path)
+    monkeypatch.setenv("WINEPREFIX", str(tmp_path / "wine"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -111,6 +113,9 @@ def run_command(command: str, expected: str, folder: Path, missing: list[str]) -
         return folder  # test_a_block_is_well_formed finds its rule
     if program in ("cc", "c++") and not shutil.which(program):
         missing.append(f"{program}: install gcc and g++")
+    if program == WINE and not Path(WINE).exists():
+        missing.append("wine64: install it")
+        return folder
     if missing and program[:2] == "./":
         return folder  # the compiler of this program is missing
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

@@ -21,7 +21,8 @@ import kgen
 from scripts import runtime_wheels
 from tests import needs
 from tests.binaries import elf, macho, pe
-from tests.device.cpu.c_runtime.test_other_systems import LINKER_NAMES, WINE
+from tests.device.cpu.c_runtime.test_other_systems import LINKER_NAMES
+from tests.wine import Wine
 
 ROOT = Path(__file__).parents[2]
 WHEEL_BYTES, LIBRARY_BYTES = 350_000, 120 << 10
@@ -121,10 +122,16 @@ def test_the_sdist_makes_the_same_wheels(distributions: Mapping[str, Path], tmp_
 
 @pytest.mark.parametrize("platform", [*LINUX[:3], "win_amd64"])
 def test_a_c_program_runs_with_it(
-    platform: str, distributions: Mapping[str, Path], tmp_path: Path
+    platform: str,
+    distributions: Mapping[str, Path],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     """The example of the documents, linked with the library of a wheel."""
-    words = loader(platform)
+    if platform == "win_amd64":
+        wine: Wine = request.getfixturevalue("wine")
+    else:
+        words = loader(platform)
     name, data = library(distributions[platform])
     (tmp_path / name).write_bytes(data)
     example = ROOT / "examples" / "encoder"
@@ -136,15 +143,11 @@ def test_a_c_program_runs_with_it(
     command += ["-DKGEN_DLL"] if name.endswith(".dll") else ["-Wl,-rpath,$ORIGIN", "-dynamic"]
     command += [f"-I{build_libkgen.SOURCES}", str(example.with_suffix(".c")), name]
     subprocess.run([*command, "-o", "encoder.exe"], check=True, cwd=tmp_path, capture_output=True)
-    wine = {"WINEDEBUG": "-all", "WINEPREFIX": str(tmp_path / "wine")}
-    done = subprocess.run(
-        [*words, "./encoder.exe"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=os.environ | wine,
-        timeout=240,
-    )
+    if platform == "win_amd64":
+        done = wine.run(["encoder.exe"], tmp_path)
+    else:
+        command = [*words, "./encoder.exe"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
     assert done.stdout == "-0.382 0.312 -0.569\n", done.stderr
 
 
@@ -158,10 +161,6 @@ def loader(platform: str) -> list[str]:
         return ["qemu-aarch64", "-L", str(libraries)]
     if os.uname().machine != "x86_64":
         pytest.skip("this CPU is not x86-64")
-    if platform == "win_amd64":
-        if os.environ.get(WINE) != "1":
-            pytest.skip("make test-windows runs it under Wine")
-        return ["/usr/lib/wine/wine64"]
     if platform.startswith("musllinux"):
         found = Path("/lib/ld-musl-x86_64.so.1")
         needs.debian("musl", None if found.exists() else f"{found} is not there")

@@ -160,6 +160,8 @@ class LoadedProgram(Uncopied):
             return session.results(inputs, named, check_indices)
         finally:
             self._idle.append(session)
+            if self._kernels.is_closed:  # perhaps while this run was going on
+                self._idle.clear()
 
     def session(self) -> ProgramSession:
         """Return a session for one thread, with its own states and its own arena (memory of
@@ -246,9 +248,12 @@ class LoadedProgram(Uncopied):
         ]
 
     def close(self) -> list[LoadedKernel]:
-        """Give the kernels back, after the runs that other threads are in; safe to call twice. They
-        are given back once the result is dropped."""
-        return self._kernels.close()
+        """Give the kernels, the weights and the memory of `run` back, after the runs that other
+        threads are in; safe to call twice. Kernels are given back once the result is dropped."""
+        loaded = self._kernels.close()
+        self._weights = {}
+        self._idle.clear()
+        return loaded
 
     def _empty(self, slot: Slot, library: Importer | None) -> Any:
         """A new array for an output, on the host one of this library's."""

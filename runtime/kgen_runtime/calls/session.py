@@ -90,6 +90,10 @@ class ProgramKernels:
             raise DeviceError(f"{self._name}: the bundle was closed; load it again")
         return loaded
 
+    @property
+    def is_closed(self) -> bool:
+        return self._loaded is None
+
     def close(self) -> list[LoadedKernel]:
         loaded, self._loaded = self._loaded, None
         return list((loaded or {}).values())

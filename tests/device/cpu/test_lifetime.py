@@ -15,6 +15,7 @@ import kgen_runtime
 from kgen.spec import DType, Matmul
 from kgen_runtime.backends.cpu.code import MappedCode
 from kgen_runtime.errors import DeviceError
+from tests.programs import ROWS, WIDE, mlp_bundle
 from tests.specs import relu_of, softmax_of
 
 SPECS = (
@@ -57,6 +58,22 @@ def test_bundles_that_are_dropped_are_given_back(path: Path) -> None:
     for _ in range(100):
         kgen_runtime.load(path, device="cpu")
     assert (files(), len(code_mappings())) == before
+
+
+def test_closing_gives_the_file_back(tmp_path: Path) -> None:
+    """The loaded objects are still there. Windows replaces no file that is mapped."""
+    path = mlp_bundle("native").save(tmp_path / "mlp.kgen")
+    x = np.ones((ROWS, WIDE), "f")
+
+    def mappings() -> int:
+        return Path("/proc/self/maps").read_text().count(str(path))
+
+    with kgen_runtime.load(path, device="cpu") as kernels:
+        kernels.program.run(x=x)
+        assert mappings() == 1
+    assert mappings() == 0
+    with pytest.raises(DeviceError, match="main: the bundle was closed; load it again"):
+        kernels.program.run(x=x)
 
 
 def test_what_is_used_is_kept(path: Path) -> None:

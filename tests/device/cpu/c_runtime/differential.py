@@ -299,10 +299,15 @@ def by_python(data: bytes) -> Verdict:
     return Verdict("")
 
 
+def write_pack(path: Path, bundles: Sequence[bytes]) -> None:
+    """Write the file of bundles that `fuzz each` opens."""
+    path.write_bytes(b"".join(struct.pack("<Q", len(data)) + data for data in bundles))
+
+
 def by_c(fuzz: Path, folder: Path, given: Sequence[bytes]) -> list[Verdict]:
     """Opened under sanitizers, in one process."""
     packed = folder / "pack"
-    packed.write_bytes(b"".join(struct.pack("<Q", len(data)) + data for data in given))
+    write_pack(packed, given)
     done = subprocess.run(
         [str(fuzz), "each", str(packed)],
         capture_output=True,

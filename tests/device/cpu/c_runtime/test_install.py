@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -49,17 +50,20 @@ def check(program: Path, relu: Path) -> None:
 
 
 def test_pkg_config(prefix: Path, relu: Path, tmp_path: Path) -> None:
+    """The folder may be moved after the installation."""
     needs.program("pkg-config", "pkg-config")
+    moved = shutil.copytree(prefix, tmp_path / "moved here", symlinks=True)
     asked = subprocess.run(
         ["pkg-config", "--cflags", "--libs", "kgen"],
-        env={**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")},
+        env={**os.environ, "PKG_CONFIG_PATH": str(moved / "lib" / "pkgconfig")},
         capture_output=True,
         text=True,
         check=True,
     )
-    rpath = f"-Wl,-rpath,{prefix / 'lib'}"
+    assert str(prefix) not in asked.stdout
+    rpath = f"-Wl,-rpath,{moved / 'lib'}"
     cxx = compiler("g++", "g++")
-    run([cxx, str(CONSUMER), *asked.stdout.split(), rpath, "-o", str(tmp_path / "consumer")])
+    run([cxx, str(CONSUMER), *shlex.split(asked.stdout), rpath, "-o", str(tmp_path / "consumer")])
     check(tmp_path / "consumer", relu)
 
 

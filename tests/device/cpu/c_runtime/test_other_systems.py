@@ -4,11 +4,9 @@ where an emulator is there."""
 from __future__ import annotations
 
 import fcntl
-import os
+import itertools
 import platform
-import random
 import re
-import struct
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -21,14 +19,16 @@ import kgen
 from scripts import amalgamate
 from tests import needs
 from tests.binaries import macho
+from tests.device.cpu.c_runtime import differential
 from tests.device.cpu.c_runtime.compiled import HERE, PLAIN, ROOT, SOURCES, compiled, run
 from tests.programs import mlp_bundle
 from tests.specs import relu_of
+from tests.wine import Wine
 
-#: Set by `make test-windows`, which installs Wine; compiling for Windows takes a minute at first.
-WINE = "KGEN_TEST_WINE"
 #: Names of a dynamic library that the linker of macOS makes.
 LINKER_NAMES = ("__dso_handle", "_mh_dylib_header")
+#: Mutated bundles that each system judges.
+CASES = 2000
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 
@@ -46,13 +46,6 @@ class System:
 
     def command(self) -> list[str]:
         """Words before a program. The test skips where they cannot be run."""
-        if self.name == "windows":
-            if os.environ.get(WINE) != "1":
-                pytest.skip("make test-windows runs it under Wine")
-            found = Path("/usr/lib/wine/wine64")
-            if not found.exists():
-                needs.absent("wine64 is not installed; apt install wine64", by_apt=True)
-            return [str(found)]
         if self.targets[0].startswith("x86-64") and platform.machine() != "x86_64":
             pytest.skip(f"this CPU is {platform.machine()}")
         if self.emulator:
@@ -76,8 +69,8 @@ def zig(folder: Path, *words: str) -> None:
 class Machine:
     """A system, with programs that were compiled for it once for all test processes."""
 
-    def __init__(self, system: System, folder: Path) -> None:
-        self.system, self.folder = system, folder / system.name
+    def __init__(self, system: System, folder: Path, wine: Wine | None) -> None:
+        self.system, self.folder, self.wine = system, folder / system.name, wine
         self.words = system.command()
 
     def program(self, source: Path, *flags: str) -> Path:
@@ -105,21 +98,19 @@ class Machine:
         return made
 
     def run(self, program: Path, *words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-        """Run a program, with the files of Wine in the folder of this session."""
-        prefix = {"WINEDEBUG": "-all", "WINEPREFIX": str(self.folder / "wine")}
+        if self.wine is not None:
+            return self.wine.run([program, *words], cwd)
+        command = [*self.words, str(program), *map(str, words)]
         return subprocess.run(
-            [*self.words, str(program), *map(str, words)],
-            capture_output=True,
-            text=True,
-            cwd=cwd,
-            env=os.environ | prefix,
-            timeout=240,
+            command, capture_output=True, encoding="utf-8", errors="replace", cwd=cwd, timeout=600
         )
 
 
 @pytest.fixture(scope="module", params=SYSTEMS, ids=lambda system: system.name)
 def machine(request: pytest.FixtureRequest, folder: Path) -> Machine:
-    return Machine(request.param, folder)
+    is_windows = request.param.name == "windows"
+    wine = request.getfixturevalue("wine") if is_windows else None
+    return Machine(request.param, folder, wine)
 
 
 def test_the_example(machine: Machine, tmp_path: Path) -> None:
@@ -161,44 +152,27 @@ def test_threads(machine: Machine, tmp_path: Path) -> None:
     np.testing.assert_allclose(found, a @ b, rtol=1e-4, atol=1e-4)
 
 
-def mutated(data: bytes, count: int) -> list[bytes]:
-    """The file, cut or with flipped bits."""
-    rng = random.Random(7)
-    found = [data]
-    for number in range(count):
-        if number % 4 == 0:
-            found.append(data[: rng.randrange(len(data))])
-            continue
-        changed = bytearray(data)
-        for _ in range(rng.randint(1, 3)):
-            changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-        found.append(bytes(changed))
-    return found
-
-
-def verdicts(text: str) -> list[str]:
+def lines(text: str) -> list[str]:
     """Lines of the output, without the blank ones that end in Wine."""
     return [line for line in text.splitlines() if line]
 
 
 def test_the_same_verdicts(machine: Machine, folder: Path, tmp_path: Path) -> None:
-    """Damaged bundles: status and message are those of this system, word by word."""
+    """Mutated bundles: status and message are those of this system, word by word."""
     if "aarch64" in machine.system.name:
         pytest.skip("messages of another CPU name another architecture")
-    bundle = kgen.build(relu_of((4, 8), dtype="f32"), ["x86-64"])
-    data = bundle.save(tmp_path / "relu.kgen").read_bytes()
-    packed = b"".join(struct.pack("<Q", len(one)) + one for one in mutated(data, 400))
-    (tmp_path / "pack").write_bytes(packed)
+    mutated = [case.data for case in itertools.islice(differential.cases(7), CASES)]
+    differential.write_pack(tmp_path / "pack", mutated)
     # Nothing wraps the allocations here.
     plain = ("-D__real_malloc=malloc", "-D__real_calloc=calloc")
     here = compiled(folder, "fuzz", PLAIN, own_flags=("-std=c99", *plain))
-    expected = subprocess.run([here, "each", tmp_path / "pack"], capture_output=True, text=True)
-    program = machine.program(HERE / "fuzz.c", *plain)
-    done = machine.run(program, "each", "pack", cwd=tmp_path)
+    command = [here, "each", tmp_path / "pack"]
+    expected = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
+    done = machine.run(machine.program(HERE / "fuzz.c", *plain), "each", "pack", cwd=tmp_path)
     assert done.returncode == expected.returncode == 0, done.stderr + expected.stderr
-    assert verdicts(done.stdout) == verdicts(expected.stdout)
-    assert len(verdicts(done.stdout)) == 401
-    assert len({line.split()[0] for line in verdicts(done.stdout)}) >= 3
+    found = lines(done.stdout)
+    assert found == lines(expected.stdout) and len(found) == CASES
+    assert len({line.split()[0] for line in found}) >= 4
 
 
 @pytest.mark.parametrize("arch", ["aarch64", "x86_64"])

@@ -57,6 +57,9 @@ static void check_statuses(const char *kernels, const char *programs)
     const kgen::Span<const float> result = session.output<float>(name, status);
     assert(!status && result.size_bytes() == kgen_output(program.get(), 0)->nbytes);
     assert(session.output<float>("x", status).empty() && status);
+    assert(session.output<double>(name, status).empty() && status.code() == KGEN_ERROR_ARGUMENT);
+    assert(status.message().find("is f32; read it as") != std::string::npos);
+    assert(session.output<unsigned char>(name, status).size() == result.size_bytes() && !status);
     assert(session.profile(status).size() == kgen_num_steps(program.get()) && !status);
 }
 
