@@ -11,14 +11,15 @@ import pytest
 TESTS = Path(__file__).parents[1]
 #: `needs.py` skips what the CPU cannot execute, `conftest.py` names the target that `native` stands
 #: for, and the folder's tests are those of the machine itself. `test_systems.py` compares two ways
-#: to ask for the CPU, `test_machine.py` describes it. The others are of a CPU of their
-#: choice (`fake_cpu.py`).
+#: to ask for the CPU, `test_machine.py` describes it. `on_windows.py` hides a feature. The others
+#: are of a CPU of their choice (`fake_cpu.py`).
 MAY_ASK = (
     "needs.py",
     "conftest.py",
     "device/cpu/native/",
     "device/cpu/c_runtime/test_systems.py",
     "benchmarks/test_machine.py",
+    "packaging/on_windows.py",
     "fake_cpu.py",
     "unit/cli/test_targets.py",
     "unit/targets/cpu/test_add_a_core.py",
