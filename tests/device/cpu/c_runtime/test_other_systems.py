@@ -166,7 +166,7 @@ def test_the_same_verdicts(machine: Machine, folder: Path, tmp_path: Path) -> No
     # Nothing wraps the allocations here.
     plain = ("-D__real_malloc=malloc", "-D__real_calloc=calloc")
     here = compiled(folder, "fuzz", PLAIN, own_flags=("-std=c99", *plain))
-    command = [here, "each", tmp_path / "pack"]
+    command = [str(here), "each", str(tmp_path / "pack")]
     expected = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
     done = machine.run(machine.program(HERE / "fuzz.c", *plain), "each", "pack", cwd=tmp_path)
     assert done.returncode == expected.returncode == 0, done.stderr + expected.stderr
