@@ -17,7 +17,7 @@ from kgen_runtime.calls.named_arguments import by_name
 from kgen_runtime.calls.program_session import ProgramSession, StateBytes, result
 from kgen_runtime.calls.session import Buffers, Held, ProgramKernels, Session
 from kgen_runtime.dtypes import DType
-from kgen_runtime.errors import ArgumentError
+from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.known_names import known_names
 from kgen_runtime.locks import Lock
 from kgen_runtime.manifest import TensorParam
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.calls.cache_places import CachePlaces
     from kgen_runtime.calls.program_handle import ProgramHandle
+    from kgen_runtime.calls.session import SessionMaker
 
 #: Runs that a profile takes the median of, and the seconds after which it makes no more of them.
 PROFILE_RUNS, PROFILE_SECONDS = 20, 2.0
@@ -70,9 +71,12 @@ class LoadedProgram(Uncopied):
         """`kernels` by key."""
         self.entry = entry = handle.entry
         self.backend = backend
-        self._handle = handle
         self._kernels = ProgramKernels(entry.name, kernels)
-        self._sessions = backend.sessions(handle, self._kernels, weights)
+        #: Users of the file, which may be mapped; None once closed.
+        self._opened: tuple[ProgramHandle, SessionMaker] | None = (
+            handle,
+            backend.sessions(handle, self._kernels, weights),
+        )
         self._inputs = tuple(
             Slot(entry.name, _param(v, "input"), backend, is_model_input=True) for v in entry.inputs
         )
@@ -168,7 +172,7 @@ class LoadedProgram(Uncopied):
         intermediate values). It has `run`, `run_dict`, `reset`, `set_states` and `get_state`.
         Sessions share the weights and may run at once."""
         return ProgramSession(
-            self._sessions(None, None),
+            self._users_of_file()[1](None, None),
             self._inputs,
             self._outputs,
             self._state_bytes,
@@ -223,7 +227,7 @@ class LoadedProgram(Uncopied):
         written = {slot.name: _settled(slot, results[slot.name], keep) for slot in self._outputs}
         if out is not None:
             self._check_overlaps(buffers, written)
-        session = self._sessions(buffers, written)
+        session = self._users_of_file()[1](buffers, written)
         return ProgramCall(session, result(results), keep, self._state_bytes)
 
     def profile(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> list[StepTime]:
@@ -251,9 +255,17 @@ class LoadedProgram(Uncopied):
         """Give the kernels, the weights and the memory of `run` back, after the runs that other
         threads are in; safe to call twice. Kernels are given back once the result is dropped."""
         loaded = self._kernels.close()
-        self._weights = {}
+        self._opened = None
         self._idle.clear()
         return loaded
+
+    def _users_of_file(self) -> tuple[ProgramHandle, SessionMaker]:
+        """Return the program's handle and what makes its sessions. Raises DeviceError if the bundle
+        is closed."""
+        opened = self._opened
+        if opened is None:
+            raise DeviceError(f"{self.entry.name}: the bundle was closed; load it again")
+        return opened
 
     def _empty(self, slot: Slot, library: Importer | None) -> Any:
         """A new array for an output, on the host one of this library's."""
@@ -296,12 +308,13 @@ class LoadedProgram(Uncopied):
         self, states: Mapping[str, Any] | None, named: Mapping[str, Any]
     ) -> dict[str, HostBytes]:
         """Return the bytes of these states. Raises ArgumentError."""
+        handle = self._users_of_file()[0]
         values = {s.name: self.entry.by_name[s.input] for s in self.entry.states}
         found = {}
         for name, value in {**(states or {}), **named}.items():
-            self._handle.check_state(name)
+            handle.check_state(name)
             slot = Slot(self.entry.name, _param(values[name], "input"), self.backend)
-            found[name] = self._handle.state_bytes(name, state_value(slot, value))
+            found[name] = handle.state_bytes(name, state_value(slot, value))
         return found
 
 
