@@ -12,6 +12,7 @@ epilogue. Sums over a constant B are constants.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -60,6 +61,18 @@ class Bytes:
 
 
 @frozen
+class Affine:
+    """Formula numbers * factor + added, of sums of products in floats; `added` broadcasts to its
+    last axis. With `is_rectified` what is below zero is zero."""
+
+    numbers: Expression
+    factor: Array
+    added: Array
+    nodes: tuple[str, ...]
+    is_rectified: bool = False
+
+
+@frozen
 class Sums:
     """Product of bytes in s32, with its operands."""
 
@@ -80,6 +93,8 @@ class _Integers(Rewriting):
         self.known: dict[str, Bytes | None] = {}
         #: Products that were rewritten, by their ids in the graph.
         self.sums: dict[str, Sums] = {}
+        #: Products by constants in floats, also behind a bias and a Relu, by their ids there.
+        self.affine: dict[str, Affine] = {}
         #: Exact results in s32 as floats, by their ids in the graph.
         self.floats: dict[str, GraphValue] = {}
 
@@ -94,6 +109,8 @@ class _Integers(Rewriting):
             if argument.primitive is Primitive.INPUT and self.converted(value, argument.name):
                 return None
         if isinstance(operation, FormulaNode) and not operation.axes:
+            if (made := self.folded(value, operation.expression)) is not None:
+                return self.take(value, made)
             read = self.of_bytes(operation.expression, {})
             return self.take(value, self.add(FormulaNode(expression=read), value))
         return self.copy(value)
@@ -305,11 +322,13 @@ class _Integers(Rewriting):
         if a.is_uniform and b.stored is not None and not np.any(b.stored.zero):
             factor = a.scale.number * b.stored.scale.astype(np.float64)
             added = -a.zero.number * factor * self.column_sums(b)
-            found = self.wide(variable(sums.product.id), DType.F32)
-            name = self.graph.names.get(value.id, value.id)
-            found = times(found, self.vector(f"{name}:factor", factor))
-            if np.any(added):
-                found = call("add", (found, self.vector(f"{name}:columns", added)))
+            wide = self.wide(variable(sums.product.id), DType.F32)
+            affine = Affine(numbers=wide, factor=factor, added=added, nodes=value.nodes)
+            if factor.ndim <= 2 and value.dtype is DType.F32:
+                flat = (array.reshape(array.shape[-1:]) for array in (factor, added))
+                affine = dataclasses.replace(affine, factor=next(flat), added=next(flat))
+                self.affine[value.id] = affine
+            found = self.of_affine(affine, self.graph.names.get(value.id, value.id))
         else:
             found = self.compensated(value, sums, DType.F32)
             for term in (b.scale, a.scale):
@@ -364,6 +383,65 @@ class _Integers(Rewriting):
         value = self.builder.values[term.name]
         node = FormulaNode(expression=call("cast", (term,)))
         return variable(self.builder.add(node, value.shape, dtype, value.nodes).id)
+
+    def folded(self, value: GraphValue, expression: Expression) -> GraphValue | None:
+        """A bias, a Relu or a quantisation behind a product by constants, with its factors in those
+        of the product; None for another formula."""
+        if value.dtype is DType.S8:
+            return self.folded_quantization(value, expression)
+        names = inputs(expression)
+        at = next((name for name in names if name in self.affine), None)
+        if at is None or value.shape != self.graph.values[at].shape:
+            return None
+        before = self.affine[at]
+        if expression == call("relu", (variable(at),)):
+            nodes = before.nodes + value.nodes
+            self.affine[value.id] = dataclasses.replace(before, is_rectified=True, nodes=nodes)
+            return None
+        if expression.name != "add" or before.is_rectified or len(names) != 2:
+            return None
+        (other,) = (name for name in names if name != at)
+        bias = self.graph.values[other]
+        if set(expression.arguments) != {variable(at), variable(other)} or (
+            math.prod(bias.shape) != math.prod(bias.shape[-1:])
+            or not isinstance(bias.operation, SourceNode)
+            or bias.operation.kind != "constant"
+        ):
+            return None
+        array = self.graph.constants[bias.operation.name].reshape(bias.shape[-1:])
+        added, nodes = before.added + array.astype(np.float64), before.nodes + value.nodes
+        found = dataclasses.replace(before, added=added, nodes=nodes)
+        self.affine[value.id] = found
+        made = FormulaNode(expression=self.of_affine(found, self.graph.names.get(value.id, "")))
+        return self.builder.add(made, value.shape, value.dtype, found.nodes)
+
+    def folded_quantization(self, value: GraphValue, expression: Expression) -> GraphValue | None:
+        """Saturated round(x / scale) + zero of a product by constants. A Relu that the limits do
+        as well is left out."""
+        quotients = [step for step in steps(expression) if step.name == "div"]
+        if len(quotients) != 1 or quotients[0].arguments[1].primitive is not Primitive.CONSTANT:
+            return None
+        (quotient,) = quotients
+        numerator, divisor = quotient.arguments
+        before = self.affine.get(numerator.name or "")
+        if before is None or inputs(expression) != (numerator.name,) or divisor.number <= 0.0:
+            return None
+        scaled = dataclasses.replace(
+            before, factor=before.factor / divisor.number, added=before.added / divisor.number
+        )
+        found = self.of_affine(scaled, f"{self.graph.names.get(numerator.name, '')}:quantized")
+        lowest = call("add", (call("round", (quotient,)), constant(-128.0)))
+        if before.is_rectified and lowest not in steps(expression):
+            found = call("relu", (found,))
+        whole = rebuilt(expression, lambda step: found if step == quotient else step)
+        nodes = before.nodes + value.nodes
+        return self.builder.add(FormulaNode(expression=whole), value.shape, value.dtype, nodes)
+
+    def of_affine(self, found: Affine, name: str) -> Expression:
+        total = times(found.numbers, self.vector(f"{name}:factor", found.factor))
+        if np.any(found.added):
+            total = call("add", (total, self.vector(f"{name}:columns", found.added)))
+        return total
 
     # -- integer results ----------------------------------------------------------------------
 
