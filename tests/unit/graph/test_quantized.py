@@ -72,6 +72,9 @@ CASES: dict[str, Edge] = {
     "MatMulInteger, columns": edge(
         "MatMulInteger", (u8(3, 300), u8(300, 4), u8(), u8(4)), (1, 2, 3)
     ),
+    "MatMulInteger, constant A": edge(
+        "MatMulInteger", (u8(3, 300), u8(300, 4), u8(), u8()), (0, 2)
+    ),
     "MatMulInteger, rows": edge(
         "MatMulInteger", (s8(3, 9), s8(9, 4), s8(3, 1), s8()), (1, 2, 3),
         expected=lambda a, b, c, d: (a.astype(np.int32) - c) @ (b.astype(np.int32) - d),
@@ -141,6 +144,16 @@ def test_a_mlp_has_no_kernels_beside_its_products() -> None:
     assert len(found.calls) == 4  # two products, quantise, dequantise
 
 
+def test_a_large_integer_convolution_is_one_product() -> None:
+    """Its sums are exact in s32 alone."""
+    case = edge(
+        "ConvInteger", (u8(1, 16, 112, 112), s8(4, 16, 3, 3)), (1,), {"pads": [1] * 4},
+        expected=lambda x, w: np.zeros(1, np.int32),
+    )  # fmt: skip
+    (product,) = products(calls(case.model()))
+    assert (product.dtype, product.out, product.k) == (DType.S8, DType.S32, 144)
+
+
 def test_equal_quantisation_is_left_out() -> None:
     """A reshape between equal quantisations reads and writes bytes as they are."""
     m = Quantizer()
@@ -161,6 +174,10 @@ def test_refusals() -> None:
     x = m.input("x", (3, 5))
     found = m.add("QuantizeLinear", x, m.constant(np.ones(4)), m.constant(np.zeros(4), np.int8))
     assert "scales or zero points of shape 4 for axis 1 of 3x5" in refused(m, found, dtype=T.INT8)
+    m = Maker()
+    x, w = m.input("x", (1, 2, 20, 20), T.UINT8), m.constant(np.ones((2, 1, 17, 17)), np.int8)
+    found = m.add("ConvInteger", x, w, group=2)
+    assert "a kernel of 289 places" in refused(m, found, dtype=T.INT32)
     m = Maker(opset=21)
     x = m.input("x", (3, 5))
     found = m.add("QuantizeLinear", x, m.constant(1.0), m.constant(0, np.int16))

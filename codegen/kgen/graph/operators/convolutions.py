@@ -20,6 +20,7 @@ from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.memory import ALIGNMENT
 from kgen.graph.operators.indexing import at_places
 from kgen.graph.operators.registry import Operator, check_shape, one, optional
+from kgen.graph.operators.signed_bytes import is_dequantized
 from kgen.graph.operators.windows import (
     Window,
     Windows,
@@ -98,6 +99,8 @@ def convolved(
         found = by_channel(b, x, w, windows)
     elif groups > 1:
         found = by_group(b, x, w, windows, groups)
+    elif is_dequantized(b, x):
+        found = b.product(rows_of(b, x, windows), places_first(b, w))
     elif (conv := in_place(b, x, w, windows)) is not None:
         found = b.convolution(x, places_first(b, w), conv)
     elif is_tall(x, windows):

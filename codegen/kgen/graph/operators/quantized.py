@@ -24,6 +24,8 @@ from kgen_runtime.dtypes import DType
 #: Types of quantised numbers.
 QUANTIZED = (DType.S8, DType.U8)
 F32 = DType.F32
+#: Products of bytes less their zero points whose sum is exact in f32.
+MOST_EXACT = 256
 
 
 def along(b: Builder, value: GraphValue, x: GraphValue, axis: int, block: int = 0) -> GraphValue:
@@ -170,6 +172,12 @@ def matmul_integer(b: Builder, node: Node, given: list[GraphValue | None]) -> Gr
 
 def conv_integer(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, w = one(given), one(given, 1)
+    if w.shape[1] == 1 < x.shape[1] and math.prod(w.shape[2:]) > MOST_EXACT:
+        raise b.refusal(
+            f"has a kernel of {math.prod(w.shape[2:])} places for each channel; {MOST_EXACT} is "
+            "the limit for exact sums",
+            "use a smaller kernel",
+        )
     zeros = [v and along(b, v, of, 0) for v, of in zip_inputs(given[2:4], (x, w))]
     pair = [dequantized(b, v, None, z, DType.F32) for v, z in zip((x, w), zeros, strict=True)]
     return truncated(b, conv(b, node, [*pair]))
@@ -226,7 +234,10 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         name="MatMulInteger", family="product", becomes="matmul of s8", lower=matmul_integer
     ),
-    Operator(name="ConvInteger", family="product", becomes="matmul of s8", lower=conv_integer),
+    Operator(
+        name="ConvInteger", family="product", becomes="matmul of s8", lower=conv_integer,
+        unsupported="more than 256 places by channel",
+    ),
     Operator(
         name="QLinearMatMul", family="product", becomes="matmul of s8", lower=qlinear_matmul
     ),

@@ -90,3 +90,12 @@ def numbers_of(b: Builder, x: GraphValue) -> tuple[GraphValue, Dequantization] |
         return None
     numbers = b.values[parts.numbers]
     return (numbers, parts) if numbers.dtype is DType.S8 and numbers.shape == x.shape else None
+
+
+def is_dequantized(b: Builder, x: GraphValue) -> bool:
+    """Whether a value is a view of numbers of s8 less a zero point, times a scale."""
+    at = x.operation
+    if isinstance(at, ViewNode):
+        return is_dequantized(b, b.values[at.of])
+    parts = Dequantization.of(at.expression) if isinstance(at, FormulaNode) else None
+    return parts is not None and b.values[parts.numbers].dtype is DType.S8

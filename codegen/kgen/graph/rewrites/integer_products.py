@@ -300,7 +300,7 @@ class _Integers(Rewriting):
 
     def multiply(self, value: GraphValue, operation: ProductNode) -> None:
         a, b = self.bytes_of(operation.a), self.bytes_of(operation.b)
-        if a is None or b is None or a.stored is not None:
+        if a is None or b is None or (a.stored is not None and not a.is_uniform):
             return self.copy(value)
         if any(self.along_k(term, axis) for x, axis in ((a, -1), (b, -2))
                for term in (x.scale, x.zero)):  # fmt: skip
