@@ -63,11 +63,14 @@ class Quantizer(Maker):
 
 
 def qdq_mlp(dtype: type[np.generic] = np.uint8) -> onnx.ModelProto:
+    """Two layers: transposed weights with a scale for each output, and weights with one scale."""
     m = Quantizer(dtype)
     x = m.qdq(m.input("x", (5, 33)), 0.03, 125)
-    y = m.add("Add", m.add("MatMul", x, m.weights(33, 20, axis=1)), m.weight(20))
-    y = m.qdq(m.add("Relu", y), 0.02, 0)
-    y = m.add("Add", m.add("MatMul", y, m.weights(20, 7, axis=1)), m.weight(7))
+    w = m.add("Transpose", m.weights(20, 33))
+    y = m.qdq(m.add("Relu", m.add("Add", m.add("MatMul", x, w), m.weight(20))), 0.02, 10)
+    numbers, scales = m.numbers(20, 7, axis=1)
+    w = m.add("DequantizeLinear", m.constant(numbers, np.int8), m.constant(scales.mean()))
+    y = m.add("Add", m.add("MatMul", y, w), m.weight(1))
     return m.finished(m.qdq(y, 0.02, 120))
 
 

@@ -11,6 +11,7 @@ pytest.importorskip("onnx")
 import onnx
 from onnx import TensorProto as T
 
+from kgen.check.model.steps import without_steps
 from kgen.errors import GraphError
 from kgen.graph.compile import load
 from kgen.graph.lowering.calls import Lowered
@@ -129,6 +130,7 @@ def test_products_are_of_bytes(name: str) -> None:
     heads = 2 if name.startswith("dynamic") else 0
     assert [spec.dtype for spec in found].count(DType.F32) == heads
     assert len(found) > heads + 1
+    assert DType.S32 not in [spec.out for spec in found]
 
 
 @pytest.mark.parametrize("make", [qdq_mlp, qdq_cnn])
@@ -160,6 +162,17 @@ def test_equal_quantisation_is_left_out() -> None:
     x = m.qdq(m.add("Flatten", m.qdq(m.input("x", (3, 5)), 0.1, 7)), 0.1, 7)
     found = calls(m.finished(m.qdq(m.add("Reshape", x, m.constant([15], np.int64)), 0.1, 7)))
     assert len(found.calls) == 2
+
+
+@pytest.mark.parametrize(("count", "is_kept"), [(2, False), (3, True)])
+def test_few_numbers_may_be_one_step_apart(count: int, is_kept: bool) -> None:
+    exact = np.arange(100, dtype=np.int8)
+    made = exact.copy()
+    made[:count] += np.int8(1)
+    made[50] += np.int8(2)
+    found = without_steps(made, exact)
+    assert bool(np.any(found[:count] != exact[:count])) is is_kept
+    assert found[50] != exact[50]
 
 
 def refused(m: Maker, *outputs: str, dtype: int = T.FLOAT) -> str:
