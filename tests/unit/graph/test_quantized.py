@@ -146,6 +146,16 @@ def test_a_mlp_has_no_kernels_beside_its_products() -> None:
     assert len(found.calls) == 4  # two products, quantise, dequantise
 
 
+def test_a_product_whose_epilogue_has_numbers_alone() -> None:
+    """The epilogue's formula is one of s32, but for the cast in it."""
+    m = Quantizer(np.int8)
+    x = m.qdq(m.input("x", (3, 9)), 0.03, 128)
+    numbers, _ = m.numbers(9, 4)
+    w = m.add("DequantizeLinear", m.constant(numbers, np.int8), m.constant(0.01))
+    found = calls(m.finished(m.qdq(m.add("MatMul", x, w), 0.02, 128)))
+    assert len(found.calls) == 3  # quantise, product, dequantise
+
+
 def test_a_large_integer_convolution_is_one_product() -> None:
     """Its sums are exact in s32 alone."""
     case = edge(
