@@ -23,6 +23,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import BlockedMatmul, Schedule
 from kgen.spec import (
     ConstantOperand,
+    Conv2d,
     DType,
     Elementwise,
     Epilogue,
@@ -70,7 +71,7 @@ def cases(target: Target, random: Random, count: int) -> Iterator[Case]:
         spec = product(target, random)
         yield Case(spec=spec, schedule=small_blocks(spec, target, random))
     for _ in range(count - count // 2):
-        yield Case(spec=random.choice((relu, rowwise, views))(random))
+        yield Case(spec=random.choice((relu, rowwise, views, convolution))(random))
 
 
 def length(random: Random) -> int:
@@ -145,6 +146,22 @@ def views(random: Random) -> Elementwise:
         )
     )
     return Elementwise(expression=expression, shapes=shapes, dtype=random.choice(FLOATS))
+
+
+def convolution(random: Random) -> Conv2d:
+    """Windows that begin and end in front of and behind the images, of channels of any number."""
+    channels, kernel = random.randint(1, 19), (random.randint(1, 4), random.randint(1, 4))
+    sizes = tuple(random.randint(each, each + 6) for each in kernel)
+    return Conv2d(
+        input=(random.randint(1, 2), channels, *sizes),
+        weights=(random.randint(1, 20), channels, *kernel),
+        dtype=random.choice(FLOATS),
+        stride=random.randint(1, 2),
+        padding=tuple(random.randint(0, each - 1) for each in (*kernel, *kernel)),
+        weight_layout=random.choice(("ohwi", "hwio")),
+        constant=random.choice(((), (ConstantOperand.B,))),
+        epilogue=random.choice(((), ("bias", "relu"))),
+    )
 
 
 def softmax(random: Random) -> Rowwise:

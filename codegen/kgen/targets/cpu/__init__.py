@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
@@ -38,6 +37,7 @@ from kgen.targets.base import (
     Target,
     Toolchain,
 )
+from kgen.targets.contraction.implicit_gemm import implicit_gemm
 from kgen.targets.cpu import devices
 from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
@@ -356,16 +356,14 @@ def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Matmul
 
 def plan_convolution(conv: Conv2d, target: Target, schedule: BlockedMatmul) -> MatmulPlan:
     """Plan the product of windows and weights; of single pixels it is that of a matrix."""
-    if not is_matrix(conv):
-        if not isinstance(schedule, CpuMatmul) or isinstance(schedule, CpuSplitMatmul):
-            raise ScheduleError(
-                f"mainloop={schedule.mainloop} does not pack windows; use mainloop=blis"
-            )
-        return plan_blis(conv.product, target, schedule, conv)
-    plan = plan_matmul(conv.product, target, schedule)
-    *before, last = plan.launches
-    launches = (*before, dataclasses.replace(last, entry_point=conv.key))
-    return dataclasses.replace(plan, conv=conv, launches=launches)
+    spec = implicit_gemm(conv)
+    if is_matrix(conv):
+        return plan_matmul(spec, target, schedule)
+    if type(schedule) not in (CpuMatmul, AheadMatmul):
+        raise ScheduleError(
+            f"mainloop={schedule.mainloop} does not pack windows; use mainloop=blis"
+        )
+    return plan_blis(spec, target, schedule)
 
 
 FAMILY = CpuFamily()

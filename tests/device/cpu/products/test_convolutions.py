@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from kgen import bundle, pipeline, targets
 from kgen.check.verify.run import verify
 from kgen.errors import KgenError
 from kgen.spec import Conv2d
+from kgen.targets.cpu import FAMILY
 from tests import needs
 
 V3 = "x86-64-v3"
@@ -103,3 +106,37 @@ def test_single_pixels_are_a_matmul() -> None:
 def test_refusals(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(KgenError, match=words):
         check(Conv2d(**({"input": (1, 8, 5, 5), "weights": (8, 8, 3, 3), "dtype": "f32"} | fields)))
+
+
+#: Faults of the copier: what is changed, from what, to what.
+FAULTS = {
+    "a guard above and below is dropped": (
+        r"(%s\.inside\.y = and i1 true), %s\.y\.inside",
+        r"\1, true",
+    ),
+    "a mask lacks the first lane": (r"(icmp ugt <8 x i64> %st\.all), <i64 0,", r"\1, <i64 9,"),
+    "the left end is off by a channel": (r"(%w\.left\.elements = mul i64 %w\.left), 7", r"\1, 6"),
+    "the right end is off by a pixel": (r"(%w\.right = sub i64) 6, %w\.x", r"\1 7, %w.x"),
+    "a step is that of the next place": (r"(mul nuw i64 %s\.y\.place), 168", r"\1, 140"),
+    "the last segment is left out": (r"(%w\.end = add nuw i64 %w\.last), 1", r"\1, 0"),
+    "a segment lies where the first block has it": (
+        r"(%s\.to\.offset = sub i64 %s\.k), %k0",
+        r"\1, 0",
+    ),
+    "zeros behind the image are left out": (r"(%zh\.more = icmp ult i64 %zh), %s\.stop", r"\1, 0"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_verification_sees_a_fault_of_the_copier(name: str) -> None:
+    spec = conv((2, 7, 5, 6), (8, 7, 3, 3), padding=1)
+    fields = {"kc": 24, "mc": 8, "mr": 4, "nr": 8}
+    kernel = pipeline.assembled(pipeline.plan_with(spec, needs.cpu(V3), fields))
+    pattern, replacement = FAULTS[name]
+    text, count = re.subn(pattern, replacement, kernel.source.text)
+    assert count == 1, f"{pattern} is not in the kernel"
+    source = dataclasses.replace(kernel.source, text=text)
+    code = FAMILY.assemble(source, kernel.plan)
+    changed = dataclasses.replace(kernel, source=source, assembled=code)
+    (result,) = verify(bundle.pack([changed])).kernels
+    assert result.status == "failed", result.to_json()

@@ -112,9 +112,8 @@ class CpuPlan(Plan):
         products."""
         return tuple(sorted(self.target.features - PRODUCT_FEATURES.keys()))
 
-    @property
     def remainder(self) -> Remainder:
-        """The module's function for remainders, if the expression takes one."""
+        """Return the module's function for remainders, if the expression takes one."""
         dtype = DType.F64 if self.compute.scalar == "double" else DType.F32
         return Remainder(type=FloatType(dtype=dtype, lanes=self.compute.count), attributes="#2")
 

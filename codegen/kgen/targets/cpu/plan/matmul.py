@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from kgen.schedule import BlockedMatmul, CpuMatmul
-from kgen.spec import Conv2d, Matmul, Spec
+from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.addresses import Tensors
@@ -45,8 +45,6 @@ class MatmulPlan(CpuPlan):
     schedule: BlockedMatmul
     #: Instruction that adds groups of K to each sum; None: elements are multiplied singly.
     dot: Dot | None = None
-    #: Convolution that the product computes.
-    conv: Conv2d | None = None
 
     @classmethod
     def of(
@@ -57,21 +55,18 @@ class MatmulPlan(CpuPlan):
         compute: Vector,
         *,
         mainloop: str,
-        conv: Conv2d | None = None,
         rounded_by_cpu: bool = False,
         **fields: Any,
     ) -> Self:
         """Return the plan of a template's kernel, which has a single launch."""
         blocks = -(-spec.m // schedule.mc) * -(-spec.n // schedule.nc)
-        operation = conv or spec
         launch = Launch(
-            entry_point=operation.key,
+            entry_point=spec.key,
             grid=(spec.batch * blocks, 1, 1),
-            arguments=tuple(p.name for p in operation.parameters),
+            arguments=tuple(p.name for p in spec.parameters),
         )
         return cls(
             spec=spec,
-            conv=conv,
             target=target,
             schedule=schedule,
             template=f"cpu/matmul_{mainloop}.ll.j2",
@@ -80,10 +75,6 @@ class MatmulPlan(CpuPlan):
             out=access(target, spec.out, compute, rounded_by_cpu=rounded_by_cpu),
             **fields,
         )
-
-    @property
-    def operation(self) -> Spec:
-        return self.conv or self.spec
 
     @property
     def starts(self) -> Starts | None:
@@ -195,8 +186,7 @@ class MatmulPlan(CpuPlan):
     @property
     def parameters(self) -> tuple[TensorParam, ...]:
         packed = self.packed_b
-        found = self.operation.parameters
-        return tuple(packed if packed and p.name == "b" else p for p in found)
+        return tuple(packed if packed and p.name == "b" else p for p in self.spec.parameters)
 
 
 def with_tile(plan: MatmulPlan) -> MatmulPlan:

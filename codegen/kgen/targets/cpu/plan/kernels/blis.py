@@ -6,8 +6,9 @@ from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
-from kgen.spec import Conv2d, Matmul
+from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
@@ -125,10 +126,15 @@ class BlisPlan(TiledPlan):
     @cached_property
     def windows(self) -> WindowedA | None:
         """Packing of the windows of a convolution; None if A is a matrix."""
-        if self.conv is None or is_matrix(self.conv):
+        spec = self.spec
+        if not isinstance(spec, ImplicitGemm) or is_matrix(spec.operation):
             return None
         return WindowedA(
-            blocking=self.blocking, vector=self.sum_vector, m_stride=0, k_stride=0, conv=self.conv
+            blocking=self.blocking,
+            vector=self.sum_vector,
+            m_stride=0,
+            k_stride=0,
+            conv=spec.operation,
         )
 
     @cached_property
@@ -188,9 +194,7 @@ def may_sum_in_out(spec: Matmul) -> bool:
     return spec.out is spec.accumulate and not FusedEpilogue(spec=spec).full
 
 
-def plan_blis(
-    spec: Matmul, target: Target, schedule: BlockedMatmul, conv: Conv2d | None = None
-) -> BlisPlan:
+def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan:
     """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
     if not isinstance(schedule, CpuMatmul) or type(schedule) not in (CpuMatmul, AheadMatmul):
         raise ScheduleError(
@@ -200,7 +204,7 @@ def plan_blis(
     compute = vector_for(target, finishing_type(spec), spec.n)
     sums = compute.of(scalar_type(spec.accumulate))
     a, b = access(target, spec.dtype, sums), access(target, spec.b_type, sums)
-    plan = BlisPlan.of(spec, target, schedule, compute, mainloop="blis", conv=conv, a=a, b=b)
+    plan = BlisPlan.of(spec, target, schedule, compute, mainloop="blis", a=a, b=b)
     if plan.pairs and plan.blocking.k_blocked:
         check_multiple(schedule, "kc", PAIR, "the numbers of a pair of bf16")
     check_ahead(spec, schedule)
