@@ -125,9 +125,9 @@ FMA = {
     EVEN: {"block_m": 16, "block_n": 16, "block_k": 8, "thread_m": 4, "thread_n": 2},
     ODD: {"block_m": 16, "block_n": 16, "block_k": 8, "thread_m": 2, "thread_n": 2},
 }
-#: A padded convolution whose K-tiles are within a filter position, and one with 7 channels.
+#: A padded convolution whose K-tiles are within a filter position, and one of 4 channels.
 PADDED = "conv2d 1x32x5x6,24x32x3x3 f16 padding=1 +bias+relu"
-SEVEN = "conv2d 1x7x5x6,8x7x3x3 f16 padding=1"
+FOUR = "conv2d 1x4x5x6,8x4x3x3 f16 padding=1"
 #: Schedules of small tiles for a convolution, by target.
 CONVOLUTION = {
     "sm_80": MMA[EVEN] | {"num_stages": 3, "split_k": 1},
@@ -199,7 +199,7 @@ def goldens() -> Iterator[Golden]:
     # Filter positions of a K-tile each, and several in a K-tile.
     for target, schedule in CONVOLUTION.items():
         yield Golden(target=target, spec=text.parse(PADDED), schedule=schedule)
-    yield Golden(target="sm_80", spec=text.parse(SEVEN), schedule=CONVOLUTION["sm_80"])
+    yield Golden(target="sm_80", spec=text.parse(FOUR), schedule=CONVOLUTION["sm_80"])
     for target in ("sm_80", "gfx1030", "vulkan1.1", "vulkan1.3"):
         for spec in (EVEN, ODD):
             yield Golden(
