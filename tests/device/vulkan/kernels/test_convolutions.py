@@ -92,8 +92,8 @@ WRONG = {
     ),
     "end-off-by-one": ("%next_a0_guard0 %uint_5", "%next_a0_guard0 %uint_4"),
     "guard-without-padding": (
-        "%a_edge0_guard0 = OpIAdd %uint %uint_4294967295",
-        "%a_edge0_guard0 = OpIAdd %uint %uint_0",
+        "%a_edge0_guard0 = OpIAdd %uint %a_edge0_digit0 %uint_4294967295",
+        "%a_edge0_guard0 = OpIAdd %uint %a_edge0_digit0 %uint_0",
     ),
     "another-position": (
         "%next_a_k0_index_term1 = OpIMul %uint %next_a_k0_digit1",
@@ -104,8 +104,8 @@ WRONG = {
         "%next_a_start = OpIMul %uint %uint_0",
     ),
     "no-padding": (
-        "%a_edge0_index_sum0 = OpIAdd %uint %uint_4294967286",
-        "%a_edge0_index_sum0 = OpIAdd %uint %uint_0",
+        "%a_edge0_index_sum0 = OpIAdd %uint %a_edge0_index_term0 %uint_4294967286",
+        "%a_edge0_index_sum0 = OpIAdd %uint %a_edge0_index_term0 %uint_0",
     ),
 }
 
