@@ -41,10 +41,11 @@ SYSTEM_FLAGS = {
     "libkgen.dylib": ("-install_name", "@rpath/libkgen.dylib"),
     "kgen.dll": ("-DKGEN_DLL",),
 }
-#: Flags with which zig makes a small library for a wheel. Windows 10 brings a printf that conforms
+#: Flags with which zig makes a small library for a wheel. Nothing unwinds the C frames of Linux's.
+#: Windows 10 brings a printf that conforms
 #: to C99; of zig's compiler runtime, kgen.dll needs the stack probe alone.
 SMALL = {
-    "libkgen.so": ("-s",),
+    "libkgen.so": ("-s", "-fno-unwind-tables"),
     "libkgen.dylib": ("-s", "-Wl,-x"),
     "kgen.dll": (
         "-Os",
