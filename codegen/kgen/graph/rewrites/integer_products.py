@@ -111,9 +111,55 @@ class _Integers(Rewriting):
         if isinstance(operation, FormulaNode) and not operation.axes:
             if (made := self.folded(value, operation.expression)) is not None:
                 return self.take(value, made)
-            read = self.of_bytes(operation.expression, {})
+            read = self.by_channel(value, operation.expression)
+            read = self.of_bytes(operation.expression, {}) if read is None else read
             return self.take(value, self.add(FormulaNode(expression=read), value))
         return self.copy(value)
+
+    def by_channel(self, value: GraphValue, expression: Expression) -> Expression | None:
+        """A sum of windows over a dequantised value by constant weights, as one of windows over its
+        numbers: scale and zero point go into the weights and a constant. None for another sum."""
+        terms, left = [], [expression]
+        while left:
+            step = left.pop()
+            if step.name == "add":
+                left += step.arguments
+            elif step.name == "mul" and all(a.name == "slice" for a in step.arguments):
+                terms.append(step.arguments)
+            else:
+                return None
+        images, tables = ({inputs(term[i]) for term in terms} for i in (0, 1))
+        if len(terms) < 2 or len(images) != 1 or len(tables) != 1:
+            return None
+        ((image,), (table,)) = (*images, *tables)
+        inner, weights = self.bytes_of(image), self.array(table)
+        if inner is None or weights is None or not inner.is_uniform:
+            return None
+        seen = [self.within_padding(inner, self.graph.values[image], term[0]) for term in terms]
+        rows = [int(other.arguments[2].number) for _, other in terms]
+        for (_, other), row in zip(terms, rows, strict=True):
+            axis = [number.number for number in other.arguments[1:]]
+            if other.arguments[0] != variable(table) or axis != [0, row, row + 1, 1]:
+                return None
+        scaled = weights.astype(np.float64) * inner.scale.number
+        name = self.graph.names.get(value.id, value.id)
+        factors = self.made(f"{name}:factors", scaled, DType.F32)
+        added = self.made(f"{name}:added", -inner.zero.number * scaled[rows].sum(axis=0), DType.F32)
+        found = variable(added.id)
+        for (_, other), window in zip(reversed(terms), reversed(seen), strict=True):
+            if window is None:
+                return None
+            weight = with_arguments(other, (variable(factors.id), *other.arguments[1:]))
+            found = call("add", (found, call("mul", (call("cast", (window,)), weight))))
+        return found
+
+    def array(self, name: str) -> Array | None:
+        """Elements of a constant of f32; None for another value."""
+        value = self.graph.values[name]
+        is_constant = isinstance(value.operation, SourceNode) and value.dtype is DType.F32
+        if not is_constant or not isinstance(value.operation, SourceNode):
+            return None
+        return self.graph.constants.get(value.operation.name)
 
     def of_bytes(self, step: Expression, known: dict[Expression, Expression]) -> Expression:
         """A formula in which windows over a dequantised value, as of a convolution by channel, see
