@@ -42,8 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there by now stays: the search for cycles, a tenth of all tests' time, leaves it out
-    and comes less often."""
+    """Exclude all objects that exist by now from the search for cycles, which takes a tenth of all
+    tests' time and then runs less often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)

@@ -35,7 +35,7 @@ LAYER_LOG = "messages.txt"
 
 @frozen
 class Driver:
-    """One of kgen's drivers, for tests."""
+    """Driver of kgen's list, for tests."""
 
     driver: drivers.Driver
 
@@ -44,7 +44,7 @@ class Driver:
         return self.driver.name
 
     def with_environment(self, **environment: str) -> Driver:
-        """The same driver, for programs that read these variables."""
+        """Return the same driver for programs that read these variables."""
         merged = {**self.driver.environment, **environment}
         return Driver(driver=replace(self.driver, environment=merged))
 

@@ -48,7 +48,7 @@ def erf(x: Decimal) -> Decimal:
 
 
 def sin(x: Decimal, shift: Decimal = ZERO) -> Decimal:
-    """Of x + shift pi, reduced to within pi."""
+    """Return the sine of x + shift pi, reduced to within pi."""
     x = x + shift * PI
     x -= (x / (2 * PI)).to_integral_value() * 2 * PI
     term = total = x

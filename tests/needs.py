@@ -31,7 +31,7 @@ def absent(reason: str, *, by_apt: bool = False) -> NoReturn:
 
 
 def module(name: str) -> Any:
-    """One of the packages of the `dev` extra."""
+    """Import a package of the `dev` extra."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -39,8 +39,8 @@ def module(name: str) -> Any:
 
 
 def debian(package: str, missing: str | None) -> None:
-    """One of the Debian packages that `make setup` installs; `missing` says what of it is not here,
-    if anything. A package that `make setup` does not install fails the test wherever it runs."""
+    """Require a Debian package that `make setup` installs; `missing` names its missing part, if
+    any. A package that `make setup` does not install fails the test wherever it runs."""
     if package not in system_packages():
         pytest.fail(f"a test needs {package}, which {SYSTEM_PACKAGES.name} does not install")
     if missing is not None:
@@ -48,7 +48,7 @@ def debian(package: str, missing: str | None) -> None:
 
 
 def driver(tree: str) -> Path:
-    """One of the folders that `scripts/fetch_drivers.py` unpacks (`make drivers`)."""
+    """Return a folder that `scripts/fetch_drivers.py` unpacks (`make drivers`)."""
     folder = drivers_folder() / tree
     if not (folder / "installed").is_file():
         absent(f"{folder} is not here; make drivers", by_apt=True)

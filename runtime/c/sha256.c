@@ -126,7 +126,7 @@ void kgen_sha256(const void *data, size_t nbytes, char digits[65])
     (has_sha() ? add_by_extension : add_plainly)(state, at, left / 64);
     at += left / 64 * 64;
     left %= 64;
-    /* What is left, a one bit, zeros, and the number of bits in the last 8 bytes. */
+    /* The remaining bytes, a one bit, zeros, and the number of bits in the last 8 bytes. */
     unsigned char last[128] = {0};
     if (left > 0)
         memcpy(last, at, left);

@@ -108,8 +108,9 @@ def check(
 def of_several_outputs(
     calls: Iterable[str], dtype: DType, shape: tuple[int, ...] = ODD
 ) -> list[Elementwise]:
-    """As few kernels as there can be with an output for each call. A kernel's calls have the same
-    inputs, give bool or numbers, and are exact or not, so that they are computed as each alone."""
+    """Return the fewest kernels with an output for each call. A kernel's calls have the same
+    inputs, give bool or numbers, and are exact or not, so that each is computed as it would be
+    alone."""
     alike: dict[object, list[str]] = {}
     for call in calls:
         alone = Elementwise(expression=call, shapes=(shape,), dtype=dtype)

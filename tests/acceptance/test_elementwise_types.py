@@ -77,7 +77,7 @@ def conversions(*types: DType) -> list[Elementwise]:
 
 
 def sixty_four_bits(target: str) -> list[DType]:
-    """What the target has of s64 and f64."""
+    """Return the 64-bit dtypes that the target supports."""
     on_cpu = target == "native" or target.startswith(("x86", "aarch64"))
     return [DType.S64, DType.F64] if on_cpu else [DType.S64]
 

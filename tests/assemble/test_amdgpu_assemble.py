@@ -47,7 +47,7 @@ def rendered(spec: Spec, target: Target) -> Source:
 
 
 def lld(data: bytes, folder: Path) -> bytes:
-    """What ld.lld makes of an object file."""
+    """Return the code object that ld.lld links from an object file."""
     if importlib.util.find_spec("ziglang") is None:
         needs.absent("ziglang is not installed; pip install '.[dev]'")
     (folder / "kernel.o").write_bytes(data)

@@ -200,7 +200,7 @@ def test_results_of_8_bit_floats_are_awaited() -> None:
 
 
 def registers(made: str) -> int:
-    """Of a kernel of which two waves fit a SIMD, and that spills none."""
+    """Return the registers of a kernel of which two waves fit a SIMD, and that spills none."""
     assert fact(made, "vgpr_spill_count") == fact(made, "private_segment_fixed_size") == 0
     assert re.findall(r"; Occupancy: (\d+)", made) == ["2"]
     return fact(made, "vgpr_count")

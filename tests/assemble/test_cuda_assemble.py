@@ -60,7 +60,8 @@ def test_layouts_and_output_types(layout: Layout, out: DType) -> None:
 
 @pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
 def test_largest_tiles_and_shapes(dtype: DType) -> None:
-    """All registers in use, 64-bit offsets, and through registers where rows are not aligned."""
+    """The tiles use all registers and 64-bit offsets, and copy through registers where rows are not
+    aligned."""
     for target in (BY_NAME["sm_75"], SM_80, BY_NAME["sm_90a"]):
         for size in (65536, 65535):
             build(Matmul(m=size, n=size, k=size, batch=65535, dtype=dtype), target)
@@ -181,7 +182,7 @@ def test_report_of_spilling_code() -> None:
 
 
 def test_a_warning_that_code_is_slow_is_a_finding() -> None:
-    """What ptxas 12.9 says of a wgmma kernel without wgmma.fence."""
+    """The report is ptxas 12.9's for a wgmma kernel without wgmma.fence."""
     report = (
         "ptxas info    : (C7519) warpgroup.arrive is injected in around line 76 by compiler\n"
         "ptxas info    : 0 bytes gmem\n"

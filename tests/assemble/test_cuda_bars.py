@@ -95,7 +95,7 @@ def test_no_access_is_wasted(bar: str, layout: Layout, out: DType) -> None:
 @each_layout
 @pytest.mark.parametrize("depth", [8, 16])
 def test_exact_f32_wastes_no_access_either(depth: int, layout: Layout) -> None:
-    """What lies along k is transposed on its way into shared memory, without a bank conflict."""
+    """An operand along k is transposed on its way into shared memory, without a bank conflict."""
     fields = {"block_m": 64, "block_n": 64, "block_k": depth, "thread_m": 4, "thread_n": 4}
     counters = profile(build(fields, size=128, layout=layout, dtype=DType.F32)).counters
     assert counters["bank_conflicts"] == 0
@@ -144,7 +144,8 @@ def test_addends_move_in_whole_sectors(bar: str) -> None:
 def test_rows_are_read_as_seldom_as_they_can_be(
     text: str, passes: dict[str, int], target: str
 ) -> None:
-    """By 16 bytes, once where registers of a CTA or a cluster hold a row; whole sectors."""
+    """Accesses have 16 bytes and cover whole sectors; a row is read once where registers of a CTA
+    or a cluster hold it."""
     spec, found = parse(text), targets.find(target)
     kernel = pipeline.kernel(spec, found)
     counters = profile(kernel).counters

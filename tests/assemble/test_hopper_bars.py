@@ -179,7 +179,7 @@ def test_traffic_is_the_schedules_own_formula(tile: str, layout: Layout) -> None
 
 @pytest.mark.parametrize("tile", ["s8-swapped", "e4m3", "tf32-swapped"])
 def test_ragged_addends_do_not_spill(tile: str) -> None:
-    """What a guard leaves unloaded must not be kept from one block tile to the next."""
+    """Registers that a guard leaves unloaded must not live from one block tile to the next."""
     layout = Layout.NN if TILES[tile].swap else Layout.NT
     chain: dict[str, Any] = {"beta": 0.5, "epilogue": ("bias", "gelu", "residual")}
     out = DType.F32 if tile == "tf32-swapped" else DType.BF16

@@ -37,7 +37,7 @@ def spirv_tools() -> None:
 
 
 def oracle(text: str, environment: str, folder: Path) -> bytes:
-    """What spirv-as makes of the text."""
+    """Return the module that spirv-as makes of the text."""
     source, output = folder / "kernel.spvasm", folder / "kernel.spv"
     source.write_text(text)
     command = ["spirv-as", "--target-env", environment, str(source), "-o", str(output)]

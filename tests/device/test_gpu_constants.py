@@ -32,7 +32,7 @@ TARGETS = ["sm_75", "gfx1100", "vulkan1.1", "native"]
 
 @pytest.fixture(scope="module")
 def bundle() -> kgen.Bundle:
-    """One bundle for CPU and GPUs, with B in it."""
+    """Bundle for CPU and GPUs that contains B."""
     return kgen.build([PLAIN, SPEC], TARGETS, constants={"b": B})
 
 
@@ -95,7 +95,7 @@ B_BYTES = 2 * (400 + 12 * 24 + 21)
 
 
 def test_without_a_value_a_gpu_has_one_kernel(tmp_path: Path) -> None:
-    """It packs nothing, so there is nothing to build twice; the same program runs on both."""
+    """A GPU packs nothing, so there is nothing to build twice; the same program runs on both."""
     plain = dataclasses.replace(PLAIN, ldb=None, batch_stride_b=None)
     spec = dataclasses.replace(plain, constant=("b",))
     bundle = kgen.build([plain, spec], ["vulkan1.1", "native"])

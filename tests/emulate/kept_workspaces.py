@@ -13,7 +13,8 @@ from kgen_runtime.manifest import KernelEntry
 
 
 def keep(monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray[Any, Any]]:
-    """All launches from now on get those of the first one; they are in the dictionary after it."""
+    """Give all later launches the workspaces of the first one; the dictionary holds them after
+    it."""
     held: dict[str, np.ndarray[Any, Any]] = {}
 
     def kept(entry: KernelEntry) -> dict[str, np.ndarray[Any, Any]]:

@@ -40,7 +40,7 @@ def minifloat(value: int, kind: str, fnuz: bool) -> int:
 
 
 def storage(values: Array, kind: str, cpu: str) -> Array:
-    """Integers [lane, element] as they lie in memory: [lane, bytes...]"""
+    """Return integers [lane, element] as bytes in memory order: [lane, bytes...]."""
     if kind == "bf16":
         return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
     if kind in ("fp8", "bf8"):

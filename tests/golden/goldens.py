@@ -230,7 +230,7 @@ def goldens() -> Iterator[Golden]:
     lanes = {"mr": 2, "nr": 64, "mc": 2, "kc": 8, "nc": 64, "pack_a": 0, "pack_b": 0}
     spec = Matmul(m=2, n=70, k=32, dtype=DType.S8)
     yield Golden(target="x86-64-v4+vnni", spec=spec, schedule=lanes)
-    # A few rows of a large B at once pass by all rows of A.
+    # Several rows of a large B at once are multiplied by all rows of A.
     yield Golden(target="x86-64-v4", spec=Matmul(m=2, n=70, k=4001, dtype=DType.F32))
     # Split-k of a stream: slices of K, and a launch that adds them up.
     yield Golden(target="x86-64-v3", spec=Matmul(m=6, n=70, k=12001, dtype=DType.F32))

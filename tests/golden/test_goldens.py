@@ -20,7 +20,8 @@ def test_no_drift(golden: Golden) -> None:
 
 
 def test_comments_and_blank_lines_read_well() -> None:
-    """Of PTX: what a macro leaves out leaves no blank line, and one of a thing is no plural."""
+    """In PTX, a macro that renders nothing leaves no blank line, and a count of one is no
+    plural."""
     texts = {path: path.read_text() for path in ROOT.rglob("*.ptx")}
     assert texts
     for path, text in texts.items():

@@ -90,7 +90,7 @@ def arithmetic(text: str) -> list[int]:
 
 
 def test_templates_do_no_arithmetic() -> None:
-    """All integers come from plans, where tests reach them."""
+    """Integers come from plans, where tests reach them."""
     assert arithmetic("${ a + b }\n${ -1 }\n<% set x = -a %>\n${ a|sum }\n${ a|join }") == [1, 3, 4]
     for path in sorted((ROOT / "templates").rglob("*.j2")):
         assert not arithmetic(path.read_text()), path.relative_to(ROOT)
@@ -105,7 +105,8 @@ def modules(root: Path) -> dict[str, Path]:
 
 
 def imported_modules(path: Path, known: set[str]) -> set[str]:
-    """Those of the known modules that a file imports; a package only for names of its own."""
+    """Return the known modules that a file imports; a package only if names are imported from
+    itself."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -117,8 +118,8 @@ def imported_modules(path: Path, known: set[str]) -> set[str]:
 
 
 def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Modules that import each other, through whatever others: what is left when modules that
-    nobody of the rest imports, or that import none of the rest, are taken away."""
+    """Return the modules that import each other, directly or through others: those that remain
+    after removing, again and again, modules that no other imports or that import no other."""
     left = {module: set(imported) for module, imported in graph.items()}
     while True:
         imported = set().union(*left.values()) if left else set()

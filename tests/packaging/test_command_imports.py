@@ -20,7 +20,7 @@ PRODUCT = ("--shape", "64x64x64")
 
 
 def loaded(folder: Path, *arguments: str, status: int = 0) -> set[str]:
-    """What of that a process holds at the end of a command."""
+    """Return the modules of that list that a process has loaded at the end of a command."""
     program = (
         "import sys\n"
         "from kgen.cli.main import main\n"

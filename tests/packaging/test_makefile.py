@@ -62,7 +62,7 @@ def test_setup_installs_locked_packages() -> None:
 
 
 def test_the_demo_installs_little() -> None:
-    """It installs no Debian package and none of the extra [dev]."""
+    """The demo installs no Debian package and none of the extra [dev]."""
     found = commands("demo")
     assert not [line for line in found if "system-packages" in line or "requirements-dev" in line]
     (installs,) = (line for line in found if "pip install" in line)

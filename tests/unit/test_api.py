@@ -1,4 +1,5 @@
-"""What a Python user meets first: names at the top, errors for what is no spec or target."""
+"""First steps of a Python user: names at the top, errors for arguments that are no spec or
+target."""
 
 from __future__ import annotations
 
@@ -107,7 +108,7 @@ def test_errors_need_no_import_of_their_own(module: str) -> None:
 
 @pytest.mark.integration
 def test_one_version() -> None:
-    """That of both distributions is read from the runtime's, which kgen's is too."""
+    """Both distributions read their version from the runtime's."""
     command = [sys.executable, "-m", "hatchling", "metadata", "version"]
     root = Path(__file__).parents[2]
     for project in (root, root / "runtime"):

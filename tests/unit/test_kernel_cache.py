@@ -32,7 +32,7 @@ FOLDERS = ("kgen.check.", "kgen.cli.", "kgen.emulate.", "kgen.graph.")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where kernels are kept, as for a user."""
+    """Folder of cached kernels, as for a user."""
     monkeypatch.setenv(settings.CACHE, "1")
     monkeypatch.setenv(settings.CACHE_DIR, str(tmp_path / "kept"))
     return tmp_path / "kept" / "kernels"
@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def no_builds(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(plan: object) -> None:
-        raise AssembleError("it is built again")
+        raise AssembleError("the cache was not used")
 
     monkeypatch.setattr(pipeline, "assembled", fail)
 
@@ -66,7 +66,7 @@ def test_a_bundle_from_the_cache_has_the_same_bytes(
     assert len(entries(folder)) == len(specs) * len(TARGETS)
     request.getfixturevalue("no_builds")
     assert saved(tmp_path / "c", specs=specs) == fresh
-    with pytest.raises(AssembleError, match=r"matmul_8x24x16_f32_nn: it is built again"):
+    with pytest.raises(AssembleError, match=r"matmul_8x24x16_f32_nn: the cache was not used"):
         saved(tmp_path / "d", cache=False)
 
 
@@ -117,7 +117,7 @@ def test_a_key_is_of_all_that_a_kernel_is_made_from(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.integration
 def test_nothing_else_takes_part_in_a_build() -> None:
-    """What the digest of the code leaves out is not loaded where kernels are built."""
+    """Modules that the digest of the code leaves out are not loaded where kernels are built."""
     program = (
         "import sys, kgen\n"
         "kgen.build(kgen.Matmul(m=8, n=8, k=8, dtype='f32'), "
@@ -195,7 +195,7 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(
 
 @pytest.mark.integration
 def test_processes_fill_one_cache(folder: Path, tmp_path: Path) -> None:
-    """The same kernels at the same time."""
+    """The processes build the same kernels at the same time."""
     program = (
         "import kgen, sys\n"
         "specs = [kgen.Matmul(m=m, n=8, k=8, dtype='f32') for m in range(1, 5)]\n"

@@ -48,7 +48,7 @@ class Kernel(Uncopied):
         self.packed = next((PackedOperand(s, backend) for s in self._inputs if s.is_packed), None)
         self._outputs = tuple(Slot(entry.key, param, backend) for param in entry.outputs)
         table = lies_upon(entry.spec)
-        #: The input that the output lies upon, where a kernel writes a part of it.
+        #: Input whose memory the output reuses, where a kernel writes a part of it.
         self._table = next((slot for slot in self._inputs if slot.name == table), None)
         self.on_host = backend.memory == dlpack.HOST
         self._has_addresses = backend.memory is not None
@@ -144,7 +144,8 @@ class Kernel(Uncopied):
         the operand's place, to as many calls as wanted, also of other kernels of this target.
 
         Takes what a kernel without a packed operand takes, and makes an array of the same kind.
-        Only CPU kernels pack: other devices' take the matrix as it lies, and so it comes back.
+        Only CPU kernels pack. Kernels of other devices take the matrix unpacked, and it is returned
+        as it is.
         Raises ArgumentError or DeviceMismatchError.
         """
         if self.packed is not None:

@@ -1,4 +1,4 @@
-"""What the CPU's tests share: targets and loaded kernels, qemu where it must be there, and memory
+"""Helpers of the CPU's tests: targets and loaded kernels, qemu where it is required, and memory
 with guard pages."""
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def length(random: Random) -> int:
 def product(target: Target, random: Random) -> Matmul:
     m, n, k = (length(random) for _ in range(3))
     if random.random() < 0.2:
-        # B larger than a cache: products of few rows read it in place.
+        # B larger than a cache: skinny GEMMs read it in place.
         m, n, k = random.randint(1, 16), random.randint(500, 700), random.randint(500, 700)
     dtype = random.choice(FAMILY.dtypes(Matmul.op, target))
     layout = random.choice(list(Layout))
@@ -246,7 +246,7 @@ def check_gaps(
     parameters: Mapping[str, TensorParam],
     held: Mapping[str, Bytes],
 ) -> None:
-    """What lies between an output's rows is as it was, and so is every input."""
+    """Check that the gaps between an output's rows and all inputs are unchanged."""
     for name, parameter in parameters.items():
         data = held[name]
         outside = np.ones(data.size, bool)

@@ -118,7 +118,7 @@ def test_the_backend_refuses_what_the_cpu_lacks() -> None:
 
 
 def test_a_mapped_kernel_has_its_name(tmp_path: Path) -> None:
-    """As debuggers and profilers show it."""
+    """Debuggers and profilers show the name."""
     path = kgen.build(relu_of((7,), dtype=DType.F32), targets=["native"]).save(tmp_path / "x")
     with kgen_runtime.load(path, device="cpu"):
         assert "/memfd:native/relu_7_f32 " in Path("/proc/self/maps").read_text()

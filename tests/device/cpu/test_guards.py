@@ -19,7 +19,7 @@ X86 = tuple(target.name for target in FAMILY.targets if target.arch == "x86_64")
 
 
 def run_guarded(name: str, count: int, seed: int = 0, missing: int = 0) -> str:
-    """What the child says of its end; empty if it did everything."""
+    """Return the child's report of its end; empty if it completed everything."""
     found = FAMILY.find(name)
     assert found is not None
     if found.arch == "aarch64":

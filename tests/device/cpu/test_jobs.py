@@ -172,7 +172,7 @@ def test_many_python_threads_share_the_pool(path: Path) -> None:
 
 
 def called(way: str, launch: CpuLaunch) -> tuple[Callable[[], object], int]:
-    """One run of a launch after the other by two threads, and its number of shared trials."""
+    """Return a function that runs a launch with two threads, and its number of shared trials."""
     if way == "sequence":
         return Listed(2, [([launch], {"x": 0})]).run, LISTED_TRIALS
     if way == "timed sequence":
@@ -385,8 +385,8 @@ for runs in range(1, 4):
 
 
 def test_a_system_that_refuses_threads(tmp_path: Path) -> None:
-    """As a container with a limit does: launches take the threads that there are, and the system is
-    not asked again at each of them."""
+    """Launches use the threads that exist where the system refuses more, as a container with a
+    limit does, and do not ask the system again each time."""
     needs.program("cc", "gcc")
     (tmp_path / "refused.c").write_text(REFUSED_THREADS)
     command = ["cc", "-shared", "-fPIC", "refused.c", "-o", "refused.so", "-ldl"]
@@ -396,7 +396,7 @@ def test_a_system_that_refuses_threads(tmp_path: Path) -> None:
 
 
 def test_kernels_of_too_many_tensors_are_refused_when_they_are_built(tmp_path: Path) -> None:
-    """Those that the pool can pass are built and run."""
+    """Kernels with as many tensors as the pool can pass are built and run."""
     names = [f"x{i}" for i in range(CPU_POINTERS)]
     with pytest.raises(ScheduleError, match=r"25 tensors; the CPU allows 24; use an expression"):
         kgen.build(text.parse(f"{'+'.join(names)} 8 f32"), targets=["x86-64-v3"])

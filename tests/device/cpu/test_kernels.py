@@ -67,7 +67,7 @@ INNER = [
 
 @pytest.mark.parametrize("spec", INNER, ids=lambda spec: spec.key)
 def test_inner_products(spec: Matmul) -> None:
-    """K lies side by side in both operands: one step and several, what is left of K, both sides."""
+    """K is contiguous in both operands: one step and several, a remainder of K, both sides."""
     for name in executed((*LEVELS, "x86-64")):
         found = here(name)
         check(spec, found, best_of(spec, found, "inner"))

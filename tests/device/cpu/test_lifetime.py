@@ -37,7 +37,7 @@ def files() -> int:
 
 
 def code_mappings() -> list[str]:
-    """Those of kernels' machine code."""
+    """Return the mappings of kernels' machine code."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     return [line for line in lines if "/memfd:native/" in line]
 

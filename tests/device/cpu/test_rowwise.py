@@ -161,7 +161,7 @@ def test_lines_are_fetched_where_rows_come_from_memory() -> None:
 
 
 def test_products_are_added_by_one_instruction() -> None:
-    """Where the CPU has it, and nothing else takes the product."""
+    """A fused multiply-add is used where the CPU has it, and nothing else uses the product."""
     both, one = "sum(x * x) + amax(x * x)", "sum(x * x)"
     for text, name, fused in (
         (one, "x86-64-v3", True),
@@ -209,7 +209,7 @@ def test_verify_sees_one_changed_instruction(what: str, pattern: str, replacemen
 
 @pytest.mark.parametrize("name", X86)
 def test_exponentials_to_units_in_the_last_place(name: str) -> None:
-    """Of any argument, and of those that are known not to be above zero."""
+    """Arguments are unrestricted, or known not to be above zero."""
     count = 1 << 14
     ends = ((-0.5, 0.5), (-126.0, 127.9), (-130.0, -124.0), (126.0, 130.0), (-1e9, 1e9))
     x = np.concatenate([np.linspace(*pair, count) for pair in ends]).astype(np.float32)
@@ -234,7 +234,7 @@ def test_exponentials_to_units_in_the_last_place(name: str) -> None:
 
 
 def test_inputs_may_have_any_name() -> None:
-    """Of what the kernel's own values are called, too."""
+    """An input may also have a name of the kernel's own values."""
     for name in ("r", "i", "s", "begin", "end", "entry", "maxnum", "kept0", "u0", "fold", "first"):
         for expression in (f"{name} * y", f"softmax({name} * y)"):
             kind = Rowwise if "softmax" in expression else Elementwise
@@ -283,8 +283,8 @@ def test_rows_that_no_cache_keeps(text: str, name: str) -> None:
     [("x86-64-v4", 1030), ("x86-64-v3", 1030), ("x86-64-v3", 65), ("x86-64-v3", 64)],
 )
 def test_rows_in_parts(name: str, cols: int) -> None:
-    """One launch for a number and several, parts without a remainder and with one, more of them
-    than a vector has elements, row and element outputs, several inputs."""
+    """Each number has one launch; parts with and without a remainder, more parts than a vector has
+    elements, row and element outputs, several inputs."""
     found = here(name)
     for text in ("softmax(x) + logsumexp(x)", "layer_norm(x) + argmin(x)", "var(x)", "argmax(x)"):
         dtype = BF16 if "norm" in text else F32
@@ -295,7 +295,7 @@ def test_rows_in_parts(name: str, cols: int) -> None:
 
 
 def test_threads_do_not_change_what_parts_give(tmp_path: Path) -> None:
-    """The same bits by one thread and by several, again and again."""
+    """Results have the same bits with one thread and with several, repeatedly."""
     x = np.random.default_rng(0).standard_normal((3, 300_001)).astype(np.float32)
     bundle = pack([pipeline.kernel(spec_of("layer_norm(x)", x.shape), here("x86-64-v3"))])
     assert len(bundle.manifest.kernels[0].launches) == 2

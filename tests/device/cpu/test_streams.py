@@ -196,7 +196,7 @@ def test_the_emulator_does_what_the_cpu_does() -> None:
 
 
 def test_past_the_caches_under_qemu() -> None:
-    """By STNP: a tuner or a user may ask for it."""
+    """The store is STNP, which a tuner or a user may ask for."""
     require_qemu()
     target = FAMILY.find("aarch64-neon")
     assert target is not None

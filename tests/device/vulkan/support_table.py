@@ -41,7 +41,7 @@ FLOATS = tuple(dtype for dtype in ELEMENTS if not dtype.is_integer)
 #: Types that are computed in; the others become one of these when they are read.
 COMPUTED = (DType.F32, DType.S32, DType.S64)
 LAYOUTS = tuple(Layout)
-#: Whole tiles and vectors; a remainder in each dimension; few rows, few columns, one of each.
+#: Whole tiles and vectors; a remainder in each dimension; small M, small N, one of each.
 SIZES = ("32x32x16", "17x19x13", "1x20x33", "18x2x40", "1x1x1")
 
 
@@ -110,8 +110,8 @@ def specs() -> list[Spec]:
 def executed(
     backend: Backend, kernel: BuiltKernel, before: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    """What was wrong of the kernel, run by run, or why the device does not run it, or of which
-    kernel `before` it is the same program."""
+    """Return the errors of the kernel, run by run, or why the device does not run it, or the kernel
+    `before` that has the same program."""
     bundle = pack([kernel])
     (entry,) = bundle.manifest.kernels
     chosen, reason = choose_code(backend, entry)

@@ -1,4 +1,4 @@
-"""What the Vulkan tests share: a device where there must be one, and runs on poisoned memory."""
+"""Helpers of the Vulkan tests: a device where one is required, and runs on poisoned memory."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ def test_remainders_are_exact(webgpu: WebgpuBackend) -> None:
 
 
 def test_a_bundle(webgpu: WebgpuBackend, tmp_path: Path) -> None:
-    """As any other device: named, with explicit copies, and prepared calls; f16 tensors too, whose
-    rows are whole words."""
+    """A WebGPU device behaves as any other: named, with explicit copies and prepared calls; f16
+    tensors too, whose rows are whole words."""
     specs = [
         kgen.Matmul(m=33, n=34, k=35, dtype="f32", epilogue=("relu",)),
         kgen.Matmul(m=16, n=16, k=16),

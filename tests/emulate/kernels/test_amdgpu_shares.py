@@ -1,5 +1,5 @@
 """Workgroups that share k, executed: parts of block tiles against the reference, before and after
-LLVM's optimiser, whoever comes last; and what a launch leaves for the next one."""
+LLVM's optimiser, in any order of arrival; and the workspaces that a launch leaves."""
 
 from __future__ import annotations
 

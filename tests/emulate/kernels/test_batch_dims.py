@@ -10,7 +10,7 @@ from kgen.errors import ScheduleError, SpecError
 from kgen.spec import DType, Matmul
 from tests.emulate.one_schedule import verify
 
-#: Target, type, and m: few rows and many, on the CPU with scalar tiles, vectors, AMX.
+#: Target, type, and m: small and large, on the CPU with scalar tiles, vectors, AMX.
 CASES = [
     ("x86-64-v3", DType.F32, 1),
     ("x86-64-v3", DType.F32, 21),

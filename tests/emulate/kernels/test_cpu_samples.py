@@ -80,7 +80,7 @@ CASES: dict[str, tuple[str, Matmul, dict[str, Any] | OuterMatmul]] = {
 
 def built(case: str) -> Bundle:
     target, spec, schedule = CASES[case]
-    if isinstance(schedule, OuterMatmul):  # never chosen for so few columns
+    if isinstance(schedule, OuterMatmul):  # never chosen for such a small N
         return pack([pipeline.kernel(spec, targets.find(target), schedule)])
     return kgen.build(spec, [target], schedule=schedule)
 

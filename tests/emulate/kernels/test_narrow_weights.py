@@ -24,7 +24,7 @@ from tests.device.vulkan.vulkan_support import open_vulkan
 from tests.onnx_models import DECODER, DECODER_STATES, EXPORTED, Maker, mlp
 from tests.open_devices import verify
 
-#: Tiles of either order with odd rows, which go by single bytes, and NVIDIA's few rows.
+#: Tiles of either order with odd rows, which go by single bytes, and NVIDIA's skinny GEMM.
 CASES: list[dict[str, Any]] = [
     {"m": 3, "n": 33, "k": 29, "layout": Layout.NT},
     {"m": 17, "n": 20, "k": 35, "layout": Layout.TN, "batch": 2, "batch_stride_b": 0},
@@ -82,7 +82,7 @@ def verified(path: Path, weights: str, targets: list[str], **shapes: Any) -> lis
 
 @pytest.mark.parametrize("weights", ["bf16", "s8", "s4"])
 def test_a_model_with_narrow_weights(model: Path, weights: str) -> None:
-    """It is what the model computes with the rounded weights, which differs from the model."""
+    """The result is that of the model with rounded weights, which differs from the model's."""
     targets = ["native"] if weights == "s4" else ["native", "sm_80", "gfx942"]
     for found in verified(model, weights, targets, shapes=SHAPES):
         assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)
@@ -121,8 +121,8 @@ def test_an_encoder_with_narrow_weights(weights: str) -> None:
 
 
 def convolutions(rows: int) -> onnx.ModelProto:
-    """Of one place, of several, of channels by themselves; and two with a normalization behind
-    them, of which one is folded, and one is an output, too."""
+    """Return convolutions of one position, of several, and per channel; and two before a
+    normalization, of which one is folded and one is an output, too."""
     m = Maker()
     x = m.input("x", (1, 8, rows, 64))
     x = m.add("Relu", m.add("Conv", x, m.weight(16, 8, 3, 3), m.weight(16), pads=[1, 1, 1, 1]))
@@ -137,8 +137,8 @@ def convolutions(rows: int) -> onnx.ModelProto:
 
 @pytest.mark.parametrize(("weights", "rows"), [("bf16", 5), ("s8", 5), ("s8", 200)])
 def test_convolutions(tmp_path: Path, weights: str, rows: int) -> None:
-    """Those that are products are narrow; of many rows there is a product for each of the kernel's,
-    with the scales of all of them."""
+    """Convolutions that are products have narrow weights; an input of many rows has one product per
+    row of the filter, with the scales of all of them."""
     onnx.save(convolutions(rows), tmp_path / "m.onnx")
     targets = ["native"] if rows > 5 else ["native", "sm_80", "gfx942"]
     for found in verified(tmp_path / "m.onnx", weights, targets):
@@ -149,8 +149,8 @@ def test_convolutions(tmp_path: Path, weights: str, rows: int) -> None:
 
 @pytest.mark.parametrize("weights", ["bf16", "s8"])
 def test_a_tied_table(tmp_path: Path, weights: str) -> None:
-    """A decoder's table of embeddings lies in its bundle once, narrow, and its last product reads
-    it as it lies."""
+    """A decoder's table of embeddings is in its bundle once, narrow, and its last product reads it
+    unpacked."""
     proto = onnx.load(DECODER["step"])
     tensors = {t.name: t for t in proto.graph.initializer}
     table = numpy_helper.to_array(tensors["embed.weight"])
@@ -261,8 +261,8 @@ def test_products_in_16_bits(attention: Path, dtype: str, target: str) -> None:
 
 @pytest.mark.parametrize("seed", [2, 5])
 def test_an_operand_that_is_a_step_of_16_bits_off(attention: Path, seed: int) -> None:
-    """It moves the outputs of the whole by far more than f32 rounds, if less than all operands do:
-    of these seeds f32 and f64 round one to different neighbours where the model in f32 has none."""
+    """The outputs move by far more than f32 rounding, if less than with all operands off: for these
+    seeds f32 and f64 round one operand to different neighbours where the model in f32 has none."""
     bundle = kgen.compile_model(attention, ["native"], products="bf16").bundle
     (program,) = bundle.manifest.programs
     expected = truth(attention, program, products="bf16", seed=seed)
@@ -295,7 +295,7 @@ def test_weights_that_are_not_finite(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_model_that_is_narrow_itself(
     options: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What changes nothing is not done without a word."""
+    """An option that changes nothing is reported."""
     m = Maker()
     weights = m.constant(np.ones((3, 4)), np.float16)
     y = m.add("MatMul", m.input("x", (2, 3), onnx.TensorProto.FLOAT16), weights)
@@ -326,8 +326,8 @@ def in_f32(packed: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
 
 
 def test_weights_are_rounded_to_the_nearest() -> None:
-    """Of both roundings, that of kernels and that of the check: columns of zeros, of one number,
-    and of a block that is cut, too."""
+    """The kernels' rounding and the check's agree on columns of zeros, of one number, and of a
+    partial block."""
     rng = np.random.default_rng(0)
     columns = (rng.standard_normal((5, 75)) * np.float32(0.1)).astype(np.float32)
     columns[1], columns[2, 3:], columns[3, :40] = 0.0, 0.0, 0.0

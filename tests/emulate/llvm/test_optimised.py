@@ -86,8 +86,8 @@ def test_results_stay_the_same(target: str, name: str) -> None:
 @pytest.mark.parametrize("seed", [0, 7])
 @pytest.mark.parametrize("name", SPECS)
 def test_a_run_repeats_itself(name: str, seed: int) -> None:
-    """The same seed, twice: the same bits and counts, by line too. Another seed: as well, for
-    these kernels wait for nobody."""
+    """Runs of one seed give equal bits and counts, by line too. So do runs of different seeds,
+    because these kernels do not wait."""
     kernel = kernel_of(name, "gfx942")
     first, one = execute(kernel, kernel.source.text, seed)
     again, two = execute(kernel, kernel.source.text, seed)

@@ -75,8 +75,8 @@ def test_columns_of_rows_in_global_memory() -> None:
 
 
 def test_a_square_of_bytes_becomes_a_fragment() -> None:
-    """Where lanes load 8 bytes of a row each, lanes 8 i to 8 i + 3 the left halves of rows 4 i to
-    4 i + 3 and the next four lanes the right ones, a lane has of column l % 16 half of the rows."""
+    """Lanes load 8 bytes of a row each: lanes 8 i to 8 i + 3 the left halves of rows 4 i to 4 i +
+    3, the next four lanes the right halves. A lane gets half of the rows of column l % 16."""
     square = np.random.default_rng(1).permutation(256).astype(np.uint8).reshape(16, 16)
     data = np.zeros((32, 8), np.uint8)
     for lane in range(32):

@@ -118,7 +118,7 @@ def test_no_row_is_written_out_of_range(way: str, tmp_path: Path) -> None:
 
 
 def test_a_cache_that_is_no_state_is_copied(tmp_path: Path) -> None:
-    """As an input and an output; a choice stays one kernel."""
+    """The cache is an input and an output; a choice stays one kernel."""
     for way, kernels in (("where", 0), ("index_put", 1)):
         model = cached(way)
         made = compiled(model, tmp_path / "m.onnx", "native", state=False)

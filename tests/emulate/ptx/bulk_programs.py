@@ -46,7 +46,7 @@ wait:
   mbarrier.try_wait.parity.shared::cta.b64 %done, [%bar], 0;
   @!%done bra wait;
 """
-#: All threads copy `size` bytes of shared memory to out, as they lie there.
+#: All threads copy `size` bytes of shared memory to out, in order.
 DUMP = """
   mad.lo.u32 %i, %t, 4, 0;
 dump:

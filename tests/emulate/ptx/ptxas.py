@@ -49,8 +49,8 @@ _ENTRY = re.compile(r"(\.entry\s+)(\w+)")
 
 
 def assemble_all(sources: Iterable[str], arch: str = "sm_90a") -> None:
-    """The same of many texts, in one run for those with the same heading: starting the assembler is
-    nearly all that a small text takes. What it refuses it names by its line in all of them."""
+    """Assemble many texts, those with the same heading in one run: a small text takes little more
+    than the start of the assembler. An error names its line in the joined text."""
     modules: dict[str, list[str]] = {}
     for number, source in enumerate(sources):
         heading = "".join(_ONCE.findall(source))

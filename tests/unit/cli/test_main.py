@@ -247,7 +247,7 @@ def test_bench_is_silent_about_targets_of_other_machines(
 
 @pytest.mark.integration
 def test_two_builds_are_identical(tmp_path: Path) -> None:
-    """Of every family, by processes that hash strings differently."""
+    """Processes that hash strings differently build the same bytes for every family."""
     kernels = ("matmul 16x24x32 f16 +bias+gelu", "softmax 4x131072 f16")
     argv = ["build", *kernels, "--target", "sm_80,gfx942,vulkan1.3,x86-64-v3"]
     for name in ("1", "4"):

@@ -121,7 +121,8 @@ def test_a_pipe_is_not_replaced(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is refused before anything is built, and is not read either: that would wait for ever."""
+    """A pipe is refused before anything is built, and is not read either: that would wait for
+    ever."""
     monkeypatch.setattr("kgen.check.gate.run.values_of", None)
     os.mkfifo("pipe")
     status, out, err = kgen_perf(capsys, *command, "--write", "--budgets", "pipe")

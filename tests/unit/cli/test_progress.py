@@ -1,4 +1,4 @@
-"""What a verification tells while it runs: which kernel, which data, and how long still."""
+"""Progress of a verification: which kernel, which data, and how much time is left."""
 
 from __future__ import annotations
 

@@ -74,7 +74,8 @@ def bundle() -> kgen.Bundle:
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
-    """What the command says, which must be a line of its own and all that it says and does."""
+    """Return the message of a refused command, which must be one line and the command's only
+    effect."""
     before = sorted(Path().iterdir())
     try:
         status = main(argv)

@@ -59,7 +59,7 @@ def test_the_table_says_what_native_stands_for(
 
 
 def test_names_of_targets_begin_as_their_family_says() -> None:
-    """By which the one family that may know a name is found."""
+    """The prefixes find the one family that may know a name."""
     for family in families():
         prefixes = FAMILIES[family.name]
         assert all(target.name.startswith(prefixes) for target in family.targets)

@@ -1,4 +1,4 @@
-"""`kgen verify` as a person reads it: what the two numbers are, and what is left."""
+"""Output of `kgen verify` for a person: the meaning of the two numbers, and the time left."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bundle(tmp_path: Path) -> str:
 def test_the_error_and_its_bound_are_named(bundle: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", bundle, "--on", "emulator"]) == 0
     shown, told = capsys.readouterr()
-    assert not told  # Nothing but a terminal is told what is left.
+    assert not told  # Only a terminal shows the time left.
     assert "worst error  its bound  of it" in shown
     error, bound, part = re.findall(r"sm_80 +passed +(\S+) +(\S+) +(\d+)%", shown)[0]
     assert int(part) == pytest.approx(100 * float(error) / float(bound), abs=2)

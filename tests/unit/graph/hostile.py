@@ -47,7 +47,7 @@ def constants(operator: str, *values: Any, **attributes: Any) -> Case:
 
 
 def with_node(operator: str, *shapes: Sequence[int], outputs: int = 1, **attributes: Any) -> Case:
-    """One operator of inputs of these shapes."""
+    """Return a case with one operator on inputs of these shapes."""
 
     def make() -> onnx.ModelProto:
         m = Maker()
@@ -101,7 +101,7 @@ def many_constants() -> onnx.ModelProto:
 
 
 def endless_loop() -> onnx.ModelProto:
-    """Of constants alone, so that it could be folded."""
+    """Return a loop of constants alone, which could be folded."""
     m = Maker()
     x = m.input("x", (3,))
     inner = helper.make_graph(
@@ -222,7 +222,7 @@ def secret_constant(within: bool) -> Case:
 
 
 def many_files() -> onnx.ModelProto:
-    """One file of 1 KiB that claims to be 17 GiB of constants."""
+    """Return a model with one file of 1 KiB that claims to hold 17 GiB of constants."""
     model = mlp()
     for i in range(17):
         tensor = model.graph.initializer.add()
@@ -362,7 +362,7 @@ CASES: dict[str, tuple[Case, str | None]] = {
 
 
 def compiled(file: Path) -> dict[str, Any]:
-    """What `kgen compile` makes of a file."""
+    """Return the outcome of `kgen compile` for a file."""
     from kgen.cli.main import main
 
     bundle, out, err = file.with_suffix(".kgen"), io.StringIO(), io.StringIO()

@@ -45,7 +45,7 @@ def check(tmp_path: Path, m: Maker, *outputs: str, dtype: int = T.FLOAT, **input
 
 
 def beside_rows(m: Maker) -> str:
-    """One number a row plus another one that is in memory."""
+    """Add one number per row to another one that is in memory."""
     return str(m.add("Add", m.add("ReduceMean", m.input("x", (3, 4)), axes=[1]), m.weight(3, 1)))
 
 
@@ -60,7 +60,8 @@ def like_data(m: Maker) -> str:
 
 
 def chosen(truth: bool) -> Make:
-    """All of one side, which has fewer elements than the choice."""
+    """Return the making of a choice that takes all of one side, which has fewer elements than the
+    choice."""
 
     def make(m: Maker) -> str:
         which, row = m.constant(np.full((3, 4), truth), bool), m.weight(4)
@@ -92,8 +93,8 @@ def repeated_heads(m: Maker) -> str:
 
 
 def row_of_a_place(m: Maker) -> str:
-    """By an index of no axes, as PyTorch's Embedding of one number: the place of the greatest of a
-    row, and an element of several."""
+    """Gather with an index without axes, as PyTorch's Embedding of one number does: the position of
+    a row's maximum, and one of several elements."""
     x = m.input("x", (3, 4))
     row = m.add("Gather", x, m.constant(1, np.int64))
     place = m.add("ArgMax", row, axis=0, keepdims=0)
@@ -104,7 +105,7 @@ def row_of_a_place(m: Maker) -> str:
 
 
 def gate_of_what_is_padded(m: Maker) -> str:
-    """Where the constant is, it meets other constants."""
+    """Pad with a constant, which meets other constants."""
     pads = m.constant([0, 1, 0, 1], np.int64)
     return str(m.add("Sigmoid", m.add("Pad", m.input("x", (3, 4)), pads, m.constant(1.5))))
 
@@ -282,7 +283,7 @@ def test_arithmetic_of_integers_wraps_around(operator: str, dtype: Any, tmp_path
 
 
 def sliced_mask(m: Maker) -> str:
-    """As GPT-2 takes it from a table of all."""
+    """Slice a mask from a table, as GPT-2 does."""
     ends = [m.constant(v, np.int64) for v in ([1, 0], [4, 4], [0, 1])]
     kept = m.add("Slice", m.input("mask", (5, 6), T.BOOL), *ends)
     return str(m.add("Softmax", m.add("Where", kept, m.input("x", (3, 4)), m.constant(-1e9))))
@@ -340,7 +341,7 @@ def grown_truth(m: Maker) -> str:
 
 
 def chosen_truth(m: Maker) -> str:
-    """One of two, of which the other one is in memory."""
+    """Choose one of two truth values, of which one is in memory."""
     positive, small = signs(m)
     return str(m.add("Not", m.add("Where", positive, small, m.input("mask", (3, 4), T.BOOL))))
 
@@ -426,7 +427,7 @@ def constant_places(m: Maker) -> str:
 
 
 def a_part_of_a_choice(m: Maker) -> str:
-    """It reads an input by more axes than it has, beside a view."""
+    """Choose by an input that has fewer axes than it is read by, beside a view."""
     x = m.input("x", (2, 4))
     chosen = m.add("Where", m.add("Greater", x, m.constant(0.1)), x, m.constant(-1.0))
     bounds = (m.constant([n], np.int64) for n in (0, 1, 1))

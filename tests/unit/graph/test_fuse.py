@@ -144,7 +144,7 @@ def test_what_several_kernels_need_is_written_once() -> None:
 
 
 def test_two_products_in_one_sum() -> None:
-    """One of them is the other's residual."""
+    """The first product is the residual of the second."""
     m = Maker()
     x = m.input("x", (4, 6))
     found = lowered(m.model(m.add("Tanh", m.add("Add", m.linear(x, 6, 3), m.linear(x, 6, 3)))))
@@ -333,7 +333,7 @@ def embedded(rows: int) -> Lowered:
 
 
 def test_tied_weights_lie_once() -> None:
-    """A product of few rows reads the table as it lies; of many it has its own, packed."""
+    """A skinny GEMM reads the table unpacked; a GEMM with large M has its own copy, packed."""
     found = embedded(3)
     (table,) = found.constants
     product = found.calls[-1]

@@ -54,7 +54,7 @@ def layers(m: Maker, x: str, n: int) -> str:
 
 
 def views(m: Maker, x: str, n: int) -> str:
-    """Of which each pair is a copy."""
+    """Add views, of which each pair is a copy."""
     shapes = [m.constant(shape, np.int64) for shape in ([8, 4], [2, 16])]
     for i in range(n // 2):
         x = m.add("Transpose", m.add("Reshape", x, shapes[i % 2]), perm=[1, 0])
@@ -230,7 +230,7 @@ def test_a_memory_plan_looks_at_those_that_live_at_once() -> None:
 
 
 def test_a_memory_plan_of_buffers_that_all_live_at_once() -> None:
-    """What is occupied is looked at as ranges, and not buffer by buffer."""
+    """The memory plan looks at occupied ranges, not at each buffer."""
 
     def planned_for(n: int) -> None:
         lives = {f"b{i}": Life(nbytes=256, first=i, last=2 * n - i) for i in range(n)}

@@ -19,7 +19,7 @@ LONGEST = 20.0
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What became of each model, in one process."""
+    """Return the outcome of each model, all compiled in one process."""
     folder = tmp_path_factory.mktemp("models") / "inner"
     folder.mkdir()
     (folder.parent / "secret.bin").write_bytes(bytes(12))

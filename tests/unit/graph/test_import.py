@@ -276,7 +276,8 @@ def test_constants_are_what_operators_are_defined_as(
 
 
 def test_a_product_of_constants_beyond_f32_is_infinity() -> None:
-    """As for ONNX Runtime. An expression's own numbers beyond f32 are refused instead."""
+    """ONNX Runtime gives infinity, too. An expression's own numbers beyond f32 are refused
+    instead."""
     m = Maker()
     large = m.constant(1e30)
     product = m.add("Mul", large, large)
@@ -289,7 +290,8 @@ def test_a_product_of_constants_beyond_f32_is_infinity() -> None:
 
 
 def test_a_matrix_that_nodes_give_on_is_one_matrix() -> None:
-    """By many Identity nodes: as torch.onnx.export writes weights that layers share."""
+    """Many Identity nodes pass the matrix on, as torch.onnx.export writes weights that layers
+    share."""
     m = Maker()
     weights = m.constant(np.ones((2048, 2048), np.float32))  # 16 MiB, of which 256 may be made.
     x = m.input("x", (1, 2048))

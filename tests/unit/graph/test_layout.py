@@ -15,7 +15,7 @@ from kgen.spec.inference import parts
 
 
 def viewed(formula: Expression, x: np.ndarray) -> np.ndarray:
-    """What a formula of slices and a permutation has."""
+    """Return the result of a formula of slices and a permutation."""
     if formula.primitive is Primitive.INPUT:
         return x
     (tensor,), numbers = parts(formula)

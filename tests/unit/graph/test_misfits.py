@@ -24,8 +24,8 @@ Make = Callable[[Maker], str]
 
 
 def node(operator: str, x: tuple[int, ...], *given: Any, outputs: int = 1, **more: Any) -> Make:
-    """One node. A tuple is the shape of an input of the model, a list a constant of integers, an
-    array itself, None an input that is left out."""
+    """Return the making of one node. A tuple is the shape of an input of the model, a list a
+    constant of integers, an array itself, None an input that is left out."""
 
     def make(m: Maker) -> str:
         names = [m.input("x", x)]

@@ -152,7 +152,7 @@ def gemm(m: Maker) -> str:
 
 
 def conv(m: Maker) -> str:
-    """One axis as rows of strides, with a formula and a residual behind it."""
+    """Convolve one axis as rows with strides, with a formula and a residual after it."""
     x = m.input("x", (1, 9, 4))
     y = m.add("Transpose", x, perm=[0, 2, 1])
     y = m.add("Conv", y, m.weight(6, 4, 3), m.weight(6))
@@ -180,7 +180,7 @@ def split(m: Maker) -> str:
 
 
 def one_column(m: Maker) -> str:
-    """One element of each row, cut from wider ones."""
+    """Take one element of each row, cut from wider rows."""
     ends = [m.constant([v], np.int64) for v in (1, 2, 1)]
     return str(m.add("Slice", m.input("x", (4, 6)), *ends))
 
@@ -195,7 +195,7 @@ def column(operator: str, *inputs: str) -> Make:
 
 
 def one_part(opset: int, *sizes: int, **attributes: Any) -> Make:
-    """Of three parts only the one in the middle is used."""
+    """Return the making of a split of which only the middle part is used."""
 
     def make(m: Maker) -> str:
         m.opset = opset
@@ -233,7 +233,7 @@ def expanded(m: Maker) -> str:
 
 
 def gathered(m: Maker) -> str:
-    """By data, and by constants in even steps and in uneven ones."""
+    """Gather by data, and by constants in even steps and in uneven ones."""
     ids = m.add("Cast", m.input("x", (2, 3)), to=T.INT64)
     x = m.add("Gather", m.weight(7, 6), ids)
     even = m.add("Gather", x, m.constant([1, 3, 5], np.int64), axis=2)

@@ -153,7 +153,8 @@ def test_an_optional_result_in_the_middle(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("axis", [0, 1, -1, 2])
 def test_gather_elements_of_constants(tmp_path: Path, axis: int) -> None:
-    """Of more places than numpy.choose takes, and of fewer than the data has along other axes."""
+    """The data has more positions than numpy.choose takes, and the indices have fewer along other
+    axes."""
     rng = np.random.default_rng(3)
     data = rng.standard_normal((40, 50, 60)).astype(np.float32)
     shape = [35, 45, 55]
@@ -215,7 +216,7 @@ OUR_OWN = (
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # onnx's own cases overflow on purpose
 def test_what_is_folded_is_what_onnx_expects() -> None:
-    """All of ONNX's cases of one node, their inputs as constants."""
+    """ONNX's cases of one node, with their inputs as constants, give the expected values."""
     folded, wrong = 0, []
     for case in node_cases.collect_testcases(None):
         given, expected = case.data_sets[0]

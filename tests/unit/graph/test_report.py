@@ -199,7 +199,7 @@ def test_the_graph_is_drawn(encoder: Path, tmp_path: Path) -> None:
 
 
 def check_numbers(drawing: ElementTree.Element) -> None:
-    """All places are numbers inside the picture, all sizes at least 0."""
+    """Check that all positions are numbers inside the picture, and all sizes at least 0."""
     _, _, width, height = map(float, drawing.attrib["viewBox"].split())
     for element in drawing.iter():
         for name in ("x", "x1", "x2", "cx", "y", "y1", "y2", "cy", "width", "height", "r"):
@@ -241,7 +241,7 @@ class Page(HTMLParser):
 
 
 def check_page(text: str) -> Page:
-    """It is whole, and nothing is fetched, nor run."""
+    """Check that the page is complete, and that it fetches and runs nothing."""
     page = Page(text)
     assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
     assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
@@ -376,7 +376,7 @@ def test_a_page_of_a_program_that_does_not(encoder: Path, tmp_path: Path) -> Non
 
 @pytest.mark.integration
 def test_kernels_are_verified_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Those of its program, not of others."""
+    """Kernels of the program are verified, and no others."""
     onnx.save(mlp(), tmp_path / "m.onnx")
     made = kgen.compile_model(tmp_path / "m.onnx", ["gfx942", "native"]).bundle
     path = made.save(tmp_path / "m.kgen")

@@ -52,7 +52,7 @@ def test_against_definitions(name: str) -> None:
 def test_rows_of_a_kernel_apart(
     monkeypatch: pytest.MonkeyPatch, attributes: dict[str, Any]
 ) -> None:
-    """Of large inputs, whose windows are copied for each row of the kernel."""
+    """Large inputs have windows that are copied for each row of the kernel."""
     monkeypatch.setattr(convolutions, "MOST_COPIED", 0)
     m = Maker()
     x = m.input("x", (1, 8, 7, 7 if attributes else 10))
@@ -331,7 +331,7 @@ def test_layers_that_are_not_taken(
 
 @pytest.mark.parametrize("scale", [3.0, 0.1, -1.0])
 def test_a_condition_from_data_takes_either_branch(scale: float) -> None:
-    """Of the inner If one, the other, and neither."""
+    """The data take one branch of the inner If, the other, and neither."""
     m = Maker()
     calls, model = lowered(m, CASES["If, data"](m))
     x = (np.abs(m.rng.standard_normal((2, 3))) * scale).astype(np.float32)

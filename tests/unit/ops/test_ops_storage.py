@@ -64,7 +64,7 @@ def test_functions_that_round_nothing(dtype: DType) -> None:
 @pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
 @pytest.mark.parametrize("name", sorted(EXACT))
 def test_what_is_exact_is_a_number_of_the_type(name: str, dtype: DType) -> None:
-    """By the definitions, on every number."""
+    """The definitions give a number of the type for every number."""
     x = numbers(dtype)
     values = dict(zip("xyz", (x, x[::-1], np.roll(x, 77)), strict=True))
     call = f"{name}({', '.join('xyz'[: functions()[name].fewest])})"

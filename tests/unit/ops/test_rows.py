@@ -136,7 +136,7 @@ def test_outputs_that_are_refused(text: str, words: str) -> None:
 
 
 def test_a_large_mean_costs_the_variance_no_digits(entry_for: EntryFor) -> None:
-    """What mean(x^2) - mean(x)^2 would give is far outside the bound."""
+    """The error of mean(x^2) - mean(x)^2 would be far outside the bound."""
     rng = np.random.default_rng(0)
     x = (rng.standard_normal((4, 1000)) + 1000.0).astype(np.float32)
     spec = Rowwise(expression="var(x)", shapes=(x.shape,), dtype=F32)

@@ -102,8 +102,8 @@ def code_of(kernel: KernelEntry) -> dict[str, Code]:
 
 
 def add_tensors(parameters: int, captured: list[Callable[[], None]] | None = None) -> None:
-    """What a fake driver launches: out = a + b on three f32 tensors of 15 elements, by the address
-    of the addresses of their addresses; or, while a graph is captured, what it will."""
+    """Launch a fake kernel: out = a + b on three f32 tensors of 15 elements, by the address of the
+    addresses of their addresses; while a graph is captured, record it."""
     pointers = (ctypes.c_void_p * 3).from_address(parameters)
     addresses = [ctypes.c_uint64.from_address(p or 0).value for p in pointers]
 
@@ -118,7 +118,7 @@ def add_tensors(parameters: int, captured: list[Callable[[], None]] | None = Non
 
 
 class FakeBackend(Backend):
-    """What both fakes share; `calls` records launches, `live` counts buffers."""
+    """Base of both fakes; `calls` records launches, `live` counts buffers."""
 
     formats: ClassVar[tuple[str, ...]] = ("fake", "slow-fake")
     kind: ClassVar[str] = "gpu"

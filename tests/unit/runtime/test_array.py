@@ -146,7 +146,8 @@ def test_lent_arrays_keep_their_owner() -> None:
 @pytest.mark.parametrize("make", BACKENDS)
 @pytest.mark.parametrize("copied", [copy.deepcopy, pickle.dumps])
 def test_a_second_owner_is_refused(make: Any, copied: Any) -> None:
-    """It would free the same memory once more, and in another process it would be no memory."""
+    """A second owner would free the same memory again, and another process does not have the
+    memory."""
     array = Array.from_host(make(), np.ones(3, np.float32))
     with pytest.raises(ArgumentError, match=r"Memory objects cannot be .*\.numpy\(\)$"):
         copied(array)

@@ -1,4 +1,4 @@
-"""One table of what devices launch, and one check: every limit is seen to bind, and to be exact."""
+"""Limits of launches, by device: each limit binds, and is exact."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _is_supported(spec: Spec, target: Target) -> bool:
 
 
 class Refused:
-    """What plans were refused for by their launches, and not by their own checks."""
+    """Record of the plans that were refused for their launches, and not by their own checks."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.reasons: list[str] = []
@@ -130,7 +130,7 @@ def test_stream_k_counts_its_ticket() -> None:
 
 @pytest.mark.parametrize("stages", [2, 3, 4, 5, 6])
 def test_stream_k_by_warpgroups_counts_its_ticket(stages: int) -> None:
-    """What the check counts is what the plan launches, to the byte."""
+    """The check counts what the plan launches, to the byte."""
     target = targets.find("sm_90a")
     spec = Matmul(m=2048, n=2304, k=1024, dtype="bf16")
     schedule = WgmmaMatmul(
@@ -305,7 +305,7 @@ def test_relu_of_more_than_a_grid_does_more_in_a_thread() -> None:
     ids=lambda spec: str(spec.op),
 )
 def test_modules_say_what_their_workgroups_take(spec: Spec) -> None:
-    """What the bundle has is read from the module, not from the plan; both agree."""
+    """The bundle's numbers are read from the module, not from the plan; both agree."""
     target = targets.find("vulkan1.3")
     kernel = pipeline.kernel(spec, target)
     plan = kernel.plan

@@ -55,7 +55,7 @@ def test_a_bundle_that_is_dropped_is_closed_with_its_last_array() -> None:
 
 
 def test_the_last_of_several_calls_closes() -> None:
-    """What a call needs besides its arguments stays until it is done: code, scratch, device."""
+    """Code, scratch and device of a call stay until it is done."""
     running, go_on = threading.Event(), threading.Event()
     events: list[str] = []
 

@@ -86,7 +86,7 @@ Standin.__module__, Standin.__name__, Standin.__qualname__ = "torch", "Tensor", 
 
 
 class Parameter(Standin):
-    """What layers keep their weights in."""
+    """Stand-in for the class in which layers keep their weights."""
 
 
 Parameter.__module__ = "torch.nn.parameter"

@@ -82,7 +82,7 @@ def test_other_operations_take_none() -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS_8)
 def test_codes_are_those_of_ml_dtypes(dtype: DType) -> None:
-    """All 256 codes, and numbers around every middle between two of them."""
+    """The test covers 256 codes, and numbers around every middle between two of them."""
     needs.module("ml_dtypes")
     codes = np.arange(256, dtype=np.uint8)
     values = codes.view(host_dtype(dtype)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""From the sums of a product to what is stored: which factor of all sums is computed once."""
+"""Epilogues: the factor of all sums is computed once."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ def test_the_limit_of_a_shape_is_named() -> None:
 
 
 class TorchLike:
-    """As torch.float16 and its kind look to who does not import torch."""
+    """Object that looks like torch.float16 to code that does not import torch."""
 
     def __init__(self, name: str, itemsize: int) -> None:
         self.name_in_torch, self.itemsize, self.is_floating_point = name, itemsize, True

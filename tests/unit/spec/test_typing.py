@@ -1,4 +1,4 @@
-"""What strict mypy knows of the two packages: mistakes are errors, and results have types."""
+"""Types of the two packages under strict mypy: mistakes are errors, and results have types."""
 
 from __future__ import annotations
 

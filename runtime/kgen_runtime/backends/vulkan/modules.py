@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection
 
-#: The first word, as it lies in memory.
+#: First word of a module, in memory order.
 MAGIC = (0x07230203).to_bytes(4, "little")
 HEADER_WORDS = 5
 #: The newest version that kgen writes, as the second word says it.

@@ -52,8 +52,8 @@ class Case(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a language says of a bundle; `why` is empty if it takes it. Words of the reader, which
-    both have, are the same; others are of each language's loader."""
+    """Verdict of a language on a bundle; `why` is empty if it is accepted. Messages of the reader,
+    which both languages share, are equal; other messages are of each language's loader."""
 
     why: str
     is_of_reader: bool = False

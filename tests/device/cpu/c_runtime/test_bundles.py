@@ -130,8 +130,8 @@ def verdicts(
 
 
 def test_every_field_of_kernels(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
-    """One change anywhere, of which some are tried: what Python refuses is refused, and what it
-    takes is taken and runs."""
+    """A sample of single changes of any field: C refuses what Python refuses, and accepts and runs
+    what Python accepts."""
     whole = data_of(bundle)
     sample = []
     for number in range(len(whole["kernels"])):

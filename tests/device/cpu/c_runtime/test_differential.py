@@ -27,7 +27,7 @@ def test_one_verdict(fuzz: Path, seed: int, tmp_path: Path) -> None:
 
 
 def test_every_number_and_text(fuzz: Path, tmp_path: Path) -> None:
-    """One after another, where a manifest may hold anything."""
+    """Every number and text stands in turn where a manifest may hold anything."""
     base = differential.bases()[0]
     text = json.dumps(base.manifest).replace('"schedule": {', '"schedule": {"free": @, ', 1)
     given = [

@@ -109,7 +109,7 @@ def inputs_of(kernel: Any) -> list[np.ndarray[Any, Any]]:
 
 
 def expected(kernel: Any, inputs: list[np.ndarray[Any, Any]]) -> tuple[np.ndarray[Any, Any], ...]:
-    """What the Python runtime gives."""
+    """Return the results of the Python runtime."""
     out = kernel(*(array.copy() for array in inputs))
     return out if isinstance(out, tuple) else (out,)
 
@@ -126,7 +126,7 @@ def check_files(entry: KernelEntry, folder: Path, wanted: tuple[np.ndarray[Any, 
 
 
 def call_files(entry: KernelEntry, inputs: list[np.ndarray[Any, Any]], folder: Path) -> list[Path]:
-    """Those of a call; the output of a scatter is its table."""
+    """Write the files of a call; the output of a scatter is its table."""
     files = files_of(entry, inputs, folder)
     if entry.key.startswith("scatter"):
         files[-1] = files[0]
@@ -135,7 +135,7 @@ def call_files(entry: KernelEntry, inputs: list[np.ndarray[Any, Any]], folder: P
 
 @pytest.mark.parametrize("start", keys())
 def test_the_same_bits_as_python(sanitized: Driver, path: Path, start: str, tmp_path: Path) -> None:
-    """By each of the four ways to call a kernel; the last one is task by task, backwards."""
+    """The driver calls each kernel in all four ways; the last way runs task by task, backwards."""
     with kgen_runtime.load(path, device="cpu", num_threads=1) as kernels:
         kernel = find(kernels, start)
         inputs = inputs_of(kernel)
@@ -174,7 +174,7 @@ def test_packing(sanitized: Driver, path: Path, start: str, tmp_path: Path) -> N
 
 
 def test_packing_of_blocks(sanitized: Driver, path: Path, tmp_path: Path) -> None:
-    """Those of 4 bits, whose depth is cut up in runs."""
+    """Blocks of 4 bits have a depth that is cut into runs."""
     check_packing(sanitized, path, "matmul_5x37x96_f32", tmp_path)
 
 
@@ -184,7 +184,7 @@ def check_packing(driver: Driver, path: Path, start: str, folder: Path) -> None:
         place = [p.name for p in kernel.entry.arguments].index("b")
         param = kernel.entry.arguments[place]
         if param.packing is None:
-            pytest.skip("this CPU's target takes it as it lies")
+            pytest.skip("this CPU's target does not pack it")
         matrix = arrays(kernel.entry.unpacked)[place]
         wanted = np.asarray(kernel.pack(matrix))
     spread_out = spread(matrix, param.unpacked.shape, param.unpacked.strides)
@@ -259,7 +259,7 @@ def test_threads(plain: Driver, raced: Driver, many: Path, start: str, tmp_path:
 
 
 def test_a_child_after_fork(plain: Driver, many: Path, tmp_path: Path) -> None:
-    """It has none of its parent's workers, and ends without waiting for them."""
+    """The child has none of its parent's workers, and ends without waiting for them."""
     with kgen_runtime.load(many, device="cpu", num_threads=1) as kernels:
         kernel = find(kernels, "softmax")
         inputs = inputs_of(kernel)
@@ -296,5 +296,5 @@ def test_wrong_arguments(sanitized: Driver, path: Path, tmp_path: Path) -> None:
 
 
 def test_misuse(folder: Path, path: Path) -> None:
-    """What a caller may get wrong, in C itself."""
+    """A C program makes the mistakes that a caller can make."""
     run([str(compiled(folder, "misuse", SANITIZED)), str(path)])

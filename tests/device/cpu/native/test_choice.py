@@ -39,7 +39,8 @@ def by_python(path: Path) -> tuple[list[str], set[str]]:
 def test_the_same_choice_as_python(
     sanitized: Driver, several: Path, disabled: str, tmp_path: Path
 ) -> None:
-    """Of every kernel, and the same reasons for all others."""
+    """C and Python choose the same code for every kernel, and give the same reasons against all
+    others."""
     code = (
         "import sys, json; from pathlib import Path\n"
         "from tests.device.cpu.native.test_choice import by_python\n"

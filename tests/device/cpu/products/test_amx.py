@@ -37,7 +37,8 @@ def check_tiles(spec: Matmul, schedule: AmxMatmul) -> None:
 
 @pytest.mark.parametrize("layout", list(Layout))
 def test_one_task(layout: Layout) -> None:
-    """It packs B for itself: whole tiles, and all edges at once; chosen blocks and small ones."""
+    """A single task packs B for itself: whole tiles, and all edges at once; chosen blocks and small
+    ones."""
     for m, n, k in ((32, 64, 64), (33, 41, 75), (17, 10, 3)):
         spec = bf16(m, n, k, layout=layout, epilogue=(Epilogue.BIAS,))
         assert len(planned(spec).launches) == 1
@@ -68,7 +69,8 @@ def test_batches(layout: Layout) -> None:
 
 @pytest.mark.parametrize("k", [32, 64, 96, 192, 480])
 def test_rows_that_each_step_finishes(k: int) -> None:
-    """Of the register tile before: all 32 with the only step, down to one with each."""
+    """Each step finishes rows of the register tile before: from all 32 in the only step to one per
+    step."""
     spec = bf16(96, 64, k, epilogue=(Epilogue.RESIDUAL, Epilogue.GELU), beta=-1.0, alpha=0.5)
     for kc in (k, 32 * -(-k // 64)):
         check_tiles(spec, TILES.override(mc=96, kc=kc))
@@ -100,7 +102,8 @@ def test_copies_that_leave_the_stack() -> None:
 
 @pytest.mark.parametrize(("m", "mc"), [(64, 64), (90, 96), (160, 160), (128, 128)])
 def test_b_is_packed_beside_the_products(m: int, mc: int) -> None:
-    """By two to five register tiles, K in one block and in several, tasks with fewer columns."""
+    """Two to five register tiles pack B, with K in one block and in several, and tasks with fewer
+    columns."""
     for k, nc in ((64, 96), (64, 64), (192, 64)):
         spec = bf16(m, 96, k, ldb=110)
         schedule = TILES.override(mc=mc, nc=nc)
@@ -155,8 +158,7 @@ def test_refused_ways_of_packing() -> None:
 
 @pytest.mark.parametrize("k", [64, 50])
 def test_tasks_in_any_order(k: int) -> None:
-    """Those of the same rows share what a call has copied or packed of them; other calls have their
-    own."""
+    """Tasks of the same rows share a call's copy or pack of them; other calls have their own."""
     spec = bf16(128, 128, k, out_dtype=DType.F32)
     schedule = TILES.override(nc=32)
     plan = planned(spec, schedule)

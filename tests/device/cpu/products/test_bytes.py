@@ -78,7 +78,7 @@ def test_in_register_transposes_of_a(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*X86, "aarch64-neon+dotprod"])
 def test_inner_products(name: str) -> None:
-    """Few rows whose k lies side by side: what is left of k, tiles with edges, k in blocks."""
+    """Skinny GEMMs with contiguous k: a remainder of k, tiles with edges, k in blocks."""
     if name not in X86:
         require_qemu()
     found = target(name)

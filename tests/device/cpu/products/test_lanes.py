@@ -1,4 +1,4 @@
-"""Products of few rows whose rows of B are interleaved within lanes, by every instruction."""
+"""Skinny GEMMs whose rows of B are interleaved within lanes, by every instruction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of a few rows that a few rows of B at once pass by, by every instruction."""
+"""Skinny GEMMs that stream several rows of B at once, by every instruction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TARGETS = [
     ("aarch64-neon", DType.BF16),
     ("aarch64-neon+dotprod", DType.S8),
 ]
-#: Blocks of K, the rest of it and what is left of that; fewer rows than are taken at once; columns
+#: Blocks of K, shorter parts and single rows after them; fewer rows than are taken at once; columns
 #: in whole steps and strips, or not, in one block and several, the last one shorter.
 CASES: list[dict[str, Any]] = [
     {"m": 1, "k": 71, "strips": 7},

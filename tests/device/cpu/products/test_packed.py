@@ -54,7 +54,8 @@ def test_vectors_and_products_without_edges() -> None:
 
 @pytest.mark.parametrize("layout", list(Layout))
 def test_pairs_and_tiles(layout: Layout) -> None:
-    """Where the CPU lacks the instructions, in the emulator, which sees every access outside."""
+    """The emulator, which sees every access outside, executes the kernel if the CPU lacks the
+    instructions."""
     for k in (64, 35):
         spec = ahead(17, 41, k, DType.BF16, layout)
         check(spec, target("x86-64-v4+bf16"), PAIRS)

@@ -75,8 +75,8 @@ def test_what_stays_packed() -> None:
 
 
 def test_what_tiles_pack() -> None:
-    """Rows of B as they lie, where every block of rows has a whole tile, and the last group is cut
-    in the only block of K if it is."""
+    """B stays unpacked where every block of rows has a whole tile, and the last group is cut in the
+    only block of K if it is."""
     spec = product(DType.BF16, 41, 96, 64)
     assert planned(spec, GROUPS).packing.in_tiles
     cut = product(DType.BF16, 41, 96, 63)
@@ -146,8 +146,8 @@ def test_what_came_packed_is_fetched_ahead(name: str, dtype: DType) -> None:
 @pytest.mark.parametrize(
     ("name", "dtype"), [("x86-64-v4+bf16", DType.BF16), ("x86-64-v4+vnni", DType.S8)]
 )
-def test_groups_that_came_packed_are_fetched_ahead(name: str, dtype: DType) -> None:
-    # Of the first product B has less than is fetched ahead.
+def test_prepacked_groups_are_prefetched(name: str, dtype: DType) -> None:
+    # B of the first product is shorter than the prefetch distance.
     for m, n, k, some in ((3, 47, 33, 64), (13, 101, 1031, 4096)):
         spec = product(dtype, m, n, k, constant=(ConstantOperand.B,), batch=2)
         schedule = pipeline.plan(spec, target(name)).schedule
@@ -184,7 +184,7 @@ def test_what_is_not_packed_is_not_fetched_ahead() -> None:
     ],
 )
 def test_in_register_transposes_of_b(name: str, dtype: DType) -> None:
-    """Whole transposes, what is left of K and of the columns, and groups that are half outside."""
+    """Whole transposes, remainders of K and of the columns, and groups that are half outside."""
     found, schedule = target(name), blocks(dtype)
     if "v4" not in name:
         schedule = schedule.override(mr=2, nr=16)
@@ -249,7 +249,7 @@ def test_any_part_of_the_tasks(dtype: DType, packs_a: bool) -> None:
 
 
 def _numbers(random: np.random.Generator, dtype: DType, count: int) -> Any:
-    """As they are stored."""
+    """Return random numbers in the storage type."""
     if dtype is DType.S8:
         return random.integers(-128, 128, count, np.int8)
     values = random.standard_normal(count).astype(np.float32)

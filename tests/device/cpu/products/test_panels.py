@@ -42,7 +42,7 @@ def test_every_number_of_rows(name: str, constant: tuple[ConstantOperand, ...], 
 @pytest.mark.parametrize("constant", [(), (ConstantOperand.B,)])
 @pytest.mark.parametrize("m", [5, 6, 9, 12, 14, 15, 31])
 def test_all_of_k_with_rows_of_b_prefetched(m: int, constant: tuple[ConstantOperand, ...]) -> None:
-    """One tile of all rows, or several if A has more rows than a tile."""
+    """Rows of A form one tile, or several if A has more rows than a tile."""
     found = here("x86-64-v4")
     for n, fields in ((101, {"epilogue": (Epilogue.BIAS,)}), (1031, {"batch": 2})):
         spec = product(m, n, constant=constant, **fields)

@@ -1,4 +1,4 @@
-"""Split-k of products of few rows: slices of K in a first launch, their sum in a second one."""
+"""Split-k of skinny GEMMs: slices of K in a first launch, their sum in a second one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of few rows on cores that walk rows of B by themselves, wherever B lies."""
+"""Skinny GEMMs on cores whose hardware prefetcher tracks rows of B, at any cache level."""
 
 from __future__ import annotations
 

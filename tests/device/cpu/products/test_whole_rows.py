@@ -1,4 +1,4 @@
-"""Products of a few rows on Zen 3, which read rows of B from end to end and fetch none."""
+"""Skinny GEMMs on Zen 3, which read rows of B from end to end without software prefetches."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_columns_of_a_transposed_b_are_read_whole(m: int) -> None:
 
 @pytest.mark.parametrize("prefetch", [0, 1])
 def test_rows_of_a_are_prefetched(prefetch: int) -> None:
-    """By few columns, which are transposed first."""
+    """B has a small N, and is transposed first."""
     found = here("x86-64-v3")
     for m, k in ((300, 300), (50, 300)):
         spec = Matmul(m=m, n=10, k=k, dtype=DType.F32, epilogue=(Epilogue.BIAS,))

@@ -114,7 +114,8 @@ def test_softmax_of_long_rows(vulkan: VulkanBackend, dtype: DType) -> None:
 def test_softmax_schedules(
     vulkan: VulkanBackend, threads: int, rows: int, vector: int, resident: int
 ) -> None:
-    """One lane, as many rows as invocations, rows beyond the last, lanes beyond the row's end."""
+    """Schedules cover one lane, as many rows as invocations, rows beyond the last, and lanes beyond
+    the row's end."""
     schedule = GpuRows(num_threads=threads, rows_per_block=rows, vector=vector, resident=resident)
     x = np.random.default_rng(7).standard_normal(67 * 20)
     check_softmax(vulkan, rowwise(rows=67, cols=20, dtype=DType.F32), x, schedule)
@@ -204,7 +205,7 @@ def test_mutations_of_folds_are_seen(vulkan: VulkanBackend) -> None:
 
 
 def test_rows_that_take_more_turns_than_lavapipe_has(vulkan: VulkanBackend) -> None:
-    """It leaves a loop after 65,535 turns, and says nothing."""
+    """Lavapipe leaves a loop after 65,535 turns without a message."""
     cols = 8400001
     spec = Rowwise(expression="sum(x)", shapes=((cols,),), dtype=DType.F32)
     assert run(vulkan, build(spec), {"x": np.ones(cols, np.float32)}) == cols

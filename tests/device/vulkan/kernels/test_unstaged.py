@@ -1,4 +1,4 @@
-"""Vulkan products straight from the buffers on a real driver: slices, few rows, CPUs as devices."""
+"""Unstaged Vulkan products on a real driver: slices of k, small M, CPUs as devices."""
 
 from __future__ import annotations
 

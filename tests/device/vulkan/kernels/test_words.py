@@ -30,7 +30,8 @@ def words_of(line: str, change: tuple[str, str] = ("", "")) -> BuiltKernel:
 
 @pytest.mark.parametrize("line", ["-x 3x333 f16", "-x 7 f16", "-x 1 bf16", "x*2 5x33 s8"])
 def test_neighbours_are_left_alone(vulkan: VulkanBackend, line: str) -> None:
-    """Those in the same word, whoever stores them; and what lies behind the tensor."""
+    """Elements in the same word are unchanged, whoever stores them, as are those after the
+    tensor."""
     spec = parse(line)
     x = np.random.default_rng(1).integers(-60, 60, spec.parameters[0].extent)
     found = run(vulkan, words_of(line), {"x": x}).astype(np.int64)

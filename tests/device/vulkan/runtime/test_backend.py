@@ -131,7 +131,7 @@ def test_devices_that_do_not_exist() -> None:
 
 
 def test_bad_code_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is no module never reaches the driver, which need not survive it."""
+    """Bytes that are not a module never reach the driver, which may not survive them."""
     backend = open_vulkan()
     entry, code = loadable(build(relu_of((1,), dtype=DType.F32)))
     text = {"main": Code(artifact=code["main"].artifact, data=b"text")}
@@ -229,7 +229,7 @@ for mapped in (True, False):
 
 
 def under_the_layer(*arguments: str) -> str:
-    """What the validation layer prints, with its check of synchronisation."""
+    """Return the messages of the validation layer, including its check of synchronisation."""
     environment = os.environ | {
         "VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation",
         "VK_LAYER_ENABLES": "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT",

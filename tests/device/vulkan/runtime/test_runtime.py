@@ -1,4 +1,4 @@
-"""What the Vulkan runtime costs the host, and what it does when a device does not answer."""
+"""Host cost of the Vulkan runtime, and its behaviour when a device does not answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the compilers of AMD's and NVIDIA's drivers make of our kernels, without a GPU."""
+"""Static figures of our kernels from the compilers of AMD's and NVIDIA's drivers, without a GPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KERNELS = (
 
 
 def made_of(kernel: str, target: str) -> tuple[DriverCompilation, DriverCompilation]:
-    """By RADV and by NVK."""
+    """Return the compilations by RADV and by NVK."""
     needs.driver("mesa")
     with opened(pack([build(parse(kernel), target)])) as reader:
         radv, nvk = compiled(reader, reader.manifest.kernels[0])
@@ -96,7 +96,7 @@ def test_dot_products() -> None:
 
 
 def test_matrices_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By RADV for gfx1201. No driver here executes them."""
+    """RADV compiles them for gfx1201. No driver here executes them."""
     (radv, *_) = static_vulkan.COMPILERS
     driver = dataclasses.replace(radv.driver, environment={"AMDGPU_GPU_ID": "gfx1201"})
     only = (dataclasses.replace(radv, driver=driver),)

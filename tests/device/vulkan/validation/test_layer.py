@@ -13,7 +13,7 @@ from tests.drivers import LAVAPIPE, LAYER_LOG, SWIFTSHADER, Driver
 
 
 def executed(driver: Driver, kind: str, layer: Path) -> list[dict[str, Any]]:
-    """What `under_the_layer` found, one for each run."""
+    """Return the findings of `under_the_layer`, one entry per run."""
     log = layer / LAYER_LOG
     program = ("-m", "tests.device.vulkan.validation.under_the_layer", str(log), kind)
     lines = driver.python(*program, layer=layer).stdout.splitlines()
@@ -37,7 +37,7 @@ def test_every_barrier_that_is_taken_out_is_a_race(tmp_path: Path) -> None:
 
 
 def test_every_guard_that_is_dropped_is_seen(tmp_path: Path) -> None:
-    """By the layer, by memory that is not the kernel's, or by the result."""
+    """The layer, memory outside the kernel's, or the result shows each dropped guard."""
     runs = executed(LAVAPIPE, "guards", tmp_path)
     assert len(runs) >= 4
     assert [run for run in runs if run["right"] and not run["messages"]] == []

@@ -24,7 +24,8 @@ def executed(driver: Driver, targets: str, layer: Path) -> list[dict[str, Any]]:
 
 
 def check(driver: Driver, names: str, layer: Path) -> None:
-    """All are executed, and right, or the same program as one that was; without a message."""
+    """Check that every kernel is executed and right without a message, or has the same program as
+    one that was."""
     runs = executed(driver, names, layer)
     assert len(runs) == len(specs()) * len(names.split(","))
     wrong = [r for r in runs if r["messages"] or not ("as" in r or r.get("wrong") == [])]
@@ -38,8 +39,8 @@ def test_on_lavapipe(tmp_path: Path) -> None:
 
 
 def test_on_swiftshader(tmp_path: Path) -> None:
-    """It has no memory of 16 or 8 bits, so that elements share words; its own exp2(NaN) is 0, and
-    its log2(0) is -127."""
+    """SwiftShader has no 16-bit or 8-bit memory, so that elements share words; its own exp2(NaN) is
+    0, and its log2(0) is -127."""
     check(SWIFTSHADER, "vulkan1.1,vulkan1.3,vulkan1.3+cpu", tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Products of a few rows, executed: against the reference, and what they ask of memory."""
+"""Skinny GEMMs, executed: against the reference, and their memory accesses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stream-k by mma.sync, executed: shared block tiles against the reference; what is left behind."""
+"""Stream-k by mma.sync, executed: shared block tiles against the reference, and workspaces."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ def across(body: str, declaration: str = "", cpu: str = "gfx942", a: Array = VAL
 
 
 def by_lane(source: Callable[[int], int | None], wave: int, other: int | None = None) -> Array:
-    """What each lane reads if lane l of a wave reads lane source(l); None reads ``other``, or the
-    lane's own value."""
+    """Return the values that lanes read if lane l of a wave reads lane source(l); None reads
+    ``other``, or the lane's own value."""
     result = VALUE.copy()
     for lane in range(LANES):
         base, at = lane - lane % wave, source(lane % wave)

@@ -1,4 +1,4 @@
-"""Bugs in products of a few rows, which stream B and add sums across lanes and warps."""
+"""Bugs in skinny GEMMs, which stream B and add sums across lanes and warps."""
 
 from __future__ import annotations
 

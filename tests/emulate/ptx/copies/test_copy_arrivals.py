@@ -114,7 +114,7 @@ def test_an_arrival_does_not_complete_a_copy_that_none_counts(form: str, seed: i
 @each_form
 @each_seed
 def test_the_second_arrival_covers_the_first_copy(form: str, seed: int) -> None:
-    """All earlier copies of the thread are tracked (PTX ISA 9.7.13.15.14)."""
+    """An arrival tracks all earlier copies of the thread (PTX ISA 9.7.13.15.14)."""
     source = program(FIRST, arrive(0, form), SECOND, arrive(1, form), wait(1), read("%r3"))
     data, out = result(source, seed)
     assert (out == data[0][OTHERS]).all()

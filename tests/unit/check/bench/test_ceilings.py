@@ -1,4 +1,4 @@
-"""What limits a kernel on this CPU: the loops do what they are taken for."""
+"""Limits of a kernel on this CPU: the loops execute the instructions that they claim."""
 
 from __future__ import annotations
 

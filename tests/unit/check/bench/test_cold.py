@@ -1,4 +1,4 @@
-"""`kgen bench --cold`: operands that no cache keeps from one call to the next."""
+"""Cold caches of `kgen bench --cold`: each call takes other copies of the operands."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_calls_are_made_in_turn() -> None:
 
 
 def test_ways_share_the_turn() -> None:
-    """What one of them has just passed is in the caches: the next one must not take it."""
+    """The copies that one way has just used are in the caches: the next way must not take them."""
     made: list[str] = []
     ways = [[partial(made.append, f"{way}{i}") for i in range(3)] for way in "ab"]
     a, b = timing.in_turn(ways)
@@ -82,7 +82,7 @@ def test_copies_are_the_same_elsewhere() -> None:
 
 @pytest.mark.integration
 def test_kernel_and_library_take_every_set(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What each is called on, in order: by a caller that is counted, and a peer that is."""
+    """A counted caller and a counted peer record the sets that they are called on, in order."""
     called: list[tuple[str, int]] = []
     numbers: dict[int, int] = {}
 

@@ -132,7 +132,7 @@ def ready(name: str, entry: KernelEntry, data: dict[str, Bytes], spec: Spec) -> 
 
 
 def test_a_peer_that_is_not_exact_says_so(entry_for: EntryFor) -> None:
-    """As libraries are whose instruction saturates sums of two products in 16 bits."""
+    """The peer stands for libraries whose instruction saturates sums of two products in 16 bits."""
     entry = entry_for(Matmul(m=70, n=9, k=6, dtype=DType.S8))
     data = next(iter(inputs.data_sets(entry, 0))).buffers
     box = (slice(0, 1), slice(0, 70), slice(0, 9))
@@ -211,7 +211,7 @@ def test_what_a_peer_cannot_do_is_said(entry_for: EntryFor) -> None:
 def test_torch_is_not_timed_on_other_types(
     entry_for: EntryFor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of any operand: the first of a gather is one of f32."""
+    """No operand may have another type; the first operand of a gather is f32."""
     monkeypatch.setitem(sys.modules, "torch", Mock())
     entry = entry_for(text.parse("gather(table,rows) 9x16,31 f32 index_dtype=s32"))
     with pytest.raises(DeviceError, match=r"torch does not support s32; try against=numpy$"):
@@ -219,7 +219,7 @@ def test_torch_is_not_timed_on_other_types(
 
 
 def test_torch_is_not_timed_on_other_functions() -> None:
-    """Those that move elements are no call of the scalar language."""
+    """Functions that move elements are no call of the scalar language."""
     expression = torch_peers._Expression(Mock(), {})
     for name in ("slice", "concat", "transpose"):
         with pytest.raises(DeviceError, match=f"torch does not support {name}; try against=numpy"):

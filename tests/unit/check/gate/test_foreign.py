@@ -38,7 +38,7 @@ def add(*more: str) -> int:
 
 
 def counted(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """What kgen emulate itself counts."""
+    """Return the counts of `kgen emulate` itself."""
     capsys.readouterr()
     command = ["emulate", "kernels.ptx", *LAUNCH, *ARGUMENTS, "--profile", "--json"]
     assert main(command) == 0
@@ -62,7 +62,7 @@ def test_a_file_is_added_and_held(folder: Path, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.integration
 def test_a_broken_budget_names_the_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One instruction less than the kernel needs, which is exit status 1."""
+    """The budget is one instruction less than the kernel needs, which is exit status 1."""
     assert add("--write") == 0
     number = counted(capsys)["instructions"]
     path = folder / "perf_budgets.toml"

@@ -68,7 +68,7 @@ def test_the_mainloop_of_the_flagship_by_hand(sm_80: tuple[KernelEntry, Profile]
 
 @pytest.mark.integration
 def test_the_whole_flagship_by_hand(sm_80: tuple[KernelEntry, Profile]) -> None:
-    """All of A, B and the output are touched, and all of the bias."""
+    """The kernel accesses all of A, B, the output and the bias."""
     entry, launch = sm_80
     counters = launch.report.counters
     assert counters["global_unique_bytes"] == sum(p.nbytes for p in entry.parameters)

@@ -1,4 +1,4 @@
-"""What a result of a model may be off by."""
+"""Error bounds of a model's results."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def covered(
 
 
 def of_tile(tile: Tile, workgroup: tuple[int, int, int]) -> tuple[slice, ...]:
-    """What a workgroup makes, or has a part in, in the tile's own shape."""
+    """Return the part of the tile, in its own shape, that a workgroup writes or contributes to."""
     return tuple(slice(*ends) for ends in sampling.written(tile, workgroup))
 
 

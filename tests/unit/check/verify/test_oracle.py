@@ -129,7 +129,8 @@ def test_both_roundings_agree(value: float, dtype: DType) -> None:
 
 
 def simulated(spec: Matmul, data: inputs.DataSet) -> np.ndarray:
-    """What an honest f32 kernel computes: one product after another, every step rounded."""
+    """Return the result of an f32 kernel that adds one product after another and rounds every
+    step."""
     views = {p.name: tensors.strided_bits(data.buffers[p.name], p) for p in spec.parameters[:-1]}
     f32 = {n: tensors.decode(v, spec.parameter(n).dtype).astype("f4") for n, v in views.items()}
     accumulator = np.zeros((spec.m, spec.n), np.float32)

@@ -1,4 +1,4 @@
-"""What is said of a schedule that does not fit: quickly, and advice that works."""
+"""Remedies for schedules that do not fit: found quickly, and they work."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class Place(os.PathLike[bytes]):
 
 
 class Pipe(io.RawIOBase):
-    """What can be read once."""
+    """File that can be read once."""
 
     def __init__(self, data: bytes) -> None:
         self._file = io.BytesIO(data)

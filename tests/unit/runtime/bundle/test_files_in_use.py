@@ -40,13 +40,13 @@ def files(path: Path) -> list[Path]:
 
 
 def overwritten(path: Path) -> None:
-    """As `cp` does."""
+    """Overwrite a file as `cp` does."""
     with path.open("r+b") as file:
         file.write(bytes(path.stat().st_size))
 
 
 def cut(path: Path) -> None:
-    """Of what is mapped, a read would kill the process."""
+    """Truncate a file; reading a mapping of it would kill the process."""
     os.truncate(path, 0)
 
 
@@ -79,7 +79,7 @@ def test_mapped_weights_are_the_file(path: Path) -> None:
 
 
 def loaded(path: Path) -> str:
-    """What a process says of a bundle; a wait for a pipe fails the test."""
+    """Return a process's message about a bundle; a wait for a pipe fails the test."""
     command = [sys.executable, "-c", LOADER, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -25,7 +25,7 @@ DATA = Path(__file__).parents[3] / "data"
 
 
 def older(kernel: KernelEntry) -> KernelEntry:
-    """As relu was written while it was an operation of its own."""
+    """Return relu as it was written while it was an operation of its own."""
     spec = {"op": "relu", "dtype": "f32", "shape": [3, 5]}
     return dataclasses.replace(kernel, spec=spec)
 

@@ -215,7 +215,7 @@ def test_wrong_arguments(path: Path) -> None:
 
 @pytest.mark.integration
 def test_orders_that_differ_are_not_guessed(path: Path) -> None:
-    """Of kernels that a user's schedule made to differ, on AMX for instance."""
+    """A user's schedule may make kernels differ, on AMX for instance."""
     with kgen_runtime.load(path, device="cpu") as kernels:
         operand = kernels[TALL.key].packed
         assert operand is not None

@@ -63,7 +63,7 @@ def reversed_steps(program: Any) -> None:
 def test_an_unknown_operation_in_place_is_refused(
     data: Any, op: object, expression: object
 ) -> None:
-    """A step's output lies upon its input, so its operation is asked whether it allows that."""
+    """A step's output reuses its input's memory, which its operation must allow."""
     at("values.3.place.offset", 0)(data["programs"][0])
     name = data["programs"][0]["steps"][1]["kernel"]
     (kernel,) = [k for k in data["kernels"] if k["spec"] and name in json.dumps(k)]
@@ -210,8 +210,8 @@ with kgen_runtime.load(bundle, device="cpu", num_threads=1) as kernels:
 
 
 def test_every_field(made: kgen.Bundle, data: Any, tmp_path: Path) -> None:
-    """One change anywhere, of which a fifth is tried: refused in one line, or it runs without a
-    crash."""
+    """A fifth of all single changes is tried: each is refused in one line, or the program runs
+    without a crash."""
     tried, taken = 0, []
     for what, lie in itertools.islice(lies({"programs": data["programs"]}), 0, None, 5):
         tried += 1

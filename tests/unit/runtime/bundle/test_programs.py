@@ -164,7 +164,8 @@ print(*(b - a for a, b in zip(before, resident())))
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
 @pytest.mark.parametrize("beside", [False, True])
 def test_weights_are_in_memory_once(tmp_path: Path, beside: bool) -> None:
-    """As pages of the file: 32 MiB of weights add nothing of their size to the process's own."""
+    """Weights are pages of the file: 32 MiB of weights add nothing of their size to the process's
+    own memory."""
     model = tmp_path / "m.onnx"
     model.write_bytes(onnx_models.mlp(1, 1024, 4096, 1024).SerializeToString())
     made = kgen.compile_model(model, ["native"]).bundle

@@ -47,7 +47,7 @@ class FakeTensorMap:
 
 
 class FakeDriver(ModuleType):
-    """As much of cuda.bindings.driver as the backend uses; one function is one driver call."""
+    """Part of cuda.bindings.driver that the backend uses; one function is one driver call."""
 
     CUdevice_attribute = FakeEnum()
     CUfunction_attribute = FakeEnum()

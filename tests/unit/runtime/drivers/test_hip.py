@@ -42,7 +42,7 @@ class Described:
 
 
 class FakeHip:
-    """As much of the library as the backend uses; one method is one call, 0 is success."""
+    """Part of the library that the backend uses; one method is one call, 0 is success."""
 
     #: The old layout has the deprecated number before the name, the new one zeros.
     properties = b"Fake Instinct\0".ljust(512, b"\0") + b"\x8c\x03\0\0gfx942:sramecc+:xnack-\0"

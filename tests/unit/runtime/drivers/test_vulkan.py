@@ -1,4 +1,4 @@
-"""What the Vulkan backend says without a driver: requirements, and a missing package."""
+"""Messages of the Vulkan backend without a driver: requirements, and a missing package."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def fresh_driver() -> Iterator[None]:
 
 @pytest.mark.usefixtures("fresh_driver")
 def test_a_device_without_cooperative_matrices_is_told_so() -> None:
-    """By the matrices that are missing, and not by a feature that comes with them."""
+    """The message names the missing matrices, and not a feature that comes with them."""
     matrix = {"m": 16, "n": 16, "k": 16, "a": "f16", "c": "f32"}
     needs_matrix = artifact(features=("cooperativeMatrix",), cooperative_matrix=matrix)
     refusal = VulkanBackend.refusal(needs_matrix, CAPABILITIES)

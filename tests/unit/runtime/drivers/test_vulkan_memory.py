@@ -41,7 +41,7 @@ def test_ranges_never_meet_and_come_back(steps: list[tuple[bool, int]]) -> None:
 
 
 class Driver:
-    """As much of the `vulkan` package as a pipeline cache takes; it compiles `data`."""
+    """Part of the `vulkan` package that a pipeline cache uses; it compiles `data`."""
 
     VK_INCOMPLETE = 5
 
@@ -80,7 +80,7 @@ def driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Driver:
 
 
 def given_to(driver: Driver) -> bytes:
-    """What a new process gives to the driver, which compiles the same again."""
+    """Return the data that a new process gives to the driver, which compiles the same again."""
     PipelineCache(None, None).keep()
     return driver.initial
 

@@ -35,7 +35,8 @@ def test_terms_of_one_round_by_hand() -> None:
 
 
 def test_the_main_loops_are_as_busy_as_their_timelines() -> None:
-    """Of the time between start and end matrix units multiply 73 and 99 %, with all CUs full."""
+    """Matrix units multiply during 73 and 99 % of the time between start and end, with all CUs
+    full."""
     target = targets.find("gfx942")
     device = device_of(target)
     for schedule, columns, share in ((PLAIN, 38, 0.73), (PING_PONG, 19, 0.99)):

@@ -1,4 +1,4 @@
-"""What a kernel asks of a processor is checked before LLVM sees it."""
+"""Intrinsics of a kernel are checked against its processor before LLVM sees them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ CALLS = (
 @pytest.mark.integration
 @pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
 def test_llvm_selects_what_the_table_has(target: Target) -> None:
-    """All of a processor's in one kernel, each result stored."""
+    """The kernel calls all intrinsics of a processor and stores each result."""
     body, declared = [], []
     for n, call in enumerate(CALLS):
         result, name, operands = re.fullmatch(r"(.+?) ([\w.]+)\((.*)\)", call).groups()  # type: ignore[union-attr]

@@ -190,5 +190,5 @@ def test_what_targets_have() -> None:
     ],
 )
 def test_matrix_cycles(name: str, opcode: str, clocks: int | None) -> None:
-    """As AMD's matrix instruction calculator has them."""
+    """The cycles are those of AMD's matrix instruction calculator."""
     assert FAMILY.matrix_cycles(targets.find(name), opcode) == clocks

@@ -1,4 +1,4 @@
-"""What the machine code of products on AMX tiles has in a step: it must fit behind the products."""
+"""Machine code per step of products on AMX tiles: it must fit behind the products."""
 
 from __future__ import annotations
 

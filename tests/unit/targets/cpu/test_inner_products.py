@@ -55,7 +55,7 @@ def test_each_line_of_the_next_tiles_is_fetched_once(
 
 
 def test_rows_of_the_tile_below_are_fetched() -> None:
-    """Where out has more rows than columns, and only there."""
+    """Only an output with more rows than columns has the prefetches."""
     schedule = InnerMatmul(
         mr=2, nr=2, mc=8, kc=64, nc=16, pack_a=False, pack_b=False, prefetch=1, level=1
     )

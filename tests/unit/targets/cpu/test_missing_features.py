@@ -47,7 +47,7 @@ def test_each_missing_feature_is_named(
 ) -> None:
     path = tmp_path / "k.kgen"
     dtypes = (DType.F32, DType.F16, DType.BF16, DType.S8)
-    # Few rows are not multiplied on tiles.
+    # A skinny GEMM does not use tiles.
     few = Matmul(m=2, n=16, k=64, dtype=DType.S8, layout=Layout.NT)
     kgen.build([*(small(dtype) for dtype in dtypes), few], targets=[target]).save(path)
     with BundleFile(path) as bundle:
@@ -106,7 +106,7 @@ def nothing_loaded(_: cpu.CpuBackend, kernels: Sequence[object]) -> list[cpu.Loa
 def test_without_tile_state_the_next_best_entry_is_taken(
     loads_nothing: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the system gives tile state to no one, AMX is not among the features."""
+    """AMX is not among the features of a system that grants no tile state."""
     levels = [target for target in TARGETS if target.name in ("x86-64-v4", "x86-64-amx")]
     path = kgen.build(small(DType.BF16), targets=levels).save(tmp_path / "k.kgen")
     monkeypatch.setattr(cpu.CpuBackend, "load_all", nothing_loaded)

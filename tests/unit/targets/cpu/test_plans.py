@@ -179,7 +179,7 @@ def test_tails_of_the_normal_distribution(out: DType, error: float) -> None:
     ("out", "error"), [(DType.F32, 2.0**-22), (DType.F16, 2.0**-14), (DType.BF16, 2.0**-10.4)]
 )
 def test_tables_of_the_normal_distribution(out: DType, error: float) -> None:
-    """The same by tables, each entry on all of its stretch."""
+    """Each entry of the tables holds the error on its whole interval."""
     tables = normal_tables(out)
     tail = tables.tail
     assert tail == normal_tail(out)
@@ -313,7 +313,7 @@ def test_a_few_columns_take_half_a_vector(dtype: DType, name: str, half: str) ->
 
 
 def test_what_sums_start_from_is_found_for_four_rows_at_once() -> None:
-    """Those left over one by one; the last, partial run of K where there is one."""
+    """Remaining rows are found one by one; the last run of K may be partial."""
     body = text(Matmul(m=10, n=64, k=72, dtype=DType.S8), "x86-64-v4+vnni")
     assert body.count("store <4 x i32> %s.starts") == body.count("store <1 x i32> %sr.starts") == 1
     assert body.count("%s.tail_m3 = ") == body.count("%sr.tail_m0 = ") == 1

@@ -151,7 +151,7 @@ def test_rows_of_sums_do_not_meet_in_a_cache_set() -> None:
 
 @pytest.mark.parametrize(("kc", "mr"), [(128, 6), (256, 6), (130, 5)])
 def test_tiles_fetch_the_panel_that_is_packed_next(kc: int, mr: int) -> None:
-    """All rows of it, in equal parts."""
+    """The tiles prefetch all rows of the panel, in equal parts."""
     schedule = AheadMatmul(mr=mr, nr=16, mc=24 * mr, kc=kc, nc=256, pack_a=False, pack_b=True)
     planned = plan(Matmul(m=128, n=2048, k=2048, dtype=DType.F32), "x86-64-v3", schedule)
     assert isinstance(planned, TiledPlan)
@@ -161,9 +161,9 @@ def test_tiles_fetch_the_panel_that_is_packed_next(kc: int, mr: int) -> None:
 
 
 @pytest.mark.parametrize(("m", "n", "two_sums"), [(1, 4096, True), (4, 4096, False)])
-def test_few_rows_by_prepacked_pairs(m: int, n: int, two_sums: bool) -> None:
-    """Tiles of few sums have two for each, and few rows of A leave the sums in registers along all
-    of K."""
+def test_skinny_gemm_by_prepacked_pairs(m: int, n: int, two_sums: bool) -> None:
+    """Tiles with few accumulators have two per output, and a small M keeps the accumulators in
+    registers along all of K."""
     spec = Matmul(m=m, n=n, k=4096, dtype=DType.BF16, constant=(ConstantOperand.B,))
     schedule = AheadMatmul(mr=m, nr=16, mc=m, kc=4096, nc=512, pack_a=True, pack_b=False)
     planned = plan(spec, "x86-64-v3", schedule)

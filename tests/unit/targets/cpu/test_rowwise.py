@@ -1,4 +1,5 @@
-"""What the plan of a CPU's rows decides: what is kept, where, and how exponentials are computed."""
+"""Decisions of the plan of a CPU's rows: which values are kept, where, and how exponentials are
+computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of a few rows: every product once, and what cannot be streamed."""
+"""Plans of skinny GEMMs: every product once, and operands that cannot be streamed."""
 
 from __future__ import annotations
 

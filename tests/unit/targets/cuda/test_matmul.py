@@ -30,7 +30,8 @@ FMA = FmaMatmul(block_m=64, block_n=32, block_k=8, num_stages=2, thread_m=8, thr
 
 
 def outputs(output: OutputTile, starts: list[tuple[int, int]]) -> Counter[tuple[int, int]]:
-    """All outputs of the threads whose first outputs are given, by place in the block tile."""
+    """Count the outputs of the threads whose first outputs are given, by place in the block
+    tile."""
     found: Counter[tuple[int, int]] = Counter()
     for (m, n), row, column in product(starts, output.rows, output.columns):
         for element in column.elements:

@@ -184,7 +184,7 @@ def advice(error: KgenError) -> dict[str, int]:
     ids=lambda v: str(v)[:40],
 )
 def test_the_advice_fits(spec: Spec, overrides: dict[str, int]) -> None:
-    """What the message says to try works, at the latest when it has been followed a few times."""
+    """Following the message's remedy a few times leads to a plan."""
     values = dict(overrides)
     for _ in range(4):
         try:

@@ -53,7 +53,7 @@ def test_the_lanes_vectors_make_up_a_row(cols: int) -> None:
 def test_exchanges_reach_all_lanes_and_take_turns_with_the_buffers(
     expression: str, cols: int
 ) -> None:
-    """Of the module for devices whose lanes do not shuffle."""
+    """The exchanges are those of the module for devices whose lanes do not shuffle."""
     with_shuffles = planned(rows(expression, (2, cols)))
     found = (*with_shuffles.fallbacks, with_shuffles)[0]
     assert isinstance(found, RowwisePlan)
@@ -66,7 +66,7 @@ def test_exchanges_reach_all_lanes_and_take_turns_with_the_buffers(
 
 
 def test_folds_of_lanes_take_turns_with_the_buffers() -> None:
-    """One fold after another; rows of one subgroup's lanes at most, and rows side by side."""
+    """Folds follow one another; rows have at most one subgroup's lanes, or lie side by side."""
     found = planned(rows("var(x)", (2, 50000)))
     assert [fold.buffer for fold in found.folds] == [0, 1]
     assert (found.nearest, found.row_reach, found.other_rows) == (1, 128, "uint_0xffffff80")

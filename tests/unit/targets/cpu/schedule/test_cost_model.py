@@ -51,7 +51,8 @@ def test_predictions_are_finite_positive_sums(case: tuple[Matmul, Target]) -> No
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-amx", "aarch64-neon"])
 @pytest.mark.parametrize("axis", ["m", "n", "k", "batch"])
 def test_more_work_costs_more(name: str, axis: str) -> None:
-    """By the best schedule of each, and by every main loop of the smaller product."""
+    """The larger product costs more by the best schedule of each, and by every main loop of the
+    smaller product."""
     target = targets.find(name)
     small = Matmul(m=24, n=384, k=384, dtype="f32")
     larger = dataclasses.replace(

@@ -56,7 +56,7 @@ def last_arriving(k: int = 4096, **fields: int) -> LastArriving:
 
 
 def test_launch_and_workspaces() -> None:
-    """One launch of all parts; a counter and parts of whole tiles for each block tile."""
+    """The launch computes all parts; each block tile has a counter and parts of whole tiles."""
     spec = Matmul(m=100, n=200, k=512, batch=3, beta=1.0, epilogue=(Epilogue.BIAS,))
     plan = make_plan(spec, SM_80, SCHEDULE)
     (launch,) = plan.launches

@@ -121,7 +121,7 @@ def test_the_model_takes_it_where_waves_are_ragged() -> None:
 
 
 def test_no_cta_that_shares_waits_for_another_to_end() -> None:
-    """All are on the GPU at once, as the model sees it."""
+    """The cost model places all CTAs on the GPU at once."""
     for candidate in candidates(Matmul(m=1536, n=3072, k=4096), SM_80):
         schedule = candidate.schedule
         if isinstance(schedule, SplitMatmul) and schedule.stream_k:

@@ -34,8 +34,8 @@ RING = WgmmaMatmul(block_m=64, block_n=64, block_k=64, num_stages=4, consumers=1
 @pytest.mark.parametrize("schedule", [SPLIT, FMA], ids=["mma", "fma"])
 @pytest.mark.parametrize("k", [512, 500, 481, 480, 392])
 def test_parts_cover_k_once(k: int, schedule: SplitSchedule) -> None:
-    """Whole tiles for each, but for the last, which has what is left and at least something: of
-    480, fewer whole tiles."""
+    """Each part has whole tiles, and the last one has the remainder, which is not empty: with k of
+    480 the parts are fewer whole tiles."""
     dtype = DType.F32 if schedule is FMA else DType.F16
     plan = plan_split(Matmul(m=64, n=64, k=k, batch=2, dtype=dtype), SM_80, schedule)
     part = plan.part
@@ -94,7 +94,7 @@ def test_the_model_splits_deep_and_small_products() -> None:
 
 @pytest.mark.parametrize("shape", [(64, 64, 8192), (16, 4096, 4096), (64, 64, 8191)])
 def test_the_model_splits_exact_f32(shape: tuple[int, int, int]) -> None:
-    """Few outputs, and few rows: no SM stays idle, whatever divides k."""
+    """Small outputs and small M leave no SM idle, whatever divides k."""
     m, n, k = shape
     chosen = choose(Matmul(m=m, n=n, k=k, dtype=DType.F32), SM_80)
     assert isinstance(chosen, SplitFmaMatmul)
@@ -128,7 +128,7 @@ def test_the_model_splits_on_hopper_what_does_not_fill_it() -> None:
 
 
 def test_split_k_alone_is_an_override() -> None:
-    """It turns off what parts cannot have, unless that is asked for too."""
+    """The override turns off what split k excludes, unless that is asked for too."""
     spec = Matmul(m=4096, n=4096, k=4096)
     schedule = schedule_for(spec, SM_90A, {"split_k": 2})
     assert isinstance(schedule, WgmmaMatmul)

@@ -22,7 +22,7 @@ SHAPES = 16
 
 
 def sizes(random: random.Random) -> int:
-    """Powers of two, few rows or columns, multiples of eight and odd ones, each as often."""
+    """Return a random size: a power of two, small, a multiple of eight or odd, equally often."""
     kinds = (
         1 << random.randrange(14),
         random.randrange(1, 80),
@@ -94,6 +94,6 @@ def test_what_does_not_fit_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_few_are_predicted_for_a_square(target: Target) -> None:
-    """Of 87 to 928. perf_budgets.toml holds the numbers of more shapes."""
+    """There are 87 to 928 candidates. perf_budgets.toml holds the numbers of more shapes."""
     found = candidates.choice(Matmul(m=1024, n=1024, k=1024), target)
     assert found.predicted <= 100 and found.planned <= 10

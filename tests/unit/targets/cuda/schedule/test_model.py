@@ -47,7 +47,7 @@ def test_inputs_that_fit_in_l2_are_read_once() -> None:
 
 
 def test_outputs_stay_in_l2_where_it_holds_all_tensors() -> None:
-    """One CTA on each SM; beyond L2 they go at DRAM's rate."""
+    """Each SM has one CTA; beyond L2 the outputs move at DRAM's rate."""
     held = predict(Matmul(m=1024, n=1024, k=1024), SM_80, BIG).terms["output"]
     assert held == pytest.approx(128 * 256 * 2 / 32)
     beyond = predict(SQUARE, SM_80, BIG).terms["output"]

@@ -1,4 +1,4 @@
-"""Where the lanes of a warp put and take outputs in shared memory, as the templates compute it."""
+"""Addresses of a warp's outputs in shared memory, computed as the templates do."""
 
 from __future__ import annotations
 

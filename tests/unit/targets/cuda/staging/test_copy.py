@@ -46,7 +46,7 @@ def elements(copy: TileCopy) -> Counter[tuple[int, int]]:
 
 
 def first_unit(copy: TileCopy, thread: int) -> tuple[int, int]:
-    """What the template's shifts and masks compute."""
+    """Return the result of the template's shifts and masks."""
     row = thread >> copy.units_per_row_log2
     return row, (thread & copy.col_mask) << copy.unit_elements_log2
 
@@ -251,7 +251,7 @@ def check_fragments(
 
 
 def lane_address(operand: MmaOperand, lane: int) -> int:
-    """What the template computes for the first warp."""
+    """Return the address that the template computes for the first warp."""
     row = (lane & 7) + 8 * (lane >> operand.row_half_bit & 1)
     offset = row * operand.tile.row_bytes + 16 * (lane >> operand.col_half_bit & 1)
     return operand.tile.swizzle(offset)

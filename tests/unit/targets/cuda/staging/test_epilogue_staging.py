@@ -33,7 +33,7 @@ def staging(*args: int, **fields: Any) -> EpilogueStaging:
 
 
 def written(staging: EpilogueStaging, strip: StagedStrip) -> dict[int, tuple[int, int]]:
-    """By shared address: the row and column of the warp's tile that a lane's output is."""
+    """Return, by shared address, the row and column of a lane's output in the warp's tile."""
     found = {}
     products, itemsize = staging.products, staging.tile.itemsize
     for lane, run in product(range(32), strip.runs):

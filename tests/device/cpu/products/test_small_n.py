@@ -1,4 +1,4 @@
-"""Products whose B has few columns: it is transposed first, for inner products."""
+"""Skinny GEMMs with small N: B is transposed first, for inner products."""
 
 from __future__ import annotations
 
