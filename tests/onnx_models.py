@@ -20,6 +20,7 @@ from kgen.graph.reading.definitions import OPERATORS as DEFINED
 from kgen.graph.reading.importer import imported
 from kgen.graph.rewrites.normalizations import folded
 from kgen_runtime.backends.reference import output_elements
+from kgen_runtime.dtypes import DType
 from kgen_runtime.reference.elements import elements
 from kgen_runtime.reference.numbers import write
 
@@ -127,7 +128,10 @@ def lowered(
 ) -> tuple[Lowered, onnx.ModelProto]:
     """A model's calls, and the model. `convolves`: kernels read windows from images."""
     model = m.model(*outputs, dtype=dtype)
-    graph = graph_of(folded(imported(model, {}, OPERATORS)), convolves=convolves)
+    graph = graph_of(
+        folded(imported(model, {}, OPERATORS)),
+        convolves=frozenset({DType.F32}) if convolves else frozenset(),
+    )
     return lower(fuse(graph)), model
 
 

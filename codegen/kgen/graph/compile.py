@@ -37,7 +37,7 @@ from kgen.graph.rewrites.tied_weights import tied
 from kgen.graph.rewrites.written_rows import written_rows
 from kgen.graph.states import states_of, with_states
 from kgen.graph.tables import with_tables
-from kgen.spec import Conv2d, Spec
+from kgen.spec import Spec
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.enum_fields import member
 from kgen.spec.keys import unique_keys
@@ -81,7 +81,7 @@ def load(
     products: DType | None = None,
     states: Mapping[str, str] | None = None,
     *,
-    convolves: bool = False,
+    convolves: frozenset[DType] = frozenset(),
 ) -> Fused:
     """A model's fused graph, with its products' weights, or both of their operands, in a narrow
     type. Raises GraphError."""
@@ -97,7 +97,10 @@ def load(
 
 
 def graph_by_bodies(
-    proto: onnx.ModelProto, shapes: Mapping[str, Shape], *, convolves: bool = False
+    proto: onnx.ModelProto,
+    shapes: Mapping[str, Shape],
+    *,
+    convolves: frozenset[DType] = frozenset(),
 ) -> tuple[Model, Graph]:
     """A model and its graph, in which the bodies of operators are in the place of nodes that are
     refused otherwise. Raises GraphError, of a node whose body is refused too the first one."""
@@ -211,11 +214,10 @@ def compile_model(
     own = own_tuning(tuning, found)
     progress(f"reading {shown(model)}")
     # Rounded weights and products are those of matrices.
-    convolves = (
-        wanted is None
-        and multiplied is None
-        and all(family(target.family).dtypes(Conv2d.op, target) for target in found)
-    )
+    convolves: frozenset[DType] = frozenset()
+    if wanted is None and multiplied is None:
+        types = [family(target.family).convolves(target) for target in found]
+        convolves = frozenset.intersection(*types)
     fused = load(model, _shapes_of(shapes or {}), wanted, multiplied, states, convolves=convolves)
     kept = states_of(fused.graph, states or {})
     with no_misfits(model):

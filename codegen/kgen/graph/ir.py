@@ -150,9 +150,9 @@ class Builder:
         tensors: Mapping[str, TensorType],
         dequantized: Mapping[str, Dequantized] = MappingProxyType({}),
         *,
-        convolves: bool = False,
+        convolves: frozenset[DType] = frozenset(),
     ) -> None:
-        #: All targets have kernels that read the windows of a convolution from its images.
+        #: Types in which kernels read the windows of a convolution from its images.
         self.convolves = convolves
         #: What is known of the model's values, by their names there.
         self.tensors = tensors

@@ -280,6 +280,10 @@ class Family(ABC):
         """Input dtypes of an operation (Spec.op) that this target supports; empty for none."""
         return next((o.dtypes for o in self.operations if o.spec.op == op), ())
 
+    def convolves(self, target: Target) -> frozenset[DType]:
+        """Types in which a model's convolutions are conv2d, and not products of copied windows."""
+        return frozenset(self.dtypes(Conv2d.op, target))
+
     def check_support(self, spec: Spec, target: Target) -> None:
         """Raise TargetError if the target cannot do what the spec asks."""
         dtypes = self.dtypes(spec.op, target)

@@ -172,12 +172,12 @@ class NodesRefused(GraphError):
         self.refusals = refusals
 
 
-def graph_of(model: Model, *, convolves: bool = False) -> Graph:
+def graph_of(model: Model, *, convolves: frozenset[DType] = frozenset()) -> Graph:
     """The model in kgen's words. Raises GraphError for uses of operators that it does not take:
-    NodesRefused, with all of them, where each of these operators has a body. `convolves`: all
-    targets have kernels that read the windows of a convolution from its images."""
+    NodesRefused, with all of them, where each of these operators has a body. `convolves`:
+    types in which kernels read the windows of a convolution from its images."""
     # Quantised weights are multiplied as integers by products of matrices alone.
-    convolves = convolves and not model.dequantized
+    convolves = frozenset() if model.dequantized else convolves
     b = Builder(model.tensors, model.dequantized, convolves=convolves)
     refusals: dict[str, GraphError] = {}
     found: dict[str, GraphValue] = {}

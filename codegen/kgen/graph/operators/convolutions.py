@@ -32,7 +32,7 @@ from kgen.graph.operators.windows import (
 )
 from kgen.graph.reading.model import Node, Shape
 from kgen.ops.expression import Expression, view
-from kgen.spec.conv2d import DTYPES, MAX_AXES, Conv2d
+from kgen.spec.conv2d import MAX_AXES, Conv2d
 from kgen.spec.shapes import by_x
 from kgen_runtime.values import frozen
 
@@ -140,7 +140,7 @@ def in_place(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> Conv
     """The convolution whose windows a kernel reads from the images, channels innermost; None where
     they are a matrix already, or where such a kernel does not exist."""
     sizes = tuple(window.size for window in windows)
-    if not b.convolves or x.dtype not in DTYPES or len(windows) > MAX_AXES:
+    if x.dtype not in b.convolves or len(windows) > MAX_AXES:
         return None
     if math.prod(sizes) == 1:
         # A copy of the pixels that are seen has no more elements than they.

@@ -78,6 +78,22 @@ def test_wide_vectors() -> None:
     check(EDGES["64 channels"], "x86-64-v4", kc=32)
 
 
+@pytest.mark.parametrize("constant", [(), ("b",)])
+@pytest.mark.parametrize("target", [t.name for t in FAMILY.targets])
+def test_every_target_has_a_schedule_for_its_dtypes(target: str, constant: Any) -> None:
+    found = targets.find(target)
+    for dtype in FAMILY.dtypes("conv2d", found):
+        for weights in ("ohwi", "hwio"):
+            spec = conv((1, 7, 5, 6), (8, 7, 3, 3), dtype=dtype, weight_layout=weights)
+            pipeline.plan(dataclasses.replace(spec, constant=constant), found)
+
+
+def test_types_of_dot_products_are_not_read_through_windows_in_models() -> None:
+    amx = targets.find("x86-64-amx")
+    assert "bf16" not in FAMILY.dtypes("conv2d", amx) and "f32" in FAMILY.convolves(amx)
+    assert "bf16" not in FAMILY.convolves(targets.find("x86-64-v4+bf16"))
+
+
 def test_windows_are_not_read_in_place() -> None:
     with pytest.raises(KgenError, match="pack_a=0 requires an A that is a matrix"):
         check(EDGES["dilation 3"], pack_a=0)
