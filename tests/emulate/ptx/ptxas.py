@@ -46,6 +46,8 @@ def assemble(source: str, arch: str = "sm_90a") -> None:
 #: What a module has once.
 _ONCE = re.compile(r"^\s*\.(?:version|target|address_size|extern)\b.*\n", re.MULTILINE)
 _ENTRY = re.compile(r"(\.entry\s+)(\w+)")
+#: A table, by its name; registers may have the same one behind a %.
+_TABLE = re.compile(r"^\.global\b.*?(\w+)\[", re.MULTILINE)
 
 
 def assemble_all(sources: Iterable[str], arch: str = "sm_90a") -> None:
@@ -55,6 +57,8 @@ def assemble_all(sources: Iterable[str], arch: str = "sm_90a") -> None:
     for number, source in enumerate(sources):
         heading = "".join(_ONCE.findall(source))
         text = _ENTRY.sub(rf"\1\2_{number}", _ONCE.sub("", source))
+        for table in _TABLE.findall(text):
+            text = re.sub(rf"(?<![%\w]){table}\b", f"{table}_{number}", text)
         modules.setdefault(heading, []).append(text)
     for heading, texts in modules.items():
         assemble(heading + "".join(texts), arch)
