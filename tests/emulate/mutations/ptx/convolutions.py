@@ -73,7 +73,7 @@ MUTATIONS = (
         odd_channels,
         "out-of-bounds",
         ("no-guard", r"@%exists (ld\.global)", r"\1"),
-        ("past-k", r"setp\.ne\.b32 %exists, %found, 0;", "setp.eq.b32 %exists, %row, %row;"),
+        ("past-k", r"setp\.ne\.b32 %exists, %found, 0;", "setp.ge.u32 %exists, %found, 0;"),
         times=None,
     ),
     *bugs(
