@@ -4,10 +4,10 @@
 
 Random GEMMs of the types and layouts of the support table are timed with some of the model's best
 candidates and some random ones, in turn, in one thread, with warm and with cold caches.
-Non-negative least squares on relative errors then gives the cycles of each event. A factor common
-to all candidates of a GEMM counts half, because only their ranks matter. The program prints the
-cycles with the regret of the fitted model: the time of its first candidate over that of the fastest
-one measured.
+Non-negative least squares on relative errors then gives the cycles of each event, which do not fall
+from a cache level to the next. A factor common to all candidates of a GEMM counts half, because
+only their ranks matter. The program prints the cycles with the regret of the fitted model: the time
+of its first candidate over that of the fastest one measured.
 `--write` stores them in `codegen/kgen/targets/cpu/schedule/coefficients.toml`.
 """
 
@@ -32,9 +32,10 @@ from kgen.schedule import AmxMatmul
 from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets import find
 from kgen.targets.base import Target
+from kgen.targets.contraction.candidates import Space
+from kgen.targets.cpu.cores import core_of
 from kgen.targets.cpu.schedule import cost_model
-from kgen.targets.cpu.schedule.cores import core_of, data
-from kgen.targets.cpu.schedule.space import Space, spaces
+from kgen.targets.cpu.schedule.space import spaces
 from kgen.tune.pairing import DeviceRace, TimingCondition
 
 FILE = ROOT / "codegen/kgen/targets/cpu/schedule/coefficients.toml"
@@ -55,6 +56,23 @@ LARGEST, BEST, RANDOM = 1.2e9, 3, 5
 #: Sweeps of the coordinate descent, and rounds that fit a factor of each GEMM.
 SWEEPS, ROUNDS = 2000, 4
 CONDITIONS = (TimingCondition(), TimingCondition(is_cold=True))
+EVENTS = tuple(name for term in cost_model.data()["events"].values() for name in term)
+
+
+def _beyond() -> Any:
+    """Return the matrix from what each cache level adds to the cycles of an event to its cycles,
+    arithmetic first: a farther level is never cheaper, however few measurements have the event."""
+    names, levels = ["", *EVENTS], cost_model.PLACES
+    found = np.eye(len(names))
+    for row, name in enumerate(names):
+        stem, _, level = name.rpartition("_")
+        nearer = levels[: levels.index(level)] if level in levels else ()
+        for column in (names.index(each) for n in nearer if (each := f"{stem}_{n}") in names):
+            found[row, column] = 1
+    return found
+
+
+BEYOND = _beyond()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +162,8 @@ class Fit:
 
     def _solve(self) -> Any:
         """Return the cycles of arithmetic and of each event."""
-        a, wanted = self.events / self.cycles[:, None], np.ones(len(self.cycles))
+        a = self.events @ BEYOND / self.cycles[:, None]
+        wanted = np.ones(len(self.cycles))
         scale = np.linalg.norm(a, axis=0) + 1e-12
         a /= scale
         gram, found = a.T @ a, np.zeros(len(scale))
@@ -157,7 +176,7 @@ class Fit:
             ratios = a @ found
             for race in np.unique(self.races):
                 wanted[self.races == race] = 0.5 + 0.5 * ratios[self.races == race].mean()
-        return found / scale
+        return BEYOND @ (found / scale)
 
     @property
     def errors(self) -> dict[str, float]:
@@ -192,7 +211,7 @@ def _row(counts: cost_model.EventCounts, lines: tuple[float, float]) -> list[flo
     busy = float(np.ravel(counts.arithmetic)[0])
     transfer = sum(cycles * count for cycles, count in zip(lines, counts.lines, strict=True))
     waits = max(float(np.ravel(transfer)[0]) - busy, 0.0)
-    found = (counts.events.get(name, 0.0) for name in data("coefficients.toml")["events"])
+    found = (counts.events.get(name, 0.0) for name in EVENTS)
     return [busy + waits, *(float(np.ravel(count)[0]) for count in found)]
 
 
@@ -227,7 +246,7 @@ def main() -> int:
         tried = [(l3, memory) for l3 in (2.0, 3.2, 4.5) for memory in (3.0, 5.8, 8.0)]
         best = min((Fit(groups, kind, lines) for lines in tried), key=lambda fit: fit.regret)
         found = best.solution
-        table = dict(zip(data("coefficients.toml")["events"], found[1:] / found[0], strict=True))
+        table = dict(zip(EVENTS, found[1:] / found[0], strict=True))
         table |= {"l3_line": best.lines[0], "memory_line": best.lines[1], **best.errors}
         print(f"{target.device}, {kind}: {len(groups)} GEMMs, regret {best.regret:.3f}")
         print("\n".join(f"  {name} = {value:.3g}" for name, value in table.items()))

@@ -25,7 +25,7 @@ MAY_ASK = (
     "unit/targets/cpu/test_add_a_core.py",
     "unit/targets/cpu/test_host.py",
     "unit/targets/cpu/test_missing_features.py",
-    "unit/targets/cpu/test_models.py",
+    "unit/targets/cpu/test_cores.py",
 )
 #: Words of code that tells something of this machine's CPU, or changes what is told.
 ASKS = re.compile(
@@ -63,7 +63,7 @@ def others() -> Iterator[tuple[str, str]]:
         "if 'avx512f' not in this_cpu().features:",
         "from kgen_runtime.this_cpu import describe",
         "from kgen.targets.cpu.host import native",
-        "from kgen.targets.cpu import host, models",
+        "from kgen.targets.cpu import cores, host",
         "monkeypatch.setenv('KGEN_DISABLE_CPU_FEATURES', 'avx512*')",
         "subprocess.run(['scripts/as-avx2.sh', 'kgen', 'verify'])",
         "monkeypatch.delenv('KGEN_NATIVE')",

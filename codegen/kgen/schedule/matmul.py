@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from kgen.errors import ScheduleError
 from kgen.schedule.schedule import Schedule
@@ -363,6 +363,10 @@ class AheadMatmul(CpuMatmul):
     #: [rows] Prefetch distance in the rows (layout tn: columns) of A that the kernel packs, if it
     #: packs B as well; 0 prefetches nothing.
     prefetch_a: int = A_AHEAD
+
+    @classmethod
+    def kind_of(cls, fields: Mapping[str, int]) -> type[Any]:
+        return cls if fields["ahead"] else CpuMatmul
 
 
 @frozen

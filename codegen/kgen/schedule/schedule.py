@@ -66,6 +66,11 @@ class Schedule:
         """Names of the fields that a user may set."""
         return tuple(f.name for f in dataclasses.fields(self) if f.name != "origin")
 
+    @classmethod
+    def kind_of(cls, fields: Mapping[str, int]) -> type[Any]:
+        """Return the type of a schedule with these fields: this class, or one that needs less."""
+        return cls
+
     def override(self, **fields: int) -> Self:
         """Return a copy with some fields set by the user.
 

@@ -1,8 +1,9 @@
 """Time kernels side by side on one device: in turn, on shared buffers, under named conditions.
 
 A round times each kernel once, and the least time over all rounds counts, so that a busy moment
-hits no kernel alone. All kernels of a race share their buffers: with a B of its own each kernel
-would read B from memory. Each race allocates fresh buffers.
+hits no kernel alone. Kernels that are much slower than the fastest one leave after some rounds. All
+kernels of a race share their buffers: with a B of its own each kernel would read B from memory.
+Each race allocates fresh buffers.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from kgen_runtime.values import frozen
 #: Rounds of a race; a turn takes this many seconds at least, so that the cost of a call and the
 #: resolution of the clock do not count.
 ROUNDS, TURN_SECONDS = 9, 200e-6
+#: Rounds after which only the first kernel and those within this factor of the fastest one go on.
+TRIALS, HOPEFUL = 3, 1.25
 #: Every byte of a float or a byte: small numbers in each type, no NaN and no subnormals. Wider
 #: integers are 0, which is an index of every table.
 FLOATS, INTEGERS = 0x3A, 0
@@ -183,9 +186,11 @@ def race(calls: Sequence[Call], finish: Call = lambda: None) -> list[float]:
         seconds = max(seconds_of(call, 1, finish), 1e-7)
         counts.append(max(1, math.ceil(TURN_SECONDS / seconds)))
     best = [math.inf] * len(calls)
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
+        hopeful = math.inf if number < TRIALS else HOPEFUL * min(best)
         for i, call in enumerate(calls):
-            best[i] = min(best[i], seconds_of(call, counts[i], finish))
+            if i == 0 or best[i] <= hopeful:
+                best[i] = min(best[i], seconds_of(call, counts[i], finish))
     return best
 
 

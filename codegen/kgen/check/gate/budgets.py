@@ -39,7 +39,7 @@ from kgen.schedule import Overrides
 from kgen.spec import Spec
 from kgen.spec.text import parse
 from kgen.targets.base import Plan, Target
-from kgen.targets.cpu.schedule.cores import cores
+from kgen.targets.cpu.cores import cores
 from kgen_runtime.values import frozen
 
 TABLES = ("toolchain", "defaults", "budget")

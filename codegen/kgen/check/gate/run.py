@@ -24,7 +24,7 @@ from kgen.check.verify.run import opened
 from kgen.emulate.report import EmulationFault
 from kgen.errors import BudgetError, DeviceError, KgenError
 from kgen.parallel import children
-from kgen.targets.cpu.models import core_name
+from kgen.targets.cpu.cores import core_name
 
 Progress = Callable[[str], None]
 

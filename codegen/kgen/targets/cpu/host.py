@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kgen.errors import DeviceError, TargetError
 from kgen.targets.base import Target
+from kgen.targets.cpu.cores import core_name
 from kgen.targets.cpu.limits import (
     AMX_FEATURES,
     AMX_FP16_FEATURES,
@@ -29,7 +30,6 @@ from kgen.targets.cpu.limits import (
     with_suffixes,
     x86_target,
 )
-from kgen.targets.cpu.models import core_name
 from kgen_runtime import settings
 from kgen_runtime.this_cpu import this_cpu
 

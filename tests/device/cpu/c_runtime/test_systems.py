@@ -68,7 +68,7 @@ def test_every_feature_of_a_target_is_known() -> None:
     """The table of the other architecture is read as text."""
     text = (SOURCES / "cpu.c").read_text()
     known = re.findall(r'\{"(\w+)"', text)
-    # SERIALIZE tells one core from another (kgen.targets.cpu.models); no kernel needs it.
+    # SERIALIZE tells one core from another (kgen.targets.cpu.cores); no kernel needs it.
     assert sorted(known) == sorted([*LLVM_FEATURES, "serialize"])
     assert set(known[-3:]) == ARM
 

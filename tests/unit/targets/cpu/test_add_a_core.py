@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kgen.targets.cpu import models
+from kgen.targets.cpu.cores import core_from, core_name, cores
 from kgen.targets.cpu.limits import V3_FEATURES
-from kgen.targets.cpu.schedule.cores import core_from, cores
 from tests.fake_cpu import FakeCpu
 
 PAGE = Path(__file__).parents[4] / "docs" / "add-a-core.md"
@@ -35,6 +34,6 @@ def test_the_core_of_the_page_is_recognised_and_builds(
     ((family, (numbers,)),) = core.models.items()
     for number in numbers:
         fake_cpu.set("x86_64", frozenset(V3_FEATURES), (core.vendor, family, number))
-        assert models.core_name() == name
+        assert core_name() == name
     exec(compile(block("python"), str(PAGE), "exec"), {})
     assert "'origin': 'model'" in capsys.readouterr().out

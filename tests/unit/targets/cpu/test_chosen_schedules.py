@@ -12,7 +12,7 @@ from kgen import pipeline, targets
 from kgen.schedule import CpuSplitMatmul
 from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.schedule.cores import cores
+from kgen.targets.cpu.cores import cores
 from tests.unit.targets.cpu.cpu_plans import plan
 
 TARGETS = [t.name for t in FAMILY.targets]

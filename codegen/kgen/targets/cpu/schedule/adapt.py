@@ -20,6 +20,7 @@ from kgen.schedule import (
 )
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.candidates import balanced, rounded_up
 from kgen.targets.cpu.plan.amx.tiles import tile_k
 from kgen.targets.cpu.plan.cpu_plan import vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
@@ -27,7 +28,6 @@ from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.cost_model import best
-from kgen.targets.cpu.schedule.space import balanced, rounded_up
 
 #: Fields that say which operands tasks pack for each other, and where; they follow from the blocks.
 SHARING = ("keep_b", "packer", "a_in_workspace")

@@ -10,8 +10,10 @@ is not a measurement.
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import resources
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +29,8 @@ from kgen.schedule import (
 )
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Candidate, Target
+from kgen.targets.contraction.candidates import Column, Fixed, Mask, Space, ceil_div
+from kgen.targets.cpu.cores import Core, core_of
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
@@ -36,8 +40,7 @@ from kgen.targets.cpu.plan.kernels.gemv_strips import Taken, rows_of_b
 from kgen.targets.cpu.plan.kernels.inner_vectors import k_of_step
 from kgen.targets.cpu.plan.kernels.limb_parts import GROUP, limb_count
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
-from kgen.targets.cpu.schedule.cores import Core, core_of, data
-from kgen.targets.cpu.schedule.space import Column, Fixed, Mask, Space, ceil_div, spaces
+from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
 from kgen_runtime.values import frozen
 
 #: Array of float64 with one entry per candidate.
@@ -57,19 +60,6 @@ SHARE = 0.8
 THREADS, START_CYCLES = ((1, 0.6), (2, 0.3), (8, 0.1)), 6000.0
 #: Level from which B is first read: the second-level cache, the last-level cache, or memory.
 PLACES = ("l2", "far", "memory")
-#: Terms of a prediction that `kgen build --explain` prints, and the events that each adds up.
-TERMS: Mapping[str, tuple[str, ...]] = {
-    "arithmetic": ("arithmetic", "steps", "tiles", "folds"),
-    "sums": ("sums", "moved", "kept_l2", "kept_far"),
-    "a": ("a_l2", "a_far", "conflicts"),
-    "b": ("b_l2", "b_far", *(f"pages_{place}" for place in PLACES)),
-    "memory": (
-        *(f"{event}_{place}" for event in ("first", "runs", "fetched") for place in PLACES),
-        *("waits", "block_waits", "block_rows", "bandwidth"),
-    ),
-    "packing": ("pack_a", "pack_b"),
-    "tasks": ("tasks",),
-}
 
 
 @frozen
@@ -82,6 +72,14 @@ class Prediction:
     seconds: Cycles
 
 
+@cache
+def data() -> dict[str, Any]:
+    """Return the contents of `coefficients.toml`: events by the terms of a prediction that `kgen
+    build --explain` prints, and the cycles of each event by core."""
+    path = resources.files("kgen.targets.cpu.schedule") / "coefficients.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
 def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, float]:
     """Return the fitted cycles per event of the target's core, for its vectors or for AMX tiles. If
     the core was not measured with them, return those of the first core that was.
@@ -89,13 +87,13 @@ def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, floa
     `error` is the standard deviation of log(predicted / measured) within a kernel's candidates; it
     is 0 if the core was measured with warm caches only.
     """
-    cores: Mapping[str, Mapping[str, Mapping[str, float]]] = data("coefficients.toml")["cores"]
+    cores: Mapping[str, Mapping[str, Mapping[str, float]]] = data()["cores"]
     name = "amx" if kind is AmxMatmul else str(target.limits["vector_bytes"])
     first = cores[core_of(target).fitted_as]
     return next(core[name] for core in (first, *cores.values()) if name in core)
 
 
-def predict(spec: Matmul, target: Target, space: Space) -> Prediction:
+def predict(spec: Matmul, target: Target, space: MatmulSpace) -> Prediction:
     """Predict the time of every candidate of a space."""
     per_event = coefficients(target, space.kind)
     conditions = (False, True) if per_event["error"] else (False,)
@@ -112,7 +110,7 @@ def predict(spec: Matmul, target: Target, space: Space) -> Prediction:
 
 
 def _terms(
-    spec: Matmul, target: Target, space: Space, per_event: Mapping[str, float], is_cold: bool
+    spec: Matmul, target: Target, space: MatmulSpace, per_event: Mapping[str, float], is_cold: bool
 ) -> Mapping[str, Cycles]:
     counts = counts_of(spec, target, space, is_cold=is_cold)
     terms = {"arithmetic": counts.arithmetic}
@@ -147,21 +145,23 @@ def candidates(
     fixed: Fixed | None = None,
     mainloop: str | None = None,
     *,
-    most: int,
+    most: int | None,
+    by_kind: bool = False,
 ) -> tuple[Candidate[BlockedMatmul], ...]:
-    """Return the legal schedules of the least predicted time, the best first."""
-    found = list(spaces(spec, target, fixed, mainloop))
+    """Return the legal schedules of the least predicted time, the best first; with `by_kind` the
+    best one of each main loop and each choice of packing."""
+    found = [
+        (space, predict(spec, target, space)) for space in spaces(spec, target, fixed, mainloop)
+    ]
     if not found:
         return ()
-    predictions = [predict(spec, target, space) for space in found]
-    seconds = np.concatenate([each.seconds for each in predictions])
-    starts = np.cumsum([0, *(len(space) for space in found)])
-    ranked = []
-    for place in np.argsort(seconds, kind="stable")[:most]:
-        number = int(np.searchsorted(starts, place, side="right")) - 1
-        row = int(place - starts[number])
-        ranked.append(_candidate(target, found[number], predictions[number], row))
-    return tuple(ranked)
+    kinds = np.concatenate([8 * i + _packing(space) for i, (space, _) in enumerate(found)])
+    rows = np.concatenate([np.arange(len(space)) for space, _ in found])
+    order = np.argsort(np.concatenate([each.seconds for _, each in found]), kind="stable")
+    if by_kind:
+        order = order[np.sort(np.unique(kinds[order], return_index=True)[1])]
+    places = order[:most].tolist()
+    return tuple(_candidate(target, *found[kinds[at] // 8], int(rows[at])) for at in places)
 
 
 def predicted(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Candidate[BlockedMatmul]:
@@ -185,31 +185,30 @@ def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul, distance: float
 
 
 def _candidate(
-    target: Target, space: Space, prediction: Prediction, row: int
+    target: Target, space: MatmulSpace, prediction: Prediction, row: int
 ) -> Candidate[BlockedMatmul]:
     cycles = {name: float(term[row]) for name, term in prediction.terms.items()}
-    return Candidate(
-        schedule=space.schedule(row),
-        seconds=float(prediction.cycles[row]) / core_of(target).clock,
-        terms={term: sum(cycles.get(n, 0.0) for n in names) for term, names in TERMS.items()},
-    )
+    terms = {
+        term: sum(cycles.get(n, 0.0) for n in names) for term, names in data()["events"].items()
+    }
+    terms["arithmetic"] += cycles["arithmetic"]
+    terms["memory"] += cycles["bandwidth"]
+    seconds = float(prediction.cycles[row]) / core_of(target).clock
+    return Candidate(schedule=space.schedule(row), seconds=seconds, terms=terms)
+
+
+def _packing(space: MatmulSpace) -> Column:
+    """Return a number from 0 to 7: what each candidate packs, and whether it prefetches B."""
+    c = space.columns
+    return 4 * c["pack_a"] + 2 * c["pack_b"] + (c.get("ahead", 0 * c["mr"]) > 0)
 
 
 def alternatives(spec: Matmul, target: Target) -> tuple[BlockedMatmul, ...]:
     """Return the best schedule of each main loop and each choice of packing, the best first."""
-    found: list[tuple[float, int, BlockedMatmul]] = []
-    for space in spaces(spec, target):
-        seconds = predict(spec, target, space).seconds
-        c, zeros = space.columns, np.zeros(len(space), np.int64)
-        kinds = np.stack([c["pack_a"], c["pack_b"], c.get("ahead", zeros) > 0], axis=1)
-        for kind in np.unique(kinds, axis=0):
-            rows = np.flatnonzero((kinds == kind).all(axis=1))
-            row = int(rows[np.argmin(seconds[rows])])
-            found.append((float(seconds[row]), len(found), space.schedule(row)))
-    return tuple(schedule for _, _, schedule in sorted(found, key=lambda each: each[:2]))
+    return tuple(each.schedule for each in candidates(spec, target, most=None, by_kind=True))
 
 
-def _busiest(spec: Matmul, space: Space, threads: int) -> Cycles:
+def _busiest(spec: Matmul, space: MatmulSpace, threads: int) -> Cycles:
     """Return the fraction of the work that the busiest thread does."""
     if threads == 1:
         return np.ones(len(space))
@@ -232,7 +231,9 @@ class EventCounts:
     events: Mapping[str, Cycles]
 
 
-def counts_of(spec: Matmul, target: Target, space: Space, *, is_cold: bool = False) -> EventCounts:
+def counts_of(
+    spec: Matmul, target: Target, space: MatmulSpace, *, is_cold: bool = False
+) -> EventCounts:
     """Count the events of every candidate of a space; with cold caches B comes from memory."""
     count = {InnerMatmul: _inner, OuterMatmul: _outer}.get(space.kind, _blocked)
     return count(_Loop(spec=spec, target=target, space=space, is_cold=is_cold))
@@ -244,7 +245,7 @@ class _Loop:
 
     spec: Matmul
     target: Target
-    space: Space
+    space: MatmulSpace
     is_cold: bool
 
     @cached_property
@@ -296,6 +297,10 @@ class _Loop:
     @property
     def b_lines(self) -> float:
         return self.b_bytes / LINE_BYTES
+
+    def straddling(self, stride: int) -> float:
+        """Return the part of the vectors of rows, `stride` bytes apart, that lie in two lines."""
+        return max(self.width - math.gcd(stride, LINE_BYTES), 0) / LINE_BYTES
 
     def level(self, near: Column | Cycles, far: Column | Cycles | None = None) -> Column:
         """Return the level that holds `near` bytes: 0 (first), 1 (second) or 2 (farther). `far` is
@@ -395,14 +400,17 @@ def _blocked(loop: _Loop) -> EventCounts:
     row_tiles, panels = (sum((n for _, n in cut), none) for cut in (heights, widths))
     pairs = [(r, v, n * w) for r, n in heights for v, w in widths]
     if is_amx:
-        cycles = [ceil_div(r, TILE_ROWS) * v * n * TILE_PRODUCT for r, v, n in pairs]
+        straddled = cycles = [ceil_div(r, TILE_ROWS) * v * n * TILE_PRODUCT for r, v, n in pairs]
     else:
         cycles = [n * _step(loop, r, v, group, in_rows, packs_b) for r, v, n in pairs]
+        in_lines = in_rows * loop.straddling(loop.b_stride)
+        straddled = [n * _step(loop, r, v, group, in_rows, packs_b, in_lines) for r, v, n in pairs]
 
     itemsize, packed = spec.accumulate.itemsize, max(spec.accumulate.itemsize // group, 1)
     # Tasks of the same columns follow each other, and the first packs B for all of them.
-    fits = kc * nc * itemsize // group <= loop.target.limits["stack_bytes"]
-    keeps_b = packs_b & (deep == 1) & fits & (~packs_a | (across == 1))
+    in_stack = kc * nc * itemsize // group <= loop.target.limits["stack_bytes"]
+    kept_by_amx = is_amx & (deep == 1) & in_stack & (~packs_a | (across == 1))
+    keeps_b = packs_b & (kept_by_amx | (c.get("keep_b", none) > 0))
     times = np.where(keeps_b, 1, down).astype(np.float64)
     b_lines = spec.k * spec.n * np.where(packs_b, packed, spec.b_type.itemsize) / LINE_BYTES
     again = (row_tiles - down) * b_lines
@@ -428,11 +436,19 @@ def _blocked(loop: _Loop) -> EventCounts:
     leaves = (loop.level(np.where(keeps_b, spec.m, rows) * a_row) == 2) & ~keeps_b
 
     kept = spec.m * spec.n * itemsize / LINE_BYTES * np.where(deep > 1, deep, 0)
+    # Tiles prefetch B: their own panel, the next one, or the next block.
+    own = (c.get("ahead", none) > 0) | (c.get("prefetch_panel", none) > 0)
+    next_block = (deep > 1) & in_rows
     kept_level = loop.level((rows * columns + (rows + columns) * depth) * itemsize)
+    sums = np.where(deep > 1, 2, 1) * deep * sum((r * v * n for r, v, n in pairs), none)
+    in_out = (deep == 1) | (c.get("sums_in_out", none) > 0)
+    busy, longer = (steps * sum(each, np.zeros(1)) for each in (cycles, straddled))
     events = {
         "steps": steps * row_tiles * panels,
         "tiles": deep * row_tiles * panels,
-        "sums": np.where(deep > 1, 2, 1) * deep * sum((r * v * n for r, v, n in pairs), none),
+        "sums": sums,
+        "straddles": longer - busy,
+        "straddled_sums": sums * in_out * loop.straddling(spec.n * spec.out.itemsize),
         "a_l2": a_again * (a_level == 1),
         "a_far": a_again * (a_level == 2) + np.where(leaves, across - 1, 0) * a_lines,
         "b_l2": again * (panel_level == 1),
@@ -444,13 +460,11 @@ def _blocked(loop: _Loop) -> EventCounts:
         "pack_b": packs_b * times * b_lines,
         "kept_l2": kept * (kept_level == 1),
         "kept_far": kept * (kept_level == 2),
+        "lost": next_block * loop.b_lines * (loop.level(1.0 * depth * columns * itemsize) == 2),
         "tasks": c["split_k"] + 1 if "split_k" in c else down * across,
     }
-    # Tiles prefetch B: their own panel, the next one, or the next block.
-    own = (c.get("ahead", none) > 0) | (c.get("prefetch_panel", none) > 0)
-    next_block = (deep > 1) & in_rows
     return loop.counts(
-        steps * sum(cycles, np.zeros(1)),
+        busy,
         events,
         runs=1.0 * panels * (deep if spec.constant else spec.k),
         fetched=own | next_block,
@@ -471,10 +485,16 @@ def _group(loop: _Loop) -> int:
 
 
 def _step(
-    loop: _Loop, rows: Column, vectors: Column, group: int, in_rows: Mask, packs_b: Mask
+    loop: _Loop,
+    rows: Column,
+    vectors: Column,
+    group: int,
+    in_rows: Mask,
+    packs_b: Mask,
+    straddling: Column | float = 0.0,
 ) -> Cycles:
     """Return the cycles of one step of a register tile: the maximum of multiply-adds, loads and
-    latency."""
+    latency. A vector of B in two lines is loaded twice."""
     spec, kind, has_halves = loop.spec, loop.space.kind, has_pairs(loop.spec)
     each = limb_count(spec) if kind is LimbsMatmul else 1
     converts: Cycles = np.zeros(1)
@@ -486,7 +506,8 @@ def _step(
         converts = ~packs_b * vectors
     rate = loop.products if kind is DotMatmul else loop.multiply_adds
     busy = np.maximum(
-        (rows * vectors * each + converts) / rate, (rows * each + vectors) / loop.loads
+        (rows * vectors * each + converts) / rate,
+        (rows * each + vectors * (1 + straddling)) / loop.loads,
     )
     return np.maximum(busy, np.where(rows > 0, loop.core.latency / (1 + has_halves), 0))
 
@@ -498,13 +519,16 @@ def _inner(loop: _Loop) -> EventCounts:
     deep = spec.k // kc
     steps = deep * ceil_div(kc, k_of_step(spec, loop.target) * unroll)
     widened = spec.dtype is not spec.accumulate and not loop.dot
-    tiles, cycles = np.zeros(1), np.zeros(1)
+    straddling = loop.straddling(spec.k * spec.dtype.itemsize)
+    tiles, cycles, straddled = np.zeros(1), np.zeros(1), np.zeros(1)
     for r, n in _cut(spec.m, mr):
         for v, w in _cut(spec.n, nr):
             products = (r * v + widened * (r + v)) * unroll / loop.products
-            busy = np.maximum(products, (r + v) * unroll / loop.loads)
+            loads = (r + v) * unroll / loop.loads
             latency = np.where(r * v > 0, loop.core.latency, 0)
-            tiles, cycles = tiles + n * w, cycles + n * w * np.maximum(busy, latency)
+            least = np.maximum(products, latency)
+            tiles, cycles = tiles + n * w, cycles + n * w * np.maximum(least, loads)
+            straddled = straddled + n * w * np.maximum(least, loads * (1 + straddling))
     # The operand with fewer rows or columns is read again for each panel of the other one.
     few, many, panel = (spec.n, spec.m, mr) if spec.m > spec.n else (spec.m, spec.n, nr)
     held = ceil_div(few, nr if spec.m > spec.n else mr) - 1
@@ -515,6 +539,7 @@ def _inner(loop: _Loop) -> EventCounts:
         "steps": steps * tiles,
         "tiles": deep * tiles,
         "folds": sums,
+        "straddles": steps * (straddled - cycles),
         "sums": sums / loop.lanes,
         "a_l2": again * (level == 1),
         "a_far": again * (level == 2),
@@ -540,7 +565,11 @@ def _outer(loop: _Loop) -> EventCounts:
     rate = np.where(halves, loop.core.multiply_adds.get(loop.width // 2, rate), rate)
     products = spec.m * (parts / group) * vectors + parts * vectors * ((group > 1) | words)
     loads = (parts * nr * spec.b_type.itemsize / width + spec.m * vectors) / loop.loads
-    busy = np.maximum(np.maximum(products / rate, loads), spec.m * vectors)
+    least = np.maximum(products / rate, spec.m * vectors)
+    busy = np.maximum(least, loads)
+    in_lines = (
+        parts * nr * spec.b_type.itemsize / width / loop.loads * loop.straddling(loop.b_stride)
+    )
     columns = np.minimum(c["nc"] * c["tasks_per_pass"], spec.n)
     across = ceil_div(spec.n, columns)
     side_by_side = (kc == parts) & (across == 1)
@@ -551,6 +580,7 @@ def _outer(loop: _Loop) -> EventCounts:
         "steps": steps * 1.0,
         "tiles": ceil_div(spec.k, kc) * across * 1.0,
         "moved": steps * spec.m * vectors,
+        "straddles": steps * (np.maximum(least, loads + in_lines) - busy),
         "kept_l2": kept * (level == 1),
         "kept_far": kept * (level == 2),
         "tasks": ceil_div(spec.n, c["nc"]) * 1.0,

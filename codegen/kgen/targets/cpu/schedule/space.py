@@ -8,11 +8,10 @@ vector registers hold. Nothing here knows a core or a measurement; the cost mode
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from kgen.schedule import (
     AheadMatmul,
     AmxMatmul,
     BlockedMatmul,
-    CpuMatmul,
     CpuSplitMatmul,
     DotMatmul,
     InnerMatmul,
@@ -30,46 +28,32 @@ from kgen.schedule import (
 from kgen.schedule.matmul import A_AHEAD, PANELS_AHEAD
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.amx.tiles import (
-    ROW_BYTES,
-    TILE_BYTES,
-    TILE_ROWS,
-    tile_k,
-    tile_product,
+from kgen.targets.contraction.candidates import (
+    Column,
+    Fixed,
+    Mask,
+    Space,
+    Table,
+    balanced,
+    ceil_div,
+    rounded_up,
 )
+from kgen.targets.cpu.plan.amx import tiles
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.kernels import inner_vectors, limb_parts
 from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING, may_sum_in_out
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS, GROUP_BYTES, must_pack_a, must_pack_b
 from kgen.targets.cpu.plan.kernels.gemv import ALIAS_BYTES
 from kgen.targets.cpu.plan.kernels.gemv_strips import RowsOfB, Taken, rows_of_b
-from kgen.targets.cpu.plan.kernels.inner_vectors import (
-    column_bytes,
-    is_inner,
-    k_of_step,
-    may_transpose_b,
-    tile_registers,
-)
-from kgen.targets.cpu.plan.kernels.limb_parts import (
-    limb_count,
-    limb_dot,
-    limb_registers,
-    limbs_scratch,
-    shared_k,
-)
 from kgen.targets.cpu.plan.matmul import MOST_PADDING
 from kgen.targets.cpu.plan.packing.compensation import START_BYTES
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen_runtime.values import frozen
 
-#: Arrays of int64 and of bool with one entry per candidate. Arithmetic on arrays of numpy has no
-#: precise static type.
-Column: TypeAlias = Any
-Mask: TypeAlias = Any
-#: Values of fields that a user or a measured schedule has set.
-Fixed = Mapping[str, int]
+MatmulSpace: TypeAlias = Space[BlockedMatmul]
+MatmulTable: TypeAlias = Table[BlockedMatmul]
 
 #: Vectors of a register tile along N, and rows by which it is lower than the registers allow.
 VECTORS, ROWS_LESS = (1, 2, 3, 4, 6, 8), (0, 1)
@@ -87,67 +71,13 @@ STREAM_FETCHES = ((0, 1, 2), (1, 1, 2), (2, 1, 2), (1, 4, 1), (1, 8, 1), (2, 6, 
 ROWS_AHEAD, BYTES_AHEAD = 32, (1024, 2048, PANELS_AHEAD)
 #: Limit of columns of a tile of an inner product; each column is a stream.
 MOST_STREAMS = 8
-#: Fields that are fixed only to values that the operands allow.
-PACKING = ("pack_a", "pack_b")
 #: Independent sums of a tile that hide the latency of multiply-adds.
 CHAINS = 8
 
 
-@frozen
-class Space:
-    """Candidates of one main loop: row i of every column is a schedule."""
-
-    kind: type[BlockedMatmul]
-    columns: Mapping[str, Column]
-
-    @classmethod
-    def of(cls, schedule: BlockedMatmul) -> Space:
-        """Return a space that has this schedule alone."""
-        fields = {name: np.array([int(getattr(schedule, name))]) for name in schedule.names}
-        return cls(kind=type(schedule), columns=fields)
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
-
-    def schedule(self, row: int) -> BlockedMatmul:
-        """Return one candidate. An `ahead` schedule that prefetches nothing is a `blis` one."""
-        fields = {name: int(column[row]) for name, column in self.columns.items()}
-        kind = self.kind
-        if kind is AheadMatmul and not fields["ahead"]:
-            kind = CpuMatmul
-        types = {field.name: field.type for field in dataclasses.fields(kind)}
-        typed: dict[str, Any] = {
-            n: bool(v) if types[n] == "bool" else v for n, v in fields.items() if n in types
-        }
-        return kind(**typed)
-
-    def where(self, legal: Mask) -> Space:
-        """Return the rows for which `legal` is true, sorted and without duplicates."""
-        columns = {name: column[legal] for name, column in self.columns.items()}
-        if legal.any():
-            _, first = np.unique(_numbered(columns.values()), return_index=True)
-            columns = {name: column[first] for name, column in columns.items()}
-        return Space(kind=self.kind, columns=columns)
-
-
-def _numbered(columns: Iterable[Column]) -> Column:
-    """Return a number for each row that orders the rows: its digits are the row's values."""
-    numbers: Column = 0
-    size = 1
-    for column in columns:
-        digits = column - column.min()
-        digits //= max(np.gcd.reduce(digits), 1)
-        count = int(digits.max()) + 1
-        if size * count >= 2**63:
-            found, numbers = np.unique(numbers, return_inverse=True)
-            size = len(found)
-        numbers, size = numbers * count + digits, size * count
-    return numbers
-
-
 def spaces(
     spec: Matmul, target: Target, fixed: Fixed | None = None, mainloop: str | None = None
-) -> Iterator[Space]:
+) -> Iterator[MatmulSpace]:
     """Yield the candidates of each main loop that supports the operands, or of `mainloop` alone.
     `fixed` has the fields that may take only one value."""
     for names, space in _MAINLOOPS.items():
@@ -157,75 +87,12 @@ def spaces(
                 yield found
 
 
-class _Table:
-    """Columns under construction: the product of some axes, and columns computed from them.
-
-    An axis is a field of the schedule, or has a name WORD_FIELD, such as `most_kc`: it chooses the
-    values of that field, and has one value if the field is fixed.
-    """
-
-    def __init__(self, kind: type[BlockedMatmul], fixed: Fixed, **axes: Sequence[int]) -> None:
-        names = {field.name for field in dataclasses.fields(kind)}
-        for name in axes:
-            if name in names & fixed.keys():
-                axes[name] = [fixed[name]] * (name not in PACKING or fixed[name] in axes[name])
-            elif name.rpartition("_")[2] in fixed:
-                axes[name] = axes[name][:1]
-        grids = np.meshgrid(*(np.array(axis, np.int64) for axis in axes.values()), indexing="ij")
-        self.axes = {name: grid.ravel() for name, grid in zip(axes, grids, strict=True)}
-        self.columns = {name: column for name, column in self.axes.items() if name in names}
-        self.kind, self.fixed, self.size = kind, fixed, grids[0].size
-
-    def __getitem__(self, name: str) -> Column:
-        return self.columns[name] if name in self.columns else self.axes[name]
-
-    def put(self, **columns: Column | int) -> None:
-        """Add fields of the schedule; a fixed one keeps its value."""
-        for name, column in columns.items():
-            values = self.fixed.get(name, column)
-            self.columns[name] = np.broadcast_to(np.asarray(values, np.int64), (self.size,))
-
-    def space(self, legal: Mask) -> Space:
-        for part, whole in (("mr", "mc"), ("nr", "nc"), *self.kind.divides.items()):
-            legal = legal & (self[whole] % np.maximum(self[part], 1) == 0)
-        fitting = np.logical_and.reduce([column >= 0 for column in self.columns.values()])
-        # The order of fields decides between candidates with equal predictions: the first one wins.
-        order = [f.name for f in dataclasses.fields(self.kind)]
-        columns = {name: self.columns[name] for name in order if name in self.columns}
-        found = Space(kind=self.kind, columns=columns).where(legal & fitting)
-        others = [name for name in order if name in self.fixed.keys() - self.columns.keys()]
-        given = {name: np.full(len(found), self.fixed[name]) for name in others}
-        return Space(kind=self.kind, columns={**found.columns, **given})
-
-    def put_kept(self, spec: Matmul, panel: Column, besides: Column, stack: int) -> None:
-        """Add `keep_b`: a packed block of B is reused by later tasks if its panels of `panel` bytes
-        fit the stack together with `besides`, the other bytes of a task there."""
-        alone = (self["pack_a"] == 0) | (self["nc"] >= spec.n)
-        reused = (self["pack_b"] > 0) & (self["mc"] < spec.m) & (self["kc"] >= spec.k) & alone
-        self.put(keep_b=reused & (self["nc"] // self["nr"] * panel + besides <= stack))
-
-
-def ceil_div(extent: Column | int, part: Column | int) -> Any:
-    return -(-extent // part)
-
-
-def rounded_up(extent: Column | int, unit: Column | int) -> Any:
-    return ceil_div(extent, unit) * unit
-
-
-def balanced(extent: Column | int, most: Column | int, unit: Column | int = 1) -> Any:
-    """Return the block, a multiple of `unit`, that cuts `extent` into equal blocks of at most
-    `most`."""
-    most = np.maximum(most // unit * unit, unit)
-    return rounded_up(ceil_div(extent, ceil_div(extent, most)), unit)
-
-
-def packed_otherwise(spec: Matmul, target: Target) -> bool:
-    """Return whether B is prepacked for AMX tiles or byte products: a target has one order of
-    prepacked weights, which kernels of all M read."""
-    if limb_dot(spec, target) is not None:
-        return True
-    return bool(spec.constant) and tile_product(spec.dtype, target) is not None
+def _put_kept(table: MatmulTable, spec: Matmul, panel: Column, besides: Column, stack: int) -> None:
+    """Add `keep_b`: a packed block of B is reused by later tasks if its panels of `panel` bytes
+    fit the stack together with `besides`, the other bytes of a task there."""
+    alone = (table["pack_a"] == 0) | (table["nc"] >= spec.n)
+    reused = (table["pack_b"] > 0) & (table["mc"] < spec.m) & (table["kc"] >= spec.k) & alone
+    table.put(keep_b=reused & (table["nc"] // table["nr"] * panel + besides <= stack))
 
 
 def _depths(k: int) -> tuple[int, ...]:
@@ -242,7 +109,9 @@ def _heights(m: int) -> tuple[int, ...]:
     return (m, *(height for height in HEIGHTS if height < m))
 
 
-def _tiles(table: _Table, spec: Matmul, target: Target, count: int, extra: Column | int) -> Mask:
+def _tiles(
+    table: MatmulTable, spec: Matmul, target: Target, count: int, extra: Column | int
+) -> Mask:
     """Add register tiles of vectors of `count` columns; `extra` registers serve other purposes."""
     registers = target.limits["vector_registers"] - 2 - extra
     table.put(nr=table["vectors_nr"] * count)
@@ -251,7 +120,7 @@ def _tiles(table: _Table, spec: Matmul, target: Target, count: int, extra: Colum
     return ((table["mr"] + 1) * vectors <= registers) & (table["nr"] % count == 0)
 
 
-def _blocks(table: _Table, spec: Matmul, unit: Column | int, k_unit: int) -> None:
+def _blocks(table: MatmulTable, spec: Matmul, unit: Column | int, k_unit: int) -> None:
     """Add blocks around a register tile: rows in multiples of `unit`, K in those of `k_unit`."""
     table.put(mc=balanced(spec.m, table["most_mc"], unit))
     table.put(nc=rounded_up(table["most_nc"], table["nr"]))
@@ -272,16 +141,20 @@ def _block_axes(spec: Matmul, *, must_pack_a: bool, must_pack_b: bool) -> dict[s
     }
 
 
-def _blis(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+def _blis(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return multiply-adds of vectors (`blis`; `ahead` if tiles prefetch B)."""
     dot = dot_for(spec.dtype, target)
-    if spec.has_blocks or (dot and spec.dtype is DType.S8) or packed_otherwise(spec, target):
+    if (
+        spec.has_blocks
+        or (dot and spec.dtype is DType.S8)
+        or limb_parts.packed_otherwise(spec, target)
+    ):
         return None
     widens, gathers = spec.dtype is not spec.accumulate, spec.layout.b_transposed
     if spec.constant and gathers and not b_is_packed(spec):
         return None
     axes = _block_axes(spec, must_pack_a=widens, must_pack_b=gathers)
-    table = _Table(AheadMatmul, fixed, **axes, sums=SUMS, fetch=(0, 1, 2, 3))
+    table = MatmulTable(AheadMatmul, fixed, **axes, sums=SUMS, fetch=(0, 1, 2, 3))
     count = vector_for(target, finishing_type(spec), spec.n).count
     pairs = has_pairs(spec) and not dot
     fits = _tiles(table, spec, target, count, np.maximum(table["vectors_nr"], 2) if pairs else 0)
@@ -309,14 +182,14 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     runs, length = (kc, mc) if by_columns else (mc, kc)
     scratch = table["pack_a"] * runs * (rounded_up(length, count) * itemsize + ROW_PADDING)
     panel = kc * table["nr"] * itemsize
-    table.put_kept(spec, panel, scratch, target.limits["stack_bytes"])
+    _put_kept(table, spec, panel, scratch, target.limits["stack_bytes"])
     scratch = scratch + table["pack_b"] * panel
     scratch = scratch + blocked * ~in_out * mc * (table["nc"] * itemsize + MOST_PADDING)
     fits &= scratch <= target.limits["stack_bytes"]
     return table.space(fits)
 
 
-def _fetches(table: _Table, spec: Matmul, blocked: Mask) -> Mask:
+def _fetches(table: MatmulTable, spec: Matmul, blocked: Mask) -> Mask:
     """Add what tiles prefetch: nothing besides the next block (0), the next panel (1), or B ahead
     in their own panel, in the second-level cache (2) or the first-level one (3)."""
     several = ceil_div(np.minimum(table["mc"], spec.m), table["mr"]) > 1
@@ -341,7 +214,7 @@ def _fetches(table: _Table, spec: Matmul, blocked: Mask) -> Mask:
     return legal & (~(ahead & packs) | fixed_ahead)
 
 
-def _split(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+def _split(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return split-k of one block of out, for skinny GEMMs with unpacked B."""
     blis = _blis(spec, target, {**fixed, "sums_in_out": 0, "tasks_per_pass": 1})
     if blis is None or spec.batch > 1 or spec.constant or spec.layout.b_transposed:
@@ -351,17 +224,17 @@ def _split(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     columns["split_k"] = np.broadcast_to(fixed.get("split_k", 4), (len(blis),))
     blocks = ceil_div(spec.k, columns["kc"])
     alone &= (blocks > columns["split_k"]) & (columns["ahead"] == 0)
-    return Space(kind=CpuSplitMatmul, columns=columns).where(alone)
+    return MatmulSpace(kind=CpuSplitMatmul, columns=columns).where(alone)
 
 
-def _dot(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+def _dot(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return dot-product instructions on groups of K."""
     dot = dot_for(spec.dtype, target)
-    if dot is None or packed_otherwise(spec, target):
+    if dot is None or limb_parts.packed_otherwise(spec, target):
         return None
     packing = {"must_pack_a": must_pack_a(spec, dot), "must_pack_b": must_pack_b(spec, dot)}
     ahead = (0, *BYTES_AHEAD) if spec.constant else (0,)
-    table = _Table(DotMatmul, fixed, **_block_axes(spec, **packing), ahead=ahead)
+    table = MatmulTable(DotMatmul, fixed, **_block_axes(spec, **packing), ahead=ahead)
     count = vector_for(target, DType.F32, COLUMNS).count
     fits = _tiles(table, spec, target, count, dot.extra_registers)
     run_k = count * dot.group
@@ -377,20 +250,20 @@ def _dot(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     scratch = table["pack_a"] * mc * (rounded_up(kc, run_k) * itemsize + ROW_PADDING)
     scratch = scratch + mc * START_BYTES * dot.b_is_unsigned
     panel = rounded_up(kc, dot.group) * table["nr"] * spec.dtype.itemsize
-    table.put_kept(spec, panel, scratch, target.limits["stack_bytes"])
+    _put_kept(table, spec, panel, scratch, target.limits["stack_bytes"])
     scratch = scratch + table["pack_b"] * rounded_up(kc, run_k) * table["nr"] * itemsize
     scratch = scratch + blocked * mc * (table["nc"] * spec.accumulate.itemsize + MOST_PADDING)
     fits &= scratch <= target.limits["stack_bytes"]
     return table.space(fits)
 
 
-def _amx(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+def _amx(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return AMX tiles, two by two at most."""
-    if tile_product(spec.dtype, target) is None:
+    if tiles.tile_product(spec.dtype, target) is None:
         return None
-    unit = tile_k(spec.dtype)
+    unit = tiles.tile_k(spec.dtype)
     must_pack = spec.layout.a_transposed or spec.k % unit != 0
-    table = _Table(
+    table = MatmulTable(
         AmxMatmul,
         fixed,
         rows=(1, 2),
@@ -401,7 +274,7 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
         pack_a=(1,) if must_pack else (0, 1),
         prefetch_panel=(0, 1),
     )
-    table.put(mr=table["rows"] * TILE_ROWS, nr=table["columns"] * TILE_ROWS)
+    table.put(mr=table["rows"] * tiles.TILE_ROWS, nr=table["columns"] * tiles.TILE_ROWS)
     table.put(pack_b=int(not spec.constant))
     table.put(mc=rounded_up(ceil_div(spec.m, table["down"]), table["mr"]))
     table.put(nc=rounded_up(table["most_nc"], table["nr"]))
@@ -411,8 +284,8 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     )
     last = spec.m - (ceil_div(spec.m, table["mc"]) - 1) * table["mc"]
     fits = last >= np.minimum(table["mr"], spec.m)
-    fits &= (table["mr"] <= TILE_ROWS) | (spec.m > TILE_ROWS)
-    fits &= (table["mr"] % TILE_ROWS == 0) & (table["nr"] % TILE_ROWS == 0)
+    fits &= (table["mr"] <= tiles.TILE_ROWS) | (spec.m > tiles.TILE_ROWS)
+    fits &= (table["mr"] % tiles.TILE_ROWS == 0) & (table["nr"] % tiles.TILE_ROWS == 0)
     sums = table["mc"] * table["nr"] * spec.accumulate.itemsize * (table["kc"] < spec.k)
     fits &= sums <= target.limits["stack_bytes"] // 2
     several = np.minimum(table["mc"], spec.m) > table["mr"]
@@ -421,20 +294,20 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     return table.space(fits)
 
 
-def _packers(table: _Table, spec: Matmul, target: Target, sums: Column) -> None:
+def _packers(table: MatmulTable, spec: Matmul, target: Target, sums: Column) -> None:
     """Add who packs B for AMX tiles and where A is packed: tiles beside their products (2), if each
     part is packed once and two take half of the stack; else a task that is alone, on its stack (1);
     else a launch (0). A workspace holds what the stack cannot."""
     mr, nr, mc, kc = (table[name] for name in ("mr", "nr", "mc", "kc"))
     stack, itemsize = target.limits["stack_bytes"], spec.dtype.itemsize
-    steps, unpacked = ceil_div(spec.k, tile_k(spec.dtype)), not b_is_packed(spec)
+    steps, unpacked = ceil_div(spec.k, tiles.tile_k(spec.dtype)), not b_is_packed(spec)
     parts = 2 * nr * kc * itemsize
     between = (spec.k % kc == 0) & (spec.n % nr == 0) & (spec.n > nr) & (mr < spec.m)
     between &= (spec.m <= mc) & unpacked & (not spec.layout.b_transposed)
-    must_pack = spec.layout.a_transposed or spec.k % tile_k(spec.dtype) != 0
-    row = steps * ROW_BYTES + must_pack * ROW_PADDING
+    must_pack = spec.layout.a_transposed or spec.k % tiles.tile_k(spec.dtype) != 0
+    row = steps * tiles.ROW_BYTES + must_pack * ROW_PADDING
     held = table["pack_a"] * mc * row + sums + mr * nr * spec.accumulate.itemsize
-    matrix = rounded_up(spec.n, nr) // TILE_ROWS * steps * TILE_BYTES
+    matrix = rounded_up(spec.n, nr) // tiles.TILE_ROWS * steps * tiles.TILE_BYTES
     one = (mc >= spec.m) & (table["nc"] >= spec.n) & unpacked
     one &= spec.batch == 1 or any(spec.batch_strides("b"))
     small = between & (parts <= stack // 2)
@@ -443,13 +316,13 @@ def _packers(table: _Table, spec: Matmul, target: Target, sums: Column) -> None:
     table.put(a_in_workspace=full & (table["packer"] != 1) & (table["pack_a"] > 0))
 
 
-def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return byte products of a prepacked B of 8 or 4 bits."""
-    dot = limb_dot(spec, target)
+    dot = limb_parts.limb_dot(spec, target)
     if dot is None:
         return None
-    lanes, limbs = target.limits["vector_bytes"] // 4, limb_count(spec)
-    table = _Table(
+    lanes, limbs = target.limits["vector_bytes"] // 4, limb_parts.limb_count(spec)
+    table = MatmulTable(
         LimbsMatmul,
         fixed,
         rows=range(1, min(spec.m, 8) + 1),
@@ -460,30 +333,33 @@ def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     )
     table.put(mr=balanced(spec.m, table["rows"]), nr=table["vectors_nr"] * lanes)
     table.put(nc=rounded_up(table["most_nc"], table["nr"]))
-    table.put(mc=balanced(spec.m, table["most_mc"], table["mr"]), kc=shared_k(spec))
+    table.put(mc=balanced(spec.m, table["most_mc"], table["mr"]), kc=limb_parts.shared_k(spec))
     table.put(pack_a=1, pack_b=0)
     rows, vectors = table["mr"], table["nr"] // lanes
     waiting = limbs * rows * vectors * bool(dot.widen)
-    fits = limb_registers(limbs, rows, vectors) + waiting <= target.limits["vector_registers"]
-    row = limbs_scratch(spec) + table["nc"] * spec.accumulate.itemsize
+    fits = (
+        limb_parts.limb_registers(limbs, rows, vectors) + waiting
+        <= target.limits["vector_registers"]
+    )
+    row = limb_parts.limbs_scratch(spec) + table["nc"] * spec.accumulate.itemsize
     fits &= (table["mc"] * row <= target.limits["stack_bytes"]) & (table["nr"] % lanes == 0)
     return table.space(fits)
 
 
-def _inner(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return inner products along K."""
-    gathers = not is_inner(spec)
-    if packed_otherwise(spec, target):
+    gathers = not inner_vectors.is_inner(spec)
+    if limb_parts.packed_otherwise(spec, target):
         return None
-    if gathers and not may_transpose_b(spec, target):
+    if gathers and not inner_vectors.may_transpose_b(spec, target):
         return None
     if spec.accumulate.is_integer and dot_for(spec.dtype, target) is None:
         return None
     if fixed.get("pack_b", gathers) != gathers:
         return None
-    step, stack = k_of_step(spec, target), target.limits["stack_bytes"]
+    step, stack = inner_vectors.k_of_step(spec, target), target.limits["stack_bytes"]
     whole = gathers or spec.has_blocks
-    table = _Table(
+    table = MatmulTable(
         InnerMatmul,
         fixed,
         rows=range(1, min(spec.m, 8) + 1),
@@ -496,7 +372,7 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     )
     table.put(mr=balanced(spec.m, table["rows"]), nr=balanced(spec.n, table["columns"]))
     mr, nr, chains = table["mr"], table["nr"], table["unroll"]
-    needed = _per_tile(partial(tile_registers, spec, target), mr, nr, chains)
+    needed = _per_tile(partial(inner_vectors.tile_registers, spec, target), mr, nr, chains)
     under_way = mr * nr * (1 if "unroll" in fixed else chains)
     fits = (needed <= target.limits["vector_registers"]) & (under_way < 2 * CHAINS)
     table.put(kc=spec.k // table["cut_kc"], pack_a=0, pack_b=int(gathers))
@@ -519,7 +395,9 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
     fits &= (table["nc"] >= spec.n) | (table["nc"] % count == 0)
     fits &= (table["prefetch"] > 0) | (table["level"] == 2)
     scratch = rounded_up(table["nc"], count) * spec.accumulate.itemsize * table["mc"]
-    scratch = scratch + gathers * spec.n * column_bytes(spec) + table["mc"] * START_BYTES
+    scratch = (
+        scratch + gathers * spec.n * inner_vectors.column_bytes(spec) + table["mc"] * START_BYTES
+    )
     fits &= scratch <= stack
     return table.space(fits)
 
@@ -530,9 +408,9 @@ def _per_tile(registers: Callable[..., int], *shape: Column) -> Column:
     return np.array([registers(*map(int, tile)) for tile in tiles], np.int64)[which.ravel()]
 
 
-def _outer(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
+def _outer(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return outer products: all rows of a skinny A times groups of rows of B."""
-    found: list[Space] = []
+    found: list[MatmulSpace] = []
     for words, halves in itertools.product((0, 1), (0, 1)):
         if fixed.get("words", words) != words or fixed.get("halves", halves) != halves:
             continue
@@ -550,13 +428,13 @@ def _outer(spec: Matmul, target: Target, fixed: Fixed) -> Space | None:
         return None
     names = found[0].columns
     joined = {name: np.concatenate([space.columns[name] for space in found]) for name in names}
-    return Space(kind=OuterMatmul, columns=joined)
+    return MatmulSpace(kind=OuterMatmul, columns=joined)
 
 
 def _streams(
     spec: Matmul, target: Target, fixed: Fixed, rows: RowsOfB, *, words: int, halves: int
-) -> Space:
-    table = _Table(
+) -> MatmulSpace:
+    table = MatmulTable(
         OuterMatmul,
         fixed,
         parts=(1, 2, 4, 8),
@@ -585,7 +463,7 @@ def _streams(
     return table.space(fits)
 
 
-_MAINLOOPS: Mapping[tuple[str, ...], Callable[[Matmul, Target, Fixed], Space | None]] = {
+_MAINLOOPS: Mapping[tuple[str, ...], Callable[[Matmul, Target, Fixed], MatmulSpace | None]] = {
     ("blis", "ahead"): _blis,
     ("split-k",): _split,
     ("dot",): _dot,

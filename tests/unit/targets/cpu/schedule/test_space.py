@@ -15,8 +15,9 @@ from kgen.errors import KgenError
 from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.candidates import Space
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.schedule.space import Space, spaces
+from kgen.targets.cpu.schedule.space import spaces
 
 NAMES = [target.name for target in FAMILY.targets]
 EXTENTS = st.one_of(st.integers(1, 40), st.integers(1, 3000))

@@ -7,6 +7,7 @@ from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.spec.choices import BType
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import AVX_VNNI_FEATURES, VNNI_FEATURES
+from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen_runtime.blocks import BLOCK
 from kgen_runtime.values import frozen
@@ -255,3 +256,11 @@ def limbs_scratch(spec: Matmul) -> int:
     """Bytes of a row of A."""
     kc = shared_k(spec)
     return -(-spec.k // kc) * (limb_count(spec) * kc + block_of_a(spec)) + LINE_BYTES
+
+
+def packed_otherwise(spec: Matmul, target: Target) -> bool:
+    """Return whether B is prepacked for AMX tiles or byte products: a target has one order of
+    prepacked weights, which kernels of all M read."""
+    if limb_dot(spec, target) is not None:
+        return True
+    return bool(spec.constant) and tile_product(spec.dtype, target) is not None

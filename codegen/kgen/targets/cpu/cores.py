@@ -1,6 +1,7 @@
 """CPU cores, for the cost model and for recognising a machine; correctness never depends on a core.
 
-A target names its core (`Target.device`). Each core is a table of `cores.toml`.
+A target names its core (`Target.device`). Each core is a table of `cores.toml`. The core of this
+machine follows from the numbers that CPUID gives.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ from importlib import resources
 from typing import Any
 
 from kgen.targets.base import Target
+from kgen.targets.cpu.limits import AMX_CORE, V3_CORE, V4_CORE
+from kgen_runtime.this_cpu import this_cpu
 from kgen_runtime.values import frozen
+
+INTEL, AMD = "GenuineIntel", "AuthenticAMD"
 
 
 @frozen
@@ -42,16 +47,10 @@ class Core:
 
 
 @cache
-def data(name: str) -> dict[str, Any]:
-    """Return the contents of a data file of this folder."""
-    path = resources.files("kgen.targets.cpu.schedule") / name
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-@cache
 def cores() -> dict[str, Core]:
     """Return the known cores by name."""
-    return {name: core_from(name, table) for name, table in data("cores.toml").items()}
+    text = (resources.files("kgen.targets.cpu") / "cores.toml").read_text(encoding="utf-8")
+    return {name: core_from(name, table) for name, table in tomllib.loads(text).items()}
 
 
 def core_from(name: str, table: Mapping[str, Any]) -> Core:
@@ -71,3 +70,21 @@ def core_from(name: str, table: Mapping[str, Any]) -> Core:
 def core_of(target: Target) -> Core:
     """Return the core that the target's schedules are chosen for."""
     return cores()[target.device]
+
+
+def core_name() -> str:
+    """Return the core of this CPU, or its vendor's newest of its instructions if it is not listed.
+
+    A hypervisor may give the number of another model, but no instruction that the core lacks:
+    SERIALIZE, which is of no use to a kernel and is never disabled, came with Golden Cove.
+    """
+    here = this_cpu()
+    wide = "avx512f" in here.features
+    if here.vendor == INTEL and "serialize" in here.features:
+        return AMX_CORE
+    for core in cores().values():
+        if core.has_model(here.vendor, here.family, here.model):
+            return core.name
+    if here.vendor == INTEL:
+        return AMX_CORE if wide else "Skylake"
+    return V4_CORE if wide else V3_CORE

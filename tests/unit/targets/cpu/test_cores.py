@@ -7,13 +7,12 @@ import itertools
 import pytest
 
 from kgen import targets
-from kgen.targets.cpu import host, models
+from kgen.targets.cpu import host
+from kgen.targets.cpu.cores import AMD, INTEL, core_name, core_of, cores
 from kgen.targets.cpu.limits import TARGETS, V3_FEATURES, V4_FEATURES
-from kgen.targets.cpu.schedule.cores import core_of, cores
 from tests.fake_cpu import FakeCpu
 
 V3, V4 = frozenset(V3_FEATURES), frozenset(V4_FEATURES)
-INTEL, AMD = models.INTEL, models.AMD
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_cores(
     core: str,
 ) -> None:
     fake_cpu.set("x86_64", flags, identity)
-    assert models.core_name() == core
+    assert core_name() == core
     found = core_of(host.native())
     assert found.name == core
     assert host.native().limits["vector_bytes"] in found.multiply_adds

@@ -1,0 +1,135 @@
+"""Candidates of a main loop as a table: a column for each field of the schedule, a row for each
+candidate.
+
+Spaces of all families are built from axes, whose product is the table, and from columns that follow
+from them. Nothing here knows an operation or a target.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+
+from kgen.schedule import Schedule
+from kgen_runtime.values import frozen
+
+S = TypeVar("S", bound=Schedule)
+#: Fields that are fixed only to values that the operands allow.
+PACKING = ("pack_a", "pack_b")
+
+#: Arrays of int64 and of bool with one entry per candidate. Arithmetic on arrays of numpy has no
+#: precise static type.
+Column: TypeAlias = Any
+Mask: TypeAlias = Any
+#: Values of fields that a user or a measured schedule has set.
+Fixed = Mapping[str, int]
+
+
+@frozen
+class Space(Generic[S]):
+    """Candidates of one main loop: row i of every column is a schedule."""
+
+    kind: type[S]
+    columns: Mapping[str, Column]
+
+    @classmethod
+    def of(cls, schedule: S) -> Space[S]:
+        """Return a space that has this schedule alone."""
+        fields = {name: np.array([int(getattr(schedule, name))]) for name in schedule.names}
+        return cls(kind=type(schedule), columns=fields)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def schedule(self, row: int) -> S:
+        """Return one candidate."""
+        fields = {name: int(column[row]) for name, column in self.columns.items()}
+        kind: type[S] = self.kind.kind_of(fields)
+        types = {field.name: field.type for field in dataclasses.fields(kind)}
+        typed: dict[str, Any] = {
+            n: bool(v) if types[n] == "bool" else v for n, v in fields.items() if n in types
+        }
+        return kind(**typed)
+
+    def where(self, legal: Mask) -> Space[S]:
+        """Return the rows for which `legal` is true, sorted and without duplicates."""
+        columns = {name: column[legal] for name, column in self.columns.items()}
+        if legal.any():
+            _, first = np.unique(_numbered(columns.values()), return_index=True)
+            columns = {name: column[first] for name, column in columns.items()}
+        return Space(kind=self.kind, columns=columns)
+
+
+def _numbered(columns: Iterable[Column]) -> Column:
+    """Return a number for each row that orders the rows: its digits are the row's values."""
+    numbers: Column = 0
+    size = 1
+    for column in columns:
+        digits = column - column.min()
+        digits //= max(np.gcd.reduce(digits), 1)
+        count = int(digits.max()) + 1
+        if size * count >= 2**63:
+            found, numbers = np.unique(numbers, return_inverse=True)
+            size = len(found)
+        numbers, size = numbers * count + digits, size * count
+    return numbers
+
+
+class Table(Generic[S]):
+    """Columns under construction: the product of some axes, and columns computed from them.
+
+    An axis is a field of the schedule, or has a name WORD_FIELD, such as `most_kc`: it chooses the
+    values of that field, and has one value if the field is fixed. `fixed` has the fields that may
+    take only one value.
+    """
+
+    def __init__(self, kind: type[S], fixed: Fixed, **axes: Sequence[int]) -> None:
+        names = {field.name for field in dataclasses.fields(kind)}
+        for name in axes:
+            if name in names & fixed.keys():
+                axes[name] = [fixed[name]] * (name not in PACKING or fixed[name] in axes[name])
+            elif name.rpartition("_")[2] in fixed:
+                axes[name] = axes[name][:1]
+        grids = np.meshgrid(*(np.array(axis, np.int64) for axis in axes.values()), indexing="ij")
+        self.axes = {name: grid.ravel() for name, grid in zip(axes, grids, strict=True)}
+        self.columns = {name: column for name, column in self.axes.items() if name in names}
+        self.kind, self.fixed, self.size = kind, fixed, grids[0].size
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name] if name in self.columns else self.axes[name]
+
+    def put(self, **columns: Column | int) -> None:
+        """Add fields of the schedule; a fixed one keeps its value."""
+        for name, column in columns.items():
+            values = self.fixed.get(name, column)
+            self.columns[name] = np.broadcast_to(np.asarray(values, np.int64), (self.size,))
+
+    def space(self, legal: Mask) -> Space[S]:
+        for part, whole in self.kind.divides.items():
+            legal = legal & (self[whole] % np.maximum(self[part], 1) == 0)
+        fitting = np.logical_and.reduce([column >= 0 for column in self.columns.values()])
+        # The order of fields decides between candidates with equal predictions: the first one wins.
+        order = [f.name for f in dataclasses.fields(self.kind)]
+        columns = {name: self.columns[name] for name in order if name in self.columns}
+        found = Space(kind=self.kind, columns=columns).where(legal & fitting)
+        others = [name for name in order if name in self.fixed.keys() - self.columns.keys()]
+        given = {name: np.full(len(found), self.fixed[name]) for name in others}
+        return Space(kind=self.kind, columns={**found.columns, **given})
+
+
+def ceil_div(extent: Column | int, part: Column | int) -> Any:
+    return -(-extent // part)
+
+
+def rounded_up(extent: Column | int, unit: Column | int) -> Any:
+    return ceil_div(extent, unit) * unit
+
+
+def balanced(extent: Column | int, most: Column | int, unit: Column | int = 1) -> Any:
+    """Return the block, a multiple of `unit`, that cuts `extent` into equal blocks of at most
+    `most`."""
+    most = np.maximum(most // unit * unit, unit)
+    return rounded_up(ceil_div(extent, ceil_div(extent, most)), unit)
