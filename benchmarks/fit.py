@@ -5,9 +5,10 @@
 Random GEMMs of the types and layouts of the support table are timed with some of the model's best
 candidates and some random ones, in turn, in one thread, with warm and with cold caches.
 Non-negative least squares on relative errors then gives the cycles of each event, which do not fall
-from a cache level to the next. A factor common to all candidates of a GEMM counts half, because
-only their ranks matter. The program prints the cycles with the regret of the fitted model: the time
-of its first candidate over that of the fastest one measured.
+from a cache level to the next. The faster a candidate, the more its error counts, and a factor
+common to all candidates of a GEMM counts little, because only the ranks of the fastest ones matter.
+The program prints the cycles with the regret of the fitted model: the time of its first candidate
+over that of the fastest one measured.
 `--write` stores them in `codegen/kgen/targets/cpu/schedule/coefficients.toml`.
 """
 
@@ -54,7 +55,9 @@ OPERANDS: tuple[tuple[DType, str | None, Layout, bool], ...] = (
 #: Multiply-adds at most, and candidates of each main loop: best ones and random ones.
 LARGEST, BEST, RANDOM = 1.2e9, 3, 5
 #: Sweeps of the coordinate descent, and rounds that fit a factor of each GEMM.
-SWEEPS, ROUNDS = 2000, 4
+SWEEPS, ROUNDS = 2000, 6
+#: Weight of a factor that all candidates of a GEMM have in common: only their ranks matter.
+COMMON = 0.2
 CONDITIONS = (TimingCondition(), TimingCondition(is_cold=True))
 EVENTS = tuple(name for term in cost_model.data()["events"].values() for name in term)
 
@@ -87,16 +90,18 @@ class Timed:
 
 
 def specs(random: Random) -> Iterator[Matmul]:
-    """Yield random GEMMs without end: half of them f32, half with sizes of a multiple of 64."""
+    """Yield random GEMMs without end: half of them f32, half with sizes of a multiple of 64, and a
+    third with a B that only memory holds."""
     while True:
         dtype, b_dtype, layout, packed = random.choice(
             OPERANDS[: random.choice((1, len(OPERANDS)))]
         )
         m = random.choice((*ROWS, int(2 ** random.uniform(0, 11))))
-        n, k = (int(2 ** random.uniform(5, 13)) for _ in "nk")
+        least, most = (10.5, 2 * LARGEST) if random.random() < 1 / 3 else (5, LARGEST)
+        n, k = (int(2 ** random.uniform(least, 13)) for _ in "nk")
         if random.random() < 0.5:
             n, k = (max(side // 64 * 64, 64) for side in (n, k))
-        if m * n * k <= LARGEST:
+        if m * n * k <= most:
             constant = (ConstantOperand.B,) if packed else ()
             yield Matmul(
                 m=m, n=n, k=k, dtype=dtype, layout=layout, constant=constant,
@@ -162,20 +167,24 @@ class Fit:
 
     def _solve(self) -> Any:
         """Return the cycles of arithmetic and of each event."""
-        a = self.events @ BEYOND / self.cycles[:, None]
-        wanted = np.ones(len(self.cycles))
+        weights, wanted = np.ones(len(self.cycles)), np.ones(len(self.cycles))
+        races = [np.flatnonzero(self.races == race) for race in np.unique(self.races)]
+        for race in races:
+            weights[race] = self.cycles[race].min() / self.cycles[race]
+        a = self.events @ BEYOND * (weights / self.cycles)[:, None]
         scale = np.linalg.norm(a, axis=0) + 1e-12
         a /= scale
         gram, found = a.T @ a, np.zeros(len(scale))
         for _ in range(ROUNDS):
-            right = a.T @ wanted
+            right = a.T @ (weights * wanted)
             for _ in range(SWEEPS):
                 for i in range(len(found)):
                     step = (right[i] - gram[i] @ found) / (gram[i, i] + 1e-12)
                     found[i] = max(0.0, found[i] + step)
             ratios = a @ found
-            for race in np.unique(self.races):
-                wanted[self.races == race] = 0.5 + 0.5 * ratios[self.races == race].mean()
+            for race in races:
+                factor = ratios[race].sum() / weights[race].sum()
+                wanted[race] = COMMON + (1 - COMMON) * factor
         return BEYOND @ (found / scale)
 
     @property

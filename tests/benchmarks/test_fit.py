@@ -11,7 +11,7 @@ import pytest
 from benchmarks import fit
 from kgen.targets.cpu.schedule.cost_model import EventCounts
 
-KNOWN = {"steps": 0.5, "tiles": 7.0, "pack_b": 2.0, "first_far": 3.0}
+KNOWN = {"steps": 0.5, "tiles": 7.0, "pack_b": 2.0, "first_l2": 1.0, "first_far": 3.0}
 #: A cache level without measurements takes the cycles of the level before.
 EXPECTED = {**KNOWN, "first_memory": 3.0}
 LINES = (2.0, 3.0)

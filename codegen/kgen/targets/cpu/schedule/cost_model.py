@@ -329,11 +329,12 @@ class _Loop:
         slowdown: Cycles = 1.0,
         rows: Cycles = 0.0,
         block_rows: Cycles = 0.0,
+        panels: Column | int = 0,
     ) -> EventCounts:
         """Return the counts with the first and later reads of B: lines, and runs of lines that the
         hardware prefetcher must detect unless software prefetches them (`fetched`). `rows` is the
-        number of multiply-adds between two reads; `block_rows` is the number of rows of blocks
-        that software prefetches."""
+        number of multiply-adds between two reads, `block_rows` the number of rows of blocks that
+        software prefetches, and `panels` 1 if it prefetches the next panel."""
         limits, lines = self.target.limits, np.broadcast_to(self.b_lines, fetched.shape)
         far = float(self.b_bytes > limits["l2_bytes"])
         # A kernel may count on half of the last-level cache, which other cores share.
@@ -343,7 +344,8 @@ class _Loop:
         reads = {
             f"first_{place}": lines * ~fetched,
             f"runs_{place}": runs * ~fetched * times,
-            f"fetched_{place}": lines * fetched,
+            f"fetched_{place}": lines * fetched * (1 - panels),
+            f"panels_{place}": lines * panels,
             "waits": lines * ~fetched * rows * from_memory,
             "block_waits": lines * fetched * (block_rows > 0) * rows * from_memory,
             "block_rows": block_rows * from_memory,
@@ -437,8 +439,9 @@ def _blocked(loop: _Loop) -> EventCounts:
 
     kept = spec.m * spec.n * itemsize / LINE_BYTES * np.where(deep > 1, deep, 0)
     # Tiles prefetch B: their own panel, the next one, or the next block.
-    own = (c.get("ahead", none) > 0) | (c.get("prefetch_panel", none) > 0)
-    next_block = (deep > 1) & in_rows
+    panels = c.get("prefetch_panel", none)
+    own = (c.get("ahead", none) > 0) | (panels > 0)
+    next_block = (deep > 1) & in_rows & ~own
     kept_level = loop.level((rows * columns + (rows + columns) * depth) * itemsize)
     sums = np.where(deep > 1, 2, 1) * deep * sum((r * v * n for r, v, n in pairs), none)
     in_out = (deep == 1) | (c.get("sums_in_out", none) > 0)
@@ -468,6 +471,7 @@ def _blocked(loop: _Loop) -> EventCounts:
         events,
         runs=1.0 * panels * (deep if spec.constant else spec.k),
         fetched=own | next_block,
+        panels=panels,
         block_rows=next_block * spec.k * ceil_div(spec.n, columns),
         times=times,
         rows=np.minimum(mr, spec.m),
