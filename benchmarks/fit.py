@@ -33,10 +33,9 @@ from kgen.schedule import AmxMatmul
 from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets import find
 from kgen.targets.base import Target
-from kgen.targets.contraction.candidates import Space
 from kgen.targets.cpu.cores import core_of
 from kgen.targets.cpu.schedule import cost_model
-from kgen.targets.cpu.schedule.space import spaces
+from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
 from kgen.tune.pairing import DeviceRace, TimingCondition
 
 FILE = ROOT / "codegen/kgen/targets/cpu/schedule/coefficients.toml"
@@ -111,7 +110,7 @@ def specs(random: Random) -> Iterator[Matmul]:
 
 def measured(spec: Matmul, target: Target, random: Random) -> list[Timed]:
     """Time some candidates of each main loop in turn."""
-    chosen: list[tuple[Space, int]] = []
+    chosen: list[tuple[MatmulSpace, int]] = []
     for space in spaces(spec, target):
         order = np.argsort(cost_model.predict(spec, target, space).seconds)
         rows = {*order[:BEST], *random.choices(order[: len(order) // 4 + 1].tolist(), k=RANDOM)}
@@ -135,11 +134,11 @@ def measured(spec: Matmul, target: Target, random: Random) -> list[Timed]:
     ]
 
 
-def _only(space: Space, row: int) -> Any:
+def _only(space: MatmulSpace, row: int) -> Any:
     return np.arange(len(space)) == row
 
 
-def kind_of(space: Space, target: Target) -> str:
+def kind_of(space: MatmulSpace, target: Target) -> str:
     return "amx" if space.kind is AmxMatmul else str(target.limits["vector_bytes"])
 
 

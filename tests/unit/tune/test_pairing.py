@@ -82,6 +82,20 @@ def test_a_race_takes_the_least_time() -> None:
     assert len(calls) >= pairing.ROUNDS and len(finished) == 2 * (pairing.ROUNDS + 2)
 
 
+def test_a_slow_kernel_leaves_a_race_unless_it_is_the_first() -> None:
+    def slow() -> int:
+        return sum(range(20000))
+
+    for calls, rounds in (
+        ([lambda: None, slow], pairing.TRIALS),
+        ([slow, lambda: None], pairing.ROUNDS),
+    ):
+        finished = list[int]()
+        seconds = pairing.race(calls, lambda found=finished: found.append(1))  # type: ignore[misc]
+        assert max(seconds) == seconds[calls.index(slow)] < 1
+        assert len(finished) == 4 + pairing.ROUNDS + rounds
+
+
 @pytest.mark.integration
 def test_kernels_of_a_race_share_buffers() -> None:
     needs.cpu("x86-64-v3")

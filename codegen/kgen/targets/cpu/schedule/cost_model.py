@@ -160,8 +160,8 @@ def candidates(
     order = np.argsort(np.concatenate([each.seconds for _, each in found]), kind="stable")
     if by_kind:
         order = order[np.sort(np.unique(kinds[order], return_index=True)[1])]
-    places = order[:most].tolist()
-    return tuple(_candidate(target, *found[kinds[at] // 8], int(rows[at])) for at in places)
+    ranked = [(*found[kinds[at] // 8], int(rows[at])) for at in order[:most].tolist()]
+    return tuple(_candidate(target, *each) for each in ranked)
 
 
 def predicted(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Candidate[BlockedMatmul]:

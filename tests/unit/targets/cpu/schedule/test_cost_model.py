@@ -130,6 +130,37 @@ def test_every_counted_event_is_fitted(case: tuple[Matmul, Target]) -> None:
         assert counted <= {name for term in cost_model.data()["events"].values() for name in term}
 
 
+def counted(spec: Matmul, schedule: BlockedMatmul, event: str) -> float:
+    """Return how often an event happens with cold caches on x86-64-v4."""
+    found = cost_model.counts_of(spec, targets.find("x86-64-v4"), Space.of(schedule), is_cold=True)
+    return float(np.ravel(found.events[event])[0])
+
+
+def test_vectors_of_unaligned_rows_are_loaded_from_two_lines() -> None:
+    """A tile with many loads for its products suffers; packed rows and aligned ones do not."""
+    low = CpuMatmul(mr=1, nr=128, mc=6, kc=64, nc=128, pack_a=False, pack_b=False)
+    high = low.override(mr=6, nr=64)
+    unaligned, aligned = (Matmul(m=6, n=n, k=512, dtype="f32") for n in (1037, 1040))
+    assert counted(unaligned, low, "straddles") > 6 * 512
+    assert counted(unaligned, high, "straddles") == 0
+    assert counted(unaligned, low.override(pack_b=1), "straddles") == 0
+    assert counted(aligned, low, "straddles") == counted(aligned, low, "straddled_sums") == 0
+    assert counted(unaligned, low.override(sums_in_out=1), "straddled_sums") > 0
+
+
+def test_blocks_that_leave_the_second_level_cache_are_lost() -> None:
+    """A pass over all tasks comes back to a block of K after all the others of the pass."""
+    spec = Matmul(m=6, n=8192, k=4096, dtype="f32")
+    block = CpuMatmul(mr=3, nr=64, mc=6, kc=64, nc=64, pack_a=False, pack_b=False)
+    whole = block.override(sums_in_out=1, tasks_per_pass=128)
+    assert counted(spec, whole, "lost") == 8192 * 4096 / 16
+    assert counted(spec, block, "lost") == counted(spec, whole.override(kc=16), "lost") == 0
+    panel = whole.override(prefetch_panel=1)
+    for event, is_counted in (("lost", 0), ("block_rows", 0), ("panels_memory", 1)):
+        assert (counted(spec, panel, event) > 0) == is_counted
+    assert counted(spec, panel, "fetched_memory") == counted(spec, whole, "panels_memory") == 0
+
+
 def test_the_best_has_the_fixed_fields_and_the_main_loop() -> None:
     spec, target = Matmul(m=3, n=1024, k=1024, dtype="f32"), targets.find("x86-64-v3")
     found = best(spec, target, {"parts": 2, "prefetch": 0}, "outer")

@@ -15,9 +15,8 @@ from kgen.errors import KgenError
 from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets.base import Target
-from kgen.targets.contraction.candidates import Space
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.schedule.space import spaces
+from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
 
 NAMES = [target.name for target in FAMILY.targets]
 EXTENTS = st.one_of(st.integers(1, 40), st.integers(1, 3000))
@@ -54,7 +53,7 @@ def specs(draw: st.DrawFn) -> tuple[Matmul, Target]:
     return spec, target
 
 
-def sampled(space: Space, seed: int) -> list[BlockedMatmul]:
+def sampled(space: MatmulSpace, seed: int) -> list[BlockedMatmul]:
     rows = np.random.default_rng(seed).integers(0, len(space), SAMPLE)
     return [space.schedule(int(row)) for row in (0, len(space) - 1, *rows)]
 
@@ -187,5 +186,5 @@ def test_candidates_are_distinct_and_in_order(rows: list[tuple[int, ...]], repea
     """Rows are those of numpy's unique, also where the number of a row needs more than 63 bits."""
     table = np.array(rows * repeats, np.int64)
     columns = {str(i): column for i, column in enumerate(table.T)}
-    found = Space(kind=CpuMatmul, columns=columns).where(np.ones(len(table), bool))
+    found = MatmulSpace(kind=CpuMatmul, columns=columns).where(np.ones(len(table), bool))
     assert np.array_equal(np.stack([*found.columns.values()], axis=1), np.unique(table, axis=0))
