@@ -12,8 +12,8 @@ from kgen.schedule import BlockedMatmul
 from kgen.spec import Matmul
 from kgen.targets import choose as choosing
 from kgen.targets.base import Candidate, Plan, Target
+from kgen.targets.contraction.candidates import Fixed
 from kgen.targets.cpu.schedule import cost_model
-from kgen.targets.cpu.schedule.space import Fixed
 from kgen.tune.pairing import ONE_THREAD, TimingCondition
 from kgen.tune.record import TuningFile
 from kgen.tune.tuner import Tuner

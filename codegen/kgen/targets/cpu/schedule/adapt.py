@@ -9,15 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 
-from kgen.schedule import (
-    AheadMatmul,
-    AmxMatmul,
-    BlockedMatmul,
-    CpuMatmul,
-    InnerMatmul,
-    LimbsMatmul,
-    OuterMatmul,
-)
+from kgen import schedule as kinds
+from kgen.schedule import BlockedMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.candidates import balanced, rounded_up
@@ -97,25 +90,24 @@ def _scaled(
     m, n, k = sizes
     fields = {name: int(getattr(schedule, name)) for name in schedule.names}
     mr, nr = fields["mr"], fields["nr"]
-    most = most_rows(spec, target, schedule)
-    if not isinstance(schedule, AmxMatmul):
+    most, is_inner_loop = most_rows(spec, target, schedule), isinstance(schedule, kinds.InnerMatmul)
+    if not isinstance(schedule, kinds.AmxMatmul):
         fields["mr"] = int(balanced(spec.m, most if mr == balanced(m, most) else mr))
-    if isinstance(schedule, OuterMatmul):
+    if isinstance(schedule, kinds.OuterMatmul):
         fields |= {"mr": spec.m, "mc": spec.m}
     else:
         fields["mc"] = _block(spec.m, fields["mc"], m, fields["mr"])
-        if not isinstance(schedule, InnerMatmul | LimbsMatmul):
-            fields["kc"] = spec.k if fields["kc"] >= k else min(fields["kc"], spec.k)
-        elif isinstance(schedule, InnerMatmul) and (fields["kc"] >= k or spec.k % fields["kc"]):
-            fields["kc"] = spec.k
-    if isinstance(schedule, InnerMatmul):
+        is_whole = fields["kc"] >= k or (is_inner_loop and spec.k % fields["kc"] > 0)
+        if not isinstance(schedule, kinds.LimbsMatmul):
+            fields["kc"] = spec.k if is_whole else min(fields["kc"], spec.k)
+    if is_inner_loop:
         fields["pack_b"] = int(not is_inner(spec))
-    if isinstance(schedule, AmxMatmul):
+    if isinstance(schedule, kinds.AmxMatmul):
         fields["kc"] = int(rounded_up(fields["kc"], tile_k(spec.dtype)))
     fields["nc"] = _block(spec.n, fields["nc"], n, nr)
-    if type(schedule) is CpuMatmul:
+    if type(schedule) is kinds.CpuMatmul:
         fields["ahead"] = 0
-    elif isinstance(schedule, AheadMatmul) and not (schedule.pack_b or spec.constant):
+    elif isinstance(schedule, kinds.AheadMatmul) and not (schedule.pack_b or spec.constant):
         rows = schedule.ahead // (n * spec.b_type.itemsize)
         fields["ahead"] = rows * spec.b_strides[1] * spec.b_type.itemsize
     return {name: value for name, value in fields.items() if name not in SHARING}
@@ -123,7 +115,7 @@ def _scaled(
 
 def most_rows(spec: Matmul, target: Target, schedule: BlockedMatmul) -> int:
     """Return the rows of a register tile of the schedule's width that the registers hold."""
-    if isinstance(schedule, InnerMatmul | OuterMatmul | LimbsMatmul | AmxMatmul):
+    if not isinstance(schedule, kinds.CpuMatmul | kinds.DotMatmul):
         return schedule.mr
     dot = dot_for(spec.dtype, target)
     lanes = vector_for(target, finishing_type(spec), COLUMNS if dot else spec.n).count

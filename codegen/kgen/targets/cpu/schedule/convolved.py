@@ -7,9 +7,9 @@ from collections.abc import Collection
 from kgen.schedule import BlockedMatmul
 from kgen.spec import Conv2d
 from kgen.targets.base import Candidate, Target
+from kgen.targets.contraction.candidates import Fixed
 from kgen.targets.cpu.plan.packing.packed_windows import is_matrix
 from kgen.targets.cpu.schedule import adapt, cost_model
-from kgen.targets.cpu.schedule.space import Fixed
 
 #: Main loop that packs windows, and its field that says so.
 MAINLOOP, PACKS = "blis", {"pack_a": 1}

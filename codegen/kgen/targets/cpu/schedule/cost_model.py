@@ -2,7 +2,7 @@
 
 The model counts events (steps of loops, lines read from each cache level, runs of contiguous lines,
 lines packed, partial sums moved) and multiplies each count by the cycles that the event adds to the
-arithmetic on a core. Rates of arithmetic are published (:mod:`kgen.targets.cpu.schedule.cores`);
+arithmetic on a core. Rates of arithmetic are published (:mod:`kgen.targets.cpu.cores`);
 cycles per event are fitted to measurements (`coefficients.toml`). A prediction ranks candidates; it
 is not a measurement.
 """
@@ -18,15 +18,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kgen.schedule import (
-    AmxMatmul,
-    BlockedMatmul,
-    CpuMatmul,
-    DotMatmul,
-    InnerMatmul,
-    LimbsMatmul,
-    OuterMatmul,
-)
+from kgen import schedule as kinds
+from kgen.schedule import BlockedMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.contraction.candidates import Column, Fixed, Mask, Space, ceil_div
@@ -88,7 +81,7 @@ def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, floa
     is 0 if the core was measured with warm caches only.
     """
     cores: Mapping[str, Mapping[str, Mapping[str, float]]] = data()["cores"]
-    name = "amx" if kind is AmxMatmul else str(target.limits["vector_bytes"])
+    name = "amx" if kind is kinds.AmxMatmul else str(target.limits["vector_bytes"])
     first = cores[core_of(target).fitted_as]
     return next(core[name] for core in (first, *cores.values()) if name in core)
 
@@ -235,7 +228,7 @@ def counts_of(
     spec: Matmul, target: Target, space: MatmulSpace, *, is_cold: bool = False
 ) -> EventCounts:
     """Count the events of every candidate of a space; with cold caches B comes from memory."""
-    count = {InnerMatmul: _inner, OuterMatmul: _outer}.get(space.kind, _blocked)
+    count = {kinds.InnerMatmul: _inner, kinds.OuterMatmul: _outer}.get(space.kind, _blocked)
     return count(_Loop(spec=spec, target=target, space=space, is_cold=is_cold))
 
 
@@ -263,7 +256,7 @@ class _Loop:
     @cached_property
     def lanes(self) -> int:
         """Sums of a vector."""
-        if self.dot and not issubclass(self.space.kind, CpuMatmul | InnerMatmul):
+        if self.dot and not issubclass(self.space.kind, kinds.CpuMatmul | kinds.InnerMatmul):
             return vector_for(self.target, DType.F32, COLUMNS).count
         return vector_for(self.target, finishing_type(self.spec), self.spec.n).count
 
@@ -291,7 +284,7 @@ class _Loop:
     def b_bytes(self) -> int:
         """Bytes of the operand that is read once: B, or the larger one of an inner product."""
         spec = self.spec
-        a_bytes = spec.m * spec.k * spec.dtype.itemsize * (self.space.kind is InnerMatmul)
+        a_bytes = spec.m * spec.k * spec.dtype.itemsize * (self.space.kind is kinds.InnerMatmul)
         return max(spec.k * spec.n * spec.b_type.itemsize, a_bytes)
 
     @property
@@ -391,7 +384,7 @@ def _blocked(loop: _Loop) -> EventCounts:
     mr, nr, mc, nc, kc = (c[name] for name in ("mr", "nr", "mc", "nc", "kc"))
     packs_a, packs_b = c["pack_a"] > 0, c["pack_b"] > 0
     in_rows = ~packs_b & (not spec.constant)
-    is_amx, group = loop.space.kind is AmxMatmul, _group(loop)
+    is_amx, group = loop.space.kind is kinds.AmxMatmul, _group(loop)
     depth, rows = np.minimum(kc, spec.k), np.minimum(mc, spec.m)
     columns = np.minimum(nc * c.get("tasks_per_pass", 1), spec.n)
     deep, down, across = ceil_div(spec.k, kc), ceil_div(spec.m, mc), ceil_div(spec.n, columns)
@@ -481,11 +474,11 @@ def _blocked(loop: _Loop) -> EventCounts:
 def _group(loop: _Loop) -> int:
     """Return the elements of K that one step multiplies."""
     kind = loop.space.kind
-    if kind is AmxMatmul:
+    if kind is kinds.AmxMatmul:
         return tile_k(loop.spec.dtype)
-    if kind is LimbsMatmul:
+    if kind is kinds.LimbsMatmul:
         return GROUP
-    return loop.dot.group if loop.dot and kind is DotMatmul else 1
+    return loop.dot.group if loop.dot and kind is kinds.DotMatmul else 1
 
 
 def _step(
@@ -500,15 +493,15 @@ def _step(
     """Return the cycles of one step of a register tile: the maximum of multiply-adds, loads and
     latency. A vector of B in two lines is loaded twice."""
     spec, kind, has_halves = loop.spec, loop.space.kind, has_pairs(loop.spec)
-    each = limb_count(spec) if kind is LimbsMatmul else 1
+    each = limb_count(spec) if kind is kinds.LimbsMatmul else 1
     converts: Cycles = np.zeros(1)
-    if kind is DotMatmul:
+    if kind is kinds.DotMatmul:
         converts = in_rows * vectors * group / 2
     elif has_halves:
         converts = vectors / 2
     elif spec.b_type is not spec.accumulate:
         converts = ~packs_b * vectors
-    rate = loop.products if kind is DotMatmul else loop.multiply_adds
+    rate = loop.products if kind is kinds.DotMatmul else loop.multiply_adds
     busy = np.maximum(
         (rows * vectors * each + converts) / rate,
         (rows * each + vectors * (1 + straddling)) / loop.loads,
