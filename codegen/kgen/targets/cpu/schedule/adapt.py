@@ -7,7 +7,7 @@ candidates that keep as many of the other fields as possible.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kgen import schedule as kinds
 from kgen.schedule import BlockedMatmul
@@ -25,13 +25,10 @@ from kgen.targets.cpu.schedule.cost_model import best
 #: Fields that say which operands tasks pack for each other, and where; they follow from the blocks.
 SHARING = ("keep_b", "packer", "a_in_workspace")
 #: Fields that follow from blocks, packing and the sizes of the caches.
-DEPENDENT = (
-    *("ahead", "level", "prefetch_a", "prefetch_panel", "sums_in_out", "tasks_per_pass"),
-    *SHARING,
-)
+DEPENDENT = ("ahead", "level", "prefetch_a", "prefetch_panel", "sums_in_out", "tasks_per_pass")
 #: Fields that are given up, step by step, until some candidate is legal.
 GIVEN_UP = (
-    DEPENDENT,
+    (*DEPENDENT, *SHARING),
     ("mc", "nc", "prefetch", "apart", "unroll", "split_k"),
     ("kc", "parts"),
     ("mr", "nr"),
@@ -46,12 +43,7 @@ def adapted(
     main loop where that is possible."""
     if sizes == (spec.m, spec.n, spec.k):
         return schedule
-    fields = _scaled(spec, target, schedule, sizes)
-    for fixed in _fewer(fields):
-        found = best(spec, target, fixed, schedule.mainloop)
-        if found is not None:
-            return dataclasses.replace(found, origin=schedule.origin)
-    return schedule
+    return _first(spec, target, schedule, _fewer(_scaled(spec, target, schedule, sizes)))
 
 
 def completed(
@@ -66,7 +58,14 @@ def completed(
     if "mainloop" in given:
         fields.setdefault("ahead", 0)
     kept = {*given, *(("ahead",) if "mainloop" in given else ())}
-    for fixed in [*_fewer(fields, kept)][1:3]:
+    return _first(spec, target, schedule, [*_fewer(fields, kept)][1:3])
+
+
+def _first(
+    spec: Matmul, target: Target, schedule: BlockedMatmul, tries: Iterable[Mapping[str, int]]
+) -> BlockedMatmul:
+    """Return the best candidate of the first fields that are legal, else the schedule itself."""
+    for fixed in tries:
         found = best(spec, target, fixed, schedule.mainloop)
         if found is not None:
             return dataclasses.replace(found, origin=schedule.origin)
