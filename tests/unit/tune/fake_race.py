@@ -80,13 +80,14 @@ def ranked_once(
     fixed: Fixed | None = None,
     mainloop: str | None = None,
     *,
-    most: int,
+    most: int | None,
+    by_kind: bool = False,
 ) -> Ranking:
     """Rank the candidates of a kernel once in a process: tests of a search ask for few kernels
     many times."""
-    key = (spec, target.name, tuple((fixed or {}).items()), mainloop, most)
+    key = (spec, target.name, tuple((fixed or {}).items()), mainloop, most, by_kind)
     if key not in _RANKED:
-        _RANKED[key] = _rank(spec, target, fixed, mainloop, most=most)
+        _RANKED[key] = _rank(spec, target, fixed, mainloop, most=most, by_kind=by_kind)
     return _RANKED[key]
 
 
