@@ -12,7 +12,7 @@ from kgen.schedule import BlockedMatmul
 from kgen.spec import Matmul
 from kgen.targets import choose as choosing
 from kgen.targets.base import Candidate, Plan, Target
-from kgen.targets.contraction.candidates import Fixed
+from kgen.targets.contraction.candidate_table import Fixed
 from kgen.targets.cpu.schedule import cost_model
 from kgen.tune.pairing import ONE_THREAD, TimingCondition
 from kgen.tune.record import TuningFile

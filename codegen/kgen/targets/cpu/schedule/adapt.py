@@ -13,7 +13,7 @@ from kgen import schedule as kinds
 from kgen.schedule import BlockedMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.contraction.candidates import balanced, rounded_up
+from kgen.targets.contraction.candidate_table import balanced, rounded_up
 from kgen.targets.cpu.plan.amx.tiles import tile_k
 from kgen.targets.cpu.plan.cpu_plan import vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from kgen.schedule import BlockedMatmul
 from kgen.spec import Conv2d
 from kgen.targets.base import Candidate, Target
-from kgen.targets.contraction.candidates import Fixed
+from kgen.targets.contraction.candidate_table import Fixed
 from kgen.targets.cpu.plan.packing.packed_windows import is_matrix
 from kgen.targets.cpu.schedule import adapt, cost_model
 

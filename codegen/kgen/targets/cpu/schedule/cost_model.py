@@ -22,7 +22,7 @@ from kgen import schedule as kinds
 from kgen.schedule import BlockedMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Candidate, Target
-from kgen.targets.contraction.candidates import Column, Fixed, Mask, Space, ceil_div
+from kgen.targets.contraction.candidate_table import Column, Fixed, Mask, Space, ceil_div
 from kgen.targets.cpu.cores import Core, core_of
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for

@@ -28,7 +28,7 @@ from kgen.schedule import (
 from kgen.schedule.matmul import A_AHEAD, PANELS_AHEAD
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.contraction.candidates import (
+from kgen.targets.contraction.candidate_table import (
     Column,
     Fixed,
     Mask,

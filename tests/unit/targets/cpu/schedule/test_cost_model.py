@@ -13,7 +13,7 @@ from kgen import pipeline, targets
 from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import Matmul, text
 from kgen.targets.base import Target
-from kgen.targets.contraction.candidates import Space
+from kgen.targets.contraction.candidate_table import Space
 from kgen.targets.cpu import FAMILY, cores
 from kgen.targets.cpu.schedule import cost_model
 from kgen.targets.cpu.schedule.cost_model import alternatives, best, candidates, predict
