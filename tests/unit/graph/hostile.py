@@ -280,7 +280,7 @@ CASES: dict[str, tuple[Case, str | None]] = {
     "resize": (constants("Resize", [1.0], [0.0, 0.0], [1e12]), "node /Add2 (Add) does not fit"),
     "overflow": (constants("Expand", 1.0, [2**62, 2**62]), "node /Expand0 (Expand)"),
     "negative": (constants("ConstantOfShape", [-5]), "node /ConstantOfShape0 (ConstantOfShape)"),
-    "loop": (endless_loop, "operator that kgen does not support: Loop: /Loop0"),
+    "loop": (endless_loop, "node /Loop0 (Loop): the steps of the model's loops have more than"),
     # Graphs.
     "nested": (nested_ifs(20), "graphs are nested more than 16 deep"),
     "deep": (deep_bytes, "is not an ONNX file, or is truncated"),

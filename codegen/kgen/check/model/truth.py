@@ -7,7 +7,7 @@ import, the fusion or the kernels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -22,6 +22,7 @@ from kgen.errors import GraphError
 from kgen.graph.reading.branches import taken_branch
 from kgen.graph.reading.definitions import OPERATORS
 from kgen.graph.reading.onnx_file import Source, read, shown
+from kgen.graph.reading.tensors import graphs_of
 from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen
 
@@ -257,17 +258,30 @@ def in_f64(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with f64 in place of every narrower float."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
-    graph = found.graph
+    _widen_graph(found.graph)
+    for function in found.functions:
+        _widen_nodes(function.node)
+    return found
+
+
+def _widen_graph(graph: onnx.GraphProto) -> None:
     for tensor in graph.initializer:
         _widen(tensor)
     for value in (*graph.input, *graph.output, *graph.value_info):
         if value.type.tensor_type.elem_type in FLOATS:
             value.type.tensor_type.elem_type = TensorProto.DOUBLE
-    for node in (*graph.node, *(node for function in found.functions for node in function.node)):
+    _widen_nodes(graph.node)
+
+
+def _widen_nodes(nodes: Iterable[onnx.NodeProto]) -> None:
+    """Widen the constants and result types of nodes, and the graphs within them."""
+    for node in nodes:
         name, default = NARROW_DEFAULTS.get(node.op_type, ("", None))
         if name and all(attribute.name != name for attribute in node.attribute):
             node.attribute.append(helper.make_attribute(name, default))
         for attribute in node.attribute:
+            for graph in graphs_of(attribute):
+                _widen_graph(graph)
             if attribute.type == onnx.AttributeProto.TENSOR:
                 _widen(attribute.t)
             if attribute.name in TYPE_ATTRIBUTES and attribute.i in FLOATS:
@@ -275,7 +289,6 @@ def in_f64(model: onnx.ModelProto) -> onnx.ModelProto:
             if node.op_type == "Constant" and attribute.name in ("value_float", "value_floats"):
                 number = np.asarray(helper.get_attribute_value(attribute), np.float64)
                 attribute.CopyFrom(helper.make_attribute("value", numpy_helper.from_array(number)))
-    return found
 
 
 def _widen(tensor: TensorProto) -> None:

@@ -107,6 +107,7 @@ def renamed(node: onnx.NodeProto, names: Mapping[str, str], depth: int = 0) -> o
             continue
         graph = attribute.g
         own = {tensor.name for tensor in graph.initializer}
+        own |= {value.name for value in graph.input}
         own |= {name for inner in graph.node for name in inner.output}
         outer = {old: new for old, new in names.items() if old not in own}
         nodes = [renamed(inner, outer, depth + 1) for inner in graph.node]

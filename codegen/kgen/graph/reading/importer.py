@@ -40,6 +40,17 @@ from kgen.graph.reading.folding import (
 )
 from kgen.graph.reading.function_bodies import FunctionBody, NodeRefused, body_by_schema, body_of
 from kgen.graph.reading.inference import dims_of, inferred
+from kgen.graph.reading.loops import (
+    LOOPS,
+    Joined,
+    StepSlices,
+    Unrollable,
+    check_unrolled,
+    length_of,
+    scan_of,
+    steps_of,
+    trip_count,
+)
 from kgen.graph.reading.messages import MOST_LISTED, listed, shortened
 from kgen.graph.reading.model import Array, Dequantized, Model, Node, Shape, TensorType
 from kgen.graph.reading.order import shown_name, taken_by
@@ -131,6 +142,8 @@ class _Walk:
         self.nodes: list[Node] = []
         #: Operators that are not supported, each with the name of a node.
         self.unsupported: list[tuple[str, str]] = []
+        #: Nodes of the steps of all loops.
+        self.unrolled = 0
         check_distinct("constants", [t.name for t in proto.graph.initializer])
         check_distinct("inputs", [i.name for i in proto.graph.input])
         check_distinct("outputs", [o.name for o in proto.graph.output])
@@ -248,6 +261,13 @@ class _Walk:
         if is_onnx and node.op_type == "If":
             self._branches(node, depth)
             return
+        if is_onnx and node.op_type in LOOPS:
+            try:
+                self._loop(node, name, depth)
+            except Unrollable as why:
+                self.unsupported.append((node.op_type, f"{name} ({why})"))
+                self.open.update(v for v in node.output if v and v not in self.types)
+            return
         if is_onnx and node.op_type in ("Shape", "Size") and node.input[0] in self.types:
             self._keep(node.output[0], self._shape_of(node))
             return
@@ -335,6 +355,90 @@ class _Walk:
             if result and len(kinds) == 2:
                 check_alike(node, result, *kinds)
         self._inlined(*choices(node, shape, ones, others), depth)
+
+    def _loop(self, node: onnx.NodeProto, name: str, depth: int) -> None:
+        """The nodes of all steps of a Loop or Scan. Raises Unrollable unless the number of steps is
+        known."""
+        if depth > MOST_NESTED:
+            raise GraphError(f"graphs are nested more than {MOST_NESTED} deep; export without them")
+        if any(value in self.open for value in node.input):
+            raise Unrollable("the shapes of its inputs are not known")
+        steps = self._loop_steps if node.op_type == "Loop" else self._scan_steps
+        states, joined = steps(node, name, depth)
+        for made, result in zip(states, node.output, strict=False):
+            if result:
+                self._inlined([], [helper.make_node("Identity", [made], [result])], depth)
+        for one, result in zip(joined, node.output[len(states) :], strict=True):
+            if result and one.values:
+                nodes = one.nodes(dims_of(self.types[one.values[0]]), result)
+                self._inlined([], nodes, depth)
+            elif result:
+                self._keep(result, one.without_steps(result))
+
+    def _loop_steps(
+        self, node: onnx.NodeProto, name: str, depth: int
+    ) -> tuple[list[str], list[Joined]]:
+        """The last states of a Loop, and the results of all steps that are to be joined."""
+        for value, what in zip(node.input[:2], ("trip count", "condition"), strict=False):
+            if value and value not in self.constants:
+                raise Unrollable(f"its {what} depends on data")
+        count, condition, *states = [*node.input, "", ""][: max(2, len(node.input))]
+        num_joined = len(node.output) - len(states)
+        body = steps_of(node, name, 2 + len(states), 1 + len(states) + num_joined)
+        most = trip_count(self.constants.get(count), name)
+        goes_on = not condition or bool(self.constants[condition].all())
+        joined = body.joined([StepSlices(axis=0, is_reversed=False)] * num_joined)
+        self._inlined(body.tensors, body.constants, depth)
+        step = 0
+        while goes_on and step < most:
+            own = f"{body.prefix}/{step}/step", f"{body.prefix}/{step}/condition"
+            self._keep(own[0], np.asarray(step, np.int64))
+            self._keep(own[1], np.asarray(True))
+            nodes, (condition, *results) = body.step(step, (*own, *states))
+            self._step(node, name, nodes, depth)
+            if condition not in self.constants:
+                raise Unrollable("the condition that ends it depends on data")
+            goes_on = bool(self.constants[condition].all())
+            states = results[: len(states)]
+            for one, value in zip(joined, results[len(states) :], strict=True):
+                one.values.append(value)
+            step += 1
+        return states, joined
+
+    def _scan_steps(
+        self, node: onnx.NodeProto, name: str, depth: int
+    ) -> tuple[list[str], list[Joined]]:
+        """The last states of a Scan, and the results of all steps that are to be joined."""
+        scan = scan_of(node, name, self.opsets.get("", 1))
+        states, sequences = node.input[: scan.num_states], node.input[scan.num_states :]
+        body = steps_of(node, name, len(node.input), len(node.output))
+        length = length_of(name, scan, [dims_of(self.types[value]) for value in sequences])
+        joined = body.joined(scan.outputs)
+        self._inlined(body.tensors, body.constants, depth)
+        for step in range(length):
+            taken = [f"{body.prefix}/{step}/element{n}" for n in range(len(sequences))]
+            cut: list[onnx.NodeProto] = []
+            for slices, value, result in zip(scan.inputs, sequences, taken, strict=True):
+                cut += slices.taken(value, step, length, result)
+            nodes, results = body.step(step, (*states, *taken))
+            self._step(node, name, [*cut, *nodes], depth)
+            states = results[: len(states)]
+            for one, value in zip(joined, results[len(states) :], strict=True):
+                one.values.append(value)
+        return list(states), joined
+
+    def _step(
+        self, node: onnx.NodeProto, name: str, nodes: Sequence[onnx.NodeProto], depth: int
+    ) -> None:
+        """The nodes of one step of a loop, as far as the limit of all loops allows."""
+        self.unrolled += 1 + len(nodes)
+        check_unrolled(name, node.op_type, self.unrolled)
+        start = len(self.unsupported)
+        self._inlined([], nodes, depth)
+        if within := self.unsupported[start:]:
+            del self.unsupported[start:]
+            inner = ", ".join(dict.fromkeys(one for one, _ in within))
+            raise Unrollable(f"its body takes {inner}")
 
     def _inlined(
         self, tensors: Sequence[onnx.TensorProto], nodes: Sequence[onnx.NodeProto], depth: int

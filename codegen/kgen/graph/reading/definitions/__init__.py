@@ -12,6 +12,8 @@ its reference agree. Faults and gaps of onnx's own reference that they replace:
 - LpNormalization with p=1 adds negative elements instead of their magnitudes.
 - Erf, AffineGrid and GridSample's coordinates are computed in f32; GridSample is slow.
 - Resize counts fractions of elements between aligned corners, and refuses negative axes.
+- Loop without a condition does no steps, and joins results along an existing axis. Scan supports
+  only axes and directions of 0. LinearAttention is computed in f32.
 - OneHot does not truncate fractional indices, and expects a scalar depth.
 - Not supported: DequantizeLinear before opset 19, Scatter, GlobalLpPool, groups of transposed
   convolutions; in recurrent layers other activation functions, sequence lengths, clipping and, in
@@ -31,6 +33,7 @@ from kgen.graph.reading.definitions.normalizing import (
     Softmax,
 )
 from kgen.graph.reading.definitions.recurrences import GRU, LSTM, RNN
+from kgen.graph.reading.definitions.repeating import LinearAttention, Loop, Scan
 from kgen.graph.reading.definitions.scalar_functions import (
     BY_ATTRIBUTES,
     DequantizeLinear,
@@ -63,6 +66,7 @@ FOLDED = (
     GridSample,
     Hardmax,
     LRN,
+    LinearAttention,
     LogSoftmax,
     LpNormalization,
     LpPool,
@@ -80,4 +84,4 @@ FOLDED = (
     RNN,
     *BY_ATTRIBUTES,
 )
-OPERATORS = (Conv, ConvTranspose, *FOLDED)
+OPERATORS = (Conv, ConvTranspose, Loop, Scan, *FOLDED)
