@@ -21,8 +21,6 @@ from kgen_runtime.memory.host import zero_bytes
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
-    from kgen_runtime.calls.program_handle import ProgramHandle
-    from kgen_runtime.calls.session import Held, ProgramKernels, SessionMaker
     from kgen_runtime.launch_limits import Limits
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry
     from kgen_runtime.memory.host import HostBytes as HostBytes
@@ -255,12 +253,12 @@ class Backend(ABC):
         return PreparedSequence(self, steps)
 
     def sessions(
-        self, handle: ProgramHandle, kernels: ProgramKernels, weights: Mapping[str, Held]
-    ) -> SessionMaker:
-        """Return a function that makes sessions of a loaded program."""
-        from kgen_runtime.calls.session import DeviceSession
-
-        return partial(DeviceSession, handle, self, kernels, weights)
+        self, handle: Any, kernels: Any, weights: Mapping[str, Any]
+    ) -> Callable[..., Any] | None:
+        """Return the device's own maker of a program's sessions; None for the common one, whose
+        steps are a sequence of launches. The arguments are those of `calls.session.DeviceSession`.
+        """
+        return None
 
     @abstractmethod
     def unload(self, kernel: Any) -> None:

@@ -14,12 +14,11 @@ from kgen_runtime.errors import BundleError, IntegrityError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor
 from kgen_runtime.memory.host import copied_bytes
 from kgen_runtime.schema.manifest_json import from_text
-from kgen_runtime.schema.program import Program, Weight
+from kgen_runtime.schema.program import Weight
 from kgen_runtime.values import cached
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
-    from kgen_runtime.calls.program_handle import ProgramHandle
 
     Stored = ArtifactEntry | StoredTensor | Weight
 
@@ -70,7 +69,7 @@ class BundleFile:
         data = self._data(artifact, check=found is not None)
         if found is None:
             found = copied_bytes(data, artifact.nbytes)
-            self._held().check_copy(artifact, found)
+            self.opened.check_copy(artifact, found)
             if self._times_named[artifact.file] > 1:
                 self._shared[artifact.file] = found
         return found
@@ -98,18 +97,14 @@ class BundleFile:
         held.opened = self._opened  # type: ignore[attr-defined]
         return np.frombuffer(memoryview(held).toreadonly(), np.uint8)
 
-    def program(self, program: Program) -> ProgramHandle:
-        """A program of the manifest, for sessions. It keeps the bundle open."""
-        from kgen_runtime.calls.program_handle import ProgramHandle
-
-        return ProgramHandle(self._held(), program)
-
     def _data(self, entry: Stored, *, check: bool) -> int:
         """Address of a file's bytes."""
         is_weight = isinstance(entry, Weight)
-        return self._held().data(entry, is_weight, entry.sha256 if check else None)
+        return self.opened.data(entry, is_weight, entry.sha256 if check else None)
 
-    def _held(self) -> OpenBundle:
+    @property
+    def opened(self) -> OpenBundle:
+        """libkgen's bundle, open as long as something holds it. Raises BundleError once closed."""
         if self._opened is None:
             raise BundleError(f"{self.name} is closed; open it again")
         return self._opened

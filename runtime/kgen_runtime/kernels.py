@@ -17,6 +17,7 @@ from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import close_after
 from kgen_runtime.calls.operations import Operations
 from kgen_runtime.calls.program import LoadedProgram
+from kgen_runtime.calls.program_handle import ProgramHandle
 from kgen_runtime.calls.session import Weights
 from kgen_runtime.errors import ArgumentError, BundleError, DeviceError, UnknownOperation
 from kgen_runtime.known_names import known_names
@@ -71,7 +72,7 @@ def load(
             programs = [
                 LoadedProgram(
                     backend,
-                    bundle.program(chosen.program),
+                    ProgramHandle(bundle.opened, chosen.program),
                     {key: kernels[c.entry.name] for key, c in chosen.kernels.items()},
                     weights.of(chosen.program),
                 )

@@ -63,11 +63,13 @@ class CheckedSteps:
     def __init__(self, session: Session) -> None:
         self._run_step, self._read_step = session.run_step, session.read_step
         self._program, self._kernels = session.entry, session.kernels.entries
+        self._held = session.kernels.held
         self._uses = {key: index_uses(kernel) for key, kernel in self._kernels.items()}
 
     def run(self) -> None:
         """Raises ArgumentError for an index outside of its table: before anything runs, if it is
         made of the program's inputs, else before the step that looks it up."""
+        held = self._held()  # stays until the run is done, whoever closes the bundle
         later: set[int] = set()
         for number, step in enumerate(self._program.steps):
             for use in self._uses[step.kernel]:
@@ -80,6 +82,7 @@ class CheckedSteps:
                 for use in self._uses[step.kernel]:
                     self._check(number, step, use)
             self._run_step(number)
+        del held
 
     def _memory(self, step: Step, parameter: str) -> str:
         kind, _ = self._program.by_name[step.bindings[parameter]].place.memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kgen_runtime.array import Array
@@ -15,7 +16,7 @@ from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import LoadedKernel
 from kgen_runtime.calls.named_arguments import by_name
 from kgen_runtime.calls.program_session import ProgramSession, StateBytes, result
-from kgen_runtime.calls.session import Buffers, Held, ProgramKernels, Session
+from kgen_runtime.calls.session import Buffers, DeviceSession, Held, ProgramKernels, Session
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.known_names import known_names
@@ -75,7 +76,8 @@ class LoadedProgram(Uncopied):
         #: Users of the file, which may be mapped; None once closed.
         self._opened: tuple[ProgramHandle, SessionMaker] | None = (
             handle,
-            backend.sessions(handle, self._kernels, weights),
+            backend.sessions(handle, self._kernels, weights)
+            or partial(DeviceSession, handle, backend, self._kernels, weights),
         )
         self._inputs = tuple(
             Slot(entry.name, _param(v, "input"), backend, is_model_input=True) for v in entry.inputs

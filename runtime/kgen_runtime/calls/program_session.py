@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.calls.cache_places import CachePlaces
+    from kgen_runtime.calls.checked_runs import CheckedSteps
 
 R = TypeVar("R")
 StateBytes = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Mapping[str, "HostBytes"]]
@@ -54,6 +55,7 @@ class ProgramSession(Uncopied):
         self._places = places
         needed = set() if places is None else places.needed
         self._needed = [slot for slot in inputs if slot.name in needed]
+        self._checked: CheckedSteps | None = None
         #: The thread that is in the session.
         self._thread: int | None = None
 
@@ -108,7 +110,11 @@ class ProgramSession(Uncopied):
         for name, put in self._puts:
             library = put(given[name]) or library
         if check_indices:
-            self.session.run_checked()
+            if self._checked is None:
+                from kgen_runtime.calls.checked_runs import CheckedSteps
+
+                self._checked = CheckedSteps(self.session)
+            self._checked.run()
         else:
             self.session.run()
         found = {name: get() for name, get in self._gets}

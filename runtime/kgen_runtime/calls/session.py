@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.bundle import BundleFile
-    from kgen_runtime.calls.checked_runs import CheckedSteps
     from kgen_runtime.calls.program_handle import ProgramHandle
 
 Buffers = Mapping[str, Any]
@@ -111,7 +110,6 @@ class Session(ABC):
         self.entry, self.backend, self.kernels = handle.entry, backend, kernels
         self.name = self.entry.name
         self._handle = handle
-        self._checked: CheckedSteps | None = None
 
     def __repr__(self) -> str:
         return f"<Program {self.name} on {self.backend.info.id}>"
@@ -147,16 +145,6 @@ class Session(ABC):
         held = self.kernels.held()  # stays until the run is done, whoever closes the bundle
         if status := self._launch():
             libkgen.check(status)
-        del held
-
-    def run_checked(self) -> None:
-        """Run with every index compared with its table first. Raises ArgumentError."""
-        held = self.kernels.held()
-        if self._checked is None:
-            from kgen_runtime.calls.checked_runs import CheckedSteps
-
-            self._checked = CheckedSteps(self)
-        self._checked.run()
         del held
 
     @abstractmethod

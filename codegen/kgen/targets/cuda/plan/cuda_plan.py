@@ -119,17 +119,6 @@ def ptx_version(target: Target, spec: Spec, *features: str) -> int:
     return max([target.limits["ptx_version"], *(FEATURES[f] for f in features)])
 
 
-def log2(value: int) -> int:
-    """The exact base-2 logarithm of a power of two."""
-    assert value > 0 and value & (value - 1) == 0, value
-    return value.bit_length() - 1
-
-
-def power_of_two(value: int) -> int:
-    """The least power of two that is not below `value`."""
-    return 1 << (value - 1).bit_length()
-
-
 def check_powers_of_two(schedule: Schedule) -> None:
     """Every field must be a power of two; addresses are made of shifts and masks."""
     for f in dataclasses.fields(schedule):

@@ -10,8 +10,8 @@ from kgen.errors import ScheduleError
 from kgen.schedule import GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.rowwise import PARTIAL_BYTES, RowwisePlan, check, planned
+from kgen.targets.powers_of_two import log2
 from kgen.targets.rows.folds_and_phases import RowFold
 from kgen_runtime.values import frozen
 
@@ -27,7 +27,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def rows_per_block_log2(self) -> int:
-        return cuda_plan.log2(self.schedule.rows_per_block)
+        return log2(self.schedule.rows_per_block)
 
     @property
     def row_mask(self) -> int:

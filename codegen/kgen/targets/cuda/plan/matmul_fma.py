@@ -10,7 +10,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.partial_sums import PartialSums
 from kgen.targets.cuda.plan import cuda_plan
-from kgen.targets.cuda.plan.cuda_plan import log2, plan_launch
+from kgen.targets.cuda.plan.cuda_plan import plan_launch
 from kgen.targets.cuda.plan.epilogue.output import plan_output
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
@@ -23,6 +23,7 @@ from kgen.targets.cuda.plan.staging.choice import plan_copy
 from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.cuda.plan.staging.copy_units import Unit
 from kgen.targets.cuda.plan.staging.tiles import PaddedTile
+from kgen.targets.powers_of_two import log2
 from kgen_runtime.values import frozen
 
 #: f32 elements of the widest shared-memory access.
@@ -162,7 +163,7 @@ class FmaPlan(MatmulPlan):
 
     @property
     def threads_n_log2(self) -> int:
-        return cuda_plan.log2(self.schedule.block_n // self.schedule.thread_n)
+        return log2(self.schedule.block_n // self.schedule.thread_n)
 
     @property
     def threads_n_mask(self) -> int:

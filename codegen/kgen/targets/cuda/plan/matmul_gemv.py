@@ -18,6 +18,7 @@ from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile
 from kgen.targets.cuda.plan.gemv_limits import check, depth_of, elements_of, gemv_obstacle
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix, matrices
+from kgen.targets.powers_of_two import log2
 from kgen_runtime.values import frozen
 
 F32_BYTES = 4
@@ -90,7 +91,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def lanes_log2(self) -> int:
-        return cuda_plan.log2(self.lanes)
+        return log2(self.lanes)
 
     @property
     def lanes_mask(self) -> int:
@@ -160,7 +161,7 @@ class GemvPlan(OutputPlan):
     def shuffles(self) -> tuple[int, ...]:
         """Distances of the lanes that hold sums of the same outputs."""
         first = 1 if self.b.k_inner else self.lanes
-        return tuple(1 << i for i in range(cuda_plan.log2(first), cuda_plan.log2(WARP_SIZE)))
+        return tuple(1 << i for i in range(log2(first), log2(WARP_SIZE)))
 
     @property
     def sum_lanes(self) -> int:
@@ -203,7 +204,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def block_n_log2(self) -> int:
-        return cuda_plan.log2(self.schedule.block_n)
+        return log2(self.schedule.block_n)
 
     @property
     def block_n_mask(self) -> int:

@@ -14,6 +14,7 @@ from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.header import counted, row_note
+from kgen.targets.powers_of_two import log2
 from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput, maximum_of
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, walked_itemsize, widest_vector
@@ -50,7 +51,7 @@ class RowwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def threads_per_row_log2(self) -> int:
-        return cuda_plan.log2(self.threads_per_row)
+        return log2(self.threads_per_row)
 
     @property
     def column_mask(self) -> int:
@@ -225,7 +226,7 @@ class RowwisePlan(cuda_plan.FormulaPlan):
 
 
 def butterfly(lanes: int) -> tuple[int, ...]:
-    return tuple(1 << bit for bit in reversed(range(cuda_plan.log2(lanes))))
+    return tuple(1 << bit for bit in reversed(range(log2(lanes))))
 
 
 def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:

@@ -20,8 +20,7 @@ from kgen.targets.base import Candidate, Target
 from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.limits import WARP_SIZE
-from kgen.targets.cuda.plan import cuda_plan, plan
-from kgen.targets.cuda.plan.cuda_plan import power_of_two
+from kgen.targets.cuda.plan import plan
 from kgen.targets.cuda.plan.gemv_limits import columns_of, gemv_depth, gemv_obstacle
 from kgen.targets.cuda.plan.matrix import matrices
 from kgen.targets.cuda.plan.mma.instruction import instruction_of
@@ -37,6 +36,7 @@ from kgen.targets.cuda.schedule.split_k import (
     worthwhile,
 )
 from kgen.targets.cuda.schedule.work import num_workgroups_of
+from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.values import frozen
 
 #: block_m, block_n, warp_m, warp_n. No warp tile is so large that its sums and two sets of
@@ -201,7 +201,7 @@ def _tiles(spec: Matmul, target: Target) -> Iterator[Iterator[GpuMatmul]]:
         from kgen.targets.cuda.schedule.wgmma_candidates import wgmma_tiles
 
         yield from wgmma_tiles(spec, target)
-    deepest = max(instruction.step, cuda_plan.power_of_two(spec.k))
+    deepest = max(instruction.step, power_of_two(spec.k))
     kind = PromotedMatmul if instruction.short_sums else SplitMatmul
     for m, n, warp_m, warp_n in MMA_TILES:
         for depth in sorted({min(b // instruction.itemsize, deepest) for b in MMA_ROW_BYTES}):

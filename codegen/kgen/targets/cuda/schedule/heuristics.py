@@ -6,9 +6,9 @@ from kgen.schedule import ClusterRows, GpuRows, GpuStream
 from kgen.spec import Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
-from kgen.targets.cuda.plan.cuda_plan import power_of_two
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.rowwise import MAX_CLUSTER, vector_of
+from kgen.targets.powers_of_two import power_of_two
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import interleaved_block, is_interleaved
 from kgen.targets.stream import widest_vector

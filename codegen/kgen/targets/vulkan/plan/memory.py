@@ -6,6 +6,7 @@ import dataclasses
 
 from kgen.spec import DType
 from kgen.targets.base import Target
+from kgen.targets.powers_of_two import log2
 from kgen.targets.vulkan.limits import NARROW_STORAGE, STORAGE_8BIT, STORAGE_16BIT
 from kgen_runtime.values import frozen
 
@@ -215,9 +216,3 @@ def stored(tensor: Tensor, target: Target) -> Tensor:
         packed=WORD // tensor.dtype.itemsize,
         per_word=max(1, WORD // access),
     )
-
-
-def log2(value: int) -> int:
-    """The exact base-2 logarithm of a power of two."""
-    assert value > 0 and value & (value - 1) == 0, value
-    return value.bit_length() - 1

@@ -15,13 +15,13 @@ from kgen.schedule import MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.batch import batch_terms
 from kgen.targets.cuda.limits import WARP_SIZE
-from kgen.targets.cuda.plan.cuda_plan import log2
 from kgen.targets.cuda.plan.epilogue.output import OutputColumns, OutputRow
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.mma.products import Products
 from kgen.targets.cuda.plan.staging.copy_units import Words, xor_suffix
 from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
 from kgen.targets.epilogue import FusedEpilogue
+from kgen.targets.powers_of_two import log2
 from kgen_runtime.values import frozen
 
 #: Rows of one mma's product, and lanes that hold one of them.

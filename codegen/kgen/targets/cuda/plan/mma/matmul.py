@@ -34,6 +34,7 @@ from kgen.targets.cuda.plan.staging.choice import plan_copy
 from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.cuda.plan.staging.prefetch import Share, share_out
 from kgen.targets.cuda.plan.staging.tiles import CHUNK_BYTES, SwizzledTile
+from kgen.targets.powers_of_two import log2
 from kgen_runtime.values import frozen
 
 
@@ -93,7 +94,7 @@ class MmaPlan(MatmulPlan):
 
     @property
     def warps_n_log2(self) -> int:
-        return cuda_plan.log2(self.schedule.block_n // self.schedule.warp_n)
+        return log2(self.schedule.block_n // self.schedule.warp_n)
 
     @property
     def warps_n_mask(self) -> int:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from functools import cached_property
 
 from kgen.targets.contraction.access import AccessMap, Guard
-from kgen.targets.cuda.plan.cuda_plan import log2
 from kgen.targets.cuda.plan.matrix import (
     MAX_ACCESS_BYTES,
     MAX_IMMEDIATE,
@@ -19,6 +18,7 @@ from kgen.targets.cuda.plan.matrix import (
 )
 from kgen.targets.cuda.plan.staging.copy_units import GuardRegister, Place, Unit, Words, xor_suffix
 from kgen.targets.header import counted
+from kgen.targets.powers_of_two import log2
 from kgen_runtime.values import frozen
 
 

@@ -96,7 +96,7 @@ class GuardedCopy(TileCopy):
 
     @cached_property
     def steps(self) -> StepTable:
-        """Table of K-tiles: those of all parts of k, and those that loads run ahead by."""
+        """Table of K-tiles: those of all K's slices, and those that loads run ahead by."""
         part = self.part_k or self.k_extent
         return StepTable(
             access=self.access,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.targets.cuda.plan.cuda_plan import log2
+from kgen.targets.powers_of_two import log2
 from kgen_runtime.values import frozen
 
 #: ldmatrix reads rows of 16 bytes, eight at a time; shared memory has 32 banks of 4 bytes.

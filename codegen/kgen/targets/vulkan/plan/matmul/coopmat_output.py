@@ -6,10 +6,10 @@ from __future__ import annotations
 from kgen.schedule import CooperativeMatmul
 from kgen.spec import DType, Extent, Matmul
 from kgen.targets.batch import batch_terms
+from kgen.targets.powers_of_two import log2
 from kgen.targets.vulkan.plan.matmul.coopmat_types import Size
 from kgen.targets.vulkan.plan.matmul.epilogue import EpilogueFunction
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs
-from kgen.targets.vulkan.plan.memory import log2
 from kgen_runtime.values import frozen
 
 #: Bytes of a sum, and of an element of workgroup memory.

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from itertools import product
 
+from kgen.targets.powers_of_two import log2
 from kgen.targets.vulkan.plan.matmul.guarded_indices import GuardedIndices
 from kgen.targets.vulkan.plan.matmul.matrix import Matrix
 from kgen.targets.vulkan.plan.matmul.outputs import ThreadOutputs
-from kgen.targets.vulkan.plan.memory import log2
 from kgen_runtime.values import frozen
 
 

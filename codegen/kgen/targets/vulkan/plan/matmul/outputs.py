@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kgen.spec import Matmul
 from kgen.targets.batch import BatchTerm, batch_terms
+from kgen.targets.powers_of_two import log2
 from kgen.targets.vulkan.plan.matmul.matrix import in_accesses
-from kgen.targets.vulkan.plan.memory import log2, vector_type
+from kgen.targets.vulkan.plan.memory import vector_type
 from kgen_runtime.values import frozen
 
 #: The most values of an invocation that are next to one another.

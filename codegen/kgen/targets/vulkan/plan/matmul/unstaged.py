@@ -13,6 +13,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.contraction.grid import plan_launch
+from kgen.targets.powers_of_two import log2
 from kgen.targets.vulkan.plan.checks import check_powers_of_two
 from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     MatmulPlan,
@@ -25,7 +26,7 @@ from kgen.targets.vulkan.plan.matmul.matmul_plan import (
 from kgen.targets.vulkan.plan.matmul.matrix import output_width, plan_matrix, refuse_guards
 from kgen.targets.vulkan.plan.matmul.operand import TiledOperand
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroup, ThreadOutputs
-from kgen.targets.vulkan.plan.memory import Shared, log2
+from kgen.targets.vulkan.plan.memory import Shared
 from kgen_runtime.values import frozen
 
 

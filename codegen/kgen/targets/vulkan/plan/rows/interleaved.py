@@ -3,7 +3,7 @@ rows, so that what they read and write at once is contiguous."""
 
 from __future__ import annotations
 
-from kgen.targets.vulkan.plan.memory import log2
+from kgen.targets.powers_of_two import log2
 from kgen.targets.vulkan.plan.rows.rowwise import RowwisePlan
 from kgen_runtime.values import frozen
 

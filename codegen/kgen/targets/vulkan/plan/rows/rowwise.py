@@ -10,6 +10,7 @@ from kgen.schedule import GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.header import counted, row_note
+from kgen.targets.powers_of_two import log2
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import walked_itemsize, widest_vector
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
@@ -22,7 +23,6 @@ from kgen.targets.vulkan.plan.memory import (
     Shared,
     Tensor,
     bits_of,
-    log2,
     stored,
 )
 from kgen.targets.vulkan.plan.rows.phases import (

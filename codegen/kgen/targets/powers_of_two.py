@@ -1,0 +1,14 @@
+"""Powers of two: exact logarithms and rounding."""
+
+from __future__ import annotations
+
+
+def log2(value: int) -> int:
+    """Return the exact base-2 logarithm of a power of two."""
+    assert value > 0 and value & (value - 1) == 0, value
+    return value.bit_length() - 1
+
+
+def power_of_two(value: int) -> int:
+    """Return the least power of two that is not below `value`."""
+    return 1 << (value - 1).bit_length()
