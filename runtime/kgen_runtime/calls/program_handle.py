@@ -9,12 +9,13 @@ import numpy as np
 
 from kgen_runtime import libkgen
 from kgen_runtime.errors import BundleError
-from kgen_runtime.memory.host import HostBytes, host_bytes
+from kgen_runtime.memory.host import host_bytes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kgen_runtime.bundle import OpenBundle
+    from kgen_runtime.memory.host import HostBytes
     from kgen_runtime.schema.program import Program
 
 
