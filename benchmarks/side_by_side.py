@@ -135,6 +135,9 @@ def worktree(before: str) -> Iterator[Path]:
         done = subprocess.run(add, cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"--before {before}: {' '.join(done.stderr.split())[:300]}")
+        library = path / "runtime/build_libkgen.py"
+        if library.exists():
+            subprocess.run([sys.executable, str(library)], check=True, stdout=subprocess.DEVNULL)
         try:
             yield path
         finally:
