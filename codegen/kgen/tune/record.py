@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from pathlib import Path
 
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
-from kgen.targets.choose import schedule_fields
+from kgen.targets.choose import distance, schedule_fields
 from kgen.targets.tuning import file
 from kgen.targets.tuning.file import TunedRow, Tuning, TuningSource, read, written
 from kgen_runtime.files import replacing
@@ -151,14 +152,17 @@ class TuningFile:
         return written(self.core, sources, rows, checked)
 
     def _drop(self, count: int) -> None:
-        """Remove the rows of the least gain, and checked sizes where there are no more rows."""
+        """Remove the rows of the least gain, and checked sizes where there are no more rows. Among
+        rows without a gain, the nearest to another row of their class go first."""
         if not self.count:
             self.checked.clear()
         ranked = sorted(
-            ((row.gain or 0.0, name, sizes) for name, own in self.rows.items()
-             for sizes, row in own.items())
+            (row.gain or 0.0, min((distance(sizes, other) for other in own if other != sizes),
+                                  default=math.inf), name, sizes)
+            for name, own in self.rows.items()
+            for sizes, row in own.items()
         )  # fmt: skip
-        for _, name, sizes in ranked[:count]:
+        for _, _, name, sizes in ranked[:count]:
             del self.rows[name][sizes]
 
 
