@@ -86,6 +86,21 @@ def test_rows_of_the_least_gain_are_left_out(
     assert {row.sizes[1] for row in kept} == set(range(61 - len(kept), 61))
 
 
+def test_a_full_file_keeps_spread_rows_of_every_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows without a gain that have a near neighbour go first, whatever their class is called."""
+    monkeypatch.setattr(record, "MOST_ROWS", 5)
+    found = TuningFile.opened(tmp_path / "own.toml", CORE)
+    for name, sizes in (("a", (64, 4096)), ("b", (100, 101, 5000))):
+        for n in sizes:
+            found.add(name, (1, n, 1), SCHEDULE, SOURCE, gain=None)
+    found.add("b", (1, 102, 1), SCHEDULE, SOURCE, gain=1.5)
+    found.save()
+    assert found.count == 5
+    assert set(found.rows["a"]) == {(1, 64, 1), (1, 4096, 1)} and (1, 102, 1) in found.rows["b"]
+
+
 def test_a_file_of_another_core_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     filled(path).save()
