@@ -20,6 +20,7 @@ The primitives are those of IEEE 754-2019, rounded to nearest, except for:
 - LESS, LESS_EQUAL and EQUAL are false for NaN.
 - REMAINDER is of floats: x less y times the whole number next to x / y towards zero. It is exact,
   has the sign of x, and is x where y alone is infinite; NaN where x is infinite or y is 0.
+- BITS_AND is of whole numbers: the bits that both have in two's complement.
 - QUOTIENT is of whole numbers, cut to one towards zero; its divisor is neither 0 nor -1.
 
 REDUCE is one value for a row: its argument in all columns, folded as the reduction of that name
@@ -66,6 +67,7 @@ class Primitive(StrEnum):
     TO_F32 = "to_f32"
     REMAINDER = "remainder"
     QUOTIENT = "quotient"
+    BITS_AND = "bits_and"
     LESS = "less"
     LESS_EQUAL = "less_equal"
     EQUAL = "equal"
@@ -88,7 +90,7 @@ TRUTH = frozenset(
 #: Primitives of integers, in two's complement: what overflows wraps around.
 WHOLE = TRUTH | {
     *(Primitive.INPUT, Primitive.CONSTANT, Primitive.SELECT),
-    *(Primitive.ADD, Primitive.SUB, Primitive.MUL, Primitive.QUOTIENT),
+    *(Primitive.ADD, Primitive.SUB, Primitive.MUL, Primitive.QUOTIENT, Primitive.BITS_AND),
     *(Primitive.NEG, Primitive.ABS, Primitive.MIN, Primitive.MAX, Primitive.REDUCE),
 }
 

@@ -149,6 +149,7 @@ WHOLE_OPERATORS: Mapping[P, str] = {
     P.SUB: "sub",
     P.MUL: "mul",
     P.QUOTIENT: "sdiv",
+    P.BITS_AND: "and",
     P.LESS: "icmp slt",
     P.LESS_EQUAL: "icmp sle",
     P.EQUAL: "icmp eq",

@@ -23,6 +23,7 @@ class Operations:
     argmax: Dispatch
     argmin: Dispatch
     atan: Dispatch
+    bitwise_and: Dispatch
     cast: Dispatch
     cast_bf16: Dispatch
     cast_bool: Dispatch
@@ -86,6 +87,8 @@ class Operations:
     round: Dispatch
     rsqrt: Dispatch
     selu: Dispatch
+    shift_left: Dispatch
+    shift_right: Dispatch
     sigmoid: Dispatch
     sign: Dispatch
     silu: Dispatch

@@ -49,6 +49,27 @@ def elu(m: Mathematics, x: Value, alpha: Value = 1.0) -> Value:
     return m.where(x > 0.0, x, alpha * m.expm1(m.where(x > 0.0, 0.0, x)))
 
 
+#: Shifts are by fewer bits.
+MOST_SHIFTED = 64
+
+
+def is_shift(n: Value) -> Value:
+    return (n >= 0) & (n < MOST_SHIFTED)
+
+
+def shifted_left(m: Mathematics, x: Value, n: Value) -> Value:
+    power = m.pow(2, m.floor_divide(m.where(is_shift(n), n, 0), 1))
+    return m.where(is_shift(n), x * power, 0)
+
+
+def shifted_right(m: Mathematics, x: Value, n: Value) -> Value:
+    """In two steps: a s64 holds no 2^63."""
+    bits = m.floor_divide(m.where(is_shift(n), n, 0), 1)
+    half = m.floor_divide(bits, 2)
+    found = m.floor_divide(m.floor_divide(x, m.pow(2, half)), m.pow(2, bits - half))
+    return m.where(is_shift(n), m.where(abs(x) == math.inf, x, found), m.where(x < 0, -1, 0))
+
+
 SQRT_2 = math.sqrt(2.0)
 SQRT_2_PI = math.sqrt(2.0 / math.pi)
 LN_2 = math.log(2.0)
@@ -87,6 +108,9 @@ DEFINITIONS: dict[str, Definition] = {
     "fmod": lambda m, x, y: m.fmod(x, y),
     "mod": lambda m, x, y: m.mod(x, y),
     "floor_divide": lambda m, x, y: m.floor_divide(x, y),
+    "bitwise_and": lambda m, x, y: m.bitwise_and(x, y),
+    "shift_left": shifted_left,
+    "shift_right": shifted_right,
     "cast": lambda m, x: x,
     "cast_f64": lambda m, x: x,
     "cast_f32": single,

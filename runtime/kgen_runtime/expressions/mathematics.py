@@ -23,6 +23,7 @@ class Mathematics(Protocol):
     def fmod(self, x: Value, y: Value) -> Value: ...
     def mod(self, x: Value, y: Value) -> Value: ...
     def floor_divide(self, x: Value, y: Value) -> Value: ...
+    def bitwise_and(self, x: Value, y: Value) -> Value: ...
     def sin(self, x: Value) -> Value: ...
     def cos(self, x: Value) -> Value: ...
     def atan(self, x: Value) -> Value: ...
@@ -122,6 +123,15 @@ class Scalars:
         if math.isinf(y):
             return x // y
         return _nearest_float(Fraction(x) // Fraction(y), self.div(x, y))
+
+    def bitwise_and(self, x: float, y: float) -> float:
+        """The bits of both in two's complement; of floats those of the next whole number below,
+        from -256 to 255, and none of NaN."""
+        if isinstance(x, int) and isinstance(y, int):
+            return x & y
+        limited = (0.0 if math.isnan(v) else max(-256.0, min(v, 255.0)) for v in (x, y))
+        a, b = map(math.floor, limited)
+        return float(a & b)
 
     def sin(self, x: float) -> float:
         return math.nan if math.isinf(x) else math.sin(x)

@@ -27,7 +27,9 @@ NUMPY: dict[DType, Any] = {
     DType.F16: np.float16,
     DType.BF16: ml_dtypes.bfloat16,
     DType.S8: np.int8,
+    DType.U8: np.uint8,
     DType.S32: np.int32,
+    DType.S64: np.int64,
 }
 #: Bytes around each tensor that a kernel must leave alone, and what they hold.
 GUARD = 256

@@ -282,6 +282,32 @@ def curve(operator: str, function: Any, *points: float) -> Edge:
     )  # fmt: skip
 
 
+def bits(operator: str, function: Callable[[int, int], int], dtype: Any, **given: Any) -> Edge:
+    """Python's integers, cut to a type. Shifts by the width, by more and by less than 0 lose all
+    bits but the sign."""
+    info = np.iinfo(dtype)
+    numbers = [info.min, info.max, 0, 1, info.max // 3, info.max - 1, info.min // 2]
+    others = [0, 1, info.bits - 1, info.bits, info.bits + 1, info.max, 5]
+    others += [-1, info.min, -info.bits] if info.min else []
+    pairs = [(x, y) for x in numbers for y in others]
+
+    def expected(*_: Array) -> Array:
+        found = [function(x, y) % (1 << info.bits) for x, y in pairs]
+        return np.array(found, f"u{info.bits // 8}").astype(dtype)
+
+    x, y = (np.array(numbers, dtype) for numbers in zip(*pairs, strict=True))
+    inputs = (x,) if operator == "BitwiseNot" else (x, y)
+    return Edge(operator=operator, inputs=inputs, opset=28, expected=expected, attributes=given)
+
+
+def shifted(x: int, n: int) -> int:
+    return x << n if 0 <= n < 64 else 0
+
+
+def shifted_right(x: int, n: int) -> int:
+    return x >> n if 0 <= n < 64 else min(x, 0) >> 64
+
+
 def transform(
     shape: Sequence[int], axis: int, length: int | None = None, **attributes: Any
 ) -> Edge:
@@ -687,6 +713,18 @@ EDGES: dict[str, Edge] = {
             np.array([4, 4]), np.array([2, 2]),
         ),
     ),
+    **{
+        f"{operator} {direction} {np.dtype(dtype).name}": bits(operator, function, dtype, **given)
+        for dtype in (np.int8, np.uint8, np.int32, np.int64)
+        for operator, direction, function, given in (
+            ("BitShift", "left", shifted, {"direction": "LEFT"}),
+            ("BitShift", "right", shifted_right, {"direction": "RIGHT"}),
+            ("BitwiseAnd", "of", lambda x, y: x & y, {}),
+            ("BitwiseOr", "of", lambda x, y: x | y, {}),
+            ("BitwiseXor", "of", lambda x, y: x ^ y, {}),
+            ("BitwiseNot", "of", lambda x, _: ~x, {}),
+        )
+    },
     "Col2Im, three axes": Edge(
         operator="Col2Im", inputs=(normal(1, 8, 8), np.array([3, 3, 3]), np.array([2, 2, 2])),
         constants=(1, 2), opset=18,

@@ -149,6 +149,24 @@ def test_integers_wrap_around_and_divide_downwards(bits: int) -> None:
         ],
         "mod(x, y)": [(7, -2, -1), (-7, 2, 1), (5, 0, 0), (least, -1, 0)],
         "abs(x) + neg(y) * 0": [(least, 3, least)],
+        "bitwise_and(x, y)": [(-1, least, least), (-2, 7, 6), (most, -4, most - 3), (12, 10, 8)],
+        "shift_left(x, y)": [
+            (1, bits - 1, least),
+            (most, 1, -2),
+            (3, bits, 0),
+            (3, 0, 3),
+            (1, -1, 0),
+            (5, 64, 0),
+        ],
+        "shift_right(x, y)": [
+            (least, bits - 1, -1),
+            (most, bits - 2, 1),
+            (-1, bits, -1),
+            (most, bits, 0),
+            (-7, 0, -7),
+            (-8, -1, -1),
+            (8, 64, 0),
+        ],
     }
     for text, cases in table.items():
         spec = parse(f"{text.replace(' ', '')} {len(cases)} s{bits}")

@@ -55,6 +55,15 @@ class Arrays:
         return np.asarray(np.floor_divide(x, y))
 
     @staticmethod
+    def bitwise_and(x: Values, y: Values) -> Values:
+        """Bits of the next whole numbers below, from -256 to 255; NaN counts as 0."""
+        limited = (
+            np.clip(np.nan_to_num(v, posinf=255.0, neginf=-256.0), -256.0, 255.0) for v in (x, y)
+        )
+        a, b = (np.floor(v).astype(np.int64) for v in limited)
+        return np.bitwise_and(a, b).astype(np.float64)
+
+    @staticmethod
     def nearest(x: Values, bits: int, least: int, largest: float) -> Values:
         exponent = np.maximum(np.frexp(x)[1] - 1, least) - bits
         found = np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent)
@@ -68,6 +77,10 @@ class WholeArrays(Arrays):
     @staticmethod
     def pow(x: Values, y: Any) -> Values:
         return np.asarray(np.power(x, int64_of(y)))
+
+    @staticmethod
+    def bitwise_and(x: Values, y: Values) -> Values:
+        return np.bitwise_and(int64_of(x), int64_of(y))
 
     round = staticmethod(np.asarray)  # type: ignore[assignment]
 

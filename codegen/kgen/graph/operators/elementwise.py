@@ -178,6 +178,28 @@ def modulo(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
     return b.call("fmod" if node.attribute("fmod", 0) else "mod", *values)
 
 
+def bitwise(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
+    """BitwiseAnd, BitwiseOr or BitwiseXor: what either has is the sum less what both have."""
+    both = b.call("bitwise_and", *values)
+    if node.operator == "BitwiseAnd":
+        return both
+    either = b.call("sub", b.call("add", *values), both)
+    return either if node.operator == "BitwiseOr" else b.call("sub", either, both)
+
+
+def bitwise_not(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
+    return b.call("sub", 255.0 if values[0].dtype is DType.U8 else -1.0, values[0])
+
+
+def bit_shift(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
+    """A shift; bits that leave the type are lost."""
+    direction = choice_of(b, node, "direction", "", ("LEFT", "RIGHT"))
+    if direction == "RIGHT":
+        return b.call("shift_right", *values)
+    found = b.call("shift_left", *values)
+    return wrapped(b, found, b.result.dtype) if b.result.dtype in BYTES else found
+
+
 def prelu(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
     """Before opset 7 a slope of one axis is one number for each channel, or for all."""
     x, slope = values
@@ -329,6 +351,16 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     Operator(
         name="Mod", family="element-wise", becomes="mod, fmod", lower=formula(modulo)
+    ),
+    *(
+        Operator(name=name, family="element-wise", becomes="bitwise_and, add, sub",
+                 lower=formula(bitwise))
+        for name in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")
+    ),
+    Operator(name="BitwiseNot", family="element-wise", becomes="sub", lower=formula(bitwise_not)),
+    Operator(
+        name="BitShift", family="element-wise", becomes="shift_left, shift_right",
+        lower=formula(bit_shift),
     ),
     Operator(
         name="LeakyRelu", family="element-wise", becomes="leaky_relu",

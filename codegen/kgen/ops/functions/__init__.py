@@ -8,6 +8,7 @@ their definitions (:mod:`kgen_runtime.expressions.definitions`) and shares nothi
 # isort: off
 from kgen.ops.functions import exact as exact
 from kgen.ops.functions import arithmetic as arithmetic
+from kgen.ops.functions import bitwise as bitwise
 from kgen.ops.functions import conversions as conversions
 from kgen.ops.functions import exponentials as exponentials
 from kgen.ops.functions import activations as activations

@@ -305,6 +305,8 @@ class PtxWholeRenderer(PtxRenderer):
         if step.primitive in (P.SELECT, *LOGIC):
             return super().instruction(step, result, operands)
         joined = ", ".join([result, *operands])
+        if step.primitive is P.BITS_AND:
+            return [f"and.b{8 * self.type.dtype.itemsize} {joined};"]
         return [f"{WHOLE_OPCODES[step.primitive]}.{self.type} {joined};"]
 
 

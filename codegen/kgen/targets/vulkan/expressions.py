@@ -211,6 +211,8 @@ class SpirvWholeRenderer(Renderer):
                 f"{result}_int = OpSDiv %int {result}_x {result}_y",
                 f"{result} = OpBitcast %uint {result}_int",
             ]
+        if p is P.BITS_AND:
+            return [f"{result} = OpBitwiseAnd %{self.scalar} {' '.join(operands)}"]
         return [self._line(p, result, *operands)]
 
     def move(self, result: str, operand: str) -> str:
