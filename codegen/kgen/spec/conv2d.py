@@ -138,12 +138,11 @@ class Conv2d(Spec):
             )
         groups = self._check_int("groups", 1, MAX_SIZE)
         channels, outputs, depth = self.input[1], *self.weights[:2]
+        common = math.gcd(channels, outputs)
+        remedy = f"take a divisor of {common}" if common > 1 else "take groups=1"
         for what, count in (("input channels", channels), ("output channels", outputs)):
             if count % groups:
-                raise SpecError(
-                    f"groups={groups} does not divide {count} {what}; take a divisor of "
-                    f"{math.gcd(channels, outputs)}"
-                )
+                raise SpecError(f"groups={groups} does not divide {count} {what}; {remedy}")
         if depth != channels // groups:
             raise SpecError(
                 f"weights={by_x(self.weights)} has {depth} channels per group; an input of "
@@ -285,11 +284,13 @@ class Conv2d(Spec):
         of a group, k = places x channels of a group; groups are its batch.
 
         B, output and epilogue are those of the convolution if that is stored as nhwc, with weights
-        as ohwi or hwio. A is not: its elements are where the access map says.
+        as ohwi or hwio. A is so for single pixels only: otherwise, the access map says where a
+        window's elements are.
         """
         m = self.images * math.prod(self.out_sizes)
         n, k = self.outputs // self.groups, math.prod(self.weights[1:])
         layout = self.product_layout or "nt"
+        pixels = self.groups > 1 and math.prod(self.kernel) == 1
         return Matmul(
             m=m,
             n=n,
@@ -297,9 +298,11 @@ class Conv2d(Spec):
             dtype=self.dtype,
             out_dtype=self.out_dtype,
             layout=layout,
+            lda=self.channels if pixels else None,
             ldb=self.outputs if layout == "nn" else k,
             ldc=self.outputs,
             batch=self.groups,
+            batch_stride_a=self.weights[1] if self.groups > 1 else None,
             batch_stride_b=n if layout == "nn" else n * k,
             batch_stride_c=n,
             epilogue=self.epilogue,

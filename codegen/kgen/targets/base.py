@@ -268,6 +268,8 @@ class Family(ABC):
     #: grid; None where the spec's own limits are enough.
     most_k: ClassVar[int | None] = 1 << 16
     most_batch: ClassVar[int | None] = (1 << 16) - 1
+    #: Whether its convolutions have groups.
+    convolves_groups: ClassVar[bool] = False
     #: All named targets, in the order that `kgen targets` lists them.
     targets: ClassVar[tuple[Target, ...]]
     operations: ClassVar[tuple[Operation[Any], ...]]
@@ -334,7 +336,7 @@ class Family(ABC):
                 spec.product_layout is not None,
                 "weight_layout=ohwi or hwio",
             ),
-            ("groups", spec.groups, spec.groups == 1, "groups=1"),
+            ("groups", spec.groups, spec.groups == 1 or self.convolves_groups, "groups=1"),
         ):
             if not supported:
                 raise TargetError(

@@ -19,7 +19,8 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of epilogue(convolution of a with b), by (group, number of the output position among
     all images, channel of the group).
 
-    What a window sees outside of the image is left out of the sum.
+    Windows see zeros outside of the image, as ONNX defines padding: a NaN or an infinite weight
+    times such a zero is NaN.
     """
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
     _, channels, *sizes = spec["input"]
@@ -57,11 +58,10 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
                 position[i] * spec["stride"][i] + place[i] * spec["dilation"][i] - before[i]
                 for i in axes
             ]
-            if not all(0 <= at[i] < sizes[i] for i in axes):
-                continue
+            inside = all(0 <= at[i] < sizes[i] for i in axes)
             for channel in range(depth):
                 where = in_images(image, first + channel, at, channels, sizes)
-                seen.append(read(buffers["a"], where, dtype))
+                seen.append(read(buffers["a"], where, dtype) if inside else 0.0)
                 weights.append(read(buffers["b"], in_weights(output, channel, place), dtype))
         x: float = dot(seen, weights, exact_products=dtype != DType.F64)
         inputs = {"x": x}

@@ -152,9 +152,11 @@ def convolution(random: Random) -> Conv2d:
     """Windows that begin and end in front of and behind the images, of channels of any number."""
     channels, kernel = random.randint(1, 19), (random.randint(1, 4), random.randint(1, 4))
     sizes = tuple(random.randint(each, each + 6) for each in kernel)
+    groups = random.choice((1, 1, 2, 3))
     return Conv2d(
-        input=(random.randint(1, 2), channels, *sizes),
-        weights=(random.randint(1, 20), channels, *kernel),
+        input=(random.randint(1, 2), groups * channels, *sizes),
+        weights=(groups * random.randint(1, 20), channels, *kernel),
+        groups=groups,
         dtype=random.choice(FLOATS),
         stride=random.randint(1, 2),
         padding=tuple(random.randint(0, each - 1) for each in (*kernel, *kernel)),

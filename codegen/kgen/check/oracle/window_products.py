@@ -51,7 +51,7 @@ def windows(spec: Spec, images: Values, rows: slice) -> Values:
     return found.reshape(groups, len(numbers), -1)
 
 
-def weights(spec: Spec, stored: npt.NDArray[Any], cols: slice) -> Values:
+def weights(spec: Spec, stored: npt.NDArray[T], cols: slice) -> npt.NDArray[T]:
     """Columns of B of each group, in the order of `windows`."""
     outputs, depth, *kernel = spec["weights"]
     shapes = {
@@ -64,4 +64,4 @@ def weights(spec: Spec, stored: npt.NDArray[Any], cols: slice) -> Values:
         stored = stored.swapaxes(0, 1)
     first = np.moveaxis(stored.reshape(shape), axes, (0, 1))
     matrix = np.moveaxis(first, 1, -1).reshape(spec["groups"], outputs // spec["groups"], -1)
-    return np.asarray(matrix.swapaxes(1, 2)[:, :, cols])
+    return matrix.swapaxes(1, 2)[:, :, cols]

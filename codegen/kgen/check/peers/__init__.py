@@ -58,6 +58,8 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
             f"against={name} does not support matmuls of {entry.spec['dtype']} by {narrow}; "
             "try against=read"
         )
+    if entry.op == "conv2d" and name not in ("numpy", *CEILINGS):
+        raise DeviceError(f"against={name} does not support conv2d; try against=numpy")
     return PEERS[name](entry, buffers, device)
 
 

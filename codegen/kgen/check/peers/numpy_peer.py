@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgen.check.oracle import operations as oracle
+from kgen.check.oracle import window_products
 from kgen.check.oracle.elementwise import Arrays
 from kgen.check.oracle.rowwise import FOLDS
 from kgen.check.oracle.views import split, viewed
@@ -47,6 +48,8 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
         return _elementwise(entry, x)
     if spec["op"] == "rowwise":
         return _rowwise(entry, x)
+    if spec["op"] == "conv2d":
+        return _conv2d(entry, x)
     a = x["a"].swapaxes(-1, -2) if spec["layout"][0] == "t" else x["a"]
     b = x["b"].swapaxes(-1, -2) if spec["layout"][1] == "t" else x["b"]
 
@@ -68,6 +71,43 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
         return y * x["scale_out"] if "scale_out" in x else y
 
     return matmul
+
+
+def _conv2d(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
+    """Windows copied to rows, times the weights."""
+    spec = entry.spec
+    groups, rank = spec["groups"], len(spec["stride"])
+    images = x["a"] if spec["layout"] == "nhwc" else np.moveaxis(x["a"], 1, -1)
+    pads = zip(spec["padding"][:rank], spec["padding"][rank:], strict=True)
+    padded = np.pad(images, [(0, 0), *pads, (0, 0)])
+    kernel = spec["weights"][2:]
+    reaches = [(n - 1) * d + 1 for n, d in zip(kernel, spec["dilation"], strict=True)]
+    seen = np.lib.stride_tricks.sliding_window_view(padded, reaches, tuple(range(1, rank + 1)))
+    steps = (slice(None, None, step) for step in spec["stride"])
+    apart = (slice(None, None, step) for step in spec["dilation"])
+    windows = np.moveaxis(seen[(slice(None), *steps, slice(None), *apart)], rank + 1, -1)
+    split = windows.reshape(*windows.shape[:-1], groups, -1)
+    rows = np.moveaxis(split, -2, 0)
+    weights = aligned(window_products.weights(spec, x["b"], slice(None)))
+    epilogue, arrays = oracle.tree(spec["epilogue"]), Arrays()
+    _check_erf(spec["epilogue"])
+
+    def conv2d() -> Array:
+        flat = rows.reshape(groups, -1, weights.shape[1])
+        y: Array = np.matmul(flat, weights).swapaxes(0, 1)
+        y = y.reshape(*windows.shape[: rank + 1], -1)
+        if spec["epilogue"] != "x":
+            others = {
+                name: np.moveaxis(value, 1, -1)
+                if spec["layout"] == "nchw" and value.ndim > 1
+                else value
+                for name, value in x.items()
+            }
+            with np.errstate(all="ignore"):
+                y = _Steps({**others, "x": y}, arrays).value(epilogue)
+        return y if spec["layout"] == "nhwc" else np.moveaxis(y, -1, 1)
+
+    return conv2d
 
 
 def _elementwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:

@@ -359,14 +359,12 @@ def _special_matmul(entry: KernelEntry, seed: int, turn: int) -> Maker:
 def _special_image(
     entry: KernelEntry, generator: np.random.Generator, param: TensorParam
 ) -> Floats:
-    """Return a tensor of a convolution.
-
-    Only images have NaN and infinities: whether padding is multiplied by an infinite weight is
-    left open.
-    """
+    """Return a tensor of a convolution, with NaN and infinities in images and weights."""
     values = _random(generator, param)
     if param.name == "a":
         special_values.place_in_images(values, entry, generator)
+    elif param.name == "b":
+        special_values.place_in_weights(values, entry, generator)
     return values
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from kgen.check.oracle import window_products
 from kgen.check.tensors import Floats
 from kgen.ops import parse, steps
 from kgen_runtime.dtypes import DType
@@ -144,14 +145,31 @@ def kinds_of(rows: int, generator: np.random.Generator, turn: int) -> Ints:
 def place_in_images(values: Floats, entry: KernelEntry, generator: np.random.Generator) -> None:
     """Put NaN and infinities into elements of images, so that most windows see none of them; at
     least one of each kind, and the first and the last element are among them."""
-    spec = entry.spec
-    calls = {at.name for at in steps(parse(spec["epilogue"])) if at.arguments}
-    kinds = [np.nan] if calls - EXACT else [np.inf, np.nan, -np.inf]
+    spec, kinds = entry.spec, _kinds_of_convolutions(entry)
     seen = math.prod(spec["weights"][1:])
     places = generator.permutation(values.size)[: max(len(kinds), values.size // (4 * seen))]
     flat = values.reshape(-1)
     flat[places] = np.resize(kinds, len(places))
     flat[[0, -1]] = kinds[0]
+
+
+def place_in_weights(values: Floats, entry: KernelEntry, generator: np.random.Generator) -> None:
+    """Put NaN and infinities into one weight of every eighth output channel: the first place, the
+    last one, then any. None if there is only one channel."""
+    kinds = _kinds_of_convolutions(entry)
+    numbers = np.arange(values.size).reshape(values.shape)
+    ordered = window_products.weights(entry.spec, numbers, slice(None)).swapaxes(1, 2)
+    columns = ordered.reshape(-1, ordered.shape[-1])
+    chosen = columns[1 :: len(KINDS)]
+    places = generator.integers(0, columns.shape[1], len(chosen))
+    places[:2] = (0, columns.shape[1] - 1)[: len(chosen)]
+    flat = values.reshape(-1)
+    flat[chosen[np.arange(len(chosen)), places]] = np.resize(kinds, len(chosen))
+
+
+def _kinds_of_convolutions(entry: KernelEntry) -> list[float]:
+    calls = {at.name for at in steps(parse(entry.spec["epilogue"])) if at.arguments}
+    return [np.nan] if calls - EXACT else [np.inf, np.nan, -np.inf]
 
 
 # -- element-wise ------------------------------------------------------------------------------

@@ -7,8 +7,10 @@ of the images is ever stored.
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from kgen.spec import Conv2d, Matmul, Spec
+from kgen.targets.batch import BATCH, BatchTerm
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
@@ -41,3 +43,18 @@ def implicit_gemm(spec: Conv2d) -> ImplicitGemm:
 def planned_as(spec: Spec) -> Spec:
     """Return what GPU families plan for an operation: an implicit GEMM for a convolution."""
     return implicit_gemm(spec) if isinstance(spec, Conv2d) else spec
+
+
+def column_terms(spec: Matmul, itemsize: int) -> tuple[BatchTerm, ...]:
+    """Return the terms of a vector with a number for each column. Products of a batch share it, but
+    for the groups of a convolution: each has columns of its own."""
+    if not isinstance(spec, ImplicitGemm) or spec.batch == 1:
+        return ()
+    return (BatchTerm(name=BATCH, stride=spec.n * itemsize),)
+
+
+def is_matrix(conv: Conv2d) -> bool:
+    """Whether windows are rows of a matrix as they are stored, or of one for each group: single
+    pixels, one after the other, without padding."""
+    alone = math.prod(conv.kernel) == 1
+    return alone and set(conv.strides) == {1} and not any(map(sum, conv.pads))

@@ -37,7 +37,7 @@ from kgen.targets.base import (
     Target,
     Toolchain,
 )
-from kgen.targets.contraction.implicit_gemm import implicit_gemm
+from kgen.targets.contraction.implicit_gemm import implicit_gemm, is_matrix
 from kgen.targets.cpu import devices
 from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
@@ -46,7 +46,6 @@ from kgen.targets.cpu.plan.kernels.blis import plan_blis
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
-from kgen.targets.cpu.plan.packing.packed_windows import is_matrix
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule import adapt, convolved, cost_model, row_schedules
 from kgen.targets.device import Rates
@@ -98,6 +97,7 @@ class CpuFamily(Family):
     packs_ahead: ClassVar[bool] = True
     most_k: ClassVar[int | None] = None
     most_batch: ClassVar[int | None] = None
+    convolves_groups: ClassVar[bool] = True
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=cost_model.choose),

@@ -42,6 +42,19 @@ EDGES = {
     "pixels": conv((2, 7, 3, 5), (8, 7, 1, 1), epilogue=("bias",)),
     "one axis": conv((2, 3, 31), (5, 3, 4), stride=3, padding="same"),
     "three axes": conv((1, 3, 3, 4, 5), (6, 3, 2, 3, 2), padding=1, stride=(1, 2, 1)),
+    "two groups": conv(
+        (2, 6, 4, 5), (10, 3, 3, 3), padding=1, groups=2, epilogue="x * scale + bias"
+    ),
+    "four groups": conv(
+        (1, 28, 5, 4),
+        (36, 7, 3, 2),
+        groups=4,
+        dilation=(1, 2),
+        weight_layout="hwio",
+        epilogue=("bias", "residual"),
+    ),
+    "a group for each channel": conv((2, 5, 4, 5), (10, 1, 3, 3), padding=1, groups=5, stride=2),
+    "groups of one axis": conv((2, 9, 11), (6, 3, 4), groups=3, stride=3, padding=2, dtype="f64"),
     "residual": conv((1, 4, 5, 5), (9, 4, 3, 3), padding=1, epilogue=("residual", "relu")),
 }
 
@@ -51,7 +64,7 @@ def test_edges(name: str) -> None:
     check(EDGES[name])
 
 
-@pytest.mark.parametrize("name", ["dilation 3", "64 channels", "dilation of rows"])
+@pytest.mark.parametrize("name", ["dilation 3", "64 channels", "dilation of rows", "four groups"])
 def test_blocks_of_k_cut_segments(name: str) -> None:
     """Blocks of K begin and end inside of segments, and blocks of rows inside of images."""
     check(EDGES[name], kc=24, mc=6, mr=6, nr=8)
@@ -72,10 +85,40 @@ def test_constant_weights(weight_layout: Any, dtype: str) -> None:
     check(conv((1, 7, 6, 5), (19, 7, 3, 3), padding=1, **fields))
 
 
+@pytest.mark.parametrize("weight_layout", ["ohwi", "hwio"])
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_constant_weights_of_groups(weight_layout: Any, kernel: int) -> None:
+    fields = {"weight_layout": weight_layout, "constant": ("b",), "epilogue": ("bias",)}
+    check(conv((2, 12, 5, 4), (27, 4, kernel, kernel), groups=3, dtype="bf16", **fields))
+
+
+@pytest.mark.parametrize("outputs", [4, 68])
+def test_pixels_of_groups_in_every_main_loop(outputs: int) -> None:
+    """Groups of single pixels are a batch of products, each with a bias of its own."""
+    spec = conv(
+        (1, 24, 3, 5), (outputs, 6, 1, 1), groups=4, weight_layout="hwio", epilogue=("bias",)
+    )
+    found = needs.cpu(V3)
+    for schedule in FAMILY.alternatives(spec, found):
+        report = verify(bundle.pack([pipeline.kernel(spec, found, schedule)]))
+        assert report.passed, report.to_json()
+
+
+def test_a_bias_of_another_group_is_seen() -> None:
+    spec = EDGES["two groups"]
+    assert_seen(spec, r"(%bias\.batch\.offset = mul nuw i64 %task), 20", r"\1, 16", {})
+
+
+def test_channels_of_another_group_are_seen() -> None:
+    spec = EDGES["two groups"]
+    assert_seen(spec, r"(%a\.batch\.offset = mul nuw i64 %task), 12", r"\1, 8", {})
+
+
 def test_wide_vectors() -> None:
     needs.cpu("x86-64-v4")
     check(EDGES["dilation 3"], "x86-64-v4")
     check(EDGES["64 channels"], "x86-64-v4", kc=32)
+    check(EDGES["four groups"], "x86-64-v4")
 
 
 @pytest.mark.parametrize("constant", [(), ("b",)])
@@ -116,7 +159,6 @@ def test_single_pixels_are_a_matmul() -> None:
     [
         ({"layout": "nchw", "weight_layout": "ohwi"}, "supports layout=nhwc"),
         ({"weight_layout": "oihw"}, "supports weight_layout=ohwi or hwio"),
-        ({"weights": (8, 4, 3, 3), "groups": 2}, "supports groups=1"),
     ],
 )
 def test_refusals(fields: dict[str, Any], words: str) -> None:
@@ -145,10 +187,21 @@ FAULTS = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_verification_sees_a_fault_of_the_copier(name: str) -> None:
-    spec = conv((2, 7, 5, 6), (8, 7, 3, 3), padding=1)
-    fields = {"kc": 24, "mc": 8, "mr": 4, "nr": 8}
+    assert_seen(conv((2, 7, 5, 6), (8, 7, 3, 3), padding=1), *FAULTS[name])
+
+
+def test_verification_sees_segments_that_begin_with_the_block() -> None:
+    """A segment longer than the padding behind rows is written into the row above."""
+    pattern = r"(%s\.start = call i64 @llvm\.smax\.i64\(i64) %s\.begins"
+    assert_seen(conv((1, 23, 3, 4), (8, 23, 3, 3), padding=1), pattern, r"\1 0")
+
+
+def assert_seen(
+    spec: Conv2d, pattern: str, replacement: str, fields: dict[str, int] | None = None
+) -> None:
+    """Verification fails if the kernel's text is changed."""
+    fields = {"kc": 24, "mc": 8, "mr": 4, "nr": 8} if fields is None else fields
     kernel = pipeline.assembled(pipeline.plan_with(spec, needs.cpu(V3), fields))
-    pattern, replacement = FAULTS[name]
     text, count = re.subn(pattern, replacement, kernel.source.text)
     assert count == 1, f"{pattern} is not in the kernel"
     source = dataclasses.replace(kernel.source, text=text)

@@ -14,11 +14,12 @@ import pytest
 
 from kgen.check import peers
 from kgen.check.oracle import operations as oracle
+from kgen.check.oracle import window_products
 from kgen.check.peers import Peer, dnnl, torch_peers
 from kgen.check.tensors import Bytes, decode
 from kgen.check.verify import inputs
 from kgen.errors import DeviceError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Spec, text
+from kgen.spec import Conv2d, DType, Epilogue, Layout, Matmul, Spec, text
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry
 from tests import needs
@@ -185,6 +186,34 @@ def test_numpy_computes_what_the_kernel_computes(entry_for: EntryFor, spec: Spec
     box = tuple(slice(0, n) for n in got.shape)
     np.testing.assert_allclose(got, oracle.estimate(entry, data, box).value, rtol=1e-4, atol=1e-5)
     assert peer.name == ("numpy" if spec.dtype is DType.F32 else "numpy (f32)")
+
+
+CONVOLUTIONS = (
+    Conv2d(input=(2, 4, 5, 6), weights=(6, 2, 3, 2), groups=2, padding=(1, 0, 2, 1), dtype="f32",
+           stride=(2, 1), epilogue="relu(x + bias) + residual"),
+    Conv2d(input=(2, 3, 7), weights=(4, 3, 2), dilation=3, layout="nchw", dtype="bf16",
+           epilogue="x * scale + residual", epilogue_shapes=("scale=n", "residual=mxn")),
+    Conv2d(input=(1, 3, 3, 4, 5), weights=(4, 3, 2, 1, 3), weight_layout="hwio", dtype="f32",
+           padding=(0, 0, 1, 1, 0, 1)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", CONVOLUTIONS, ids=lambda s: s.key)
+def test_numpy_convolves(entry_for: EntryFor, spec: Conv2d) -> None:
+    entry = entry_for(spec)
+    data = next(iter(inputs.data_sets(entry, 0))).buffers
+    stored = np.asarray(peers.make("numpy", entry, data, CPU).run(), np.float64)
+    assert stored.shape == entry.output.shape
+    got = window_products.by_group(entry.spec, stored)
+    box = tuple(slice(0, n) for n in got.shape)
+    np.testing.assert_allclose(got, oracle.estimate(entry, data, box).value, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["torch", "onednn", "iree"])
+def test_other_libraries_do_not_convolve(entry_for: EntryFor, name: str) -> None:
+    entry = entry_for(CONVOLUTIONS[0])
+    with pytest.raises(DeviceError, match=f"against={name} does not support conv2d; try against"):
+        peers.make(name, entry, {}, CPU)
 
 
 def test_what_a_peer_cannot_do_is_said(entry_for: EntryFor) -> None:

@@ -109,6 +109,20 @@ def test_reference_is_onnx_s(spec: Conv2d) -> None:
         assert element(coordinates(plain.to_json(), place)) == out[place]
 
 
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_padding_is_zeros_times_the_weights_as_in_onnx(value: float) -> None:
+    spec = Conv2d(input=(1, 1, 3, 4), weights=(1, 1, 3, 3), padding=1, dtype="f32")
+    x, w = np.ones((1, 1, 3, 4), np.float32), np.ones((1, 1, 3, 3), np.float32)
+    w[0, 0, 0, 2] = value
+    with np.errstate(invalid="ignore"):
+        expected = by_onnx(spec, x, w)
+    assert np.isnan(expected[0, 0, 0, 0])
+    element = elements(spec.to_json(), {"a": x.tobytes(), "b": w.tobytes()})
+    for place in np.ndindex(1, 3, 4, 1):
+        found = element(coordinates(spec.to_json(), place))
+        assert np.array_equal(found, np.moveaxis(expected, 1, -1)[place], equal_nan=True), place
+
+
 @given(spec=convs())
 @settings(deadline=None, max_examples=60)
 def test_oracle_is_the_reference(spec: Conv2d, entry_for: EntryFor) -> None:

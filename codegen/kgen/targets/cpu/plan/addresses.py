@@ -13,6 +13,7 @@ from kgen.targets.batch import (
     batch_coordinates,
     batch_terms,
 )
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm, column_terms, is_matrix
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import TensorParam
@@ -80,7 +81,9 @@ class Tensors:
     @property
     def a_origin(self) -> Origin:
         terms = batch_terms(self.spec, "a", self.spec.dtype.itemsize)
-        return self.block_origin("a", terms, m=self.a_strides[1])
+        # A window's place in the images is no multiple of its number.
+        are_windows = isinstance(self.spec, ImplicitGemm) and not is_matrix(self.spec.operation)
+        return self.block_origin("a", terms, m=0 if are_windows else self.a_strides[1])
 
     @property
     def b_origin(self) -> Origin:
@@ -112,7 +115,8 @@ class Tensors:
         terms = batch_terms(self.spec, "c", self.spec.out.itemsize)
         found = {name: self.block_origin(name, terms, m=m, n=n) for name in self.out_like}
         for a in self.epilogue.by_column:
-            found[a.stem] = self.block_origin(a.stem, (), n=a.dtype.itemsize)
+            columns = column_terms(self.spec, a.dtype.itemsize)
+            found[a.stem] = self.block_origin(a.stem, columns, n=a.dtype.itemsize)
         for a in self.epilogue.by_row:
             found[a.stem] = self.block_origin(a.stem, (), m=a.dtype.itemsize)
         return found | {a.stem: origin(a.stem, ()) for a in self.epilogue.numbers}

@@ -8,7 +8,7 @@ from kgen.schedule import BlockedMatmul
 from kgen.spec import Conv2d
 from kgen.targets.base import Candidate, Target
 from kgen.targets.contraction.candidate_table import Fixed
-from kgen.targets.cpu.plan.packing.packed_windows import is_matrix
+from kgen.targets.contraction.implicit_gemm import is_matrix
 from kgen.targets.cpu.schedule import adapt, cost_model
 
 #: Main loop that packs windows, and its field that says so.

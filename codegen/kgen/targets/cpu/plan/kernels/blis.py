@@ -8,13 +8,13 @@ from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.contraction.implicit_gemm import ImplicitGemm
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm, is_matrix
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, Pairs, has_pairs
 from kgen.targets.cpu.plan.kernels.slices_of_k import Slices
-from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, is_matrix
+from kgen.targets.cpu.plan.packing.packed_windows import WindowedA
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING as ROW_PADDING
 from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB

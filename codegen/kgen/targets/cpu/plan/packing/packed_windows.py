@@ -1,8 +1,8 @@
 """Windows of a convolution packed as rows of A, read from the images: no matrix of windows exists.
 
 A row of A is cut into segments: elements that are contiguous in the images wherever they exist. A
-segment is a row of the kernel if its places lie side by side, else one place. What a segment sees
-outside of the image is zero.
+segment is a row of the kernel if its places lie side by side, else one place with the channels of a
+group. What a segment sees outside of the image is zero.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class WindowedA(WidenedA):
     @property
     def rows_of_kernel(self) -> bool:
         """Segments are rows of the kernel, whose places are neighbours; else single places."""
-        return self.conv.dilations[-1] == 1 and self.conv.kernel[-1] > 1
+        conv = self.conv
+        return conv.groups == 1 and conv.dilations[-1] == 1 and conv.kernel[-1] > 1
 
     @property
     def channels(self) -> int:
@@ -78,7 +79,7 @@ class WindowedA(WidenedA):
     @property
     def segment(self) -> int:
         """Elements of a segment."""
-        return self.channels * (self.conv.kernel[-1] if self.rows_of_kernel else 1)
+        return self.conv.weights[1] * (self.conv.kernel[-1] if self.rows_of_kernel else 1)
 
     @property
     def segments(self) -> int:
@@ -135,10 +136,3 @@ class WindowedA(WidenedA):
     def k_first(self) -> str:
         """First k of the block."""
         return "%k0" if self.blocking.k_blocked else "0"
-
-
-def is_matrix(conv: Conv2d) -> bool:
-    """Whether windows are rows of a matrix as they are stored: single pixels, one after the other,
-    without padding."""
-    alone = math.prod(conv.kernel) == 1 and conv.groups == 1
-    return alone and set(conv.strides) == {1} and not any(map(sum, conv.pads))
