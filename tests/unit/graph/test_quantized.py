@@ -12,10 +12,12 @@ import onnx
 from onnx import TensorProto as T
 
 from kgen.check.model.steps import without_steps
+from kgen.check.model.truth import evaluator
 from kgen.errors import GraphError
 from kgen.graph.compile import load
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.lower import lower
+from kgen.graph.reading.onnx_file import read
 from kgen.spec import Matmul
 from kgen_runtime.dtypes import DType
 from tests.onnx_models import Array, Maker, run
@@ -32,7 +34,7 @@ def edge(
     attributes: dict[str, Any] | None = None,
     **more: Any,
 ) -> Edge:
-    arrays = [np.asarray(array) for array in inputs]
+    arrays = [None if array is None else np.asarray(array) for array in inputs]
     return Edge(
         operator=operator, inputs=arrays, constants=constants, attributes=attributes or {}, **more
     )
@@ -48,6 +50,13 @@ def s8(*shape: int) -> Array:
 
 def scales(*shape: int) -> Array:
     return RNG.uniform(0.005, 0.02, shape).astype(np.float32)
+
+
+def along_two_axes(operator: str, *given: Array, **attributes: Any) -> Array:
+    """A convolution along one axis, by onnx's reference of that along two."""
+    wide = [array[..., None] if array.ndim == 3 else array for array in given]
+    (found,) = edge(operator, tuple(wide), attributes=attributes).values()
+    return found[..., 0]
 
 
 X = (RNG.standard_normal((3, 5, 4)) * 2).astype(np.float32)
@@ -87,6 +96,21 @@ CASES: dict[str, Edge] = {
     "ConvInteger, zero point from data": edge(
         "ConvInteger", (u8(1, 3, 5, 4), s8(4, 3, 3, 3), u8()), (1,), {"pads": [1, 1, 1, 1]},
     ),
+    "ConvInteger, one axis": edge(
+        "ConvInteger", (u8(2, 4, 7), u8(6, 2, 3), u8(), u8()), (1, 2, 3), {"group": 2},
+        expected=lambda *given: along_two_axes("ConvInteger", *given, group=2),
+    ),
+    "QLinearConv, one axis": edge(
+        "QLinearConv",
+        (u8(1, 3, 5), scales(), u8(), s8(4, 3, 2), scales(4), np.zeros(4, np.int8),
+         np.float32(0.05), u8(), RNG.integers(-900, 900, 4).astype(np.int32)),
+        tuple(range(1, 9)), {"strides": [2]},
+        expected=lambda *given: along_two_axes("QLinearConv", *given, strides=[2, 1]),
+    ),
+    "Resize of integers": edge(
+        "Resize", (u8(1, 2, 5, 4), None, np.array([1, 1, 1.6, 0.75], np.float32)), (2,),
+        {"mode": "cubic"},
+    ),
     "QLinearMatMul": edge(
         "QLinearMatMul",
         (u8(2, 3, 9), scales(), u8(), u8(2, 9, 4), scales(), u8(), np.float32(0.02), u8()),
@@ -118,6 +142,31 @@ def test_against_onnx(name: str) -> None:
             np.testing.assert_allclose(found, expected, rtol=2e-6)
         else:
             np.testing.assert_array_equal(found, expected)
+
+
+CONVOLUTIONS = [name for name in CASES if name.startswith(("ConvInteger", "QLinearConv"))]
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_verification_knows_convolutions(name: str) -> None:
+    case = CASES[name]
+    given = {f"x{i}": a for i, a in enumerate(case.inputs) if i not in case.constants}
+    for found, expected in zip(
+        evaluator(read(case.model())).run(None, given), case.values(), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_groups_of_a_dynamic_convolution() -> None:
+    """The zero point is that of an image with more axes than the groups' products have."""
+    m = Quantizer()
+    q, _, zero = m.add("DynamicQuantizeLinear", m.input("x", (1, 4, 5, 3)), outputs=3)
+    weights = m.constant(s8(6, 2, 3, 3), np.int8)
+    model = m.model(m.add("ConvInteger", q, weights, zero, group=2), dtype=T.INT32)
+    given = {"x": RNG.standard_normal((1, 4, 5, 3)).astype(np.float32)}
+    (expected,) = evaluator(read(model)).run(None, given)
+    (found,) = run(calls(model), given).values()
+    np.testing.assert_array_equal(found, expected.reshape(-1))
 
 
 def products(found: Lowered) -> list[Matmul]:
@@ -201,6 +250,10 @@ def test_refusals() -> None:
     x, w = m.input("x", (1, 2, 20, 20), T.UINT8), m.constant(np.ones((2, 1, 17, 17)), np.int8)
     found = m.add("ConvInteger", x, w, group=2)
     assert "a kernel of 289 places" in refused(m, found, dtype=T.INT32)
+    m = Maker()
+    y = m.add("Unknown", m.input("x", (3, 5)), domain="other")
+    error = refused(m, m.add("DynamicQuantizeLinear", y, outputs=3)[0], dtype=T.UINT8)
+    assert "1 node has an operator" in error and "DynamicQuantizeLinear" not in error
     m = Maker(opset=21)
     x = m.input("x", (3, 5))
     found = m.add("QuantizeLinear", x, m.constant(1.0), m.constant(0, np.int16))

@@ -64,6 +64,10 @@ def resize(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
         nearest = choice_of(b, node, "nearest_mode", "round_prefer_floor", NEAREST)
     scales = scales_of(b, node, given)
     crops = crops_of(b, node, optional(given, 1)) if how == CROP else {}
+    # Integers are rounded once, behind the last axis.
+    is_rounded = x.dtype.is_integer and mode != "nearest"
+    if is_rounded:
+        x = b.formula(b.call("cast", x), x.shape, DType.F32)
     times: dict[int, int] = {}
     masks: list[GraphValue] = []
     for axis, m in enumerate(b.result.shape):
@@ -101,7 +105,16 @@ def resize(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
     value = float(node.attribute("extrapolation_value", 0.0))
     for mask in masks:
         x = b.formula(b.call("where", mask, value, x), x.shape, x.dtype)
-    return x
+    return rounded(b, x, b.result.dtype) if is_rounded else x
+
+
+def rounded(b: Builder, x: GraphValue, dtype: DType) -> GraphValue:
+    """Nearest integers, those of 8 and 16 bits within their limits: cubic weights lead beyond."""
+    found = b.call("round", x)
+    if dtype.itemsize <= np.dtype(np.int16).itemsize:
+        limits = np.iinfo(dtype.storage)
+        found = b.call("min", b.call("max", found, float(limits.min)), float(limits.max))
+    return b.formula(found, x.shape, dtype)
 
 
 def cropped(along: Array, n: int, m: int, start: float, end: float) -> Array:

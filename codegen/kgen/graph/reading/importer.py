@@ -38,7 +38,13 @@ from kgen.graph.reading.folding import (
     check_foldable,
     computed,
 )
-from kgen.graph.reading.function_bodies import FunctionBody, NodeRefused, body_by_schema, body_of
+from kgen.graph.reading.function_bodies import (
+    FunctionBody,
+    NodeRefused,
+    body_by_schema,
+    body_of,
+    has_body,
+)
 from kgen.graph.reading.inference import dims_of, inferred
 from kgen.graph.reading.loops import (
     LOOPS,
@@ -303,7 +309,7 @@ class _Walk:
             if body is not None:
                 self._replaced(node, name, operator, body, depth)
                 return
-        if operator not in self.supported:
+        if operator not in self.supported and not (is_onnx and self._waits(node)):
             self.unsupported.append((operator, f"{name} ({unfolded})" if unfolded else name))
         for value in filter(None, node.output):
             if value in typed:
@@ -323,6 +329,11 @@ class _Walk:
                 unfolded=unfolded,
             )
         )
+
+    def _waits(self, node: onnx.NodeProto) -> bool:
+        """Whether a node has no body only because it reads an unsupported node's result."""
+        reads = bool(self.unsupported) and not self.open.isdisjoint(node.input)
+        return reads and has_body(node.op_type, self.opsets.get("", 1))
 
     def _branches(self, node: onnx.NodeProto, depth: int) -> None:
         """The branch of an If whose condition is known; else both of them, which change nothing but

@@ -19,6 +19,7 @@ import numpy as np
 
 from kgen.errors import GraphError
 from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
+from kgen.graph.layout import ViewStep
 from kgen.graph.lowering.calls import nodes_shown
 from kgen.graph.operators.signed_bytes import OFFSET, Dequantization, dequantized
 from kgen.graph.reading.dequantized import changed
@@ -292,7 +293,15 @@ class _Integers(Rewriting):
         return Bytes(numbers=numbers, scale=found.scale, zero=found.zero)
 
     def moved_term(self, term: Expression) -> Expression:
-        return variable(self.ids[term.name]) if inputs(term) else term
+        """A scale or a zero point of the copied graph; one of a whole tensor has no axes, so that
+        it broadcasts to every view of the tensor."""
+        if not inputs(term):
+            return term
+        found = self.builder.values[self.ids[term.name]]
+        if found.shape and math.prod(found.shape) == 1:
+            node = ViewNode(of=found.id, step=ViewStep(kind="reshape", numbers=()))
+            found = self.builder.add(node, (), found.dtype, found.nodes)
+        return variable(found.id)
 
     def stored(self, value: GraphValue) -> Dequantized | None:
         """Arrays of a constant that is dequantised."""

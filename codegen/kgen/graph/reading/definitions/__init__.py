@@ -16,8 +16,9 @@ its reference agree. Faults and gaps of onnx's own reference that they replace:
   only axes and directions of 0. LinearAttention is computed in f32.
 - OneHot does not truncate fractional indices, and expects a scalar depth.
 - Not supported: DequantizeLinear before opset 19, Scatter, GlobalLpPool, groups of transposed
-  convolutions; in recurrent layers other activation functions, sequence lengths, clipping and, in
-  some releases of onnx, the backward direction.
+  convolutions, scales for each channel of quantised convolutions along one or three axes; in
+  recurrent layers other activation functions, sequence lengths, clipping and, in some releases of
+  onnx, the backward direction.
 """
 
 from __future__ import annotations
@@ -45,11 +46,13 @@ from kgen.graph.reading.definitions.selecting import GatherElements, OneHot, Pad
 from kgen.graph.reading.definitions.sliding import (
     AveragePool,
     Conv,
+    ConvInteger,
     ConvTranspose,
     GlobalLpPool,
     GlobalMaxPool,
     LpPool,
     MaxPool,
+    QLinearConv,
 )
 
 #: Definitions that fold constants: each supports every use of its operator or raises an error.
@@ -57,6 +60,7 @@ FOLDED = (
     AffineGrid,
     AveragePool,
     BatchNormalization,
+    ConvInteger,
     DequantizeLinear,
     Dropout,
     Erf,
@@ -75,6 +79,7 @@ FOLDED = (
     OneHot,
     PRelu,
     Pad,
+    QLinearConv,
     Resize,
     Scatter,
     Softmax,

@@ -108,6 +108,35 @@ class Conv(OpRun):  # type: ignore[misc]
         return (found,)
 
 
+def less_zero(x: Array, zero: Array | None) -> Array:
+    """Return s64 numbers less their zero point: one, or one for each element of the first axis."""
+    if zero is None:
+        return x.astype(np.int64)
+    return np.asarray(x.astype(np.int64) - zero.reshape(-1, *(1,) * (x.ndim - 1)))
+
+
+class ConvInteger(OpRun):  # type: ignore[misc]
+    def _run(
+        self, x: Array, w: Array, x_zero: Array | None = None, w_zero: Array | None = None,
+        **attributes: Any,
+    ) -> tuple[Array]:  # fmt: skip
+        (found,) = Conv._run(self, less_zero(x, x_zero), less_zero(w, w_zero), **attributes)
+        return (found.astype(np.int32),)
+
+
+class QLinearConv(OpRun):  # type: ignore[misc]
+    def _run(
+        self, x: Array, x_scale: Array, x_zero: Array, w: Array, w_scale: Array, w_zero: Array,
+        y_scale: Array, y_zero: Array, bias: Array | None = None, **attributes: Any,
+    ) -> tuple[Array]:  # fmt: skip
+        pair = less_zero(x, x_zero), less_zero(w, w_zero)
+        (found,) = Conv._run(self, *pair, bias, **attributes)
+        scale = x_scale.reshape(-1) * w_scale.reshape(-1) / y_scale.reshape(-1)
+        wide = np.rint(found * scale.reshape(-1, *(1,) * (x.ndim - 2))) + y_zero.reshape(())
+        limits = np.iinfo(y_zero.dtype)
+        return (np.clip(wide, limits.min, limits.max).astype(y_zero.dtype),)
+
+
 class ConvTranspose(OpRun):  # type: ignore[misc]
     def _run(
         self, x: Array, w: Array, bias: Array | None = None, auto_pad: Any = None,
