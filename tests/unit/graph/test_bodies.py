@@ -158,15 +158,16 @@ def test_an_operator_whose_body_is_not_supported_is_named() -> None:
 
 
 def test_a_body_that_is_not_known_without_types() -> None:
-    """Behind an operator that nobody knows a body that depends on types stays a node."""
+    """An operator whose body depends on types is not named beside the one that hides its types."""
     m = Maker(opset=13)
     x = m.add("Mystery", m.input("x", X.shape))
     labels = m.constant([[0, 2, 1, 1], [2, 2, 0, 1]], np.int64)
     loss = m.add("SoftmaxCrossEntropyLoss", x, labels)
     with pytest.raises(GraphError) as caught:
         compiled(m.model(loss))
-    words = str(caught.value)
-    assert "support: Mystery: /Mystery0; SoftmaxCrossEntropyLoss: /SoftmaxCross" in words
+    assert "1 node has an operator that kgen does not support: Mystery: /Mystery0;" in str(
+        caught.value
+    )
 
 
 def function(
