@@ -191,10 +191,16 @@ class _Assembly:
 
     def ordered(self, buffer: str, param: TensorParam) -> Array:
         """The bytes of a constant in the order of a parameter."""
-        array = self.lowered.constants[buffer]
+        array = np.ascontiguousarray(self.lowered.constants[buffer]).reshape(-1)
         if param.packing is not None:
-            return np.frombuffer(stored(param, array.reshape(param.unpacked.shape)), np.uint8)
-        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            matrix = param.unpacked
+            strides = tuple(stride * array.itemsize for stride in matrix.strides)
+            # Matrices of groups lie beside each other.
+            spans = zip(matrix.shape, matrix.strides, strict=True)
+            assert sum((size - 1) * stride for size, stride in spans) < array.size, param.name
+            seen = np.lib.stride_tricks.as_strided(array, matrix.shape, strides)
+            return np.frombuffer(stored(param, seen), np.uint8)
+        return array.view(np.uint8)
 
     def weight(self, wanted: str, data: Array) -> Place:
         """A weight of these bytes."""

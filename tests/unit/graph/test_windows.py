@@ -76,7 +76,9 @@ def test_rows_of_a_kernel_apart(
         ((1, 3, 4, 6), (4, 3, 3, 3), {"dilations": [4, 1], "pads": [4, 1, 4, 1]}, 1),
         ((2, 5, 11), (4, 5, 4), {"auto_pad": "SAME_UPPER", "strides": [2]}, 1),
         ((1, 2, 3, 4, 3), (3, 2, 2, 2, 2), {"pads": [0, 1, 0, 1, 0, 1]}, 1),
-        ((1, 6, 5, 5), (4, 3, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}, 0),
+        ((1, 6, 5, 5), (4, 3, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}, 1),
+        ((2, 6, 5), (9, 2, 3), {"group": 3, "strides": [2]}, 1),
+        ((1, 6, 4, 3), (6, 2, 1, 1), {"group": 3}, 0),
         ((1, 3, 5, 5), (4, 3, 1, 1), {"strides": [2, 2]}, 0),
     ],
 )
@@ -123,6 +125,7 @@ def test_residuals_and_weights_from_data() -> None:
         ((1, 3, 4, 3), (3, 2, 4, 4), {"strides": [2, 2], "pads": [1, 1, 1, 1]}, 4),
         ((2, 3, 5), (3, 2, 5), {"strides": [3], "dilations": [2], "output_padding": [1]}, 3),
         ((1, 3, 3, 4), (3, 2, 3, 2), {"strides": [1, 2], "pads": [1, 0, 0, 1]}, 2),
+        ((1, 6, 4, 3), (6, 2, 3, 3), {"strides": [2, 2], "group": 3}, 4),
         # No place of the kernel reaches every second output.
         ((1, 3, 5), (3, 2, 2), {"strides": [2], "dilations": [2]}, 1),
     ],
@@ -136,7 +139,8 @@ def test_phases_of_transposed_convolutions(
 ) -> None:
     m = Maker()
     x = m.input("x", shape)
-    y = m.add("ConvTranspose", x, m.weight(*kernel), m.weight(kernel[1]), **attributes)
+    bias = m.weight(kernel[1] * attributes.get("group", 1))
+    y = m.add("ConvTranspose", x, m.weight(*kernel), bias, **attributes)
     calls, model = lowered(m, y, convolves=convolves)
     kinds = [call.spec.op for call in calls.calls]
     assert kinds.count("conv2d") + kinds.count("matmul") == products

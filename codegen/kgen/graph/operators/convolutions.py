@@ -1,9 +1,10 @@
 """Convolutions: products of what windows see with the weights, channels innermost.
 
 A 1x1 convolution is a product of the unpacked input. Larger windows are read from the images by
-the product's kernel, where all targets have one. Elsewhere, and in groups, each window is copied to
-one row (im2col), followed by one product. A depthwise convolution multiplies and adds the window in
-one formula. A transposed convolution is one convolution for each phase of its output.
+the product's kernel, where all targets have one; groups are a batch of products. Elsewhere, each
+window is copied to one row (im2col), followed by one product. A depthwise convolution multiplies
+and adds the window in one formula. A transposed convolution is one convolution for each phase of
+its output.
 """
 
 from __future__ import annotations
@@ -97,12 +98,12 @@ def convolved(
     x = b.permute(x, (0, *range(2, rank + 2), 1))
     if depth == 1 and groups > 1:
         found = by_channel(b, x, w, windows)
+    elif not is_dequantized(b, x) and (conv := in_place(b, x, w, windows, groups)) is not None:
+        found = b.convolution(x, places_first(b, w), conv)
     elif groups > 1:
         found = by_group(b, x, w, windows, groups)
     elif is_dequantized(b, x):
         found = b.product(rows_of(b, x, windows), places_first(b, w))
-    elif (conv := in_place(b, x, w, windows)) is not None:
-        found = b.convolution(x, places_first(b, w), conv)
     elif is_tall(x, windows):
         found = by_row(b, x, w, windows)
     else:
@@ -136,7 +137,9 @@ def seen_places(
     return x, w, tuple(found)
 
 
-def in_place(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> Conv2d | None:
+def in_place(
+    b: Builder, x: GraphValue, w: GraphValue, windows: Windows, groups: int
+) -> Conv2d | None:
     """The convolution whose windows a kernel reads from the images, channels innermost; None where
     they are a matrix already, or where such a kernel does not exist."""
     sizes = tuple(window.size for window in windows)
@@ -150,6 +153,7 @@ def in_place(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> Conv
             input=(x.shape[0], x.shape[-1], *x.shape[1:-1]),
             weights=(w.shape[0], w.shape[1], *sizes),
             dtype=x.dtype,
+            groups=groups,
             weight_layout="hwio",
             stride=tuple(window.step for window in windows),
             dilation=tuple(window.apart for window in windows),
