@@ -311,8 +311,6 @@ def conv_transpose(b: Builder, node: Node, given: list[GraphValue | None]) -> Gr
             "change group, or the shape of the weights, in the model",
         )
     check_shape(b, bias, (w.shape[1] * groups,), "a bias")
-    if node.attribute("output_shape") or node.attribute("auto_pad", "NOTSET").startswith("SAME"):
-        raise b.refusal("has output_shape or auto_pad=SAME", "export it with pads")
     # Windows of the output, of which each element of the input is one.
     windows = windows_of(b, node, w.shape[2:], b.result.shape[2:], x.shape[2:])
     alone = all(
@@ -507,6 +505,6 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         name="ConvTranspose", family="product",
         becomes="conv2d or matmul for each phase", lower=conv_transpose,
-        unsupported="weights from data if windows overlap; output_shape; auto_pad=SAME_*",
+        unsupported="weights from data if windows overlap",
     ),
 )  # fmt: skip

@@ -397,6 +397,6 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(name="Identity", family="view", becomes="its input", lower=same),
     Operator(
         name="Dropout", family="view", becomes="its input", lower=dropout,
-        unsupported="training_mode=1; the mask",
+        unsupported="training_mode=1",
     ),
 )  # fmt: skip

@@ -27,7 +27,7 @@ from kgen.graph.operators.registry import (
 from kgen.graph.operators.views import joined
 from kgen.graph.reading.model import Array, Node, Shape
 from kgen.graph.rewrites.orders import inverse
-from kgen.ops.expression import variable
+from kgen.ops.expression import Expression, variable
 from kgen.spec.shapes import by_x, packed
 from kgen_runtime.dtypes import DType
 
@@ -186,18 +186,26 @@ def tensor_scatter(b: Builder, node: Node, given: list[GraphValue | None]) -> Gr
     beside = (*x.shape[:axis], rows.shape[min(axis, rows.rank - 1)], *x.shape[axis + 1 :])
     check_shape(b, rows, beside, "an update")
     n, count = x.shape[axis], rows.shape[axis]
-    if first is not None and x.shape[0] != 1:
-        raise b.refusal(
-            f"writes into a batch of {x.shape[0]}; the limit is 1", "compile it for a batch of 1"
-        )
     behind = b.made("places", np.arange(count), DType.S64)
-    index = behind
-    if first is not None:
-        at = b.call("add", b.reshape(first, (1,)), behind)
-        if node.attribute("mode", "linear") == "circular":
-            at = b.call("mod", b.formula(at, (count,), DType.S64), float(n))
-        index = b.formula(at, (count,), DType.S64)
-    return scattered(b, x, index, rows, axis)
+    if first is None:
+        return scattered(b, x, behind, rows, axis)
+    batch, shape = x.shape[0], (x.shape[0], count)
+    at = b.formula(b.call("add", b.reshape(first, (batch, 1)), behind), shape, DType.S64)
+    inside: Expression = b.term(at)
+    if node.attribute("mode", "linear") == "circular":
+        inside = b.call("mod", at, float(n))
+    if batch == 1:
+        index = b.reshape(b.formula(inside, shape, DType.S64), (count,))
+        return scattered(b, x, index, rows, axis)
+    # Each image of the batch has its own places, so both are one axis of a table.
+    start = b.made("images", n * np.arange(batch).reshape(batch, 1), DType.S64)
+    flat = b.call("add", place(b, b.formula(inside, shape, DType.S64), n, batch * n), start)
+    index = b.reshape(b.formula(flat, shape, DType.S64), (batch * count,))
+    order = [0, axis, *(i for i in range(1, x.rank) if i != axis)]
+    tables = [b.permute(v, order) for v in (x, rows)]
+    table, new = (b.reshape(v, (v.shape[0] * v.shape[1], *v.shape[2:])) for v in tables)
+    found = b.reshape(scattered(b, table, index, new, 0), tables[0].shape)
+    return b.permute(found, inverse(order))
 
 
 OPERATORS: tuple[Operator, ...] = tuple(
@@ -212,6 +220,6 @@ OPERATORS: tuple[Operator, ...] = tuple(
         ("ScatterND", scatter_nd, ""),
         ("ScatterElements", scatter_elements, ""),
         ("Scatter", scatter_elements, ""),
-        ("TensorScatter", tensor_scatter, "write_indices with a batch above 1"),
+        ("TensorScatter", tensor_scatter, ""),
     )
 )

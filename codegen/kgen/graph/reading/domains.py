@@ -6,6 +6,8 @@ import onnx
 
 #: ONNX's own domain, under both of its names.
 DOMAINS = ("", "ai.onnx")
+#: Domain of ONNX's operators that may still change; kgen knows them by their function bodies.
+PREVIEW = "ai.onnx.preview"
 
 
 def opsets_of(model: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:

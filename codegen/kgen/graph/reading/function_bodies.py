@@ -10,7 +10,7 @@ from onnx import defs, helper
 
 from kgen.errors import GraphError
 from kgen.graph.reading.branches import renamed
-from kgen.graph.reading.domains import opsets_of
+from kgen.graph.reading.domains import DOMAINS, opsets_of
 from kgen.graph.reading.order import arrange_graph
 from kgen.graph.reading.tensors import graphs_of
 from kgen_runtime.values import frozen
@@ -32,23 +32,28 @@ class FunctionBody:
     opsets: Mapping[str, int]
 
 
-def has_body(operator: str, opset: int) -> bool:
-    """Whether ONNX defines an operator of its own domain by a function body."""
+def has_body(operator: str, opset: int, domain: str = "") -> bool:
+    """Whether ONNX defines an operator of one of its domains by a function body."""
     try:
-        schema = defs.get_schema(operator, opset, "")
+        schema = defs.get_schema(operator, opset, domain)
     except defs.SchemaError:
         return False
     return bool(schema.has_function or schema.has_context_dependent_function)
 
 
 def body_by_schema(
-    node: onnx.NodeProto, name: str, types: Mapping[str, onnx.TypeProto], opset: int
+    node: onnx.NodeProto,
+    name: str,
+    types: Mapping[str, onnx.TypeProto],
+    opsets: Mapping[str, int],
 ) -> FunctionBody | None:
     """Return the body by which ONNX defines a node's operator, for inputs of these types, or None
     if ONNX has no body for them."""
-    if not has_body(node.op_type, opset):
+    domain = "" if node.domain in DOMAINS else node.domain
+    opset = opsets.get(domain, 1)
+    if not has_body(node.op_type, opset, domain):
         return None
-    schema = defs.get_schema(node.op_type, opset, "")
+    schema = defs.get_schema(node.op_type, opset, domain)
     kinds = [types.get(value, onnx.TypeProto()).SerializeToString() for value in node.input]
     if schema.has_function:
         version = _nearest(schema.function_opset_versions, opset)

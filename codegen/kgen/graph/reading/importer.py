@@ -28,7 +28,7 @@ from kgen.graph.reading.branches import (
     taken_branch,
 )
 from kgen.graph.reading.dequantized import stored
-from kgen.graph.reading.domains import DOMAINS, opsets_of
+from kgen.graph.reading.domains import DOMAINS, PREVIEW, opsets_of
 from kgen.graph.reading.element_types import DTYPES, unsupported
 from kgen.graph.reading.empty import empty_results, without_empty
 from kgen.graph.reading.folding import (
@@ -60,6 +60,7 @@ from kgen.graph.reading.loops import (
 from kgen.graph.reading.messages import MOST_LISTED, listed, shortened
 from kgen.graph.reading.model import Array, Dequantized, Model, Node, Shape, TensorType
 from kgen.graph.reading.order import shown_name, taken_by
+from kgen.graph.reading.written_out import replaced
 
 #: Bytes that folded constants may take at one time, beside three times what the model brings
 #: itself: weights are transposed and cast; shapes, masks and tables of positions are the remainder.
@@ -298,6 +299,9 @@ class _Walk:
                 self._keep(value, array)
             if len(empty) == len([v for v in node.output if v]):
                 return
+        if is_onnx and (others := replaced(node, self.types, typed, self.constants)) is not None:
+            self._inlined([], others, depth)
+            return
         opset = self.opsets.get("", 1)
         if is_onnx and (fewer := without_empty(node, self.types, typed, opset)) is not None:
             node, constants = fewer
@@ -465,9 +469,9 @@ class _Walk:
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
             return body_of(function, node, name, {})
-        if node.domain not in DOMAINS or self.open.intersection(node.input):
+        if node.domain not in (*DOMAINS, PREVIEW) or self.open.intersection(node.input):
             return None
-        return body_by_schema(node, name, self.types, self.opsets.get("", 1))
+        return body_by_schema(node, name, self.types, self.opsets)
 
     def _replaced(
         self, node: onnx.NodeProto, name: str, operator: str, body: FunctionBody, depth: int

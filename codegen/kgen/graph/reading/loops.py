@@ -8,12 +8,13 @@ from dataclasses import field
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
 from kgen.errors import GraphError
 from kgen.graph.reading.branches import renamed
 from kgen.graph.reading.inference import dims_of
 from kgen.graph.reading.model import Array, Shape
+from kgen.graph.reading.written_out import constant_node
 from kgen_runtime.values import frozen
 
 #: Nodes that the steps of all loops of a model may have together.
@@ -39,7 +40,7 @@ class StepSlices:
         number = length - 1 - step if self.is_reversed else step
         index = f"{result}/number"
         return [
-            _constant(index, np.asarray(number, np.int64)),
+            constant_node(index, np.asarray(number, np.int64)),
             helper.make_node("Gather", [value, index], [result], name=result, axis=self.axis),
         ]
 
@@ -58,7 +59,7 @@ class Joined:
         axis = _counted(self.slices.axis, len(shape) + 1)
         parts = [f"{result}/{number}" for number in range(len(self.values))]
         whole = np.asarray((*shape[:axis], 1, *shape[axis:]), np.int64)
-        nodes = [_constant(f"{result}/shape", whole)]
+        nodes = [constant_node(f"{result}/shape", whole)]
         for value, part in zip(self.values, parts, strict=True):
             nodes.append(helper.make_node("Reshape", [value, f"{result}/shape"], [part], name=part))
         order = parts[::-1] if self.slices.is_reversed else parts
@@ -219,11 +220,6 @@ def trip_count(array: Array | None, name: str) -> int:
             "change it in the model"
         )
     return int(array.reshape(-1)[0])
-
-
-def _constant(name: str, array: Array) -> onnx.NodeProto:
-    value = numpy_helper.from_array(array)
-    return helper.make_node("Constant", [], [name], name=name, value=value)
 
 
 def _counted(axis: int, rank: int) -> int:

@@ -137,6 +137,13 @@ class QLinearConv(OpRun):  # type: ignore[misc]
         return (np.clip(wide, limits.min, limits.max).astype(y_zero.dtype),)
 
 
+def pads_to(sizes: Sequence[int], wanted: Sequence[int], is_upper: bool) -> list[int]:
+    """Elements to cut at both sides of each axis; the odd one at the end if `is_upper`."""
+    more = [max(0, n - m) for n, m in zip(sizes, wanted, strict=True)]
+    first = [n // 2 if is_upper else n - n // 2 for n in more]
+    return [*first, *(n - m for n, m in zip(more, first, strict=True))]
+
+
 class ConvTranspose(OpRun):  # type: ignore[misc]
     def _run(
         self, x: Array, w: Array, bias: Array | None = None, auto_pad: Any = None,
@@ -150,6 +157,10 @@ class ConvTranspose(OpRun):  # type: ignore[misc]
             (n - 1) * s + (k - 1) * d + 1 + e
             for n, s, k, d, e in zip(x.shape[2:], steps, w.shape[2:], apart, extra, strict=True)
         ]
+        if output_shape or (auto_pad or "").startswith("SAME"):
+            wanted = output_shape or [n * s for n, s in zip(x.shape[2:], steps, strict=True)]
+            pads = pads_to(sizes, wanted, auto_pad == "SAME_UPPER")
+            sizes = [max(pair) for pair in zip(sizes, wanted, strict=True)]
         depth, outputs = x.shape[1] // groups, w.shape[1]
         found = np.zeros((x.shape[0], groups * outputs, *sizes), x.dtype)
         for at in np.ndindex(*w.shape[2:]):

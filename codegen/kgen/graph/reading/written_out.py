@@ -1,0 +1,131 @@
+"""Nodes that are replaced by others as soon as the shapes and constants before them are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from kgen.graph.reading.inference import dims_of
+from kgen.graph.reading.model import Array
+
+Types = Mapping[str, onnx.TypeProto]
+Constants = Mapping[str, Array]
+Nodes = list[onnx.NodeProto]
+#: Makes the nodes that replace one, given the types of its inputs and of its results, and the
+#: constants among its inputs. None if it stays.
+Replace = Callable[[onnx.NodeProto, Types, Types, Constants], Nodes | None]
+
+
+def replaced(
+    node: onnx.NodeProto, types: Types, typed: Types, constants: Constants
+) -> Nodes | None:
+    """Return the nodes that replace a node; None if it stays."""
+    replace = REPLACED.get(node.op_type)
+    if replace is None or not all(value in types for value in node.input if value):
+        return None
+    return replace(node, types, typed, constants)
+
+
+def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
+    return {a.name: helper.get_attribute_value(a) for a in node.attribute}
+
+
+def constant_node(name: str, array: Array) -> onnx.NodeProto:
+    value = numpy_helper.from_array(array)
+    return helper.make_node("Constant", [], [name], name=name, value=value)
+
+
+def compress(
+    node: onnx.NodeProto, types: Types, typed: Types, constants: Constants
+) -> Nodes | None:
+    """Compress by a known condition is a Gather, of the flat input if it has no axis."""
+    x, condition = node.input
+    if condition not in constants:
+        return None
+    places = np.flatnonzero(constants[condition])
+    result, axis = node.output[0], attributes_of(node).get("axis")
+    nodes = [constant_node(f"{result}/places", places.astype(np.int64))]
+    if axis is None:
+        flat = np.asarray([math.prod(dims_of(types[x]))], np.int64)
+        names = [x, f"{result}/size"]
+        nodes.append(constant_node(names[1], flat))
+        nodes.append(helper.make_node("Reshape", names, [f"{result}/flat"], name=node.name))
+        x = f"{result}/flat"
+    gather = helper.make_node(
+        "Gather", [x, f"{result}/places"], [result], name=node.name, axis=axis or 0
+    )
+    return [*nodes, gather]
+
+
+def dropout(node: onnx.NodeProto, types: Types, typed: Types, constants: Constants) -> Nodes | None:
+    """Dropout in inference keeps all elements; its mask says so."""
+    mode = node.input[2] if len(node.input) > 2 else ""
+    is_known = not mode or (mode in constants and not constants[mode].any())
+    if len(node.output) < 2 or not node.output[1] or node.output[1] not in typed or not is_known:
+        return None
+    y, mask = node.output
+    kind = typed[mask]
+    dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
+    nodes = [constant_node(mask, np.ones(dims_of(kind), dtype))]
+    return (
+        [helper.make_node("Identity", [node.input[0]], [y], name=node.name), *nodes] if y else nodes
+    )
+
+
+def eye_like(
+    node: onnx.NodeProto, types: Types, typed: Types, constants: Constants
+) -> Nodes | None:
+    """EyeLike needs only the shape of its input."""
+    kind = typed.get(node.output[0])
+    if kind is None:
+        return None
+    dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
+    shift, (rows, columns) = attributes_of(node).get("k", 0), dims_of(kind)
+    return [constant_node(node.output[0], np.eye(rows, columns, k=shift, dtype=dtype))]
+
+
+def conv_transpose(
+    node: onnx.NodeProto, types: Types, typed: Types, constants: Constants
+) -> Nodes | None:
+    """ConvTranspose with the pads that its output_shape or auto_pad asks for."""
+    given = attributes_of(node)
+    automatic = given.get("auto_pad", b"NOTSET")
+    named = automatic in (b"SAME_UPPER", b"SAME_LOWER")
+    if node.output[0] not in typed or not (named or given.get("output_shape")):
+        return None
+    sizes, kernel = (dims_of(kind)[2:] for kind in (types[node.input[0]], types[node.input[1]]))
+    wanted, ones = dims_of(typed[node.output[0]])[2:], (1,) * len(sizes)
+    steps, apart = (given.get(name) or ones for name in ("strides", "dilations"))
+    more = given.get("output_padding") or (0,) * len(sizes)
+    totals = [
+        step * (n - 1) + extra + (k - 1) * d + 1 - size
+        for step, n, extra, k, d, size in zip(
+            steps, sizes, more, kernel, apart, wanted, strict=True
+        )
+    ]
+    # A result that is larger than what the windows make ends in elements of no window.
+    more = [extra + max(0, -total) for extra, total in zip(more, totals, strict=True)]
+    halves = [max(0, total) // 2 for total in totals]
+    others = [max(0, total) - half for total, half in zip(totals, halves, strict=True)]
+    pads = [*halves, *others] if automatic == b"SAME_UPPER" else [*others, *halves]
+    found = onnx.NodeProto()
+    found.CopyFrom(node)
+    del found.attribute[:]
+    given |= {"pads": pads, "output_padding": more}
+    for name, value in given.items():
+        if name not in ("auto_pad", "output_shape"):
+            found.attribute.append(helper.make_attribute(name, value))
+    return [found]
+
+
+REPLACED: Mapping[str, Replace] = {
+    "Compress": compress,
+    "ConvTranspose": conv_transpose,
+    "Dropout": dropout,
+    "EyeLike": eye_like,
+}
