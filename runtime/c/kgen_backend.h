@@ -12,7 +12,7 @@ extern "C" {
 
 /* Version of the declarations of this file and of kgen_reader.h. Raise it with every change of them:
  * callers that mirror them in another language compare it with the version they mirror. */
-#define KGEN_BACKEND_VERSION 1
+#define KGEN_BACKEND_VERSION 2
 KGEN_API int kgen_backend_version(void);
 
 /* ---- the CPU --------------------------------------------------------------------------------- */
@@ -135,9 +135,6 @@ KGEN_API void kgen_session_run_step(kgen_session *session, size_t step);
 /* Return the memory that a step uses for a parameter of its kernel. */
 KGEN_API const void *kgen_session_step_data(const kgen_session *session, size_t step,
                                             size_t parameter);
-
-/* Return the state of a name; NULL, with the message set, if there is none. */
-KGEN_API const kgen_tensor *kgen_find_state(const kgen_program *program, const char *name);
 
 /* Write the bytes of a state as kgen_session_set_state_start does, for sessions on other devices. */
 KGEN_API kgen_status kgen_state_start(const kgen_program *program, const char *name,

@@ -525,13 +525,6 @@ kgen_status kgen_session_set_state_start(kgen_session *session, const char *name
                : kgen_state_start(session->program, name, data, shape, rank, found.data);
 }
 
-const kgen_tensor *kgen_find_state(const kgen_program *program, const char *name)
-{
-    size_t number;
-    return find_number(program, STATES, name, &number) == KGEN_OK ? kgen_state(program, number)
-                                                                  : NULL;
-}
-
 /* ---- reading in place ------------------------------------------------------------------------ */
 
 void *kgen_session_input_data(kgen_session *session, const char *name)

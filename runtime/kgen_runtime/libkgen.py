@@ -17,7 +17,7 @@ from kgen_runtime import errors
 ABI_VERSION = 1
 #: KGEN_BACKEND_VERSION of kgen_backend.h, which the library must report: `SIGNATURES` and the
 #: structures of `backends.cpu` and `this_cpu` mirror that header and kgen_reader.h.
-BACKEND_VERSION = 1
+BACKEND_VERSION = 2
 #: Folder of the library; pathlib takes milliseconds to import.
 NATIVE = __file__.removesuffix("libkgen.py") + "native/"
 FILE_NAME = {"win32": "kgen.dll", "darwin": "libkgen.dylib"}.get(sys.platform, "libkgen.so")
@@ -49,7 +49,6 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "kgen_read_program": (_address, _address, _text),
     "kgen_settle_kernel": (_int, _address, _text, _address, _address),
     "kgen_settle_weights": (None, _address, _address),
-    "kgen_find_state": (_address, _address, _text),
     "kgen_state_start": (_int, _address, _text, _address, _address, _int, _address),
     "kgen_session_create_on": (_int, _address, _address, _address, _address, _address),
     "kgen_session_destroy": (None, _address),

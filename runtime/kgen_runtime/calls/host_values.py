@@ -54,7 +54,7 @@ def host_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
 def state_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
     """Return a value as an array of a state's element type, of any shape. Raises ArgumentError."""
     array = _array(slot, value)
-    _checked(slot, np.broadcast_to(array.dtype.type(), slot.param.shape))
+    _checked(slot, np.broadcast_to(np.empty((), array.dtype), slot.param.shape))
     return array
 
 

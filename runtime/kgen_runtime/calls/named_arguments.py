@@ -35,6 +35,15 @@ def by_name(
 
     Raises ArgumentError.
     """
+    given = merged(program, names, inputs, named)
+    in_order(program, names, (), given)
+    return given
+
+
+def merged(
+    program: str, names: Sequence[str], inputs: Mapping[str, Any] | None, named: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return what a mapping of names and what keyword arguments give. Raises ArgumentError."""
     if inputs is not None and not isinstance(inputs, Mapping):
         raise ArgumentError(
             f"{program}: takes arrays by name, such as {names[0] if names else 'x'}=..., "
@@ -44,9 +53,7 @@ def by_name(
         raise ArgumentError(
             f"{program}: {min(twice)} is given both in the mapping and by name; give it once"
         )
-    given = {**(inputs or {}), **named}
-    in_order(program, names, (), given)
-    return given
+    return {**(inputs or {}), **named}
 
 
 def _problem(names: Sequence[str], rest: Sequence[str], named: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from kgen_runtime.calls.arguments import Slot
 from kgen_runtime.calls.host_values import Importer, first_importer, new_output, state_value
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import LoadedKernel
-from kgen_runtime.calls.named_arguments import by_name
+from kgen_runtime.calls.named_arguments import by_name, merged
 from kgen_runtime.calls.program_session import ProgramSession, StateBytes, result
 from kgen_runtime.calls.session import Buffers, DeviceSession, Held, ProgramKernels, Session
 from kgen_runtime.dtypes import DType
@@ -313,7 +313,7 @@ class LoadedProgram(Uncopied):
         handle = self._users_of_file()[0]
         values = {s.name: self.entry.by_name[s.input] for s in self.entry.states}
         found = {}
-        for name, value in {**(states or {}), **named}.items():
+        for name, value in merged(self.entry.name, self.state_names, states, named).items():
             handle.check_state(name)
             slot = Slot(self.entry.name, _param(values[name], "input"), self.backend)
             found[name] = handle.state_bytes(name, state_value(slot, value))

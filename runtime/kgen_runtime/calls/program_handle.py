@@ -37,8 +37,8 @@ class ProgramHandle:
 
     def check_state(self, name: str) -> None:
         """Raise ArgumentError if the program has no state of this name."""
-        if not self._library.kgen_find_state(self.address, _text(name)):
-            raise libkgen.error(libkgen.NOT_FOUND)
+        if not isinstance(name, str) or name not in self._sizes:
+            self._start(name, None, None, 0, None)
 
     def state_bytes(self, name: str, array: npt.NDArray[Any]) -> HostBytes:
         """Return the bytes of a state that begins with an array of its element type; zeros follow
@@ -46,13 +46,9 @@ class ProgramHandle:
         into = host_bytes(self._sizes.get(name, 0))
         data = np.ascontiguousarray(array)
         shape = (ctypes.c_int64 * array.ndim)(*array.shape)
-        libkgen.check(
-            self._library.kgen_state_start(
-                self.address, _text(name), data.ctypes.data, shape, array.ndim, into.ctypes.data
-            )
-        )
+        self._start(name, data.ctypes.data, shape, array.ndim, into.ctypes.data)
         return into
 
-
-def _text(name: object) -> bytes:
-    return str(name).encode("utf-8", "replace")
+    def _start(self, name: object, *arguments: Any) -> None:
+        text = str(name).replace("\0", "\\0").encode("utf-8", "replace")
+        libkgen.check(self._library.kgen_state_start(self.address, text, *arguments))

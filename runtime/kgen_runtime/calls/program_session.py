@@ -57,7 +57,7 @@ class ProgramSession(Uncopied):
         self._needed = [slot for slot in inputs if slot.name in needed]
         self._checked: CheckedSteps | None = None
         #: The thread that is in the session.
-        self._thread: int | None = None
+        self._user: dict[str, int] = {}
 
     def run(
         self,
@@ -123,17 +123,19 @@ class ProgramSession(Uncopied):
         return {slot.name: imported(library, slot, found[slot.name]) for slot in self._outputs}
 
     def _alone(self, function: Callable[..., R], *arguments: Any) -> R:
-        """Call a function; refuse if another thread is in the session."""
-        if self._thread not in (None, get_ident()):
+        """Call a function; refuse if another thread is in the session. Raises DeviceError if the
+        bundle is closed."""
+        self.session.kernels.held()
+        me = get_ident()
+        if self._user.setdefault("thread", me) != me:  # one step: no thread comes in between
             raise ArgumentError(
                 f"{self.session.name}: another thread is using this session; "
                 "make one per thread with program.session()"
             )
         try:
-            self._thread = get_ident()
             return function(*arguments)
         finally:
-            self._thread = None
+            self._user.clear()
 
     def __repr__(self) -> str:
         return f"<Session of {self.session!r}>"

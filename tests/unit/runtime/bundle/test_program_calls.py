@@ -15,8 +15,9 @@ from onnx import TensorProto
 
 import kgen
 import kgen_runtime
+from kgen_runtime.calls import program_session
 from kgen_runtime.dtypes import DType
-from kgen_runtime.errors import ArgumentError
+from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.memory import dlpack, lending
 from tests.onnx_models import DECODER, DECODER_STATES, Maker
 from tests.programs import ROWS, WIDE, mlp_bundle
@@ -47,9 +48,13 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def mlp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    path = mlp_bundle("x86-64-v3").save(tmp_path_factory.mktemp("mlp") / "mlp.kgen")
-    with kgen_runtime.load(path, device="cpu", num_threads=1) as kernels:
+def mlp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return mlp_bundle("x86-64-v3").save(tmp_path_factory.mktemp("mlp") / "mlp.kgen")
+
+
+@pytest.fixture(scope="module")
+def mlp(mlp_path: Path) -> Iterator[Any]:
+    with kgen_runtime.load(mlp_path, device="cpu", num_threads=1) as kernels:
         yield kernels.program
 
 
@@ -262,6 +267,27 @@ def test_a_state_of_a_session_is_read(rows: Any) -> None:
     for use in (session.get_state, lambda n: session.set_states({n: 0})):
         with pytest.raises(ArgumentError, match=message):
             use("nothing")
+        with pytest.raises(ArgumentError, match=rf"^main: '{name}\\0' is not a state; states are"):
+            use(f"{name}\0")
+
+
+def test_states_that_are_no_arrays_by_name(rows: Any) -> None:
+    session, name = rows.session(), rows.states[0].name
+    with pytest.raises(ArgumentError, match=f"takes arrays by name, such as {name}=..., or one"):
+        session.set_states([[[[4, 5, 6, 7]]]])
+    with pytest.raises(ArgumentError, match=f"{name} is >f4; expected f32; convert it first"):
+        session.set_states({name: np.ones((1, 1, 4), ">f4")})
+    with pytest.raises(ArgumentError, match=f"{name} is void32; expected f32; convert it first"):
+        session.set_states({name: np.ones((1, 1, 4), [("x", "f")])})
+    assert not session.get_state(name).any()
+
+
+def test_a_session_of_a_closed_bundle(mlp_path: Path) -> None:
+    with kgen_runtime.load(mlp_path, device="cpu", num_threads=1) as kernels:
+        session = kernels.program.session()
+    for use in (session.reset, lambda: session.get_state("past"), session.set_states, session.run):
+        with pytest.raises(DeviceError, match="^main: the bundle was closed; load it again$"):
+            use()
 
 
 def test_a_session_refuses_a_second_thread(mlp: Any) -> None:
@@ -289,6 +315,32 @@ def test_a_session_refuses_a_second_thread(mlp: Any) -> None:
     assert errors == [
         "main: another thread is using this session; make one per thread with program.session()"
     ]
+    session.run(x=np.ones((ROWS, WIDE), "f"))
+
+
+def test_two_threads_that_come_at_once(mlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second comes in while the first asks who is there."""
+    session, is_inside, may_leave = mlp.session(), threading.Event(), threading.Event()
+
+    def stay() -> None:
+        is_inside.set()
+        may_leave.wait(10)
+
+    second = threading.Thread(target=lambda: session._alone(stay))
+
+    def get_ident() -> int:
+        if threading.current_thread() is not second and not is_inside.is_set():
+            second.start()
+            assert is_inside.wait(10)
+        return threading.get_ident()
+
+    monkeypatch.setattr(program_session, "get_ident", get_ident)
+    try:
+        with pytest.raises(ArgumentError, match="another thread is using this session"):
+            session.run(x=np.ones((ROWS, WIDE), "f"))
+    finally:
+        may_leave.set()
+        second.join()
     session.run(x=np.ones((ROWS, WIDE), "f"))
 
 
