@@ -250,6 +250,24 @@ public:
     {
         status.set(kgen_session_set_state(get(), name.c_str(), from.get().data, from.get().nbytes));
     }
+    // Copy the start of a state in, from an array of this shape; zeros follow.
+    void set_state_start(const std::string &name, const Buffer &from,
+                         const std::vector<std::int64_t> &shape, Status &status)
+    {
+        for (std::size_t i = 0; i < kgen_num_states(program_); i++) {
+            const kgen_tensor *one = kgen_state(program_, i);
+            std::size_t nbytes = kgen_dtype_size(one->dtype);
+            for (const std::int64_t size : shape)
+                nbytes *= static_cast<std::size_t>(size);
+            if (one->name == name && nbytes != from.get().nbytes)
+                return status.set(KGEN_ERROR_ARGUMENT,
+                                  name + ": an array of this shape has " + std::to_string(nbytes) +
+                                      " bytes, and the call gives " +
+                                      std::to_string(from.get().nbytes));
+        }
+        status.set(kgen_session_set_state_start(get(), name.c_str(), from.get().data, shape.data(),
+                                                static_cast<int>(shape.size())));
+    }
     void get_state(const std::string &name, const Buffer &into, Status &status) const
     {
         status.set(kgen_session_get_state(get(), name.c_str(), into.get().data, into.get().nbytes));
@@ -286,6 +304,13 @@ public:
     {
         Status status;
         set_state(name, from, status);
+        detail::check(status);
+    }
+    void set_state_start(const std::string &name, const Buffer &from,
+                         const std::vector<std::int64_t> &shape)
+    {
+        Status status;
+        set_state_start(name, from, shape, status);
         detail::check(status);
     }
     void get_state(const std::string &name, const Buffer &into) const

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import kgen
 from tests.device.cpu.c_runtime.compiled import (
     PLAIN,
     SANITIZED,
@@ -14,6 +15,14 @@ from tests.device.cpu.c_runtime.compiled import (
     Driver,
     compiled,
 )
+from tests.onnx_models import DECODER, DECODER_STATES
+
+
+@pytest.fixture(scope="session")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Step of a decoder with caches of 12 tokens, 2x12x8 f32, as states."""
+    made = kgen.compile_model(DECODER["step"], ["native"], states=DECODER_STATES).bundle
+    return made.save(tmp_path_factory.mktemp("decoder") / "decoder.kgen")
 
 
 @pytest.fixture(scope="session")

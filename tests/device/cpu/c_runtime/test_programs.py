@@ -25,7 +25,6 @@ from tests.device.cpu.c_runtime.compiled import (
     write,
 )
 from tests.device.cpu.c_runtime.test_kernels import SPLIT
-from tests.onnx_models import DECODER, DECODER_STATES
 from tests.programs import ROWS, WIDE, answer, mlp_bundle, parameters, value
 from tests.unit.runtime.bundle.zips import zipped
 
@@ -45,12 +44,6 @@ def mlp(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = kgen.compile_model(ENCODER, ["native"]).bundle
     return made.save(tmp_path_factory.mktemp("encoder") / "encoder.kgen")
-
-
-@pytest.fixture(scope="module")
-def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = kgen.compile_model(DECODER["step"], ["native"], states=DECODER_STATES).bundle
-    return made.save(tmp_path_factory.mktemp("decoder") / "decoder.kgen")
 
 
 def by_python(path: Path, inputs: Mapping[str, Array] | None = None) -> tuple[Any, Any, Any]:

@@ -59,14 +59,13 @@ def test_a_cpp_program(folder: Path, relu: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("flags", [("-std=c++11",), ("-std=c++20", "-fno-exceptions")])
 def test_the_wrapper(
-    flags: tuple[str, ...], folder: Path, relu: Path, mlp: Path, tmp_path: Path
+    flags: tuple[str, ...], folder: Path, relu: Path, mlp: Path, decoder: Path, tmp_path: Path
 ) -> None:
     """`kgen.hpp`, with exceptions and without."""
     program = tmp_path / "wrapper"
     cpp_program(folder, HERE / "wrapper.cpp", program, *flags)
-    done = subprocess.run(
-        [str(program), str(relu), str(mlp)], capture_output=True, text=True, cwd=tmp_path
-    )
+    words = [str(program), str(relu), str(mlp), str(decoder)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     assert done.stdout == "done\n", done.stderr
 
 

@@ -1,5 +1,6 @@
-// kgen.hpp: words[1] is a bundle of kernels, words[2] one of a program with an input x. Without
-// exceptions only the forms that take a status are there.
+// kgen.hpp: words[1] is a bundle of kernels, words[2] one of a program with an input x, words[3] one
+// of a decoder with a state past.0.key of 2x12x8 f32. Without exceptions only the forms that take a
+// status are there.
 #include <cassert>
 #include <cstdio>
 #include <cstring>
@@ -21,7 +22,7 @@ static void check_statuses(const char *kernels, const char *programs)
     kgen::Status status;
     const kgen::Bundle missing("missing.kgen", kgen_options(), status);
     assert(!missing && status && status.code() == KGEN_ERROR_NOT_FOUND);
-    assert(status.message() == "missing.kgen: cannot read: No such file or directory");
+    assert(status.message() == "missing.kgen: cannot read: No such file or directory; check the path");
     kgen::Bundle bundle(kernels, kgen_options(), status);
     assert(bundle && !status && status.message().empty());
     assert(!bundle.kernel("conjure", status) && status);
@@ -63,6 +64,33 @@ static void check_statuses(const char *kernels, const char *programs)
     assert(session.profile(status).size() == kgen_num_steps(program.get()) && !status);
 }
 
+static void check_states(const char *decoder)
+{
+    kgen::Status status;
+    const kgen::Bundle bundle(std::string(decoder), kgen_options(), status);
+    kgen::Session session = bundle.program("", status).session(status);
+    const std::string name = "past.0.key";
+    std::vector<float> start(2 * 3 * 8, 5.0F), all(2 * 12 * 8, 7.0F);
+    session.set_state(name, all, status);
+    session.set_state_start(name, start, {2, 3, 8}, status);
+    assert(!status);
+    session.get_state(name, all, status);
+    for (std::size_t i = 0; i < all.size(); i++)
+        assert(all[i] == (i % 96 < 24 ? 5.0F : 0.0F));
+    session.set_state_start(name, start, {2, 12, 8}, status);
+    assert(status.message() ==
+           "past.0.key: an array of this shape has 768 bytes, and the call gives 192");
+    session.set_state_start(name, start, {3, 2, 8}, status);
+    assert(status.message().find("has shape 3x2x8; expected 2x12x8") != std::string::npos);
+    session.set_state_start("no", start, {2, 3, 8}, status);
+    assert(status.code() == KGEN_ERROR_NOT_FOUND);
+#if defined(KGEN_HPP_THROWS)
+    session.set_state_start(name, std::vector<float>(2 * 8, 1.0F), {2, 1, 8});
+    session.get_state(name, all);
+    assert(all[7] == 1.0F && all[8] == 0);
+#endif
+}
+
 #if defined(KGEN_HPP_THROWS)
 template <class F> static std::string thrown(F f)
 {
@@ -78,7 +106,7 @@ template <class F> static std::string thrown(F f)
 static void check_exceptions(const char *kernels, const char *programs)
 {
     assert(thrown([] { kgen::Bundle("missing.kgen"); }) ==
-           "missing.kgen: cannot read: No such file or directory");
+           "missing.kgen: cannot read: No such file or directory; check the path");
     const kgen::Bundle bundle(kernels);
     const kgen::Kernel relu = bundle.kernel("relu_7x1001_f32");
     float x[7 * 1001] = {3}, out[7 * 1001] = {7};
@@ -101,8 +129,9 @@ static void check_exceptions(const char *kernels, const char *programs)
 
 int main(int count, char **words)
 {
-    assert(count == 3);
+    assert(count == 4);
     check_statuses(words[1], words[2]);
+    check_states(words[3]);
 #if defined(KGEN_HPP_THROWS)
     check_exceptions(words[1], words[2]);
 #endif
