@@ -61,7 +61,7 @@ def merge(paths: Sequence[str | os.PathLike[str]]) -> Bundle:
                     )
                 for weight in program.weights:
                     if weight.file not in weights:
-                        weights[weight.file] = bundle.check_weight(weight)
+                        weights[weight.file] = bundle.weight(weight, check=True)
             provenances.append(bundle.manifest.provenance)
     manifest = Manifest(
         kernels=tuple(kernels.values()),

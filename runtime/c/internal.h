@@ -175,17 +175,10 @@ typedef struct stored_file {
     int64_t nbytes;
 } stored_file;
 
-typedef struct packing {
-    int64_t width, depth;
-    bool transposed;
-    size_t num_runs;
-    const int64_t *runs;
-} packing;
-
 typedef struct parameter {
     kgen_tensor tensor;
     kgen_tensor unpacked; /* the matrix, if it is packed */
-    packing order;
+    kgen_packing order;
     const stored_file *stored; /* of a constant */
     const void *constant;      /* its bytes, once loaded */
 } parameter;

@@ -87,7 +87,7 @@ static bool packing_fits(const parameter *of)
     if (width < 1 || depth < 1 || depth > MAX_PACKED_DEPTH || last[2] != width || last[3] != depth)
         return false;
     int64_t sum = 0;
-    for (size_t i = 0; i < of->order.num_runs; i++) {
+    for (int64_t i = 0; i < of->order.num_runs; i++) {
         if (of->order.runs[i] < 1 || of->order.runs[i] > depth - sum)
             return false;
         sum += of->order.runs[i];

@@ -230,14 +230,23 @@ static kgen_status read_packing(const json *data, arena *memory, parameter *into
     kgen_status status = members(data, fields, COUNT(fields), found);
     if (status != KGEN_OK)
         return status;
-    into->tensor.packed = 1;
-    into->order.transposed = found[2]->as.integer != 0;
-    into->order.width = found[3]->as.integer;
-    into->order.depth = found[4]->as.integer;
-    status = read_ints(found[5], memory, &into->order.runs, &into->order.num_runs);
-    if (status != KGEN_OK)
-        return status;
-    return read_layout(found[0], found[1], into->tensor.name, memory, &into->unpacked);
+    kgen_tensor *packed = &into->tensor, *matrix = &into->unpacked;
+    kgen_packing *order = &into->order;
+    size_t num_runs = 0;
+    status = read_ints(found[5], memory, &order->runs, &num_runs);
+    if (status == KGEN_OK)
+        status = read_layout(found[0], found[1], packed->name, memory, matrix);
+    packed->packed = 1;
+    order->itemsize = (int64_t)kgen_dtype_size(packed->dtype);
+    order->rank = matrix->rank;
+    order->transposed = found[2]->as.integer != 0;
+    order->width = found[3]->as.integer;
+    order->depth = found[4]->as.integer;
+    order->steps = packed->rank < 3 ? 0 : packed->shape[packed->rank - 3];
+    order->num_runs = (int64_t)num_runs;
+    memcpy(order->shape, matrix->shape, sizeof order->shape);
+    memcpy(order->strides, matrix->strides, sizeof order->strides);
+    return status;
 }
 
 static kgen_status read_parameter(const json *data, arena *memory, void *place)

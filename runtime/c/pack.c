@@ -100,17 +100,6 @@ kgen_status kgen_pack(const kgen_kernel *kernel, size_t index, const void *matri
                          "%s: %s has %zu bytes, %zu packed; the call gives %zu and %zu",
                          kernel->key, from->name, from->nbytes, of->tensor.nbytes,
                          matrix == NULL ? 0 : matrix_nbytes, packed == NULL ? 0 : packed_nbytes);
-    kgen_packing order;
-    order.itemsize = (int64_t)kgen_dtype_size(from->dtype);
-    order.rank = from->rank;
-    order.transposed = of->order.transposed;
-    order.width = of->order.width;
-    order.depth = of->order.depth;
-    order.steps = of->tensor.shape[of->tensor.rank - 3];
-    order.num_runs = (int64_t)of->order.num_runs;
-    order.runs = of->order.runs;
-    memcpy(order.shape, from->shape, sizeof order.shape);
-    memcpy(order.strides, from->strides, sizeof order.strides);
-    kgen_pack_matrices(&order, (void *)matrix /* only read */, packed, of->tensor.nbytes, 0);
+    kgen_pack_matrices(&of->order, (void *)matrix /* only read */, packed, of->tensor.nbytes, 0);
     return KGEN_OK;
 }

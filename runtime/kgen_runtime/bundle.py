@@ -79,17 +79,10 @@ class BundleFile:
         """Files of kernels, and how many of them name each."""
         return Counter(one.file for kernel in self.manifest.kernels for one in kernel.files)
 
-    def weight(self, weight: Weight) -> HostBytes:
-        """A weight's bytes in the bundle or beside it, read-only. Their number is checked, their
-        digest is not: see `check_weight`."""
-        return self._weight(weight, check=False)
-
-    def check_weight(self, weight: Weight) -> HostBytes:
-        """A weight's bytes, as of `weight`. Raises IntegrityError unless they have its digest, and
-        its checksum in the archive; it reads all of them."""
-        return self._weight(weight, check=True)
-
-    def _weight(self, weight: Weight, *, check: bool) -> HostBytes:
+    def weight(self, weight: Weight, *, check: bool = False) -> HostBytes:
+        """A weight's bytes in the bundle or beside it, read-only. Their number is checked; with
+        `check`, which reads all of them, also their digest and their checksum in the archive.
+        Raises IntegrityError."""
         import numpy as np
 
         data = self._data(weight, check=check)

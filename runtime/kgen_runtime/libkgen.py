@@ -110,12 +110,7 @@ def last_error() -> str:
     return str(library().kgen_last_error().decode(errors="replace"))
 
 
-def error(status: int) -> errors.KgenError:
-    """Return the error of a call's status, which is not 0, with libkgen's message."""
-    return _ERRORS[status - 1](last_error())
-
-
 def check(status: int) -> None:
     """Raise the error of a call's status, with libkgen's message; do nothing if it is 0."""
     if status != 0:
-        raise error(status)
+        raise _ERRORS[status - 1](last_error())

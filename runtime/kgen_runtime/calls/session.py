@@ -45,7 +45,7 @@ class Weights:
         return {weight.name: self._files[_content(weight)] for weight in program.weights}
 
     def _held(self, weight: Weight) -> Held:
-        data = (self._bundle.check_weight if self._check else self._bundle.weight)(weight)
+        data = self._bundle.weight(weight, check=self._check)
         # What another tool has moved off its page is copied.
         if data.ctypes.data % PAGE == 0:
             buffer = self._backend.borrow(data)
@@ -142,10 +142,9 @@ class Session(ABC):
     def _read_state(self, name: str, into: HostBytes) -> None: ...
 
     def run(self) -> None:
-        held = self.kernels.held()  # stays until the run is done, whoever closes the bundle
+        _held = self.kernels.held()  # stays until the run is done, whoever closes the bundle
         if status := self._launch():
             libkgen.check(status)
-        del held
 
     @abstractmethod
     def run_step(self, number: int) -> None:
@@ -157,10 +156,8 @@ class Session(ABC):
 
     def timed(self) -> list[float]:
         """Run, and return the seconds of each step."""
-        held = self.kernels.held()
-        seconds = self._timed()
-        del held
-        return seconds
+        _held = self.kernels.held()
+        return self._timed()
 
     @abstractmethod
     def _timed(self) -> list[float]: ...

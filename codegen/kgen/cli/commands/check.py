@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         found, others_of_programs = best_programs(judge, programs, entries, place)
         for program in found.values():
             for weight in program.program.weights:
-                bundle.check_weight(weight)
+                bundle.weight(weight, check=True)
     # What is for another kind of device needs no reason.
     near = [e for e in entries if any(a.format in judge.formats for a in e.artifacts)]
     answers = []

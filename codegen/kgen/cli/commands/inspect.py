@@ -107,7 +107,7 @@ def _check_files(bundle: BundleFile) -> None:
             bundle.read(file)
     for program in bundle.manifest.programs:
         for weight in program.weights:
-            bundle.check_weight(weight)
+            bundle.weight(weight, check=True)
 
 
 def _print(bundle: BundleFile) -> None:

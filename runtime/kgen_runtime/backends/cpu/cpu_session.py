@@ -83,15 +83,10 @@ class CpuSession(Session):
             self._library.kgen_session_destroy(self._session)
 
     def input_buffer(self, value: Value) -> int:
-        return self._found(self._library.kgen_session_input_data(self._session, _name(value)))
+        return int(self._library.kgen_session_input_data(self._session, value.name.encode()))
 
     def output_buffer(self, value: Value) -> int:
-        return self._found(self._library.kgen_session_output_data(self._session, _name(value)))
-
-    def _found(self, address: int | None) -> int:
-        if address is None:
-            raise libkgen.error(libkgen.NOT_FOUND)
-        return address
+        return int(self._library.kgen_session_output_data(self._session, value.name.encode()))
 
     def reset(self) -> None:
         self._library.kgen_session_reset(self._session)
@@ -126,7 +121,3 @@ class CpuSession(Session):
             self._library.kgen_session_profile(self._session, nanoseconds, len(nanoseconds))
         )
         return [taken * 1e-9 for taken in nanoseconds]
-
-
-def _name(value: Value) -> bytes:
-    return value.name.encode()

@@ -64,7 +64,7 @@ def test_what_is_written_is_read(made: kgen.Bundle, path: Path) -> None:
             data = read.weight(weight)
             assert data.ctypes.data % PAGE == 0 and not data.flags.writeable
             assert data.tobytes() == made.weights[weight.file].tobytes()
-            read.check_weight(weight)
+            read.weight(weight, check=True)
     (steps,) = {tuple(step.after for step in p.steps) for p in made.manifest.programs}
     assert steps == ((), (0,), (1,))
 
