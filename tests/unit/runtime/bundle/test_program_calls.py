@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -280,6 +281,29 @@ def test_states_that_are_no_arrays_by_name(rows: Any) -> None:
     with pytest.raises(ArgumentError, match=f"{name} is void32; expected f32; convert it first"):
         session.set_states({name: np.ones((1, 1, 4), [("x", "f")])})
     assert not session.get_state(name).any()
+
+
+def test_a_checked_run_ends_before_its_bundle(
+    mlp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread closes the bundle during the run: the kernels stay to its end."""
+    kernels = kgen_runtime.load(mlp_path, device="cpu", num_threads=1)
+    session = kernels.program.session()
+    wanted = session.run(x=np.ones((ROWS, WIDE), "f"))
+    one = session.session
+    used = [weakref.ref(kernel) for kernel in one.kernels.held().values()]
+    run_step, ran = one.run_step, []
+
+    def closing_step(number: int) -> None:
+        kernels.close()
+        assert all(kernel() is not None for kernel in used)
+        run_step(number)
+        ran.append(number)
+
+    monkeypatch.setattr(one, "run_step", closing_step)
+    found = session.run(x=np.ones((ROWS, WIDE), "f"), check_indices=True)
+    np.testing.assert_array_equal(found, wanted)
+    assert ran and not any(kernel() for kernel in used)
 
 
 def test_a_session_of_a_closed_bundle(mlp_path: Path) -> None:
