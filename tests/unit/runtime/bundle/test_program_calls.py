@@ -310,7 +310,7 @@ def test_a_session_of_a_closed_bundle(mlp_path: Path) -> None:
     with kgen_runtime.load(mlp_path, device="cpu", num_threads=1) as kernels:
         session = kernels.program.session()
     for use in (session.reset, lambda: session.get_state("past"), session.set_states, session.run):
-        with pytest.raises(DeviceError, match="^main: the bundle was closed; load it again$"):
+        with pytest.raises(DeviceError, match=r"^main: the bundle was closed; load it again$"):
             use()
 
 
