@@ -142,6 +142,17 @@ class Graph:
     dequantized: Mapping[str, Dequantized] = field(default_factory=dict)
 
 
+@frozen
+class ConvolutionKernels:
+    """Convolutions whose windows kernels read from the images: `types`, and whether in groups."""
+
+    types: frozenset[DType] = frozenset()
+    takes_groups: bool = False
+
+
+NO_CONVOLUTIONS = ConvolutionKernels()
+
+
 class Builder:
     """Adds values; what is there already is not added again."""
 
@@ -150,9 +161,8 @@ class Builder:
         tensors: Mapping[str, TensorType],
         dequantized: Mapping[str, Dequantized] = MappingProxyType({}),
         *,
-        convolves: frozenset[DType] = frozenset(),
+        convolves: ConvolutionKernels = NO_CONVOLUTIONS,
     ) -> None:
-        #: Types in which kernels read the windows of a convolution from its images.
         self.convolves = convolves
         #: What is known of the model's values, by their names there.
         self.tensors = tensors

@@ -12,7 +12,9 @@ from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import PingPongMatmul
 from kgen.spec import Conv2d, DType, Matmul
 from kgen.spec.text import parse
+from kgen.targets import family
 from tests.emulate.one_schedule import verify
+from tests.onnx_models import Maker
 
 #: Both ways of an operand to shared memory on NVIDIA GPUs, and AMD GPUs with waves of 64 and of 32.
 TARGETS = ("sm_80", "sm_75", "gfx942", "gfx1100")
@@ -38,6 +40,9 @@ CASES = {
     "three-axes": "conv2d 1x8x3x4x5,8x8x3x2x3 f16 padding=1x0x1",
     "hwio": "conv2d 1x16x5x6,16x16x3x3 f16 padding=1 weight_layout=hwio",
     "bf16": "conv2d 1x16x5x6,8x16x3x3 bf16 padding=1",
+    "groups": "conv2d 2x12x4x5,9x4x3x3 f16 padding=1 groups=3 +bias",
+    "wide-groups": "conv2d 1x32x5x6,32x16x3x3 f16 padding=1 groups=2 +bias+residual",
+    "groups-of-pixels": "conv2d 1x64x3x4,48x32x1x1 f16 groups=2 +bias",
     "f32": "conv2d 1x6x5x6,8x6x3x3 f32 padding=1",
 }
 
@@ -58,6 +63,10 @@ def convolution(text: str) -> Conv2d:
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", CASES)
 def test_convolution(name: str, target: str, tmp_path: Path) -> None:
+    if "groups" in name and not family(targets.find(target).family).convolves_groups:
+        with pytest.raises(TargetError, match="it supports groups=1"):
+            passes(convolution(CASES[name]), target, tmp_path)
+        return
     passes(convolution(CASES[name]), target, tmp_path)
 
 
@@ -119,8 +128,17 @@ def test_a_main_loop_says_what_it_takes() -> None:
         pipeline.plan(spec, targets.find("gfx942"), schedule)
 
 
-@pytest.mark.parametrize("field", ["groups=2", "layout=nchw", "weight_layout=oihw"])
+@pytest.mark.parametrize("field", ["layout=nchw", "weight_layout=oihw"])
 def test_refusals(field: str) -> None:
-    spec = convolution(f"conv2d 1x16x5x6,16x{8 if 'groups' in field else 16}x3x3 f16 {field}")
+    spec = convolution(f"conv2d 1x16x5x6,16x16x3x3 f16 {field}")
     with pytest.raises(TargetError, match=field.partition("=")[0]):
         pipeline.plan(spec, targets.find("sm_80"))
+
+
+@pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3", "x86-64-v3"])
+def test_models_in_groups_are_compiled_for_every_family(target: str) -> None:
+    m = Maker()
+    y = m.add("Conv", m.input("x", (1, 8, 4, 5)), m.weight(8, 4, 3, 3), group=2)
+    made = kgen.compile_model(m.model(y), [target]).bundle
+    found = {entry.spec["groups"] for entry in made.manifest.kernels if entry.op == "conv2d"}
+    assert found == ({2} if family(targets.find(target).family).convolves_groups else set())

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import kgen
+import kgen_runtime
 from kgen import bundle, pipeline, targets
 from kgen.check.verify.run import verify
 from kgen.errors import KgenError
 from kgen.spec import Conv2d
 from kgen.targets.cpu import FAMILY
 from tests import needs
+from tests.onnx_models import Maker
 
 V3 = "x86-64-v3"
 
@@ -90,6 +94,23 @@ def test_constant_weights(weight_layout: Any, dtype: str) -> None:
 def test_constant_weights_of_groups(weight_layout: Any, kernel: int) -> None:
     fields = {"weight_layout": weight_layout, "constant": ("b",), "epilogue": ("bias",)}
     check(conv((2, 12, 5, 4), (27, 4, kernel, kernel), groups=3, dtype="bf16", **fields))
+
+
+def test_models_pack_the_weights_of_groups(tmp_path: Path) -> None:
+    """In a model, the weights of all groups are one matrix, whose columns are groups in turn."""
+    pytest.importorskip("onnx")
+    from onnx.reference import ReferenceEvaluator
+
+    m = Maker()
+    y = m.add("Conv", m.input("x", (1, 6, 4, 5)), m.weight(10, 3, 2, 3), group=2)
+    model = m.model(y)
+    made = kgen.compile_model(model, [needs.cpu(V3).name]).bundle
+    x = np.random.default_rng(1).standard_normal((1, 6, 4, 5)).astype(np.float32)
+    with kgen_runtime.load(made.save(tmp_path / "groups.kgen"), device="cpu") as kernels:
+        assert any("conv2d" in key and "packedb" in key for key in kernels)
+        found = kernels.program.run(x=x)
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("outputs", [4, 68])
