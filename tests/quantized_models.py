@@ -90,6 +90,23 @@ def qdq_cnn(dtype: type[np.generic] = np.uint8) -> onnx.ModelProto:
     return m.finished(m.qdq(y, 0.02, 128))
 
 
+def qdq_mobile(dtype: type[np.generic] = np.uint8) -> onnx.ModelProto:
+    """A residual block: expansion, convolution by channel, squeeze and excitation, projection."""
+    m = Quantizer(dtype)
+
+    def hard_swish(x: str) -> str:
+        return m.qdq(m.add("HardSwish", x), 0.03, 12)
+
+    x = m.qdq(m.input("x", (1, 6, 5, 7)), 0.03, 125)
+    y = hard_swish(m.conv(x, 10, 6, 1, 1, relu=False))
+    y = hard_swish(m.conv(y, 10, 1, 3, 3, relu=False, group=10, pads=[1] * 4))
+    s = m.conv(m.qdq(m.add("GlobalAveragePool", y), 0.01, 30), 4, 10, 1, 1)
+    s = m.add("HardSigmoid", m.conv(s, 10, 4, 1, 1, relu=False), alpha=1 / 6, beta=0.5)
+    y = m.qdq(m.add("Mul", y, m.qdq(s, 1 / 255, 0)), 0.02, 20)
+    y = m.add("Add", x, m.conv(y, 6, 10, 1, 1, relu=False))
+    return m.finished(m.qdq(y, 0.05, 120))
+
+
 def qoperator_cnn(zero_of_weights: int = 0) -> onnx.ModelProto:
     m = Quantizer()
     scale, zero = m.constant(0.03), m.zero(125)
@@ -170,6 +187,7 @@ MODELS = {
     "QDQ MLP of s8": lambda: qdq_mlp(np.int8),
     "QDQ CNN of u8": qdq_cnn,
     "QDQ CNN of s8": lambda: qdq_cnn(np.int8),
+    "QDQ MobileNet block": qdq_mobile,
     "QOperator CNN": qoperator_cnn,
     "QOperator CNN with zero points of weights": lambda: qoperator_cnn(7),
     "dynamic transformer": dynamic_transformer,

@@ -21,7 +21,7 @@ from kgen.graph.reading.onnx_file import read
 from kgen.spec import Matmul
 from kgen_runtime.dtypes import DType
 from tests.onnx_models import Array, Maker, run
-from tests.quantized_models import MODELS, Quantizer, qdq_cnn, qdq_mlp
+from tests.quantized_models import MODELS, Quantizer, qdq_cnn, qdq_mlp, qdq_mobile
 from tests.unit.graph.test_edges import Edge
 
 RNG = np.random.default_rng(3)
@@ -182,7 +182,7 @@ def test_products_are_of_bytes(name: str) -> None:
     assert DType.S32 not in [spec.out for spec in found]
 
 
-@pytest.mark.parametrize("make", [qdq_mlp, qdq_cnn])
+@pytest.mark.parametrize("make", [qdq_mlp, qdq_cnn, qdq_mobile])
 def test_values_between_products_are_bytes(make: Any) -> None:
     """Only the model's input and its output are floats."""
     found = calls(make())
@@ -192,7 +192,7 @@ def test_values_between_products_are_bytes(make: Any) -> None:
 
 def test_a_mlp_has_no_kernels_beside_its_products() -> None:
     found = calls(qdq_mlp())
-    assert len(found.calls) == 4  # two products, quantise, dequantise
+    assert len(found.calls) == 3  # quantise, two products of which the second one dequantises
 
 
 def test_a_product_whose_epilogue_has_numbers_alone() -> None:
@@ -202,7 +202,7 @@ def test_a_product_whose_epilogue_has_numbers_alone() -> None:
     numbers, _ = m.numbers(9, 4)
     w = m.add("DequantizeLinear", m.constant(numbers, np.int8), m.constant(0.01))
     found = calls(m.finished(m.qdq(m.add("MatMul", x, w), 0.02, 128)))
-    assert len(found.calls) == 3  # quantise, product, dequantise
+    assert len(found.calls) == 2  # quantise, product
 
 
 def test_a_large_integer_convolution_is_one_product() -> None:
@@ -220,7 +220,15 @@ def test_equal_quantisation_is_left_out() -> None:
     m = Quantizer()
     x = m.qdq(m.add("Flatten", m.qdq(m.input("x", (3, 5)), 0.1, 7)), 0.1, 7)
     found = calls(m.finished(m.qdq(m.add("Reshape", x, m.constant([15], np.int64)), 0.1, 7)))
-    assert len(found.calls) == 2
+    assert len(found.calls) == 1
+
+
+def test_a_block_with_a_residual_is_a_kernel_for_each_product() -> None:
+    """Activation and residual sum of bytes are in the epilogues."""
+    kinds = [type(call.spec).__name__ for call in calls(qdq_mobile()).calls]
+    assert kinds.count("Matmul") == 4
+    # The input as bytes, convolution by channel, mean, its product with the image, and the output.
+    assert (kinds.count("Elementwise"), kinds.count("Rowwise"), len(kinds)) == (4, 1, 9)
 
 
 @pytest.mark.parametrize(("count", "is_kept"), [(2, False), (3, True)])
@@ -229,9 +237,18 @@ def test_few_numbers_may_be_one_step_apart(count: int, is_kept: bool) -> None:
     made = exact.copy()
     made[:count] += np.int8(1)
     made[50] += np.int8(2)
-    found = without_steps(made, exact)
+    found = without_steps(made, exact, 1.0)
     assert bool(np.any(found[:count] != exact[:count])) is is_kept
     assert found[50] != exact[50]
+
+
+def test_few_floats_may_be_moved_by_a_step() -> None:
+    exact = np.arange(1, 101, dtype=np.float64)
+    made = (exact * (1 + 1e-6)).astype(np.float32)
+    made[:3] += np.array([0.4, 0.25, 2], np.float32)
+    found = without_steps(made, exact, 0.5)
+    np.testing.assert_allclose(found[[0, 1, 3]], exact[[0, 1, 3]], rtol=1e-5)
+    assert found[2] == made[2]
 
 
 def refused(m: Maker, *outputs: str, dtype: int = T.FLOAT) -> str:

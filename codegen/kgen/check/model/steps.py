@@ -21,7 +21,7 @@ from kgen.check.execute.isolate import IsolatedDevices
 from kgen.check.execute.runners import On, Reader
 from kgen.check.execute.runners import executor as executor_of
 from kgen.check.model.narrow import to_bf16
-from kgen.check.model.truth import Truth
+from kgen.check.model.truth import NEAR_TIES, Truth
 from kgen.check.tensors import Bytes
 from kgen.errors import EmulationError, VerificationError
 from kgen.graph.rewrites.orders import SIGNED, order_in
@@ -249,14 +249,17 @@ class _Machine:
         if exact is None or rounded is None:
             return None
         exact, rounded = (array.reshape(made.shape) for array in (exact, rounded))
-        if self.is_quantized(value):
-            made = without_steps(made, exact)
+        made = without_steps(made, exact, self.farthest_step(value))
         return worst(made, exact, rounded, least)
 
-    def is_quantized(self, value: str) -> bool:
-        """Whether a value is quantised, as are its parts side by side."""
-        parts = (order_in(part)[0].removesuffix(SIGNED) for part in value.split(BESIDE))
-        return all(part in self.truth.quantized for part in parts)
+    def farthest_step(self, value: str) -> float:
+        """How far numbers next to a tie may be off, which a kernel rounds on its way to a value, or
+        to its parts side by side: one where it quantises, or as far as they move the value."""
+        parts = [order_in(part)[0].removesuffix(SIGNED) for part in value.split(BESIDE)]
+        numbers = self.truth.quantized
+        least = 1.0 if all(part in numbers for part in parts) else 0.0
+        moved = max((self.truth.moved.get(part, 0.0) for part in parts), default=0.0)
+        return max(least, moved) if numbers else 0.0
 
     def outputs(self) -> dict[str, float]:
         found = {}
@@ -322,10 +325,14 @@ def beside(values: Mapping[str, Array], name: str) -> Array | None:
     return np.concatenate(found, axis=-1)
 
 
-def without_steps(made: Array, exact: Array) -> Array:
-    """Quantised numbers with the exact ones in place of few that are one step apart: those near to
-    a tie are rounded to either side."""
-    near = np.abs(made.astype(np.float64) - exact.astype(np.float64)) == 1.0
+def without_steps(made: Array, exact: Array, farthest: float) -> Array:
+    """Numbers with the exact ones in place of few that are apart, but no farther than that: those
+    near to a tie are rounded to either side."""
+    if made.dtype.kind not in "iuf" or not farthest or not exact.size:
+        return made
+    apart = np.abs(made.astype(np.float64) - exact.astype(np.float64))
+    least = 0.0 if made.dtype.kind in "iu" else NEAR_TIES * float(np.abs(exact).max())
+    near = (apart > least) & (apart <= farthest)
     if near.sum() > max(1.0, MOST_TIES * made.size):
         return made
     return np.where(near, exact.astype(made.dtype), made)

@@ -59,8 +59,8 @@ KEEPING = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 class Truth:
     """A model's inputs, and its values by name, in f64 and as they come out in f32. Of narrow
     weights, `deviation` is how far each output is from that of the model as it is, relative to its
-    norm. Of products in 16 bits, and of quantised models, `moved` is how far rounding moves the
-    number of each output that it moves most."""
+    norm. `moved` is how far rounding moves the number of a value that it moves most: of each
+    output with products in 16 bits, and of each value of a quantised model."""
 
     inputs: Mapping[str, Array]
     exact: Mapping[str, Array]
@@ -109,7 +109,7 @@ def truth(
     numbers = quantized_values(model)
     for factor in (1.0 + NEAR_TIES, 1.0 - NEAR_TIES) if numbers else ():
         others = _values(with_factors(in_f64(model), factor), wide, path, weights, products)
-        for name in (o.name for o in model.graph.output):
+        for name in others.keys() & exact.keys():
             found = FLIPS * _farthest(exact[name], others[name])
             moved[name] = max(moved.get(name, 0.0), found)
     return Truth(
@@ -154,6 +154,8 @@ def _apart(values: Array, others: Array) -> float:
 
 
 def _farthest(values: Array, others: Array) -> float:
+    if values.dtype.kind not in "biuf" or values.shape != others.shape:
+        return 0.0
     apart = np.abs(values.astype(np.float64) - others.astype(np.float64))
     return float(np.max(apart, initial=0.0, where=np.isfinite(apart)))
 

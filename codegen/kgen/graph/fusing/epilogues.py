@@ -15,6 +15,7 @@ from kgen.graph.fusing.paths import joins_of, origin
 from kgen.graph.fusing.products import convolution, extent_of, product_extents
 from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
 from kgen.graph.layout import StridedLayout, replayed
+from kgen.graph.operators.signed_bytes import Dequantization, is_saturated
 from kgen.ops.expression import Expression, substituted, variable
 from kgen.ops.views import has_views
 from kgen_runtime.dtypes import DType
@@ -60,12 +61,14 @@ class Epilogues:
         while at is not None and (at := joins.get(at)) is not None:
             if isinstance(self.values[at].operation, ViewNode):
                 continue
+            previous = self.root_of.get(product.id)
+            if previous is not None and self.is_widened(previous, at):
+                continue
             region = self.between(product.id, at)
             if at in self.products or (region and self.is_taken(region, product.id)):
                 return
             if region is None or not self.is_epilogue(product, at, region):
                 return
-            previous = self.root_of.get(product.id)
             if previous is not None:
                 self.roots.discard(previous)
                 for name in self.regions[previous]:
@@ -75,6 +78,11 @@ class Epilogues:
             self.regions[at] = region
             self.region_of.update(dict.fromkeys(region, at))
             self.roots.add(at)
+
+    def is_widened(self, root: str, end: str) -> bool:
+        """Whether bytes would be written as floats, which is left to those who read them."""
+        dtypes = self.values[root].dtype, self.values[end].dtype
+        return dtypes == (DType.S8, DType.F32) and end not in self.outputs
 
     def is_taken(self, region: frozenset[str], product: str) -> bool:
         """Whether another product has some of these values in its epilogue."""
@@ -104,7 +112,22 @@ class Epilogues:
             found.add(name)
             if name != end:
                 left += self.uses.get(name, ())
-        return frozenset(found)
+        operands = {x for name in found for x in self.values[name].operands}
+        return frozenset(found) | {x for x in operands if self.is_dequantized(x, product)}
+
+    def is_dequantized(self, name: str, product: str) -> bool:
+        """Whether a value is bytes that one formula alone takes as floats, in the shape of a
+        product: the bytes are its operand."""
+        value = self.values[name]
+        if not isinstance(value.operation, FormulaNode) or len(self.uses[name]) != 1:
+            return False
+        parts = Dequantization.of(value.operation.expression)
+        return (
+            parts is not None
+            and parts.numbers in self.values
+            and self.values[parts.numbers].dtype is DType.S8
+            and math.prod(value.shape) == math.prod(self.values[product].shape)
+        )
 
     def is_epilogue(self, product: GraphValue, end: str, region: frozenset[str]) -> bool:
         """Whether all formulas of a region are of the product, and of operands that an epilogue
@@ -125,8 +148,10 @@ class Epilogues:
                 continue
             if math.prod(value.shape) != math.prod(product.shape):
                 return False
-            if name != end and value.dtype is not finishes_in and product.dtype is DType.S32:
-                # An integer between them is rounded.
+            is_whole = value.dtype is DType.S8 and is_saturated(value.operation.expression)
+            is_between = name != end and product.dtype is DType.S32
+            if is_between and value.dtype is not finishes_in and not is_whole:
+                # An integer between them is rounded, which numbers of s8 are already.
                 return False
             for operand in value.operands:
                 at, views = origin(self.values, self.roots, operand)

@@ -42,6 +42,7 @@ from kgen.graph.fusing.products import matrix
 from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
 from kgen.graph.layout import StridedLayout, ViewStep, is_seen, replayed, seen
 from kgen.graph.lowering.calls import nodes_shown
+from kgen.graph.operators.signed_bytes import Dequantization, is_saturated
 from kgen.graph.reading.model import Shape
 from kgen.ops import reduces
 from kgen.ops.expression import Expression, inputs, steps, substituted, variable, view
@@ -196,7 +197,7 @@ class _Fusion:
         found = Lazy(value=value, expression=expression, domain=domain, axes=axes, inlined=inlined)
         unfit = self.unfit(found, taken) or self.apart(found, taken)
         if unfit:
-            self.roots.update(unfit)
+            self.root_numbers(unfit)
             return self.formula(value)
         return found
 
@@ -339,6 +340,7 @@ class _Fusion:
             whole = self.computed(lazy)
             # A comparison of integers that selects floats would make all of it one of integers.
             alike = self.is_computed_alike(part, whole) and alone.is_integer is whole.is_integer
+            alike = alike or self.is_rounded_within(part, lazy, whole)
             if not alike or (lazy.axes and not part.is_plain):
                 found.add(part.value.id)
         if is_too_long(lazy.expression) or len(inputs(lazy.expression)) > MOST_OPERANDS:
@@ -378,6 +380,19 @@ class _Fusion:
             # Made s64 from s32, for what that does not hold; or s32, to which results wrap around.
             return False
         return own is whole
+
+    def is_rounded_within(self, part: Lazy, lazy: Lazy, whole: DType) -> bool:
+        """Whether a part makes bytes that the formula which takes them computes as floats. Windows
+        would compute them once for each place."""
+        of, into = self.values[part.value.id].operation, lazy.value.operation
+        return (
+            part.value.dtype is DType.S8
+            and whole is DType.F32 is self.computed(part)
+            and isinstance(of, FormulaNode)
+            and is_saturated(of.expression)
+            and isinstance(into, FormulaNode)
+            and not has_views(into.expression)
+        )
 
     def computed(self, lazy: Lazy) -> DType:
         indices = index_inputs(lazy.expression)
@@ -436,8 +451,24 @@ class _Fusion:
         new = {name for name, by in owners.items() if len(by) > 1 and not self.is_cheap(name)}
         # Of those, what is needed only by others of them is no root for it.
         first = new - self.inside(new, owners)
-        self.roots |= first
+        self.root_numbers(first)
         return bool(first)
+
+    def root_numbers(self, names: Iterable[str]) -> None:
+        """Make values roots, or in their place the bytes that they are made of."""
+        for name in names:
+            numbers = self.numbers_of(name)
+            self.roots.add(numbers)
+            if numbers != name:
+                self.lazies[name] = self.formula(self.values[name])
+
+    def numbers_of(self, name: str) -> str:
+        """The bytes of which a value is a formula, unless they are a root; else the value."""
+        at = self.values[name].operation
+        parts = Dequantization.of(at.expression) if isinstance(at, FormulaNode) else None
+        if parts is None or parts.numbers not in self.lazies or parts.numbers in self.roots:
+            return name
+        return parts.numbers if self.values[parts.numbers].dtype is DType.S8 else name
 
     def inside(self, new: set[str], owners: Mapping[str, set[str]]) -> set[str]:
         """Return the new roots that another new root contains in all their uses."""
@@ -452,6 +483,9 @@ class _Fusion:
         lazy = self.lazies[name]
         if lazy.axes:
             return False
+        parts = Dequantization.of(lazy.expression)
+        if parts is not None and self.values[self.leaves[parts.numbers].root].dtype is DType.S8:
+            return True
         computed = [s for s in steps(lazy.expression) if s.arguments]
         read = sum(self.size(leaf) for leaf in inputs(lazy.expression))
         return len(computed) <= CHEAP and read <= math.prod(lazy.value.shape)

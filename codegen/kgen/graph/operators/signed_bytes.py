@@ -75,6 +75,19 @@ def dequantized(numbers: Expression, zero: Expression, scale: Expression) -> Exp
     return found if scale == constant(1.0) else call("mul", (found, scale))
 
 
+def is_saturated(expression: Expression) -> bool:
+    """Whether a formula rounds to numbers of s8 itself, so that storing them changes none."""
+    if expression.name != "min" or expression.arguments[1] != constant(127.0):
+        return False
+    least = expression.arguments[0]
+    if least.name != "max" or least.arguments[1] != constant(-128.0):
+        return False
+    whole = least.arguments[0]
+    if whole.name == "add" and whole.arguments[1].primitive is Primitive.CONSTANT:
+        whole = whole.arguments[0] if whole.arguments[1].number.is_integer() else whole
+    return whole.name == "round"
+
+
 def numbers_of(b: Builder, x: GraphValue) -> tuple[GraphValue, Dequantization] | None:
     """Numbers of s8 of a value that is dequantised with one scale and one zero point, seen as it
     is, and how; None for another value."""
