@@ -97,7 +97,7 @@ def qdq_mobile(dtype: type[np.generic] = np.uint8) -> onnx.ModelProto:
     def hard_swish(x: str) -> str:
         return m.qdq(m.add("HardSwish", x), 0.03, 12)
 
-    x = m.qdq(m.input("x", (1, 6, 5, 7)), 0.03, 125)
+    x = m.conv(m.qdq(m.input("x", (1, 3, 5, 7)), 0.03, 125), 6, 3, 1, 1, relu=False)
     y = hard_swish(m.conv(x, 10, 6, 1, 1, relu=False))
     y = hard_swish(m.conv(y, 10, 1, 3, 3, relu=False, group=10, pads=[1] * 4))
     s = m.conv(m.qdq(m.add("GlobalAveragePool", y), 0.01, 30), 4, 10, 1, 1)

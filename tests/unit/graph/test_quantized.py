@@ -18,7 +18,7 @@ from kgen.graph.compile import load
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.lower import lower
 from kgen.graph.reading.onnx_file import read
-from kgen.spec import Matmul
+from kgen.spec import Elementwise, Matmul
 from kgen_runtime.dtypes import DType
 from tests.onnx_models import Array, Maker, run
 from tests.quantized_models import MODELS, Quantizer, qdq_cnn, qdq_mlp, qdq_mobile
@@ -225,10 +225,19 @@ def test_equal_quantisation_is_left_out() -> None:
 
 def test_a_block_with_a_residual_is_a_kernel_for_each_product() -> None:
     """Activation and residual sum of bytes are in the epilogues."""
-    kinds = [type(call.spec).__name__ for call in calls(qdq_mobile()).calls]
-    assert kinds.count("Matmul") == 4
+    found = calls(qdq_mobile()).calls
+    kinds = [type(call.spec).__name__ for call in found]
+    assert sum("residual" in call.bindings for call in found) == 1
+    assert kinds.count("Matmul") == 5
     # The input as bytes, convolution by channel, mean, its product with the image, and the output.
-    assert (kinds.count("Elementwise"), kinds.count("Rowwise"), len(kinds)) == (4, 1, 9)
+    assert (kinds.count("Elementwise"), kinds.count("Rowwise"), len(kinds)) == (4, 1, 10)
+
+
+def test_windows_read_bytes_that_were_computed_once() -> None:
+    m = Quantizer()
+    y = m.conv(m.qdq(m.input("x", (1, 4, 5, 6)), 0.03, 125), 4, 1, 3, 3, group=4)
+    first, *_ = calls(m.finished(y)).calls
+    assert isinstance(first.spec, Elementwise) and first.spec.out is DType.S8
 
 
 @pytest.mark.parametrize(("count", "is_kept"), [(2, False), (3, True)])
