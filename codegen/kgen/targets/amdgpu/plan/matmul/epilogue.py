@@ -17,6 +17,7 @@ from kgen.targets.amdgpu.expressions import (
 )
 from kgen.targets.amdgpu.float8 import Float8
 from kgen.targets.batch import BatchTerm, batch_terms
+from kgen.targets.contraction.implicit_gemm import column_terms
 from kgen.targets.epilogue import ACCUMULATOR, EpilogueArgument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
@@ -109,6 +110,11 @@ class EpiloguePlan:
     @property
     def batch_terms(self) -> tuple[BatchTerm, ...]:
         return batch_terms(self.spec, "c")
+
+    @property
+    def column_terms(self) -> tuple[BatchTerm, ...]:
+        """Terms of a vector along n, in elements."""
+        return column_terms(self.spec, 1)
 
     def finished(self, piece: str, row: str, column: str, accumulators: str) -> Rendered:
         """A piece through the epilogue. Names are those that the template gives to what depends on
