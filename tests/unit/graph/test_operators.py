@@ -413,7 +413,9 @@ def test_newer_operators(operator: str, attributes: Any, opset: int, defined: st
 
 
 def test_every_operator_has_a_case() -> None:
-    tested = {"Gelu", "Swish", "RMSNormalization"} | {name.split(",")[0] for name in WINDOWS}
+    tested = {"DeformConv", "Gelu", "Swish", "RMSNormalization"} | {
+        name.split(",")[0] for name in WINDOWS
+    }
     tested |= {edge.operator for edge in (EDGES | QUANTIZED).values()}
     tested -= {"If", "DynamicQuantizeLinear"}  # Its branch is taken at import.
     assert set(OPERATORS) - set(CASES) == tested - set(CASES)

@@ -18,6 +18,7 @@ from kgen.graph.ir import (
 from kgen.graph.operators import (
     convolutions,
     curves,
+    deformed,
     einsum,
     elementwise,
     grids,
@@ -55,6 +56,7 @@ OPERATORS: Mapping[str, Operator] = {
         *poolings.OPERATORS,
         *resampling.OPERATORS,
         *grids.OPERATORS,
+        *deformed.OPERATORS,
         *recurrent.OPERATORS,
         *scatters.OPERATORS,
         *selections.OPERATORS,

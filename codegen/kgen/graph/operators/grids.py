@@ -9,7 +9,7 @@ import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.operators.registry import Operator, choice_of, one
-from kgen.graph.reading.model import Node
+from kgen.graph.reading.model import Node, Shape
 from kgen.ops.expression import Expression, view
 from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
@@ -95,12 +95,20 @@ def grid_sample(b: Builder, node: Node, given: list[GraphValue | None]) -> Graph
         place = axis.within(b, place)
         if mode == "nearest":
             place = b.call("round", place)
-        value = b.formula(place, shape, grid.dtype)
-        # Beyond these limits no tap is an element of the image.
-        near = b.call("clip", b.call("floor", value), -4.0, axis.n + 4.0)
+        value, first = cell(b, place, axis.n, shape, grid.dtype)
         places.append(value)
-        firsts.append(b.formula(near, shape, DType.S32))
+        firsts.append(first)
     return sampled(b, x, axes, places, firsts, mode)
+
+
+def cell(
+    b: Builder, place: Expression, n: int, shape: Shape, dtype: DType
+) -> tuple[GraphValue, GraphValue]:
+    """A place along an axis of n elements, and the number of the element below it. Beyond the
+    limits of that number no tap is an element of the image."""
+    value = b.formula(place, shape, dtype)
+    near = b.call("clip", b.call("floor", value), -4.0, n + 4.0)
+    return value, b.formula(near, shape, DType.S32)
 
 
 def sampled(
