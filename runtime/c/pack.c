@@ -40,6 +40,25 @@ static void copy_elements(unsigned char *to, int64_t apart, const unsigned char 
 #undef COPY
 }
 
+/* Copy `count` groups of `depth` elements: together in `to`, of neighbouring columns in rows that
+ * are `distance` bytes apart in `from`. False for sizes that are left to copy_elements. */
+static bool interleave(unsigned char *to, const unsigned char *from, int64_t distance,
+                       int64_t count, int64_t depth, int64_t itemsize)
+{
+#define GROUPS(n, d)                                                                              \
+    for (int64_t i = 0; i < count; i++)                                                           \
+        for (int64_t j = 0; j < d; j++)                                                           \
+            memcpy(to + (i * d + j) * n, from + j * distance + i * n, n);
+    if (itemsize == 1 && depth == 4)
+        GROUPS(1, 4)
+    else if (itemsize == 2 && depth == 2)
+        GROUPS(2, 2)
+    else
+        return false;
+#undef GROUPS
+    return true;
+}
+
 /* One matrix of a batch, panel by panel. */
 static void pack_matrix(const kgen_packing *of, unsigned char *matrix, unsigned char *packed,
                         bool unpacks)
@@ -49,6 +68,7 @@ static void pack_matrix(const kgen_packing *of, unsigned char *matrix, unsigned 
     int64_t step_bytes = of->width * of->depth * of->itemsize;
     int64_t k_bytes = of->strides[axis_k] * of->itemsize;
     int64_t n_bytes = of->strides[axis_n] * of->itemsize;
+    bool is_plain = !unpacks && of->num_runs == 0 && of->strides[axis_n] == 1;
     for (int64_t first = 0; first < of->shape[axis_n]; first += of->width) {
         int64_t left = of->shape[axis_n] - first, count = left < of->width ? left : of->width;
         for (int64_t k = 0; k < of->shape[axis_k]; k++) {
@@ -56,7 +76,10 @@ static void pack_matrix(const kgen_packing *of, unsigned char *matrix, unsigned 
             place_in_step(of, k % of->depth, &start, &apart);
             unsigned char *to = packed + k / of->depth * step_bytes + start * of->itemsize;
             unsigned char *at = matrix + k * k_bytes + first * n_bytes;
-            if (unpacks)
+            if (is_plain && k % of->depth == 0 && k + of->depth <= of->shape[axis_k] &&
+                interleave(to, at, k_bytes, count, of->depth, of->itemsize))
+                k += of->depth - 1;
+            else if (unpacks)
                 copy_elements(at, n_bytes, to, apart * of->itemsize, count, (size_t)of->itemsize);
             else
                 copy_elements(to, apart * of->itemsize, at, n_bytes, count, (size_t)of->itemsize);

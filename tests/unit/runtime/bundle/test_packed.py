@@ -73,6 +73,20 @@ def test_the_order_is_the_documented_one(layout: Layout, batch: int) -> None:
     np.testing.assert_array_equal(back, elements)
 
 
+@pytest.mark.parametrize(("dtype", "depth"), [(DType.S8, 4), (DType.BF16, 2), (DType.F32, 2)])
+def test_a_matrix_and_its_transpose_pack_alike(dtype: DType, depth: int) -> None:
+    """With remainders of columns and of steps."""
+    found = []
+    matrix = np.arange(1, 14 * 21 + 1, dtype=f"u{dtype.itemsize}").reshape(14, 21)[:13]
+    for layout, stored in ((Layout.NN, matrix), (Layout.NT, matrix.T)):
+        spec = Matmul(m=1, n=21, k=13, dtype=dtype, layout=layout)
+        param = PanelFormat(width=8, depth=depth, k_unit=depth, n_unit=8).of(spec)
+        packed = np.empty(param.nbytes, np.uint8)
+        packing.pack(param, np.ascontiguousarray(stored).view(np.uint8).reshape(-1), packed)
+        found.append(packed)
+    np.testing.assert_array_equal(*found)
+
+
 @pytest.mark.parametrize("dtype", [DType.S8, DType.F16, DType.F32, DType.F64])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_parts_of_a_panel(dtype: DType, transposed: bool) -> None:
