@@ -84,7 +84,7 @@ def test_a_matrix_and_its_transpose_pack_alike(dtype: DType, depth: int) -> None
         packed = np.empty(param.nbytes, np.uint8)
         packing.pack(param, np.ascontiguousarray(stored).view(np.uint8).reshape(-1), packed)
         found.append(packed)
-    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0], found[1])
 
 
 @pytest.mark.parametrize("dtype", [DType.S8, DType.F16, DType.F32, DType.F64])
