@@ -157,7 +157,7 @@ def test_bundles_of_before_had_steps() -> None:
         ({"epilogue": "x + transpose(y)"}, "column 5: transpose is a view; an epilogue reads its"),
         ({"epilogue": "x + gelo(bias)"}, "column 5: there is no function gelo; did you mean gelu"),
         ({"epilogue": "bias * 2"}, "epilogue='bias * 2' lacks x, the product; use it"),
-        ({"epilogue": "x *"}, "it is not a formula"),
+        ({"epilogue": "x *"}, "column 4: not a formula"),
         ({"dtype": "s8", "epilogue": "x * row_scale"}, "out_dtype=s32 is the exact sum"),
     ],
 )

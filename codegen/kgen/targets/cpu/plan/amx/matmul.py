@@ -13,7 +13,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Origin, origin
 from kgen.targets.cpu.plan.amx.beside import Beside
-from kgen.targets.cpu.plan.amx.packing import TiledA, TiledB
+from kgen.targets.cpu.plan.amx.packing import TiledA, TiledB, column_unit
 from kgen.targets.cpu.plan.amx.steps_of_tiles import FinishedRows, TileSteps
 from kgen.targets.cpu.plan.amx.tiles import (
     ROW_BYTES,
@@ -106,7 +106,7 @@ class AmxPlan(MatmulPlan):
             width=self.row.compute.count,
             depth=self.group,
             k_unit=self.run.compute.count,
-            n_unit=self.schedule.nr,
+            n_unit=column_unit(self.spec, self.schedule),
         )
 
     @property

@@ -13,6 +13,10 @@ whole number of tiles, is packed row by row before that.
 
 from __future__ import annotations
 
+import math
+
+from kgen.schedule import BlockedMatmul
+from kgen.spec import Matmul
 from kgen.targets.cpu.plan.amx.tiles import ROW_BYTES, TILE_BYTES, TILE_ROWS, TileRow
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
@@ -105,6 +109,14 @@ class TiledA:
         return TilesOfA(pointer="%i.copy", row=ROW_BYTES, step=step)
 
 
+def column_unit(spec: Matmul, schedule: BlockedMatmul) -> int:
+    """Return the unit that the columns of B in tiles are rounded up to.
+
+    A prepacked B has pairs of tiles, because kernels of one and of two columns of tiles share it.
+    """
+    return math.lcm(2 * TILE_ROWS, schedule.nr) if spec.constant else schedule.nr
+
+
 @frozen
 class TiledB:
     """B in the order of AMX tiles; `k_steps` tiles along K. `band_groups` groups of rows are packed
@@ -131,7 +143,8 @@ class TiledB:
     @property
     def panels(self) -> int:
         """Columns of tiles."""
-        return rounded(self.groups.blocking.spec.n, self.groups.blocking.schedule.nr) // TILE_ROWS
+        blocking = self.groups.blocking
+        return rounded(blocking.spec.n, column_unit(blocking.spec, blocking.schedule)) // TILE_ROWS
 
     @property
     def matrix_bytes(self) -> int:
