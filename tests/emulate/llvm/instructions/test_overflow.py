@@ -30,8 +30,8 @@ def edges(width: int) -> list[int]:
 
 @pytest.mark.parametrize("width", [3, 4, 8, 16, 24, 32, 33, 64])
 @pytest.mark.parametrize("opcode", EXACT)
-@pytest.mark.parametrize("flags", [{"nuw"}, {"nsw"}, {"nuw", "nsw"}], ids=" ".join)
-def test_overflow_is_that_of_whole_numbers(opcode: str, flags: set[str], width: int) -> None:
+@pytest.mark.parametrize("flags", [("nuw",), ("nsw",), ("nuw", "nsw")], ids=" ".join)
+def test_overflow_is_that_of_whole_numbers(opcode: str, flags: tuple[str, ...], width: int) -> None:
     type_ = LlvmInteger(width)
     ins = LlvmInstruction(opcode=opcode, line=1, type=type_, flags=frozenset(flags))
     second = range(width) if opcode == "shl" else edges(width)
