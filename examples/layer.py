@@ -13,3 +13,4 @@ x, w, bias = (np.random.default_rng(0).standard_normal(s, "f") for s in ((64, 32
 y = kernels.matmul(x, w, bias=bias)
 
 np.testing.assert_allclose(y, np.maximum(x @ w + bias, 0), rtol=1e-5, atol=1e-5)
+print(kernels)
