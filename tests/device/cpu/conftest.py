@@ -21,7 +21,7 @@ from tests.onnx_models import DECODER, DECODER_STATES
 @pytest.fixture(scope="session")
 def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Step of a decoder with caches of 12 tokens, 2x12x8 f32, as states."""
-    made = kgen.compile_model(DECODER["step"], ["native"], states=DECODER_STATES).bundle
+    made = kgen.compile_model(DECODER["step"], ["x86-64-v3"], states=DECODER_STATES).bundle
     return made.save(tmp_path_factory.mktemp("decoder") / "decoder.kgen")
 
 

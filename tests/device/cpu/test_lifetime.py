@@ -62,7 +62,7 @@ def test_bundles_that_are_dropped_are_given_back(path: Path) -> None:
 
 def test_closing_gives_the_file_back(tmp_path: Path) -> None:
     """The loaded objects are still there. Windows replaces no file that is mapped."""
-    path = mlp_bundle("native").save(tmp_path / "mlp.kgen")
+    path = mlp_bundle("x86-64-v3").save(tmp_path / "mlp.kgen")
     x = np.ones((ROWS, WIDE), "f")
 
     def mappings() -> int:

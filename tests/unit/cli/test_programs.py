@@ -97,7 +97,7 @@ def test_profile(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_inspect(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, out, _ = run(capsys, "inspect", "mlp.kgen")
-    weights = sum(weight.nbytes for weight in mlp_bundle("native").manifest.programs[0].weights)
+    weights = sum(weight.nbytes for weight in mlp_bundle("x86-64-v3").manifest.programs[0].weights)
     assert status == 0 and f"arena   1504 bytes  weights {weights} bytes" in out
     assert "a=h (arena), b=w2 (weights w2)" in out and "LayerNorm_3" in out
     programs = data(capsys, "inspect", "mlp.kgen")["programs"]

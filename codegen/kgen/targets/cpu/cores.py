@@ -14,7 +14,6 @@ from importlib import resources
 from typing import Any
 
 from kgen.targets.base import Target
-from kgen.targets.cpu.limits import AMX_CORE, V3_CORE, V4_CORE
 from kgen_runtime.this_cpu import this_cpu
 from kgen_runtime.values import frozen
 
@@ -41,9 +40,19 @@ class Core:
     #: Vendor in CPUID, and model numbers by family.
     vendor: str = ""
     models: Mapping[int, Sequence[Collection[int]]] = field(default_factory=dict)
+    #: Feature that no older core of the vendor has. It counts before the model, because a
+    #: hypervisor may report another model.
+    first_with: str = ""
+    #: Features of CPUs that this core stands for if no core lists their model; None for no CPUs.
+    #: The last such core of the vendor counts, or of all if the vendor has none.
+    unlisted: Sequence[str] | None = None
 
     def has_model(self, vendor: str, family: int, model: int) -> bool:
         return vendor == self.vendor and any(model in each for each in self.models.get(family, ()))
+
+    def stands_for(self, features: Collection[str]) -> bool:
+        """Return whether the core stands for unlisted CPUs with these features."""
+        return self.unlisted is not None and all(each in features for each in self.unlisted)
 
 
 @cache
@@ -73,18 +82,16 @@ def core_of(target: Target) -> Core:
 
 
 def core_name() -> str:
-    """Return the core of this CPU, or its vendor's newest of its instructions if it is not listed.
-
-    A hypervisor may give the number of another model, but no instruction that the core lacks:
-    SERIALIZE, which is of no use to a kernel and is never disabled, came with Golden Cove.
-    """
+    """Return the core of this CPU, by its instructions, its model or, if no core lists the model,
+    by `unlisted`."""
     here = this_cpu()
-    wide = "avx512f" in here.features
-    if here.vendor == INTEL and "serialize" in here.features:
-        return AMX_CORE
-    for core in cores().values():
+    of_vendor = [core for core in cores().values() if core.vendor == here.vendor]
+    for core in of_vendor:
+        if core.first_with in here.features:
+            return core.name
+    for core in of_vendor:
         if core.has_model(here.vendor, here.family, here.model):
             return core.name
-    if here.vendor == INTEL:
-        return AMX_CORE if wide else "Skylake"
-    return V4_CORE if wide else V3_CORE
+    fitting = [core for core in cores().values() if core.stands_for(here.features)]
+    own = [core for core in fitting if core.vendor == here.vendor]
+    return (own or fitting)[-1].name

@@ -55,7 +55,7 @@ def bundle() -> kgen.Bundle:
 
 @pytest.fixture(scope="module")
 def mlp() -> kgen.Bundle:
-    return mlp_bundle("native")
+    return mlp_bundle("x86-64-v3")
 
 
 def data_of(bundle: kgen.Bundle) -> Any:
@@ -652,7 +652,7 @@ def test_memory_that_is_not_there(plain: Driver, bundle: kgen.Bundle, tmp_path: 
             plain.refused(path, how, kernel.key, *files) == "7: no memory for "
             f"{2**62 + 256} bytes; give this process more, or close bundles"
         )
-    whole = mlp_bundle("native")
+    whole = mlp_bundle("x86-64-v3")
     lie = data_of(whole)
     lie["programs"][0]["arena_bytes"] = 2**62
     path = write(tmp_path, "y.kgen", archive(lie, files_of(whole)))

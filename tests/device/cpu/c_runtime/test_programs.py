@@ -37,7 +37,7 @@ RUNS = 20
 
 @pytest.fixture(scope="module")
 def mlp(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return mlp_bundle("native").save(tmp_path_factory.mktemp("mlp") / "mlp.kgen")
+    return mlp_bundle("x86-64-v3").save(tmp_path_factory.mktemp("mlp") / "mlp.kgen")
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,7 @@ def test_a_workspace_in_a_program(sanitized: Driver, tmp_path: Path) -> None:
 
 def test_weights_beside_the_bundle(sanitized: Driver, mlp: Path, tmp_path: Path) -> None:
     path = tmp_path / "mlp.kgen"
-    mlp_bundle("native").save(path, external_weights=True)
+    mlp_bundle("x86-64-v3").save(path, external_weights=True)
     program, given, wanted = by_python(mlp, {"x": X})
     files = program_files(program, given, tmp_path)
     sanitized.done(path, "program", "main", 1, *files)

@@ -32,7 +32,7 @@ except kgen_runtime.KgenError as error:
 @pytest.fixture(params=[False, True], ids=["inside", "beside"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A bundle with its weights inside, or in files beside it."""
-    return mlp_bundle("native").save(tmp_path / "m.kgen", external_weights=request.param)
+    return mlp_bundle("x86-64-v3").save(tmp_path / "m.kgen", external_weights=request.param)
 
 
 def files(path: Path) -> list[Path]:
@@ -98,7 +98,7 @@ def test_a_pipe_is_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_a_pipe_is_no_file_of_weights(tmp_path: Path) -> None:
-    path = mlp_bundle("native").save(tmp_path / "m.kgen", external_weights=True)
+    path = mlp_bundle("x86-64-v3").save(tmp_path / "m.kgen", external_weights=True)
     weights = sorted((tmp_path / "weights").iterdir())[0]
     weights.unlink()
     os.mkfifo(weights)

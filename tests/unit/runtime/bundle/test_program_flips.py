@@ -49,7 +49,7 @@ print("done")
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return mlp_bundle("native").save(tmp_path_factory.mktemp("bundle") / "m.kgen")
+    return mlp_bundle("x86-64-v3").save(tmp_path_factory.mktemp("bundle") / "m.kgen")
 
 
 def parts(path: Path) -> Iterator[tuple[str, range]]:

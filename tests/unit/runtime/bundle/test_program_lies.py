@@ -28,7 +28,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope="module")
 def made() -> kgen.Bundle:
-    return mlp_bundle("native")
+    return mlp_bundle("x86-64-v3")
 
 
 @pytest.fixture
