@@ -387,7 +387,7 @@ def one_file(data: Any) -> None:
         ),
         (put("name", ""), "it has no name or no target"),
         (drop_last_step, "no step writes output out"),
-        (two_programs, "program native/main: it occurs twice"),
+        (two_programs, "program x86-64-v3/main: it occurs twice"),
         (one_file, "has 96 bytes, the manifest says 3840; it was changed after it was built"),
     ],
     ids=lambda v: v[:50] if isinstance(v, str) else "",

@@ -179,7 +179,7 @@ def test_unwritten_values(data: Any) -> None:
     with pytest.raises(BundleError, match=r"step 0 .* reads y, which no earlier step writes"):
         from_json(data)
     data["programs"] *= 2
-    with pytest.raises(BundleError, match="program native/main: it occurs twice"):
+    with pytest.raises(BundleError, match="program x86-64-v3/main: it occurs twice"):
         from_json(data)
 
 
