@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,11 +13,12 @@ from hypothesis import strategies as st
 
 from kgen.check.oracle import operations as oracle
 from kgen.check.oracle import window_products
-from kgen.check.verify import cost, inputs
+from kgen.check.verify import inputs
 from kgen.spec import Conv2d, DType
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.reference.elements import elements
 from kgen_runtime.reference.window_sums import coordinates
+from tests.unit.check.verify.oracle_agreement import agree
 
 EntryFor = Callable[..., KernelEntry]
 
@@ -126,17 +126,7 @@ def test_padding_is_zeros_times_the_weights_as_in_onnx(value: float) -> None:
 @given(spec=convs())
 @settings(deadline=None, max_examples=60)
 def test_oracle_is_the_reference(spec: Conv2d, entry_for: EntryFor) -> None:
-    entry = entry_for(spec)
-    shape = oracle.output_shape(entry)
-    for data in inputs.data_sets(entry, seed=1):
-        element = elements(entry.spec, data.buffers)
-        for box in cost.panels(entry, tuple(slice(0, n) for n in shape)):
-            found = oracle.estimate(entry, data.buffers, box, data.whole)
-            for at in itertools.product(*(range(s.start, s.stop) for s in box)):
-                inside = tuple(i - s.start for i, s in zip(at, box, strict=True))
-                got, want = float(found.value[inside]), element(at)
-                same = math.isclose(got, want, rel_tol=1e-12, abs_tol=1e-13)
-                assert same or (math.isnan(got) and math.isnan(want)), (data.name, at, got, want)
+    agree(entry_for(spec))
 
 
 @given(spec=convs())

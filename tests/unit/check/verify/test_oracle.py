@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,27 +23,13 @@ from kgen.spec.epilogue import steps_of
 from kgen_runtime.expressions.definitions import DEFINITIONS
 from kgen_runtime.expressions.formulas import formulas_in
 from kgen_runtime.manifest import KernelEntry, Tolerance
-from kgen_runtime.reference.elements import elements
 from kgen_runtime.reference.numbers import decode, encode
 from tests.specs import relu_of, softmax_of
+from tests.unit.check.verify.oracle_agreement import agree
 
 EntryFor = Callable[..., KernelEntry]
 DTYPES = (DType.F64, DType.F32, DType.F16, DType.BF16)
 FLOATS = DTYPES[1:]
-
-
-def agree(entry: KernelEntry, *, rel: float = 1e-12) -> None:
-    """Oracle and scalar reference, on every element of every data set."""
-    shape = oracle.output_shape(entry)
-    for data in inputs.data_sets(entry, seed=1):
-        element = elements(entry.spec, data.buffers)
-        for box in cost.panels(entry, tuple(slice(0, n) for n in shape)):
-            found = oracle.estimate(entry, data.buffers, box, data.whole)
-            for at in itertools.product(*(range(s.start, s.stop) for s in box)):
-                inside = tuple(i - s.start for i, s in zip(at, box, strict=True))
-                got, want = float(found.value[inside]), element(at)
-                same = math.isclose(got, want, rel_tol=rel, abs_tol=1e-13)
-                assert same or (math.isnan(got) and math.isnan(want)), (data.name, at, got, want)
 
 
 @st.composite
