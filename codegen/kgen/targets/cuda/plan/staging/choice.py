@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 from kgen.errors import ScheduleError
@@ -43,18 +44,7 @@ def plan_copy(
     if not asynchronous:
         # Through registers a unit is inside the matrix or outside, never half of it.
         width = min(width, math.gcd(MAX_ACCESS_BYTES, matrix.access.run * itemsize))
-    if matrix.access.is_affine:
-        return TileCopy(
-            matrix=matrix,
-            rows=rows,
-            cols=cols,
-            num_threads=num_threads,
-            unit_bytes=width,
-            asynchronous=asynchronous,
-            place=place,
-            part_k=part_k,
-        )
-    copy = GuardedCopy(
+    plain = TileCopy(
         matrix=matrix,
         rows=rows,
         cols=cols,
@@ -63,7 +53,10 @@ def plan_copy(
         asynchronous=asynchronous,
         place=place,
         part_k=part_k,
-        stages=stages,
     )
+    if matrix.access.is_affine:
+        return plain
+    fields = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)}
+    copy = GuardedCopy(**fields, stages=stages)
     copy.check()
     return copy
