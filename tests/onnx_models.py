@@ -13,7 +13,6 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from kgen.graph.fusing.fuse import fuse
-from kgen.graph.ir import NO_CONVOLUTIONS, ConvolutionKernels
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.lower import lower
 from kgen.graph.operators import OPERATORS, graph_of
@@ -131,9 +130,7 @@ def lowered(
     model = m.model(*outputs, dtype=dtype)
     graph = graph_of(
         folded(imported(model, {}, OPERATORS)),
-        convolves=ConvolutionKernels(types=frozenset({DType.F32}), takes_groups=True)
-        if convolves
-        else NO_CONVOLUTIONS,
+        convolves=frozenset({DType.F32} if convolves else ()),
     )
     return lower(fuse(graph)), model
 

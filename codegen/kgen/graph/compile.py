@@ -19,7 +19,7 @@ from kgen.graph.assemble import assembled
 from kgen.graph.fusing.formulas import Fused
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.fusing.outputs import with_further_outputs
-from kgen.graph.ir import NO_CONVOLUTIONS, ConvolutionKernels, Graph
+from kgen.graph.ir import Graph
 from kgen.graph.lowering.calls import Lowered, nodes_shown
 from kgen.graph.lowering.lower import lower
 from kgen.graph.memory import MemoryPlan
@@ -81,7 +81,7 @@ def load(
     products: DType | None = None,
     states: Mapping[str, str] | None = None,
     *,
-    convolves: ConvolutionKernels = NO_CONVOLUTIONS,
+    convolves: frozenset[DType] = frozenset(),
 ) -> Fused:
     """A model's fused graph, with its products' weights, or both of their operands, in a narrow
     type. Raises GraphError."""
@@ -100,7 +100,7 @@ def graph_by_bodies(
     proto: onnx.ModelProto,
     shapes: Mapping[str, Shape],
     *,
-    convolves: ConvolutionKernels = NO_CONVOLUTIONS,
+    convolves: frozenset[DType] = frozenset(),
 ) -> tuple[Model, Graph]:
     """A model and its graph, in which the bodies of operators are in the place of nodes that are
     refused otherwise. Raises GraphError, of a node whose body is refused too the first one."""
@@ -214,13 +214,10 @@ def compile_model(
     own = own_tuning(tuning, found)
     progress(f"reading {shown(model)}")
     # Rounded weights and products are those of matrices.
-    convolves = NO_CONVOLUTIONS
+    convolves = frozenset[DType]()
     if wanted is None and multiplied is None:
         types = [family(target.family).convolves(target) for target in found]
-        convolves = ConvolutionKernels(
-            types=frozenset.intersection(*types),
-            takes_groups=all(family(target.family).convolves_groups for target in found),
-        )
+        convolves = frozenset.intersection(*types)
     fused = load(model, _shapes_of(shapes or {}), wanted, multiplied, states, convolves=convolves)
     kept = states_of(fused.graph, states or {})
     with no_misfits(model):

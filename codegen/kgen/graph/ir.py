@@ -142,17 +142,6 @@ class Graph:
     dequantized: Mapping[str, Dequantized] = field(default_factory=dict)
 
 
-@frozen
-class ConvolutionKernels:
-    """Convolutions whose windows kernels read from the images: `types`, and whether in groups."""
-
-    types: frozenset[DType] = frozenset()
-    takes_groups: bool = False
-
-
-NO_CONVOLUTIONS = ConvolutionKernels()
-
-
 class Builder:
     """Adds values; what is there already is not added again."""
 
@@ -161,7 +150,7 @@ class Builder:
         tensors: Mapping[str, TensorType],
         dequantized: Mapping[str, Dequantized] = MappingProxyType({}),
         *,
-        convolves: ConvolutionKernels = NO_CONVOLUTIONS,
+        convolves: frozenset[DType] = frozenset(),
     ) -> None:
         self.convolves = convolves
         #: What is known of the model's values, by their names there.

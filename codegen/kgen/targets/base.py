@@ -268,8 +268,6 @@ class Family(ABC):
     #: grid; None where the spec's own limits are enough.
     most_k: ClassVar[int | None] = 1 << 16
     most_batch: ClassVar[int | None] = (1 << 16) - 1
-    #: Whether its convolutions have groups.
-    convolves_groups: ClassVar[bool] = False
     #: All named targets, in the order that `kgen targets` lists them.
     targets: ClassVar[tuple[Target, ...]]
     operations: ClassVar[tuple[Operation[Any], ...]]
@@ -336,13 +334,17 @@ class Family(ABC):
                 spec.product_layout is not None,
                 "weight_layout=ohwi or hwio",
             ),
-            ("groups", spec.groups, spec.groups == 1 or self.convolves_groups, "groups=1"),
         ):
             if not supported:
                 raise TargetError(
                     f"{name}={value} is not supported by {target.name} for conv2d; it supports "
                     f"{only}; an ONNX model's Conv has no such limit"
                 )
+        if self.most_batch is not None and spec.groups > self.most_batch:
+            raise TargetError(
+                f"groups={spec.groups} is out of range for {target.name}; the limit is "
+                f"{self.most_batch}; split the convolution, or build it for a CPU target"
+            )
         if self.most_k is not None and spec.product.k > self.most_k:
             raise TargetError(
                 f"weights={by_x(spec.weights)} has {spec.product.k} weights per output; "

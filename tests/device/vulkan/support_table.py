@@ -63,6 +63,7 @@ def lines() -> Iterator[str]:
     for dtype in FAMILY.dtypes(Conv2d.op, TARGET):
         yield f"conv2d 1x16x4x5,24x16x3x3 {dtype} padding=1 +bias+relu"
         yield f"conv2d 2x7x5x3,8x7x3x2 {dtype} padding=2x0x1x1 stride=2"
+        yield f"conv2d 1x6x4x3,9x2x3x2 {dtype} padding=1x0 groups=3 +bias"
     for dtype, size in product(ELEMENTS, ("64", "3x21")):
         yield f"{'x+y' if dtype != 'bool' else 'where(x,y,x)'} {size},{size} {dtype}"
     for dtype in FLOATS:

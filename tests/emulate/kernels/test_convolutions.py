@@ -12,7 +12,6 @@ from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import PingPongMatmul
 from kgen.spec import Conv2d, DType, Matmul
 from kgen.spec.text import parse
-from kgen.targets import family
 from tests.emulate.one_schedule import verify
 from tests.onnx_models import Maker
 
@@ -63,10 +62,6 @@ def convolution(text: str) -> Conv2d:
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", CASES)
 def test_convolution(name: str, target: str, tmp_path: Path) -> None:
-    if "groups" in name and not family(targets.find(target).family).convolves_groups:
-        with pytest.raises(TargetError, match="it supports groups=1"):
-            passes(convolution(CASES[name]), target, tmp_path)
-        return
     passes(convolution(CASES[name]), target, tmp_path)
 
 
@@ -135,10 +130,17 @@ def test_refusals(field: str) -> None:
         pipeline.plan(spec, targets.find("sm_80"))
 
 
+@pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3"])
+def test_more_groups_than_a_grid_has(target: str) -> None:
+    spec = Conv2d(input=(1, 65536, 1, 1), weights=(65536, 1, 1, 1), groups=65536)
+    with pytest.raises(TargetError, match=f"groups=65536 is out of range for {target}; .* 65535"):
+        pipeline.plan(spec, targets.find(target))
+
+
 @pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3", "x86-64-v3"])
 def test_models_in_groups_are_compiled_for_every_family(target: str) -> None:
     m = Maker()
     y = m.add("Conv", m.input("x", (1, 8, 4, 5)), m.weight(8, 4, 3, 3), group=2)
     made = kgen.compile_model(m.model(y), [target]).bundle
     found = {entry.spec["groups"] for entry in made.manifest.kernels if entry.op == "conv2d"}
-    assert found == ({2} if family(targets.find(target).family).convolves_groups else set())
+    assert found == {2}

@@ -6,15 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 
 from kgen.errors import GraphError
-from kgen.graph.ir import (
-    NO_CONVOLUTIONS,
-    Builder,
-    ConvolutionKernels,
-    Graph,
-    GraphValue,
-    SourceNode,
-    ViewNode,
-)
+from kgen.graph.ir import Builder, Graph, GraphValue, SourceNode, ViewNode
 from kgen.graph.operators import (
     convolutions,
     curves,
@@ -182,11 +174,11 @@ class NodesRefused(GraphError):
         self.refusals = refusals
 
 
-def graph_of(model: Model, *, convolves: ConvolutionKernels = NO_CONVOLUTIONS) -> Graph:
+def graph_of(model: Model, *, convolves: frozenset[DType] = frozenset()) -> Graph:
     """The model in kgen's words. Raises GraphError for uses of operators that it does not take:
     NodesRefused, with all of them, where each of these operators has a body."""
     # Quantised weights are multiplied as integers by products of matrices alone.
-    convolves = NO_CONVOLUTIONS if model.dequantized else convolves
+    convolves = frozenset() if model.dequantized else convolves
     b = Builder(model.tensors, model.dequantized, convolves=convolves)
     refusals: dict[str, GraphError] = {}
     found: dict[str, GraphValue] = {}

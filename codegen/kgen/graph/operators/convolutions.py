@@ -143,9 +143,7 @@ def in_place(
     """The convolution whose windows a kernel reads from the images, channels innermost; None where
     they are a matrix already, or where such a kernel does not exist."""
     sizes = tuple(window.size for window in windows)
-    if x.dtype not in b.convolves.types or len(windows) > MAX_AXES:
-        return None
-    if groups > 1 and not b.convolves.takes_groups:
+    if x.dtype not in b.convolves or len(windows) > MAX_AXES:
         return None
     if math.prod(sizes) == 1:
         # A copy of the pixels that are seen has no more elements than they.

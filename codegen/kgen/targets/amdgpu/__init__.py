@@ -69,7 +69,6 @@ class Amdgpu(Family):
     extension: ClassVar[str] = "ll"
     backend: ClassVar[str] = "hip"
     targets = TARGETS
-    convolves_groups: ClassVar[bool] = True
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
         Operation(

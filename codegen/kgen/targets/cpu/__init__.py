@@ -97,7 +97,6 @@ class CpuFamily(Family):
     packs_ahead: ClassVar[bool] = True
     most_k: ClassVar[int | None] = None
     most_batch: ClassVar[int | None] = None
-    convolves_groups: ClassVar[bool] = True
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=cost_model.choose),

@@ -63,7 +63,6 @@ class CudaFamily(Family):
     extension = "ptx"
     backend = "cuda"
     targets = TARGETS
-    convolves_groups = True
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=candidates.choose),
         Operation(

@@ -144,10 +144,11 @@ COMPONENTS = {
 class MatrixArgument:
     """A tensor of the epilogue, as a matrix for each of the sums': `index` is the id of its first
     access, `stride` the distance between its rows (0: all are one), or columns by `layout`. Names
-    of its values begin with `stem`."""
+    of its values begin with `stem`, and those of a column's index with `column_prefix`."""
 
     name: str
     stem: str
+    column_prefix: str
     extent: Extent
     row_stride: int
     component: Component
@@ -168,7 +169,7 @@ class MatrixArgument:
     def index(self, row: int, column: int) -> str:
         return {
             Extent.FULL: f"at_{row}_{column}",
-            Extent.N: f"col_n{column}",
+            Extent.N: f"{self.column_prefix}col_n{column}",
             Extent.M: f"row_m{row}",
         }[self.extent]
 
@@ -193,6 +194,11 @@ class DirectSums:
     def column_distance(self, column: int) -> int:
         """Accesses from the subgroup's first column to those of its matrices of this number."""
         return column * self.subgroups.size.n // WIDTH
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The ids of the columns of the subgroup's matrices."""
+        return tuple(f"col_n{column}" for column in self.subgroups.columns)
 
     @property
     def warp_columns(self) -> int:
@@ -229,6 +235,7 @@ class DirectSums:
             MatrixArgument(
                 name=a.name,
                 stem=a.stem,
+                column_prefix=self.epilogue.column_prefix,
                 extent=a.extent,
                 row_stride=stride,
                 component=COMPONENTS[a.dtype],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kgen.spec import Matmul
 from kgen.targets.batch import BatchTerm, batch_terms
+from kgen.targets.contraction.implicit_gemm import column_terms
 from kgen.targets.powers_of_two import log2
 from kgen.targets.vulkan.plan.matmul.matrix import in_accesses
 from kgen.targets.vulkan.plan.memory import vector_type
@@ -169,6 +170,11 @@ class Outputs:
     @property
     def batch_terms(self) -> tuple[BatchTerm, ...]:
         return in_accesses(batch_terms(self.spec, "c"), self.width)
+
+    @property
+    def column_terms(self) -> tuple[BatchTerm, ...]:
+        """Terms of a vector with a number for each column, in accesses."""
+        return in_accesses(column_terms(self.spec, 1), self.width)
 
     @property
     def threads_n_mask(self) -> int:
