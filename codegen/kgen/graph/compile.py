@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,9 +21,10 @@ from kgen.graph.fusing.formulas import Fused
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.fusing.outputs import with_further_outputs
 from kgen.graph.ir import Graph
+from kgen.graph.joined import joined_in_place
 from kgen.graph.lowering.calls import Lowered, nodes_shown
 from kgen.graph.lowering.lower import lower
-from kgen.graph.memory import MemoryPlan
+from kgen.graph.memory import ALIGNMENT, MemoryPlan
 from kgen.graph.operators import MOST_ELEMENTS, OPERATORS, NodesRefused, graph_of
 from kgen.graph.reading.function_bodies import NodeRefused
 from kgen.graph.reading.importer import MISFITS, imported
@@ -82,9 +84,10 @@ def load(
     states: Mapping[str, str] | None = None,
     *,
     convolves: frozenset[DType] = frozenset(),
+    alignment: int = ALIGNMENT,
 ) -> Fused:
     """A model's fused graph, with its products' weights, or both of their operands, in a narrow
-    type. Raises GraphError."""
+    type. Kernels' tensors start at multiples of `alignment` bytes. Raises GraphError."""
     with no_misfits(source):
         model, graph = graph_by_bodies(read(source), shapes, convolves=convolves)
         graph = integer_products(graph)
@@ -93,7 +96,7 @@ def load(
             graph = narrowed(graph, weights, weights_of(model), convolutions_of(model))
         if products is not None:
             graph = rounded(graph, products, product_nodes(model))
-        return fuse(tied(graph))
+        return fuse(dataclasses.replace(tied(graph), alignment=alignment))
 
 
 def graph_by_bodies(
@@ -159,11 +162,11 @@ def lowered_for(
     """The calls that a target has kernels for; of outputs that are `states`, which are written in
     place, each by its own. Raises GraphError for what has none."""
     try:
-        found = lower(fused)
+        found = lower(fused, alignment := family(target.family).alignment)
     except SpecError as error:
         raise GraphError(f"target={target.name}: {error}") from None
     found = with_further_outputs(found, {found.outputs[name] for name in states.values()})
-    return with_tables(found, states)
+    return joined_in_place(with_tables(found, states), alignment)
 
 
 def compile_model(
@@ -218,7 +221,15 @@ def compile_model(
     if wanted is None and multiplied is None:
         types = [family(target.family).convolves(target) for target in found]
         convolves = frozenset.intersection(*types)
-    fused = load(model, _shapes_of(shapes or {}), wanted, multiplied, states, convolves=convolves)
+    fused = load(
+        model,
+        _shapes_of(shapes or {}),
+        wanted,
+        multiplied,
+        states,
+        convolves=convolves,
+        alignment=max(family(target.family).alignment for target in found),
+    )
     kept = states_of(fused.graph, states or {})
     with no_misfits(model):
         lowered = {t.name: lowered_for(fused, t, kept) for t in found}

@@ -24,6 +24,7 @@ import numpy as np
 
 from kgen.errors import GraphError, SpecError
 from kgen.graph.layout import ViewStep
+from kgen.graph.memory import ALIGNMENT
 from kgen.graph.reading.dequantized import changed
 from kgen.graph.reading.function_bodies import NodeRefused
 from kgen.graph.reading.model import Array, Dequantized, Node, Shape, TensorType
@@ -140,6 +141,8 @@ class Graph:
     names: Mapping[str, str]
     #: Stored numbers of constants, by the constants' names.
     dequantized: Mapping[str, Dequantized] = field(default_factory=dict)
+    #: Bytes that kernels' tensors start at multiples of, on all targets.
+    alignment: int = ALIGNMENT
 
 
 class Builder:

@@ -170,6 +170,35 @@ class Seen:
     formula: Expression
 
 
+@frozen
+class Span:
+    """Part of a packed memory: elements `start` to `start + size`, and a layout in it."""
+
+    start: int
+    size: int
+    layout: StridedLayout
+
+
+def span_of(layout: StridedLayout, size: int, multiple: int) -> Span:
+    """The part of `size` elements that a layout reads, from a multiple of `multiple` elements on.
+
+    Layouts that differ in their offset alone have equal spans with other starts, if the starts
+    are such multiples: so steps of time have one kernel. A span begins where an element of the
+    outermost axis does, and has whole ones.
+    """
+    moving = [(n, s) for n, s in zip(layout.shape, layout.strides, strict=True) if n > 1 and s]
+    outer = max((s for _, s in moving), default=1)
+    if any(s < 0 for _, s in moving):
+        return Span(start=0, size=size, layout=layout)
+    start = layout.offset - layout.offset % math.lcm(outer, multiple)
+    moved = dataclasses.replace(layout, offset=layout.offset - start)
+    reached = moved.offset + sum((n - 1) * s for n, s in moving) + 1
+    taken = -(-reached // outer) * outer
+    if start + taken > size or (moving and seen(moved, taken, "x") is None):
+        return Span(start=0, size=size, layout=layout)
+    return Span(start=start, size=taken, layout=moved)
+
+
 def is_seen(layout: StridedLayout, size: int) -> bool:
     """Whether a formula can see a layout, by itself; one of many axes without those that are
     walked as one."""

@@ -268,6 +268,8 @@ class Family(ABC):
     #: grid; None where the spec's own limits are enough.
     most_k: ClassVar[int | None] = 1 << 16
     most_batch: ClassVar[int | None] = (1 << 16) - 1
+    #: Bytes that tensors of its kernels start at multiples of; 1 for any element.
+    alignment: ClassVar[int] = 16
     #: All named targets, in the order that `kgen targets` lists them.
     targets: ClassVar[tuple[Target, ...]]
     operations: ClassVar[tuple[Operation[Any], ...]]

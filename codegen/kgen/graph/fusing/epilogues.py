@@ -163,7 +163,7 @@ class Epilogues:
                 layout = replayed(StridedLayout.of(self.values[at].shape), views)
                 if layout is None:
                     return False
-                extent = extent_of(layout.expanded(value.shape), extents)
+                extent = extent_of(self.graph, layout.expanded(value.shape), extents)
                 # A full operand has the output's type.
                 own = self.values[at].dtype
                 if extent is None or own is not (last.dtype if extent == "mxn" else finishes_in):
@@ -228,6 +228,6 @@ class Epilogues:
                 if at in self.regions[root] or at == product.id:
                     continue
                 layout = replayed(StridedLayout.of(self.values[at].shape), views)
-                if layout and extent_of(layout.expanded(value.shape), extents) == "mxn":
+                if layout and extent_of(self.graph, layout.expanded(value.shape), extents) == "mxn":
                     return True
         return False

@@ -40,6 +40,7 @@ from kgen.graph.fusing.paths import (
 )
 from kgen.graph.fusing.products import matrix
 from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
+from kgen.graph.joined import computed_blocks
 from kgen.graph.layout import StridedLayout, ViewStep, is_seen, replayed, seen
 from kgen.graph.lowering.calls import nodes_shown
 from kgen.graph.operators.signed_bytes import Dequantization, is_saturated
@@ -67,6 +68,7 @@ class _Fusion:
         self.epilogues = Epilogues(graph, self.order, uses_of(graph, used))
         self.roots = set(self.epilogues.roots) | {v.id for v in self.order if is_scattered(v)}
         self.roots |= ends_of_runs(self.order)
+        self.roots |= {*computed_blocks(graph, self.order)} - {*self.epilogues.region_of}
         self.lazies: dict[str, Lazy] = {}
         self.leaves: dict[str, Leaf] = {}
         self.names: dict[Leaf, str] = {}

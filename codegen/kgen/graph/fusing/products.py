@@ -8,7 +8,6 @@ from typing import Any
 
 from kgen.graph.ir import Graph, GraphValue, ProductNode
 from kgen.graph.layout import StridedLayout
-from kgen.graph.memory import ALIGNMENT
 from kgen.graph.reading.model import Shape
 from kgen.spec import Conv2d, DType
 from kgen_runtime.values import frozen
@@ -40,7 +39,7 @@ def matrix(
     rows, cols = ((m, k), (k, n))[number]
     cut = layout.expanded((*batch, rows, cols)) if batch else layout.reshaped((rows, cols))
     itemsize = graph.values[product.operands[number]].dtype.itemsize
-    if cut is None or layout.offset * itemsize % ALIGNMENT:
+    if cut is None or layout.offset * itemsize % graph.alignment:
         return None
     *between, down, along = cut.strides
     by_blocks = number == 0 and graph.values[product.operands[1]].dtype is DType.U8
@@ -70,7 +69,7 @@ def images(graph: Graph, product: GraphValue, layout: StridedLayout) -> OperandM
     """The images of a convolution as a matrix of pixels; None if they are not packed."""
     operand = graph.values[product.operands[0]]
     cut = layout.expanded(operand.shape)
-    if layout.offset * operand.dtype.itemsize % ALIGNMENT:
+    if layout.offset * operand.dtype.itemsize % graph.alignment:
         return None
     if not dataclasses.replace(cut, offset=0).is_packed:
         return None
@@ -90,7 +89,7 @@ def product_extents(graph: Graph, product: GraphValue) -> Shape:
     return product.shape
 
 
-def extent_of(layout: StridedLayout, extents: Shape) -> str | None:
+def extent_of(graph: Graph, layout: StridedLayout, extents: Shape) -> str | None:
     """Extent of an operand of an epilogue; None for a layout that an operand cannot have.
 
     Such a layout begins within a tensor at an offset that separate memory could not have.
@@ -102,7 +101,7 @@ def extent_of(layout: StridedLayout, extents: Shape) -> str | None:
         return None
     sizes = zip(extents, cut.strides, strict=True)
     b, m, n = (0 if size == 1 else stride for size, stride in sizes)
-    if layout.offset % ALIGNMENT:
+    if layout.offset % graph.alignment:
         return None
     if (b, m, n) == (0, 0, 0):
         return "1"

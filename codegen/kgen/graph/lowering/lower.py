@@ -14,8 +14,9 @@ from kgen.graph.fusing.formulas import Fused, Lazy, Leaf
 from kgen.graph.fusing.products import Batch, extent_of, matrix, product_extents
 from kgen.graph.fusing.truths import typed
 from kgen.graph.ir import GraphValue, ProductNode, SourceNode
-from kgen.graph.layout import StridedLayout, seen
+from kgen.graph.layout import Span, StridedLayout, seen, span_of
 from kgen.graph.lowering.calls import Binding, CallBuffer, KernelCall, Lowered, nodes_shown
+from kgen.graph.memory import ALIGNMENT
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.decomposed_functions import recognised
 from kgen.graph.rewrites.norms import normalized
@@ -40,14 +41,15 @@ from kgen.spec.shapes import MAX_RANK
 from kgen_runtime.dtypes import DType
 
 
-def lower(fused: Fused) -> Lowered:
-    """The calls. Raises SpecError for what no kernel computes."""
-    return _Lowering(fused).all()
+def lower(fused: Fused, alignment: int = ALIGNMENT) -> Lowered:
+    """The calls, of kernels whose tensors start at multiples of `alignment` bytes. Raises SpecError
+    for what no kernel computes."""
+    return _Lowering(fused, alignment).all()
 
 
 class _Lowering:
-    def __init__(self, fused: Fused) -> None:
-        self.fused, self.graph = fused, fused.graph
+    def __init__(self, fused: Fused, alignment: int) -> None:
+        self.fused, self.graph, self.alignment = fused, fused.graph, alignment
         self.values = fused.graph.values
         self.calls: list[KernelCall] = []
         self.buffers: dict[str, CallBuffer] = {}
@@ -174,7 +176,8 @@ class _Lowering:
         for number, (name, leaf) in enumerate(leaves.items()):
             buffer = self.buffers[leaf.root]
             dtypes.append(buffer.dtype)
-            shown = seen(layouts[name], buffer.elements, f"x{number}")
+            part = self.span(leaf.root, layouts[name])
+            shown = seen(part.layout, part.size, f"x{number}")
             assert shown is not None, leaf
             found, shape = shown.formula, shown.shape
             if is_scatter(expression) and expression.arguments[0].name == name:
@@ -186,7 +189,7 @@ class _Lowering:
                 found = view("expand", (found, *layouts[name].shape))
             formulas[name] = found
             shapes.append(shape)
-            bindings[f"x{number}"] = Binding(buffer=leaf.root)
+            bindings[f"x{number}"] = Binding(buffer=leaf.root, offset=part.start)
         expression = substituted(expression, formulas)
         if expression.primitive is Primitive.INPUT:
             expression = call("cast", (expression,))
@@ -217,7 +220,8 @@ class _Lowering:
         own = {name: own_sizes(layout) for name, layout in layouts.items()}
         for number, (name, leaf) in enumerate(leaves.items()):
             buffer, stand_in = self.buffers[leaf.root], variable(f"x{number}")
-            shown = seen(layouts[name], buffer.elements, f"x{number}")
+            part = self.span(leaf.root, layouts[name])
+            shown = seen(part.layout, part.size, f"x{number}")
             as_it_lies = shown is not None and shown.formula is stand_in
             formulas[name] = stand_in
             if shown is not None and (near or as_it_lies) and buffer.dtype is dtypes[name]:
@@ -226,8 +230,9 @@ class _Lowering:
             else:
                 packed = Leaf(root=leaf.root, layout=layouts[name])
                 buffer = self.buffers[self.copied(packed, own[name], dtypes[name])]
+            start = part.start if buffer.id == leaf.root else 0
             shapes.append(own[name])
-            bindings[f"x{number}"] = Binding(buffer=buffer.id)
+            bindings[f"x{number}"] = Binding(buffer=buffer.id, offset=start)
         # Where no input has all rows and columns, the first one gets them.
         if np.broadcast_shapes(*map(own_sizes, layouts.values())) != domain:
             first = next(iter(formulas))
@@ -240,6 +245,12 @@ class _Lowering:
             axes=axes,
         )
         self.call(spec, bindings, lazy.value.id, nodes)
+
+    def span(self, root: str, layout: StridedLayout) -> Span:
+        """The part of a root's memory that a kernel is given for a layout."""
+        buffer = self.buffers[root]
+        multiple = -(-self.alignment // buffer.dtype.itemsize)
+        return span_of(layout, buffer.elements, multiple)
 
     def row_dtypes(self, leaves: Mapping[str, Leaf]) -> dict[str, DType]:
         """The inputs' types: their own, but not f64 beside other floats, which would be computed
@@ -397,7 +408,7 @@ class _Lowering:
             if leaf.root == product.id:
                 renamed[name] = variable("x")
                 continue
-            extent = extent_of(leaf.layout.expanded(lazy.value.shape), extents)
+            extent = extent_of(self.graph, leaf.layout.expanded(lazy.value.shape), extents)
             assert extent is not None, leaf
             bound = Binding(buffer=leaf.root, offset=leaf.layout.offset)
             taken = next((n for n, b in bindings.items() if b == bound), None)

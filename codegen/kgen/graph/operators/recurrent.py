@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
+from kgen.graph.memory import ALIGNMENT
 from kgen.graph.operators.registry import Lower, Operator, check_shape, choice_of, one, optional
 from kgen.graph.operators.views import joined
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression
 from kgen_runtime.values import frozen
 
-#: Limit of time steps: each has kernels of its own.
+#: Limit of time steps: each has steps of its own in a program.
 MOST_STEPS = 512
 #: Activation functions of a layer, with the defaults of alpha and beta.
 FUNCTIONS: Mapping[str, tuple[str, tuple[float, ...]]] = {
@@ -188,14 +189,17 @@ def layer(
             outputs.append(list(reversed(made)) if d.is_reverse else made)
             finals.append(now)
         units = r.shape[-1]
-        sides = [
-            joined(b, [b.reshape(v, (1, 1, batch, units)) for v in made], 0) for made in outputs
+        # All directions of a time step, then the next step: parts of one tensor.
+        shown_steps = [
+            b.reshape(value, (1, batch, units))
+            for step in zip(*outputs, strict=True)
+            for value in step
         ]
         last = [
             joined(b, [b.reshape(final[i], (1, batch, units)) for final in finals], 0)
             for i in range(states)
         ]
-        both = joined(b, sides, 1)
+        both = b.reshape(joined(b, shown_steps, 0), (time, len(outputs), batch, units))
         if is_batch_first:
             return (b.permute(both, (2, 0, 1, 3)), *(b.permute(v, (1, 0, 2)) for v in last))
         return (both, *last)
@@ -216,7 +220,9 @@ def within(
     known = b.array(lengths)
     if lengths is None or (known is not None and (known > at).all()):
         return new[0], new
-    is_there = b.call("less", float(at), b.reshape(lengths, (lengths.shape[0], 1)))
+    is_there = b.call(
+        "less", number_of(b, at, time, lengths), b.reshape(lengths, (lengths.shape[0], 1))
+    )
     output = b.formula(b.call("where", is_there, new[0], 0.0), new[0].shape, new[0].dtype)
     states = tuple(
         b.formula(b.call("where", is_there, n, o), n.shape, n.dtype)
@@ -225,8 +231,16 @@ def within(
     return output, states
 
 
+def number_of(b: Builder, at: int, time: int, lengths: GraphValue) -> Expression:
+    """The number of a time step, as an element of a constant: formulas of all steps are equal."""
+    row = ALIGNMENT // lengths.dtype.itemsize
+    numbers = np.repeat(np.arange(time, dtype=lengths.dtype.storage), row).reshape(time, row)
+    table = b.made("numbers", numbers, lengths.dtype)
+    return b.tensor(b.slice(b.slice(table, 0, at, 1), 1, 0, 1))
+
+
 def check(b: Builder, x: GraphValue) -> None:
-    """Raise GraphError for more time steps than there are kernels for."""
+    """Raise GraphError for more time steps than a program may have for a layer."""
     if x.shape[0] > MOST_STEPS:
         raise b.refusal(
             f"has {x.shape[0]} time steps; {MOST_STEPS} is the limit",

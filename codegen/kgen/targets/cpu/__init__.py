@@ -97,6 +97,7 @@ class CpuFamily(Family):
     packs_ahead: ClassVar[bool] = True
     most_k: ClassVar[int | None] = None
     most_batch: ClassVar[int | None] = None
+    alignment: ClassVar[int] = 1
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=cost_model.choose),

@@ -60,6 +60,7 @@ class Vulkan(Family):
     name: ClassVar[str] = "vulkan"
     extension: ClassVar[str] = "spvasm"
     backend: ClassVar[str] = "vulkan"
+    alignment: ClassVar[int] = 256
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*DTYPES, DType.S8), choose=heuristics.matmul),
