@@ -17,9 +17,9 @@ target triple = "amdgcn-amd-amdhsa"
 
 ; A: offset of each K-tile's k in bytes, bits of its filter position
 @a_steps = internal unnamed_addr addrspace(4) constant [20 x i32] [
-  i32 0, i32 31, i32 64, i32 30, i32 128, i32 29, i32 384, i32 28,
-  i32 448, i32 27, i32 512, i32 26, i32 768, i32 25, i32 832, i32 24,
-  i32 896, i32 23, i32 0, i32 0
+  i32 0, i32 4096, i32 64, i32 8192, i32 128, i32 16384, i32 384, i32 32768,
+  i32 448, i32 65536, i32 512, i32 131072, i32 768, i32 262144, i32 832, i32 524288,
+  i32 896, i32 1048576, i32 0, i32 -2147483648
 ], align 16
 
 @a_tile = internal addrspace(3) global [2 x [4 x [32 x [8 x half]]]] poison, align 16
@@ -40,17 +40,28 @@ entry:
   %first_row = mul nuw nsw i32 %block_m, 32
   %first_column = mul nuw nsw i32 %block_n, 32
   ; A: chunks of 1 x 8 (m x k), 4 side by side along k
-  %a.start = getelementptr i8, ptr addrspace(1) %a, i64 -448
-  %a.buffer = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %a.start, i16 0, i64 2147483647, i32 822243328)
+  %a.origin.digit1 = urem i32 %first_row, 6
+  %a.origin.digit1.left = udiv i32 %first_row, 6
+  %a.origin.digit1.wide = zext i32 %a.origin.digit1 to i64
+  %a.origin.digit1.bytes = mul nuw nsw i64 %a.origin.digit1.wide, 64
+  %a.origin.digit1.sum = add nsw i64 %a.origin.digit1.bytes, -448
+  %a.origin.digit0.wide = zext i32 %a.origin.digit1.left to i64
+  %a.origin.digit0.bytes = mul nuw nsw i64 %a.origin.digit0.wide, 384
+  %a.origin.bytes = add nsw i64 %a.origin.digit0.bytes, %a.origin.digit1.sum
+  %a.origin.low = trunc i64 %a.origin.bytes to i32
+  %a.origin.behind = sub i32 -448, %a.origin.low
+  %a.origin = getelementptr i8, ptr addrspace(1) %a, i64 %a.origin.bytes
+  %a.buffer = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %a.origin, i16 0, i64 4096, i32 822243328)
   %a.c0.k.chunk = urem i32 %thread, 4
   %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 8
   %a.c0.row.chunk = udiv i32 %thread, 4
   %a.c0.row0.index = add nuw nsw i32 %a.c0.row.chunk, %first_row
-  %a.c0.row0.k_bytes = mul nuw nsw i32 %a.c0.k, 2
   %a.c0.row0.digit1 = urem i32 %a.c0.row0.index, 6
   %a.c0.row0.digit1.left = udiv i32 %a.c0.row0.index, 6
+  %a.c0.row0.k_bytes = mul nuw nsw i32 %a.c0.k, 2
+  %a.c0.row0.first = add i32 %a.origin.behind, %a.c0.row0.k_bytes
   %a.c0.row0.digit1.bytes = mul i32 %a.c0.row0.digit1, 64
-  %a.c0.row0.digit1.sum = add i32 %a.c0.row0.k_bytes, %a.c0.row0.digit1.bytes
+  %a.c0.row0.digit1.sum = add i32 %a.c0.row0.first, %a.c0.row0.digit1.bytes
   %a.c0.row0.digit0.bytes = mul i32 %a.c0.row0.digit1.left, 384
   %a.c0.row0.at = add i32 %a.c0.row0.digit1.sum, %a.c0.row0.digit0.bytes
   %a.c0.row0.value0 = add i32 %a.c0.row0.digit1.left, -1
@@ -69,18 +80,19 @@ entry:
   %a.c0.row0.bit2 = or i32 %a.c0.row0.bit1, %a.c0.row0.bit2.found
   %a.c0.row0.line0.0.t0 = icmp ult i32 %a.c0.row0.value0, 5
   %a.c0.row0.line0.0.exists = and i1 %a.c0.row0.inside, %a.c0.row0.line0.0.t0
-  %a.c0.row0.line0.0.found = select i1 %a.c0.row0.line0.0.exists, i32 %a.c0.row0.bit2, i32 0
+  %a.c0.row0.line0.0.bits = shl i32 %a.c0.row0.bit2, 12
+  %a.c0.row0.line0.0.found = select i1 %a.c0.row0.line0.0.exists, i32 %a.c0.row0.line0.0.bits, i32 0
   %a.c0.row0.line0.0 = or i32 0, %a.c0.row0.line0.0.found
   %a.c0.row0.line1.0.t0.sum = add i32 %a.c0.row0.value0, 1
   %a.c0.row0.line1.0.t0 = icmp ult i32 %a.c0.row0.line1.0.t0.sum, 5
   %a.c0.row0.line1.0.exists = and i1 %a.c0.row0.inside, %a.c0.row0.line1.0.t0
-  %a.c0.row0.line1.0.bits = shl i32 %a.c0.row0.bit2, 3
+  %a.c0.row0.line1.0.bits = shl i32 %a.c0.row0.bit2, 15
   %a.c0.row0.line1.0.found = select i1 %a.c0.row0.line1.0.exists, i32 %a.c0.row0.line1.0.bits, i32 0
   %a.c0.row0.line1.0 = or i32 %a.c0.row0.line0.0, %a.c0.row0.line1.0.found
   %a.c0.row0.line2.0.t0.sum = add i32 %a.c0.row0.value0, 2
   %a.c0.row0.line2.0.t0 = icmp ult i32 %a.c0.row0.line2.0.t0.sum, 5
   %a.c0.row0.line2.0.exists = and i1 %a.c0.row0.inside, %a.c0.row0.line2.0.t0
-  %a.c0.row0.line2.0.bits = shl i32 %a.c0.row0.bit2, 6
+  %a.c0.row0.line2.0.bits = shl i32 %a.c0.row0.bit2, 18
   %a.c0.row0.line2.0.found = select i1 %a.c0.row0.line2.0.exists, i32 %a.c0.row0.line2.0.bits, i32 0
   %a.c0.row0.line2.0 = or i32 %a.c0.row0.line1.0, %a.c0.row0.line2.0.found
   %a.c0.row0.mask0 = xor i32 %a.c0.row0.line2.0, -1
@@ -130,10 +142,9 @@ entry:
 ; ---- prologue: the first tile
   %a.entry.of_first.move = extractelement <2 x i32> %a.entry.begin, i32 0
   %a.entry.of_first.bits0 = extractelement <2 x i32> %a.entry.begin, i32 1
-  %a.first.c0.l0.moved = shl i32 %a.c0.row0.mask0, %a.entry.of_first.bits0
-  %a.first.c0.l0.sign = and i32 %a.first.c0.l0.moved, -2147483648
-  %a.first.c0.l0.offset = or i32 %a.c0.row0.at, %a.first.c0.l0.sign
-  %a.first.c0.l0.raw = call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32(ptr addrspace(8) %a.buffer, i32 %a.first.c0.l0.offset, i32 %a.entry.of_first.move, i32 0)
+  %a.first.c0.l0.missing0 = and i32 %a.c0.row0.mask0, %a.entry.of_first.bits0
+  %a.first.c0.l0.offset0 = or i32 %a.c0.row0.at, %a.first.c0.l0.missing0
+  %a.first.c0.l0.raw = call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32(ptr addrspace(8) %a.buffer, i32 %a.first.c0.l0.offset0, i32 %a.entry.of_first.move, i32 0)
   %a.first.c0.l0 = bitcast <4 x i32> %a.first.c0.l0.raw to <8 x half>
   %a.entry.first.at = getelementptr i32, ptr addrspace(4) @a_steps, i32 2
   %a.entry.first = load <2 x i32>, ptr addrspace(4) %a.entry.first.at, align 8
@@ -159,10 +170,9 @@ loop:
   %b.tile.loop = getelementptr half, ptr addrspace(1) %b.tile.start, i64 32
   %a.entry.of_loop.move = extractelement <2 x i32> %a.entry.start, i32 0
   %a.entry.of_loop.bits0 = extractelement <2 x i32> %a.entry.start, i32 1
-  %a.loop.c0.l0.moved = shl i32 %a.c0.row0.mask0, %a.entry.of_loop.bits0
-  %a.loop.c0.l0.sign = and i32 %a.loop.c0.l0.moved, -2147483648
-  %a.loop.c0.l0.offset = or i32 %a.c0.row0.at, %a.loop.c0.l0.sign
-  %a.loop.c0.l0.raw = call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32(ptr addrspace(8) %a.buffer, i32 %a.loop.c0.l0.offset, i32 %a.entry.of_loop.move, i32 0)
+  %a.loop.c0.l0.missing0 = and i32 %a.c0.row0.mask0, %a.entry.of_loop.bits0
+  %a.loop.c0.l0.offset0 = or i32 %a.c0.row0.at, %a.loop.c0.l0.missing0
+  %a.loop.c0.l0.raw = call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32(ptr addrspace(8) %a.buffer, i32 %a.loop.c0.l0.offset0, i32 %a.entry.of_loop.move, i32 0)
   %a.loop.c0.l0 = bitcast <4 x i32> %a.loop.c0.l0.raw to <8 x half>
   %a.entry.loop.at = getelementptr i32, ptr addrspace(4) %a.tile.loop, i32 2
   %a.entry.loop = load <2 x i32>, ptr addrspace(4) %a.entry.loop.at, align 8
@@ -207,10 +217,9 @@ loop.second:
   %b.tile.loop.second = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 32
   %a.entry.of_loop.second.move = extractelement <2 x i32> %a.entry.loop, i32 0
   %a.entry.of_loop.second.bits0 = extractelement <2 x i32> %a.entry.loop, i32 1
-  %a.loop.second.c0.l0.moved = shl i32 %a.c0.row0.mask0, %a.entry.of_loop.second.bits0
-  %a.loop.second.c0.l0.sign = and i32 %a.loop.second.c0.l0.moved, -2147483648
-  %a.loop.second.c0.l0.offset = or i32 %a.c0.row0.at, %a.loop.second.c0.l0.sign
-  %a.loop.second.c0.l0.raw = call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32(ptr addrspace(8) %a.buffer, i32 %a.loop.second.c0.l0.offset, i32 %a.entry.of_loop.second.move, i32 0)
+  %a.loop.second.c0.l0.missing0 = and i32 %a.c0.row0.mask0, %a.entry.of_loop.second.bits0
+  %a.loop.second.c0.l0.offset0 = or i32 %a.c0.row0.at, %a.loop.second.c0.l0.missing0
+  %a.loop.second.c0.l0.raw = call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32(ptr addrspace(8) %a.buffer, i32 %a.loop.second.c0.l0.offset0, i32 %a.entry.of_loop.second.move, i32 0)
   %a.loop.second.c0.l0 = bitcast <4 x i32> %a.loop.second.c0.l0.raw to <8 x half>
   %a.entry.loop.second.at = getelementptr i32, ptr addrspace(4) %a.tile.loop.second, i32 2
   %a.entry.loop.second = load <2 x i32>, ptr addrspace(4) %a.entry.loop.second.at, align 8

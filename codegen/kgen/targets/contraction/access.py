@@ -146,6 +146,24 @@ class AccessMap:
         found = tuple(after - before for before, after in itertools.pairwise(begins))
         return found[:1] if len(set(found)) == 1 else found
 
+    def row_span(self, rows: int) -> tuple[int, int]:
+        """Bounds of the distance in elements from the first row of a tile of `rows` to another."""
+        *outer, inner = self.row
+        low, high, unit = 0, inner.stride * (rows - 1), inner.extent
+        for number in reversed(range(len(outer))):
+            # A digit that counts on takes back what those inside of it have counted.
+            inside = self.row[number + 1]
+            carry = outer[number].stride - inside.extent * inside.stride
+            carries = -(-(rows - 1) // unit)
+            low, high = low + min(0, carry) * carries, high + max(0, carry) * carries
+            unit *= outer[number].extent
+        return low, high
+
+    @property
+    def k_span(self) -> int:
+        """Distance in elements from the first k to the farthest."""
+        return sum(digit.stride * (digit.extent - 1) for digit in self.k)
+
     def guards_of(self, rows: int, depth: int) -> tuple[Guard, ...]:
         """Return the guards of tiles of `rows` x `depth`, with those of the ends of the indices."""
         found = self.guards

@@ -63,10 +63,12 @@ class RowMasks:
 
     Filter positions are the values of the digits of k that guards depend on. The positions that
     differ in the last of these digits are a line. A word has the bits of whole lines, or a line has
-    several words.
+    several words. Of the bits of a word, `word_bits` from `first_bit` on are used.
     """
 
     access: AccessMap
+    first_bit: int = 0
+    word_bits: int = WORD_BITS
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -88,11 +90,11 @@ class RowMasks:
 
     @property
     def line_words(self) -> int:
-        return -(-self.line // WORD_BITS)
+        return -(-self.line // self.word_bits)
 
     @property
     def lines_per_word(self) -> int:
-        return max(1, WORD_BITS // self.line)
+        return max(1, self.word_bits // self.line)
 
     @property
     def lines(self) -> int:
@@ -118,8 +120,8 @@ class RowMasks:
             return (BitTest(word=0, bit=0, tests=()),)
         return tuple(
             BitTest(
-                word=at // WORD_BITS,
-                bit=at % WORD_BITS,
+                word=at // self.word_bits,
+                bit=at % self.word_bits,
                 tests=tuple(
                     GuardTest(guard=number, add=guard.k[self.digits[-1]] * at, end=guard.end)
                     for number, guard in enumerate(self.guards)
@@ -164,7 +166,7 @@ class RowMasks:
         return line // self.lines_per_word * self.line_words
 
     def _shift(self, line: int) -> int:
-        return line % self.lines_per_word * self.line
+        return self.first_bit + line % self.lines_per_word * self.line
 
     def bits_of(self, k: int) -> tuple[int, ...]:
         """The words that have the bit of the filter position of k, and no other; all 0 past the end
@@ -178,6 +180,6 @@ class RowMasks:
             line = line * self.access.k[number].extent + values[number]
         if self.digits:
             at = values[self.digits[-1]]
-        word = self._word(line) + at // WORD_BITS
-        found[word] = 1 << (self._shift(line) + at % WORD_BITS)
+        word = self._word(line) + at // self.word_bits
+        found[word] = 1 << (self._shift(line) + at % self.word_bits)
         return tuple(found)

@@ -21,29 +21,26 @@ LINE_ENTRIES = 4
 class StepTable:
     """Table of an operand that is read in K-tiles of `depth` by accesses of `vector` elements.
 
-    An entry is an offset, in units of `unit_bytes`, and with `is_masked` the words that have the
-    bit of the filter position (:class:`RowMasks`). With `by_sign`, it has the distance of that bit
-    from the sign of its word instead; a k that does not exist has the sign itself. `tiles` is the
-    number of K-tiles, those past the end included, which do not exist. If `first_k` is not 0, the
-    first K-tile has so many k.
+    An entry is an offset, in units of `unit_bytes`, and the words that have the bit of the filter
+    position, if rows have `masks`. With `by_sign`, it has the distance of that bit from the sign of
+    its word instead; a k that does not exist has the sign itself. Otherwise, `end` is the first
+    word of a k that does not exist. `tiles` is the number of K-tiles, those past the end included,
+    which do not exist. If `first_k` is not 0, the first K-tile has so many k.
     """
 
     access: AccessMap
+    masks: RowMasks | None
     depth: int
     vector: int
     unit_bytes: int
     tiles: int
-    is_masked: bool
     by_sign: bool = False
+    end: int = 0
     first_k: int = 0
-
-    @cached_property
-    def masks(self) -> RowMasks:
-        return RowMasks(access=self.access)
 
     @property
     def mask_words(self) -> int:
-        return self.masks.words if self.is_masked else 0
+        return self.masks.words if self.masks else 0
 
     @property
     def shares_position(self) -> bool:
@@ -95,9 +92,10 @@ class StepTable:
     def _entry(self, tile: int, col: int) -> tuple[int, ...]:
         k = self._k(tile, col)
         if k >= self.access.depth:
-            return (0,) * (1 + self.mask_words)
+            bits = (self.end, *(0,) * (self.mask_words - 1)) if self.masks else ()
+            return (0, *bits)
         offset = self.access.offset(0, k) * self.access.dtype.itemsize // self.unit_bytes
-        bits = self.masks.bits_of(k) if self.is_masked else ()
+        bits = self.masks.bits_of(k) if self.masks else ()
         if self.by_sign:
             return offset, WORD_BITS - bits[0].bit_length()
         return (offset, *bits)

@@ -74,17 +74,40 @@ def mask_of(masks: RowMasks, row: int) -> list[int]:
     return found
 
 
-@given(convolutions())
+@given(convolutions(), st.integers(1, 24))
 @settings(deadline=None, max_examples=60)
-def test_a_mask_has_the_positions_that_exist(spec: Conv2d) -> None:
+def test_bounds_of_the_rows_of_a_tile(spec: Conv2d, rows: int) -> None:
     access, _ = access_maps(spec)
-    masks = RowMasks(access=access)
+    low, high = access.row_span(rows)
+    assert access.k_span == max(access.offset(0, k) for k in range(access.depth))
+    for first in range(0, access.rows, rows):
+        away = [access.offset(first + i, 0) - access.offset(first, 0) for i in range(rows)]
+        assert low <= min(away) <= max(away) <= high
+
+
+def test_bounds_of_rows_are_close() -> None:
+    """A tile of 128 rows begins and ends inside lines of 56."""
+    access, _ = access_maps(Conv2d(input=(1, 64, 56, 56), weights=(64, 64, 3, 3), padding=1))
+    assert access.row_span(128) == (0, 127 * 64)
+    access, _ = access_maps(Conv2d(input=(2, 1, 9, 9), weights=(1, 1, 3, 3)))
+    # Seven of nine to a line, seven of nine lines to an image.
+    assert access.row_span(10) == (0, 9 + 2 * 2 + 18)
+
+
+@given(convolutions(), st.sampled_from([(0, 32), (17, 14), (30, 1)]))
+@settings(deadline=None, max_examples=60)
+def test_a_mask_has_the_positions_that_exist(spec: Conv2d, bits_used: tuple[int, int]) -> None:
+    access, _ = access_maps(spec)
+    first_bit, word_bits = bits_used
+    masks = RowMasks(access=access, first_bit=first_bit, word_bits=word_bits)
     bits = [masks.bits_of(k) for k in range(access.depth)]
     assert masks.bits_of(access.depth) == (0,) * masks.words
     for row in {0, access.rows // 2, access.rows - 1}:
         mask = mask_of(masks, row)
         for k, own in enumerate(bits):
             assert sum(word.bit_count() for word in own) == 1
+            assert all(word >> first_bit << first_bit == word for word in own)
+            assert all(word < 1 << first_bit + word_bits for word in own)
             found = any(word & bit for word, bit in zip(mask, own, strict=True))
             assert found == exists(access, row, k)
 
@@ -94,16 +117,17 @@ def test_a_mask_has_the_positions_that_exist(spec: Conv2d) -> None:
 def test_the_table_has_the_offset_of_each_k(spec: Conv2d, depth: int, by_sign: bool) -> None:
     access, _ = access_maps(spec)
     masks = RowMasks(access=access)
-    by_sign = by_sign and masks.leaves_a_bit
+    by_sign = by_sign and masks.lines * masks.line < 32
     tiles = -(-access.depth // depth) + 1
     table = StepTable(
         access=access,
+        masks=masks,
         depth=depth,
         vector=1,
         unit_bytes=2,
         tiles=tiles,
-        is_masked=True,
         by_sign=by_sign,
+        end=0 if by_sign else 2**31,
     )
     assert len(table.words) == tiles * table.tile_words
     for tile in range(tiles):
@@ -117,19 +141,21 @@ def test_the_table_has_the_offset_of_each_k(spec: Conv2d, depth: int, by_sign: b
                 assert 1 << (31 - bits[0]) == masks.bits_of(k)[0] < 2**31
             elif by_sign:
                 assert bits == [0]
-            else:
+            elif k < access.depth:
                 assert tuple(bits) == masks.bits_of(k)
+            else:
+                assert bits == [2**31] + [0] * (masks.words - 1)
 
 
 def test_the_first_k_tile_may_be_short() -> None:
     spec = Conv2d(input=(1, 2, 5, 5), weights=(1, 2, 3, 3))
     table = StepTable(
         access=access_maps(spec)[0],
+        masks=RowMasks(access=access_maps(spec)[0]),
         depth=8,
         vector=2,
         unit_bytes=4,
         tiles=3,
-        is_masked=True,
         first_k=2,
     )
     offsets, bits = table.words[::2], table.words[1::2]

@@ -1,9 +1,10 @@
 """Staging of an operand whose elements exist under guards, such as a padded convolution's input.
 
-Before the main loop, a thread computes the offset of each chunk's row, and a mask of the filter
-positions that exist for the row. A table has an entry for each K-tile: the offset of its first k
-and the bit of its filter position. Loads of a buffer return zero where the offset is out of range,
-so an element that does not exist is loaded from there.
+Before the main loop, a thread computes the offset of each chunk's row from the tile's first row,
+and a mask of the filter positions that do not exist for the row. A table has an entry for each
+K-tile: the offset of its first k and the bit of its filter position. Loads of a buffer return zero
+where the offset is out of range. A block tile spans few bytes, so bits above its offsets are
+positions: such a bit of the mask makes the offset out of range.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from typing import ClassVar
 from kgen.errors import ScheduleError
 from kgen.targets.amdgpu.plan.staging.chunks import ChunkLoad
 from kgen.targets.amdgpu.plan.staging.registers import Staging
-from kgen.targets.contraction.row_masks import GuardTest, RowMasks
+from kgen.targets.contraction.row_masks import WORD_BITS, GuardTest, RowMasks
 from kgen.targets.contraction.step_table import StepTable
 from kgen_runtime.values import frozen
 
-#: Bytes of a buffer, all offsets of which are in range.
-MAX_BUFFER_BYTES = 2**31 - 1
+#: Bits of the offsets of a block tile, at most. The sign of an offset is none of them: offsets with
+#: it are out of range.
+MAX_OFFSET_BITS = 30
+#: Instructions that move the bit of a position to the sign of an offset and join both.
+SIGN_INSTRUCTIONS = 2
 #: Address space of constants (AMDGPUUsage, "Address Spaces").
 CONSTANT = 4
 
@@ -74,20 +78,10 @@ class MaskStep:
 
 
 @frozen
-class MaskWord:
-    """Word of a mask; with its bits, the value `before` becomes `all`. Names are suffixes."""
-
-    word: int
-    before: str
-    all: str
-
-
-@frozen
 class GuardedStaging(Staging):
-    """`start` in names stands for the element whose digits are zero. Values of a row are named by a
-    suffix to the row's name."""
+    """Values of a row are named by a suffix to the row's name."""
 
-    #: An offset out of range of every buffer.
+    #: The sign of an offset: out of range of every buffer.
     OUTSIDE: ClassVar[int] = -(2**31)
 
     @property
@@ -100,21 +94,43 @@ class GuardedStaging(Staging):
         is_masked = bool(self.access.guards) or self.ragged_rows or self.ragged_k
         return StepTable(
             access=self.access,
+            masks=self.masks if is_masked else None,
             depth=self.block_k,
             vector=self.vector,
             unit_bytes=1,
             tiles=-(-self.access.depth // self.block_k) + 1,
-            is_masked=is_masked,
-            by_sign=is_masked and RowMasks(access=self.access).leaves_a_bit,
+            by_sign=is_masked and self.by_sign,
+            end=2**31,
         )
 
     @property
     def ragged_k(self) -> bool:
         return self.access.depth % self.block_k != 0
 
-    @property
+    @cached_property
     def masks(self) -> RowMasks:
-        return self.table.masks
+        """Masks of one word, whose bits are moved to the sign, if more instructions would test bits
+        above an offset."""
+        at_sign, above = RowMasks(access=self.access), self._masks_above
+        fits = at_sign.words == 1 and at_sign.lines * at_sign.line < WORD_BITS
+        return at_sign if fits and above.words > SIGN_INSTRUCTIONS else above
+
+    @cached_property
+    def _masks_above(self) -> RowMasks:
+        """Masks whose bits are above those of an offset, and not its sign."""
+        bits = min(self.offset_bits, MAX_OFFSET_BITS)
+        return RowMasks(access=self.access, first_bit=bits, word_bits=WORD_BITS - 1 - bits)
+
+    @property
+    def by_sign(self) -> bool:
+        return self.masks.first_bit == 0
+
+    @property
+    def offset_bits(self) -> int:
+        """Bits of the offsets in bytes of a block tile's elements from its first row's lowest."""
+        low, high = self.access.row_span(self.block_rows)
+        elements = high - low + self.access.k_span + 1
+        return (elements * self.memory.itemsize).bit_length()
 
     @property
     def line_steps(self) -> tuple[MaskStep, ...]:
@@ -168,23 +184,6 @@ class GuardedStaging(Staging):
     def is_vector_entry(self) -> bool:
         """Whether an entry has several words."""
         return self.table.entry_words > 1
-
-    @property
-    def mask_flip(self) -> int:
-        """Bits of a mask that are inverted: none, or all where they say what does not exist."""
-        return -1 if self.table.by_sign else 0
-
-    @property
-    def mask_tests(self) -> tuple[MaskWord, ...]:
-        """Words of a mask whose bits of an entry are joined."""
-        return tuple(
-            MaskWord(
-                word=word,
-                before="" if word == 0 else _joined(word - 1),
-                all=_joined(word),
-            )
-            for word in self.row_masks
-        )
 
     @property
     def table_lines(self) -> tuple[str, ...]:
@@ -263,12 +262,19 @@ class GuardedStaging(Staging):
         )
 
     @property
-    def start_bytes(self) -> int:
+    def zero_bytes(self) -> int:
+        """Bytes from the tensor's first element to the one whose digits are zero."""
         return self.access.start * self.memory.itemsize
 
     @property
+    def start_bytes(self) -> int:
+        """Bytes from the tensor's first element to the origin of a tile whose first row is zero."""
+        lowest, _ = self.access.row_span(self.block_rows)
+        return self.zero_bytes + lowest * self.memory.itemsize
+
+    @property
     def buffer_bytes(self) -> int:
-        return MAX_BUFFER_BYTES
+        return 1 << self.offset_bits
 
     @property
     def raw_type(self) -> str:
@@ -310,20 +316,14 @@ class GuardedStaging(Staging):
         return count * self.table.tile_words
 
     def check(self, target: str) -> None:
-        """Raise ScheduleError if the operand is larger than a buffer."""
-        last = self.access.offset(self.access.rows - 1, self.access.depth - 1) + 1
-        if (nbytes := last * self.memory.itemsize) > MAX_BUFFER_BYTES:
+        """Raise ScheduleError if a block tile is larger than a buffer."""
+        if self.offset_bits > MAX_OFFSET_BITS:
             raise ScheduleError(
-                f"operand {self.name} spans {nbytes} B; {target} allows {MAX_BUFFER_BYTES} B; "
-                "split the batch"
+                f"a block tile of operand {self.name} spans up to 2^{self.offset_bits} B; {target} "
+                f"allows 2^{MAX_OFFSET_BITS} B; try a smaller block_m, or split the batch"
             )
 
 
 def _signed(word: int) -> int:
     """A word as a signed number."""
     return word - 2**32 if word >= 2**31 else word
-
-
-def _joined(word: int) -> str:
-    """Suffix of the bits of all words up to one."""
-    return f".all{word}" if word else ".found0"

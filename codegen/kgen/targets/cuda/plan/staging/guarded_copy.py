@@ -76,9 +76,9 @@ class GuardedCopy(TileCopy):
 
     stages: int
 
-    @property
+    @cached_property
     def masks(self) -> RowMasks:
-        return self.steps.masks
+        return RowMasks(access=self.access)
 
     @property
     def is_guarded(self) -> bool:
@@ -100,11 +100,11 @@ class GuardedCopy(TileCopy):
         part = self.part_k or self.k_extent
         return StepTable(
             access=self.access,
+            masks=self.masks if self.is_masked else None,
             depth=self.k_extent,
             vector=self.unit_elements,
             unit_bytes=self.unit_bytes,
             tiles=-(-self.access.depth // part) * (part // self.k_extent) + self.stages,
-            is_masked=self.is_masked,
             first_k=self.first_k,
         )
 
