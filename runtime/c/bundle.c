@@ -31,16 +31,11 @@ static kgen_status load_constants(kgen_bundle *of, kgen_kernel *kernel)
         const unsigned char *data = NULL;
         if (file == NULL)
             continue;
-        kgen_status status = kgen_find_file(of, file, &data);
-        if (status == KGEN_OK)
-            status = kgen_check_digest(of, file, data, (uint64_t)file->nbytes);
-        if (status != KGEN_OK)
-            return status;
+        TRY(kgen_find_file(of, file, &data));
+        TRY(kgen_check_digest(of, file, data, (uint64_t)file->nbytes));
         used_file *used = kgen_find_used(of, file->file);
         if (used->settled == NULL) {
-            status = settle_bytes(of, &data, (uint64_t)file->nbytes);
-            if (status != KGEN_OK)
-                return status;
+            TRY(settle_bytes(of, &data, (uint64_t)file->nbytes));
             used->settled = data;
         }
         kernel->parameters[i].constant = used->settled;
@@ -52,14 +47,13 @@ static kgen_status load_weight(kgen_bundle *of, weight *one, bool verify)
 {
     const unsigned char *data = NULL;
     bool is_inside = kgen_zip_find(&of->archive, one->file.file) != NULL;
-    kgen_status status =
-        is_inside ? kgen_find_file(of, &one->file, &data) : kgen_find_beside(of, &one->file, &data);
-    if (status == KGEN_OK && verify)
-        status = kgen_check_digest(of, &one->file, data, (uint64_t)one->file.nbytes);
-    if (status == KGEN_OK)
-        status = settle_bytes(of, &data, (uint64_t)one->file.nbytes);
-    one->data = status == KGEN_OK ? data : NULL;
-    return status;
+    TRY(is_inside ? kgen_find_file(of, &one->file, &data)
+                  : kgen_find_beside(of, &one->file, &data));
+    if (verify)
+        TRY(kgen_check_digest(of, &one->file, data, (uint64_t)one->file.nbytes));
+    TRY(settle_bytes(of, &data, (uint64_t)one->file.nbytes));
+    one->data = data;
+    return KGEN_OK;
 }
 
 static int by_digest(const void *a, const void *b)
@@ -83,15 +77,12 @@ static kgen_status load_weights(kgen_bundle *of, bool verify)
             all[count++] = &chosen->programs[i]->weights[w];
     qsort(all, count, sizeof *all, by_digest);
     for (size_t i = 0; i < count; i++) {
-        kgen_status status;
         if (i > 0 && by_digest(&all[i - 1], &all[i]) == 0) {
             all[i]->data = all[i - 1]->data;
-            status = kgen_check_size(&all[i]->file, (uint64_t)all[i - 1]->file.nbytes);
+            TRY(kgen_check_size(&all[i]->file, (uint64_t)all[i - 1]->file.nbytes));
         } else {
-            status = load_weight(of, all[i], verify);
+            TRY(load_weight(of, all[i], verify));
         }
-        if (status != KGEN_OK)
-            return status;
     }
     return KGEN_OK;
 }
@@ -103,9 +94,7 @@ static kgen_status load_object(kgen_bundle *of, const artifact *code, object *in
                                uint64_t *total)
 {
     const unsigned char *data = NULL;
-    kgen_status status = kgen_find_file(of, &code->file, &data);
-    if (status != KGEN_OK)
-        return status;
+    TRY(kgen_find_file(of, &code->file, &data));
     into->nbytes = (uint64_t)code->file.nbytes;
     unsigned char *copy = (unsigned char *)malloc(into->nbytes + 1); /* 0 bytes may give NULL */
     if (copy == NULL)
@@ -113,8 +102,8 @@ static kgen_status load_object(kgen_bundle *of, const artifact *code, object *in
     memcpy(copy, data, into->nbytes);
     into->data = copy;
     *kgen_find_used(of, code->file.file)->digest = 0; /* it is asked of the copy */
-    status = kgen_check_digest(of, &code->file, into->data, into->nbytes);
-    return status == KGEN_OK ? kgen_object_place(into, total) : status;
+    TRY(kgen_check_digest(of, &code->file, into->data, into->nbytes));
+    return kgen_object_place(into, total);
 }
 
 static bool needs_tiles(const artifact *code)
@@ -137,14 +126,13 @@ static kgen_status share_object(kgen_bundle *of, launch *one, object *objects, s
     used_file *file = kgen_find_used(of, code->file.file);
     if (file != NULL && file->object > 0) {
         one->object = file->object - 1;
-        kgen_status status = kgen_check_size(&code->file, objects[one->object].nbytes);
-        return status == KGEN_OK ? kgen_check_digest(of, &code->file, NULL, 0) : status;
+        TRY(kgen_check_size(&code->file, objects[one->object].nbytes));
+        return kgen_check_digest(of, &code->file, NULL, 0);
     }
     object *made = &objects[one->object = (*count)++];
-    kgen_status status = load_object(of, code, made, total);
-    if (status == KGEN_OK)
-        file->object = *count;
-    return status;
+    TRY(load_object(of, code, made, total));
+    file->object = *count;
+    return KGEN_OK;
 }
 
 /* The objects of all kernels that are loaded, one behind another. */
@@ -221,27 +209,21 @@ static kgen_status load_code(kgen_bundle *of)
 static kgen_status load(kgen_bundle *of, bool verify)
 {
     cpu here = {0};
-    kgen_status status = kgen_cpu_open(&here, &of->memory);
-    if (status == KGEN_OK)
-        status = kgen_select(&of->chosen, &of->all, &here, &of->memory);
-    if (status != KGEN_OK)
-        return status;
+    TRY(kgen_cpu_open(&here, &of->memory));
+    TRY(kgen_select(&of->chosen, &of->all, &here, &of->memory));
     /* What programs need may be of targets whose kernels suit the CPU less. */
     for (size_t i = 0; i < of->chosen.num_kernels; i++)
         of->chosen.kernels[i]->loaded = true;
     for (size_t i = 0; i < of->chosen.num_programs; i++)
         for (size_t s = 0; s < of->chosen.programs[i]->num_steps; s++)
             of->chosen.programs[i]->steps[s].kernel->loaded = true;
-    for (size_t i = 0; i < of->all.num_kernels && status == KGEN_OK; i++)
+    for (size_t i = 0; i < of->all.num_kernels; i++)
         if (of->all.kernels[i].loaded)
-            status = load_constants(of, &of->all.kernels[i]);
-    if (status == KGEN_OK)
-        status = load_code(of);
-    if (status == KGEN_OK)
-        status = load_weights(of, verify);
-    if (status == KGEN_OK && (of->threads = kgen_pool_create(of->num_threads)) == NULL)
-        status = KGEN_ERROR_OUT_OF_MEMORY;
-    return status;
+            TRY(load_constants(of, &of->all.kernels[i]));
+    TRY(load_code(of));
+    TRY(load_weights(of, verify));
+    of->threads = kgen_pool_create(of->num_threads);
+    return of->threads == NULL ? KGEN_ERROR_OUT_OF_MEMORY : KGEN_OK;
 }
 
 /* From the path, or from `data` where that is NULL. */
@@ -259,13 +241,11 @@ static kgen_status open_bundle(const char *path, const void *data, size_t nbytes
                          "process",
                          options->num_threads, MAX_THREADS);
     kgen_bundle *made = NULL;
-    kgen_status status = kgen_read(path, data, nbytes, NULL, 1, &made);
-    if (status != KGEN_OK)
-        return status;
+    TRY(kgen_read(path, data, nbytes, NULL, 1, &made));
     made->num_threads = options->num_threads > 0 ? options->num_threads : kgen_os_cpu_count();
     if (made->num_threads > MAX_THREADS)
         made->num_threads = MAX_THREADS;
-    status = load(made, options->verify_weights != 0);
+    kgen_status status = load(made, options->verify_weights != 0);
     if (status != KGEN_OK) {
         kgen_within("", "%s: ", made->name);
         kgen_close(made);

@@ -99,11 +99,7 @@ static void leave_viewed(kgen_kernel *of, const char *expression)
 
 static bool is_laid_alike(const parameter *a, const parameter *b)
 {
-    const kgen_tensor *one = &a->tensor, *other = &b->tensor;
-    size_t nbytes = (size_t)one->rank * sizeof *one->shape;
-    return !one->packed && !other->packed && one->dtype == other->dtype &&
-           one->rank == other->rank && memcmp(one->shape, other->shape, nbytes) == 0 &&
-           memcmp(one->strides, other->strides, nbytes) == 0;
+    return !a->tensor.packed && !b->tensor.packed && kgen_is_alike(&a->tensor, &b->tensor);
 }
 
 /* Whether the reduced axes of a row-wise operation are the last ones. Old specs counted them. */

@@ -47,6 +47,14 @@ void kgen_within(const char *after, const char *format, ...) __attribute__((form
 
 kgen_status kgen_no_memory(uint64_t nbytes);
 
+/* Return the status of a call that fails. */
+#define TRY(call)                                                                                 \
+    do {                                                                                          \
+        kgen_status tried = (call);                                                               \
+        if (tried != KGEN_OK)                                                                     \
+            return tried;                                                                         \
+    } while (0)
+
 /* Memory that is given back together. */
 typedef struct chunk chunk;
 typedef struct arena {
@@ -321,6 +329,8 @@ kgen_status kgen_settle_in_place(kgen_kernel *kernel, arena *memory);
 kgen_status kgen_settle_table(kgen_kernel *kernel);
 kgen_status kgen_check_tensor(kgen_tensor *tensor, const char *name); /* sets nbytes */
 bool kgen_is_packed(const kgen_tensor *tensor);
+/* Whether two tensors have one element type, shape and strides (program_check.c). */
+bool kgen_is_alike(const kgen_tensor *a, const kgen_tensor *b);
 
 /* ---- the CPU (cpu.c) ------------------------------------------------------------------------- */
 

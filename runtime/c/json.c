@@ -267,9 +267,7 @@ static kgen_status read_member(reader *from, int depth, json *into)
     skip_blanks(from);
     if (!skip_word(from, "\""))
         return refused(from, "no name of a member");
-    kgen_status status = read_text(from, &into->name);
-    if (status != KGEN_OK)
-        return status;
+    TRY(read_text(from, &into->name));
     skip_blanks(from);
     if (!skip_word(from, ":"))
         return refused(from, "no colon");
@@ -311,10 +309,8 @@ static kgen_status parse_several(reader *from, int depth, json *into, const char
         json *one = *place = (json *)kgen_alloc(from->memory, 1, sizeof **place);
         if (one == NULL)
             return KGEN_ERROR_OUT_OF_MEMORY;
-        kgen_status status = into->kind == JSON_OBJECT ? read_member(from, depth + 1, one)
-                                                       : parse_value(from, depth + 1, one);
-        if (status != KGEN_OK)
-            return status;
+        TRY(into->kind == JSON_OBJECT ? read_member(from, depth + 1, one)
+                                      : parse_value(from, depth + 1, one));
         place = &one->next;
         into->count++;
         skip_blanks(from);
@@ -357,9 +353,7 @@ kgen_status kgen_json_parse(const char *text, size_t nbytes, arena *memory, cons
     json *made = (json *)kgen_alloc(memory, 1, sizeof *made);
     if (made == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
-    kgen_status status = parse_value(&from, 0, made);
-    if (status != KGEN_OK)
-        return status;
+    TRY(parse_value(&from, 0, made));
     skip_blanks(&from);
     if (from.at < from.end)
         return refused(&from, "something behind its end");

@@ -159,18 +159,18 @@ static kgen_status check_output_apart(const kgen_kernel *of, const kgen_buffer *
 
 static kgen_status check_buffers(const kgen_kernel *of, const kgen_buffer *arguments, size_t count)
 {
-    kgen_status status = check_argument_count(of, arguments, count);
-    for (size_t i = 0; i < count && status == KGEN_OK; i++) {
+    TRY(check_argument_count(of, arguments, count));
+    for (size_t i = 0; i < count; i++) {
         const kgen_tensor *wanted = &of->arguments[i]->tensor;
-        status = check_address(of, i, arguments[i].data);
-        if (status == KGEN_OK && arguments[i].nbytes < wanted->nbytes)
-            status = kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s has %zu bytes; expected %zu", of->key,
-                               wanted->name, arguments[i].nbytes, wanted->nbytes);
+        TRY(check_address(of, i, arguments[i].data));
+        if (arguments[i].nbytes < wanted->nbytes)
+            return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s has %zu bytes; expected %zu", of->key,
+                             wanted->name, arguments[i].nbytes, wanted->nbytes);
     }
-    for (size_t i = 0; i < count && status == KGEN_OK; i++)
+    for (size_t i = 0; i < count; i++)
         if (of->arguments[i]->tensor.role == KGEN_OUTPUT)
-            status = check_output_apart(of, arguments, i);
-    return status;
+            TRY(check_output_apart(of, arguments, i));
+    return KGEN_OK;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -222,21 +222,21 @@ static void place(const kgen_kernel *of, size_t argument, void *data, memories *
 kgen_status kgen_run(kgen_kernel *kernel, const kgen_buffer *arguments, size_t count)
 {
     memories at;
-    kgen_status status = check_buffers(kernel, arguments, count);
-    for (size_t i = 0; i < count && status == KGEN_OK; i++)
+    TRY(check_buffers(kernel, arguments, count));
+    for (size_t i = 0; i < count; i++)
         place(kernel, i, arguments[i].data, &at);
-    return status == KGEN_OK ? run(kernel, &at) : status;
+    return run(kernel, &at);
 }
 
 kgen_status kgen_run_pointers(kgen_kernel *kernel, void *const *arguments, size_t count)
 {
     memories at;
-    kgen_status status = check_argument_count(kernel, arguments, count);
-    for (size_t i = 0; i < count && status == KGEN_OK; i++) {
-        status = check_address(kernel, i, arguments[i]);
+    TRY(check_argument_count(kernel, arguments, count));
+    for (size_t i = 0; i < count; i++) {
+        TRY(check_address(kernel, i, arguments[i]));
         place(kernel, i, arguments[i], &at);
     }
-    return status == KGEN_OK ? run(kernel, &at) : status;
+    return run(kernel, &at);
 }
 
 /* ---- prepared calls -------------------------------------------------------------------------- */
@@ -272,9 +272,7 @@ kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments, 
     memories at;
     if (call == NULL)
         return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: the pointer for the call is NULL", kernel->key);
-    kgen_status status = check_buffers(kernel, arguments, count);
-    if (status != KGEN_OK)
-        return status;
+    TRY(check_buffers(kernel, arguments, count));
     kgen_call *made = (kgen_call *)calloc(1, sizeof *made);
     if (made == NULL)
         return kgen_no_memory(sizeof *made);

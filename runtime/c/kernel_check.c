@@ -105,11 +105,8 @@ static kgen_status check_parameters(kgen_kernel *of)
     for (size_t i = 0; i < of->num_parameters; i++) {
         parameter *one = &of->parameters[i];
         const char *name = one->tensor.name;
-        kgen_status status = kgen_check_tensor(&one->tensor, name);
-        if (status == KGEN_OK)
-            status = kgen_check_tensor(&one->unpacked, name);
-        if (status != KGEN_OK)
-            return status;
+        TRY(kgen_check_tensor(&one->tensor, name));
+        TRY(kgen_check_tensor(&one->unpacked, name));
         if (one->tensor.packed && !packing_fits(one))
             return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has a packing that does not fit its shape",
                              name);
@@ -168,9 +165,7 @@ static kgen_status check_names(const kgen_kernel *of, name_index *slots, arena *
 {
     const json *spec_op = kgen_json_member(of->spec, "op");
     const char *in_spec = spec_op == NULL || spec_op->kind != JSON_TEXT ? "" : spec_op->as.text;
-    kgen_status status = kgen_index_create(slots, num_slots(of), memory);
-    if (status != KGEN_OK)
-        return status;
+    TRY(kgen_index_create(slots, num_slots(of), memory));
     kgen_index_add(slots, of->parameters, of->num_parameters, sizeof *of->parameters,
                    offsetof(parameter, tensor) + offsetof(kgen_tensor, name));
     kgen_index_add(slots, of->workspaces, of->num_workspaces, sizeof *of->workspaces,
@@ -214,9 +209,7 @@ static kgen_status check_map(const kgen_kernel *of, const name_index *slots, ten
     if (is->rank > MAX_MAP_RANK)
         return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has %d dimensions; a tensor map has up to %d",
                          one->name, is->rank, MAX_MAP_RANK);
-    kgen_status status = kgen_check_tensor(is, one->name);
-    if (status != KGEN_OK)
-        return status;
+    TRY(kgen_check_tensor(is, one->name));
     if (is->nbytes > slot_bytes(of, one->slot))
         return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s spans %zu bytes; %.60s has %llu", one->name,
                          is->nbytes, one->viewed,
@@ -235,10 +228,9 @@ static kgen_status check_maps(const kgen_kernel *of, const name_index *slots)
 {
     if (of->num_maps > 0 && is_cpu(of))
         return refuse_kernel("it has tensor maps, which CPU code does not take");
-    kgen_status status = KGEN_OK;
-    for (size_t i = 0; i < of->num_maps && status == KGEN_OK; i++)
-        status = check_map(of, slots, &of->maps[i]);
-    return status;
+    for (size_t i = 0; i < of->num_maps; i++)
+        TRY(check_map(of, slots, &of->maps[i]));
+    return KGEN_OK;
 }
 
 /* ---- constants ------------------------------------------------------------------------------- */
@@ -431,13 +423,10 @@ static kgen_status check_launches(const kgen_kernel *of, const name_index *slots
         return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < of->num_launches; i++) {
         launch *one = &of->launches[i];
-        kgen_status status = check_arguments(of, slots, one, taken, memory);
-        if (status == KGEN_OK)
-            status = check_extents(of, one);
-        if (status == KGEN_OK && one->tile != NULL)
-            status = check_tile(of, one, one->tile);
-        if (status != KGEN_OK)
-            return status;
+        TRY(check_arguments(of, slots, one, taken, memory));
+        TRY(check_extents(of, one));
+        if (one->tile != NULL)
+            TRY(check_tile(of, one, one->tile));
         for (size_t a = 0; a < one->num_arguments; a++)
             used[one->slots[a]] = true;
     }
@@ -546,24 +535,22 @@ static kgen_status check_artifacts(const kgen_kernel *of)
     return KGEN_OK;
 }
 
-kgen_status kgen_check_kernel(kgen_kernel *kernel, arena *memory)
+static kgen_status check(kgen_kernel *of, arena *memory)
 {
     name_index slots;
-    kgen_status status = check_names(kernel, &slots, memory);
-    if (status == KGEN_OK)
-        status = check_parameters(kernel);
-    if (status == KGEN_OK)
-        status = check_workspaces(kernel);
-    if (status == KGEN_OK)
-        status = check_maps(kernel, &slots);
-    if (status == KGEN_OK)
-        status = settle_arguments(kernel, &slots, memory);
-    if (status == KGEN_OK)
-        status = check_launches(kernel, &slots, memory);
-    if (status == KGEN_OK)
-        status = check_artifacts(kernel);
-    if (status == KGEN_OK)
-        status = kgen_settle_table(kernel);
+    TRY(check_names(of, &slots, memory));
+    TRY(check_parameters(of));
+    TRY(check_workspaces(of));
+    TRY(check_maps(of, &slots));
+    TRY(settle_arguments(of, &slots, memory));
+    TRY(check_launches(of, &slots, memory));
+    TRY(check_artifacts(of));
+    return kgen_settle_table(of);
+}
+
+kgen_status kgen_check_kernel(kgen_kernel *kernel, arena *memory)
+{
+    kgen_status status = check(kernel, memory);
     if (status == KGEN_ERROR_BUNDLE)
         kgen_within("; build the bundle again", "%s: ", kernel->name);
     return status;

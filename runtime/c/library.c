@@ -85,11 +85,8 @@ static kgen_status read_parts(const object *of, parts *into)
         uint64_t nbytes = kgen_number(segment + 32, 8), in_memory = kgen_number(segment + 40, 8);
         if (offset > of->nbytes || nbytes > of->nbytes - offset)
             return refuse_object("it is truncated");
-        if (kind == PT_DYNAMIC) {
-            kgen_status status = read_dynamic(data + offset, nbytes, into);
-            if (status != KGEN_OK)
-                return status;
-        }
+        if (kind == PT_DYNAMIC)
+            TRY(read_dynamic(data + offset, nbytes, into));
         /* The writable part is the dynamic loader's. */
         if (kind != PT_LOAD || (flags & PF_W) != 0)
             continue;
@@ -124,23 +121,21 @@ static const unsigned char *bytes_at(const parts *of, uint64_t address, uint64_t
 kgen_status kgen_object_place(object *of, uint64_t *total)
 {
     parts found;
-    kgen_status status = read_parts(of, &found);
+    TRY(read_parts(of, &found));
     of->base = *total;
     of->size = 0;
-    for (int i = 0; status == KGEN_OK && i < found.count; i++)
+    for (int i = 0; i < found.count; i++)
         if (found.all[i].address + found.all[i].nbytes > of->size)
             of->size = found.all[i].address + found.all[i].nbytes;
     *total += (of->size + KGEN_PAGE - 1) / KGEN_PAGE * KGEN_PAGE;
-    return status;
+    return KGEN_OK;
 }
 
 kgen_status kgen_library_function(const os_code *in, const object *of, const char *name,
                                   uint64_t *at)
 {
     parts found;
-    kgen_status status = read_parts(of, &found);
-    if (status != KGEN_OK)
-        return status;
+    TRY(read_parts(of, &found));
     uint64_t text_left = 0, symbols_left = 0;
     const unsigned char *hash = bytes_at(&found, found.hash, 8, NULL);
     const unsigned char *strings = bytes_at(&found, found.strings, 1, &text_left);
@@ -204,11 +199,8 @@ struct kgen_code {
 static kgen_status map_all(kgen_code *into, object *all, size_t count, const char *name)
 {
     uint64_t total = 0;
-    for (size_t i = 0; i < count; i++) {
-        kgen_status status = kgen_object_place(&all[i], &total);
-        if (status != KGEN_OK)
-            return status;
-    }
+    for (size_t i = 0; i < count; i++)
+        TRY(kgen_object_place(&all[i], &total));
     return kgen_library_map(&into->memory, all, count, name);
 }
 

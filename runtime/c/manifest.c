@@ -120,9 +120,7 @@ static kgen_status read_ints(const json *list, arena *memory, const int64_t **va
     int64_t *made = (int64_t *)kgen_alloc(memory, *count, sizeof *made);
     if (made == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
-    kgen_status status = each_is(list, JSON_INT);
-    if (status != KGEN_OK)
-        return status;
+    TRY(each_is(list, JSON_INT));
     size_t i = 0;
     for (const json *one = list == NULL ? NULL : list->as.first; one != NULL; one = one->next)
         made[i++] = one->as.integer;
@@ -205,11 +203,8 @@ static kgen_status read_layout(const json *shape, const json *strides, const cha
 {
     const int64_t *sizes, *steps;
     size_t rank, count;
-    kgen_status status = read_ints(shape, memory, &sizes, &rank);
-    if (status == KGEN_OK)
-        status = read_ints(strides, memory, &steps, &count);
-    if (status != KGEN_OK)
-        return status;
+    TRY(read_ints(shape, memory, &sizes, &rank));
+    TRY(read_ints(strides, memory, &steps, &count));
     if (rank != count)
         return kgen_fail(KGEN_ERROR_BUNDLE,
                          ": %.60s needs one stride per dimension; build the bundle again", name);
@@ -227,15 +222,12 @@ static kgen_status read_packing(const json *data, arena *memory, parameter *into
 {
     static const field fields[] = KGEN_FIELDS_PACKING;
     const json *found[COUNT(fields)];
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status != KGEN_OK)
-        return status;
+    TRY(members(data, fields, COUNT(fields), found));
     kgen_tensor *packed = &into->tensor, *matrix = &into->unpacked;
     kgen_packing *order = &into->order;
     size_t num_runs = 0;
-    status = read_ints(found[5], memory, &order->runs, &num_runs);
-    if (status == KGEN_OK)
-        status = read_layout(found[0], found[1], packed->name, memory, matrix);
+    TRY(read_ints(found[5], memory, &order->runs, &num_runs));
+    TRY(read_layout(found[0], found[1], packed->name, memory, matrix));
     packed->packed = 1;
     order->itemsize = (int64_t)kgen_dtype_size(packed->dtype);
     order->rank = matrix->rank;
@@ -246,7 +238,7 @@ static kgen_status read_packing(const json *data, arena *memory, parameter *into
     order->num_runs = (int64_t)num_runs;
     memcpy(order->shape, matrix->shape, sizeof order->shape);
     memcpy(order->strides, matrix->strides, sizeof order->strides);
-    return status;
+    return KGEN_OK;
 }
 
 static kgen_status read_parameter(const json *data, arena *memory, void *place)
@@ -256,21 +248,17 @@ static kgen_status read_parameter(const json *data, arena *memory, void *place)
     parameter *into = (parameter *)place;
     const json *found[COUNT(fields)];
     int role = 0;
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status == KGEN_OK)
-        status = one_of(found[1], roles, COUNT(roles), &role);
-    if (status == KGEN_OK)
-        status = read_dtype(found[2], &into->tensor.dtype);
-    if (status != KGEN_OK)
-        return status;
+    TRY(members(data, fields, COUNT(fields), found));
+    TRY(one_of(found[1], roles, COUNT(roles), &role));
+    TRY(read_dtype(found[2], &into->tensor.dtype));
     into->tensor.name = found[0]->as.text;
     into->tensor.role = role == 0 ? KGEN_INPUT : KGEN_OUTPUT;
     into->unpacked = into->tensor;
-    status = read_layout(found[3], found[4], into->tensor.name, memory, &into->tensor);
-    if (status == KGEN_OK && found[5] != NULL)
+    TRY(read_layout(found[3], found[4], into->tensor.name, memory, &into->tensor));
+    if (found[5] != NULL)
         return read_packing(found[5], memory, into);
     into->unpacked = into->tensor;
-    return status;
+    return KGEN_OK;
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -298,13 +286,9 @@ static kgen_status read_tensor_map(const json *data, arena *memory, void *place)
     static const field fields[] = KGEN_FIELDS_TENSOR_MAP;
     tensor_map *into = (tensor_map *)place;
     const json *found[COUNT(fields)];
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status == KGEN_OK)
-        status = read_dtype(found[2], &into->tensor.dtype);
-    if (status == KGEN_OK)
-        status = read_ints(found[5], memory, &into->box, &into->num_box);
-    if (status != KGEN_OK)
-        return status;
+    TRY(members(data, fields, COUNT(fields), found));
+    TRY(read_dtype(found[2], &into->tensor.dtype));
+    TRY(read_ints(found[5], memory, &into->box, &into->num_box));
     int64_t swizzle = int_or(found[6], 0);
     if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
         return kgen_fail(KGEN_ERROR_BUNDLE,
@@ -352,9 +336,7 @@ static kgen_status read_extent3(const json *list, arena *memory, int64_t into[3]
     into[0] = into[1] = into[2] = 1;
     if (list == NULL)
         return KGEN_OK;
-    kgen_status status = read_ints(list, memory, &values, &count);
-    if (status != KGEN_OK)
-        return status;
+    TRY(read_ints(list, memory, &values, &count));
     if (count != 3)
         return kgen_fail(KGEN_ERROR_BUNDLE, ".%s: expected 3 entries, got %zu", list->name, count);
     memcpy(into, values, 3 * sizeof *values);
@@ -366,17 +348,11 @@ static kgen_status read_launch(const json *data, arena *memory, void *place)
     static const field fields[] = KGEN_FIELDS_LAUNCH;
     launch *into = (launch *)place;
     const json *found[COUNT(fields)];
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status == KGEN_OK)
-        status = read_extent3(found[2], memory, into->grid);
-    if (status == KGEN_OK)
-        status = read_extent3(found[3], memory, into->block);
-    if (status == KGEN_OK)
-        status = read_extent3(found[4], memory, into->cluster);
-    if (status == KGEN_OK)
-        status = each_is(found[6], JSON_TEXT);
-    if (status != KGEN_OK)
-        return status;
+    TRY(members(data, fields, COUNT(fields), found));
+    TRY(read_extent3(found[2], memory, into->grid));
+    TRY(read_extent3(found[3], memory, into->block));
+    TRY(read_extent3(found[4], memory, into->cluster));
+    TRY(each_is(found[6], JSON_TEXT));
     into->module = text_or(found[0], "main");
     into->entry_point = found[1]->as.text;
     into->shared_memory = int_or(found[5], 0);
@@ -399,11 +375,8 @@ static kgen_status read_artifact(const json *data, arena *memory, void *place)
     artifact *into = (artifact *)place;
     const json *found[COUNT(fields)];
     int role = 0;
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status == KGEN_OK)
-        status = one_of(found[3], roles, COUNT(roles), &role);
-    if (status != KGEN_OK)
-        return status;
+    TRY(members(data, fields, COUNT(fields), found));
+    TRY(one_of(found[3], roles, COUNT(roles), &role));
     into->module = text_or(found[0], "main");
     into->format = found[2]->as.text;
     into->role = roles[role];
@@ -418,9 +391,7 @@ static kgen_status read_constant(const json *data, arena *memory, void *place)
     (void)memory;
     constant *into = (constant *)place;
     const json *found[COUNT(fields)];
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status != KGEN_OK)
-        return status;
+    TRY(members(data, fields, COUNT(fields), found));
     into->parameter = found[0]->as.text;
     into->file = (stored_file){found[1]->as.text, found[2]->as.text, found[3]->as.integer};
     return KGEN_OK;
@@ -482,31 +453,21 @@ static kgen_status read_kernel(const json *data, arena *memory, void *place)
     static const field fields[] = KGEN_FIELDS_KERNEL_ENTRY;
     kgen_kernel *into = (kgen_kernel *)place;
     const json *found[COUNT(fields)];
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status == KGEN_OK)
-        status = read_target(found[3], into);
-    if (status == KGEN_OK)
-        status = read_several(found[5], memory, sizeof *into->parameters, read_parameter,
-                              &into->parameters, &into->num_parameters);
-    if (status == KGEN_OK)
-        status = read_several(found[6], memory, sizeof *into->workspaces, read_workspace,
-                              &into->workspaces, &into->num_workspaces);
-    if (status == KGEN_OK)
-        status = read_several(found[7], memory, sizeof *into->maps, read_tensor_map, &into->maps,
-                              &into->num_maps);
-    if (status == KGEN_OK)
-        status = read_several(found[8], memory, sizeof *into->launches, read_launch,
-                              &into->launches, &into->num_launches);
-    if (status == KGEN_OK)
-        status = read_several(found[9], memory, sizeof *into->artifacts, read_artifact,
-                              &into->artifacts, &into->num_artifacts);
-    if (status == KGEN_OK)
-        status = read_several(found[10], memory, sizeof *into->constants, read_constant,
-                              &into->constants, &into->num_constants);
-    if (status == KGEN_OK)
-        status = look_at_facts(found[11], found[12]);
-    if (status != KGEN_OK)
-        return status;
+    TRY(members(data, fields, COUNT(fields), found));
+    TRY(read_target(found[3], into));
+    TRY(read_several(found[5], memory, sizeof *into->parameters, read_parameter, &into->parameters,
+                     &into->num_parameters));
+    TRY(read_several(found[6], memory, sizeof *into->workspaces, read_workspace, &into->workspaces,
+                     &into->num_workspaces));
+    TRY(read_several(found[7], memory, sizeof *into->maps, read_tensor_map, &into->maps,
+                     &into->num_maps));
+    TRY(read_several(found[8], memory, sizeof *into->launches, read_launch, &into->launches,
+                     &into->num_launches));
+    TRY(read_several(found[9], memory, sizeof *into->artifacts, read_artifact, &into->artifacts,
+                     &into->num_artifacts));
+    TRY(read_several(found[10], memory, sizeof *into->constants, read_constant, &into->constants,
+                     &into->num_constants));
+    TRY(look_at_facts(found[11], found[12]));
     into->key = found[0]->as.text;
     into->op = found[1]->as.text;
     into->spec = found[2];
@@ -525,15 +486,10 @@ static kgen_status read_value(const json *data, arena *memory, void *place)
     value *into = (value *)place;
     const json *found[COUNT(fields)], *where[COUNT(of_place)];
     int kind = 0;
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status == KGEN_OK)
-        status = read_dtype(found[1], &into->tensor.dtype);
-    if (status == KGEN_OK)
-        status = members(found[4], of_place, COUNT(of_place), where);
-    if (status == KGEN_OK)
-        status = one_of(where[0], kinds, COUNT(kinds), &kind);
-    if (status != KGEN_OK)
-        return status;
+    TRY(members(data, fields, COUNT(fields), found));
+    TRY(read_dtype(found[1], &into->tensor.dtype));
+    TRY(members(found[4], of_place, COUNT(of_place), where));
+    TRY(one_of(where[0], kinds, COUNT(kinds), &kind));
     into->tensor.name = found[0]->as.text;
     into->kind = (place_kind)kind;
     into->memory = text_or(where[1], "");
@@ -547,9 +503,7 @@ static kgen_status read_weight(const json *data, arena *memory, void *place)
     (void)memory;
     weight *into = (weight *)place;
     const json *found[COUNT(fields)];
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status != KGEN_OK)
-        return status;
+    TRY(members(data, fields, COUNT(fields), found));
     into->name = found[0]->as.text;
     into->file = (stored_file){found[1]->as.text, found[2]->as.text, found[3]->as.integer};
     return KGEN_OK;
@@ -561,9 +515,7 @@ static kgen_status read_state(const json *data, arena *memory, void *place)
     (void)memory;
     state *into = (state *)place;
     const json *found[COUNT(fields)];
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status != KGEN_OK)
-        return status;
+    TRY(members(data, fields, COUNT(fields), found));
     into->name = found[0]->as.text;
     into->nbytes = found[1]->as.integer;
     into->input = found[2]->as.text;
@@ -576,15 +528,10 @@ static kgen_status read_step(const json *data, arena *memory, void *place)
     static const field fields[] = KGEN_FIELDS_STEP;
     step *into = (step *)place;
     const json *found[COUNT(fields)];
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status == KGEN_OK)
-        status = each_is(found[1], JSON_TEXT);
-    if (status == KGEN_OK)
-        status = each_is(found[2], JSON_TEXT);
-    if (status == KGEN_OK)
-        status = read_ints(found[3], memory, &into->after, &into->num_after);
-    if (status != KGEN_OK)
-        return status;
+    TRY(members(data, fields, COUNT(fields), found));
+    TRY(each_is(found[1], JSON_TEXT));
+    TRY(each_is(found[2], JSON_TEXT));
+    TRY(read_ints(found[3], memory, &into->after, &into->num_after));
     into->kernel_key = found[0]->as.text;
     into->bindings = found[1];
     into->nodes = found[2];
@@ -596,27 +543,19 @@ static kgen_status read_program(const json *data, arena *memory, void *place)
     static const field fields[] = KGEN_FIELDS_PROGRAM;
     kgen_program *into = (kgen_program *)place;
     const json *found[COUNT(fields)];
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status == KGEN_OK)
-        status = read_several(found[2], memory, sizeof *into->inputs, read_value, &into->inputs,
-                              &into->num_inputs);
-    if (status == KGEN_OK)
-        status = read_several(found[3], memory, sizeof *into->outputs, read_value, &into->outputs,
-                              &into->num_outputs);
-    if (status == KGEN_OK)
-        status = read_several(found[4], memory, sizeof *into->states, read_state, &into->states,
-                              &into->num_states);
-    if (status == KGEN_OK)
-        status = read_several(found[5], memory, sizeof *into->values, read_value, &into->values,
-                              &into->num_values);
-    if (status == KGEN_OK)
-        status = read_several(found[6], memory, sizeof *into->weights, read_weight,
-                              &into->weights, &into->num_weights);
-    if (status == KGEN_OK)
-        status = read_several(found[8], memory, sizeof *into->steps, read_step, &into->steps,
-                              &into->num_steps);
-    if (status != KGEN_OK)
-        return status;
+    TRY(members(data, fields, COUNT(fields), found));
+    TRY(read_several(found[2], memory, sizeof *into->inputs, read_value, &into->inputs,
+                     &into->num_inputs));
+    TRY(read_several(found[3], memory, sizeof *into->outputs, read_value, &into->outputs,
+                     &into->num_outputs));
+    TRY(read_several(found[4], memory, sizeof *into->states, read_state, &into->states,
+                     &into->num_states));
+    TRY(read_several(found[5], memory, sizeof *into->values, read_value, &into->values,
+                     &into->num_values));
+    TRY(read_several(found[6], memory, sizeof *into->weights, read_weight, &into->weights,
+                     &into->num_weights));
+    TRY(read_several(found[8], memory, sizeof *into->steps, read_step, &into->steps,
+                     &into->num_steps));
     into->name = found[0]->as.text;
     into->target = found[1]->as.text;
     into->arena_nbytes = found[7]->as.integer;
@@ -679,10 +618,8 @@ kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
 {
     static const field fields[] = KGEN_FIELDS_MANIFEST;
     const json *found[COUNT(fields)];
-    kgen_status status = check_version(data);
-    if (status != KGEN_OK)
-        return status;
-    status = members(data, fields, COUNT(fields), found);
+    TRY(check_version(data));
+    kgen_status status = members(data, fields, COUNT(fields), found);
     if (status == KGEN_OK)
         status = each_is(found[3], JSON_TEXT);
     if (status == KGEN_OK)

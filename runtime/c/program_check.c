@@ -17,9 +17,7 @@ static kgen_status refuse_program(const char *why)
 static kgen_status make_index(name_index *into, const char *kind, const void *things, size_t count,
                               size_t size, size_t offset, arena *memory)
 {
-    kgen_status status = kgen_index_create(into, count, memory);
-    if (status != KGEN_OK)
-        return status;
+    TRY(kgen_index_create(into, count, memory));
     kgen_index_add(into, things, count, size, offset);
     const char *wrong = kgen_index_sort(into, false);
     return wrong == NULL ? KGEN_OK
@@ -27,28 +25,25 @@ static kgen_status make_index(name_index *into, const char *kind, const void *th
                                      kind, wrong);
 }
 
+/* Names of values, and of the memories of each kind. */
 typedef struct names {
-    name_index inputs, outputs, states, weights, values;
+    name_index values, memories[IN_STATE + 1];
 } names;
 
 static kgen_status make_names(names *into, const kgen_program *of, arena *memory)
 {
     const size_t of_value = offsetof(value, tensor) + offsetof(kgen_tensor, name);
-    kgen_status status = make_index(&into->weights, "weight", of->weights, of->num_weights,
-                                    sizeof *of->weights, offsetof(weight, name), memory);
-    if (status == KGEN_OK)
-        status = make_index(&into->states, "state", of->states, of->num_states,
-                            sizeof *of->states, offsetof(state, name), memory);
-    if (status == KGEN_OK)
-        status = make_index(&into->values, "value", of->values, of->num_values,
-                            sizeof *of->values, of_value, memory);
-    if (status == KGEN_OK)
-        status = make_index(&into->inputs, "input", of->inputs, of->num_inputs,
-                            sizeof *of->inputs, of_value, memory);
-    if (status == KGEN_OK)
-        status = make_index(&into->outputs, "output", of->outputs, of->num_outputs,
-                            sizeof *of->outputs, of_value, memory);
-    return status;
+    name_index *memories = into->memories;
+    TRY(make_index(&memories[IN_WEIGHTS], "weight", of->weights, of->num_weights,
+                   sizeof *of->weights, offsetof(weight, name), memory));
+    TRY(make_index(&memories[IN_STATE], "state", of->states, of->num_states, sizeof *of->states,
+                   offsetof(state, name), memory));
+    TRY(make_index(&into->values, "value", of->values, of->num_values, sizeof *of->values, of_value,
+                   memory));
+    TRY(make_index(&memories[IN_INPUT], "input", of->inputs, of->num_inputs, sizeof *of->inputs,
+                   of_value, memory));
+    return make_index(&memories[IN_OUTPUT], "output", of->outputs, of->num_outputs,
+                      sizeof *of->outputs, of_value, memory);
 }
 
 /* ---- memories and values --------------------------------------------------------------------- */
@@ -84,40 +79,25 @@ static kgen_status check_memories(const kgen_program *of)
 /* Find the size of the memory that a value lies in; return false if there is no such memory. */
 static bool find_memory(const kgen_program *of, const names *by, value *one, uint64_t *nbytes)
 {
-    switch (one->kind) {
-    case IN_ARENA:
-        *nbytes = (uint64_t)of->arena_nbytes;
+    *nbytes = (uint64_t)of->arena_nbytes;
+    if (one->kind == IN_ARENA)
         return *one->memory == 0;
-    case IN_WEIGHTS:
-        if (!kgen_index_find(&by->weights, one->memory, &one->number))
-            return false;
+    if (!kgen_index_find(&by->memories[one->kind], one->memory, &one->number))
+        return false;
+    if (one->kind == IN_WEIGHTS)
         *nbytes = (uint64_t)of->weights[one->number].file.nbytes;
-        return true;
-    case IN_STATE:
-        if (!kgen_index_find(&by->states, one->memory, &one->number))
-            return false;
+    else if (one->kind == IN_STATE)
         *nbytes = (uint64_t)of->states[one->number].nbytes;
-        return true;
-    case IN_INPUT:
-        if (!kgen_index_find(&by->inputs, one->memory, &one->number))
-            return false;
-        *nbytes = of->inputs[one->number].tensor.nbytes;
-        return true;
-    case IN_OUTPUT:
-        if (!kgen_index_find(&by->outputs, one->memory, &one->number))
-            return false;
-        *nbytes = of->outputs[one->number].tensor.nbytes;
-        return true;
-    }
-    return false;
+    else
+        *nbytes = (one->kind == IN_INPUT ? of->inputs : of->outputs)[one->number].tensor.nbytes;
+    return true;
 }
 
 static kgen_status check_tensors(value *several, size_t count)
 {
-    kgen_status status = KGEN_OK;
-    for (size_t i = 0; i < count && status == KGEN_OK; i++)
-        status = kgen_check_tensor(&several[i].tensor, several[i].tensor.name);
-    return status;
+    for (size_t i = 0; i < count; i++)
+        TRY(kgen_check_tensor(&several[i].tensor, several[i].tensor.name));
+    return KGEN_OK;
 }
 
 enum { PLACE_BYTES = 128 };
@@ -135,13 +115,9 @@ static const char *shown_place(const value *one, char into[PLACE_BYTES])
 
 static kgen_status check_values(const kgen_program *of, const names *by)
 {
-    kgen_status status = check_tensors(of->values, of->num_values);
-    if (status == KGEN_OK)
-        status = check_tensors(of->inputs, of->num_inputs);
-    if (status == KGEN_OK)
-        status = check_tensors(of->outputs, of->num_outputs);
-    if (status != KGEN_OK)
-        return status;
+    TRY(check_tensors(of->values, of->num_values));
+    TRY(check_tensors(of->inputs, of->num_inputs));
+    TRY(check_tensors(of->outputs, of->num_outputs));
     for (size_t i = 0; i < of->num_values; i++) {
         value *one = &of->values[i];
         const char *name = one->tensor.name;
@@ -163,7 +139,7 @@ static kgen_status check_values(const kgen_program *of, const names *by)
     return KGEN_OK;
 }
 
-static bool is_alike(const kgen_tensor *a, const kgen_tensor *b)
+bool kgen_is_alike(const kgen_tensor *a, const kgen_tensor *b)
 {
     size_t nbytes = (size_t)a->rank * sizeof *a->shape;
     return a->dtype == b->dtype && a->rank == b->rank &&
@@ -183,7 +159,7 @@ static kgen_status check_interface(const kgen_program *of, const names *by, valu
         if (own) {
             const value *other = &of->values[number];
             own = other->kind == kind && strcmp(other->memory, name) == 0 && other->offset == 0 &&
-                  is_alike(&one->tensor, &other->tensor);
+                  kgen_is_alike(&one->tensor, &other->tensor);
         }
         if (!own)
             return kgen_fail(KGEN_ERROR_BUNDLE,
@@ -291,12 +267,9 @@ static kgen_status check_step(const kgen_program *of, const names *by, const man
     one->values = (const value **)kgen_alloc(memory, kernel->num_parameters, sizeof *one->values);
     if (one->values == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
-    for (size_t slot = 0; slot < kernel->num_parameters; slot++) {
-        kgen_status status =
-            kernel->parameters[slot].stored != NULL ? KGEN_OK : bind(of, by, kernel, one, slot);
-        if (status != KGEN_OK)
-            return status;
-    }
+    for (size_t slot = 0; slot < kernel->num_parameters; slot++)
+        if (kernel->parameters[slot].stored == NULL)
+            TRY(bind(of, by, kernel, one, slot));
     if (kernel->lies_upon != NULL)
         for (size_t slot = 0; slot < kernel->num_parameters; slot++) {
             const value *table = one->values[kernel->lies_upon - kernel->parameters];
@@ -315,27 +288,23 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
     memset(&by, 0, sizeof by);
     if (*of->name == 0 || *of->target == 0)
         return refuse_program("it has no name or no target");
-    kgen_status status = make_names(&by, of, memory);
-    if (status == KGEN_OK)
-        status = check_memories(of);
-    if (status == KGEN_OK)
-        status = check_values(of, &by);
-    if (status == KGEN_OK && of->num_outputs == 0)
+    TRY(make_names(&by, of, memory));
+    TRY(check_memories(of));
+    TRY(check_values(of, &by));
+    if (of->num_outputs == 0)
         return refuse_program("it has no outputs");
-    if (status == KGEN_OK)
-        status = check_interface(of, &by, of->inputs, of->num_inputs, IN_INPUT);
-    if (status == KGEN_OK)
-        status = check_interface(of, &by, of->outputs, of->num_outputs, IN_OUTPUT);
-    if (status == KGEN_OK)
-        status = check_states(of, &by);
-    if (status == KGEN_OK && of->num_steps == 0)
+    TRY(check_interface(of, &by, of->inputs, of->num_inputs, IN_INPUT));
+    TRY(check_interface(of, &by, of->outputs, of->num_outputs, IN_OUTPUT));
+    TRY(check_states(of, &by));
+    if (of->num_steps == 0)
         return refuse_program("it has no steps");
-    for (size_t i = 0; i < of->num_steps && status == KGEN_OK; i++) {
-        status = check_step(of, &by, all, i, memory);
+    for (size_t i = 0; i < of->num_steps; i++) {
+        kgen_status status = check_step(of, &by, all, i, memory);
         if (status == KGEN_ERROR_BUNDLE)
             kgen_within("", "step %zu (%.120s): ", i, of->steps[i].kernel_key);
+        TRY(status);
     }
-    return status == KGEN_OK ? kgen_check_order(of, memory) : status;
+    return kgen_check_order(of, memory);
 }
 
 kgen_status kgen_check_program(kgen_program *program, const manifest *all, arena *memory)

@@ -439,19 +439,16 @@ static void enter(order *of, const step_access *one)
 static kgen_status order_step(order *of, size_t number, size_t start, size_t end, uint64_t *room,
                               step_access **sorted)
 {
-    kgen_status status = find_ancestors(&of->before[number], &of->of->steps[number], of->before,
-                                        room, of->memory);
-    for (size_t i = start; i < end && status == KGEN_OK; i++)
-        status = check_conflicts(of, &of->all[i]);
-    if (status != KGEN_OK)
-        return status;
+    TRY(find_ancestors(&of->before[number], &of->of->steps[number], of->before, room, of->memory));
+    for (size_t i = start; i < end; i++)
+        TRY(check_conflicts(of, &of->all[i]));
     for (size_t i = start; i < end; i++)
         sorted[i - start] = &of->all[i];
     qsort(sorted, end - start, sizeof *sorted, by_span);
-    status = check_apart(of, sorted, sorted + (end - start));
-    for (size_t i = start; i < end && status == KGEN_OK; i++)
+    TRY(check_apart(of, sorted, sorted + (end - start)));
+    for (size_t i = start; i < end; i++)
         enter(of, &of->all[i]);
-    return status;
+    return KGEN_OK;
 }
 
 kgen_status kgen_check_order(const kgen_program *program, arena *memory)
@@ -470,11 +467,9 @@ kgen_status kgen_check_order(const kgen_program *program, arena *memory)
     if (starts == NULL || room == NULL || sorted == NULL || of.before == NULL ||
         of.written == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
-    kgen_status status = find_accesses(&of, starts);
-    for (size_t i = 0; i < count && status == KGEN_OK; i++)
-        status = order_step(&of, i, starts[i], starts[i + 1], room, sorted);
-    if (status != KGEN_OK)
-        return status;
+    TRY(find_accesses(&of, starts));
+    for (size_t i = 0; i < count; i++)
+        TRY(order_step(&of, i, starts[i], starts[i + 1], room, sorted));
     for (size_t i = 0; i < program->num_outputs; i++)
         if (!of.written[i])
             return kgen_fail(KGEN_ERROR_BUNDLE, "no step writes output %.60s",

@@ -118,8 +118,7 @@ kgen_status kgen_find_beside(kgen_bundle *of, const stored_file *file,
                          "%s is neither in the bundle nor beside it; build or copy the bundle "
                          "again, its weights with it",
                          file->file);
-    if (status != KGEN_OK)
-        return status;
+    TRY(status);
     *data = (const unsigned char *)found->data;
     return kgen_check_size(file, found->nbytes);
 }
@@ -154,20 +153,18 @@ static kgen_status check_file_names(kgen_bundle *of)
 static kgen_status parse_manifest(kgen_bundle *of, const char *text, size_t nbytes)
 {
     const json *data;
-    kgen_status status = kgen_json_count(text, nbytes);
-    if (status == KGEN_OK)
-        status = kgen_json_parse(text, nbytes, &of->memory, &data);
-    if (status == KGEN_OK)
-        status = kgen_manifest_read(&of->all, data, &of->memory);
-    for (size_t i = 0; i < of->all.num_kernels && status == KGEN_OK; i++) {
+    TRY(kgen_json_count(text, nbytes));
+    TRY(kgen_json_parse(text, nbytes, &of->memory, &data));
+    TRY(kgen_manifest_read(&of->all, data, &of->memory));
+    for (size_t i = 0; i < of->all.num_kernels; i++) {
         of->all.kernels[i].bundle = of;
-        status = kgen_check_kernel(&of->all.kernels[i], &of->memory);
+        TRY(kgen_check_kernel(&of->all.kernels[i], &of->memory));
     }
-    for (size_t i = 0; i < of->all.num_programs && status == KGEN_OK; i++) {
+    for (size_t i = 0; i < of->all.num_programs; i++) {
         of->all.programs[i].bundle = of;
-        status = kgen_check_program(&of->all.programs[i], &of->all, &of->memory);
+        TRY(kgen_check_program(&of->all.programs[i], &of->all, &of->memory));
     }
-    return status;
+    return KGEN_OK;
 }
 
 static kgen_status read_manifest(kgen_bundle *of)
@@ -178,9 +175,8 @@ static kgen_status read_manifest(kgen_bundle *of)
     if (entry == NULL || !kgen_zip_crc_is_right(entry))
         return kgen_fail(KGEN_ERROR_BUNDLE,
                          "not a kgen bundle, or a truncated one; make one with kgen build -o");
-    kgen_status status =
-        parse_manifest(of, (const char *)entry->data, (size_t)entry->nbytes);
-    return status == KGEN_OK ? check_file_names(of) : status;
+    TRY(parse_manifest(of, (const char *)entry->data, (size_t)entry->nbytes));
+    return check_file_names(of);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -192,9 +188,7 @@ static kgen_status read_bundle(kgen_bundle *of, const char *path, const void *da
         mapping *file = NULL;
         size_t folder = (size_t)(kgen_os_file_name(path) - path); /* its separator included */
         of->folder = kgen_text(&of->memory, path, folder);
-        status = of->folder == NULL ? KGEN_ERROR_OUT_OF_MEMORY : map_file(of, path, of->name, &file);
-        if (status != KGEN_OK)
-            return status;
+        TRY(of->folder == NULL ? KGEN_ERROR_OUT_OF_MEMORY : map_file(of, path, of->name, &file));
         data = file->data;
         nbytes = file->nbytes;
     }

@@ -69,14 +69,13 @@ static kgen_status refusal(const artifact *code, const cpu *here, arena *memory,
                  arch);
         return KGEN_OK;
     }
-    kgen_status status =
-        missing_features(code, here, memory, missing, sizeof missing, &lacks_tiles);
+    TRY(missing_features(code, here, memory, missing, sizeof missing, &lacks_tiles));
     if (*missing != 0)
         snprintf(why, REASON_BYTES,
                  "%s needs %s, which the CPU lacks%s; build for native or for a lower level, such "
                  "as x86-64",
                  file, missing, lacks_tiles ? " or the system denies to this process" : "");
-    return status;
+    return KGEN_OK;
 }
 
 /* The best artifact per module that runs here; `why` if a launch is left without one. */
@@ -89,9 +88,7 @@ static kgen_status choose_code(kgen_kernel *of, const cpu *here, arena *memory, 
             char reason[REASON_BYTES];
             if (strcmp(one->format, FORMATS[form]) != 0 || strcmp(one->role, "source") == 0)
                 continue;
-            kgen_status status = refusal(one, here, memory, reason);
-            if (status != KGEN_OK)
-                return status;
+            TRY(refusal(one, here, memory, reason));
             if (*reason != 0) {
                 memcpy(why, reason, REASON_BYTES);
                 continue;
@@ -202,13 +199,10 @@ static kgen_status look_at_kernels(candidate *of, manifest *all, const cpu *here
         of[i].shown = kernel->name;
         of[i].target = kernel->target;
         bool is_cpu = strcmp(kernel->family, "cpu") == 0;
-        kgen_status status = KGEN_OK;
         if (is_cpu)
-            status = choose_code(kernel, here, memory, why);
+            TRY(choose_code(kernel, here, memory, why));
         else
             snprintf(why, sizeof why, "the bundle has no code for the cpu backend");
-        if (status != KGEN_OK)
-            return status;
         if (*why == 0)
             of[i].rank = rank_of(kernel);
         else if ((of[i].reason = kgen_text(memory, why, strlen(why))) == NULL)
@@ -254,19 +248,12 @@ kgen_status kgen_select(selection *into, manifest *all, const cpu *here, arena *
     if (kernels == NULL || programs == NULL || into->kernels == NULL || into->programs == NULL ||
         into->left_out == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
-    kgen_status status = look_at_kernels(kernels, all, here, memory);
-    if (status == KGEN_OK)
-        status = look_at_programs(programs, kernels, all, memory);
-    if (status == KGEN_OK)
-        status = settle(kernels, all->num_kernels, memory);
-    if (status == KGEN_OK)
-        status = settle(programs, all->num_programs, memory);
-    if (status == KGEN_OK)
-        status = skip_losers(into, kernels, all->num_kernels, false, memory);
-    if (status == KGEN_OK)
-        status = skip_losers(into, programs, all->num_programs, true, memory);
-    if (status != KGEN_OK)
-        return status;
+    TRY(look_at_kernels(kernels, all, here, memory));
+    TRY(look_at_programs(programs, kernels, all, memory));
+    TRY(settle(kernels, all->num_kernels, memory));
+    TRY(settle(programs, all->num_programs, memory));
+    TRY(skip_losers(into, kernels, all->num_kernels, false, memory));
+    TRY(skip_losers(into, programs, all->num_programs, true, memory));
     for (size_t i = 0; i < all->num_kernels; i++)
         if (kernels[i].is_first)
             into->kernels[into->num_kernels++] = &all->kernels[kernels[i].winner->number];

@@ -370,19 +370,18 @@ static kgen_status find(const kgen_session *in, memory_kind kind, const char *na
 {
     void *const *memory = kind == INPUTS ? in->inputs : kind == OUTPUTS ? in->outputs : in->states;
     size_t number;
-    kgen_status status = find_number(in->program, kind, name, &number);
-    if (status == KGEN_OK)
-        *into = (named_memory){memory[number], KINDS[kind].tensor(in->program, number), number};
-    return status;
+    TRY(find_number(in->program, kind, name, &number));
+    *into = (named_memory){memory[number], KINDS[kind].tensor(in->program, number), number};
+    return KGEN_OK;
 }
 
 /* Find memory for a copy of `nbytes`, which must be all of it. */
 static kgen_status find_for_copy(const kgen_session *in, memory_kind kind, const char *name,
                                  const void *data, size_t nbytes, named_memory *into)
 {
-    kgen_status status = find(in, kind, name, into);
-    if (status != KGEN_OK || (data != NULL && nbytes == into->tensor->nbytes))
-        return status;
+    TRY(find(in, kind, name, into));
+    if (data != NULL && nbytes == into->tensor->nbytes)
+        return KGEN_OK;
     return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s has %zu bytes, and the call gives %zu%s",
                      in->program->name, name, into->tensor->nbytes, nbytes,
                      data == NULL ? " at NULL" : "");
@@ -392,9 +391,7 @@ kgen_status kgen_session_set_input(kgen_session *session, const char *name, cons
                                    size_t nbytes)
 {
     named_memory found;
-    kgen_status status = find_for_copy(session, INPUTS, name, data, nbytes, &found);
-    if (status != KGEN_OK)
-        return status;
+    TRY(find_for_copy(session, INPUTS, name, data, nbytes, &found));
     memcpy(found.data, data, nbytes);
     note_set(session, found.number);
     return KGEN_OK;
@@ -404,9 +401,7 @@ kgen_status kgen_session_set_input_strided(kgen_session *session, const char *na
                                            const void *data, const int64_t *strides)
 {
     named_memory found;
-    kgen_status status = find(session, INPUTS, name, &found);
-    if (status != KGEN_OK)
-        return status;
+    TRY(find(session, INPUTS, name, &found));
     if (data == NULL)
         return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s is NULL", session->program->name, name);
     kgen_copy_strided(found.tensor, data, strides, found.data);
@@ -418,30 +413,27 @@ kgen_status kgen_session_get_output(const kgen_session *session, const char *nam
                                     size_t nbytes)
 {
     named_memory found;
-    kgen_status status = find_for_copy(session, OUTPUTS, name, data, nbytes, &found);
-    if (status == KGEN_OK)
-        memcpy(data, found.data, nbytes);
-    return status;
+    TRY(find_for_copy(session, OUTPUTS, name, data, nbytes, &found));
+    memcpy(data, found.data, nbytes);
+    return KGEN_OK;
 }
 
 kgen_status kgen_session_set_state(kgen_session *session, const char *name, const void *data,
                                    size_t nbytes)
 {
     named_memory found;
-    kgen_status status = find_for_copy(session, STATES, name, data, nbytes, &found);
-    if (status == KGEN_OK)
-        memcpy(found.data, data, nbytes);
-    return status;
+    TRY(find_for_copy(session, STATES, name, data, nbytes, &found));
+    memcpy(found.data, data, nbytes);
+    return KGEN_OK;
 }
 
 kgen_status kgen_session_get_state(const kgen_session *session, const char *name, void *data,
                                    size_t nbytes)
 {
     named_memory found;
-    kgen_status status = find_for_copy(session, STATES, name, data, nbytes, &found);
-    if (status == KGEN_OK)
-        memcpy(data, found.data, nbytes);
-    return status;
+    TRY(find_for_copy(session, STATES, name, data, nbytes, &found));
+    memcpy(data, found.data, nbytes);
+    return KGEN_OK;
 }
 
 /* ---- starts of states ------------------------------------------------------------------------ */
@@ -490,16 +482,12 @@ kgen_status kgen_state_start(const kgen_program *program, const char *name, cons
 {
     size_t number;
     int axis;
-    kgen_status status = find_number(program, STATES, name, &number);
-    if (status != KGEN_OK)
-        return status;
+    TRY(find_number(program, STATES, name, &number));
     const kgen_tensor *state = &program->states[number].tensor;
     if (data == NULL || (shape == NULL && rank != 0) || rank < 0)
         return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s is NULL, or has no shape", program->name,
                          name);
-    status = find_short_axis(program, state, shape, rank, &axis);
-    if (status != KGEN_OK)
-        return status;
+    TRY(find_short_axis(program, state, shape, rank, &axis));
     /* Rows from the short axis on, which lie together in both. */
     size_t whole = state->nbytes, part = whole;
     for (int i = 0; i <= axis; i++)
@@ -519,10 +507,8 @@ kgen_status kgen_session_set_state_start(kgen_session *session, const char *name
                                          const int64_t *shape, int rank)
 {
     named_memory found;
-    kgen_status status = find(session, STATES, name, &found);
-    return status != KGEN_OK
-               ? status
-               : kgen_state_start(session->program, name, data, shape, rank, found.data);
+    TRY(find(session, STATES, name, &found));
+    return kgen_state_start(session->program, name, data, shape, rank, found.data);
 }
 
 /* ---- reading in place ------------------------------------------------------------------------ */

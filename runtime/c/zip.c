@@ -225,10 +225,7 @@ kgen_status kgen_zip_open(zip *archive, const void *data, uint64_t nbytes, arena
         return KGEN_ERROR_OUT_OF_MEMORY;
     uint64_t at = found.start, header = 0;
     for (size_t i = 0; i < archive->count; i++) {
-        kgen_status status =
-            read_entry(archive, &found, &at, &header, memory, &archive->entries[i]);
-        if (status != KGEN_OK)
-            return status;
+        TRY(read_entry(archive, &found, &at, &header, memory, &archive->entries[i]));
     }
     if (at != found.start + found.nbytes || header != found.start)
         return no_bundle(" (it has bytes that belong to no file)");
