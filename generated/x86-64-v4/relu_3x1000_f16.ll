@@ -113,4 +113,3 @@ declare <32 x i16> @llvm.masked.load.v32i16.p0(ptr, <32 x i1>, <32 x i16>)
 declare void @llvm.masked.store.v32i16.p0(<32 x i16>, ptr, <32 x i1>)
 
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
-
