@@ -294,8 +294,8 @@ pv.latch:
   %pv.after = add nuw i64 %pv, 8
   br label %pv.head
 pv.done:
-  %pt.edge = icmp ne i64 %a.whole, %depth
-  br i1 %pt.edge, label %pt.do, label %pt.done
+  %pt.some = icmp ne i64 %a.whole, %depth
+  br i1 %pt.some, label %pt.do, label %pt.done
 pt.do:
   %pt.from.offset = mul nuw i64 %a.whole, 4
   %pt.from = getelementptr i8, ptr %pa.from, i64 %pt.from.offset

@@ -370,8 +370,8 @@ j.latch:
   %j.after = add nuw i64 %j, 64
   br label %j.head
 j.done:
-  %right = icmp ult i64 %panels.whole, %columns
-  br i1 %right, label %right.panel.do, label %right.panel.done
+  %right.panel.some = icmp ult i64 %panels.whole, %columns
+  br i1 %right.panel.some, label %right.panel.do, label %right.panel.done
 right.panel.do:
   ; ---- the remainder panel
   %r.b = getelementptr i8, ptr %b.k, i64 %panels.whole
@@ -480,8 +480,8 @@ n.latch:
   %n.after = add nuw i64 %n, 16
   br label %n.head
 n.done:
-  %n.edge = icmp ne i64 %columns.whole, %columns
-  br i1 %n.edge, label %n.tail.do, label %n.tail.done
+  %n.tail.some = icmp ne i64 %columns.whole, %columns
+  br i1 %n.tail.some, label %n.tail.do, label %n.tail.done
 n.tail.do:
   %t.acc.offset = mul nuw i64 %columns.whole, 4
   %t.acc.at = getelementptr i8, ptr %acc.row, i64 %t.acc.offset
