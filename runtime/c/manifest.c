@@ -86,6 +86,12 @@ static kgen_status members(const json *object, const field *fields, size_t count
     return KGEN_OK;
 }
 
+/* The fields of an object of one kind, and `found`, their values. */
+#define READ_MEMBERS(data, kind)                                                                   \
+    static const field fields[] = KGEN_FIELDS_##kind;                                              \
+    const json *found[COUNT(fields)];                                                              \
+    TRY(members(data, fields, COUNT(fields), found))
+
 static const char *text_or(const json *one, const char *otherwise)
 {
     return one == NULL ? otherwise : one->as.text;
@@ -150,6 +156,11 @@ static kgen_status read_several(const json *list, arena *memory, size_t size,
     }
     return KGEN_OK;
 }
+
+/* Read the list of a field into an array of this name and `num_` this name. */
+#define READ_SEVERAL(field, name, read)                                                            \
+    TRY(read_several(found[field], memory, sizeof *into->name, read, &into->name,                  \
+                     &into->num_##name))
 
 static kgen_status one_of(const json *text, const char *const *names, size_t count, int *number)
 {
@@ -220,9 +231,7 @@ static kgen_status read_layout(const json *shape, const json *strides, const cha
 
 static kgen_status read_packing(const json *data, arena *memory, parameter *into)
 {
-    static const field fields[] = KGEN_FIELDS_PACKING;
-    const json *found[COUNT(fields)];
-    TRY(members(data, fields, COUNT(fields), found));
+    READ_MEMBERS(data, PACKING);
     kgen_tensor *packed = &into->tensor, *matrix = &into->unpacked;
     kgen_packing *order = &into->order;
     size_t num_runs = 0;
@@ -243,12 +252,10 @@ static kgen_status read_packing(const json *data, arena *memory, parameter *into
 
 static kgen_status read_parameter(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = KGEN_FIELDS_TENSOR_PARAM;
     static const char *const roles[] = KGEN_WORDS_TENSOR_PARAM_ROLE;
     parameter *into = (parameter *)place;
-    const json *found[COUNT(fields)];
     int role = 0;
-    TRY(members(data, fields, COUNT(fields), found));
+    READ_MEMBERS(data, TENSOR_PARAM);
     TRY(one_of(found[1], roles, COUNT(roles), &role));
     TRY(read_dtype(found[2], &into->tensor.dtype));
     into->tensor.name = found[0]->as.text;
@@ -283,10 +290,8 @@ static kgen_status read_workspace(const json *data, arena *memory, void *place)
 
 static kgen_status read_tensor_map(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = KGEN_FIELDS_TENSOR_MAP;
     tensor_map *into = (tensor_map *)place;
-    const json *found[COUNT(fields)];
-    TRY(members(data, fields, COUNT(fields), found));
+    READ_MEMBERS(data, TENSOR_MAP);
     TRY(read_dtype(found[2], &into->tensor.dtype));
     TRY(read_ints(found[5], memory, &into->box, &into->num_box));
     int64_t swizzle = int_or(found[6], 0);
@@ -345,10 +350,8 @@ static kgen_status read_extent3(const json *list, arena *memory, int64_t into[3]
 
 static kgen_status read_launch(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = KGEN_FIELDS_LAUNCH;
     launch *into = (launch *)place;
-    const json *found[COUNT(fields)];
-    TRY(members(data, fields, COUNT(fields), found));
+    READ_MEMBERS(data, LAUNCH);
     TRY(read_extent3(found[2], memory, into->grid));
     TRY(read_extent3(found[3], memory, into->block));
     TRY(read_extent3(found[4], memory, into->cluster));
@@ -369,13 +372,11 @@ static kgen_status read_launch(const json *data, arena *memory, void *place)
 
 static kgen_status read_artifact(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = KGEN_FIELDS_ARTIFACT_ENTRY;
     static const char *const roles[] = KGEN_WORDS_ARTIFACT_ENTRY_ROLE;
     (void)memory;
     artifact *into = (artifact *)place;
-    const json *found[COUNT(fields)];
     int role = 0;
-    TRY(members(data, fields, COUNT(fields), found));
+    READ_MEMBERS(data, ARTIFACT_ENTRY);
     TRY(one_of(found[3], roles, COUNT(roles), &role));
     into->module = text_or(found[0], "main");
     into->format = found[2]->as.text;
@@ -387,11 +388,9 @@ static kgen_status read_artifact(const json *data, arena *memory, void *place)
 
 static kgen_status read_constant(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = KGEN_FIELDS_STORED_TENSOR;
     (void)memory;
     constant *into = (constant *)place;
-    const json *found[COUNT(fields)];
-    TRY(members(data, fields, COUNT(fields), found));
+    READ_MEMBERS(data, STORED_TENSOR);
     into->parameter = found[0]->as.text;
     into->file = (stored_file){found[1]->as.text, found[2]->as.text, found[3]->as.integer};
     return KGEN_OK;
@@ -450,23 +449,15 @@ const char *kgen_qualified(const char *target, const char *name, arena *memory)
 
 static kgen_status read_kernel(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = KGEN_FIELDS_KERNEL_ENTRY;
     kgen_kernel *into = (kgen_kernel *)place;
-    const json *found[COUNT(fields)];
-    TRY(members(data, fields, COUNT(fields), found));
+    READ_MEMBERS(data, KERNEL_ENTRY);
     TRY(read_target(found[3], into));
-    TRY(read_several(found[5], memory, sizeof *into->parameters, read_parameter, &into->parameters,
-                     &into->num_parameters));
-    TRY(read_several(found[6], memory, sizeof *into->workspaces, read_workspace, &into->workspaces,
-                     &into->num_workspaces));
-    TRY(read_several(found[7], memory, sizeof *into->maps, read_tensor_map, &into->maps,
-                     &into->num_maps));
-    TRY(read_several(found[8], memory, sizeof *into->launches, read_launch, &into->launches,
-                     &into->num_launches));
-    TRY(read_several(found[9], memory, sizeof *into->artifacts, read_artifact, &into->artifacts,
-                     &into->num_artifacts));
-    TRY(read_several(found[10], memory, sizeof *into->constants, read_constant, &into->constants,
-                     &into->num_constants));
+    READ_SEVERAL(5, parameters, read_parameter);
+    READ_SEVERAL(6, workspaces, read_workspace);
+    READ_SEVERAL(7, maps, read_tensor_map);
+    READ_SEVERAL(8, launches, read_launch);
+    READ_SEVERAL(9, artifacts, read_artifact);
+    READ_SEVERAL(10, constants, read_constant);
     TRY(look_at_facts(found[11], found[12]));
     into->key = found[0]->as.text;
     into->op = found[1]->as.text;
@@ -499,11 +490,9 @@ static kgen_status read_value(const json *data, arena *memory, void *place)
 
 static kgen_status read_weight(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = KGEN_FIELDS_WEIGHT;
     (void)memory;
     weight *into = (weight *)place;
-    const json *found[COUNT(fields)];
-    TRY(members(data, fields, COUNT(fields), found));
+    READ_MEMBERS(data, WEIGHT);
     into->name = found[0]->as.text;
     into->file = (stored_file){found[1]->as.text, found[2]->as.text, found[3]->as.integer};
     return KGEN_OK;
@@ -511,11 +500,9 @@ static kgen_status read_weight(const json *data, arena *memory, void *place)
 
 static kgen_status read_state(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = KGEN_FIELDS_STATE;
     (void)memory;
     state *into = (state *)place;
-    const json *found[COUNT(fields)];
-    TRY(members(data, fields, COUNT(fields), found));
+    READ_MEMBERS(data, STATE);
     into->name = found[0]->as.text;
     into->nbytes = found[1]->as.integer;
     into->input = found[2]->as.text;
@@ -525,10 +512,8 @@ static kgen_status read_state(const json *data, arena *memory, void *place)
 
 static kgen_status read_step(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = KGEN_FIELDS_STEP;
     step *into = (step *)place;
-    const json *found[COUNT(fields)];
-    TRY(members(data, fields, COUNT(fields), found));
+    READ_MEMBERS(data, STEP);
     TRY(each_is(found[1], JSON_TEXT));
     TRY(each_is(found[2], JSON_TEXT));
     TRY(read_ints(found[3], memory, &into->after, &into->num_after));
@@ -540,22 +525,14 @@ static kgen_status read_step(const json *data, arena *memory, void *place)
 
 static kgen_status read_program(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = KGEN_FIELDS_PROGRAM;
     kgen_program *into = (kgen_program *)place;
-    const json *found[COUNT(fields)];
-    TRY(members(data, fields, COUNT(fields), found));
-    TRY(read_several(found[2], memory, sizeof *into->inputs, read_value, &into->inputs,
-                     &into->num_inputs));
-    TRY(read_several(found[3], memory, sizeof *into->outputs, read_value, &into->outputs,
-                     &into->num_outputs));
-    TRY(read_several(found[4], memory, sizeof *into->states, read_state, &into->states,
-                     &into->num_states));
-    TRY(read_several(found[5], memory, sizeof *into->values, read_value, &into->values,
-                     &into->num_values));
-    TRY(read_several(found[6], memory, sizeof *into->weights, read_weight, &into->weights,
-                     &into->num_weights));
-    TRY(read_several(found[8], memory, sizeof *into->steps, read_step, &into->steps,
-                     &into->num_steps));
+    READ_MEMBERS(data, PROGRAM);
+    READ_SEVERAL(2, inputs, read_value);
+    READ_SEVERAL(3, outputs, read_value);
+    READ_SEVERAL(4, states, read_state);
+    READ_SEVERAL(5, values, read_value);
+    READ_SEVERAL(6, weights, read_weight);
+    READ_SEVERAL(8, steps, read_step);
     into->name = found[0]->as.text;
     into->target = found[1]->as.text;
     into->arena_nbytes = found[7]->as.integer;

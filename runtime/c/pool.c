@@ -59,58 +59,38 @@ static void pause_a_moment(void)
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
 /* One pointer per argument, then the range: a function type for each count, up to MAX_POINTERS. */
-#define T1 void *
-#define T2 T1, void *
-#define T3 T2, void *
-#define T4 T3, void *
-#define T5 T4, void *
-#define T6 T5, void *
-#define T7 T6, void *
-#define T8 T7, void *
-#define T9 T8, void *
-#define T10 T9, void *
-#define T11 T10, void *
-#define T12 T11, void *
-#define T13 T12, void *
-#define T14 T13, void *
-#define T15 T14, void *
-#define T16 T15, void *
-#define T17 T16, void *
-#define T18 T17, void *
-#define T19 T18, void *
-#define T20 T19, void *
-#define T21 T20, void *
-#define T22 T21, void *
-#define T23 T22, void *
-#define T24 T23, void *
-#define P1 p[0]
-#define P2 P1, p[1]
-#define P3 P2, p[2]
-#define P4 P3, p[3]
-#define P5 P4, p[4]
-#define P6 P5, p[5]
-#define P7 P6, p[6]
-#define P8 P7, p[7]
-#define P9 P8, p[8]
-#define P10 P9, p[9]
-#define P11 P10, p[10]
-#define P12 P11, p[11]
-#define P13 P12, p[12]
-#define P14 P13, p[13]
-#define P15 P14, p[14]
-#define P16 P15, p[15]
-#define P17 P16, p[16]
-#define P18 P17, p[17]
-#define P19 P18, p[18]
-#define P20 P19, p[19]
-#define P21 P20, p[20]
-#define P22 P21, p[21]
-#define P23 P22, p[22]
-#define P24 P23, p[23]
+#define LIST1(of) of(0)
+#define LIST2(of) LIST1(of), of(1)
+#define LIST3(of) LIST2(of), of(2)
+#define LIST4(of) LIST3(of), of(3)
+#define LIST5(of) LIST4(of), of(4)
+#define LIST6(of) LIST5(of), of(5)
+#define LIST7(of) LIST6(of), of(6)
+#define LIST8(of) LIST7(of), of(7)
+#define LIST9(of) LIST8(of), of(8)
+#define LIST10(of) LIST9(of), of(9)
+#define LIST11(of) LIST10(of), of(10)
+#define LIST12(of) LIST11(of), of(11)
+#define LIST13(of) LIST12(of), of(12)
+#define LIST14(of) LIST13(of), of(13)
+#define LIST15(of) LIST14(of), of(14)
+#define LIST16(of) LIST15(of), of(15)
+#define LIST17(of) LIST16(of), of(16)
+#define LIST18(of) LIST17(of), of(17)
+#define LIST19(of) LIST18(of), of(18)
+#define LIST20(of) LIST19(of), of(19)
+#define LIST21(of) LIST20(of), of(20)
+#define LIST22(of) LIST21(of), of(21)
+#define LIST23(of) LIST22(of), of(22)
+#define LIST24(of) LIST23(of), of(23)
+#define TYPE(i) void *
+#define POINTER(i) p[i]
 #define CASE(n)                                                                                   \
-    case n:                                                                                       \
-        ((void(KGEN_KERNEL_CALL *)(T##n, int64_t, int64_t))function)(P##n, begin, end);           \
-        break;
+    case n: {                                                                                     \
+        typedef void(KGEN_KERNEL_CALL * kernel)(LIST##n(TYPE), int64_t, int64_t);                 \
+        ((kernel)function)(LIST##n(POINTER), begin, end);                                         \
+        break;                                                                                    \
+    }
 
 void kgen_run_tasks(const kgen_launch *of, void *const *p, int64_t begin, int64_t end)
 {

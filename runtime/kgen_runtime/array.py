@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgen_runtime.backend import Backend
     from kgen_runtime.manifest import TensorParam
     from kgen_runtime.memory.host import HostBytes
-from kgen_runtime.memory.strides import packed_strides
+from kgen_runtime.memory.strides import extent, packed_strides
 
 #: What numpy lacks.
 _ML_DTYPES = (DType.BF16, *FLOATS_8)
@@ -189,11 +189,6 @@ def _float_8(bits_of: str, dtype: str) -> str:
             f"to_device: bits_of={bits_of} needs an array of uint8, not {dtype}; view it as uint8"
         )
     return bits_of
-
-
-def extent(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Elements from the first to the last one, both included."""
-    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
 
 
 def host_dtype(dtype: DType) -> np.dtype[Any]:

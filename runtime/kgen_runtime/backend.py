@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgen_runtime.errors import DeviceError
+from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.launch_limits import kernel_refusal
 from kgen_runtime.memory.host import zero_bytes
 from kgen_runtime.values import frozen
@@ -157,9 +157,16 @@ class Backend(ABC):
         return None
 
     @property
-    def launch_limits(self) -> Limits | None:
-        """Launch limits of this device."""
-        return self.limits(self.info.capabilities)
+    def described(self) -> Described:
+        """Description of this device, by which code is chosen."""
+        return Described(backend=type(self), capabilities=self.info.capabilities)
+
+    def refuse_stream(self, stream: int | None) -> None:
+        """Raise ArgumentError for a stream, on a device that has none."""
+        if stream is not None:
+            raise ArgumentError(
+                f"stream={stream}: the {self.name} backend has no streams; leave it out"
+            )
 
     @staticmethod
     def rank(artifact: ArtifactEntry) -> tuple[int, ...]:
@@ -269,20 +276,6 @@ class Backend(ABC):
         """Wait until everything launched is done."""
 
 
-class Judge(Protocol):
-    """Judge of what a device runs, and how well: an open backend, or the description of a device of
-    another machine."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def formats(self) -> tuple[str, ...]: ...
-    @property
-    def launch_limits(self) -> Limits | None: ...
-    def refuses(self, artifact: ArtifactEntry) -> str | None: ...
-    def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]: ...
-
-
 @frozen
 class Described:
     """A device of which only the capabilities are known: it need not be open, nor be here."""
@@ -290,35 +283,17 @@ class Described:
     backend: type[Backend]
     capabilities: Mapping[str, Any]
 
-    @property
-    def name(self) -> str:
-        return self.backend.name
 
-    @property
-    def formats(self) -> tuple[str, ...]:
-        return self.backend.formats
-
-    @property
-    def launch_limits(self) -> Limits | None:
-        return self.backend.limits(self.capabilities)
-
-    def refuses(self, artifact: ArtifactEntry) -> str | None:
-        return self.backend.refusal(artifact, self.capabilities)
-
-    def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]:
-        return self.backend.rank(artifact)
-
-
-def choose_code(backend: Judge, entry: KernelEntry) -> tuple[dict[str, ArtifactEntry], str]:
+def choose_code(device: Described, entry: KernelEntry) -> tuple[dict[str, ArtifactEntry], str]:
     """The best artifact per module that this device runs, and launches, and ""; or {} and why there
     is none."""
     chosen: dict[str, ArtifactEntry] = {}
-    reason = f"the bundle has no code for the {backend.name} backend"
-    for form in backend.formats:
+    reason = f"the bundle has no code for the {device.backend.name} backend"
+    for form in device.backend.formats:
         for artifact in entry.artifacts:
             if artifact.format != form or artifact.role == "source":
                 continue
-            refusal = backend.refuses(artifact)
+            refusal = device.backend.refusal(artifact, device.capabilities)
             if refusal is None:
                 chosen.setdefault(artifact.module, artifact)
             else:
@@ -326,6 +301,6 @@ def choose_code(backend: Judge, entry: KernelEntry) -> tuple[dict[str, ArtifactE
     modules = {launch.module for launch in entry.launches}
     if not modules <= set(chosen):
         return {}, reason
-    limits = backend.launch_limits
+    limits = device.backend.limits(device.capabilities)
     beyond = None if limits is None else kernel_refusal(entry, limits)
     return (chosen, "") if beyond is None else ({}, beyond)

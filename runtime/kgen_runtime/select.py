@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 
-from kgen_runtime.backend import Backend, Described, DeviceInfo, Judge, choose_code
+from kgen_runtime.backend import Backend, Described, DeviceInfo, choose_code
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 from kgen_runtime.schema.program import Program
@@ -137,9 +137,9 @@ def _open_best(
         return _open(cls, int(number or 0), num_threads)
 
     def suits(info: DeviceInfo) -> tuple[int, int, bool]:
-        judge = Described(backend=cls, capabilities=info.capabilities)
-        found, _ = best_programs(judge, programs, entries, info.id)
-        choices, _ = best_entries(judge, entries, info.id)
+        device = Described(backend=cls, capabilities=info.capabilities)
+        found, _ = best_programs(device, programs, entries, info.id)
+        choices, _ = best_entries(device, entries, info.id)
         return (len(found), len(choices), info.kind != "software")
 
     return _open(cls, max(infos, key=suits).index, num_threads)
@@ -240,8 +240,8 @@ def choose(
 ) -> Selection:
     """The best entry of every kernel and program that this device runs; a tie goes to the earlier
     one."""
-    choices, skipped = best_entries(backend, entries, backend.info.id)
-    found, others = best_programs(backend, programs, entries, backend.info.id)
+    choices, skipped = best_entries(backend.described, entries, backend.info.id)
+    found, others = best_programs(backend.described, programs, entries, backend.info.id)
     return Selection(
         backend=backend,
         choices=tuple(choices.values()),
@@ -251,7 +251,7 @@ def choose(
 
 
 def best_programs(
-    judge: Judge, programs: Sequence[Program], entries: Sequence[KernelEntry], place: str
+    device: Described, programs: Sequence[Program], entries: Sequence[KernelEntry], place: str
 ) -> tuple[dict[str, ProgramChoice], dict[str, str]]:
     """Return by name the program for `place`, whose kernels all run there; and by qualified name
     the reason against each other program."""
@@ -262,13 +262,13 @@ def best_programs(
     for program in programs:
         kernels: dict[str, SelectedKernel] = {}
         for entry in (by_name[name] for name in program.kernels):
-            code, refusal = choose_code(judge, entry)
+            code, refusal = choose_code(device, entry)
             if not code:
                 skipped[program.qualified_name] = f"{entry.name}: {refusal}"
                 break
             kernels[entry.key] = SelectedKernel(entry=entry, code=code)
         else:
-            rank = min(_rank(judge, choice) for choice in kernels.values())
+            rank = min(_rank(device, choice) for choice in kernels.values())
             old = chosen.get(program.name)
             if old is None or rank > ranks[program.name]:
                 chosen[program.name] = ProgramChoice(program=program, kernels=kernels)
@@ -283,19 +283,19 @@ def best_programs(
 
 
 def best_entries(
-    judge: Judge, entries: Sequence[KernelEntry], place: str
+    device: Described, entries: Sequence[KernelEntry], place: str
 ) -> tuple[dict[str, SelectedKernel], dict[str, str]]:
     """Return the kernel for `place` by key, and the reason against the others by entry name."""
     chosen: dict[str, SelectedKernel] = {}
     skipped: dict[str, str] = {}
     others: list[SelectedKernel] = []
     for entry in entries:
-        code, refusal = choose_code(judge, entry)
+        code, refusal = choose_code(device, entry)
         if not code:
             skipped[entry.name] = refusal
             continue
         new, old = SelectedKernel(entry=entry, code=code), chosen.get(entry.key)
-        if old is None or _rank(judge, new) > _rank(judge, old):
+        if old is None or _rank(device, new) > _rank(device, old):
             chosen[entry.key], loser = new, old
         else:
             loser = new
@@ -304,12 +304,12 @@ def best_entries(
         winner = chosen[loser.entry.key]
         name = winner.entry.target.name
         skipped[loser.entry.name] = f"{name} is better for {place}"
-        if _rank(judge, winner) == _rank(judge, loser):
+        if _rank(device, winner) == _rank(device, loser):
             skipped[loser.entry.name] = f"{name} is as good for {place} and precedes it"
     return chosen, skipped
 
 
-def _rank(judge: Judge, choice: SelectedKernel) -> tuple[int, ...]:
+def _rank(device: Described, choice: SelectedKernel) -> tuple[int, ...]:
     """Machine code before code that the driver translates, then what uses the device best."""
     artifact = choice.code[choice.entry.launches[0].module]
-    return (-judge.formats.index(artifact.format), *judge.rank(artifact))
+    return (-device.backend.formats.index(artifact.format), *device.backend.rank(artifact))

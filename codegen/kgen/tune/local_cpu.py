@@ -70,7 +70,7 @@ def target_of(device: str) -> Target:
         for family in targets.families():
             if family.backend == backend.name:
                 entries += building.build(PROBE, family.targets).manifest.kernels
-        chosen, skipped = best_entries(backend, entries, backend.info.id)
+        chosen, skipped = best_entries(backend.described, entries, backend.info.id)
         if not chosen:
             why = next(iter(skipped.values()), "no target is for this backend")
             raise TargetError(f"--device {device} runs no target: {why}")

@@ -150,7 +150,7 @@ def load(backend: Backend, plan: Plan) -> tuple[KernelEntry, Any]:
     """Build a kernel and load it. Raises AssembleError and DeviceError."""
     packed = bundle.pack([pipeline.kernel(plan.operation, plan.target, plan.schedule)])
     (entry,) = packed.manifest.kernels
-    chosen, refusal = choose_code(backend, entry)
+    chosen, refusal = choose_code(backend.described, entry)
     if not chosen:
         raise DeviceError(f"{backend.info.id} ({backend.info.name}) does not run it: {refusal}")
     code = {

@@ -25,7 +25,7 @@ from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
-    from kgen_runtime.manifest import ArtifactEntry, Extent3, KernelEntry
+    from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Launch
 
 #: Newest first: the plain name comes with ROCm's development packages only.
 LIBRARIES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
@@ -92,21 +92,12 @@ def _described(hip: Any, status: int) -> str:
 
 
 @frozen
-class HipLaunch:
-    """Launch with its function looked up."""
-
-    function: c_void_p
-    grid: Extent3
-    block: Extent3
-    shared_memory: int
-    arguments: tuple[str, ...]
-
-
-@frozen
 class HipKernel:
+    """Loaded kernel: its launches with their functions."""
+
     name: str
     modules: tuple[c_void_p, ...]
-    launches: tuple[HipLaunch, ...]
+    launches: tuple[tuple[c_void_p, Launch], ...]
 
 
 class _CurrentDevice:
@@ -213,13 +204,7 @@ class HipBackend(Backend):
         with _CurrentDevice(self.info.index):
             modules = {name: _load_module(entry, c) for name, c in code.items()}
             launches = tuple(
-                HipLaunch(
-                    function=_function(modules[launch.module], launch.entry_point),
-                    grid=launch.grid,
-                    block=launch.block,
-                    shared_memory=launch.dynamic_shared_memory,
-                    arguments=launch.arguments,
-                )
+                (_function(modules[launch.module], launch.entry_point), launch)
                 for launch in entry.launches
             )
         return HipKernel(name=entry.key, modules=tuple(modules.values()), launches=launches)
@@ -228,15 +213,15 @@ class HipBackend(Backend):
         self, kernel: HipKernel, buffers: Mapping[str, Any], stream: int | None = None
     ) -> None:
         with _CurrentDevice(self.info.index):
-            for launch in kernel.launches:
+            for function, launch in kernel.launches:
                 parameters = Parameters([buffers[name] for name in launch.arguments])
                 try:
                     call(
                         "hipModuleLaunchKernel",
-                        launch.function,
+                        function,
                         *map(c_uint, launch.grid),
                         *map(c_uint, launch.block),
-                        c_uint(launch.shared_memory),
+                        c_uint(launch.dynamic_shared_memory),
                         c_void_p(stream),
                         c_void_p(parameters.address),
                         c_void_p(None),
@@ -246,7 +231,7 @@ class HipBackend(Backend):
                 except DeviceError as error:
                     raise LaunchError(
                         f"{kernel.name}: grid {launch.grid} of blocks {launch.block} with "
-                        f"{launch.shared_memory} B of dynamic shared memory: {error}"
+                        f"{launch.dynamic_shared_memory} B of dynamic shared memory: {error}"
                     ) from None
 
     def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:

@@ -52,6 +52,9 @@ class RowMathematics(Protocol):
 class Scalars:
     """The mathematics of Python floats, with IEEE 754's results where the math module raises."""
 
+    atan, tanh, isnan = staticmethod(math.atan), staticmethod(math.tanh), staticmethod(math.isnan)
+    erf, erfc = staticmethod(math.erf), staticmethod(math.erfc)
+
     def div(self, x: float, y: float) -> float:
         if y != 0.0:
             return x / y
@@ -60,10 +63,7 @@ class Scalars:
         return math.copysign(math.inf, x) * math.copysign(1.0, y)
 
     def exp(self, x: float) -> float:
-        try:
-            return math.exp(x)
-        except OverflowError:
-            return math.inf
+        return _overflowing(math.exp, x)
 
     def expm1(self, x: float) -> float:
         return _overflowing(math.expm1, x)
@@ -139,18 +139,6 @@ class Scalars:
     def cos(self, x: float) -> float:
         return math.nan if math.isinf(x) else math.cos(x)
 
-    def atan(self, x: float) -> float:
-        return math.atan(x)
-
-    def tanh(self, x: float) -> float:
-        return math.tanh(x)
-
-    def erf(self, x: float) -> float:
-        return math.erf(x)
-
-    def erfc(self, x: float) -> float:
-        return math.erfc(x)
-
     def floor(self, x: float) -> float:
         return math.copysign(math.floor(x), x) if math.isfinite(x) else x
 
@@ -167,9 +155,6 @@ class Scalars:
         step = math.ldexp(1.0, max(math.frexp(x)[1] - 1, least) - bits)
         found = round(abs(x) / step) * step
         return math.copysign(found if found <= largest else math.inf, x)
-
-    def isnan(self, x: float) -> bool:
-        return math.isnan(x)
 
     def where(self, condition: bool, x: float, y: float) -> float:
         return x if condition else y

@@ -115,7 +115,7 @@ def executed(
     `before` that has the same program."""
     bundle = pack([kernel])
     (entry,) = bundle.manifest.kernels
-    chosen, reason = choose_code(backend, entry)
+    chosen, reason = choose_code(backend.described, entry)
     if not chosen:
         return {"refused": reason}
     text = program(bundle.files[f"{chosen['main'].file}asm"].decode())

@@ -64,7 +64,7 @@ def run(backend: Backend, kernel: BuiltKernel, inputs: Mapping[str, Values]) -> 
     """
     bundle = pack([kernel])
     (entry,) = bundle.manifest.kernels
-    chosen, reason = choose_code(backend, entry)
+    chosen, reason = choose_code(backend.described, entry)
     if not chosen:
         needs.absent(f"{backend.info.name}: {reason}")
     code = {m: Code(artifact=a, data=bundle.files[a.file]) for m, a in chosen.items()}

@@ -90,7 +90,7 @@ def test_naga_takes_every_module_of_words(webgpu: WebgpuBackend, target: str) ->
     for spec in specs()[:: 1 if target == "vulkan1.3" else 5]:
         bundle = pack([build(spec, target)])
         (entry,) = bundle.manifest.kernels
-        chosen, reason = choose_code(webgpu, entry)
+        chosen, reason = choose_code(webgpu.described, entry)
         assert chosen, f"{spec.key}: {reason}"
         code = {m: Code(artifact=a, data=bundle.files[a.file]) for m, a in chosen.items()}
         webgpu.unload(webgpu.load(entry, code))

@@ -48,7 +48,7 @@ class Server:
     def _load(self, entry: KernelEntry, files: Mapping[str, bytes]) -> Answer:
         try:
             self._backend = self._backend or backend_class(self._name)()
-            chosen, refusal = choose_code(self._backend, entry)
+            chosen, refusal = choose_code(self._backend.described, entry)
             if not chosen:
                 return ("unavailable", refusal)
             code = {m: Code(artifact=a, data=files[a.file]) for m, a in chosen.items()}

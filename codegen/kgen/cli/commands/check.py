@@ -10,7 +10,7 @@ from kgen.cli.output import print_json, print_table
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
-    from kgen_runtime.backend import Judge
+    from kgen_runtime.backend import Described
     from kgen_runtime.manifest import KernelEntry
     from kgen_runtime.schema.program import Program
     from kgen_runtime.select import ProgramChoice, SelectedKernel
@@ -131,7 +131,7 @@ def _program_answer(
     return Answer(kernel=f"program {name}", target=target, runs=choice is not None, answer=text)
 
 
-def _device(name: str | None) -> tuple[str, Judge]:
+def _device(name: str | None) -> tuple[str, Described]:
     """A device here; by default the best one that is not software."""
     from kgen.errors import DeviceError
     from kgen_runtime.select import devices, open_device
@@ -143,12 +143,12 @@ def _device(name: str | None) -> tuple[str, Judge]:
         name = usable[0]
     backend = open_device(name)
     try:
-        return f"{backend.info.id} ({backend.info.name})", backend
+        return f"{backend.info.id} ({backend.info.name})", backend.described
     finally:
         backend.close()
 
 
-def _arch(name: str) -> tuple[str, Judge]:
+def _arch(name: str) -> tuple[str, Described]:
     """Any device of a target, which need not be here."""
     from kgen import targets
     from kgen_runtime.backend import Described

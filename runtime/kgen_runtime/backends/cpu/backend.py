@@ -177,7 +177,7 @@ class CpuBackend(Backend):
 
         def launch(addresses: list[int], stream: int | None) -> None:
             if stream is not None:
-                self._check_stream(stream)
+                self.refuse_stream(stream)
             run(addresses)
 
         return launch
@@ -185,7 +185,7 @@ class CpuBackend(Backend):
     def prepare(
         self, kernel: Loaded, buffers: Mapping[str, int], stream: int | None = None
     ) -> Callable[[], None]:
-        self._check_stream(stream)
+        self.refuse_stream(stream)
         pointers = [buffers[name] for name in arguments_of(kernel.launches)]
         return prepared(Jobs(self.num_threads, kernel.launches, pointers, ALONE_TRIALS))
 
@@ -199,11 +199,6 @@ class CpuBackend(Backend):
 
     def synchronize(self, stream: int | None = None) -> None:
         """Return at once: launches end before `launch` returns."""
-
-    @staticmethod
-    def _check_stream(stream: int | None) -> None:
-        if stream is not None:
-            raise ArgumentError(f"stream={stream}: the CPU backend has no streams; leave it out")
 
 
 def device_info() -> DeviceInfo:

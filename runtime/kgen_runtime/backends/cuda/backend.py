@@ -26,7 +26,7 @@ from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
-    from kgen_runtime.manifest import ArtifactEntry, Extent3, KernelEntry, Launch
+    from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Launch
 
 #: Clusters above this need the function's leave (CUDA programming guide, thread block clusters).
 PORTABLE_CLUSTER = 8
@@ -34,22 +34,12 @@ KNOWN_REQUIREMENTS = frozenset(("compute_capability", "exact", "cuda"))
 
 
 @frozen
-class CudaLaunch:
-    """Launch with its function looked up."""
-
-    function: Any
-    grid: Extent3
-    block: Extent3
-    cluster: Extent3
-    shared_memory: int
-    arguments: tuple[str, ...]
-
-
-@frozen
 class CudaKernel:
+    """Loaded kernel: its launches with their functions."""
+
     name: str
     modules: tuple[Any, ...]
-    launches: tuple[CudaLaunch, ...]
+    launches: tuple[tuple[Any, Launch], ...]
     tensor_maps: TensorMaps
 
 
@@ -177,7 +167,7 @@ class CudaBackend(Backend):
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> CudaKernel:
         with self._current:
             modules = {name: self._load_module(entry, c) for name, c in code.items()}
-            launches = tuple(_prepare(launch, modules[launch.module]) for launch in entry.launches)
+            launches = tuple((_function(o, modules[o.module]), o) for o in entry.launches)
         return CudaKernel(
             name=entry.key,
             modules=tuple(modules.values()),
@@ -201,16 +191,16 @@ class CudaBackend(Backend):
         self, kernel: CudaKernel, buffers: Mapping[str, Any], stream: int | None = None
     ) -> None:
         with self._current:
-            for launch in kernel.launches:
+            for function, launch in kernel.launches:
                 try:
                     arguments = [kernel.tensor_maps.argument(n, buffers) for n in launch.arguments]
-                    _launch(launch, Parameters(arguments), stream)
+                    _launch(function, launch, Parameters(arguments), stream)
                 except (OutOfMemory, DeviceLost):
                     raise
                 except DeviceError as error:
                     raise LaunchError(
                         f"{kernel.name}: grid {launch.grid} of blocks {launch.block} with "
-                        f"{launch.shared_memory} B of dynamic shared memory: {error}"
+                        f"{launch.dynamic_shared_memory} B of dynamic shared memory: {error}"
                     ) from None
 
     def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
@@ -291,7 +281,8 @@ def _describe(index: int) -> DeviceInfo:
     )
 
 
-def _prepare(launch: Launch, module: Any) -> CudaLaunch:
+def _function(launch: Launch, module: Any) -> Any:
+    """Return a launch's function, with leave for what the launch takes."""
     api = driver()
     function = call("cuModuleGetFunction", module, launch.entry_point.encode())
     if launch.dynamic_shared_memory:
@@ -301,35 +292,26 @@ def _prepare(launch: Launch, module: Any) -> CudaLaunch:
     if prod(launch.cluster) > PORTABLE_CLUSTER:
         large = api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
         call("cuFuncSetAttribute", function, large, 1)
-    return CudaLaunch(
-        function=function,
-        grid=launch.grid,
-        block=launch.block,
-        cluster=launch.cluster,
-        shared_memory=launch.dynamic_shared_memory,
-        arguments=launch.arguments,
-    )
+    return function
 
 
-def _launch(launch: CudaLaunch, parameters: Parameters, stream: int | None) -> None:
+def _launch(function: Any, launch: Launch, parameters: Parameters, stream: int | None) -> None:
     if launch.cluster == (1, 1, 1):
         call(
             "cuLaunchKernel",
-            launch.function,
+            function,
             *launch.grid,
             *launch.block,
-            launch.shared_memory,
+            launch.dynamic_shared_memory,
             stream,
             parameters.address,
             0,
         )
         return
-    call(
-        "cuLaunchKernelEx", _cluster_config(launch, stream), launch.function, parameters.address, 0
-    )
+    call("cuLaunchKernelEx", _cluster_config(launch, stream), function, parameters.address, 0)
 
 
-def _cluster_config(launch: CudaLaunch, stream: int | None) -> Any:
+def _cluster_config(launch: Launch, stream: int | None) -> Any:
     api = driver()
     cluster = api.CUlaunchAttribute()
     cluster.id = api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
@@ -338,7 +320,7 @@ def _cluster_config(launch: CudaLaunch, stream: int | None) -> Any:
     config = api.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = launch.grid
     config.blockDimX, config.blockDimY, config.blockDimZ = launch.block
-    config.sharedMemBytes = launch.shared_memory
+    config.sharedMemBytes = launch.dynamic_shared_memory
     config.hStream = stream or 0
     config.attrs = [cluster]
     config.numAttrs = 1

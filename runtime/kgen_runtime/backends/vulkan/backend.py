@@ -38,7 +38,7 @@ from kgen_runtime.backends.vulkan.recording import (
 from kgen_runtime.backends.vulkan.replays import RecordedSequence, Replay
 from kgen_runtime.backends.vulkan.transfers import Transfers
 from kgen_runtime.backends.vulkan.turn import PROCESS, Turn
-from kgen_runtime.errors import ArgumentError, DeviceError, DeviceLost, LaunchError, OutOfMemory
+from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
 from kgen_runtime.launch_limits import Limits, vulkan_limits
 from kgen_runtime.settings import GPU_SECONDS, vulkan_seconds
 
@@ -270,7 +270,7 @@ class VulkanBackend(Backend):
 
         def launch(buffers: list[VulkanBuffer], stream: int | None) -> None:
             if stream is not None:
-                _no_stream(stream)
+                self.refuse_stream(stream)
             key = tuple([buffer.key for buffer in buffers])
             with lock:
                 recording = recordings.find(key)
@@ -299,7 +299,7 @@ class VulkanBackend(Backend):
     def prepare(
         self, kernel: VulkanKernel, buffers: Mapping[str, VulkanBuffer], stream: int | None = None
     ) -> Callable[[], None]:
-        _no_stream(stream)
+        self.refuse_stream(stream)
         return Replay(self, self._record(_in_order(kernel, buffers)))
 
     def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
@@ -350,7 +350,7 @@ class VulkanBackend(Backend):
                 self._forgotten.append(recording)
 
     def synchronize(self, stream: int | None = None) -> None:
-        _no_stream(stream)
+        self.refuse_stream(stream)
         with self._lock:
             self._queue.wait()
 
@@ -376,8 +376,3 @@ def _in_order(kernel: VulkanKernel, buffers: Mapping[str, VulkanBuffer]) -> list
         RecordedDispatch(pipeline=p, buffers=buffers, waits=i > 0)
         for i, p in enumerate(kernel.pipelines)
     ]
-
-
-def _no_stream(stream: int | None) -> None:
-    if stream is not None:
-        raise ArgumentError(f"stream={stream}: the vulkan backend has no streams; leave it out")

@@ -26,7 +26,7 @@ from kgen_runtime.backends.webgpu.package import (
     without_complaints,
 )
 from kgen_runtime.backends.webgpu.waits import Waits
-from kgen_runtime.errors import ArgumentError, DeviceError
+from kgen_runtime.errors import DeviceError
 from kgen_runtime.launch_limits import Limits, vulkan_limits
 from kgen_runtime.settings import GPU_SECONDS, vulkan_seconds
 from kgen_runtime.values import frozen
@@ -217,7 +217,7 @@ class WebgpuBackend(Backend):
     def launch(
         self, kernel: WebgpuKernel, buffers: Mapping[str, WebGpuBuffer], stream: int | None = None
     ) -> None:
-        _no_stream(stream)
+        self.refuse_stream(stream)
         with self._turn(kernel.name):
             encoder = self._device.create_command_encoder()
             commands = encoder.begin_compute_pass()
@@ -257,7 +257,7 @@ class WebgpuBackend(Backend):
         return kernel.bindings[key]
 
     def synchronize(self, stream: int | None = None) -> None:
-        _no_stream(stream)
+        self.refuse_stream(stream)
         with self._turn("waiting"):
             # A read waits for all that was submitted before. The package's own call for that raises
             # TypeError in version 0.32.
@@ -282,8 +282,3 @@ def _words(nbytes: int) -> int:
 def _around(offset: int, nbytes: int) -> tuple[int, int]:
     """The first and last byte of the whole words that hold these."""
     return offset // WORD * WORD, _words(offset + nbytes)
-
-
-def _no_stream(stream: int | None) -> None:
-    if stream is not None:
-        raise ArgumentError(f"stream={stream}: the webgpu backend has no streams; leave it out")
