@@ -190,8 +190,9 @@ class LoadedProgram(Uncopied):
         return self._places
 
     def reset(self) -> None:
-        """Zero the states of `run`."""
+        """Zero the states of `run`. Raises DeviceError once the bundle is closed."""
         with self._turn.lock:
+            _held = self._kernels.held()  # stays until the end, whoever closes the bundle
             for session in self._idle:
                 session.reset()
 
@@ -357,7 +358,8 @@ class ProgramCall(Uncopied, Generic[R]):
         return self.out
 
     def reset(self) -> None:
-        """Make its states zero."""
+        """Make its states zero. Raises DeviceError once the bundle is closed."""
+        _held = self._session.kernels.held()  # stays until the end, whoever closes the bundle
         self._session.reset()
 
     def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,9 @@ import kgen
 import kgen_runtime
 from kgen.check.model.truth import truth
 from kgen.errors import GraphError
-from kgen_runtime.errors import ArgumentError
+from kgen_runtime.calls.program import LoadedProgram
+from kgen_runtime.errors import ArgumentError, DeviceError
+from kgen_runtime.kernels import Kernels
 from tests.onnx_models import DECODER, DECODER_STATES, Maker
 
 Array = np.ndarray[Any, Any]
@@ -23,11 +27,18 @@ TOKENS, CACHE = 7, 12
 
 
 @pytest.fixture(scope="module", params=["native", "vulkan1.3"])
-def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def loaded(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[], Kernels]:
     made = kgen.compile_model(DECODER["step"], [request.param], states=DECODER_STATES).bundle
     path = made.save(tmp_path_factory.mktemp("decoder") / "step.kgen")
     device = "cpu" if request.param == "native" else "vulkan"
-    return kgen_runtime.load(path, device=device).program
+    return lambda: kgen_runtime.load(path, device=device)
+
+
+@pytest.fixture(scope="module")
+def program(loaded: Callable[[], Kernels]) -> LoadedProgram:
+    return loaded().program
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +62,22 @@ def test_steps_give_what_a_prefill_gives(program: Any, exact: Any) -> None:
         for pos, token in enumerate(ids[0]):
             found = step(program, token, pos)
         np.testing.assert_allclose(found, expected["logits"], rtol=1e-3, atol=1e-4)
+
+
+def test_a_closed_bundle_is_named(loaded: Callable[[], Kernels]) -> None:
+    """A program, its sessions and its calls have the same words on every device."""
+    kernels = loaded()
+    program, given = kernels.program, {"ids": np.array([[1]]), "pos": np.array([0])}
+    arrays = {name: kernels.to_device(array) for name, array in given.items()}
+    call, session = program.prepare(arrays), program.session()
+    kernels.close()
+    runs = (call, partial(program.run, given), partial(session.run, given))
+    states = (
+        method for user in (call, program, session) for method in (user.reset, user.set_states)
+    )
+    for use in (*runs, *states):
+        with pytest.raises(DeviceError, match=r": the bundle was closed; load it again$"):
+            use()
 
 
 def test_states_of_a_prefill_go_on(program: Any, exact: Any) -> None:
