@@ -535,7 +535,7 @@ static kgen_status check_artifacts(const kgen_kernel *of)
     return KGEN_OK;
 }
 
-static kgen_status check(kgen_kernel *of, arena *memory)
+static kgen_status check_parts(kgen_kernel *of, arena *memory)
 {
     name_index slots;
     TRY(check_names(of, &slots, memory));
@@ -550,7 +550,7 @@ static kgen_status check(kgen_kernel *of, arena *memory)
 
 kgen_status kgen_check_kernel(kgen_kernel *kernel, arena *memory)
 {
-    kgen_status status = check(kernel, memory);
+    kgen_status status = check_parts(kernel, memory);
     if (status == KGEN_ERROR_BUNDLE)
         kgen_within("; build the bundle again", "%s: ", kernel->name);
     return status;

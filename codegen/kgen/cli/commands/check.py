@@ -38,19 +38,19 @@ def run(args: argparse.Namespace) -> int:
     from kgen_runtime.select import best_entries, best_programs
 
     with SpecifiedBundle(args.file) as bundle:
-        place, judge = _device(args.device) if args.arch is None else _arch(args.arch)
+        place, device = _device(args.device) if args.arch is None else _arch(args.arch)
         entries = bundle.manifest.kernels
-        choices, skipped = best_entries(judge, entries, place)
+        choices, skipped = best_entries(device, entries, place)
         for choice in choices.values():
             for artifact in choice.code.values():
                 bundle.read(artifact)
         programs = bundle.manifest.programs
-        found, others_of_programs = best_programs(judge, programs, entries, place)
+        found, others_of_programs = best_programs(device, programs, entries, place)
         for program in found.values():
             for weight in program.program.weights:
                 bundle.weight(weight, check=True)
     # What is for another kind of device needs no reason.
-    near = [e for e in entries if any(a.format in judge.formats for a in e.artifacts)]
+    near = [e for e in entries if any(a.format in device.backend.formats for a in e.artifacts)]
     answers = []
     # Kernels of programs are answered for by these: of one target each, they all run or none.
     inside = {name for program in programs for name in program.kernels}
