@@ -71,11 +71,10 @@ def test_a_closed_bundle_is_named(loaded: Callable[[], Kernels]) -> None:
     arrays = {name: kernels.to_device(array) for name, array in given.items()}
     call, session = program.prepare(arrays), program.session()
     kernels.close()
-    runs = (call, partial(program.run, given), partial(session.run, given))
-    states = (
-        method for user in (call, program, session) for method in (user.reset, user.set_states)
-    )
-    for use in (*runs, *states):
+    uses: list[Callable[[], Any]] = [call, partial(program.run, given), partial(session.run, given)]
+    for user in (call, program, session):
+        uses += [user.reset, user.set_states]
+    for use in uses:
         with pytest.raises(DeviceError, match=r": the bundle was closed; load it again$"):
             use()
 
