@@ -93,8 +93,9 @@ def openvino(model: Model, onnx: Path, threads: int) -> Loaded:
     def outputs() -> Outputs:
         request.infer(data)
         return {
-            next(iter(port.get_names())): np.array(request.get_tensor(port).data)
+            name: np.array(request.get_tensor(port).data)
             for port in compiled.outputs
+            for name in port.get_names()
         }
 
     return Loaded(

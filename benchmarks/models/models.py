@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.machine import ROOT
+from benchmarks.models.networks import NETWORKS
 from kgen import settings
 from kgen.spec.choices import BTypeName
 from kgen_runtime.dtypes import DTypeName
@@ -87,6 +88,15 @@ def smollm2(prefill: int) -> Callable[[], Path]:
 
     name = f"smollm2-{f'prefill-{prefill}' if prefill else 'step'}"
     return lambda: made(name, "examples/smollm2.py", make)
+
+
+def network(name: str, size: int, make: Callable[[Path, int], None]) -> Callable[[], Path]:
+    return lambda: made(name, "benchmarks/models/networks.py", lambda path: make(path, size))
+
+
+def image_inputs(size: int) -> Callable[[], Inputs]:
+    shape = (1, 3, size, size)
+    return lambda: {"image": np.random.default_rng(0).standard_normal(shape, np.float32)}
 
 
 def minilm_inputs() -> Inputs:
@@ -178,5 +188,9 @@ MODELS = (
         name="smollm2-prefill",
         path=smollm2(TOKENS),
         inputs=prefill_inputs,
+    ),
+    *(
+        Model(name=name, path=network(name, size, make), inputs=image_inputs(size))
+        for name, size, make in NETWORKS
     ),
 )
