@@ -70,7 +70,7 @@ def test_rows_of_a_kernel_apart(
     [
         ((2, 3, 5, 6), (4, 3, 3, 3), {"pads": [1, 1, 1, 1]}, 1),
         ((1, 3, 9, 8), (4, 3, 2, 3), {"strides": [2, 3], "pads": [0, 1, 1, 0]}, 1),
-        ((1, 3, 4, 5), (4, 3, 3, 3), {"dilations": [3, 3], "pads": [3, 3, 3, 3]}, 1),
+        ((1, 3, 7, 8), (4, 3, 3, 3), {"dilations": [3, 3], "pads": [3, 3, 3, 3]}, 1),
         # Places that see padding alone are dropped: one is left, which is a matmul.
         ((1, 3, 4, 4), (4, 3, 3, 3), {"dilations": [6, 6], "pads": [6, 6, 6, 6]}, 0),
         ((1, 3, 4, 6), (4, 3, 3, 3), {"dilations": [4, 1], "pads": [4, 1, 4, 1]}, 1),
@@ -98,6 +98,49 @@ def test_windows_read_from_images(
     expected = reference(model, x=given)
     (found,) = run(calls, {"x": given}).values()
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
+
+
+@pytest.mark.parametrize("convolves", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "kernel", "attributes", "places"),
+    [
+        ((2, 3, 4, 4), (5, 3, 3, 3), {"dilations": [3, 3], "pads": [3, 3, 3, 3]}, 9),
+        ((1, 3, 5, 7), (5, 3, 3, 3), {"dilations": [4, 5], "pads": [4, 5, 4, 5]}, 9),
+        # Every second window, unequal pads.
+        ((1, 7, 9), (3, 7, 3), {"dilations": [7], "strides": [2], "pads": [6, 7]}, 3),
+        # Some places of both axes together see padding alone.
+        ((1, 3, 9), (4, 3, 3), {"dilations": [7], "pads": [7, 7]}, 3),
+    ],
+)  # fmt: skip
+def test_places_that_see_little(
+    shape: tuple[int, ...],
+    kernel: tuple[int, ...],
+    attributes: dict[str, Any],
+    places: int,
+    convolves: bool,
+) -> None:
+    """Windows mostly of padding are a product for each place, of what it sees."""
+    m = Maker()
+    y = m.add("Conv", m.input("x", shape), m.weight(*kernel), m.weight(kernel[0]), **attributes)
+    calls, model = lowered(m, m.add("Relu", y), convolves=convolves)
+    assert [call.spec.op for call in calls.calls].count("matmul") == places
+    given = drawn(m)
+    expected = reference(model, x=given)
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
+
+
+def test_infinite_weights_over_padding_make_nan() -> None:
+    """So no place of the kernel is left out, however little it sees."""
+    m = Maker()
+    w = np.ones((2, 3, 3, 3), np.float32)
+    w[0, 0, 0, 0] = np.inf
+    attributes = {"dilations": [3, 3], "pads": [3, 3, 3, 3]}
+    y = m.add("Conv", m.input("x", (1, 3, 4, 4)), m.constant(w), **attributes)
+    calls, _ = lowered(m, y, convolves=True)
+    assert [call.spec.op for call in calls.calls].count("conv2d") == 1
+    (found,) = run(calls, {"x": drawn(m)}).values()
+    assert np.isnan(found.reshape(2, 4, 4)[0, 0, 0])
 
 
 def test_residuals_and_weights_from_data() -> None:

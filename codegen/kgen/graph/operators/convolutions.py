@@ -98,6 +98,8 @@ def convolved(
     x = b.permute(x, (0, *range(2, rank + 2), 1))
     if depth == 1 and groups > 1:
         found = by_channel(b, x, w, windows)
+    elif groups == 1 and sees_little(b, x, w, windows):
+        found = by_place(b, x, w, windows)
     elif not is_dequantized(b, x) and (conv := in_place(b, x, w, windows, groups)) is not None:
         found = b.convolution(x, places_first(b, w), conv)
     elif groups > 1:
@@ -135,6 +137,51 @@ def seen_places(
         pads = (max(before, 0), window.pads[1])
         found.append(dataclasses.replace(window, length=length, size=size, pads=pads))
     return x, w, tuple(found)
+
+
+def sees_little(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> bool:
+    """Whether most multiplications would be of padding, and none of it makes NaN of a weight."""
+    if math.prod(window.size for window in windows) > MOST_PLACES or is_dequantized(b, x):
+        return False
+    seen = math.prod(sum(len(of_window) for of_window in seen_windows(v)) for v in windows)
+    if 2 * seen > math.prod(window.size * window.count for window in windows):
+        return False
+    weights = b.elements(w)
+    return weights is not None and bool(np.isfinite(weights).all())
+
+
+def seen_windows(window: Window) -> tuple[range, ...]:
+    """The windows whose element is no padding, for each place of the kernel along an axis."""
+    found = []
+    for places in window.places().T:
+        inside = np.flatnonzero((places >= 0) & (places < window.length))
+        found.append(range(inside[0], inside[-1] + 1) if inside.size else range(0))
+    return tuple(found)
+
+
+def by_place(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> GraphValue:
+    """The sum of a product for each place of the kernel, of those windows alone that see more than
+    padding there."""
+    rank, counts = len(windows), counts_of(windows)
+    axes = [seen_windows(window) for window in windows]
+    total: Expression | None = None
+    for at in places_of(windows):
+        seen = [axes[axis][place] for axis, place in enumerate(at)]
+        if not all(seen):
+            continue
+        part, weights = x, w
+        for axis, (window, place) in enumerate(zip(windows, at, strict=True)):
+            start = seen[axis].start * window.step - window.before + place * window.apart
+            part = b.slice(part, 1 + axis, start, len(seen[axis]), window.step)
+            weights = b.slice(weights, 2 + axis, place, 1)
+        term = b.tensor(b.product(part, places_first(b, weights)))
+        for axis in range(rank):
+            before, after = seen[axis].start, counts[axis] - seen[axis].stop
+            if before or after:
+                term = view("pad", (term, 1 + axis, before, after, 0.0))
+        total = term if total is None else b.call("add", total, term)
+    assert total is not None
+    return b.formula(total, (x.shape[0], *counts, w.shape[0]), x.dtype)
 
 
 def in_place(
