@@ -97,9 +97,14 @@ class Network:
     def resized(self, x: str, scale: int, mode: str) -> str:
         scales = self.tensor(np.array([1, 1, scale, scale], np.float32))
         how = {"linear": "half_pixel", "nearest": "asymmetric"}[mode]
-        more = {"nearest_mode": "floor"} if mode == "nearest" else {}
         return self.node(
-            "Resize", x, "", scales, mode=mode, coordinate_transformation_mode=how, **more
+            "Resize",
+            x,
+            "",
+            scales,
+            mode=mode,
+            coordinate_transformation_mode=how,
+            nearest_mode="floor",
         )
 
     def dense(self, x: str, outputs: int, act: str | None = None) -> str:

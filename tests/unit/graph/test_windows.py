@@ -135,8 +135,8 @@ def test_infinite_weights_over_padding_make_nan() -> None:
     m = Maker()
     w = np.ones((2, 3, 3, 3), np.float32)
     w[0, 0, 0, 0] = np.inf
-    attributes = {"dilations": [3, 3], "pads": [3, 3, 3, 3]}
-    y = m.add("Conv", m.input("x", (1, 3, 4, 4)), m.constant(w), **attributes)
+    x = m.input("x", (1, 3, 4, 4))
+    y = m.add("Conv", x, m.constant(w), dilations=[3, 3], pads=[3, 3, 3, 3])
     calls, _ = lowered(m, y, convolves=True)
     assert [call.spec.op for call in calls.calls].count("conv2d") == 1
     (found,) = run(calls, {"x": drawn(m)}).values()
