@@ -213,11 +213,15 @@ def test_several_devices_of_one_driver(machine: dict[str, type[Backend]]) -> Non
         @classmethod
         def devices(cls) -> tuple[DeviceInfo, ...]:
             return tuple(
-                DeviceInfo(backend=cls.name, index=i, name=f"gpu {i}", kind="gpu") for i in (0, 1)
+                DeviceInfo(
+                    backend=cls.name, index=i, name="", kind="gpu", capabilities={"age": age}
+                )
+                for i, age in enumerate((9, 1))
             )
 
-        def refuses(self, artifact: object) -> str | None:
-            return "too old" if self.info.index == 0 else None
+        @staticmethod
+        def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
+            return "too old" if capabilities["age"] > 5 else None
 
     machine["vulkan"] = Two
     assert select.select([entry()]).backend.info.id == "vulkan:1"
