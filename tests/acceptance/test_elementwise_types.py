@@ -22,7 +22,7 @@ SMALL = (
     "x*y+3 1031 s32",
     "x//y 517 s32",
     "x%y 517 s32",
-    "x**5-x**2 517 s32",
+    "x**5-x**2+x**y 517 s32",
     "x//7-y%-3 33x16,16 s32",
     "clip(sign(x)*abs(y),-9,2000000000) 3x17,3x1 s32",
     "where(x<y,x,-max(x,y)) 1,1031 s32",
@@ -51,7 +51,7 @@ SMALL = (
 OF_64_BITS = (
     "x*y+3 1031 s64",
     "x//y-x%y 517 s64",
-    "x**3 517 s64",
+    "x**3+x**y 517 s64",
     "bitwise_and(x,y)+shift_left(x,y)-shift_right(x,y%70) 517 s64",
     "abs(x)+min(x,y)-max(x,2) 33x16,16 s64",
     "x<=y 3x1,17 s64",

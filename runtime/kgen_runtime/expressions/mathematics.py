@@ -82,10 +82,12 @@ class Scalars:
         return math.nan if x < 0.0 else math.sqrt(x)
 
     def pow(self, x: float, y: float) -> float:
-        """math.pow has IEEE 754's special values, and raises where it divides by zero. Of integers
-        all digits count, since what overflows wraps around."""
+        """math.pow has IEEE 754's special values, and raises where it divides by zero. Integers
+        wrap around, of which the last 64 bits are enough; 1 / x^-y is cut towards zero."""
         if isinstance(x, int) and isinstance(y, int):
-            return int(x**y)
+            if y >= 0:
+                return pow(x, y, 2**64)
+            return x ** (y % 2) if abs(x) == 1 else 0
         odd = math.isfinite(y) and y == int(y) and int(y) % 2 == 1
         if x == 0.0 and y < 0.0:
             return math.copysign(math.inf, x) if odd else math.inf

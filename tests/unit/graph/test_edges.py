@@ -146,6 +146,19 @@ def sampled(mode: str, padding: str, aligned: bool) -> Edge:
     )  # fmt: skip
 
 
+def regions(mode: str, corner: str, scale: float) -> Edge:
+    """Regions of two images within, across and beyond the borders; one has no size. One sample of
+    each bin lies exactly on an element."""
+    places = np.array([[0, 0, 4, 4], [-3, 1, 9, 2], [7, 7, 9, 30], [2, 2, 2, 2]], F32) / scale
+    return Edge(
+        operator="RoiAlign", inputs=(normal(2, 3, 5, 6), places, np.array([1, 0, 0, 1])),
+        attributes={
+            "mode": mode, "coordinate_transformation_mode": corner, "output_height": 2,
+            "output_width": 3, "sampling_ratio": 2, "spatial_scale": scale,
+        }, opset=22,
+    )  # fmt: skip
+
+
 def recurrent(operator: str, gates: int, *, opset: int = 22, **given: Any) -> Edge:
     """Two sequences of four steps, and what the recurrence is by its definition in numpy."""
     lengths, way = given.pop("lengths", None), given.pop("direction", "forward")
@@ -538,6 +551,23 @@ EDGES: dict[str, Edge] = {
         inputs=(normal(1, 1, 2, 2), np.full((1, 1, 2, 2), 1e12, F32)),
         expected=lambda x, _: np.zeros((1, 1, 1, 2), F32),
     ),
+    **{
+        f"RoiAlign, {mode}, {corner}": regions(mode, corner, scale)
+        for mode in ("avg", "max")
+        for corner, scale in (("half_pixel", 0.25), ("output_half_pixel", 1.0))
+    },
+    **{
+        f"Det of {n} rows": Edge(
+            operator="Det", inputs=(normal(2, 3, n, n),), opset=22,
+            expected=lambda x: np.linalg.det(x.astype(np.float64)).astype(F32),
+        )
+        for n in (1, 2, 3, 4)
+    },
+    "Pow of integers": Edge(
+        operator="Pow", opset=15,
+        inputs=(np.array([-3, 2, 0, -1, 7], S32), np.array([3, 31, 0, 5, 11], S32)),
+        expected=lambda *_: np.array([-27, -(2**31), 1, -1, 7**11 % 2**32], np.int64).astype(S32),
+    ),
     "Einsum, hidden": einsum("...ij,...jk", (2, 1, 3, 4), (1, 5, 4, 2)),
     "Einsum, hidden sum": einsum("i...->...", (3, 2, 4)),
     "Einsum, diagonal": einsum("ii->i", (4, 4)),
@@ -806,6 +836,15 @@ REFUSED: dict[str, tuple[Edge, str]] = {
         Edge(operator="GridSample", inputs=(normal(2, 1, 3, 3), normal(1, 2, 2, 2)), opset=20,
              expected=lambda x, _: x),
         "Dimension mismatch",
+    ),
+    "RoiAlign with samples by the size of regions": (
+        Edge(operator="RoiAlign", inputs=(normal(1, 1, 3, 3), normal(1, 4), np.array([0])),
+             opset=22, expected=lambda *_: normal(1)),
+        "has sampling_ratio=0",
+    ),
+    "Det of many rows": (
+        Edge(operator="Det", inputs=(normal(5, 5),), opset=22, expected=lambda *_: normal(1)),
+        "has matrices of 5 rows; 4 is the limit",
     ),
     "Resize by a roi from data": (
         Edge(operator="Resize", inputs=(normal(1, 1, 2, 2), normal(8), None, SIZES),

@@ -76,7 +76,10 @@ class WholeArrays(Arrays):
 
     @staticmethod
     def pow(x: Values, y: Any) -> Values:
-        return np.asarray(np.power(x, int64_of(y)))
+        base, exponent = np.broadcast_arrays(int64_of(x), int64_of(y))
+        # numpy refuses exponents below zero; those of 1 and -1 count by their last bit.
+        found = np.power(base, np.where(exponent < 0, exponent & 1, exponent))
+        return np.where((exponent < 0) & (abs(base) != 1), 0, found)
 
     @staticmethod
     def bitwise_and(x: Values, y: Values) -> Values:

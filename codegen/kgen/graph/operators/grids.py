@@ -116,6 +116,20 @@ def sampled(
     firsts: list[GraphValue], mode: str,
 ) -> GraphValue:  # fmt: skip
     """Sum of the elements around each place with their weights, with channels innermost."""
+    shape = places[0].shape
+    numbers = np.arange(x.shape[0], dtype=np.int32).reshape(-1, *(1,) * (len(shape) - 1))
+    image = b.made("images", numbers, DType.S32)
+    terms = weighted(b, x, image, axes, places, firsts, mode)
+    found = gathered(b, "add", terms, (*shape[:-1], x.shape[1]), x.dtype)
+    return b.permute(found, (0, len(shape) - 1, *range(1, len(shape) - 1)))
+
+
+def weighted(
+    b: Builder, x: GraphValue, image: GraphValue, axes: list[Axis], places: list[GraphValue],
+    firsts: list[GraphValue], mode: str,
+) -> list[Expression]:  # fmt: skip
+    """The elements around each place of shape (..., 1), each times its weight and of shape (...,
+    channels). `image`, which broadcasts to the places, says which image a place is in."""
     batch, channels = x.shape[:2]
     size = math.prod(x.shape[2:])
     if batch * size > DType.S32.limits[1]:  # type: ignore[index]
@@ -124,16 +138,14 @@ def sampled(
         )
     rows = b.permute(x, (0, *range(2, x.rank), 1))
     table = b.reshape(rows, (batch * size, channels))
-    shape = places[0].shape
-    images = (np.arange(batch, dtype=np.int32) * size).reshape(batch, *(1,) * (len(shape) - 1))
-    first = b.made("images", images, DType.S32)
+    shape = np.broadcast_shapes(*(place.shape for place in places))
     weights = [
         [weight(b, b.call("sub", p, b.call("floor", p)), tap, mode) for tap in TAPS[mode]]
         for p in places
     ]
     terms = []
     for chosen in itertools.product(range(len(TAPS[mode])), repeat=len(axes)):
-        at, inside = b.term(first), None
+        at, inside = b.call("mul", image, float(size)), None
         factor: Expression = b.term(1.0)
         for axis, base, step, which, by_tap in zip(
             axes, firsts, steps_of(axes), chosen, weights, strict=True
@@ -150,17 +162,23 @@ def sampled(
         flat = at if inside is None else b.call("where", inside, at, float(batch * size))
         index = b.formula(flat, shape, DType.S32)
         line = b.reshape(index, shape[:-1])
-        gathered = view("gather", (b.tensor(table), b.tensor(line), 0))
-        terms.append(gathered if mode == "nearest" else b.call("mul", gathered, factor))
-    wide = (*shape[:-1], channels)
+        element = view("gather", (b.tensor(table), b.tensor(line), 0))
+        terms.append(element if mode == "nearest" else b.call("mul", element, factor))
+    return terms
+
+
+def gathered(
+    b: Builder, name: str, terms: list[Expression], shape: Shape, dtype: DType
+) -> GraphValue:
+    """Fold terms by a function, as many of them in one formula as may gather."""
     found: GraphValue | None = None
     for i in range(0, len(terms), MOST_GATHERED):
         total, *others = terms[i : i + MOST_GATHERED]
         for term in others:
-            total = b.call("add", total, term)
-        found = b.formula(total if found is None else b.call("add", found, total), wide, x.dtype)
+            total = b.call(name, total, term)
+        found = b.formula(total if found is None else b.call(name, found, total), shape, dtype)
     assert found is not None
-    return b.permute(found, (0, len(wide) - 1, *range(1, len(wide) - 1)))
+    return found
 
 
 def steps_of(axes: list[Axis]) -> list[int]:

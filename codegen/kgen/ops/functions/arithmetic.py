@@ -89,8 +89,32 @@ def power(x: Expression, y: Expression, log2: Callable[[Expression], Expression]
     return select(is_one, 1.0, found)
 
 
+#: Bits of the largest exponent.
+BITS_OF_EXPONENT = 63
+#: Bits of an exponent that are tested between two divisions, which are slow in 64 bits.
+BITS_AT_ONCE = 21
+
+
+def power_of_whole(x: Expression, y: Expression) -> Expression:
+    """x^y of whole numbers, which wraps around; 1 / x^-y, cut towards zero, if y is below 0, and 0
+    if x is 0 as well."""
+    if y.primitive is P.CONSTANT and 0 <= y.number <= LARGEST_POWER:
+        return whole_power(x, int(y.number))
+    found, square_of, bits = constant(1.0), x, y
+    for bit in range(BITS_OF_EXPONENT):
+        place = bit % BITS_AT_ONCE
+        if bit and not place:
+            bits = node(P.QUOTIENT, bits, 2.0**BITS_AT_ONCE)
+        is_zero = node(P.BITS_AND, bits, 2.0**place).equals(0.0)
+        found = select(is_zero, found, found * square_of)
+        square_of = square_of * square_of
+    # Odd or even is all that counts for 1 and -1.
+    return select((y < 0.0) & ~(x.equals(1.0) | x.equals(-1.0)), 0.0, found)
+
+
 @function(
     Accuracy(roundings=13, growth=12, transcendental=2, amplified=2, measure=_pow_measure),
+    whole=power_of_whole,
     double=lambda x, y: power(x, y, accurate_log2_f64),
 )
 def pow_(x: Expression, y: Expression) -> Expression:

@@ -1,0 +1,97 @@
+"""RoiAlign: means or maxima of an image's elements in bins of regions that are data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
+from kgen.graph.operators.grids import Axis, cell, gathered, weighted
+from kgen.graph.operators.registry import Operator, check_shape, choice_of, one
+from kgen.graph.reading.model import Node
+from kgen.ops.expression import Expression
+from kgen_runtime.dtypes import DType
+
+#: A coordinate whose taps all lie outside of the image.
+OUTSIDE = -4.0
+
+
+def roi_align(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+    """K. He et al., "Mask R-CNN", 2017, section 3: each bin takes `sampling_ratio` samples along
+    both axes. Regions are (regions, 4): x and y of the first corner, then of the last."""
+    x, regions, image = (one(given, i) for i in range(3))
+    if x.rank != 4:
+        raise b.refusal(f"has an image of {x.rank} axes; 4 are supported", CHANGE_MODEL)
+    count, (rows, columns) = regions.shape[0], b.result.shape[2:]
+    check_shape(b, regions, (count, 4), "regions")
+    check_shape(b, image, (count,), "numbers of images")
+    ratio = int(node.attribute("sampling_ratio", 0))
+    if ratio < 1:
+        raise b.refusal(
+            f"has sampling_ratio={ratio}: the number of samples depends on the regions",
+            "export it with sampling_ratio=2",
+        )
+    mode = choice_of(b, node, "mode", "avg", ("avg", "max"))
+    first_mode = "half_pixel" if node.opset >= 16 else "output_half_pixel"
+    corner = choice_of(
+        b, node, "coordinate_transformation_mode", first_mode, ("half_pixel", "output_half_pixel")
+    )
+    scale = float(node.attribute("spatial_scale", 1.0))
+    axes = [Axis(n=n, low=0.0, high=n - 1.0, padding="zeros") for n in x.shape[2:]]
+    known = b.elements(image)
+    if known is not None:
+        numbers = b.made("images", known.astype(np.int32), DType.S32)
+    else:
+        numbers = b.formula(b.call("cast", image), (count,), DType.S32)
+    within = b.reshape(numbers, (count, 1, 1, 1))
+    terms: list[Expression] = []
+    samples = [
+        samples_of(b, regions, axis, number, bins, ratio, scale, corner)
+        for number, (axis, bins) in enumerate(zip(axes, (rows, columns), strict=True))
+    ]
+    for down in samples[0]:
+        for right in samples[1]:
+            places, firsts = zip(down, right, strict=True)
+            terms += weighted(b, x, within, axes, list(places), list(firsts), "linear")
+    shape = (count, rows, columns, x.shape[1])
+    found = gathered(b, "add" if mode == "avg" else "max", terms, shape, x.dtype)
+    if mode == "avg":
+        found = b.formula(b.call("mul", found, 1.0 / ratio**2), shape, x.dtype)
+    return b.permute(found, (0, 3, 1, 2))
+
+
+def samples_of(
+    b: Builder, regions: GraphValue, axis: Axis, number: int, bins: int, ratio: int, scale: float,
+    corner: str,
+) -> list[tuple[GraphValue, GraphValue]]:  # fmt: skip
+    """Places of each of the samples along an axis in all bins, and the elements below them; one
+    number for each region and bin, of shape (regions, bins, 1, 1) or (regions, 1, bins, 1)."""
+    count = regions.shape[0]
+    shape = (count, bins, 1, 1) if number == 0 else (count, 1, bins, 1)
+    # x stands before y.
+    ends = [
+        b.reshape(b.slice(regions, 1, 1 - number + last, 1), (count, 1, 1, 1)) for last in (0, 2)
+    ]
+    half = 0.5 if corner == "half_pixel" else 0.0
+    first, last = (b.call("sub", b.call("mul", end, scale), half) for end in ends)
+    size = b.call("sub", last, first)
+    if corner == "output_half_pixel":
+        size = b.call("max", size, 1.0)
+    found = []
+    for sample in range(ratio):
+        parts = (np.arange(bins) + (sample + 0.5) / ratio) / bins
+        part = b.made(
+            "parts", parts.reshape(shape[1:]).astype(regions.dtype.storage), regions.dtype
+        )
+        at = b.call("add", first, b.call("mul", size, part))
+        is_out = b.call("logical_or", b.call("less", at, -1.0), b.call("less", axis.n, at))
+        place = b.call("where", is_out, OUTSIDE, b.call("clip", at, 0.0, axis.n - 1.0))
+        found.append(cell(b, place, axis.n, shape, regions.dtype))
+    return found
+
+
+OPERATORS: tuple[Operator, ...] = (
+    Operator(
+        name="RoiAlign", family="copy", becomes="gather; mul, add, max", lower=roi_align,
+        unsupported="sampling_ratio=0",
+    ),
+)  # fmt: skip
