@@ -168,7 +168,7 @@ def pack(
     ScheduleError for a kernel that no device of its target would launch, whatever its plan
     believed.
     """
-    if not kernels:
+    if not kernels and not programs:
         raise BundleError("a bundle needs one kernel or more; give a spec and a target")
     files: dict[str, bytes] = {}
     keys = unique_keys(kernel.plan.operation for kernel in kernels)

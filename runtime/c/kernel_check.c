@@ -21,21 +21,31 @@ static kgen_status refuse_kernel(const char *why)
 kgen_status kgen_check_tensor(kgen_tensor *tensor, const char *name)
 {
     int64_t extent = 1, itemsize = (int64_t)kgen_dtype_size(tensor->dtype);
-    bool fits = true;
+    bool fits = true, is_empty = false;
     for (int i = 0; i < tensor->rank; i++) {
         int64_t n = tensor->shape[i], step = tensor->strides[i];
-        if (n < 1 || step < 0)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has a size below 1 or a stride below 0",
-                             name);
-        int64_t reach = n - 1;
+        if (n < 0 || step < 0)
+            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has a size or a stride below 0", name);
+        is_empty = is_empty || n == 0;
+        int64_t reach = n > 0 ? n - 1 : 0;
         fits = fits && kgen_multiply(&reach, step) && kgen_multiply(&step, itemsize) &&
                !__builtin_add_overflow(extent, reach, &extent);
     }
     if (!fits || !kgen_multiply(&extent, itemsize))
         return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s spans more than %lld bytes, the limit", name,
                          (long long)INT64_MAX);
-    tensor->nbytes = (size_t)extent;
+    tensor->nbytes = is_empty ? 0 : (size_t)extent;
     return KGEN_OK;
+}
+
+/* Check a tensor that a kernel reads or writes: steps without work are not in a program. */
+static kgen_status check_filled(kgen_tensor *tensor, const char *name)
+{
+    kgen_status status = kgen_check_tensor(tensor, name);
+    if (status == KGEN_OK && tensor->nbytes == 0)
+        return kgen_fail(KGEN_ERROR_BUNDLE,
+                         "%.60s has no elements; the tensors of a kernel have 1 or more", name);
+    return status;
 }
 
 bool kgen_is_packed(const kgen_tensor *tensor)
@@ -105,8 +115,8 @@ static kgen_status check_parameters(kgen_kernel *of)
     for (size_t i = 0; i < of->num_parameters; i++) {
         parameter *one = &of->parameters[i];
         const char *name = one->tensor.name;
-        TRY(kgen_check_tensor(&one->tensor, name));
-        TRY(kgen_check_tensor(&one->unpacked, name));
+        TRY(check_filled(&one->tensor, name));
+        TRY(check_filled(&one->unpacked, name));
         if (one->tensor.packed && !packing_fits(one))
             return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has a packing that does not fit its shape",
                              name);
@@ -209,7 +219,7 @@ static kgen_status check_map(const kgen_kernel *of, const name_index *slots, ten
     if (is->rank > MAX_MAP_RANK)
         return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has %d dimensions; a tensor map has up to %d",
                          one->name, is->rank, MAX_MAP_RANK);
-    TRY(kgen_check_tensor(is, one->name));
+    TRY(check_filled(is, one->name));
     if (is->nbytes > slot_bytes(of, one->slot))
         return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s spans %zu bytes; %.60s has %llu", one->name,
                          is->nbytes, one->viewed,

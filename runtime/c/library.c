@@ -165,6 +165,8 @@ kgen_status kgen_library_function(const os_code *in, const object *of, const cha
 
 kgen_status kgen_library_map(os_code *into, const object *objects, size_t count, const char *name)
 {
+    if (count == 0) /* of a program without steps */
+        return KGEN_OK;
     const object *last = &objects[count - 1];
     uint64_t nbytes = last->base + (last->size + KGEN_PAGE - 1) / KGEN_PAGE * KGEN_PAGE;
     char reason[OS_REASON_BYTES] = "";
@@ -208,7 +210,7 @@ kgen_status kgen_code_map(const kgen_object *objects, size_t num_objects, kgen_f
                           size_t num_functions, const char *name, kgen_code **code)
 {
     kgen_code *made = (kgen_code *)calloc(1, sizeof *made);
-    object *all = (object *)calloc(num_objects, sizeof *all);
+    object *all = (object *)calloc(num_objects + 1, sizeof *all);
     kgen_status status = made == NULL || all == NULL ? kgen_no_memory(sizeof *made) : KGEN_OK;
     for (size_t i = 0; i < num_objects && status == KGEN_OK; i++) {
         all[i].data = (const unsigned char *)objects[i].data;

@@ -609,9 +609,9 @@ kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
         kgen_within("", "manifest");
         return status;
     }
-    if (into->num_kernels == 0)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "manifest.kernels: it has no kernel; a bundle needs "
-                                            "one or more");
+    if (into->num_kernels == 0 && into->num_programs == 0)
+        return kgen_fail(KGEN_ERROR_BUNDLE, "manifest.kernels: it has no kernel and no program; a "
+                                            "bundle needs one or more");
     into->by_name = (kgen_kernel **)kgen_alloc(memory, into->num_kernels, sizeof *into->by_name);
     if (into->by_name == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;

@@ -5,7 +5,7 @@
 
 /* Versions that are read. */
 #define KGEN_OLDEST_SCHEMA 1
-#define KGEN_NEWEST_SCHEMA 2
+#define KGEN_NEWEST_SCHEMA 3
 
 /* bytes of manifest.json */
 #define KGEN_MOST_MANIFEST_BYTES 16777216

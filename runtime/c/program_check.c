@@ -182,6 +182,8 @@ static kgen_status check_states(const kgen_program *of, const names *by)
             if (is == NULL || is->kind != IN_STATE || is->number != i || is->offset != 0)
                 return kgen_fail(KGEN_ERROR_BUNDLE, "state %.60s has no value '%.60s' at its start",
                                  one->name, called[end]);
+            if (is->tensor.nbytes == 0)
+                return kgen_fail(KGEN_ERROR_BUNDLE, "state %.60s has no elements", one->name);
             one->tensor = is->tensor;
             one->tensor.name = one->name;
         }
@@ -296,8 +298,6 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
     TRY(check_interface(of, &by, of->inputs, of->num_inputs, IN_INPUT));
     TRY(check_interface(of, &by, of->outputs, of->num_outputs, IN_OUTPUT));
     TRY(check_states(of, &by));
-    if (of->num_steps == 0)
-        return refuse_program("it has no steps");
     for (size_t i = 0; i < of->num_steps; i++) {
         kgen_status status = check_step(of, &by, all, i, memory);
         if (status == KGEN_ERROR_BUNDLE)

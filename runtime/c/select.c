@@ -260,7 +260,7 @@ kgen_status kgen_select(selection *into, manifest *all, const cpu *here, arena *
     for (size_t i = 0; i < all->num_programs; i++)
         if (programs[i].is_first)
             into->programs[into->num_programs++] = &all->programs[programs[i].winner->number];
-    if (into->num_kernels > 0)
+    if (into->num_kernels > 0 || into->num_programs > 0)
         return KGEN_OK;
     size_t told = 0; /* what lacks a feature rather than what is for a GPU */
     while (told + 1 < all->num_kernels && strcmp(all->kernels[told].family, "cpu") != 0)

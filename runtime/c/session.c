@@ -102,7 +102,9 @@ static bool settle_each(kgen_session *of, void ***into, size_t count, const valu
     *into = (void **)kgen_alloc(&of->memory, count, sizeof **into);
     for (size_t i = 0; *into != NULL && i < count; i++) {
         uint64_t nbytes = values != NULL ? values[i].tensor.nbytes : (uint64_t)states[i].nbytes;
-        (*into)[i] = given != NULL ? given[i] : kgen_alloc_tensor(&of->memory, nbytes);
+        /* Where there are no bytes, an address may be NULL. */
+        (*into)[i] =
+            given != NULL && nbytes > 0 ? given[i] : kgen_alloc_tensor(&of->memory, nbytes);
         if ((*into)[i] == NULL)
             return false;
     }
@@ -375,12 +377,19 @@ static kgen_status find(const kgen_session *in, memory_kind kind, const char *na
     return KGEN_OK;
 }
 
+/* Copy bytes; where there are none, an address may be NULL. */
+static void copy(void *into, const void *from, size_t nbytes)
+{
+    if (nbytes > 0)
+        memcpy(into, from, nbytes);
+}
+
 /* Find memory for a copy of `nbytes`, which must be all of it. */
 static kgen_status find_for_copy(const kgen_session *in, memory_kind kind, const char *name,
                                  const void *data, size_t nbytes, named_memory *into)
 {
     TRY(find(in, kind, name, into));
-    if (data != NULL && nbytes == into->tensor->nbytes)
+    if ((data != NULL || nbytes == 0) && nbytes == into->tensor->nbytes)
         return KGEN_OK;
     return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s has %zu bytes, and the call gives %zu%s",
                      in->program->name, name, into->tensor->nbytes, nbytes,
@@ -392,7 +401,7 @@ kgen_status kgen_session_set_input(kgen_session *session, const char *name, cons
 {
     named_memory found;
     TRY(find_for_copy(session, INPUTS, name, data, nbytes, &found));
-    memcpy(found.data, data, nbytes);
+    copy(found.data, data, nbytes);
     note_set(session, found.number);
     return KGEN_OK;
 }
@@ -402,9 +411,10 @@ kgen_status kgen_session_set_input_strided(kgen_session *session, const char *na
 {
     named_memory found;
     TRY(find(session, INPUTS, name, &found));
-    if (data == NULL)
+    if (data == NULL && found.tensor->nbytes > 0)
         return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s is NULL", session->program->name, name);
-    kgen_copy_strided(found.tensor, data, strides, found.data);
+    if (found.tensor->nbytes > 0)
+        kgen_copy_strided(found.tensor, data, strides, found.data);
     note_set(session, found.number);
     return KGEN_OK;
 }
@@ -414,7 +424,7 @@ kgen_status kgen_session_get_output(const kgen_session *session, const char *nam
 {
     named_memory found;
     TRY(find_for_copy(session, OUTPUTS, name, data, nbytes, &found));
-    memcpy(data, found.data, nbytes);
+    copy(data, found.data, nbytes);
     return KGEN_OK;
 }
 
@@ -423,7 +433,7 @@ kgen_status kgen_session_set_state(kgen_session *session, const char *name, cons
 {
     named_memory found;
     TRY(find_for_copy(session, STATES, name, data, nbytes, &found));
-    memcpy(found.data, data, nbytes);
+    copy(found.data, data, nbytes);
     return KGEN_OK;
 }
 
@@ -432,7 +442,7 @@ kgen_status kgen_session_get_state(const kgen_session *session, const char *name
 {
     named_memory found;
     TRY(find_for_copy(session, STATES, name, data, nbytes, &found));
-    memcpy(data, found.data, nbytes);
+    copy(data, found.data, nbytes);
     return KGEN_OK;
 }
 

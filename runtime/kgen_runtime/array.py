@@ -38,7 +38,8 @@ class Memory(Uncopied):
         """Return memory of undefined content, or of zeros."""
         self.backend = backend
         self.nbytes = nbytes
-        self.buffer = backend.alloc_zeroed(nbytes) if zero else backend.alloc(nbytes)
+        allocated = max(1, nbytes)  # drivers have no memory of 0 bytes
+        self.buffer = backend.alloc_zeroed(allocated) if zero else backend.alloc(allocated)
 
     @classmethod
     def of(cls, backend: Backend, data: HostBytes) -> Memory:
@@ -103,11 +104,8 @@ class Array:
                 f"to_device: dtype {dtype} is not supported; convert the array to one of "
                 f"{', '.join(DType)}"
             )
-        if host.size == 0:
-            raise ArgumentError(
-                f"to_device: an array of shape {host.shape} has no elements, and kernels need 1 or "
-                "more"
-            )
+        if not host.size:
+            return cls.empty(backend, DType(dtype), host.shape)
         if any(s < 0 or s % host.itemsize for s in host.strides):
             host = host.copy()
         strides = tuple(s // host.itemsize for s in host.strides)
@@ -139,7 +137,8 @@ class Array:
         bits as uint16 and uint8.
         """
         base, result = host_empty(self.dtype, self.shape, self.strides)
-        self.backend.copy_from_device(base, self.buffer)
+        if self.nbytes:
+            self.backend.copy_from_device(base, self.buffer)
         return result
 
     def __repr__(self) -> str:

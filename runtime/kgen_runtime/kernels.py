@@ -63,7 +63,8 @@ def load(
                 data = bundle.read(constant)  # every kernel's claim on a file is checked
                 if constant.file not in stored:
                     stored[constant.file] = Memory.of(backend, np.frombuffer(data, np.uint8))
-            handles = backend.load_all([(c.entry, _code(bundle, c)) for c in choices])
+            codes = [(choice.entry, _code(bundle, choice)) for choice in choices]
+            handles = backend.load_all(codes) if codes else []
             kernels = {
                 choice.entry.name: Kernel(backend, choice.entry, handle, stored)
                 for choice, handle in zip(choices, handles, strict=True)

@@ -18,9 +18,10 @@ from kgen_runtime.memory.strides import extent
 from kgen_runtime.schema.program import Program
 from kgen_runtime.values import cached, frozen
 
-#: Version that is written, and versions that are read. Version 1 had no programs.
-SCHEMA_VERSION = 2
-SCHEMA_VERSIONS = (1, 2)
+#: Version that is written, and versions that are read. Version 1 had no programs; before version 3
+#: tensors had 1 or more elements.
+SCHEMA_VERSION = 3
+SCHEMA_VERSIONS = (1, 2, 3)
 
 Extent3 = tuple[int, int, int]
 Role = Literal["machine-code", "portable", "source"]

@@ -70,6 +70,11 @@ class Selection:
         return tuple({choice.entry.name: choice for choice in several}.values())
 
     @property
+    def runs_something(self) -> bool:
+        """Whether a kernel runs there, or a program that needs none."""
+        return bool(self.choices or self.programs)
+
+    @property
     def score(self) -> tuple[int, int]:
         """How much of a bundle runs: whole programs first."""
         return len(self.programs), len(self.choices)
@@ -198,7 +203,7 @@ def _named(
 ) -> Selection:
     opened = _open_best(device, entries, programs, num_threads)
     selection = choose(opened, entries, programs)
-    if not selection.choices:
+    if not selection.runs_something:
         selection.backend.close()
         reasons = "; ".join(dict.fromkeys(selection.skipped.values()))
         raise DeviceError(f"{device} runs no kernel of this bundle: {reasons}")
@@ -218,7 +223,7 @@ def _candidates(
             continue
         try:
             cls = backend_class(name)
-            if not (found & set(cls.formats)):
+            if entries and not (found & set(cls.formats)):
                 # Looking for devices takes a driver's package tens of milliseconds to import.
                 refusals[name] = f"the bundle has no {' or '.join(cls.formats)}"
                 continue
@@ -226,7 +231,7 @@ def _candidates(
             refusals[name] = "only a software device exists; name it to use it"
             for info in infos:
                 selection = choose(_open(cls, info.index, num_threads), entries, programs)
-                if selection.choices:
+                if selection.runs_something:
                     yield selection
                     continue
                 selection.backend.close()
@@ -268,7 +273,7 @@ def best_programs(
                 break
             kernels[entry.key] = SelectedKernel(entry=entry, code=code)
         else:
-            rank = min(_rank(device, choice) for choice in kernels.values())
+            rank = min((_rank(device, choice) for choice in kernels.values()), default=())
             old = chosen.get(program.name)
             if old is None or rank > ranks[program.name]:
                 chosen[program.name] = ProgramChoice(program=program, kernels=kernels)

@@ -30,6 +30,14 @@ CORE_TYPES = frozenset(
 #: Operators whose results are random, or that are of sequences and optional values.
 RANDOM = ("Bernoulli", "Multinomial", "Random")
 CONTAINERS = ("Sequence", "SplitToSequence", "ConcatFromSequence", "Optional")
+#: Operators whose first input, too, is a number or a shape that exporters write as a constant:
+#: without it, the shape of the result is not known.
+OF_NUMBERS = frozenset(
+    {
+        *("BlackmanWindow", "ConstantOfShape", "HammingWindow", "HannWindow"),
+        *("MelWeightMatrix", "Range"),
+    }
+)
 #: What a case of several operators is listed under.
 SEVERAL = "several operators"
 
@@ -84,15 +92,17 @@ class Case:
         return [value.name for value in self.model.graph.input if value.name not in known]
 
     def with_constants(self) -> Case | None:
-        """The case with all inputs but the first as initializers; None if that changes nothing."""
+        """The case with all inputs but the first as initializers, that of OF_NUMBERS with all; None
+        if that changes nothing."""
         names = self.input_names
-        if len(names) < 2 or not self.has_only_tensors:
+        kept = 0 if self.operator in OF_NUMBERS else 1
+        if len(names) <= kept or not self.has_only_tensors:
             return None
         model = copy.deepcopy(self.model)
-        for name, array in zip(names[1:], self.inputs[1:], strict=True):
+        for name, array in zip(names[kept:], self.inputs[kept:], strict=True):
             model.graph.initializer.append(numpy_helper.from_array(array, name))
         return Case(
-            name=self.name, kind=self.kind, model=model, inputs=self.inputs[:1],
+            name=self.name, kind=self.kind, model=model, inputs=self.inputs[:kept],
             outputs=self.outputs, rtol=self.rtol, atol=self.atol,
         )  # fmt: skip
 

@@ -47,8 +47,8 @@ def judged(case: Case) -> Verdict:
 
 def _judged(case: Case) -> Verdict:
     """The verdict without regard to exceptions. A case that is refused is tried again with
-    its inputs but the first as initializers: ONNX passes axes and shapes as inputs, exporters write
-    them as constants."""
+    its inputs but the first as initializers (Range, ConstantOfShape and windows: with all): ONNX
+    passes axes and shapes as inputs, exporters write them as constants."""
     why = _why_refused_or_wrong(case)
     if why is None:
         return Verdict(name=case.name, outcome="right")

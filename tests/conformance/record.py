@@ -27,8 +27,8 @@ RIGHT = ("right", "constants")
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """Outcome of one case; `constants` is one that is right if its inputs but the first are
-    initializers."""
+    """Outcome of one case; `constants` is one that is right if its inputs but the first, or all of
+    numbers that say a shape, are initializers."""
 
     group: str
     outcome: str

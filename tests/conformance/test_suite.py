@@ -197,3 +197,22 @@ def test_a_crash_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kgen, "compile_model", broken)
     found = judge.judged(case_of())
     assert found.outcome == "wrong" and "IndexError: a bug" in found.why
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"), [("Range", "right with constants"), ("Add", "refused")]
+)
+def test_of_numbers_that_say_a_shape_all_become_constants(name: str, outcome: str) -> None:
+    """The first input of any other operator stays an input."""
+    m = Maker()
+    start = m.input("start", (), T.INT64)
+    ends = [m.input(n, (), T.INT64) for n in ("limit", "delta")]
+    made = m.add("Range", start, *ends)
+    if name == "Add":
+        made = m.add("Add", made, made)
+    case = dataclasses.replace(
+        case_of(expected=np.array([1, 3]) * (2 if name == "Add" else 1)),
+        model=m.model(made, dtype=T.INT64),
+        inputs=[np.array(n) for n in (1, 4, 2)],
+    )
+    assert judge.judged(case).outcome == outcome

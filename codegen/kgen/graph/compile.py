@@ -289,9 +289,9 @@ def _shapes_of(given: Mapping[str, Shape | int]) -> dict[str, Shape]:
             f"shapes={given!r} is not a mapping of names to sizes; give {{'x': (8, 16)}}"
         ) from None
     for name, shape in found.items():
-        if wrong := [n for n in shape if not 1 <= n <= MOST_ELEMENTS]:
+        if wrong := [n for n in shape if not 0 <= n <= MOST_ELEMENTS]:
             raise GraphError(
-                f"shapes: {name} has a size of {wrong[0]}; it must be 1 to {MOST_ELEMENTS}; "
+                f"shapes: {name} has a size of {wrong[0]}; it must be 0 to {MOST_ELEMENTS}; "
                 "give another size"
             )
     return found

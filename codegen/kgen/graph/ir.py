@@ -183,7 +183,7 @@ class Builder:
         shape = tuple(map(int, shape))
         if nodes is None:
             nodes = (self.node.name, *self.node.others) if self.node else ()
-        if 0 in shape:
+        if 0 in shape and not isinstance(operation, SourceNode):
             raise self.refusal(
                 f"has a result of shape {'x'.join(map(str, shape))}, without elements",
                 "export the model without it",

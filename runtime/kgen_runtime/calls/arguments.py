@@ -207,7 +207,7 @@ class Slot:
                 remedy = f"pass the result of this kernel's pack({self.name})"
             elif self._is_model_input:
                 remedy = "pass that shape"
-                if len(found.shape) == len(self._shape) and all(found.shape):
+                if len(found.shape) == len(self._shape):
                     sizes = _dimensions(found.shape)
                     remedy += f" or recompile with --shape {self.name}={sizes}"
             return (

@@ -110,6 +110,8 @@ def _converted(slot: Slot, value: Any, who: str) -> np.ndarray[Any, Any]:
 def putter(slot: Slot, backend: Backend, buffer: Any) -> Put:
     """Return a function that copies a value of the host to an input's buffer, and returns the
     importer of the value's library."""
+    if not slot.nbytes:
+        return functools.partial(_put_nothing, slot)
     if backend.memory != dlpack.HOST:
         return functools.partial(_put_on_device, slot, backend, buffer)
     shape, dtype, ndarray = slot.param.shape, host_dtype(slot.param.dtype), np.ndarray
@@ -126,6 +128,11 @@ def putter(slot: Slot, backend: Backend, buffer: Any) -> Put:
     return put
 
 
+def _put_nothing(slot: Slot, value: Any) -> Importer | None:
+    host_value(slot, value)
+    return importer(value)
+
+
 def _put_on_device(slot: Slot, backend: Backend, buffer: Any, value: Any) -> Importer | None:
     param = slot.param
     base, array = host_empty(param.dtype, param.shape, param.strides)
@@ -138,6 +145,8 @@ def _put_on_device(slot: Slot, backend: Backend, buffer: Any, value: Any) -> Imp
 def getter(slot: Slot, backend: Backend, buffer: Any) -> Callable[[], np.ndarray[Any, Any]]:
     """Return a function that copies an output's buffer to a new numpy array."""
     param = slot.param
+    if not slot.nbytes:
+        return slot.empty
     if backend.memory == dlpack.HOST and param.strides == packed_strides(param.shape):
         return typed_bytes(buffer, param).copy
 

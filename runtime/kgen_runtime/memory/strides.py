@@ -15,5 +15,7 @@ def packed_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1024)  # a program's values have few shapes
 def extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """Elements from the first to the last one, both included."""
+    """Elements from the first to the last one, both included; 0 if there are none."""
+    if 0 in shape:
+        return 0
     return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))

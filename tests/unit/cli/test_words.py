@@ -117,7 +117,7 @@ def test_a_named_dimension_on_the_command_line(model: Path, tmp_path: Path) -> N
         ({"bath": 8}, "no such input or dimension; it has the inputs x, y and the dimensions bat"),
         ({"batch": (8, 16)}, "--shape batch=8x16: batch is a dimension; give one size, such as"),
         ({"batch": 8, "x": (4, 16), "n": 4}, "--shape x=4x16 does not fit the model's 8x16"),
-        ({"batch": 0}, "batch has a size of 0; it must be 1 to"),
+        ({"batch": -1}, "batch has a size of -1; it must be 0 to"),
         ({"batch": "8"}, "not a mapping of names to sizes"),
     ],
 )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import pytest
 
+import kgen
+import kgen_runtime
 from kgen.errors import GraphError
 from kgen.graph.compile import graph_by_bodies
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.lowering.lower import lower
+from kgen_runtime.errors import ArgumentError
 from tests.onnx_models import Array, Maker, run
 
 X = (np.arange(10, dtype=np.float32).reshape(2, 5) - 4.5) / 4
@@ -59,11 +64,76 @@ def test_a_sum_over_nothing_is_a_constant() -> None:
     assert operators == ["Add"]
 
 
-def test_an_output_without_elements_is_refused() -> None:
+@pytest.mark.integration
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_inputs_and_outputs_without_elements(device: str, tmp_path: Path) -> None:
+    """A cache of no tokens yet is joined with the first ones, and is given out, by another name."""
     m = Maker(opset=13)
-    none, _ = split(m, m.input("x", X.shape), 0, 5)
-    with pytest.raises(GraphError, match=r"is of shape 2x0, without elements; export the model w"):
-        computed(m.model(m.add("Neg", none)))
+    past, x = m.input("past", (0, 5)), m.input("x", X.shape)
+    joined = m.add("Neg", m.add("Concat", past, x, axis=0))
+    none, total = m.add("Neg", past), m.add("ReduceSum", past)
+    path = kgen.compile_model(m.model(joined, none, total), ["x86-64-v3"]).bundle.save(
+        tmp_path / "x.kgen"
+    )
+    given = {"past": np.zeros((0, 5), np.float32), "x": X}
+    with kgen_runtime.load(path, device=device) as kernels:
+        program = kernels.program
+        found = program.run(given)
+        assert found[none].shape == (0, 5) and found[none].dtype == np.float32
+        np.testing.assert_array_equal(found[joined], -X)
+        np.testing.assert_array_equal(found[total], [[0]])
+        call = program.prepare({n: kernels.to_device(v) for n, v in given.items()})
+        held = call()[joined]
+        np.testing.assert_array_equal(held if device == "cpu" else held.numpy(), -X)
+        with pytest.raises(ArgumentError, match=r"past has shape 1x5; expected 0x5; pass that sha"):
+            program.run(past=np.zeros((1, 5), np.float32), x=X)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_a_model_that_computes_nothing(device: str, tmp_path: Path) -> None:
+    """A program whose outputs are all empty has no steps, and its bundle no kernels."""
+    m = Maker()
+    made = kgen.compile_model(
+        m.model(m.add("Neg", m.input("x", ("rows", 5)))), ["x86-64-v3"], shapes={"rows": 0}
+    )
+    assert made.bundle.manifest.kernels == () and made.bundle.manifest.programs[0].steps == ()
+    path = made.save(tmp_path / "x.kgen")
+    with kgen_runtime.load(path, device=device) as kernels:
+        x = np.zeros((0, 5), np.float32)
+        assert (
+            kernels.program.run(x=x).shape
+            == kernels.program.prepare(x=kernels.to_device(x))().shape
+        )
+        assert kernels.program.profile(x=x) == []
+    with kgen_runtime.load(path) as kernels:
+        assert len(kernels) == 0
+
+
+@pytest.mark.parametrize(
+    ("operator", "identity"),
+    [("Sum", 0), ("Prod", 1), ("Max", -np.inf), ("Min", np.inf), ("SumSquare", 0), ("L1", 0),
+     ("L2", 0), ("LogSum", -np.inf), ("LogSumExp", -np.inf)],
+)  # fmt: skip
+def test_a_reduction_of_nothing_is_the_operators_identity(operator: str, identity: float) -> None:
+    m = Maker(opset=18)
+    x = m.input("x", (1, 2))
+    none = m.add("Slice", x, *(m.constant([n], np.int64) for n in (2, 9, 1)))
+    reduced = m.add(f"Reduce{operator}", none, m.constant([1], np.int64))
+    model, _ = graph_by_bodies(m.model(m.add("Add", x, reduced)), {})
+    np.testing.assert_array_equal(model.constants[reduced], [[identity]])
+
+
+def test_a_fixed_size_of_0_is_taken_as_open_if_a_shape_is_given() -> None:
+    """Some exporters write 0 for what is open."""
+    m = Maker()
+    proto = m.model(m.add("Neg", m.input("x", (0, 5))))
+    model, _ = graph_by_bodies(proto, {})
+    assert model.tensors["x"].shape == (0, 5)
+    model, _ = graph_by_bodies(proto, {"x": (2, 5)})
+    assert model.tensors["x"].shape == (2, 5)
+    with pytest.raises(GraphError, match="--shape x=2x6 does not fit the model's 0x5"):
+        graph_by_bodies(proto, {"x": (2, 6)})
 
 
 def test_a_range_of_lists_of_one_number() -> None:

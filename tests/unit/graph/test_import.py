@@ -119,17 +119,6 @@ def test_an_input_that_is_an_output(capsys: pytest.CaptureFixture[str], tmp_path
     assert [v.name for v in bundle.manifest.programs[0].outputs] == ["identity1_0"]
 
 
-def test_nothing_without_elements(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    with pytest.raises(
-        GraphError, match=r"x=0x13 has an axis of 0 elements; it must be 1 or more$"
-    ):
-        imported(mlp("batch"), {"x": (0, 13)}, OPERATORS)
-    m = Maker()
-    shape = m.add("Shape", m.input("x", ()))
-    why = f"output {shape} is of shape 0, without elements; export the model without it"
-    assert why in refused(capsys, tmp_path, m.model(shape, dtype=T.INT64))
-
-
 def external(place: str, **more: str) -> onnx.ModelProto:
     """A model whose weight is said to lie in a file."""
     model = mlp()

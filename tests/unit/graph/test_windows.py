@@ -327,7 +327,6 @@ def test_convolutions_that_are_not_taken(attributes: dict[str, Any], why: str) -
     [
         ("MaxPool", {"kernel_shape": [2]}, "kernel_shape has incorrect size"),
         ("AveragePool", {"kernel_shape": [1, 1], "pads": [1, 0, 0, 0]}, "covers only padding"),
-        ("DepthToSpace", {"blocksize": 2}, "without elements"),
     ],
 )  # fmt: skip
 def test_uses_that_are_not_taken(operator: str, attributes: dict[str, Any], why: str) -> None:

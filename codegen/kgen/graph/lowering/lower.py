@@ -117,12 +117,15 @@ class _Lowering:
         return self.buffers.setdefault(name, CallBuffer(id=name, dtype=dtype, elements=elements))
 
     def outputs(self) -> dict[str, str]:
-        """Two outputs of one value are two buffers; what is an input or a constant is copied."""
+        """Two outputs of one value are two buffers; what is an input or a constant is copied. None
+        is copied of an output without elements."""
         found: dict[str, str] = {}
         taken: set[str] = set()
         for name, root in self.fused.outputs.items():
             value = self.values[root]
-            if root in taken or isinstance(value.operation, SourceNode):
+            if 0 in value.shape:
+                root = self.new(f"{root}.{name}", value.dtype, 0).id
+            elif root in taken or isinstance(value.operation, SourceNode):
                 leaf = Leaf(root=root, layout=StridedLayout.of((math.prod(value.shape),)))
                 root = self.copied(leaf, leaf.layout.shape, value.dtype, fresh=True)
             found[name] = root

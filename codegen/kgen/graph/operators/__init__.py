@@ -194,12 +194,11 @@ def graph_of(model: Model, *, convolves: frozenset[DType] = frozenset()) -> Grap
         found[name] = b.input(name, tensor.shape, tensor.dtype)
 
     def value(name: str) -> GraphValue | None:
+        if name in model.constants and not model.constants[name].size:
+            # Of no elements: as good as left out.
+            return None
         if name not in found and name in model.constants:
-            array = model.constants[name]
-            if not array.size:
-                # Of no elements: as good as left out.
-                return None
-            found[name] = b.constant(name, array, model.tensors[name].dtype)
+            found[name] = b.constant(name, model.constants[name], model.tensors[name].dtype)
         if name in lacking:
             b.node = lacking[name]
             refuse(
@@ -233,12 +232,7 @@ def graph_of(model: Model, *, convolves: frozenset[DType] = frozenset()) -> Grap
         found.update(zip(node.outputs, results, strict=False))
     outputs = {}
     for name in model.outputs:
-        output = value(name)
-        if output is None:
-            shape = "x".join(map(str, model.tensors[name].shape))
-            raise GraphError(
-                f"output {name} is of shape {shape}, without elements; export the model without it"
-            )
+        output = value(name) or b.constant(name, model.constants[name], model.tensors[name].dtype)
         outputs[name] = output.id
     if refusals:
         raise NodesRefused(refusals)

@@ -184,7 +184,7 @@ class _Walk:
             dims = [
                 # Some exporters write -1 for what is open.
                 dim.dim_value
-                if dim.dim_value > 0
+                if dim.HasField("dim_value") and dim.dim_value >= 0
                 else sizes.get(dim.dim_param, dim.dim_param or "?")
                 for dim in given.type.tensor_type.shape.dim
             ]
@@ -193,14 +193,11 @@ class _Walk:
                 left.append(f"{given.name}={'x'.join(map(str, dims))}")
                 continue
             wanted = tuple(int(n) for n in dims) if wanted is None else wanted
-            if any(n < 1 for n in wanted):
-                raise GraphError(
-                    f"--shape {given.name}={'x'.join(map(str, wanted))} has an axis of "
-                    f"{min(wanted)} elements; it must be 1 or more"
-                )
             fixed = [n for n in dims if not isinstance(n, str)]
             fits = len(wanted) == len(dims) and all(
-                isinstance(n, str) or n == m for n, m in zip(dims, wanted, strict=True)
+                # Some exporters write 0 for what is open.
+                isinstance(n, str) or n in (0, m)
+                for n, m in zip(dims, wanted, strict=True)
             )
             if not fits and (given.type.tensor_type.HasField("shape") or fixed):
                 raise GraphError(
@@ -208,9 +205,10 @@ class _Walk:
                     f"{'x'.join(map(str, dims)) or 'single number'}; give as many sizes, and keep "
                     "those that the model fixes"
                 )
-            self.types[given.name] = helper.make_tensor_type_proto(
-                given.type.tensor_type.elem_type, list(wanted)
-            )
+            kind = given.type.tensor_type.elem_type
+            self.types[given.name] = helper.make_tensor_type_proto(kind, list(wanted))
+            # An input without elements is known.
+            self.constants |= empty_results({given.name: self.types[given.name]})
         if left:
             options = " ".join(f"--shape {word}" for word in left)
             names = sorted(self._named() - sizes.keys())

@@ -1,5 +1,6 @@
-/* Inputs that were never set, strides, profiles and versions: words[1] is the bundle of a program of
- * several steps, words[2] that of kernels. */
+/* Inputs that were never set, strides, profiles, versions and empty tensors: words[1] is the bundle
+ * of a program of several steps, words[2] that of kernels, words[3] that of a program with empty
+ * tensors, words[4] that of one without steps. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,6 +61,42 @@ static void check_program(kgen_program *program)
     kgen_session_destroy(session);
 }
 
+/* An input and an output without elements, and an input of 2 x 3. */
+static void check_empty(kgen_program *program)
+{
+    kgen_session *session = NULL;
+    const float x[6] = {0, 1, 2, 3, 4, 5};
+    const int64_t strides[2] = {3, 1};
+    float present[6] = {0};
+    assert(kgen_input(program, 0)->nbytes == 0 && kgen_input(program, 0)->shape[0] == 0);
+    assert(kgen_session_create(program, &session) == KGEN_OK);
+    assert(kgen_session_set_input(session, "x", x, sizeof x) == KGEN_OK);
+    assert(kgen_session_run(session) == KGEN_ERROR_ARGUMENT);
+    assert(kgen_session_set_input(session, "past", NULL, 4) == KGEN_ERROR_ARGUMENT);
+    assert(strstr(kgen_last_error(), "past has 0 bytes, and the call gives 4") != NULL);
+    assert(kgen_session_set_input(session, "past", NULL, 0) == KGEN_OK);
+    assert(kgen_session_set_input_strided(session, "past", NULL, strides) == KGEN_OK);
+    assert(kgen_session_input_data(session, "past") != NULL);
+    assert(kgen_session_run(session) == KGEN_OK);
+    assert(kgen_session_get_output(session, "present", present, sizeof present) == KGEN_OK);
+    assert(kgen_session_get_output(session, "none", NULL, 0) == KGEN_OK);
+    assert(kgen_session_get_output(session, "none", present, 4) == KGEN_ERROR_ARGUMENT);
+    for (int i = 0; i < 6; i++)
+        assert(present[i] == -x[i]);
+    kgen_session_destroy(session);
+}
+
+/* A program that has nothing to compute. */
+static void check_nothing(kgen_program *program)
+{
+    kgen_session *session = NULL;
+    assert(kgen_num_steps(program) == 0);
+    assert(kgen_session_create(program, &session) == KGEN_OK);
+    assert(kgen_session_set_input(session, "x", NULL, 0) == KGEN_OK);
+    assert(kgen_session_run(session) == KGEN_OK);
+    kgen_session_destroy(session);
+}
+
 static void check_kernel(kgen_kernel *relu)
 {
     int64_t transposed[] = {1, 7}, reversed[] = {-1001, -1}, repeated[] = {0, 1};
@@ -103,13 +140,19 @@ static void check_kernel(kgen_kernel *relu)
 int main(int count, char **words)
 {
     kgen_bundle *bundle = NULL;
-    assert(count == 3 && kgen_abi_version() == KGEN_ABI_VERSION);
+    assert(count == 5 && kgen_abi_version() == KGEN_ABI_VERSION);
     assert(strcmp(kgen_version(), KGEN_VERSION) == 0);
     assert(kgen_open(words[1], NULL, &bundle) == KGEN_OK);
     check_program(kgen_find_program(bundle, NULL));
     kgen_close(bundle);
     assert(kgen_open(words[2], NULL, &bundle) == KGEN_OK);
     check_kernel(kgen_find_kernel(bundle, "relu_7x1001_f32"));
+    kgen_close(bundle);
+    assert(kgen_open(words[3], NULL, &bundle) == KGEN_OK);
+    check_empty(kgen_find_program(bundle, NULL));
+    kgen_close(bundle);
+    assert(kgen_open(words[4], NULL, &bundle) == KGEN_OK && kgen_num_kernels(bundle) == 0);
+    check_nothing(kgen_find_program(bundle, NULL));
     kgen_close(bundle);
     return 0;
 }

@@ -271,10 +271,13 @@ def many_launches(data: Any) -> None:
             "native/relu_40x3_f32: its tile does not fit its output",
         ),
         (
-            put("schema_version", 3),
-            "manifest schema 3 is not one that this runtime reads (1 to 2)",
+            put("schema_version", 4),
+            "manifest schema 4 is not one that this runtime reads (1 to 3)",
         ),
-        (put("kernels", []), "manifest.kernels: it has no kernel; a bundle needs one or more"),
+        (
+            put("kernels", []),
+            "manifest.kernels: it has no kernel and no program; a bundle needs one",
+        ),
         (
             put("kernels.0.artifacts.0.nbytes", 5),
             ".so has SIZE bytes, the manifest says 5; it was changed after it was built",
@@ -370,7 +373,7 @@ def one_file(data: Any) -> None:
         (put("inputs.0.strides", [48, 2]), "input x is not a packed value in memory of its own"),
         (put("outputs", []), "value out lies in output out, which does not exist"),
         (put("arena_bytes", -1), "its arena has -1 bytes"),
-        (put("steps", []), "it has no steps"),
+        (put("steps", []), "no step writes output out"),
         (put("steps.0.kernel", "nothing"), "step 0 (nothing): the bundle has no such kernel"),
         (put("steps.0.bindings", {"a": "x"}), "it binds 1 tensors; the kernel takes 4"),
         (put("steps.0.bindings.a", "q"), "a is 'q', which is not a value"),
@@ -476,7 +479,7 @@ def test_code_that_asks_for_more(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path
 def test_json_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
     text = json.dumps(data_of(bundle))
     deep = text.replace('"schedule": {', '"schedule": {"deep": @, ', 1)
-    key = '"schema_version": 2'
+    key = '"schema_version": 3'
     cases = {
         deep.replace("@", "[" * 1000 + "]" * 1000): "more than 32 levels of lists and objects",
         "[" * 100_000: "more than 32 levels of lists and objects",

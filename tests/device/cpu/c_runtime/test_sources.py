@@ -24,6 +24,7 @@ from tests.device.cpu.c_runtime.compiled import (
     run,
     runtime,
 )
+from tests.onnx_models import Maker
 from tests.programs import mlp_bundle
 from tests.specs import relu_of
 
@@ -69,9 +70,14 @@ def test_the_wrapper(
     assert done.stdout == "done\n", done.stderr
 
 
-def test_programs_and_strides(folder: Path, relu: Path, mlp: Path) -> None:
+def test_programs_and_strides(folder: Path, relu: Path, mlp: Path, tmp_path: Path) -> None:
     program = compiled(folder, "programs", SANITIZED)
-    done = subprocess.run([str(program), str(mlp), str(relu)], capture_output=True, text=True)
+    m = Maker()
+    nothing = m.model(m.add("Neg", m.input("x", (0, 3))))
+    without_steps = kgen.compile_model(nothing, ["x86-64-v3"]).save(tmp_path / "nothing.kgen")
+    empty = ROOT / "tests" / "data" / "schema_3.kgen"
+    words = map(str, (program, mlp, relu, empty, without_steps))
+    done = subprocess.run([*words], capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
     with kgen_runtime.load(mlp, device="cpu") as kernels:
         nodes = [node for step in kernels.program.entry.steps for node in step.nodes]

@@ -96,7 +96,8 @@ def test_others_stay_as_they_are(bundle: kgen.Bundle) -> None:
 
 
 def test_a_bundle_of_each_schema_version_is_kept_and_runs() -> None:
-    """Version 1 had no programs, and relu was an operation of its own."""
+    """Version 1 had no programs, and relu was an operation of its own. Version 3 has tensors of no
+    elements."""
     paths = {version: DATA / f"schema_{version}.kgen" for version in SCHEMA_VERSIONS}
     with kgen_runtime.load(paths[1], device="cpu") as kernels:
         x = np.linspace(-1, 1, 15, dtype=np.float32).reshape(3, 5)
@@ -105,3 +106,8 @@ def test_a_bundle_of_each_schema_version_is_kept_and_runs() -> None:
         x = np.random.default_rng(0).standard_normal((ROWS, WIDE)).astype("f")
         found = kernels.program.run(x=x)
     np.testing.assert_allclose(found, answer(x, parameters()), rtol=2e-5, atol=2e-5)
+    with kgen_runtime.load(paths[3], device="cpu") as kernels:
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        three = kernels.program.run(past=x[:0], x=x)
+    np.testing.assert_array_equal(three["present"], -x)
+    assert three["none"].shape == (0, 3)
