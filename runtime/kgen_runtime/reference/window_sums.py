@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from operator import mul
 from typing import Any
 
 from kgen_runtime.dtypes import DType
 from kgen_runtime.expressions.evaluators import Evaluator
 from kgen_runtime.expressions.formulas import formulas_in
 from kgen_runtime.expressions.mathematics import Scalars
-from kgen_runtime.reference.numbers import Buffers, Element, read
+from kgen_runtime.reference.numbers import Buffers, Element, read, values
 from kgen_runtime.reference.sums import dot
 
 
@@ -27,7 +28,6 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     outputs, depth, *kernel = spec["weights"]
     out_sizes = output_sizes(spec)
     axes = range(len(sizes))
-    before = spec["padding"]
     per_group = outputs // spec["groups"]
     tree = formulas_in(spec["epilogue"])["out"]
     extents = dict(shape.split("=") for shape in spec["epilogue_shapes"])
@@ -35,37 +35,38 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     types = {name: DType(own[name]) if name in own else _default(name, out) for name in extents}
     evaluator = Evaluator({}, Scalars())
 
-    def in_images(image: int, channel: int, at: Sequence[int], count: int, of: list[int]) -> int:
-        if spec["layout"] == "nchw":
-            return _flat((image, channel, *at), (0, count, *of))
-        return _flat((image, *at, channel), (0, *of, count))
-
-    def in_weights(output: int, channel: int, place: Sequence[int]) -> int:
-        return {
-            "oihw": lambda: _flat((output, channel, *place), (0, depth, *kernel)),
-            "ohwi": lambda: _flat((output, *place, channel), (0, *kernel, depth)),
-            "hwio": lambda: _flat((*place, channel, output), (0, *kernel[1:], depth, outputs)),
-        }[spec["weight_layout"]]()
+    image_step, channel_step, row_steps = _steps(spec["layout"], sizes, channels=channels)
+    output_step, depth_step, place_steps = _steps(
+        spec["weight_layout"], kernel, outputs=outputs, channels=depth
+    )
+    whole_step, whole_channel, whole_rows = _steps(spec["layout"], out_sizes, channels=outputs)
+    # Of each weight of a filter's channel: distance in the image, and number of its first element.
+    places = [
+        (
+            [place[i] * spec["dilation"][i] - spec["padding"][i] for i in axes],
+            _inner(place, place_steps),
+        )
+        for place in itertools.product(*map(range, kernel))
+    ]
 
     def element(index: tuple[int, ...]) -> float:
         group, number, output = index
         image, *position = unflat(number, [spec["input"][0], *out_sizes])
         output += group * per_group
-        first = group * depth
+        first = image * image_step + group * depth * channel_step
         seen, weights = [], []
-        for place in itertools.product(*map(range, kernel)):
-            at = [
-                position[i] * spec["stride"][i] + place[i] * spec["dilation"][i] - before[i]
-                for i in axes
-            ]
-            inside = all(0 <= at[i] < sizes[i] for i in axes)
-            for channel in range(depth):
-                where = in_images(image, first + channel, at, channels, sizes)
-                seen.append(read(buffers["a"], where, dtype) if inside else 0.0)
-                weights.append(read(buffers["b"], in_weights(output, channel, place), dtype))
+        for moved, place in places:
+            at = [position[i] * spec["stride"][i] + moved[i] for i in axes]
+            if all(0 <= at[i] < sizes[i] for i in axes):
+                start = first + _inner(at, row_steps)
+                seen += values(buffers["a"], start, depth, channel_step, dtype)
+            else:
+                seen += [0.0] * depth
+            start = output * output_step + place
+            weights += values(buffers["b"], start, depth, depth_step, dtype)
         x: float = dot(seen, weights, exact_products=dtype != DType.F64)
         inputs = {"x": x}
-        whole = in_images(image, output, position, outputs, out_sizes)
+        whole = image * whole_step + output * whole_channel + _inner(position, whole_rows)
         for name, extent in extents.items():
             offset = {"n": output, "1": 0, "mxn": whole}[extent]
             inputs[name] = read(buffers[name], offset, out if extent == "mxn" else types[name])
@@ -103,6 +104,27 @@ def unflat(number: int, shape: Sequence[int]) -> list[int]:
         number, at = divmod(number, size)
         found.append(at)
     return found[::-1]
+
+
+def _steps(
+    layout: str, sizes: Sequence[int], *, channels: int, outputs: int = 1
+) -> tuple[int, int, list[int]]:
+    """Distances between neighbours in a packed tensor: along `n` or `o`, along `c` or `i`, and
+    along each axis of `hw`, which stands for all sizes."""
+    extents = {"n": [1], "o": [outputs], "c": [channels], "i": [channels], "h": sizes, "w": []}
+    steps: dict[str, list[int]] = {}
+    step = 1
+    for letter in reversed(layout):
+        steps[letter] = []
+        for size in reversed(extents[letter]):
+            steps[letter].insert(0, step)
+            step *= size
+    outer, inner = ("o", "i") if "o" in layout else ("n", "c")
+    return steps[outer][0], steps[inner][0], steps["h"]
+
+
+def _inner(x: Sequence[int], y: Sequence[int]) -> int:
+    return sum(map(mul, x, y))
 
 
 def _flat(index: Sequence[int], shape: Sequence[int]) -> int:
