@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 
 import build_libkgen
+from tests import each_value
 from tests.unit_tier import GUARD
 from tests.wine import Wine
 
@@ -33,6 +34,14 @@ hypothesis.settings.register_profile(
     "kgen", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("kgen")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    each_value.add_option(parser)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    each_value.select(config, items)
 
 
 def pytest_configure(config: pytest.Config) -> None:
