@@ -55,7 +55,7 @@ def pytest_collection_finish() -> None:
     tests' time and then runs less often."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(100_000, 20, 50)
 
 
 @pytest.hookimpl(wrapper=True)
