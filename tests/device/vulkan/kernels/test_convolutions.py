@@ -23,7 +23,8 @@ from tests.device.vulkan.cooperative_matrices import Changes
 from tests.device.vulkan.vulkan_support import NUMPY, Values, build, run
 
 #: Images of one pixel; a kernel larger than the image; stride above the kernel; dilation 3; one
-#: channel, 3, 7 and 64; K-tiles within a filter position and across several; one axis and three.
+#: channel, 3, 7 and 64; K-tiles within a filter position and across several; one axis and three;
+#: groups, each of a few channels, of one, of single pixels, of 16 and of three K-tiles a position.
 CASES = {
     "pixel": "conv2d 2x16x1x1,8x16x3x3 f16 padding=1",
     "large-kernel": "conv2d 1x8x2x3,8x8x5x5 f16 padding=2",
@@ -41,6 +42,7 @@ CASES = {
     "depthwise": "conv2d 1x7x4x5,7x1x3x3 f16 padding=1 groups=7 +bias",
     "groups-of-pixels": "conv2d 1x64x3x4,48x32x1x1 f16 groups=2 +bias",
     "wide-groups": "conv2d 1x32x5x6,32x16x3x3 f16 padding=1 groups=2 +bias+residual",
+    "groups-in-odd-runs": "conv2d 1x192x3x3,16x96x2x2 f16 padding=1 groups=2",
     "groups-of-whole-matrices": "conv2d 1x32x4x4,32x16x3x3 f16 padding=1 groups=2 +bias",
 }
 
@@ -152,7 +154,8 @@ def cooperative(vulkan: VulkanBackend) -> None:
 
 
 #: Faults of modules for 8x8x8: a guard dropped, a mask off by one, a step from another position, a
-#: stale K-tile; the bias of the first group for all.
+#: stale K-tile, also within a position, a stale guard, the stage of another K-tile; the bias of the
+#: first group for all.
 FAULTS = (
     (
         "within-positions",
@@ -163,8 +166,20 @@ FAULTS = (
             ),
             ("%next_a0_guard0 %uint_5", "%next_a0_guard0 %uint_4"),
             (
-                "%next_a0_k_index_term1 = OpIMul %uint %next_a0_k_digit1",
-                "%next_a0_k_index_term1 = OpIMul %uint %next_a0_k_digit0",
+                "%next_a_index_term1 = OpIMul %uint %next_a_digit1",
+                "%next_a_index_term1 = OpIMul %uint %next_a_digit0",
+            ),
+            (
+                "%within_along = OpIMul %uint %within_tile_next",
+                "%within_along = OpIMul %uint %uint_0",
+            ),
+            (
+                "%first_a0_exists %entry %next_a0_exists %main_continue",
+                "%first_a0_exists %entry %first_a0_exists %main_continue",
+            ),
+            (
+                "%within_next_stage_number = OpBitwiseAnd %uint %within_tile_next",
+                "%within_next_stage_number = OpBitwiseAnd %uint %within_tile",
             ),
             (
                 "%next_a_first_k = OpIMul %uint %next_k_tile",

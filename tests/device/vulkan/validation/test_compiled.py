@@ -59,6 +59,23 @@ def test_the_hot_loop_of_a_product() -> None:
     assert radv.loads["buffer_load_b128"] == 3 and radv.metrics["shared_memory"] <= 32768
 
 
+@pytest.mark.parametrize(
+    ("convolution", "product"),
+    [
+        ("conv2d 1x64x56x56,64x64x3x3 f16 padding=1", "matmul 3136x64x2304 f16 layout=nt"),
+        ("conv2d 1x256x14x14,512x256x3x3 f16 padding=1", "matmul 196x512x2304 f16 layout=nt"),
+    ],
+)
+def test_convolutions(convolution: str, product: str) -> None:
+    """At most 1.15 times the instructions per matrix instruction of the matmul with the same tile,
+    which is so deep that no driver unrolls its loop; drivers unroll K-tiles of a position."""
+    found = [made_of(text, "vulkan1.3+coopmat") for text in (convolution, product)]
+    for of_convolution, of_product in zip(*found, strict=True):
+        assert of_convolution.loop is not None and of_product.loop is not None
+        assert not of_product.loop.unrolled and of_convolution.metrics["spills"] == 0
+        assert of_product.loop.share <= 1.15 * of_convolution.loop.share
+
+
 @pytest.mark.parametrize("layout", Layout)
 def test_cooperative_matrices(layout: Layout) -> None:
     """Each driver compiles the module of its own shape to its matrix instruction. RADV has at most

@@ -78,6 +78,24 @@ class MatrixLoad:
 
 
 @frozen
+class KTileRuns:
+    """`count` runs of `tiles` K-tiles each."""
+
+    count: int
+    tiles: int
+
+    @property
+    def last(self) -> int:
+        """Number of a run's last K-tile."""
+        return self.tiles - 1
+
+    @property
+    def are_even(self) -> bool:
+        """Whether each run begins in the same of two stages."""
+        return self.tiles % 2 == 0
+
+
+@frozen
 class CooperativePlan(PaddedPlan):
     """`direct` says how sums are stored from the accumulators, None if they are not."""
 
@@ -199,14 +217,21 @@ class CooperativePlan(PaddedPlan):
         )
 
     def before(self, step: int, row: int, column: int) -> str:
-        """The id of a matrix of sums before a step."""
-        return f"acc_{row}_{column}" if step == 0 else f"sum{step - 1}_{row}_{column}"
+        """The id of a matrix of sums before a step behind the first."""
+        return f"sum{step - 1}_{row}_{column}"
 
     def after(self, step: int, row: int, column: int) -> str:
         last = step == len(self.subgroups.steps) - 1
         return f"next_acc_{row}_{column}" if last else f"sum{step}_{row}_{column}"
 
     # K
+
+    @property
+    def runs(self) -> KTileRuns | None:
+        """The runs of A, if K-tiles follow one another in them: a nested loop takes those of a run,
+        where nothing but the offset changes."""
+        tiles = self.a.run_tiles if self.a.is_guarded else 0
+        return KTileRuns(count=self.k_tiles // tiles, tiles=tiles) if tiles > 1 else None
 
     @property
     def stage_elements(self) -> int:

@@ -40,6 +40,12 @@ class TiledOperand:
         return GuardedIndices(access=self.matrix.access, width=self.matrix.width)
 
     @property
+    def run_tiles(self) -> int:
+        """K-tiles of a run, such as a filter position; 0 if a K-tile spans several of them."""
+        tiles, rest = divmod(self.matrix.access.run, self.block_k)
+        return 0 if rest or not self.matrix.k_inner else tiles
+
+    @property
     def clamped(self) -> bool:
         """Whether block tiles reach over the edge of the matrix."""
         return self.matrix.access.rows % self.side.block != 0
