@@ -4,6 +4,7 @@ residual and layer norm, as the front end would write it, and its answer in f64.
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -15,10 +16,13 @@ import kgen
 from kgen import bundle, pipeline, targets
 from kgen.constants import stored
 from kgen.program import weight
+from kgen.repeated_steps import with_repeats
 from kgen.spec import ConstantOperand, Spec
 from kgen.targets.base import BuiltKernel
 from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import Manifest
 from kgen_runtime.memory.strides import packed_strides
+from kgen_runtime.schema.manifest_json import to_json
 from kgen_runtime.schema.program import Place, PlaceKind, Program, Step, Value
 
 Array = npt.NDArray[Any]
@@ -130,3 +134,24 @@ def mlp_bundle(*names: str, programs: tuple[str, ...] = ("main",)) -> kgen.Bundl
         programs=[dataclasses.replace(p, name=name) for p, _, _ in made for name in programs],
         weights={file: array for _, _, files in made for file, array in files.items()},
     )
+
+
+#: Time steps, batch, units and input size of the recurrent layer.
+TIME, BATCH, UNITS, SIZE = 9, 2, 3, 2
+
+
+def gru_bundle(target: str) -> kgen.Bundle:
+    """A GRU whose state `h` the next run goes on from: one output, and steps that repeat."""
+    from tests.onnx_models import Maker
+
+    m = Maker(opset=17)
+    x, h = m.input("x", (TIME, BATCH, SIZE)), m.input("h", (1, BATCH, UNITS))
+    weights = m.weight(1, 3 * UNITS, SIZE), m.weight(1, 3 * UNITS, UNITS), m.weight(1, 6 * UNITS)
+    outputs = m.add("GRU", x, *weights, "", h, outputs=2, hidden_size=UNITS, linear_before_reset=1)
+    return kgen.compile_model(m.model(*outputs), [target], states={"h": outputs[1]}).bundle
+
+
+def repeating(manifest: Manifest) -> Any:
+    """The JSON of a manifest as it is written: steps that repeat are listed once."""
+    programs = tuple(map(with_repeats, manifest.programs))
+    return json.loads(json.dumps(to_json(dataclasses.replace(manifest, programs=programs))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -254,7 +255,10 @@ def _stored(param: TensorParam, array: Array, files: dict[str, bytes]) -> Stored
 
 
 def _manifest_bytes(value: Manifest) -> bytes:
-    text = json.dumps(manifest_json.to_json(value), indent=1, ensure_ascii=True).encode() + b"\n"
+    from kgen.repeated_steps import with_repeats
+
+    made = dataclasses.replace(value, programs=tuple(map(with_repeats, value.programs)))
+    text = json.dumps(manifest_json.to_json(made), ensure_ascii=True).encode() + b"\n"
     manifest_json.check(text)
     return text
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from kgen.errors import BundleError
 from kgen.order.accesses import uses
 from kgen.order.ancestors import Ancestors
+from kgen.repeated_steps import with_repeats
 from kgen_runtime.manifest import Manifest
 from kgen_runtime.schema import manifest_json
 from kgen_runtime.schema.program import Program, Weight, weight_file
+from kgen_runtime.schema.repeats import written_out
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -44,6 +46,8 @@ def finished(
     by_name = {kernel.name: kernel for kernel in kernels}
     made = tuple(_ordered(program, by_name) for program in programs)
     check_programs(made, kernels)
+    # Values have the names that they get when the program is read.
+    made = tuple(written_out(with_repeats(program)) for program in made)
     return made, _weight_files(made, weights)
 
 

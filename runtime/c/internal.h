@@ -283,7 +283,14 @@ typedef struct state {
     kgen_tensor tensor; /* what a run reads of it, by the state's name */
 } state;
 
+typedef struct repeat {
+    int64_t first, count, turns;
+    const json *moves; /* bytes by the names of values; NULL: nothing moves */
+} repeat;
+
 typedef struct step {
+    const repeat *in; /* the repetition that it is part of; else NULL */
+    int64_t turn;
     const char *kernel_key;
     const json *bindings, *nodes; /* no nodes: NULL */
     size_t num_after;
@@ -299,7 +306,9 @@ struct kgen_program {
     state *states;
     weight *weights;
     int64_t arena_nbytes;
-    step *steps;
+    step *steps; /* of all turns, once checked */
+    size_t num_repeats;
+    repeat *repeats;
     kgen_bundle *bundle;
 };
 
@@ -318,6 +327,8 @@ const char *kgen_qualified(const char *target, const char *key, arena *memory);
 /* Hold what a manifest says in one place against what it says in others. */
 kgen_status kgen_check_kernel(kgen_kernel *kernel, arena *memory);   /* kernel_check.c */
 kgen_status kgen_check_program(kgen_program *program, const manifest *all, arena *memory);
+/* Write out the steps of every turn of a program's repetitions (program_repeats.c). */
+kgen_status kgen_write_out(kgen_program *program, arena *memory);
 /* Whether steps may write the memory that a value lies in (program_check.c). */
 bool kgen_may_be_written(const value *one);
 /* That steps wait for those that they conflict with, and read and give out only what is written

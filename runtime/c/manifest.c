@@ -523,6 +523,16 @@ static kgen_status read_step(const json *data, arena *memory, void *place)
     return KGEN_OK;
 }
 
+static kgen_status read_repeat(const json *data, arena *memory, void *place)
+{
+    (void)memory;
+    repeat *into = (repeat *)place;
+    READ_MEMBERS(data, REPEAT);
+    TRY(each_is(found[3], JSON_INT));
+    *into = (repeat){found[0]->as.integer, found[1]->as.integer, found[2]->as.integer, found[3]};
+    return KGEN_OK;
+}
+
 static kgen_status read_program(const json *data, arena *memory, void *place)
 {
     kgen_program *into = (kgen_program *)place;
@@ -533,6 +543,7 @@ static kgen_status read_program(const json *data, arena *memory, void *place)
     READ_SEVERAL(5, values, read_value);
     READ_SEVERAL(6, weights, read_weight);
     READ_SEVERAL(8, steps, read_step);
+    READ_SEVERAL(9, repeats, read_repeat);
     into->name = found[0]->as.text;
     into->target = found[1]->as.text;
     into->arena_nbytes = found[7]->as.integer;
@@ -572,7 +583,7 @@ kgen_kernel *kgen_manifest_find(const manifest *all, const char *name)
     return found == NULL ? NULL : *found;
 }
 
-/* Schema 1 had no programs. */
+/* Schema 1 had no programs, schema 2 no repetitions. */
 static kgen_status check_version(const json *data)
 {
     const json *version = kgen_json_member(data, "schema_version");
@@ -588,6 +599,15 @@ static kgen_status check_version(const json *data)
     if (number == 1 && kgen_json_member(data, "programs") != NULL)
         return kgen_fail(KGEN_ERROR_BUNDLE, "manifest: unknown field 'programs' of schema 1; "
                                             "build the bundle again");
+    const json *programs = kgen_json_member(data, "programs");
+    bool is_list = programs != NULL && programs->kind == JSON_LIST;
+    for (const json *one = is_list && number < 3 ? programs->as.first : NULL; one != NULL;
+         one = one->next)
+        if (one->kind == JSON_OBJECT && kgen_json_member(one, "repeats") != NULL)
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "manifest: unknown field 'repeats' of schema %lld; build the bundle "
+                             "again",
+                             (long long)number);
     return KGEN_OK;
 }
 

@@ -47,8 +47,12 @@
 #define KGEN_MOST_WEIGHTS 65536
 /* values of a program */
 #define KGEN_MOST_VALUES 131072
-/* steps of a program */
+/* steps of a program, in all turns of its repetitions */
 #define KGEN_MOST_STEPS 32768
+/* repetitions of steps of a program */
+#define KGEN_MOST_REPEATS 4096
+/* bindings and after of a program's steps, in all turns */
+#define KGEN_MOST_TURN_ENTRIES 1048576
 
 /* Fields of objects: name, JSON, whether they may be left out, most entries. */
 #define KGEN_FIELDS_MANIFEST { \
@@ -161,7 +165,8 @@
     {"values", JSON_LIST, false, KGEN_MOST_VALUES, "values"}, \
     {"weights", JSON_LIST, true, KGEN_MOST_WEIGHTS, "weights"}, \
     {"arena_bytes", JSON_INT, false, 0, ""}, \
-    {"steps", JSON_LIST, false, KGEN_MOST_STEPS, "steps"}}
+    {"steps", JSON_LIST, false, KGEN_MOST_STEPS, "steps"}, \
+    {"repeats", JSON_LIST, true, KGEN_MOST_REPEATS, "repeats"}}
 #define KGEN_FIELDS_VALUE { \
     {"name", JSON_TEXT, false, 0, ""}, \
     {"dtype", JSON_TEXT, false, 0, ""}, \
@@ -187,6 +192,11 @@
     {"bindings", JSON_OBJECT, false, KGEN_MOST_TENSORS, "tensors"}, \
     {"nodes", JSON_LIST, true, 0, ""}, \
     {"after", JSON_LIST, true, 0, ""}}
+#define KGEN_FIELDS_REPEAT { \
+    {"first", JSON_INT, false, 0, ""}, \
+    {"count", JSON_INT, false, 0, ""}, \
+    {"turns", JSON_INT, false, 0, ""}, \
+    {"moves", JSON_OBJECT, true, KGEN_MOST_VALUES, "values"}}
 
 /* Words of fields. */
 #define KGEN_WORDS_TENSOR_PARAM_ROLE { \

@@ -28,6 +28,9 @@ static kgen_status make_index(name_index *into, const char *kind, const void *th
 /* Names of values, and of the memories of each kind. */
 typedef struct names {
     name_index values, memories[IN_STATE + 1];
+    const repeat *in;  /* the repetition whose moves are settled; NULL: none */
+    int64_t *moves;    /* of each value in that repetition; NULL: the program has none */
+    uint64_t *nbytes;  /* of the memory that each value lies in; likewise */
 } names;
 
 static kgen_status make_names(names *into, const kgen_program *of, arena *memory)
@@ -135,6 +138,8 @@ static kgen_status check_values(const kgen_program *of, const names *by)
                              "value %.60s of %zu bytes at %s ends past the %llu bytes there", name,
                              one->tensor.nbytes, shown_place(one, place),
                              (unsigned long long)nbytes);
+        if (by->nbytes != NULL)
+            by->nbytes[i] = nbytes;
     }
     return KGEN_OK;
 }
@@ -215,8 +220,65 @@ static bool is_at(const value *a, const value *b)
            a->offset == b->offset;
 }
 
+/* Check that a value stays in its memory for all turns of a repetition. */
+static kgen_status check_move(const value *one, int64_t nbytes, int64_t turns, uint64_t memory)
+{
+    const char *name = one->tensor.name;
+    uint64_t last = (uint64_t)turns - 1, offset = (uint64_t)one->offset;
+    uint64_t room = nbytes < 0 ? offset : memory - one->tensor.nbytes - offset;
+    uint64_t apart = nbytes < 0 ? 0 - (uint64_t)nbytes : (uint64_t)nbytes;
+    if (nbytes % (int64_t)kgen_dtype_size(one->tensor.dtype) != 0)
+        return kgen_fail(KGEN_ERROR_BUNDLE,
+                         "value %.60s moves by %lld bytes, which is not a multiple of its element "
+                         "size",
+                         name, (long long)nbytes);
+    if (apart > room / last)
+        return kgen_fail(KGEN_ERROR_BUNDLE,
+                         "value %.60s moves by %lld bytes in each of %lld turns, and leaves its "
+                         "memory",
+                         name, (long long)nbytes, (long long)turns);
+    return KGEN_OK;
+}
+
+/* Settle the moves of the repetition that a step is part of. Repetitions come in their order. */
+static kgen_status settle_moves(const kgen_program *of, names *by, const repeat *in)
+{
+    size_t number;
+    if (in == by->in)
+        return KGEN_OK;
+    const json *old = by->in == NULL || by->in->moves == NULL ? NULL : by->in->moves->as.first;
+    for (; old != NULL; old = old->next)
+        if (kgen_index_find(&by->values, old->name, &number))
+            by->moves[number] = 0;
+    by->in = in;
+    const json *one = in == NULL || in->moves == NULL ? NULL : in->moves->as.first;
+    for (; one != NULL; one = one->next) {
+        if (!kgen_index_find(&by->values, one->name, &number))
+            return kgen_fail(KGEN_ERROR_BUNDLE, "its repetition moves '%.60s', which is not a value",
+                             one->name);
+        TRY(check_move(&of->values[number], one->as.integer, in->turns, by->nbytes[number]));
+        by->moves[number] = one->as.integer;
+    }
+    return KGEN_OK;
+}
+
+/* Return a value as a step of a turn sees it; NULL if there is no memory. */
+static const value *value_in_turn(const kgen_program *of, const names *by, const step *one,
+                                  size_t number, arena *memory)
+{
+    const value *is = &of->values[number];
+    if (one->turn == 0 || by->moves[number] == 0)
+        return is;
+    value *moved = (value *)kgen_alloc(memory, 1, sizeof *moved);
+    if (moved != NULL) {
+        *moved = *is;
+        moved->offset += one->turn * by->moves[number];
+    }
+    return moved;
+}
+
 static kgen_status bind(const kgen_program *of, const names *by, const kgen_kernel *kernel,
-                        step *one, size_t slot)
+                        step *one, size_t slot, arena *memory)
 {
     const parameter *wanted = &kernel->parameters[slot];
     const char *name = wanted->tensor.name;
@@ -227,7 +289,9 @@ static kgen_status bind(const kgen_program *of, const names *by, const kgen_kern
     if (!kgen_index_find(&by->values, called->as.text, &number))
         return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is '%.60s', which is not a value", name,
                          called->as.text);
-    const value *is = one->values[slot] = &of->values[number];
+    const value *is = one->values[slot] = value_in_turn(of, by, one, number, memory);
+    if (is == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
     const char *called_value = is->tensor.name;
     char place[PLACE_BYTES];
     if (is->tensor.dtype != wanted->tensor.dtype)
@@ -248,10 +312,11 @@ static kgen_status bind(const kgen_program *of, const names *by, const kgen_kern
     return KGEN_OK;
 }
 
-static kgen_status check_step(const kgen_program *of, const names *by, const manifest *all,
+static kgen_status check_step(const kgen_program *of, names *by, const manifest *all,
                               size_t number, arena *memory)
 {
     step *one = &of->steps[number];
+    TRY(settle_moves(of, by, one->in));
     const char *name = kgen_qualified(of->target, one->kernel_key, memory);
     if (name == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
@@ -271,7 +336,7 @@ static kgen_status check_step(const kgen_program *of, const names *by, const man
         return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t slot = 0; slot < kernel->num_parameters; slot++)
         if (kernel->parameters[slot].stored == NULL)
-            TRY(bind(of, by, kernel, one, slot));
+            TRY(bind(of, by, kernel, one, slot, memory));
     if (kernel->lies_upon != NULL)
         for (size_t slot = 0; slot < kernel->num_parameters; slot++) {
             const value *table = one->values[kernel->lies_upon - kernel->parameters];
@@ -291,6 +356,12 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
     if (*of->name == 0 || *of->target == 0)
         return refuse_program("it has no name or no target");
     TRY(make_names(&by, of, memory));
+    if (of->num_repeats > 0) {
+        by.moves = (int64_t *)kgen_alloc(memory, of->num_values, sizeof *by.moves);
+        by.nbytes = (uint64_t *)kgen_alloc(memory, of->num_values, sizeof *by.nbytes);
+        if (by.moves == NULL || by.nbytes == NULL)
+            return KGEN_ERROR_OUT_OF_MEMORY;
+    }
     TRY(check_memories(of));
     TRY(check_values(of, &by));
     if (of->num_outputs == 0)
@@ -298,6 +369,7 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
     TRY(check_interface(of, &by, of->inputs, of->num_inputs, IN_INPUT));
     TRY(check_interface(of, &by, of->outputs, of->num_outputs, IN_OUTPUT));
     TRY(check_states(of, &by));
+    TRY(kgen_write_out(of, memory));
     for (size_t i = 0; i < of->num_steps; i++) {
         kgen_status status = check_step(of, &by, all, i, memory);
         if (status == KGEN_ERROR_BUNDLE)

@@ -19,7 +19,7 @@ from kgen_runtime.schema.program import Program
 from kgen_runtime.values import cached, frozen
 
 #: Version that is written, and versions that are read. Version 1 had no programs; before version 3
-#: tensors had 1 or more elements.
+#: tensors had 1 or more elements, and no steps were repeated.
 SCHEMA_VERSION = 3
 SCHEMA_VERSIONS = (1, 2, 3)
 

@@ -45,9 +45,14 @@ class MemoryPlan:
 def plan(lives: Mapping[str, Life]) -> MemoryPlan:
     offsets: dict[str, int] = {}
     placed = _Placed(1 + max((life.last for life in lives.values()), default=0))
-    # Of one size, the longer one first; by name, so that a plan depends on nothing else.
+    # Of one size, the longer one first, then the earlier one: turns of a repetition have equal
+    # plans. By name, so that a plan depends on nothing else.
     order = sorted(
-        lives, key=lambda name: (-lives[name].nbytes, lives[name].first - lives[name].last, name)
+        lives,
+        key=lambda name: (
+            *(-lives[name].nbytes, lives[name].first - lives[name].last, lives[name].first),
+            name,
+        ),
     )
     for name in order:
         life = lives[name]

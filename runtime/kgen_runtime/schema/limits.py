@@ -39,7 +39,9 @@ LIMITS: dict[str, Limit] = {
     "states": Limit(4096, "states of a program"),
     "weights": Limit(65536, "weights of a program"),
     "values": Limit(131072, "values of a program"),
-    "steps": Limit(32768, "steps of a program"),
+    "steps": Limit(32768, "steps of a program, in all turns of its repetitions"),
+    "repeats": Limit(4096, "repetitions of steps of a program"),
+    "turn_entries": Limit(1 << 20, "`bindings` and `after` of a program's steps, in all turns"),
 }
 
 #: Limit on the entries of a list or object, by the class and field that hold it. Fields of a
@@ -74,4 +76,6 @@ COUNTED: dict[str, str] = {
     "Program.values": "values",
     "Program.weights": "weights",
     "Program.steps": "steps",
+    "Program.repeats": "repeats",
+    "Repeat.moves": "values",
 }

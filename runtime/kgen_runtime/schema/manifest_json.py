@@ -34,15 +34,19 @@ def check(text: bytes) -> None:
 
 
 def from_text(text: bytes) -> Manifest:
-    """The manifest in a text that libkgen has checked; old specs become those of today."""
+    """The manifest in a text that libkgen has checked; old specs become those of today, and
+    repeated steps are written out."""
     from kgen_runtime.schema.decode import reader
     from kgen_runtime.schema.migrations import renewed
+    from kgen_runtime.schema.repeats import written_out
 
     read = reader(Manifest)
     assert read is not None
     manifest = read({**json.loads(text), "schema_version": SCHEMA_VERSION})
     assert isinstance(manifest, Manifest)
     kernels = tuple(map(renewed, manifest.kernels))
-    if all(map(lambda new, old: new is old, kernels, manifest.kernels)):
+    programs = tuple(map(written_out, manifest.programs))
+    found = (*kernels, *programs)
+    if all(map(lambda new, old: new is old, found, (*manifest.kernels, *manifest.programs))):
         return manifest
-    return dataclasses.replace(manifest, kernels=kernels)
+    return dataclasses.replace(manifest, kernels=kernels, programs=programs)

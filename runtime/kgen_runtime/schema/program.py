@@ -7,6 +7,7 @@ a kernel on values. The runtime plans no memory and derives no order.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Literal
 
 from kgen_runtime.dtypes import DType
@@ -114,8 +115,31 @@ class Step:
     #: ONNX nodes that the step computes.
     nodes: tuple[str, ...] = ()
     #: Numbers of earlier steps that this step waits for: those that write what it reads, or that
-    #: read or write what it writes. Steps that a listed step waits for need not be listed.
+    #: read or write what it writes. Steps that a listed step waits for need not be listed. Steps
+    #: of every turn of a repetition count.
     after: tuple[int, ...] = ()
+
+
+@frozen
+class Repeat:
+    """Steps that run several times, one turn after the other.
+
+    In turn t, counted from 0, values lie t times their `moves` behind their places, and steps wait
+    for steps whose numbers are t times `count` higher.
+
+    Example of a repetition: `first` 2, `count` 2, `turns` 3 and `moves` {"part": 512} run the steps
+    2, 3, 2, 3, 2, 3, and then the step listed as 4, whose number is 8. The value `part`, at byte
+    256 of the arena, is at byte 256, then 768, then 1280.
+    """
+
+    #: Position in `steps` of the first step of a turn.
+    first: int
+    #: Steps of a turn.
+    count: int
+    #: Turns, two or more.
+    turns: int
+    #: Bytes by which values move from one turn to the next, by their names; all others stay.
+    moves: Mapping[str, int] = field(default_factory=dict)
 
 
 @frozen
@@ -141,6 +165,8 @@ class Program:
     #: Steps, in an order in which they can run. Every order that keeps `after` gives the same
     #: result.
     steps: tuple[Step, ...]
+    #: Repetitions of steps, in their order, apart from one another.
+    repeats: tuple[Repeat, ...] = ()
 
     @property
     def qualified_name(self) -> str:

@@ -13,6 +13,7 @@ import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
+import kgen
 from kgen.check.model.truth import evaluator, in_f64
 from kgen.graph.compile import graph_by_bodies
 from kgen.graph.fusing.fuse import fuse
@@ -235,3 +236,18 @@ def test_a_span_has_the_elements_of_a_layout(layout: StridedLayout, multiple: in
     part = memory[found.start : found.start + found.size]
     assert part.size == found.size
     np.testing.assert_array_equal(elements(found.layout, part), elements(layout, memory))
+
+
+@pytest.mark.integration
+def test_a_bundle_does_not_grow_with_time_steps() -> None:
+    """Beside the weights and the text of sizes."""
+
+    def small(time: int) -> tuple[int, int]:
+        model = recurrent("GRU", time, batch=1, units=32, linear_before_reset=1)
+        bundle = kgen.compile_model(model, ["x86-64-v3"]).bundle
+        weights = sum(array.nbytes for array in bundle.weights.values())
+        return len(bundle.manifest.kernels), len(bundle.to_bytes()) - weights
+
+    (kernels, nbytes), longer = small(40), small(80)
+    assert kernels == longer[0] <= 6
+    assert nbytes <= 60 << 10 and abs(longer[1] - nbytes) < 1 << 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 import numpy as np
 
@@ -62,6 +63,8 @@ class _Lowering:
         }
         #: Copies of leaves as some kernel needs them: packed, or of another type.
         self.copies: dict[tuple[Leaf, Shape, DType], str] = {}
+        #: Element-wise kernels that calls have: those of time steps are equal.
+        self.elementwise = cache(elementwise)
 
     def check_ranks(self) -> None:
         """Raises GraphError for an input or output of more dimensions than a program's have."""
@@ -196,10 +199,10 @@ class _Lowering:
         expression = substituted(expression, formulas)
         if expression.primitive is Primitive.INPUT:
             expression = call("cast", (expression,))
-        spec = elementwise(expression, shapes, tuple(dtypes), value.dtype)
+        spec = self.elementwise(expression, tuple(shapes), tuple(dtypes), value.dtype)
         if math.prod(spec.output_shape(OUT)) < math.prod(domain):
             whole = typed(view("expand", (expression, *domain)))
-            spec = elementwise(whole, shapes, tuple(dtypes), value.dtype)
+            spec = self.elementwise(whole, tuple(shapes), tuple(dtypes), value.dtype)
         self.call(spec, bindings, into or value.id, nodes)
 
     def rows(

@@ -305,8 +305,9 @@ def direction(
             front = added(b, first_gates, hidden_gates, "gates")
             bias = beside(b, front, b.slice(bias, 0, rest * units, units), "bias")
     b.check_table(x.shape[1] * units)
-    nothing = np.zeros((x.shape[1], units), x.dtype.storage)
-    zeros = b.made("zeros", nothing, x.dtype)
+    nothing = np.zeros((1, x.shape[1], units), x.dtype.storage)
+    # A view, which formulas read like the states of later steps, and not a number.
+    zeros = b.reshape(b.made("zeros", nothing, x.dtype), nothing.shape[1:])
     first = tuple(of(5 + i) or zeros for i in range(states))
     peepholes = of(7) if states > 1 else None
     way = node.attribute("direction", "forward")

@@ -97,7 +97,7 @@ def test_others_stay_as_they_are(bundle: kgen.Bundle) -> None:
 
 def test_a_bundle_of_each_schema_version_is_kept_and_runs() -> None:
     """Version 1 had no programs, and relu was an operation of its own. Version 3 has tensors of no
-    elements."""
+    elements, and recurrent layers whose steps are listed once."""
     paths = {version: DATA / f"schema_{version}.kgen" for version in SCHEMA_VERSIONS}
     with kgen_runtime.load(paths[1], device="cpu") as kernels:
         x = np.linspace(-1, 1, 15, dtype=np.float32).reshape(3, 5)
@@ -111,3 +111,10 @@ def test_a_bundle_of_each_schema_version_is_kept_and_runs() -> None:
         three = kernels.program.run(past=x[:0], x=x)
     np.testing.assert_array_equal(three["present"], -x)
     assert three["none"].shape == (0, 3)
+    x = np.random.default_rng(0).standard_normal((9, 2, 2)).astype("f")
+    results = []
+    for device in ("cpu", "reference"):
+        path = DATA / "schema_3_repeats.kgen"
+        with kgen_runtime.load(path, device=device, verify="all") as kernels:
+            results.append(kernels.program.run(x=x))
+    np.testing.assert_allclose(results[0], results[1], rtol=2e-5, atol=2e-5)
