@@ -123,6 +123,10 @@ def run(lowered: Lowered, inputs: Mapping[str, Array]) -> dict[str, Array]:
     return {name: memory[buffer] for name, buffer in lowered.outputs.items()}
 
 
+#: Kernels that read windows from images, also of bytes.
+READ_WINDOWS = frozenset({DType.F32, DType.S8})
+
+
 def lowered(
     m: Maker, *outputs: str, dtype: int = T.FLOAT, convolves: bool = False
 ) -> tuple[Lowered, onnx.ModelProto]:

@@ -117,107 +117,138 @@ pa.body:
   %w.high = call i64 @llvm.smin.i64(i64 %w.right.elements, i64 15)
   %w.to.offset = mul nuw i64 %pa, 256
   %w.to = getelementptr i8, ptr %a.pack, i64 %w.to.offset
-  br label %s.enter
-s.enter:
-  br label %s.head
-s.head:
-  %s = phi i64 [ 0, %s.enter ], [ %s.after, %s.latch ]
-  %s.more = icmp ult i64 %s, 3
-  br i1 %s.more, label %s.body, label %s.done
-s.body:
-  %s.k = mul nuw i64 %s, 15
-  %s.begins = sub i64 0, %s.k
-  %s.start = call i64 @llvm.smax.i64(i64 %s.begins, i64 0)
-  %s.ends = sub i64 45, %s.k
-  %s.stop = call i64 @llvm.smin.i64(i64 %s.ends, i64 15)
-  %s.y.place = urem i64 %s, 3
-  %s.y = add i64 %w.y, %s.y.place
-  %s.y.inside = icmp ult i64 %s.y, 4
-  %s.y.offset = mul nuw i64 %s.y.place, 120
-  %s.at.y = getelementptr i8, ptr %w.at.x, i64 %s.y.offset
-  %s.inside.y = and i1 true, %s.y.inside
-  %s.to.bytes = mul i64 %s.k, 4
-  %s.to = getelementptr i8, ptr %w.to, i64 %s.to.bytes
-  %s.low.least = call i64 @llvm.smax.i64(i64 %w.low, i64 %s.start)
-  %s.low.here = call i64 @llvm.smin.i64(i64 %s.low.least, i64 %s.stop)
-  %s.high.most = call i64 @llvm.smin.i64(i64 %w.high, i64 %s.stop)
-  %s.high.here = call i64 @llvm.smax.i64(i64 %s.high.most, i64 %s.low.here)
-  %s.low = select i1 %s.inside.y, i64 %s.low.here, i64 %s.stop
-  %s.high = select i1 %s.inside.y, i64 %s.high.here, i64 %s.stop
+  br label %ws.enter
+ws.enter:
+  br label %ws.head
+ws.head:
+  %ws = phi i64 [ 0, %ws.enter ], [ %ws.after, %ws.latch ]
+  %ws.more = icmp ult i64 %ws, 3
+  br i1 %ws.more, label %ws.body, label %ws.done
+ws.body:
+  %ws.k = mul nuw i64 %ws, 15
+  %ws.begins = sub i64 0, %ws.k
+  %ws.start = call i64 @llvm.smax.i64(i64 %ws.begins, i64 0)
+  %ws.ends = sub i64 45, %ws.k
+  %ws.stop = call i64 @llvm.smin.i64(i64 %ws.ends, i64 15)
+  %ws.y.place = urem i64 %ws, 3
+  %ws.y = add i64 %w.y, %ws.y.place
+  %ws.y.inside = icmp ult i64 %ws.y, 4
+  %ws.y.offset = mul nuw i64 %ws.y.place, 120
+  %ws.at.y = getelementptr i8, ptr %w.at.x, i64 %ws.y.offset
+  %ws.inside.y = and i1 true, %ws.y.inside
+  %ws.to.bytes = mul i64 %ws.k, 4
+  %ws.to = getelementptr i8, ptr %w.to, i64 %ws.to.bytes
+  %ws.low.least = call i64 @llvm.smax.i64(i64 %w.low, i64 %ws.start)
+  %ws.low.here = call i64 @llvm.smin.i64(i64 %ws.low.least, i64 %ws.stop)
+  %ws.high.most = call i64 @llvm.smin.i64(i64 %w.high, i64 %ws.stop)
+  %ws.high.here = call i64 @llvm.smax.i64(i64 %ws.high.most, i64 %ws.low.here)
+  %ws.low = select i1 %ws.inside.y, i64 %ws.low.here, i64 %ws.stop
+  %ws.high = select i1 %ws.inside.y, i64 %ws.high.here, i64 %ws.stop
+  %ws.length = sub i64 %ws.high, %ws.low
+  %ws.iswhole = icmp eq i64 %ws.length, 15
+  br i1 %ws.iswhole, label %segment.whole, label %segment.cut
+segment.cut:
   br label %zl.enter
 zl.enter:
   br label %zl.head
 zl.head:
-  %zl = phi i64 [ %s.start, %zl.enter ], [ %zl.after, %zl.latch ]
-  %zl.more = icmp ult i64 %zl, %s.low
+  %zl = phi i64 [ %ws.start, %zl.enter ], [ %zl.after, %zl.latch ]
+  %zl.more = icmp ult i64 %zl, %ws.low
   br i1 %zl.more, label %zl.body, label %zl.done
 zl.body:
   %zl.to.offset = mul i64 %zl, 4
-  %zl.to = getelementptr i8, ptr %s.to, i64 %zl.to.offset
+  %zl.to = getelementptr i8, ptr %ws.to, i64 %zl.to.offset
   store <8 x float> zeroinitializer, ptr %zl.to, align 4
   br label %zl.latch
 zl.latch:
   %zl.after = add nuw i64 %zl, 8
   br label %zl.head
 zl.done:
-  %s.length = sub i64 %s.high, %s.low
-  %s.whole.length = and i64 %s.length, -8
-  %s.whole = add i64 %s.low, %s.whole.length
-  br label %sv.enter
-sv.enter:
-  br label %sv.head
-sv.head:
-  %sv = phi i64 [ %s.low, %sv.enter ], [ %sv.after, %sv.latch ]
-  %sv.more = icmp ult i64 %sv, %s.whole
-  br i1 %sv.more, label %sv.body, label %sv.done
-sv.body:
-  %sv.from.offset = mul i64 %sv, 4
-  %sv.from = getelementptr i8, ptr %s.at.y, i64 %sv.from.offset
-  %sv.x = load <8 x float>, ptr %sv.from, align 4
-  %sv.to.offset = mul i64 %sv, 4
-  %sv.to = getelementptr i8, ptr %s.to, i64 %sv.to.offset
-  store <8 x float> %sv.x, ptr %sv.to, align 4
-  br label %sv.latch
-sv.latch:
-  %sv.after = add nuw i64 %sv, 8
-  br label %sv.head
-sv.done:
-  %st.some = icmp ult i64 %s.whole, %s.high
-  br i1 %st.some, label %st.do, label %st.done
-st.do:
-  %st.left = sub i64 %s.high, %s.whole
-  %st.one = insertelement <8 x i64> poison, i64 %st.left, i32 0
-  %st.all = shufflevector <8 x i64> %st.one, <8 x i64> poison, <8 x i32> zeroinitializer
-  %st.mask = icmp ugt <8 x i64> %st.all, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %st.from.offset = mul i64 %s.whole, 4
-  %st.from = getelementptr i8, ptr %s.at.y, i64 %st.from.offset
-  %st.x = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %st.from, <8 x i1> %st.mask, <8 x float> zeroinitializer)
-  %st.to.offset = mul i64 %s.whole, 4
-  %st.to = getelementptr i8, ptr %s.to, i64 %st.to.offset
-  store <8 x float> %st.x, ptr %st.to, align 4
-  br label %st.done
-st.done:
+  %ws.whole.length = and i64 %ws.length, -8
+  %ws.whole = add i64 %ws.low, %ws.whole.length
+  br label %wsv.enter
+wsv.enter:
+  br label %wsv.head
+wsv.head:
+  %wsv = phi i64 [ %ws.low, %wsv.enter ], [ %wsv.after, %wsv.latch ]
+  %wsv.more = icmp ult i64 %wsv, %ws.whole
+  br i1 %wsv.more, label %wsv.body, label %wsv.done
+wsv.body:
+  %wsv.from.offset = mul i64 %wsv, 4
+  %wsv.from = getelementptr i8, ptr %ws.at.y, i64 %wsv.from.offset
+  %wsv.x = load <8 x float>, ptr %wsv.from, align 4
+  %wsv.to.offset = mul i64 %wsv, 4
+  %wsv.to = getelementptr i8, ptr %ws.to, i64 %wsv.to.offset
+  store <8 x float> %wsv.x, ptr %wsv.to, align 4
+  br label %wsv.latch
+wsv.latch:
+  %wsv.after = add nuw i64 %wsv, 8
+  br label %wsv.head
+wsv.done:
+  %wst.some = icmp ult i64 %ws.whole, %ws.high
+  br i1 %wst.some, label %wst.do, label %wst.done
+wst.do:
+  %wst.left = sub i64 %ws.high, %ws.whole
+  %wst.few = trunc i64 %wst.left to i32
+  %wst.one = insertelement <8 x i32> poison, i32 %wst.few, i32 0
+  %wst.all = shufflevector <8 x i32> %wst.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %wst.mask = icmp ugt <8 x i32> %wst.all, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %wst.from.offset = mul i64 %ws.whole, 4
+  %wst.from = getelementptr i8, ptr %ws.at.y, i64 %wst.from.offset
+  %wst.x = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %wst.from, <8 x i1> %wst.mask, <8 x float> zeroinitializer)
+  %wst.to.offset = mul i64 %ws.whole, 4
+  %wst.to = getelementptr i8, ptr %ws.to, i64 %wst.to.offset
+  store <8 x float> %wst.x, ptr %wst.to, align 4
+  br label %wst.done
+wst.done:
   br label %zh.enter
 zh.enter:
   br label %zh.head
 zh.head:
-  %zh = phi i64 [ %s.high, %zh.enter ], [ %zh.after, %zh.latch ]
-  %zh.more = icmp ult i64 %zh, %s.stop
+  %zh = phi i64 [ %ws.high, %zh.enter ], [ %zh.after, %zh.latch ]
+  %zh.more = icmp ult i64 %zh, %ws.stop
   br i1 %zh.more, label %zh.body, label %zh.done
 zh.body:
   %zh.to.offset = mul i64 %zh, 4
-  %zh.to = getelementptr i8, ptr %s.to, i64 %zh.to.offset
+  %zh.to = getelementptr i8, ptr %ws.to, i64 %zh.to.offset
   store <8 x float> zeroinitializer, ptr %zh.to, align 4
   br label %zh.latch
 zh.latch:
   %zh.after = add nuw i64 %zh, 8
   br label %zh.head
 zh.done:
-  br label %s.latch
-s.latch:
-  %s.after = add nuw i64 %s, 1
-  br label %s.head
-s.done:
+  br label %segment.joined
+segment.whole:
+  br label %wv.enter
+wv.enter:
+  br label %wv.head
+wv.head:
+  %wv = phi i64 [ 0, %wv.enter ], [ %wv.after, %wv.latch ]
+  %wv.more = icmp ult i64 %wv, 8
+  br i1 %wv.more, label %wv.body, label %wv.done
+wv.body:
+  %wv.from.offset = mul i64 %wv, 4
+  %wv.from = getelementptr i8, ptr %ws.at.y, i64 %wv.from.offset
+  %wv.x = load <8 x float>, ptr %wv.from, align 4
+  %wv.to.offset = mul i64 %wv, 4
+  %wv.to = getelementptr i8, ptr %ws.to, i64 %wv.to.offset
+  store <8 x float> %wv.x, ptr %wv.to, align 4
+  br label %wv.latch
+wv.latch:
+  %wv.after = add nuw i64 %wv, 8
+  br label %wv.head
+wv.done:
+  %wt.from = getelementptr i8, ptr %ws.at.y, i64 28
+  %wt.x = load <8 x float>, ptr %wt.from, align 4
+  %wt.to = getelementptr i8, ptr %ws.to, i64 28
+  store <8 x float> %wt.x, ptr %wt.to, align 4
+  br label %segment.joined
+segment.joined:
+  br label %ws.latch
+ws.latch:
+  %ws.after = add nuw i64 %ws, 1
+  br label %ws.head
+ws.done:
   br label %pa.latch
 pa.latch:
   %pa.after = add nuw i64 %pa, 1

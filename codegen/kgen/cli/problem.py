@@ -54,7 +54,7 @@ _FIELDS = {
     for name in (
         "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue",
         "epilogue_shapes", "epilogue_dtypes", "math", "scales", "constant", "axes", "index_dtype",
-        "b_dtype", "stride", "padding", "dilation", "groups", "weight_layout",
+        "b_dtype", "stride", "padding", "padding_value", "dilation", "groups", "weight_layout",
     )
 } | {"batch_stride": "batch_stride_a"}  # fmt: skip
 
@@ -121,6 +121,10 @@ def configure(parser: argparse.ArgumentParser, *, kernel: str = "KERNEL", kinds:
         "--padding", metavar="P",
         help="padding of a convolution: 1, 1x2 by axis, 0x0x1x1 in front of each axis and then "
         f"behind, or {', '.join(PADDINGS)} (default: 0)",
+    )  # fmt: skip
+    problem.add_argument(
+        "--padding-value", metavar="Z",
+        help="number of s8 that a convolution's padding has: the zero point (default: 0)",
     )  # fmt: skip
     problem.add_argument(
         "--dilation", metavar="D", help="dilation of a convolution's kernel (default: 1)"
@@ -294,8 +298,9 @@ def _conv2d(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> Con
         for name in ("layout", "weight_layout", "epilogue")
         if (value := getattr(args, name)) is not None
     }
-    if args.groups is not None:
-        fields["groups"] = _integer("groups", args.groups)
+    for name in ("groups", "padding_value"):
+        if (value := getattr(args, name)) is not None:
+            fields[name] = _integer(name, value)
     if args.constant is not None:
         fields["constant"] = (args.constant.partition("=")[0],)
     return Conv2d(**fields)

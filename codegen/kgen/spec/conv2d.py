@@ -26,7 +26,9 @@ from kgen_runtime.values import frozen
 MAX_AXES = 3
 #: Size of an axis of an image or of a kernel, stride and dilation.
 MAX_SIZE = 1 << 20
-DTYPES = (DType.F16, DType.BF16, DType.F32, DType.F64)
+DTYPES = (DType.F16, DType.BF16, DType.F32, DType.F64, DType.S8)
+#: Numbers of s8.
+LEAST, MOST = -128, 127
 #: Paddings by name. With `same` an output has ceil(size / stride) elements along an axis; an odd
 #: element of padding is put behind the image, or in front of it with `same_lower`.
 PADDINGS = ("same", "same_lower", "valid")
@@ -51,13 +53,14 @@ class WeightLayout(StrEnum):
 @frozen
 class Conv2d(Spec):
     """out = epilogue(convolution of the images `a` with the weights `b`), accumulated in f32 (f64:
-    f64).
+    f64, s8: s32).
 
     `input` is images x channels x spatial sizes and `weights` outputs x channels of a group x
     kernel sizes, of 1 to 3 spatial axes; the layouts say how they are stored. `stride`, `padding`
     and `dilation` are one number or one for each axis. `padding` may also be the numbers in front
-    of each axis and then those behind, or a name (`PADDINGS`). The output's layout is that of the
-    input. By default the weights are stored as ohwi beside nhwc, and as oihw beside nchw.
+    of each axis and then those behind, or a name (`PADDINGS`). Images of s8 are padded with their
+    zero point, `padding_value`, all others with 0. The output's layout is that of the input. By
+    default the weights are stored as ohwi beside nhwc, and as oihw beside nchw.
 
     `epilogue` and its fields are those of a matmul: a vector of shape n has one number for each
     output channel. Weights that are `constant` are a matrix, which the runtime's `pack` reorders:
@@ -77,6 +80,7 @@ class Conv2d(Spec):
     )
     stride: int | Dims | None = None
     padding: int | Dims | str | None = None
+    padding_value: int = 0
     dilation: int | Dims | None = None
     groups: int = 1
     epilogue: EpilogueText = EpilogueText()
@@ -93,6 +97,7 @@ class Conv2d(Spec):
         self._set("stride", self._per_axis("stride", self.stride, 1))
         self._set("dilation", self._per_axis("dilation", self.dilation, 1))
         self._set("padding", self._paddings())
+        self._check_padding_value()
         self._check_windows()
         if self.weight_layout is None:
             nhwc = self.layout is ImageLayout.NHWC
@@ -186,6 +191,15 @@ class Conv2d(Spec):
                 f"axes; give 1, {self.rank}, or {2 * self.rank} (in front of each, then behind)"
             )
         return self._per_axis("padding", given, 0) * 2
+
+    def _check_padding_value(self) -> None:
+        value = whole("padding_value", self.padding_value, LEAST, MOST)
+        if value and self.dtype is not DType.S8:
+            raise SpecError(
+                f"padding_value={value} is not supported for dtype={self.dtype}; take 0, or "
+                f"dtype={DType.S8}"
+            )
+        self._set("padding_value", value if any(map(sum, self.pads)) else 0)
 
     def _check_windows(self) -> None:
         for axis, (size, reach) in enumerate(zip(self.sizes, self.reaches, strict=True)):
@@ -378,6 +392,7 @@ class Conv2d(Spec):
             )
             if isinstance(numbers, tuple) and set(numbers) != {plain}
         ]
+        words += [f"padding value {self.padding_value}"] * bool(self.padding_value)
         words += [f"{self.groups} groups"] * (self.groups > 1)
         found = substituted(self.product.epilogue_calls, {PRODUCT: variable("convolution(A, B)")})
         beside = f" with {', '.join(words)}" if words else ""
@@ -399,6 +414,8 @@ class Conv2d(Spec):
             if set(numbers) != {plain}:
                 short = numbers[:1] if len(set(numbers)) == 1 else numbers
                 parts.append(f"{letter}{by_x(short)}")
+        if self.padding_value:
+            parts.append(f"pv{self.padding_value}".replace("-", "m"))
         if self.groups > 1:
             parts.append(f"g{self.groups}")
         if self.out is not self.dtype:

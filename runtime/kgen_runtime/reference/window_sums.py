@@ -20,14 +20,15 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of epilogue(convolution of a with b), by (group, number of the output position among
     all images, channel of the group).
 
-    Windows see zeros outside of the image, as ONNX defines padding: a NaN or an infinite weight
-    times such a zero is NaN.
+    Windows see the padding's value outside of the image, by default zeros as ONNX defines padding: a
+    NaN or an infinite weight times such a zero is NaN.
     """
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
     _, channels, *sizes = spec["input"]
     outputs, depth, *kernel = spec["weights"]
     out_sizes = output_sizes(spec)
     axes = range(len(sizes))
+    padding = float(spec.get("padding_value", 0))
     per_group = outputs // spec["groups"]
     tree = formulas_in(spec["epilogue"])["out"]
     extents = dict(shape.split("=") for shape in spec["epilogue_shapes"])
@@ -61,7 +62,7 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
                 start = first + _inner(at, row_steps)
                 seen += values(buffers["a"], start, depth, channel_step, dtype)
             else:
-                seen += [0.0] * depth
+                seen += [padding] * depth
             start = output * output_step + place
             weights += values(buffers["b"], start, depth, depth_step, dtype)
         x: float = dot(seen, weights, exact_products=dtype != DType.F64)

@@ -18,9 +18,9 @@ from kgen.graph.compile import load
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.lower import lower
 from kgen.graph.reading.onnx_file import read
-from kgen.spec import Elementwise, Matmul
+from kgen.spec import Conv2d, Elementwise, Matmul
 from kgen_runtime.dtypes import DType
-from tests.onnx_models import Array, Maker, run
+from tests.onnx_models import READ_WINDOWS, Array, Maker, run
 from tests.quantized_models import MODELS, Quantizer, qdq_cnn, qdq_mlp, qdq_mobile
 from tests.unit.graph.test_edges import Edge
 
@@ -127,24 +127,31 @@ CASES: dict[str, Edge] = {
 }  # fmt: skip
 
 
-def calls(model: onnx.ModelProto) -> Lowered:
-    return lower(load(model, {}))
+CONVOLUTIONS = [name for name in CASES if name.startswith(("ConvInteger", "QLinearConv"))]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_against_onnx(name: str) -> None:
+def calls(model: onnx.ModelProto, *, convolves: frozenset[DType] = frozenset()) -> Lowered:
+    return lower(load(model, {}, convolves=convolves))
+
+
+@pytest.mark.parametrize(
+    ("name", "convolves"),
+    [*((name, frozenset()) for name in CASES), *((n, READ_WINDOWS) for n in CONVOLUTIONS)],
+    ids=lambda value: value if isinstance(value, str) else "windows" * bool(value),
+)
+def test_against_onnx(name: str, convolves: frozenset[DType]) -> None:
     case = CASES[name]
     given = {f"x{i}": a for i, a in enumerate(case.inputs) if i not in case.constants}
-    made = run(calls(case.model()), given)
+    found = calls(case.model(), convolves=convolves)
+    made = run(found, given)
+    if convolves:
+        assert {call.spec.dtype for call in found.calls if isinstance(call.spec, Conv2d)} == {"s8"}
     for number, expected in enumerate(case.values()):
         found = made[f"y{number}"].reshape(np.shape(expected))
         if np.asarray(expected).dtype.kind == "f":
             np.testing.assert_allclose(found, expected, rtol=2e-6)
         else:
             np.testing.assert_array_equal(found, expected)
-
-
-CONVOLUTIONS = [name for name in CASES if name.startswith(("ConvInteger", "QLinearConv"))]
 
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)
@@ -157,7 +164,8 @@ def test_verification_knows_convolutions(name: str) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-def test_groups_of_a_dynamic_convolution() -> None:
+@pytest.mark.parametrize("convolves", [frozenset(), READ_WINDOWS])
+def test_groups_of_a_dynamic_convolution(convolves: frozenset[DType]) -> None:
     """The zero point is that of an image with more axes than the groups' products have."""
     m = Quantizer()
     q, _, zero = m.add("DynamicQuantizeLinear", m.input("x", (1, 4, 5, 3)), outputs=3)
@@ -165,8 +173,17 @@ def test_groups_of_a_dynamic_convolution() -> None:
     model = m.model(m.add("ConvInteger", q, weights, zero, group=2), dtype=T.INT32)
     given = {"x": RNG.standard_normal((1, 4, 5, 3)).astype(np.float32)}
     (expected,) = evaluator(read(model)).run(None, given)
-    (found,) = run(calls(model), given).values()
+    (found,) = run(calls(model, convolves=convolves), given).values()
     np.testing.assert_array_equal(found, expected.reshape(-1))
+
+
+def test_residual_blocks_of_bytes_are_convolutions() -> None:
+    """No window is copied: each 3x3 layer is a convolution of bytes with its residual sum and its
+    quantisation, padded with the zero point."""
+    found = calls(qdq_cnn(), convolves=READ_WINDOWS)
+    made = [call.spec for call in found.calls if isinstance(call.spec, Conv2d)]
+    assert [spec.padding_value for spec in made] == [-3, -128]
+    assert [spec.out for spec in made] == [DType.S8, DType.S8]
 
 
 def products(found: Lowered) -> list[Matmul]:

@@ -185,6 +185,8 @@ def _conv2d(
     a = window_products.windows(spec, values["a"], rows)[groups]
     b = window_products.weights(spec, values["b"], cols)[groups]
     result = tolerance.product(a @ b, np.abs(a) @ np.abs(b), depth(entry), whole, entry.tolerance)
+    if result.accumulate.is_integer and entry.output.dtype is not result.accumulate:
+        result = result.convert(DType.F32)
     operands = {}
     for shape in spec["epilogue_shapes"]:
         name, extent = shape.split("=")

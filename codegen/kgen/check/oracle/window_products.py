@@ -31,13 +31,14 @@ def by_group(spec: Spec, stored: npt.NDArray[T]) -> npt.NDArray[T]:
 
 
 def windows(spec: Spec, images: Values, rows: slice) -> Values:
-    """Rows of A of each group: places of the kernel, all channels of each; zero outside."""
+    """Rows of A of each group: places of the kernel, all channels of each, padding outside."""
     sizes, kernel = spec["input"][2:], spec["weights"][2:]
     groups, depth = spec["groups"], spec["weights"][1]
     last = images if spec["layout"] == "nhwc" else np.moveaxis(images, 1, -1)
     numbers = np.arange(rows.start, rows.stop)
     image, *position = np.unravel_index(numbers, (spec["input"][0], *output_sizes(spec)))
-    found = np.zeros((groups, len(numbers), math.prod(kernel), depth))
+    padding = float(spec.get("padding_value", 0))
+    found = np.full((groups, len(numbers), math.prod(kernel), depth), padding)
     for number, place in enumerate(np.ndindex(*kernel)):
         at = [
             position[i] * spec["stride"][i] + place[i] * spec["dilation"][i] - spec["padding"][i]

@@ -79,7 +79,8 @@ def _conv2d(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
     groups, rank = spec["groups"], len(spec["stride"])
     images = x["a"] if spec["layout"] == "nhwc" else np.moveaxis(x["a"], 1, -1)
     pads = zip(spec["padding"][:rank], spec["padding"][rank:], strict=True)
-    padded = np.pad(images, [(0, 0), *pads, (0, 0)])
+    value = spec.get("padding_value", 0)
+    padded = np.pad(images, [(0, 0), *pads, (0, 0)], constant_values=value)
     kernel = spec["weights"][2:]
     reaches = [(n - 1) * d + 1 for n, d in zip(kernel, spec["dilation"], strict=True)]
     seen = np.lib.stride_tricks.sliding_window_view(padded, reaches, tuple(range(1, rank + 1)))

@@ -92,7 +92,7 @@ class DataSet:
 def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
     """The data that one kernel is run on, one after another; constants are not packed yet."""
     entry = entry.unpacked
-    integers = entry.op == "matmul" and entry.inputs[0].dtype.is_integer
+    integers = entry.op in ("matmul", "conv2d") and entry.inputs[0].dtype.is_integer
     turns = _special_turns(entry)
     if not (turns and entry.op == "matmul" and special_values.is_large(entry)):
         random = _random_integers if integers else _random
@@ -308,6 +308,8 @@ def _whole(generator: np.random.Generator, param: TensorParam) -> Floats:
 def _special(entry: KernelEntry, seed: int, turn: int) -> Maker:
     if entry.op == "matmul":
         return _special_matmul(entry, seed, turn)
+    if entry.op == "conv2d" and entry.inputs[0].dtype is DType.S8:
+        return _extremes
     if entry.op == "conv2d":
         return partial(_special_image, entry)
 

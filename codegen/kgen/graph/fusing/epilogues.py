@@ -170,6 +170,8 @@ class Epilogues:
                     return False
                 if extent == "mxn" and own not in (finishes_in, DType.S8):
                     return False
+                if extent == "mx1" and convolution(product) is not None:
+                    return False
         expression = self.expanded(end, region)
         return characters(expression) <= MOST_CHARACTERS and len(operands) <= MOST_OPERANDS - 3
 

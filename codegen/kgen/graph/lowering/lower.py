@@ -369,7 +369,9 @@ class _Lowering:
             out_dtype=self.values[root].dtype,
             epilogue=epilogue,
             epilogue_shapes=shapes,
-            epilogue_dtypes=dict.fromkeys(vectors, product.dtype),
+            epilogue_dtypes=dict.fromkeys(
+                vectors, DType.F32 if product.dtype is DType.S32 else product.dtype
+            ),
             constant=("b",) if constant else (),
         )
         self.call(spec, bindings | operands, root, self.all_nodes(root, product.id))

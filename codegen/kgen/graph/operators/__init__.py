@@ -182,8 +182,9 @@ class NodesRefused(GraphError):
 def graph_of(model: Model, *, convolves: frozenset[DType] = frozenset()) -> Graph:
     """The model in kgen's words. Raises GraphError for uses of operators that it does not take:
     NodesRefused, with all of them, where each of these operators has a body."""
-    # Quantised weights are multiplied as integers by products of matrices alone.
-    convolves = frozenset() if model.dequantized else convolves
+    if DType.S8 not in convolves and model.dequantized:
+        # Only products of matrices multiply quantised weights as integers.
+        convolves = frozenset()
     b = Builder(model.tensors, model.dequantized, convolves=convolves)
     refusals: dict[str, GraphError] = {}
     found: dict[str, GraphValue] = {}

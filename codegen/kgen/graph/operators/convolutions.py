@@ -35,6 +35,7 @@ from kgen.graph.reading.model import Node, Shape
 from kgen.ops.expression import Expression, view
 from kgen.spec.conv2d import MAX_AXES, Conv2d
 from kgen.spec.shapes import by_x
+from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 #: Places that one formula sums or joins; of more there are several formulas, or gathers.
@@ -98,9 +99,9 @@ def convolved(
     x = b.permute(x, (0, *range(2, rank + 2), 1))
     if depth == 1 and groups > 1:
         found = by_channel(b, x, w, windows)
-    elif groups == 1 and sees_little(b, x, w, windows):
+    elif groups == 1 and not is_dequantized(b, x) and sees_little(b, x, w, windows):
         found = by_place(b, x, w, windows)
-    elif not is_dequantized(b, x) and (conv := in_place(b, x, w, windows, groups)) is not None:
+    elif (conv := in_place(b, x, w, windows, groups)) is not None:
         found = b.convolution(x, places_first(b, w), conv)
     elif groups > 1:
         found = by_group(b, x, w, windows, groups)
@@ -190,7 +191,8 @@ def in_place(
     """The convolution whose windows a kernel reads from the images, channels innermost; None where
     they are a matrix already, or where such a kernel does not exist."""
     sizes = tuple(window.size for window in windows)
-    if x.dtype not in b.convolves or len(windows) > MAX_AXES:
+    read = {x.dtype, DType.S8} if is_dequantized(b, x) else {x.dtype}
+    if not read <= b.convolves or len(windows) > MAX_AXES:
         return None
     if math.prod(sizes) == 1:
         # A copy of the pixels that are seen has no more elements than they.

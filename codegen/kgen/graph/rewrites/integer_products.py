@@ -34,8 +34,10 @@ from kgen.ops.expression import (
     rebuilt,
     steps,
     variable,
+    view,
     with_arguments,
 )
+from kgen.spec.conv2d import Conv2d
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -80,6 +82,7 @@ class Sums:
     product: GraphValue
     a: Bytes
     b: Bytes
+    conv: Conv2d | None = None
 
 
 def integer_products(graph: Graph) -> Graph:
@@ -101,8 +104,6 @@ class _Integers(Rewriting):
 
     def visit(self, value: GraphValue) -> None:
         operation = value.operation
-        if isinstance(operation, ProductNode) and operation.conv is not None:
-            return self.copy(value)
         if isinstance(operation, ProductNode) and not value.dtype.is_integer:
             return self.multiply(value, operation)
         if isinstance(operation, FormulaNode) and operation.expression.name in ("trunc", "cast"):
@@ -264,20 +265,25 @@ class _Integers(Rewriting):
         whole = max(pads, key=lambda step: len(steps(step)))
         if any(step not in steps(whole) for step in pads) or inputs(whole) != (value.id,):
             return None
-        sizes = list(value.shape)
+        numbers = rebuilt(
+            whole, lambda step: variable(inner.numbers.id) if step == source else step
+        )
+        made = self.bordered(inner, numbers, value)
+        return rebuilt(expression, lambda step: variable(made.id) if step == whole else step)
+
+    def bordered(self, inner: Bytes, numbers: Expression, like: GraphValue) -> GraphValue:
+        """Padded numbers, as which a value is seen, with a zero point from data in their
+        padding."""
+        sizes = list(like.shape)
+        pads = [step for step in steps(numbers) if step.name == "pad"]
         for step in pads:
             axis, before, after = (int(number.number) for number in step.arguments[1:4])
             sizes[axis] += before + after
         around = np.ones(sizes, np.int8)
-        around[tuple(self.inside(pads, axis, n) for axis, n in enumerate(value.shape))] = 0
-        border = self.builder.constant(f"{inner.numbers.id}:border", around, DType.S8)
-        self.names[border.id] = f"{inner.numbers.id}:border"
-        numbers = rebuilt(
-            whole, lambda step: variable(inner.numbers.id) if step == source else step
-        )
-        total = call("add", (numbers, call("mul", (variable(border.id), zero))))
-        made = self.builder.add(FormulaNode(expression=total), sizes, DType.S8, value.nodes)
-        return rebuilt(expression, lambda step: variable(made.id) if step == whole else step)
+        around[tuple(self.inside(pads, axis, n) for axis, n in enumerate(like.shape))] = 0
+        border = self.made(f"{inner.numbers.id}:border", around, DType.S8)
+        total = call("add", (numbers, call("mul", (variable(border.id), inner.zero))))
+        return self.builder.add(FormulaNode(expression=total), sizes, DType.S8, like.nodes)
 
     def inside(self, pads: list[Expression], axis: int, count: int) -> slice:
         before = sum(int(p.arguments[2].number) for p in pads if p.arguments[1].number == axis)
@@ -360,10 +366,29 @@ class _Integers(Rewriting):
         if any(self.along_k(term, axis) for x, axis in ((a, -1), (b, -2))
                for term in (x.scale, x.zero)):  # fmt: skip
             return self.copy(value)
-        node = ProductNode(a=a.numbers.id, b=b.numbers.id)
-        sums = Sums(product=self.add_as(node, value, DType.S32), a=a, b=b)
+        conv = operation.conv
+        if conv is not None:
+            a, conv = self.padded_images(a, conv)
+        node = ProductNode(a=a.numbers.id, b=b.numbers.id, conv=conv)
+        sums = Sums(product=self.add_as(node, value, DType.S32), a=a, b=b, conv=conv)
         self.sums[value.id] = sums
         self.take(value, self.scaled(value, sums))
+
+    def padded_images(self, a: Bytes, conv: Conv2d) -> tuple[Bytes, Conv2d]:
+        """Images of bytes with their convolution, whose padding is their zero point. One from data
+        is put around the images."""
+        conv = dataclasses.replace(conv, dtype=DType.S8, out_dtype=None)
+        if not inputs(a.zero) or not any(map(sum, conv.pads)):
+            zero = 0.0 if inputs(a.zero) else a.zero.number
+            return a, dataclasses.replace(conv, padding_value=int(zero))
+        whole = variable(a.numbers.id)
+        for axis, pads in enumerate(conv.pads, start=1):
+            if any(pads):
+                whole = view("pad", (whole, axis, *pads, 0.0))
+        numbers = self.bordered(a, whole, a.numbers)
+        images, *sizes, channels = numbers.shape
+        conv = dataclasses.replace(conv, input=(images, channels, *sizes), padding=None)
+        return dataclasses.replace(a, numbers=numbers), conv
 
     def along_k(self, term: Expression, axis: int) -> bool:
         """Whether a term differs along the axis that is added up."""
@@ -414,7 +439,10 @@ class _Integers(Rewriting):
                     columns = call("sub", (columns, less))
             found = call("sub", (found, times(self.wide(a.zero, dtype), columns)))
         if b.zero != constant(0.0):
-            rows = self.summed(a.numbers, -1, dtype, value)
+            if sums.conv is not None:
+                rows = self.window_sums(sums.conv, a, dtype, value)
+            else:
+                rows = self.summed(a.numbers, -1, dtype, value)
             found = call("sub", (found, times(rows, self.wide(b.zero, dtype))))
         return found
 
@@ -430,6 +458,17 @@ class _Integers(Rewriting):
         shape = [1 if i == axis else n for i, n in enumerate(x.shape)]
         node = FormulaNode(expression=call("sum", (variable(x.id),)), axes=(axis,))
         return variable(self.builder.add(node, shape, dtype, value.nodes).id)
+
+    def window_sums(self, conv: Conv2d, a: Bytes, dtype: DType, value: GraphValue) -> Expression:
+        """Sums of the numbers that windows see, by weights of one: a number for each window, or for
+        each output if there are groups."""
+        outputs = 1 if conv.groups == 1 else conv.outputs
+        conv = dataclasses.replace(conv, weights=(outputs, *conv.weights[1:]))
+        ones = self.made("ones", np.ones((conv.product.k, outputs)), DType.S8)
+        node = ProductNode(a=a.numbers.id, b=ones.id, conv=conv)
+        shape = (*value.shape[:-1], outputs)
+        sums = self.builder.add(node, shape, DType.S32, value.nodes)
+        return self.wide(variable(sums.id), dtype)
 
     def wide(self, term: Expression, dtype: DType) -> Expression:
         """A term as a value of a type."""
@@ -537,6 +576,8 @@ class _Integers(Rewriting):
         if not isinstance(operation, ProductNode):
             return
         depth = self.graph.values[operation.a].shape[-1]
+        if operation.conv is not None:
+            depth = operation.conv.product.k
         if depth > EXACT_DEPTH:
             raise GraphError(
                 f"{self.graph.names.get(value.id, value.id)} adds {depth} products of integers, of "

@@ -3,7 +3,7 @@
 A contraction multiplies A, whose elements have a row m and a k, with B, whose elements have a row n
 and a k. Each of these two indices is a list of digits. A matrix has one digit on each side. The
 input of a convolution has (image, y, x) as rows and (filter y, filter x, channel) as k. Guards say
-which elements exist; all others are zero.
+which elements exist; all others are zero, or the zero point of quantised images.
 
 Plans that copy tiles take an access map instead of the operation. They ask for the contiguous run
 (how wide an access may be), the pointer's steps from K-tile to K-tile, and the guards of a tile.
@@ -73,6 +73,8 @@ class AccessMap:
     batch: tuple[BatchTerm, ...] = ()
     guards: tuple[Guard, ...] = ()
     start: int = 0
+    #: Value of elements that a guard excludes.
+    fill: int = 0
 
     @property
     def rows(self) -> int:
@@ -310,5 +312,6 @@ def images(spec: Conv2d) -> AccessMap:
         batch=(BatchTerm(name=BATCH, stride=depth),) if spec.groups > 1 else (),
         guards=tuple(guards),
         start=start,
+        fill=spec.padding_value,
     )
     return found.simplified

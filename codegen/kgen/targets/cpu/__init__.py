@@ -101,7 +101,7 @@ class CpuFamily(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=cost_model.choose),
-        Operation(spec=Conv2d, dtypes=(*FLOATS, DType.F64), choose=convolved.choose),
+        Operation(spec=Conv2d, dtypes=(*FLOATS, DType.F64, DType.S8), choose=convolved.choose),
         Operation(
             spec=Elementwise,
             dtypes=(*FLOATS, DType.F64, *INTEGERS),
@@ -129,11 +129,6 @@ class CpuFamily(Family):
             return found
         # A prepacked B is in the order of AMX tiles, which do not read windows.
         return tuple(dtype for dtype in found if tile_product(dtype, target) is None)
-
-    def convolves(self, target: Target) -> frozenset[DType]:
-        """Types that no dot-product instruction multiplies: these do not read windows."""
-        found = super().convolves(target)
-        return frozenset(dtype for dtype in found if dot_for(dtype, target) is None)
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         # What no heuristic needs is imported when it is first planned.
@@ -371,11 +366,13 @@ def plan_convolution(conv: Conv2d, target: Target, schedule: BlockedMatmul) -> M
     spec = implicit_gemm(conv)
     if is_matrix(conv):
         return plan_matmul(spec, target, schedule)
-    if type(schedule) not in (CpuMatmul, AheadMatmul):
+    mainloop = convolved.mainloop(conv, target)
+    if schedule.mainloop not in (mainloop, "ahead" if mainloop == "blis" else mainloop):
         raise ScheduleError(
-            f"mainloop={schedule.mainloop} does not pack windows; use mainloop=blis"
+            f"mainloop={schedule.mainloop} does not pack windows of {conv.dtype} on {target.name}; "
+            f"use mainloop={mainloop}"
         )
-    return plan_blis(spec, target, schedule)
+    return plan_matmul(spec, target, schedule)
 
 
 FAMILY = CpuFamily()

@@ -9,24 +9,30 @@ from kgen.spec import Conv2d
 from kgen.targets.base import Candidate, Target
 from kgen.targets.contraction.candidate_table import Fixed
 from kgen.targets.contraction.implicit_gemm import is_matrix
+from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule import adapt, cost_model
 
-#: Main loop that packs windows, and its field that says so.
-MAINLOOP, PACKS = "blis", {"pack_a": 1}
+#: The field that says that windows are packed.
+PACKS = {"pack_a": 1}
 
 
-def _choices(conv: Conv2d) -> tuple[Fixed | None, str | None]:
-    return (None, None) if is_matrix(conv) else (PACKS, MAINLOOP)
+def mainloop(conv: Conv2d, target: Target) -> str:
+    """Return the main loop that packs windows: by dot products where a type has them."""
+    return "blis" if dot_for(conv.dtype, target) is None else "dot"
+
+
+def _choices(conv: Conv2d, target: Target) -> tuple[Fixed | None, str | None]:
+    return (None, None) if is_matrix(conv) else (PACKS, mainloop(conv, target))
 
 
 def candidates(conv: Conv2d, target: Target, *, most: int) -> tuple[Candidate[BlockedMatmul], ...]:
     """Return the legal schedules of the least predicted time, the best first."""
-    return cost_model.candidates(conv.product, target, *_choices(conv), most=most)
+    return cost_model.candidates(conv.product, target, *_choices(conv, target), most=most)
 
 
 def choose(conv: Conv2d, target: Target) -> BlockedMatmul:
     """Return the legal schedule of the least predicted time."""
-    found = cost_model.best(conv.product, target, *_choices(conv))
+    found = cost_model.best(conv.product, target, *_choices(conv, target))
     assert found is not None, f"no main loop of {target.name} fits {conv.key}"
     return found
 

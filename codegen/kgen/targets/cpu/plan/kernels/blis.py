@@ -8,13 +8,12 @@ from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.contraction.implicit_gemm import ImplicitGemm, is_matrix
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, Pairs, has_pairs
 from kgen.targets.cpu.plan.kernels.slices_of_k import Slices
-from kgen.targets.cpu.plan.packing.packed_windows import WindowedA
+from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, windows_of
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING as ROW_PADDING
 from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB
@@ -126,21 +125,10 @@ class BlisPlan(TiledPlan):
     @cached_property
     def windows(self) -> WindowedA | None:
         """Packing of the windows of a convolution; None if A is a matrix."""
-        spec = self.spec
-        if not isinstance(spec, ImplicitGemm) or is_matrix(spec.operation):
-            return None
-        return WindowedA(
-            blocking=self.blocking,
-            vector=self.sum_vector,
-            m_stride=0,
-            k_stride=0,
-            conv=spec.operation,
-        )
+        return windows_of(self.blocking, self.target, self.a, self.sum_vector, self.a_pack.row)
 
     @cached_property
     def a_pack(self) -> WidenedA:
-        if self.windows:
-            return self.windows
         _, m_stride, k_stride = self.tensors.a_strides
         return WidenedA(
             blocking=self.blocking,
@@ -181,7 +169,9 @@ class BlisPlan(TiledPlan):
     def masked_types(self) -> tuple[Vector, ...]:
         """Vector types that are loaded or stored in part; one element alone goes as a scalar."""
         types = self.out_masked_types
-        if self.schedule.pack_a and self.a_pack.has_masked_loads:
+        if self.windows:
+            types = types | self.windows.masked_types
+        elif self.schedule.pack_a and self.a_pack.has_masked_loads:
             types = types | {self.a.stored}
         if self.blocking.n_tail > 1 and not self.b_pack.is_gathered and not self.b_is_packed:
             types = types | {self.b.stored}

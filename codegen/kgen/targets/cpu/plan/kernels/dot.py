@@ -15,6 +15,7 @@ from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA
 from kgen.targets.cpu.plan.packing.interleaved import Interleaving
 from kgen.targets.cpu.plan.packing.lanes import Strip, StripRow, Unpack, strips
+from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, are_windows, windows_of
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot, DotOperands
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelsAhead
@@ -50,6 +51,14 @@ class DotPlan(TiledPlan):
             run=self.run,
             packed=self.dots.factors if self.dots.widens else self.run.stored,
             k_stride=self.tensors.a_strides[2],
+        )
+
+    @cached_property
+    def windows(self) -> WindowedA | None:
+        """Packing of the windows of a convolution; None if A is a matrix."""
+        a = self.a_runs
+        return windows_of(
+            self.blocking, self.target, a.run, a.packed, a.pack_row, clears_end=a.k_tail > 0
         )
 
     @cached_property
@@ -206,7 +215,9 @@ class DotPlan(TiledPlan):
         types = self.out_masked_types
         packs_a = self.schedule.pack_a
         a_tail = self.starts.tail if self.starts and not packs_a else self.a_runs.k_tail
-        if (packs_a or self.starts) and a_tail > 1 and not self.a_runs.is_gathered:
+        if self.windows:
+            types = types | self.windows.masked_types
+        elif (packs_a or self.starts) and a_tail > 1 and not self.a_runs.is_gathered:
             types = types | {self.a_runs.run.stored}
         if (
             self.spec.n % self.b_groups.width > 1
@@ -252,6 +263,8 @@ def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) ->
             f"pack_b=0 requires a B stored row-major and k a multiple of {dot.group}; "
             f"layout={spec.layout}, k={spec.k}; try pack_b=1"
         )
+    if not schedule.pack_a and are_windows(spec):
+        raise ScheduleError("pack_a=0 requires an A that is a matrix, not windows; try pack_a=1")
     if not schedule.pack_a and must_pack_a(spec, dot):
         raise ScheduleError(
             f"pack_a=0 requires an A stored row-major, k a multiple of {dot.group}, and elements "

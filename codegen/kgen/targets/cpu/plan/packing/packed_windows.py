@@ -2,7 +2,7 @@
 
 A row of A is cut into segments: elements that are contiguous in the images wherever they exist. A
 segment is a row of the kernel if its places lie side by side, else one place with the channels of a
-group. What a segment sees outside of the image is zero.
+group. What a segment sees outside of the image is the fill of the access map.
 """
 
 from __future__ import annotations
@@ -10,10 +10,17 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from kgen.spec import Conv2d
+from kgen.spec import Conv2d, Matmul
 from kgen.spec.shapes import packed
-from kgen.targets.cpu.plan.packing.widened import WidenedA
+from kgen.targets.base import Target
+from kgen.targets.contraction.access import images
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm, is_matrix
+from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
+
+#: Bits of the narrowest elements of which x86's vectors load a part by a mask that is computed.
+MASKED_BITS = {"avx2": 32, "avx512bw": 8}
 
 
 @frozen
@@ -49,14 +56,74 @@ class KernelAxis:
 
 
 @frozen
-class WindowedA(WidenedA):
-    """A packed as [mc][kc] from the images of a convolution, stored as nhwc."""
+class WindowedA:
+    """A packed as [mc][kc] from the images of a convolution, stored as nhwc.
+
+    `elements` are loaded at a time and packed as a `vector`; rows are `row` bytes apart.
+    `loads_by_mask` says that the target loads a part of them at once. With `clears_end`, a vector
+    behind the last element of each row is zero.
+    """
 
     conv: Conv2d
+    blocking: Blocking
+    elements: Access
+    vector: Vector
+    row: int
+    loads_by_mask: bool
+    clears_end: bool
+
+    @property
+    def masked_types(self) -> set[Vector]:
+        return {self.elements.stored} if self.has_masked_loads else set()
 
     @property
     def has_masked_loads(self) -> bool:
-        return True
+        return self.loads_by_mask or 1 < self.segment_left < self.segment
+
+    @property
+    def widens_bytes(self) -> bool:
+        """Integers are packed as wider ones."""
+        return self.elements.stored != self.vector and self.vector.is_integer
+
+    @property
+    def keeps_bits(self) -> bool:
+        """Elements are packed as they are stored."""
+        return self.elements.stored == self.vector
+
+    @property
+    def count(self) -> int:
+        """Elements of a vector."""
+        return self.vector.count
+
+    @property
+    def lane_mask(self) -> int:
+        """Rounds a count down to whole vectors, by `and`."""
+        return -self.count
+
+    @property
+    def fill(self) -> str:
+        """What a segment sees outside of the image: a vector's operand."""
+        value = images(self.conv).fill
+        return self.vector.splat(value) if value else "zeroinitializer"
+
+    @property
+    def segment_whole(self) -> int:
+        """Elements of a segment in whole vectors."""
+        return self.segment - self.segment_left
+
+    @property
+    def segment_left(self) -> int:
+        return self.segment % self.count
+
+    @property
+    def overlaps(self) -> bool:
+        """The last vector of a whole segment begins before the end of the one in front of it."""
+        return self.segment_left > 0 and self.segment > self.count
+
+    @property
+    def last_vector(self) -> int:
+        """Element of a whole segment that its last vector begins with."""
+        return self.segment - self.count if self.overlaps else self.segment_whole
 
     @property
     def itemsize(self) -> int:
@@ -128,11 +195,48 @@ class WindowedA(WidenedA):
         return self.channels * math.prod(self.conv.sizes) * self.itemsize
 
     @property
+    def lane_numbers(self) -> Vector:
+        """Vector of the numbers of lanes, as wide as the packed elements if these have no more than
+        32 bits."""
+        return self.vector.of(f"i{min(self.vector.bits, 32)}")
+
+    @property
     def lanes(self) -> str:
         """Numbers of the lanes of a vector."""
-        return "<" + ", ".join(f"i64 {i}" for i in range(self.vector.count)) + ">"
+        type = self.lane_numbers.scalar
+        return "<" + ", ".join(f"{type} {i}" for i in range(self.count)) + ">"
 
     @property
     def k_first(self) -> str:
         """First k of the block."""
         return "%k0" if self.blocking.k_blocked else "0"
+
+
+def are_windows(spec: Matmul) -> bool:
+    """Return whether A is the windows of a convolution, and no matrix."""
+    return isinstance(spec, ImplicitGemm) and not is_matrix(spec.operation)
+
+
+def windows_of(
+    blocking: Blocking,
+    target: Target,
+    elements: Access,
+    vector: Vector,
+    row: int,
+    *,
+    clears_end: bool = False,
+) -> WindowedA | None:
+    """Return the packing of A if it is the windows of a convolution, None if it is a matrix."""
+    spec = blocking.spec
+    if not (are_windows(spec) and isinstance(spec, ImplicitGemm)):
+        return None
+    least = [bits for feature, bits in MASKED_BITS.items() if target.has(feature)]
+    return WindowedA(
+        conv=spec.operation,
+        blocking=blocking,
+        elements=elements,
+        vector=vector,
+        row=row,
+        loads_by_mask=8 * spec.dtype.itemsize >= min(least, default=MASKED_BITS["avx2"]),
+        clears_end=clears_end,
+    )

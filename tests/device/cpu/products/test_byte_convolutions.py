@@ -1,0 +1,110 @@
+"""Convolutions of bytes on every CPU target: windows packed for dot products, with exact sums."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+import pytest
+
+from kgen import bundle, pipeline
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuMatmul, DotMatmul, Schedule
+from kgen.spec import Conv2d
+from kgen.targets.cpu import FAMILY
+from tests.device.cpu.cpu_support import check, require_qemu, target
+from tests.device.cpu.products.test_bytes import ARM, BLOCKS, X86
+from tests.open_devices import verify
+
+TARGETS = [name for name in (*X86, *ARM) if name != "x86-64-amx"]
+
+
+def conv(input_: tuple[int, ...], weights: tuple[int, ...], **fields: Any) -> Conv2d:
+    return Conv2d(**({"input": input_, "weights": weights, "dtype": "s8"} | fields))
+
+
+#: Segments of whole vectors, of overlapping ones, and shorter than a vector; padded with numbers.
+CASES = {
+    "64 channels": conv(
+        (1, 64, 3, 4), (17, 64, 3, 3), padding=1, padding_value=-128, out_dtype="s8",
+        epilogue="x * scale + bias",
+    ),
+    "23 channels": conv((2, 23, 5, 4), (9, 23, 3, 3), padding=1, padding_value=77, stride=(2, 1)),
+    "dilation 3": conv((1, 7, 8, 9), (9, 7, 3, 3), dilation=3, padding=3, padding_value=-5),
+    "kernel larger than the image": conv((1, 7, 2, 3), (3, 7, 5, 5), padding=2, padding_value=127),
+    "one channel": conv((2, 1, 6, 7), (3, 1, 3, 3), padding=1, stride=(2, 1), padding_value=9),
+    "pixels apart": conv((2, 70, 5, 6), (8, 70, 1, 1), stride=2),
+    "three axes": conv((1, 3, 3, 4, 5), (6, 3, 2, 3, 2), padding=1, padding_value=3),
+    "four groups": conv(
+        (1, 28, 5, 4), (36, 7, 3, 2), groups=4, dilation=(1, 2), weight_layout="hwio",
+        padding=(1, 0), padding_value=-7, constant=("b",), epilogue=("bias", "relu"),
+        out_dtype="f32",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_edges(name: str) -> None:
+    """Each target has half of the cases by its own schedule, and the others in small blocks."""
+    if name in ARM:
+        require_qemu()
+    found, turn = target(name), TARGETS.index(name)
+    for number, spec in enumerate(CASES.values()):
+        in_blocks = (number + turn) % 2 > 0
+        check(spec, found, small(name, spec) if in_blocks else None)
+
+
+def small(name: str, spec: Conv2d) -> Schedule:
+    """Blocks of K that begin and end inside of segments; of bf16 and bytes in whole vectors."""
+    schedule = BLOCKS[name]
+    assert isinstance(schedule, DotMatmul | CpuMatmul)
+    return schedule.override(pack_a=1, pack_b=int(not spec.constant))
+
+
+@pytest.mark.parametrize("constant", [(), ("b",)])
+def test_pairs_of_bf16(constant: Any) -> None:
+    found = target("x86-64-v4+bf16")
+    for name in ("23 channels", "dilation 3"):
+        fields = {f: getattr(CASES[name], f) for f in ("input", "weights", "padding", "dilation")}
+        check(Conv2d(dtype="bf16", constant=constant, **fields), found)
+
+
+def test_other_main_loops_are_refused() -> None:
+    schedule = CpuMatmul(mr=4, nr=8, mc=8, kc=32, nc=16)
+    with pytest.raises(ScheduleError, match="mainloop=blis does not pack windows of s8"):
+        pipeline.plan(CASES["23 channels"], target("x86-64-v3"), schedule)
+
+
+V3, VNNI = "x86-64-v3", "x86-64-v4+vnni"
+#: Faults of the copier: a target, what is changed, from what, to what.
+FAULTS = {
+    "a guard above and below is dropped": (
+        V3, r"(%ws\.inside\.y = and i1 true), %ws\.y\.inside", r"\1, true"),
+    "a step is that of the next place": (V3, r"(mul nuw i64 %ws\.y\.place), 92", r"\1, 69"),
+    "the zero point is another one": (V3, r"(?s)(%zh\.to = .{0,99}splat \(i16) 77", r"\1 76"),
+    "the zero point is left out": (VNNI, r"(?s)(%zl\.to = .{0,99}splat \(i8) 77", r"\1 0"),
+    "a mask is off by one": (VNNI, r"(%wst\.all), <i8 0, i8 1,", r"\1, <i8 0, i8 99,"),
+    "single elements end too early": (V3, r"(%wst = phi i64 .*) %wst\.after,", r"\1 %ws.high,"),
+    "the last vector begins too late": (VNNI, r"(%wt\.from = .* i64) 5", r"\1 6"),
+    "what is behind a row is not cleared": (VNNI, r"store .* zeroinitializer.*%w\.after", "; "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_verification_sees_a_fault_of_the_copier(name: str) -> None:
+    where, pattern, replacement = FAULTS[name]
+    spec = CASES["23 channels"]
+    schedule = small(where, spec)
+    if where == VNNI:
+        # A block of K has whole segments.
+        schedule = schedule.override(kc=spec.product.k)
+    kernel = pipeline.kernel(spec, target(where), schedule)
+    text, count = re.subn(pattern, replacement, kernel.source.text)
+    assert count == 1, f"{pattern} is not in the kernel"
+    source = dataclasses.replace(kernel.source, text=text)
+    changed = dataclasses.replace(
+        kernel, source=source, assembled=FAMILY.assemble(source, kernel.plan)
+    )
+    (result,) = verify(bundle.pack([changed])).kernels
+    assert result.status == "failed", result.to_json()
