@@ -113,6 +113,22 @@ def test_models_pack_the_weights_of_groups(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
+def test_models_scale_the_pixels_of_a_convolution(tmp_path: Path) -> None:
+    """A number for each pixel, not for each channel, is no operand of a convolution's epilogue."""
+    pytest.importorskip("onnx")
+    from onnx.reference import ReferenceEvaluator
+
+    m = Maker()
+    y = m.add("Conv", m.input("x", (1, 3, 4, 5)), m.weight(5, 3, 3, 3))
+    model = m.model(m.add("Mul", y, m.constant(np.arange(6).reshape(1, 1, 2, 3))))
+    made = kgen.compile_model(model, [needs.cpu(V3).name]).bundle
+    x = np.random.default_rng(1).standard_normal((1, 3, 4, 5)).astype(np.float32)
+    with kgen_runtime.load(made.save(tmp_path / "pixels.kgen"), device="cpu") as kernels:
+        found = kernels.program.run(x=x)
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("outputs", [4, 68])
 def test_pixels_of_groups_in_every_main_loop(outputs: int) -> None:
     """Groups of single pixels are a batch of products, each with a bias of its own."""

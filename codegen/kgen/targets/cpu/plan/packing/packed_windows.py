@@ -102,7 +102,7 @@ class WindowedA:
 
     @property
     def fill(self) -> str:
-        """What a segment sees outside of the image: a vector's operand."""
+        """Operand of a vector of padding."""
         value = images(self.conv).fill
         return self.vector.splat(value) if value else "zeroinitializer"
 
