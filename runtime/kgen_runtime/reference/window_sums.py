@@ -20,8 +20,8 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of epilogue(convolution of a with b), by (group, number of the output position among
     all images, channel of the group).
 
-    Windows see the padding's value outside of the image, by default zeros as ONNX defines padding: a
-    NaN or an infinite weight times such a zero is NaN.
+    Windows see the padding's value outside of the image, by default zeros as ONNX defines padding:
+    a NaN or an infinite weight times such a zero is NaN.
     """
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
     _, channels, *sizes = spec["input"]
