@@ -248,8 +248,8 @@ def goldens() -> Iterator[Golden]:
     )
     yield Golden(target="x86-64-v3", spec=conv, schedule={"mr": 4, "nr": 8, "mc": 8, "nc": 8})
     # The same of bytes, padded with their zero point.
-    spec = replace(conv, dtype=DType.S8, out_dtype=None, padding_value=-7)
-    yield Golden(target="x86-64-v4+vnni", spec=spec, schedule={"mr": 4, "nr": 16, "mc": 8})
+    conv = replace(conv, dtype=DType.S8, out_dtype=None, padding_value=-7)
+    yield Golden(target="x86-64-v4+vnni", spec=conv, schedule={"mr": 4, "nr": 16, "mc": 8})
     yield Golden(target="x86-64-v4", spec=_ahead(_as(ODD, DType.F32)), schedule=BLIS[ODD])
     # A narrow B: pairs of bf16, blocks of s4, and bytes that a warp widens.
     spec = _ahead(Matmul(m=1, n=40, k=33, dtype=DType.F32, b_dtype="bf16"))

@@ -142,10 +142,11 @@ def calls(model: onnx.ModelProto, *, convolves: frozenset[DType] = frozenset()) 
 def test_against_onnx(name: str, convolves: frozenset[DType]) -> None:
     case = CASES[name]
     given = {f"x{i}": a for i, a in enumerate(case.inputs) if i not in case.constants}
-    found = calls(case.model(), convolves=convolves)
-    made = run(found, given)
+    made_of = calls(case.model(), convolves=convolves)
+    made = run(made_of, given)
     if convolves:
-        assert {call.spec.dtype for call in found.calls if isinstance(call.spec, Conv2d)} == {"s8"}
+        specs = [call.spec for call in made_of.calls if isinstance(call.spec, Conv2d)]
+        assert {spec.dtype for spec in specs} == {DType.S8}
     for number, expected in enumerate(case.values()):
         found = made[f"y{number}"].reshape(np.shape(expected))
         if np.asarray(expected).dtype.kind == "f":

@@ -237,6 +237,6 @@ def windows_of(
         elements=elements,
         vector=vector,
         row=row,
-        loads_by_mask=8 * spec.dtype.itemsize >= min(least, default=MASKED_BITS["avx2"]),
+        loads_by_mask=8 * elements.itemsize >= min(least, default=MASKED_BITS["avx2"]),
         clears_end=clears_end,
     )
