@@ -34,9 +34,13 @@ class Dimension:
     outermost: bool
 
     @property
+    def is_innermost(self) -> bool:
+        return self.divisor == 1
+
+    @property
     def is_whole(self) -> bool:
         """The number itself is the coordinate."""
-        return self.outermost and self.divisor == 1
+        return self.outermost and self.is_innermost
 
 
 @frozen
@@ -77,6 +81,11 @@ class StreamOperand(StreamInput):
     guards: tuple[str, ...]
     is_index: bool
     spare: int
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether a vector's elements lie side by side."""
+        return self.lane == 1
 
     @property
     def is_constant(self) -> bool:

@@ -350,13 +350,15 @@ def _walk(
             "copies": copies,
             "streaming": streaming,
             "converts": converts,
+            "is_bf16": converts == "bf16",
+            "fences": streaming and target.arch == "x86_64",
             "floats": width // 4,
             "halves": width // 2,
             "lower": _indices(0, width // 4),
             "upper": _indices(width // 4, width // 2),
             "in_order": _indices(0, width // 2),
             "rounds": f"llvm.x86.avx512bf16.cvtne2ps2bf16.{8 * width}"
-            if target.has("avx512_bf16")
+            if converts == "bf16" and target.has("avx512_bf16")
             else "",
         },
         pointers=2,

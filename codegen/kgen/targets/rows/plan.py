@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from kgen.ops import COORDINATES, Expression, Primitive, steps
+from kgen.ops import Expression, Primitive, steps
 from kgen.ops.expression import shown, unknown, variable, with_arguments
 from kgen.spec import DType, Rowwise
 from kgen.spec.shapes import Shape, packed
@@ -166,9 +166,14 @@ class RowPlan:
         return fold.reduction.identity_of(self.spec.compute)
 
     @property
-    def coordinates(self) -> frozenset[str]:
-        """Which of `row` and `column` the expression asks for."""
-        return COORDINATES & {s.name for s in steps(*self.results)}
+    def asks_row(self) -> bool:
+        """Whether the expression reads the row's number in its matrix."""
+        return "row" in {s.name for s in steps(*self.results)}
+
+    @property
+    def asks_column(self) -> bool:
+        """Whether the expression reads an element's number in its row."""
+        return "column" in {s.name for s in steps(*self.results)}
 
     @property
     def height(self) -> int:

@@ -69,6 +69,15 @@ class Blocking:
         return -(-min(self.spec.m, self.schedule.mc) // self.schedule.mr)
 
     @property
+    def has_row_tiles(self) -> bool:
+        """Several register tiles share a panel of B."""
+        return self.row_tiles > 1
+
+    @property
+    def has_batch(self) -> bool:
+        return self.spec.batch > 1
+
+    @property
     def rows_whole(self) -> str:
         """Rows of the block in whole register tiles."""
         if self.rows_vary and self.m_edge:

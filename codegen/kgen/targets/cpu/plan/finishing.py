@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 from kgen.spec import DType, Matmul
@@ -86,6 +86,10 @@ class Finish:
         if not self.epilogue.changes:
             return ()
         return self._renderer.functions(self.epilogue.expression)
+
+    def unloaded(self, loaded: Collection[str]) -> list[EpilogueArgument]:
+        """Return the arguments whose stems are not among the loaded ones."""
+        return [a for a in self.epilogue.arguments if a.stem not in loaded]
 
     @property
     def has_functions(self) -> bool:

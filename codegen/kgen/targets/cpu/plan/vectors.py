@@ -68,6 +68,11 @@ class Vector:
         return self.scalar.startswith("i")
 
     @property
+    def has_longs(self) -> bool:
+        """Whether the elements are integers of 64 bits."""
+        return self.scalar == "i64"
+
+    @property
     def mask(self) -> Vector:
         return Vector(count=self.count, scalar="i1")
 
@@ -177,6 +182,16 @@ class Access:
     def is_whole_words(self) -> bool:
         """Integers of 32 or 64 bits, from floats that are whole numbers."""
         return self.dtype in (DType.S32, DType.S64) and not self.compute.is_integer
+
+    @property
+    def is_longer(self) -> bool:
+        """Stored in more bits than it is computed in."""
+        return self.stored.bits > self.compute.bits
+
+    @staticmethod
+    def is_one(valid: int | str) -> bool:
+        """Return whether one element is valid: a number, or the name of a mask."""
+        return valid == 1
 
     @property
     def is_bool(self) -> bool:

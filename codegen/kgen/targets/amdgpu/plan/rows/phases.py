@@ -248,7 +248,7 @@ class RowPhases:
     def places(self) -> tuple[LaneVector, ...]:
         """Vectors of a resident row, which all phases share."""
         terms = any(of.columns and not of.columns.linear for of in self.row.tensors)
-        columns = "column" in self.row.coordinates
+        columns = self.row.asks_column
         pieces = self.row.pieces if self.resident else ()
         return tuple(self._place(f"v{p.index}", p, terms, columns) for p in pieces)
 

@@ -219,10 +219,10 @@ class TiledB:
         """Tiles along K that are whole."""
         return self.groups.blocking.spec.k // self.groups.k_unit
 
-    @property
-    def column_starts(self) -> tuple[int, ...]:
-        """Bytes in B from the first column of a tile to each."""
-        return tuple(i * self.groups.column_stride for i in range(TILE_ROWS))
+    def column_starts(self, columns: int) -> tuple[int | None, ...]:
+        """Bytes in B from the first column of a tile to each; None for columns past N."""
+        starts = (i * self.groups.column_stride for i in range(TILE_ROWS))
+        return tuple(start if i < columns else None for i, start in enumerate(starts))
 
     @property
     def tile_row_starts(self) -> range:

@@ -71,6 +71,10 @@ class FinishedRows:
         return -(-self.tile_rows // max(1, self.last_step))
 
     @property
+    def is_one_row(self) -> bool:
+        return self.rows == 1
+
+    @property
     def count(self) -> int:
         """Steps that finish some; the last rows overlap if `overlap`."""
         return -(-self.tile_rows // self.rows)

@@ -221,7 +221,7 @@ def may_fetch_next_panel(plan: BlisPlan) -> bool:
     """Return whether several tiles of rows share panels of a B that the kernel neither packs nor
     widens, and that is prepacked or in blocks of K."""
     spec, in_panels = plan.spec, plan.b_is_packed or plan.blocking.k_blocked
-    several = plan.blocking.row_tiles > 1 and not plan.schedule.pack_b
+    several = plan.blocking.has_row_tiles and not plan.schedule.pack_b
     return several and in_panels and spec.b_type is spec.accumulate
 
 

@@ -175,7 +175,7 @@ class DotPlan(TiledPlan):
     def strip_rows(self, strip: Strip) -> tuple[StripRow, ...]:
         return tuple(
             StripRow(name=f"%b_{strip.name}.k{i}", at=strip.b + offset)
-            for i, offset in enumerate(self.b_groups.row_offsets)
+            for i, (offset, _) in enumerate(self.b_groups.rows(self.group))
         )
 
     def unpacks(self, strip: Strip) -> tuple[Unpack, ...]:

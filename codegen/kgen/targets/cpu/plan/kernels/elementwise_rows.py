@@ -7,9 +7,8 @@ import itertools
 import math
 from functools import cached_property
 
-from kgen.spec import Elementwise
+from kgen.spec import DType, Elementwise
 from kgen.targets.cpu.plan.cpu_plan import FormulaPlan, Run
-from kgen.targets.llvm_ir import ELEMENT
 from kgen.targets.stream import Dimension, StreamCondition, StreamOperand, StreamPlan
 from kgen_runtime.values import frozen
 
@@ -170,9 +169,9 @@ class RowAddresses(FormulaPlan):
     def operands(self) -> tuple[StreamOperand, ...]:
         return tuple(i for i in self.stream.inputs if not i.is_index)
 
-    def index_type(self, of: StreamOperand) -> str:
-        """LLVM's type of an index' elements."""
-        return ELEMENT[self.spec.dtype_of(of.tensor)]
+    def has_long_index(self, of: StreamOperand) -> bool:
+        """Whether an index has 64 bits, not 32."""
+        return self.spec.dtype_of(of.tensor) is DType.S64
 
 
 def takes_rows(stream: StreamPlan) -> bool:

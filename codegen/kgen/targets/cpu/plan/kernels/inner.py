@@ -53,6 +53,11 @@ class InnerPlan(TiledPlan):
     #: Sums of a tile.
     sums: Vector
 
+    @property
+    def has_own_sums(self) -> bool:
+        """Sums are another vector than the epilogue computes with."""
+        return self.sums != self.compute
+
     @cached_property
     def blocks(self) -> BlocksOfB | None:
         return blocks_of_b(self.target, self.sums) if self.spec.has_blocks else None
@@ -160,7 +165,7 @@ class InnerPlan(TiledPlan):
     def next_offsets(self) -> tuple[int, ...]:
         """Bytes in B from a tile's columns to those that it fetches, of the same block of K: once
         if other tiles do as well."""
-        once = self.blocking.row_tiles > 1
+        once = self.blocking.has_row_tiles
         tiles = min(self.schedule.prefetch, 1) if once else self.schedule.prefetch
         offsets = ((i + 1) * self.loop.b_column for i in range(tiles))
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))

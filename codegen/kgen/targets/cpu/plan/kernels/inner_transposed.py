@@ -47,6 +47,10 @@ class ColumnsOfB:
         past = -(-max(self.size - self.there, 0) // self.row)
         return max(self.steps - past, 0) // self.size * self.size
 
+    @property
+    def leaves_steps(self) -> bool:
+        return self.whole < self.steps
+
 
 @frozen
 class TransposedB:

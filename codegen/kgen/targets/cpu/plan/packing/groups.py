@@ -250,9 +250,17 @@ class GroupsOfB(PanelsOfB):
         return interleave(self.width, self.group)
 
     @property
-    def row_offsets(self) -> tuple[int, ...]:
-        """Bytes in B from the first row of a group to each."""
-        return tuple(i * self.k_stride for i in range(self.group))
+    def are_pairs(self) -> bool:
+        return self.group == 2
+
+    def gathers(self, depth: int) -> bool:
+        """Return whether groups of `depth` rows are read element by element, each as one."""
+        return self.is_gathered and depth == self.group
+
+    def rows(self, depth: int) -> tuple[tuple[int, bool], ...]:
+        """Rows of a group that has `depth` of them: bytes in B from the first one, and whether the
+        last group of K lacks the row."""
+        return tuple((i * self.k_stride, i >= self.k_left) for i in range(depth))
 
     def row_operands(self, name: str, depth: int) -> tuple[str, ...]:
         """The rows of a group that has only `depth` of them."""

@@ -38,6 +38,10 @@ class PanelPacking:
         return schedule.nc // schedule.nr if self.keeps else 1
 
     @property
+    def has_several(self) -> bool:
+        return self.panels > 1
+
+    @property
     def column_bytes(self) -> int:
         return self.panel_bytes // self.blocking.schedule.nr
 

@@ -73,6 +73,15 @@ class RegisterTile:
         )
 
     @property
+    def is_wide(self) -> bool:
+        """There are more vectors of columns than rows."""
+        return len(self.columns) > len(self.rows)
+
+    def sums_of(self, side: Row | Column) -> list[Sum]:
+        """Return the sums of a row or of a column."""
+        return [s for s in self.sums if side in (s.row, s.column)]
+
+    @property
     def sum_names(self) -> tuple[str, ...]:
         return tuple(s.name for s in self.sums)
 

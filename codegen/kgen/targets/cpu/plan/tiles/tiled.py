@@ -100,7 +100,7 @@ class TiledPlan(MatmulPlan):
     @property
     def fetches_to_pack(self) -> bool:
         """Tiles that read a packed panel prefetch rows of the one that is packed next."""
-        once = self.blocking.row_tiles > 1 and not self.packing.keeps
+        once = self.blocking.has_row_tiles and not self.packing.keeps
         return isinstance(self.schedule, AheadMatmul) and self.packing.in_tiles and once
 
     def sum_lines(self, tile: RegisterTile) -> tuple[int, ...]:

@@ -213,7 +213,7 @@ class RowPhases:
                 piece.offset,
                 piece.partial,
                 has_coordinates=True,
-                has_columns="column" in self.row.coordinates,
+                has_columns=self.row.asks_column,
             )
             for piece in self.row.pieces
         )

@@ -33,7 +33,7 @@ from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
-from kgen.targets.rows.folds_and_phases import RowInput, RowOutput
+from kgen.targets.rows.folds_and_phases import RowInput, RowOutput, RowPhase
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, line_length
 from kgen.targets.stream import Dimension
@@ -221,6 +221,14 @@ class RowwisePlan(FormulaPlan):
     def lines(self) -> int:
         """Lines per row: one, unless an input broadcasts along some of the row's axes."""
         return self.row.row_vectors
+
+    @property
+    def has_lines(self) -> bool:
+        return self.lines > 1
+
+    def inputs_of_lines(self, phase: RowPhase) -> list[RowInput]:
+        """Return the inputs of a phase whose place depends on the line."""
+        return [i for i in self.row.inputs if i.columns and i.name in phase.inputs]
 
     @property
     def line_dimensions(self) -> tuple[Dimension, ...]:
