@@ -45,9 +45,13 @@ class FloatType:
         return ELEMENT[self.dtype]
 
     @property
+    def is_vector(self) -> bool:
+        return self.lanes > 1
+
+    @property
     def suffix(self) -> str:
         """Suffix of an intrinsic's name: f32, v4f32."""
-        return _SUFFIX[self.dtype] if self.lanes == 1 else f"v{self.lanes}{_SUFFIX[self.dtype]}"
+        return f"v{self.lanes}{_SUFFIX[self.dtype]}" if self.is_vector else _SUFFIX[self.dtype]
 
     @property
     def condition(self) -> str:

@@ -23,7 +23,7 @@ from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.base import Target
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_expressions import LlvmRenderer
-from kgen.targets.llvm_ir import ELEMENT, FloatType
+from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.stream import StreamOperand, StreamPlan, tile_of, widest_vector
 from kgen_runtime.manifest import Launch
@@ -127,9 +127,9 @@ class ElementwisePlan(AmdgpuPlan):
         at = [(f"%{prefix}.at{d}", stride) for d, stride in of.terms]
         return (*at, *((f"%{prefix}.{name}.place", stride) for name, stride in of.indices))
 
-    def index_type(self, of: StreamOperand) -> str:
-        """LLVM's type of an index' elements."""
-        return ELEMENT[self.spec.dtype_of(of.tensor)]
+    def has_long_index(self, of: StreamOperand) -> bool:
+        """Whether an index has 64 bits, not 32."""
+        return self.spec.dtype_of(of.tensor) is DType.S64
 
     @property
     def declarations(self) -> tuple[str, ...]:

@@ -176,9 +176,14 @@ class RowwisePlan(AmdgpuPlan):
         return tuple(found)
 
     @property
+    def has_write_conditions(self) -> bool:
+        """Whether a thread writes under several conditions."""
+        return len(self.write_conditions) > 1
+
+    @property
     def writes(self) -> str:
         """The condition of threads that write; nothing if all do."""
-        return "%writes" if len(self.write_conditions) > 1 else "".join(self.write_conditions)
+        return "%writes" if self.has_write_conditions else "".join(self.write_conditions)
 
     @property
     def loops_to_exit(self) -> bool:
@@ -186,9 +191,14 @@ class RowwisePlan(AmdgpuPlan):
         return not self.resident and bool(self.row.whole_outputs)
 
     @property
+    def writes_row_first(self) -> bool:
+        """Whether one thread writes a row's results before all write its elements."""
+        return self.first_writes and bool(self.row.whole_outputs)
+
+    @property
     def last_block(self) -> str:
         """The label of the block from which the last phase's loop begins."""
-        if self.first_writes and self.row.whole_outputs:
+        if self.writes_row_first:
             return "row.written"
         return "out.entry" if self.writes else self.phases[-1].block
 

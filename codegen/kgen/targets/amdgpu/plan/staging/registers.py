@@ -216,7 +216,17 @@ class Staging:
 
         Side by side they reach all banks of the slot at once.
         """
-        return self.tile.slot_k // self.chunk_k if self.fast == "row" else 1
+        return self.tile.slot_k // self.chunk_k if self.walks_rows else 1
+
+    @property
+    def shares_slots(self) -> bool:
+        """Whether neighbouring threads fill a slot of depths together."""
+        return self.chunks_per_slot > 1
+
+    @property
+    def walks_rows(self) -> bool:
+        """Whether rows, not depths, are contiguous in memory."""
+        return self.fast == "row"
 
     @property
     def fast(self) -> Axis:
