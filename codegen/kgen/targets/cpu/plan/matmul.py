@@ -76,6 +76,10 @@ class MatmulPlan(CpuPlan):
             **fields,
         )
 
+    def converts(self, sums: Vector) -> bool:
+        """Return whether sums are another vector than the epilogue computes with."""
+        return sums != self.compute
+
     @property
     def starts(self) -> Starts | None:
         """Starts of the sums of each row, if the instruction takes B for unsigned."""

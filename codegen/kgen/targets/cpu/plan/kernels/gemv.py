@@ -51,11 +51,6 @@ class OuterPlan(MatmulPlan):
     def fetches(self) -> bool:
         return True
 
-    @property
-    def has_own_sums(self) -> bool:
-        """Sums are another vector than the epilogue computes with."""
-        return self.sum_vector != self.compute
-
     # -- the scratch block of sums -------------------------------------------------------------
 
     @property

@@ -53,11 +53,6 @@ class InnerPlan(TiledPlan):
     #: Sums of a tile.
     sums: Vector
 
-    @property
-    def has_own_sums(self) -> bool:
-        """Sums are another vector than the epilogue computes with."""
-        return self.sums != self.compute
-
     @cached_property
     def blocks(self) -> BlocksOfB | None:
         return blocks_of_b(self.target, self.sums) if self.spec.has_blocks else None
