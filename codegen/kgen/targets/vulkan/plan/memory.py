@@ -78,7 +78,32 @@ class Tensor:
     @property
     def element(self) -> str:
         """The type of the array's elements."""
-        return self.scalar if self.vector == 1 else vector_type(self.scalar, self.vector)
+        return vector_type(self.scalar, self.vector) if self.is_vector else self.scalar
+
+    @property
+    def is_vector(self) -> bool:
+        return self.vector > 1
+
+    @property
+    def is_packed(self) -> bool:
+        return self.packed > 1
+
+    @property
+    def is_single(self) -> bool:
+        """An access is a scalar of one element."""
+        return self.width == 1 and not self.is_packed
+
+    @property
+    def is_f32(self) -> bool:
+        return self.dtype is DType.F32
+
+    @property
+    def holds_floats(self) -> bool:
+        return self.scalar == "float"
+
+    @property
+    def holds_halves(self) -> bool:
+        return self.scalar == "half"
 
     @property
     def width(self) -> int:
@@ -127,7 +152,7 @@ class Tensor:
     @property
     def as_computed(self) -> bool:
         """Numbers go to memory as they are: f32, or s32 as words."""
-        return self.packed == 1 and self.scalar in ("float", "uint")
+        return not self.is_packed and self.scalar in ("float", "uint")
 
     @property
     def is_narrow(self) -> bool:
@@ -142,7 +167,7 @@ class Tensor:
     @property
     def words(self) -> str:
         """The type of an element of such scalars."""
-        return self.word if self.vector == 1 else vector_type("uint", self.vector)
+        return vector_type("uint", self.vector) if self.is_vector else self.word
 
     @property
     def floats(self) -> str:

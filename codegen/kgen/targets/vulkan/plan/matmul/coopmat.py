@@ -200,9 +200,8 @@ class CooperativePlan(PaddedPlan):
             vector=vector_type(self.types.element, number),
         )
 
-    @property
-    def loads(self) -> tuple[MatrixLoad, ...]:
-        """The matrices of a K-tile that a subgroup loads, by step."""
+    def loads(self, step: int) -> tuple[MatrixLoad, ...]:
+        """The matrices of a step of a K-tile that a subgroup loads."""
         sides = (
             (self.a, self.subgroups.rows, self.size.m),
             (self.b, self.subgroups.columns, self.size.n),
@@ -211,7 +210,6 @@ class CooperativePlan(PaddedPlan):
             MatrixLoad(
                 operand=o, step=step, number=number, edge=number * each, k=step * self.size.k
             )
-            for step in self.subgroups.steps
             for o, numbers, each in sides
             for number in numbers
         )

@@ -41,7 +41,12 @@ class ThreadOutputs:
     @property
     def type(self) -> str:
         """Type of a group of f32."""
-        return "float" if self.group == 1 else vector_type("float", self.group)
+        return vector_type("float", self.group) if self.has_groups else "float"
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether a group has several neighbours."""
+        return self.group > 1
 
     @property
     def threads(self) -> int:
@@ -113,7 +118,7 @@ class Outputs:
 
     @property
     def is_vector(self) -> bool:
-        return self.n.group > 1
+        return self.n.has_groups
 
     @property
     def zero(self) -> str:
