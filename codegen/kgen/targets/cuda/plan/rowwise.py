@@ -72,6 +72,15 @@ class RowwisePlan(cuda_plan.FormulaPlan):
         return cluster_of(self.schedule)
 
     @property
+    def is_clustered(self) -> bool:
+        return self.cluster > 1
+
+    @property
+    def has_blocks_of_rows(self) -> bool:
+        """Whether a block has several rows."""
+        return self.schedule.rows_per_block > 1
+
+    @property
     def cluster_mask(self) -> int:
         return self.cluster - 1
 
@@ -132,7 +141,7 @@ class RowwisePlan(cuda_plan.FormulaPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         passes = len([p for p in self.row.phases if p.inputs])
-        ctas = f" in {self.cluster} CTAs" if self.cluster > 1 else ""
+        ctas = f" in {self.cluster} CTAs" if self.is_clustered else ""
         threads = counted(self.threads_per_row, "thread")
         return (row_note(threads + ctas, passes, is_resident=bool(self.schedule.resident)),)
 
@@ -141,7 +150,7 @@ class RowwisePlan(cuda_plan.FormulaPlan):
         number = self.spec.compute
         parts = f"{number} for each of {self.num_parts} {self.part_noun}"
         found = [f"{name}: {parts}, at byte {at}" for name, at in self.partials.items()]
-        if self.cluster > 1:
+        if self.is_clustered:
             of = self.cluster_partials.items()
             each = f"{number} for each CTA of the cluster"
             found += [f"{name}: {each}, at byte {at}" for name, at in of]

@@ -190,6 +190,10 @@ class TmaOperand:
         )
 
     @property
+    def is_shared(self) -> bool:
+        return self.shares > 1
+
+    @property
     def description(self) -> str:
         """A comment: the tile and how it is copied."""
         boxes = counted(len(self.boxes), "box", "boxes")
@@ -197,5 +201,5 @@ class TmaOperand:
         return (
             f"{self.name.upper()}: {boxes} of {rows}x{cols} as stored by TMA, "
             f"k {'along' if self.k_inner else 'across'} the rows"
-            + (f", for all {self.shares} CTAs of the cluster" if self.shares > 1 else "")
+            + (f", for all {self.shares} CTAs of the cluster" if self.is_shared else "")
         )

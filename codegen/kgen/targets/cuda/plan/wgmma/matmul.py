@@ -158,10 +158,14 @@ class WgmmaPlan(OutputPlan):
         return self.group_rows * ROW_BYTES // MAX_ACCESS_BYTES
 
     @property
+    def loops(self) -> bool:
+        return self.k_tiles > 1
+
+    @property
     def releases_stages(self) -> bool:
         """Whether consumers give stages back: some are filled again, or another CTA's arrivals
         count on it."""
-        several = self.k_tiles > 1 or self.persistent or self.clustered
+        several = self.loops or self.persistent or self.clustered
         return several or self.promotes_every > 0
 
     @property
