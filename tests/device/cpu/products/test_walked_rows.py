@@ -21,14 +21,18 @@ TYPES = [
     ("x86-64-v4+bf16", DType.BF16),
     ("x86-64-v4+vnni", DType.S8),
 ]
+#: Each number of rows in each type; each pair of another two of rows, type, cache and shape too.
+CASES = [
+    (m, name, dtype, tuple(CACHES)[(i + j) % len(CACHES)])
+    for i, m in enumerate(ROWS)
+    for j, (name, dtype) in enumerate(TYPES)
+]
 
 
-@pytest.mark.parametrize(("name", "dtype"), TYPES)
-@pytest.mark.parametrize("cache", CACHES)
-@pytest.mark.parametrize("m", ROWS)
-def test_every_number_of_rows(name: str, dtype: DType, cache: str, m: int) -> None:
+@pytest.mark.parametrize(("m", "name", "dtype", "cache"), CASES)
+def test_every_number_of_rows(m: int, name: str, dtype: DType, cache: str) -> None:
     """Columns that no strip divides, rows of B fewer than are fetched, and a K that is cut. Two of
-    the shapes by turns, the other two with the next cache, type or number."""
+    the shapes by turns."""
     found = here(name)
     limits = {**found.limits, "l2_bytes": 1 << 14, "l3_bytes": CACHES[cache]}
     walks = dataclasses.replace(found, device="Zen 5", limits=limits)
