@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from kgen.schedule import (
     FmaMatmul,
@@ -267,12 +268,17 @@ def _terms(tiles: int, device: Device, work: Work) -> dict[str, Callable[[int], 
 def _store_clocks(spec: Matmul, schedule: GpuMatmul, device: Device, ctas: int) -> float:
     """Outputs of a wave, and addends, through the SM's port to L2 and, if that cannot hold all
     tensors, to DRAM."""
-    tensors = 1 + len(FusedEpilogue(spec=spec).full)
-    fits = sum(p.nbytes for p in spec.parameters) <= device.l2_bytes
-    beyond = device.l2_per_clock if fits else device.dram_per_clock
+    tensors, total = _tensors(spec)
+    beyond = device.l2_per_clock if total <= device.l2_bytes else device.dram_per_clock
     outputs = min(schedule.block_m, spec.m) * min(schedule.block_n, spec.n)
     nbytes = ctas * outputs * spec.out.itemsize * tensors
     return nbytes / min(L2_BYTES_PER_SM_CLOCK / 2, beyond / device.sms)
+
+
+@lru_cache(maxsize=64)
+def _tensors(spec: Matmul) -> tuple[int, int]:
+    """Number of outputs and addends with the output's shape, and bytes of all tensors."""
+    return 1 + len(FusedEpilogue(spec=spec).full), sum(p.nbytes for p in spec.parameters)
 
 
 def _occupancy(work: Work, device: Device) -> int:
