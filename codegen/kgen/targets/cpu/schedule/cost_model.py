@@ -151,7 +151,7 @@ def candidates(
     kinds = np.concatenate([8 * i + _packing(space) for i, (space, _) in enumerate(found)])
     rows = np.concatenate([np.arange(len(space)) for space, _ in found])
     seconds = np.concatenate([each.seconds for _, each in found])
-    order = seconds.argmin(keepdims=True) if most == 1 else np.argsort(seconds, kind="stable")
+    order = np.array([seconds.argmin()]) if most == 1 else np.argsort(seconds, kind="stable")
     if by_kind:
         order = order[np.sort(np.unique(kinds[order], return_index=True)[1])]
     ranked = [(*found[kinds[at] // 8], int(rows[at])) for at in order[:most].tolist()]
