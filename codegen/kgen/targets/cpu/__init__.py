@@ -123,13 +123,6 @@ class CpuFamily(Family):
             return native()
         return with_suffixes(name)
 
-    def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
-        found = super().dtypes(op, target)
-        if op != Conv2d.op:
-            return found
-        # A prepacked B is in the order of AMX tiles, which do not read windows.
-        return tuple(dtype for dtype in found if tile_product(dtype, target) is None)
-
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         # What no heuristic needs is imported when it is first planned.
         if isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul):

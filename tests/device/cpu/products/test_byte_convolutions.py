@@ -10,14 +10,15 @@ import pytest
 
 from kgen import bundle, pipeline
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuMatmul, DotMatmul, Schedule
+from kgen.schedule import CpuMatmul, Schedule
 from kgen.spec import Conv2d
 from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.plan.packing.groups import rounded
 from tests.device.cpu.cpu_support import check, require_qemu, target
 from tests.device.cpu.products.test_bytes import ARM, BLOCKS, X86
 from tests.open_devices import verify
 
-TARGETS = [name for name in (*X86, *ARM) if name != "x86-64-amx"]
+TARGETS = (*X86, *ARM)
 
 
 def conv(input_: tuple[int, ...], weights: tuple[int, ...], **fields: Any) -> Conv2d:
@@ -56,17 +57,20 @@ def test_edges(name: str) -> None:
 
 
 def small(name: str, spec: Conv2d) -> Schedule:
-    """Blocks of K that begin and end inside of segments; of bf16 and bytes in whole vectors."""
+    """Blocks of K that begin and end inside of segments. AMX packs rows with all of K, and its last
+    block of rows is no shorter than a tile."""
     schedule = BLOCKS[name]
-    assert isinstance(schedule, DotMatmul | CpuMatmul)
+    if name == "x86-64-amx" and spec.product.m % 16:
+        schedule = schedule.override(mc=rounded(spec.product.m, 16))
     return schedule.override(pack_a=1, pack_b=int(not spec.constant))
 
 
 @pytest.mark.parametrize("constant", [(), ("b",)])
-def test_pairs_of_bf16(constant: Any) -> None:
-    found = target("x86-64-v4+bf16")
-    for name in ("23 channels", "dilation 3"):
-        fields = {f: getattr(CASES[name], f) for f in ("input", "weights", "padding", "dilation")}
+@pytest.mark.parametrize("name", ["x86-64-v4+bf16", "x86-64-amx"])
+def test_pairs_of_bf16(name: str, constant: Any) -> None:
+    found = target(name)
+    for case in ("23 channels", "dilation 3"):
+        fields = {f: getattr(CASES[case], f) for f in ("input", "weights", "padding", "dilation")}
         check(Conv2d(dtype="bf16", constant=constant, **fields), found)
 
 
@@ -76,11 +80,13 @@ def test_other_main_loops_are_refused() -> None:
         pipeline.plan(CASES["23 channels"], target("x86-64-v3"), schedule)
 
 
-V3, VNNI = "x86-64-v3", "x86-64-v4+vnni"
+V3, VNNI, AMX = "x86-64-v3", "x86-64-v4+vnni", "x86-64-amx"
 #: Faults of the copier: a target, what is changed, from what, to what.
 FAULTS = {
     "a guard above and below is dropped": (
         V3, r"(%ws\.inside\.y = and i1 true), %ws\.y\.inside", r"\1, true"),
+    "a guard is dropped in front of tiles": (
+        AMX, r"(%ws\.inside\.y = and i1 true), %ws\.y\.inside", r"\1, true"),
     "a step is that of the next place": (V3, r"(mul nuw i64 %ws\.y\.place), 92", r"\1, 69"),
     "the zero point is another one": (V3, r"(?s)(%zh\.to = .{0,99}splat \(i16) 77", r"\1 76"),
     "the zero point is left out": (VNNI, r"(?s)(%zl\.to = .{0,99}splat \(i8) 77", r"\1 0"),

@@ -168,11 +168,6 @@ def test_every_target_has_a_schedule_for_its_dtypes(target: str, constant: Any) 
             pipeline.plan(dataclasses.replace(spec, constant=constant), found)
 
 
-def test_types_of_amx_are_not_read_through_windows() -> None:
-    amx = targets.find("x86-64-amx")
-    assert "bf16" not in FAMILY.dtypes("conv2d", amx) and "f32" in FAMILY.convolves(amx)
-
-
 def test_windows_are_not_read_in_place() -> None:
     with pytest.raises(KgenError, match="pack_a=0 requires an A that is a matrix"):
         check(EDGES["dilation 3"], pack_a=0)

@@ -8,7 +8,8 @@ from kgen.schedule import BlockedMatmul
 from kgen.spec import Conv2d
 from kgen.targets.base import Candidate, Target
 from kgen.targets.contraction.candidate_table import Fixed
-from kgen.targets.contraction.implicit_gemm import is_matrix
+from kgen.targets.contraction.implicit_gemm import implicit_gemm, is_matrix
+from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule import adapt, cost_model
 
@@ -17,7 +18,9 @@ PACKS = {"pack_a": 1}
 
 
 def mainloop(conv: Conv2d, target: Target) -> str:
-    """Return the main loop that packs windows: by dot products where a type has them."""
+    """Return the main loop that packs windows: by tiles or dot products where a type has them."""
+    if tile_product(conv.dtype, target) is not None:
+        return "amx"
     return "blis" if dot_for(conv.dtype, target) is None else "dot"
 
 
@@ -27,12 +30,12 @@ def _choices(conv: Conv2d, target: Target) -> tuple[Fixed | None, str | None]:
 
 def candidates(conv: Conv2d, target: Target, *, most: int) -> tuple[Candidate[BlockedMatmul], ...]:
     """Return the legal schedules of the least predicted time, the best first."""
-    return cost_model.candidates(conv.product, target, *_choices(conv, target), most=most)
+    return cost_model.candidates(implicit_gemm(conv), target, *_choices(conv, target), most=most)
 
 
 def choose(conv: Conv2d, target: Target) -> BlockedMatmul:
     """Return the legal schedule of the least predicted time."""
-    found = cost_model.best(conv.product, target, *_choices(conv, target))
+    found = cost_model.best(implicit_gemm(conv), target, *_choices(conv, target))
     assert found is not None, f"no main loop of {target.name} fits {conv.key}"
     return found
 
@@ -40,7 +43,7 @@ def choose(conv: Conv2d, target: Target) -> BlockedMatmul:
 def alternatives(conv: Conv2d, target: Target) -> tuple[BlockedMatmul, ...]:
     """Return the best schedule of each main loop and each choice of packing, the best first."""
     if is_matrix(conv):
-        return cost_model.alternatives(conv.product, target)
+        return cost_model.alternatives(implicit_gemm(conv), target)
     return (choose(conv, target),)
 
 
@@ -49,11 +52,11 @@ def completed(
 ) -> BlockedMatmul:
     """Return the schedule with its dependent fields chosen by the model."""
     kept = given if is_matrix(conv) else {*given, *PACKS}
-    return adapt.completed(conv.product, target, schedule, kept)
+    return adapt.completed(implicit_gemm(conv), target, schedule, kept)
 
 
 def adapted(
     conv: Conv2d, target: Target, schedule: BlockedMatmul, sizes: tuple[int, ...]
 ) -> BlockedMatmul:
     """Return a legal schedule like one that was measured for other sizes."""
-    return adapt.adapted(conv.product, target, schedule, sizes)
+    return adapt.adapted(implicit_gemm(conv), target, schedule, sizes)

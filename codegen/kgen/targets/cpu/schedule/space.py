@@ -49,6 +49,7 @@ from kgen.targets.cpu.plan.kernels.gemv import ALIAS_BYTES
 from kgen.targets.cpu.plan.kernels.gemv_strips import RowsOfB, Taken, rows_of_b
 from kgen.targets.cpu.plan.matmul import MOST_PADDING
 from kgen.targets.cpu.plan.packing.compensation import START_BYTES
+from kgen.targets.cpu.plan.packing.packed_windows import are_windows
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 
@@ -262,7 +263,7 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     if tiles.tile_product(spec.dtype, target) is None:
         return None
     unit = tiles.tile_k(spec.dtype)
-    must_pack = spec.layout.a_transposed or spec.k % unit != 0
+    must_pack = are_windows(spec) or spec.layout.a_transposed or spec.k % unit != 0
     table = MatmulTable(
         AmxMatmul,
         fixed,
@@ -304,7 +305,8 @@ def _packers(table: MatmulTable, spec: Matmul, target: Target, sums: Column) -> 
     parts = 2 * nr * kc * itemsize
     between = (spec.k % kc == 0) & (spec.n % nr == 0) & (spec.n > nr) & (mr < spec.m)
     between &= (spec.m <= mc) & unpacked & (not spec.layout.b_transposed)
-    must_pack = spec.layout.a_transposed or spec.k % tiles.tile_k(spec.dtype) != 0
+    cut = spec.layout.a_transposed or spec.k % tiles.tile_k(spec.dtype) != 0
+    must_pack = are_windows(spec) or cut
     row = steps * tiles.ROW_BYTES + must_pack * ROW_PADDING
     held = table["pack_a"] * mc * row + sums + mr * nr * spec.accumulate.itemsize
     matrix = rounded_up(spec.n, nr) // tiles.TILE_ROWS * steps * tiles.TILE_BYTES

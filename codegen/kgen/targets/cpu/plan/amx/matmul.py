@@ -31,6 +31,7 @@ from kgen.targets.cpu.plan.cpu_plan import Buffer, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import MatmulPlan
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
+from kgen.targets.cpu.plan.packing.packed_windows import WindowedA
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.device import Multiplied
@@ -86,6 +87,11 @@ class AmxPlan(MatmulPlan):
             packed=self.run.stored,
             k_stride=self.tensors.a_strides[2],
         )
+
+    @cached_property
+    def windows(self) -> WindowedA | None:
+        """Packing of the windows of a convolution; None if A is a matrix."""
+        return self.a_runs.windows(self.target)
 
     @cached_property
     def b_groups(self) -> GroupsOfB:
@@ -321,7 +327,9 @@ class AmxPlan(MatmulPlan):
     def masked_types(self) -> tuple[Vector, ...]:
         types = {*self.out_masked_types}
         cut_b = self.packs_b and self.b_groups.is_gathered
-        cut_a = self.tiled_a.packs and not self.a_runs.is_gathered
+        if self.windows:
+            types |= self.windows.masked_types
+        cut_a = self.tiled_a.packs and not (self.windows or self.a_runs.is_gathered)
         if self.a_runs.k_tail > 1 and (cut_a or cut_b):
             types.add(self.a_runs.run.stored)
         if self.tiled_b.columns_left > 1 and self.packs_b and not cut_b:

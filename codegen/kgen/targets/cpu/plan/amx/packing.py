@@ -7,8 +7,8 @@ has all rows packs B itself; where several tasks share it a launch before them p
 bands that pass over whole rows of B.
 
 A may be multiplied where it lies. Where the rows of a tile would meet in the sets of a cache, it is
-copied: tile by tile, as the first panel of B is multiplied. A transposed A, and one whose K is no
-whole number of tiles, is packed row by row before that.
+copied: tile by tile, as the first panel of B is multiplied. A transposed A, the windows of a
+convolution, and an A whose K is no whole number of tiles are packed row by row before that.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from kgen.spec import Matmul
 from kgen.targets.cpu.plan.amx.tiles import ROW_BYTES, TILE_BYTES, TILE_ROWS, TileRow
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
+from kgen.targets.cpu.plan.packing.packed_windows import are_windows
 from kgen.targets.cpu.plan.packing.panel import Stage, transpose_stages
 from kgen_runtime.values import frozen
 
@@ -64,7 +65,8 @@ class TiledA:
     @property
     def must_pack(self) -> bool:
         """Tiles cannot be loaded from A."""
-        return self.runs.is_gathered or self.runs.k_tail > 0
+        windows = are_windows(self.blocking.spec)
+        return windows or self.runs.is_gathered or self.runs.k_tail > 0
 
     @property
     def copies(self) -> bool:

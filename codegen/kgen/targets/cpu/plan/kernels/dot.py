@@ -15,7 +15,7 @@ from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA
 from kgen.targets.cpu.plan.packing.interleaved import Interleaving
 from kgen.targets.cpu.plan.packing.lanes import Strip, StripRow, Unpack, strips
-from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, are_windows, windows_of
+from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, are_windows
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot, DotOperands
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelsAhead
@@ -56,10 +56,7 @@ class DotPlan(TiledPlan):
     @cached_property
     def windows(self) -> WindowedA | None:
         """Packing of the windows of a convolution; None if A is a matrix."""
-        a = self.a_runs
-        return windows_of(
-            self.blocking, self.target, a.run, a.packed, a.pack_row, clears_end=a.k_tail > 0
-        )
+        return self.a_runs.windows(self.target)
 
     @cached_property
     def b_groups(self) -> GroupsOfB:

@@ -6,7 +6,9 @@ vectors and of AMX tiles take them.
 
 from __future__ import annotations
 
+from kgen.targets.base import Target
 from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, windows_of
 from kgen.targets.cpu.plan.packing.panel import (
     PanelsOfB,
     PanelVector,
@@ -74,6 +76,17 @@ class RunsOfA:
     @property
     def pack_bytes(self) -> int:
         return self.blocking.schedule.mc * self.pack_row
+
+    def windows(self, target: Target) -> WindowedA | None:
+        """Return how the windows of a convolution are packed, if A is these."""
+        return windows_of(
+            self.blocking,
+            target,
+            self.run,
+            self.packed,
+            self.pack_row,
+            clears_end=self.k_tail > 0,
+        )
 
     @property
     def run_k(self) -> int:
