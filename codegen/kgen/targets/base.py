@@ -270,6 +270,8 @@ class Family(ABC):
     most_batch: ClassVar[int | None] = (1 << 16) - 1
     #: Bytes that tensors of its kernels start at multiples of; 1 for any element.
     alignment: ClassVar[int] = 16
+    #: Whether it pads images of s8 with any number, not only 0.
+    pads_with_zero_point: ClassVar[bool] = False
     #: All named targets, in the order that `kgen targets` lists them.
     targets: ClassVar[tuple[Target, ...]]
     operations: ClassVar[tuple[Operation[Any], ...]]
@@ -283,8 +285,10 @@ class Family(ABC):
         return next((o.dtypes for o in self.operations if o.spec.op == op), ())
 
     def convolves(self, target: Target) -> frozenset[DType]:
-        """Types in which a model's convolutions are conv2d, and not products of copied windows."""
-        return frozenset(self.dtypes(Conv2d.op, target))
+        """Types in which a model's convolutions are conv2d, and not products of copied windows:
+        bytes, whose zero point is any number, only where it may be padding."""
+        found = frozenset(self.dtypes(Conv2d.op, target))
+        return found if self.pads_with_zero_point else found - {DType.S8}
 
     def check_support(self, spec: Spec, target: Target) -> None:
         """Raise TargetError if the target cannot do what the spec asks."""
@@ -335,6 +339,12 @@ class Family(ABC):
                 spec.weight_layout,
                 spec.product_layout is not None,
                 "weight_layout=ohwi or hwio",
+            ),
+            (
+                "padding_value",
+                spec.padding_value,
+                spec.padding_value == 0 or self.pads_with_zero_point,
+                "padding_value=0",
             ),
         ):
             if not supported:

@@ -61,9 +61,10 @@ def lines() -> Iterator[str]:
     # 16 bytes in a row: by cooperative matrices where the target has them.
     yield "matmul 32x32x64 s8"
     for dtype in FAMILY.dtypes(Conv2d.op, TARGET):
-        yield f"conv2d 1x16x4x5,24x16x3x3 {dtype} padding=1 +bias+relu"
+        out = " out=f32" if dtype is DType.S8 else ""
+        yield f"conv2d 1x16x4x5,24x16x3x3 {dtype}{out} padding=1 +bias+relu"
         yield f"conv2d 2x7x5x3,8x7x3x2 {dtype} padding=2x0x1x1 stride=2"
-        yield f"conv2d 1x6x4x3,9x2x3x2 {dtype} padding=1x0 groups=3 +bias"
+        yield f"conv2d 1x6x4x3,9x2x3x2 {dtype}{out} padding=1x0 groups=3 +bias"
     for dtype, size in product(ELEMENTS, ("64", "3x21")):
         yield f"{'x+y' if dtype != 'bool' else 'where(x,y,x)'} {size},{size} {dtype}"
     for dtype in FLOATS:

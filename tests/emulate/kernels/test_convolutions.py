@@ -43,6 +43,10 @@ CASES = {
     "wide-groups": "conv2d 1x32x5x6,32x16x3x3 f16 padding=1 groups=2 +bias+residual",
     "groups-of-pixels": "conv2d 1x64x3x4,48x32x1x1 f16 groups=2 +bias",
     "f32": "conv2d 1x6x5x6,8x6x3x3 f32 padding=1",
+    "s8": "conv2d 1x7x4x5,9x7x3x3 s8 padding=1",
+    "scaled-s8": "conv2d 1x32x5x6,24x32x3x3 s8 padding=1 out=f16 +bias+relu",
+    "s8-to-s8": "conv2d 1x4x5x5,8x4x3x3 s8 padding=3 dilation=3 out=s8",
+    "groups-of-s8": "conv2d 1x12x4x5,9x4x3x3 s8 padding=1 groups=3 out=f32 +bias",
 }
 
 
@@ -102,7 +106,9 @@ def test_other_dtypes_have_the_same_products() -> None:
         DType.F32,
         DType.F16,
         DType.BF16,
+        DType.S8,
     }
+    assert family.convolves(targets.find("sm_80")) == {DType.F32, DType.F16, DType.BF16}
 
 
 @pytest.mark.parametrize(
@@ -123,11 +129,15 @@ def test_a_main_loop_says_what_it_takes() -> None:
         pipeline.plan(spec, targets.find("gfx942"), schedule)
 
 
-@pytest.mark.parametrize("field", ["layout=nchw", "weight_layout=oihw"])
-def test_refusals(field: str) -> None:
-    spec = convolution(f"conv2d 1x16x5x6,16x16x3x3 f16 {field}")
-    with pytest.raises(TargetError, match=field.partition("=")[0]):
-        pipeline.plan(spec, targets.find("sm_80"))
+@pytest.mark.parametrize(
+    "field", ["f16 layout=nchw", "f16 weight_layout=oihw", "s8 padding=1 padding_value=3"]
+)
+@pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3"])
+def test_refusals(field: str, target: str) -> None:
+    spec = convolution(f"conv2d 1x16x5x6,16x16x3x3 {field}")
+    refused = field.rpartition(" ")[2]
+    with pytest.raises(TargetError, match=f"{refused} is not supported by {target}"):
+        pipeline.plan(spec, targets.find(target))
 
 
 @pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3"])

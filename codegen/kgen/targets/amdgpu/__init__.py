@@ -82,9 +82,8 @@ class Amdgpu(Family):
 
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
         found = super().dtypes(op, target)
-        if op != Matmul.op:
-            return found
-        return (*found, *(d for d in matrix.BYTES if matrix.available(target, d)))
+        bytes_ = {Matmul.op: matrix.BYTES, Conv2d.op: (DType.S8,)}.get(op, ())
+        return (*found, *(d for d in bytes_ if matrix.available(target, d)))
 
     def check_support(self, spec: Spec, target: Target) -> None:
         known = self.dtypes(spec.op, target)

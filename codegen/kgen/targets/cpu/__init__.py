@@ -97,6 +97,7 @@ class CpuFamily(Family):
     packs_ahead: ClassVar[bool] = True
     most_k: ClassVar[int | None] = None
     most_batch: ClassVar[int | None] = None
+    pads_with_zero_point: ClassVar[bool] = True
     alignment: ClassVar[int] = 1
     targets = TARGETS
     operations = (

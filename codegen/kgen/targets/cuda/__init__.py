@@ -67,7 +67,7 @@ class CudaFamily(Family):
         Operation(spec=Matmul, dtypes=DTYPES, choose=candidates.choose),
         Operation(
             spec=Conv2d,
-            dtypes=DTYPES,
+            dtypes=(*DTYPES, DType.S8),
             choose=lambda spec, target: candidates.choose(implicit_gemm(spec), target),
         ),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),

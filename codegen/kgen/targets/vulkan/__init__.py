@@ -66,7 +66,7 @@ class Vulkan(Family):
         Operation(spec=Matmul, dtypes=(*DTYPES, DType.S8), choose=heuristics.matmul),
         Operation(
             spec=Conv2d,
-            dtypes=DTYPES,
+            dtypes=(*DTYPES, DType.S8),
             choose=lambda spec, target: heuristics.matmul(implicit_gemm(spec), target),
         ),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),

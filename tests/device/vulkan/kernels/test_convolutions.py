@@ -13,7 +13,7 @@ import pytest
 
 from kgen import pipeline
 from kgen.schedule import FmaMatmul
-from kgen.spec import Conv2d
+from kgen.spec import Conv2d, DType
 from kgen.spec.text import parse
 from kgen.targets.base import BuiltKernel
 from kgen.targets.vulkan.spirv import assemble
@@ -42,6 +42,10 @@ CASES = {
     "depthwise": "conv2d 1x7x4x5,7x1x3x3 f16 padding=1 groups=7 +bias",
     "groups-of-pixels": "conv2d 1x64x3x4,48x32x1x1 f16 groups=2 +bias",
     "wide-groups": "conv2d 1x32x5x6,32x16x3x3 f16 padding=1 groups=2 +bias+residual",
+    "bytes": "conv2d 2x12x4x5,9x12x3x3 s8 padding=1",
+    "single-bytes": "conv2d 1x7x5x6,8x7x3x3 s8 padding=1 stride=2 out=f32 +bias",
+    "bytes-in-groups": "conv2d 1x32x4x5,32x16x3x3 s8 padding=1 groups=2 out=f16 +bias",
+    "runs-of-bytes": "conv2d 1x128x3x4,16x128x2x2 s8 padding=1",
     "groups-in-odd-runs": "conv2d 1x192x3x3,16x96x2x2 f16 padding=1 groups=2",
     "groups-of-whole-matrices": "conv2d 1x32x4x4,32x16x3x3 f16 padding=1 groups=2 +bias",
 }
@@ -76,16 +80,15 @@ def expected(spec: Conv2d, images: Values, weights: Values) -> Values:
 def check_exact(vulkan: VulkanBackend, spec: Conv2d, kernel: BuiltKernel) -> None:
     """Every output is the exact result, rounded once."""
     generator = np.random.default_rng(1)
-    dtype = NUMPY[spec.dtype]
     inputs = {
-        p.name: generator.integers(-3, 3, p.shape, endpoint=True).astype(dtype)
+        p.name: generator.integers(-3, 3, p.shape, endpoint=True).astype(NUMPY[p.dtype])
         for p in spec.parameters
         if p.role == "input"
     }
     wide = {name: values.astype(np.float64) for name, values in inputs.items()}
     # From outputs first to the places of the kernel, channels and outputs.
     wanted = expected(spec, wide.pop("a"), np.moveaxis(wide.pop("b"), 0, -1))
-    wanted = sum(wide.values(), wanted).astype(dtype)
+    wanted = sum(wide.values(), wanted).astype(NUMPY[spec.out])
     got = run(vulkan, kernel, {name: values.reshape(-1) for name, values in inputs.items()})
     np.testing.assert_array_equal(got.reshape(wanted.shape), wanted)
 
@@ -126,13 +129,39 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+#: Likewise of single bytes of four steps: a guard dropped, an end off by one, the step of another
+#: byte, a row of the first filter position.
+WRONG_BYTES = {
+    "no-guard": (
+        "%next_a0_row1_of_exists = OpLogicalAnd %bool %next_a0_row1_of_all0",
+        "%next_a0_row1_of_exists = OpLogicalOr %bool %next_a0_row1_of_all0",
+    ),
+    "end-off-by-one": ("%next_a0_row2_of_guard1 %uint_4", "%next_a0_row2_of_guard1 %uint_3"),
+    "another-byte": (
+        "%next_a0_row3_of_k = OpIAdd %uint %next_a0_row3_of_k_first %uint_3",
+        "%next_a0_row3_of_k = OpIAdd %uint %next_a0_row3_of_k_first %uint_2",
+    ),
+    "another-position": (
+        "%next_a0_row1_of_k_index_term0 = OpIMul %uint %next_a0_row1_of_k_digit0",
+        "%next_a0_row1_of_k_index_term0 = OpIMul %uint %uint_0",
+    ),
+}
+MUTATIONS = {
+    **{name: ("conv2d 1x8x5x4,8x8x3x3 f32 padding=1", change) for name, change in WRONG.items()},
+    **{
+        f"bytes-{name}": ("conv2d 1x7x5x4,8x7x3x3 s8 padding=1", change)
+        for name, change in WRONG_BYTES.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
 def test_mutations_are_seen(vulkan: VulkanBackend, name: str) -> None:
-    spec = parse("conv2d 1x8x5x4,8x8x3x3 f32 padding=1")
+    line, (old, new) = MUTATIONS[name]
+    spec = parse(line)
     assert isinstance(spec, Conv2d)
-    kernel = build(spec, "vulkan1.1", SCHEDULE)
+    kernel = build(spec, "vulkan1.1", SCHEDULE if spec.dtype is DType.F32 else None)
     check_exact(vulkan, spec, kernel)
-    old, new = WRONG[name]
     text = pipeline.source(kernel.plan).text
     assert text.count(old) == 1, old
     machine, *others = kernel.assembled.artifacts

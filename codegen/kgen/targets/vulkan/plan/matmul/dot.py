@@ -23,7 +23,7 @@ from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     matmul_tensors,
     plan_epilogue,
 )
-from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, output_width, plan_matrix, refuse_guards
+from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
 from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, ThreadOutputs
 from kgen_runtime.values import frozen
@@ -202,7 +202,6 @@ def _operand(
 
 
 def _check(spec: Matmul, target: Target, schedule: FmaMatmul) -> None:
-    refuse_guards(spec, schedule)
     check_powers_of_two(schedule, "block_m", "block_n", "block_k", "thread_m", "thread_n")
     if min(schedule.thread_m, schedule.thread_n) < MAX_GROUP:
         raise ScheduleError(

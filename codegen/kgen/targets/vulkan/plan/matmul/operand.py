@@ -40,12 +40,6 @@ class TiledOperand:
         return GuardedIndices(access=self.matrix.access, width=self.matrix.width)
 
     @property
-    def run_tiles(self) -> int:
-        """K-tiles of a run, such as a filter position; 0 if a K-tile spans several of them."""
-        tiles, rest = divmod(self.matrix.access.run, self.block_k)
-        return 0 if rest or not self.matrix.k_inner else tiles
-
-    @property
     def clamped(self) -> bool:
         """Whether block tiles reach over the edge of the matrix."""
         return self.matrix.access.rows % self.side.block != 0
@@ -120,9 +114,21 @@ class CopiedOperand(TiledOperand):
         """Numbers of the steps of k that a copy loads one by one."""
         return range(1)
 
+    @property
+    def has_rows(self) -> bool:
+        """A copy is of several accesses."""
+        return len(self.rows) > 1
+
     def row_distance(self, row: int) -> int:
         """Accesses from the first of these to another, in the buffer."""
         return self.matrix.access.offset(0, row) // self.matrix.width
+
+    @property
+    def run_tiles(self) -> int:
+        """K-tiles of a run, such as a filter position; 0 if a K-tile spans several of them, or a
+        copy is of several accesses."""
+        tiles, rest = divmod(self.matrix.access.run, self.block_k)
+        return 0 if rest or self.has_rows or not self.matrix.k_inner else tiles
 
     @property
     def words(self) -> range:
@@ -143,7 +149,7 @@ class CopiedOperand(TiledOperand):
     def transposed(self) -> bool:
         """Whether a copy loads elements along the edge of several steps of k, and stores words
         along k."""
-        return self.wide and not self.matrix.k_inner and len(self.rows) > 1
+        return self.wide and not self.matrix.k_inner and self.has_rows
 
     @property
     def zero(self) -> str:
