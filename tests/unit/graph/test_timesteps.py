@@ -21,6 +21,7 @@ from kgen.graph.joined import joined_in_place
 from kgen.graph.layout import StridedLayout, span_of
 from kgen.graph.lowering.calls import KernelCall, Lowered
 from kgen.graph.lowering.lower import lower
+from kgen.repeated_steps import with_repeats
 from tests.onnx_models import Array, Maker, run
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -185,8 +186,7 @@ def test_a_tensor_that_is_joined_twice_is_copied_once() -> None:
     check(model, calls_of(model, 1))
 
 
-@pytest.mark.parametrize("time", [3, 20])
-def test_a_scan_has_one_kernel_for_all_steps(time: int) -> None:
+def scan(time: int) -> onnx.ModelProto:
     m = Maker(opset=21)
 
     def value(name: str) -> onnx.ValueInfoProto:
@@ -205,10 +205,24 @@ def test_a_scan_has_one_kernel_for_all_steps(time: int) -> None:
         [numpy_helper.from_array(np.eye(3, dtype=np.float32)[::-1].copy(), "weights")],
     )
     x, start = m.input("x", (time, 2, 3)), m.input("start", (2, 3))
-    model = m.model(*m.add("Scan", start, x, outputs=2, body=body, num_scan_inputs=1))
+    return m.model(*m.add("Scan", start, x, outputs=2, body=body, num_scan_inputs=1))
+
+
+@pytest.mark.parametrize("time", [3, 20])
+def test_a_scan_has_one_kernel_for_all_steps(time: int) -> None:
+    model = scan(time)
     found = calls_of(model, 1)
     check(model, found)
     assert len({call.spec for call in found.calls}) <= 5
+
+
+@pytest.mark.integration
+def test_steps_of_a_scan_are_listed_once() -> None:
+    def listed(time: int) -> int:
+        (program,) = kgen.compile_model(scan(time), ["x86-64-v3"]).bundle.manifest.programs
+        return len(with_repeats(program).steps)
+
+    assert listed(10) == listed(20) < 15
 
 
 @pytest.mark.parametrize("multiple", [1, 4, 64])

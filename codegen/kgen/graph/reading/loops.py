@@ -41,7 +41,7 @@ class StepSlices:
         index = f"{result}/number"
         return [
             constant_node(index, np.asarray(number, np.int64)),
-            helper.make_node("Gather", [value, index], [result], name=result, axis=self.axis),
+            helper.make_node("Gather", [value, index], [result], name=value, axis=self.axis),
         ]
 
 
@@ -61,7 +61,9 @@ class Joined:
         whole = np.asarray((*shape[:axis], 1, *shape[axis:]), np.int64)
         nodes = [constant_node(f"{result}/shape", whole)]
         for value, part in zip(self.values, parts, strict=True):
-            nodes.append(helper.make_node("Reshape", [value, f"{result}/shape"], [part], name=part))
+            nodes.append(
+                helper.make_node("Reshape", [value, f"{result}/shape"], [part], name=result)
+            )
         order = parts[::-1] if self.slices.is_reversed else parts
         return [*nodes, helper.make_node("Concat", order, [result], name=result, axis=axis)]
 
@@ -109,7 +111,8 @@ class Steps:
         }
         nodes = [renamed(node, names) for node in self.nodes]
         for place, node in enumerate(nodes):
-            node.name = f"{prefix}/{node.name or f'{node.op_type}{place}'}"
+            # The same in all steps, whose kernels and whose text in the manifest are the same.
+            node.name = f"{self.prefix}/{node.name or f'{node.op_type}{place}'}"
         return nodes, [names.get(value, value) for value in self.outputs]
 
 
