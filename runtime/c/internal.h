@@ -299,9 +299,16 @@ typedef struct step {
     const value **values; /* by the kernel's parameters; NULL for constants */
 } step;
 
+/* Axis of an output whose size is in another output. */
+typedef struct count {
+    const char *output, *size;
+    int64_t axis;
+    size_t of, in; /* numbers of both outputs */
+} count;
+
 struct kgen_program {
     const char *name, *target, *qualified_name;
-    size_t num_inputs, num_outputs, num_states, num_values, num_weights, num_steps;
+    size_t num_inputs, num_outputs, num_states, num_values, num_weights, num_steps, num_counts;
     value *inputs, *outputs, *values;
     state *states;
     weight *weights;
@@ -309,6 +316,7 @@ struct kgen_program {
     step *steps; /* of all turns, once checked */
     size_t num_repeats;
     repeat *repeats;
+    count *counts;
     kgen_bundle *bundle;
 };
 

@@ -292,6 +292,12 @@ KGEN_API kgen_status kgen_session_profile(kgen_session *session, int64_t *nanose
 KGEN_API kgen_status kgen_session_get_output(const kgen_session *session, const char *name,
                                              void *data, size_t nbytes);
 
+/* Write the sizes that an output has after the last run, one for each dimension. Where they depend
+ * on data, kgen_output has the largest sizes, whose strides the elements keep. Refused if a run had
+ * more elements than there is room for; the message names the option of kgen compile. */
+KGEN_API kgen_status kgen_session_output_shape(const kgen_session *session, const char *name,
+                                               int64_t *shape);
+
 /* Memory of an input or output in the session, aligned to 256 bytes, to write or read in place
  * between runs. Every run uses it; an input whose memory was asked for counts as set. NULL if there
  * is none of this name. */

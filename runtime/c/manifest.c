@@ -533,6 +533,17 @@ static kgen_status read_repeat(const json *data, arena *memory, void *place)
     return KGEN_OK;
 }
 
+static kgen_status read_count(const json *data, arena *memory, void *place)
+{
+    (void)memory;
+    count *into = (count *)place;
+    READ_MEMBERS(data, COUNT);
+    into->output = found[0]->as.text;
+    into->axis = found[1]->as.integer;
+    into->size = found[2]->as.text;
+    return KGEN_OK;
+}
+
 static kgen_status read_program(const json *data, arena *memory, void *place)
 {
     kgen_program *into = (kgen_program *)place;
@@ -544,6 +555,7 @@ static kgen_status read_program(const json *data, arena *memory, void *place)
     READ_SEVERAL(6, weights, read_weight);
     READ_SEVERAL(8, steps, read_step);
     READ_SEVERAL(9, repeats, read_repeat);
+    READ_SEVERAL(10, counts, read_count);
     into->name = found[0]->as.text;
     into->target = found[1]->as.text;
     into->arena_nbytes = found[7]->as.integer;

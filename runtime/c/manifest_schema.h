@@ -167,6 +167,7 @@
     {"arena_bytes", JSON_INT, false, 0, ""}, \
     {"steps", JSON_LIST, false, KGEN_MOST_STEPS, "steps"}, \
     {"repeats", JSON_LIST, true, KGEN_MOST_REPEATS, "repeats"}}
+    {"counts", JSON_LIST, true, KGEN_MOST_OUTPUTS, "outputs"}}
 #define KGEN_FIELDS_VALUE { \
     {"name", JSON_TEXT, false, 0, ""}, \
     {"dtype", JSON_TEXT, false, 0, ""}, \
@@ -197,6 +198,10 @@
     {"count", JSON_INT, false, 0, ""}, \
     {"turns", JSON_INT, false, 0, ""}, \
     {"moves", JSON_OBJECT, true, KGEN_MOST_VALUES, "values"}}
+#define KGEN_FIELDS_COUNT { \
+    {"output", JSON_TEXT, false, 0, ""}, \
+    {"axis", JSON_INT, false, 0, ""}, \
+    {"size", JSON_TEXT, false, 0, ""}}
 
 /* Words of fields. */
 #define KGEN_WORDS_TENSOR_PARAM_ROLE { \

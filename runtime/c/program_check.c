@@ -196,6 +196,27 @@ static kgen_status check_states(const kgen_program *of, const names *by)
     return KGEN_OK;
 }
 
+/* Check that sizes that depend on data are of axes of outputs, and in outputs of one number. */
+static kgen_status check_counts(const kgen_program *of, const names *by)
+{
+    for (size_t i = 0; i < of->num_counts; i++) {
+        count *one = &of->counts[i];
+        if (!kgen_index_find(&by->memories[IN_OUTPUT], one->output, &one->of) ||
+            !kgen_index_find(&by->memories[IN_OUTPUT], one->size, &one->in))
+            return kgen_fail(KGEN_ERROR_BUNDLE, "the size of output %.60s is %.60s, and one of "
+                                                "both is not an output",
+                             one->output, one->size);
+        const kgen_tensor *is = &of->outputs[one->of].tensor, *size = &of->outputs[one->in].tensor;
+        if (one->axis < 0 || one->axis >= is->rank)
+            return kgen_fail(KGEN_ERROR_BUNDLE, "output %.60s has no axis %lld", one->output,
+                             (long long)one->axis);
+        if (size->dtype != KGEN_S64 || size->nbytes != sizeof(int64_t))
+            return kgen_fail(KGEN_ERROR_BUNDLE, "the size %.60s of output %.60s is not one s64",
+                             one->size, one->output);
+    }
+    return KGEN_OK;
+}
+
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 bool kgen_may_be_written(const value *one)
@@ -369,6 +390,7 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
     TRY(check_interface(of, &by, of->inputs, of->num_inputs, IN_INPUT));
     TRY(check_interface(of, &by, of->outputs, of->num_outputs, IN_OUTPUT));
     TRY(check_states(of, &by));
+    TRY(check_counts(of, &by));
     TRY(kgen_write_out(of, memory));
     for (size_t i = 0; i < of->num_steps; i++) {
         kgen_status status = check_step(of, &by, all, i, memory);

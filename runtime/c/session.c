@@ -428,6 +428,34 @@ kgen_status kgen_session_get_output(const kgen_session *session, const char *nam
     return KGEN_OK;
 }
 
+kgen_status kgen_session_output_shape(const kgen_session *session, const char *name,
+                                      int64_t *shape)
+{
+    named_memory found;
+    int64_t known[KGEN_MAX_RANK], size;
+    const kgen_program *of = session->program;
+    TRY(find(session, OUTPUTS, name, &found));
+    if (shape == NULL)
+        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: the memory for the shape of %s is NULL",
+                         of->name, name);
+    memcpy(known, found.tensor->shape, sizeof known);
+    for (size_t i = 0; i < of->num_counts; i++) {
+        const count *one = &of->counts[i];
+        if (one->of != found.number)
+            continue;
+        memcpy(&size, session->outputs[one->in], sizeof size);
+        if (size < 0 || size > known[one->axis])
+            return kgen_fail(KGEN_ERROR_ARGUMENT,
+                             "%s: output %s has %lld elements along axis %lld, and room for %lld; "
+                             "compile the model with --capacity %s=%lld",
+                             of->name, name, (long long)size, (long long)one->axis,
+                             (long long)known[one->axis], name, (long long)size);
+        known[one->axis] = size;
+    }
+    memcpy(shape, known, (size_t)found.tensor->rank * sizeof *shape);
+    return KGEN_OK;
+}
+
 kgen_status kgen_session_set_state(kgen_session *session, const char *name, const void *data,
                                    size_t nbytes)
 {

@@ -122,6 +122,7 @@ class _Assembly:
             weights=tuple(self.weights.values()),
             arena_bytes=self.memory.nbytes,
             steps=steps,
+            counts=self.graph.counts,
         )
         return AssembledProgram(program=program, weights=self.files, memory=self.memory)
 

@@ -85,11 +85,14 @@ def load(
     *,
     convolves: frozenset[DType] = frozenset(),
     alignment: int = ALIGNMENT,
+    capacities: Mapping[str, int] = MappingProxyType({}),
 ) -> Fused:
     """A model's fused graph, with its products' weights, or both of their operands, in a narrow
     type. Kernels' tensors start at multiples of `alignment` bytes. Raises GraphError."""
     with no_misfits(source):
-        model, graph = graph_by_bodies(read(source), shapes, convolves=convolves)
+        model, graph = graph_by_bodies(
+            read(source), shapes, convolves=convolves, capacities=capacities
+        )
         graph = integer_products(graph)
         graph = merged(written_rows(graph, states_of(graph, states or {})))
         if weights is not None:
@@ -104,13 +107,14 @@ def graph_by_bodies(
     shapes: Mapping[str, Shape],
     *,
     convolves: frozenset[DType] = frozenset(),
+    capacities: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[Model, Graph]:
     """A model and its graph, in which the bodies of operators are in the place of nodes that are
     refused otherwise. Raises GraphError, of a node whose body is refused too the first one."""
     reasons: dict[str, GraphError] = {}
     while True:
         try:
-            model = folded(imported(proto, shapes, OPERATORS, reasons))
+            model = folded(imported(proto, shapes, OPERATORS, reasons, capacities))
             check_names(model)
             return model, graph_of(model, convolves=convolves)
         except NodesRefused as error:
@@ -175,6 +179,7 @@ def compile_model(
     *,
     shapes: Mapping[str, Shape | int] | None = None,
     states: Mapping[str, str] | None = None,
+    capacities: Mapping[str, int] | None = None,
     weights: BTypeName | None = None,
     products: DTypeLike | None = None,
     tuning: GivenTuning | None = None,
@@ -187,7 +192,9 @@ def compile_model(
     `model` is the path of an ONNX file, the bytes of one, or an onnx.ModelProto.
     `shapes` fixes the shapes of inputs that the model leaves open, `{"x": (8, 16)}`, or named
     dimensions, `{"batch": 8}`. `states` maps inputs to the outputs that they are in the next run;
-    those stay in the program. Constant `weights` of products are rounded to bf16, to s8 with a
+    those stay in the program. `capacities` are the largest sizes of outputs whose size depends on
+    data, `{"selected": 300}`; without one an output has room for all that the model may give.
+    Constant `weights` of products are rounded to bf16, to s8 with a
     scale for each column, or to s4 with one for each 32. With `products` (bf16 or f16) products
     round both of their operands to that type, and add in f32.
     `tuning`, `executor` and `cache` are those of :func:`kgen.build`.
@@ -229,6 +236,7 @@ def compile_model(
         states,
         convolves=convolves,
         alignment=max(family(target.family).alignment for target in found),
+        capacities=_capacities_of(capacities or {}),
     )
     kept = states_of(fused.graph, states or {})
     with no_misfits(model):
@@ -275,6 +283,17 @@ def _check_weights(wanted: BType, found: Iterable[Target]) -> None:
             raise TargetError(
                 f"weights={wanted} is not supported on {target.name}; take {', '.join(known)}"
             )
+
+
+def _capacities_of(given: Mapping[str, int]) -> dict[str, int]:
+    """Largest sizes of outputs. Raises GraphError."""
+    for name, size in given.items():
+        if type(size) is not int or not 1 <= size <= MOST_ELEMENTS:
+            raise GraphError(
+                f"capacities: {name} has room for {size} elements; it must be 1 to "
+                f"{MOST_ELEMENTS}; give another number"
+            )
+    return dict(given)
 
 
 def _shapes_of(given: Mapping[str, Shape | int]) -> dict[str, Shape]:

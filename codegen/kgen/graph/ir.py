@@ -37,6 +37,7 @@ from kgen.spec.conv2d import Conv2d
 from kgen.spec.inference import Shapes
 from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
+from kgen_runtime.schema.program import Count
 from kgen_runtime.values import frozen
 
 #: Elements of a table that a node needs: places along an axis, zeros to begin with, copies.
@@ -139,6 +140,8 @@ class Graph:
     values: Mapping[str, GraphValue]
     constants: Mapping[str, Array]
     names: Mapping[str, str]
+    #: Sizes of outputs that depend on data.
+    counts: tuple[Count, ...] = ()
     #: Stored numbers of constants, by the constants' names.
     dequantized: Mapping[str, Dequantized] = field(default_factory=dict)
     #: Bytes that kernels' tensors start at multiples of, on all targets.

@@ -96,8 +96,9 @@ class LoadedProgram(Uncopied):
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
-        """`name`, `shape` and `dtype` of each output."""
-        return tuple(map(_info, self.entry.outputs))
+        """`name`, `shape` and `dtype` of each output; the largest shape, if it depends on data."""
+        hidden = self.entry.hidden_outputs
+        return tuple(_info(value) for value in self.entry.outputs if value.name not in hidden)
 
     @property
     def states(self) -> tuple[TensorInfo, ...]:
@@ -114,7 +115,7 @@ class LoadedProgram(Uncopied):
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        return tuple(slot.name for slot in self._outputs)
+        return tuple(output.name for output in self.outputs)
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -280,17 +281,18 @@ class LoadedProgram(Uncopied):
         """The outputs that are given, by name."""
         if out is None:
             return {}
+        names = [slot.name for slot in self._outputs]
         if not isinstance(out, Mapping):
             if len(self._outputs) > 1:
                 raise ArgumentError(
-                    f"{self.entry.name}: has the outputs {', '.join(self.output_names)}; pass out= "
-                    "as a mapping of these names to arrays"
+                    f"{self.entry.name}: has the outputs {', '.join(names)}; pass out= as a mapping "
+                    "of these names to arrays"
                 )
-            return {self.output_names[0]: out}
-        if unknown := out.keys() - set(self.output_names):
+            return {names[0]: out}
+        if unknown := out.keys() - set(names):
             raise ArgumentError(
                 f"{self.entry.name}: out has {min(map(repr, unknown))}, which is not an output; "
-                f"{known_names(min(unknown, key=repr), self.output_names, 'outputs')}"
+                f"{known_names(min(unknown, key=repr), names, 'outputs')}"
             )
         return dict(out)
 

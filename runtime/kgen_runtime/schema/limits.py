@@ -78,4 +78,5 @@ COUNTED: dict[str, str] = {
     "Program.steps": "steps",
     "Program.repeats": "repeats",
     "Repeat.moves": "values",
+    "Program.counts": "outputs",
 }

@@ -105,6 +105,20 @@ class State:
 
 
 @frozen
+class Count:
+    """Axis of an output whose size depends on data. The output's shape has room for the largest
+    size; elements past the size of a run are undefined."""
+
+    #: Name of the output.
+    output: str
+    #: Number of the axis, 0 for the outermost one.
+    axis: int
+    #: Name of another output, of one s64: the size of the axis. A size above that of the output's
+    #: shape says that a run had no room for all elements.
+    size: str
+
+
+@frozen
 class Step:
     """Call of a kernel on values."""
 
@@ -167,6 +181,8 @@ class Program:
     steps: tuple[Step, ...]
     #: Repetitions of steps, in their order, apart from one another.
     repeats: tuple[Repeat, ...] = ()
+    #: Axes of outputs whose sizes depend on data.
+    counts: tuple[Count, ...] = ()
 
     @property
     def qualified_name(self) -> str:
@@ -182,6 +198,11 @@ class Program:
     def by_name(self) -> dict[str, Value]:
         """Values by name."""
         return {value.name: value for value in self.values}
+
+    @cached
+    def hidden_outputs(self) -> frozenset[str]:
+        """Outputs that say the sizes of others."""
+        return frozenset(count.size for count in self.counts)
 
     @property
     def memories(self) -> dict[tuple[PlaceKind, str], int]:

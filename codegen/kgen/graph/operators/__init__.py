@@ -258,5 +258,6 @@ def graph_of(model: Model, *, convolves: frozenset[DType] = frozenset()) -> Grap
         values=b.values,
         constants=b.constants,
         names=names,
+        counts=model.counts,
         dequantized=b.dequantized,
     )

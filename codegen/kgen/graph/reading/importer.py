@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from kgen.graph.reading.branches import (
     choices,
     taken_branch,
 )
+from kgen.graph.reading.counted import COUNTED, Counted, is_counted
 from kgen.graph.reading.dequantized import stored
 from kgen.graph.reading.domains import DOMAINS, PREVIEW, opsets_of
 from kgen.graph.reading.element_types import DTYPES, unsupported
@@ -61,11 +63,14 @@ from kgen.graph.reading.messages import MOST_LISTED, listed, shortened
 from kgen.graph.reading.model import Array, Dequantized, Model, Node, Shape, TensorType
 from kgen.graph.reading.order import shown_name, taken_by
 from kgen.graph.reading.written_out import replaced
+from kgen_runtime.schema.program import Count
 
 #: Bytes that folded constants may take at one time, beside three times what the model brings
 #: itself: weights are transposed and cast; shapes, masks and tables of positions are the remainder.
 MOST_FOLDED = 256 << 20
 BROUGHT = 3
+#: First opset in which all nodes that count have their inputs.
+COUNTED_OPSET = 18
 #: Letters of an attribute.
 MOST_TEXT = 1 << 12
 #: What reading a node raises whose inputs and attributes do not fit its operator.
@@ -80,11 +85,13 @@ def imported(
     shapes: Mapping[str, Shape],
     supported: Collection[str],
     by_body: Collection[str] = (),
+    capacities: Mapping[str, int] = MappingProxyType({}),
 ) -> Model:
-    """The model with its inputs of these shapes. A node whose operator is not among the supported
+    """The model with its inputs of these shapes. `capacities` are the largest sizes of outputs
+    whose size depends on data. A node whose operator is not among the supported
     ones, or whose first result is in `by_body`, is replaced by the body that ONNX defines it by.
     Raises GraphError, for operators without a body with the number of nodes of each."""
-    walk = _Walk(proto, shapes, supported, by_body)
+    walk = _Walk(proto, shapes, supported, by_body, capacities)
     for i, node in enumerate(proto.graph.node):
         name = shown_name(node, i)
         try:
@@ -132,8 +139,12 @@ class _Walk:
         shapes: Mapping[str, Shape],
         supported: Collection[str],
         by_body: Collection[str],
+        capacities: Mapping[str, int],
     ) -> None:
         self.proto, self.supported, self.by_body = proto, supported, by_body
+        self.capacities = capacities
+        #: Sizes of outputs that depend on data.
+        self.counts: list[Count] = []
         self.functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
         #: Bytes that folding may still make, and those of each constant that it made.
         self.left = MOST_FOLDED
@@ -300,6 +311,11 @@ class _Walk:
         if is_onnx and (others := replaced(node, self.types, typed, self.constants)) is not None:
             self._inlined([], others, depth)
             return
+        if is_onnx and is_counted(node, self.constants) and self.types.keys() >= {
+            *filter(None, node.input)
+        }:
+            self._count(node, name, depth)
+            return
         opset = self.opsets.get("", 1)
         if is_onnx and (fewer := without_empty(node, self.types, typed, opset)) is not None:
             node, constants = fewer
@@ -453,6 +469,24 @@ class _Walk:
             inner = ", ".join(dict.fromkeys(one for one, _ in within))
             raise Unrollable(f"its body takes {inner}")
 
+    def _count(self, node: onnx.NodeProto, name: str, depth: int) -> None:
+        """The nodes of a node whose results have a size that depends on data: outputs of the model
+        that no node takes."""
+        given = [self.capacities[value] for value in node.output if value in self.capacities]
+        made = Counted(node, self.types, self.constants, min(given, default=None))
+        COUNTED[node.op_type](made)
+        outputs = {o.name for o in self.proto.graph.output}
+        for count in made.counts:
+            if count.output not in outputs or self.uses[count.output] > 1:
+                raise GraphError(
+                    f"node {name} ({node.op_type}): the size of {count.output} depends on data, "
+                    "which is supported in outputs of the model that no node takes; make it such "
+                    "an output, or choose by Where from a fixed shape"
+                )
+        self.counts += made.counts
+        with self._of({"": max(COUNTED_OPSET, self.opsets.get("", 1))}):
+            self._inlined([], made.nodes, depth)
+
     def _inlined(
         self, tensors: Sequence[onnx.TensorProto], nodes: Sequence[onnx.NodeProto], depth: int
     ) -> None:
@@ -603,10 +637,22 @@ class _Walk:
                     f"node {name} ({operator}) makes {value}, which {unsupported(dtype)}"
                 )
 
+    def _check_capacities(self) -> None:
+        """Raises GraphError for a capacity of what is no output whose size depends on data."""
+        known = [count.output for count in self.counts]
+        for name, size in self.capacities.items():
+            if name not in known:
+                has = f"those are {_some(known)}" if known else "the model has none"
+                raise GraphError(
+                    f"--capacity {name}={size}: {name} is not an output whose size depends on "
+                    f"data; {has}; leave the option out, or give such a name"
+                )
+
     def model(self) -> Model:
         if self.unsupported:
             raise GraphError(_unsupported(self.unsupported))
-        outputs = [o.name for o in self.proto.graph.output]
+        self._check_capacities()
+        outputs = [o.name for o in self.proto.graph.output] + [count.size for count in self.counts]
         for name in outputs:
             if name not in self.types:
                 raise GraphError(
@@ -632,6 +678,7 @@ class _Walk:
             tensors=tensors,
             constants={n: a for n, a in self.constants.items() if n in wanted},
             nodes=tuple(reversed(kept)),
+            counts=tuple(self.counts),
             dequantized={n: d for n, d in self.dequantized.items() if n in wanted},
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy.typing as npt
 
 from kgen_runtime.dtypes import DType
+from kgen_runtime.schema.program import Count
 from kgen_runtime.values import frozen
 
 Array = npt.NDArray[Any]
@@ -61,7 +62,7 @@ class Dequantized:
 @frozen
 class Model:
     """Nodes stand behind those whose results they take. `tensors` are of all values but constants
-    that nothing takes; `dequantized` has the stored numbers of some constants."""
+    that nothing takes; `counts` are the sizes of outputs that depend on data; `dequantized` has the stored numbers of some constants."""
 
     name: str
     inputs: tuple[str, ...]
@@ -69,4 +70,5 @@ class Model:
     tensors: Mapping[str, TensorType]
     constants: Mapping[str, Array]
     nodes: tuple[Node, ...]
+    counts: tuple[Count, ...] = ()
     dequantized: Mapping[str, Dequantized] = field(default_factory=dict)

@@ -28,6 +28,7 @@ class Rewriting:
             values=self.builder.values,
             constants=self.builder.constants,
             names=self.names,
+            counts=self.graph.counts,
         )
 
     def visit(self, value: GraphValue) -> None:
