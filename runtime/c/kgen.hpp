@@ -246,6 +246,16 @@ public:
         }
         return {};
     }
+    // Sizes of an output after the last run, where they depend on data; else its shape.
+    std::vector<std::int64_t> output_shape(const std::string &name, Status &status) const
+    {
+        std::int64_t sizes[KGEN_MAX_RANK];
+        status.set(kgen_session_output_shape(get(), name.c_str(), sizes));
+        for (std::size_t i = 0; !status && i < kgen_num_outputs(program_); i++)
+            if (kgen_output(program_, i)->name == name)
+                return std::vector<std::int64_t>(sizes, sizes + kgen_output(program_, i)->rank);
+        return {};
+    }
     void set_state(const std::string &name, const Buffer &from, Status &status)
     {
         status.set(kgen_session_set_state(get(), name.c_str(), from.get().data, from.get().nbytes));
@@ -297,6 +307,13 @@ public:
     {
         Status status;
         Span<const T> found = output<T>(name, status);
+        detail::check(status);
+        return found;
+    }
+    std::vector<std::int64_t> output_shape(const std::string &name) const
+    {
+        Status status;
+        std::vector<std::int64_t> found = output_shape(name, status);
         detail::check(status);
         return found;
     }

@@ -166,7 +166,7 @@
     {"weights", JSON_LIST, true, KGEN_MOST_WEIGHTS, "weights"}, \
     {"arena_bytes", JSON_INT, false, 0, ""}, \
     {"steps", JSON_LIST, false, KGEN_MOST_STEPS, "steps"}, \
-    {"repeats", JSON_LIST, true, KGEN_MOST_REPEATS, "repeats"}}
+    {"repeats", JSON_LIST, true, KGEN_MOST_REPEATS, "repeats"}, \
     {"counts", JSON_LIST, true, KGEN_MOST_OUTPUTS, "outputs"}}
 #define KGEN_FIELDS_VALUE { \
     {"name", JSON_TEXT, false, 0, ""}, \

@@ -285,8 +285,8 @@ class LoadedProgram(Uncopied):
         if not isinstance(out, Mapping):
             if len(self._outputs) > 1:
                 raise ArgumentError(
-                    f"{self.entry.name}: has the outputs {', '.join(names)}; pass out= as a mapping "
-                    "of these names to arrays"
+                    f"{self.entry.name}: has the outputs {', '.join(names)}; pass out= as a "
+                    "mapping of these names to arrays"
                 )
             return {names[0]: out}
         if unknown := out.keys() - set(names):

@@ -813,10 +813,6 @@ REFUSED: dict[str, tuple[Edge, str]] = {
              expected=sorted_rows(7)),
         "Axis has less than the requested k elements",
     ),
-    "TopK, k from data": (
-        Edge(operator="TopK", inputs=(TIES, np.array([2])), outputs=2),
-        "the shape of y0 depends on the values of x1",
-    ),
     "MaxUnpool beyond the end": (
         Edge(operator="MaxUnpool", inputs=(normal(1, 1, 2), np.array([[[0, 4]]])), constants=(1,),
              attributes={"kernel_shape": [2], "strides": [2]}, expected=lambda x, _: x),

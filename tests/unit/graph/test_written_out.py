@@ -57,13 +57,6 @@ def test_nothing_is_left_of_a_compress() -> None:
     np.testing.assert_array_equal(found, -X.reshape(-1))
 
 
-def test_a_condition_from_data_is_refused() -> None:
-    m = Maker(opset=11)
-    y = m.add("Compress", m.input("x", (4,)), m.input("condition", (4,), T.BOOL))
-    with pytest.raises(GraphError, match=r"operator that kgen does not support: Compress: /Comp"):
-        computed(m.model(y))
-
-
 @pytest.mark.parametrize(
     ("k", "dtype", "storage"),
     [(0, T.FLOAT, np.float32), (-1, T.INT32, np.int32), (4, T.FLOAT, np.float32)],

@@ -226,6 +226,7 @@ class _Machine:
             made = elements(buffers[name], shown)
             place[...] = made
             exact = beside(self.truth.exact, value)
+            place, made = self.sized(value, place), self.sized(value, made)
             if exact is not None and exact.size != made.size:
                 reason = f"{value} has {made.size} elements, {exact.size} in the model"
                 continue
@@ -261,11 +262,27 @@ class _Machine:
         moved = max((self.truth.moved.get(part, 0.0) for part in parts), default=0.0)
         return max(least, moved) if numbers else 0.0
 
+    def sized(self, name: str, made: Array) -> Array:
+        """The elements of an output whose size depends on data that the model has; all elements of
+        any other value."""
+        exact = self.truth.exact.get(name)
+        found = made
+        for count in self.program.counts:
+            if count.output == name and exact is not None and exact.ndim > count.axis:
+                kept = (slice(None),) * count.axis + (slice(exact.shape[count.axis]),)
+                found = found.reshape(self.values[name].shape)[kept]
+        return found
+
     def outputs(self) -> dict[str, float]:
         found = {}
+        counted = {count.output for count in self.program.counts}
         kept = (self.values[state.output] for state in self.program.states)
         for shown in (*self.program.outputs, *kept):
-            made = elements(self.memories[shown.place.memory], shown)
+            made = self.sized(shown.name, elements(self.memories[shown.place.memory], shown))
+            exact = self.truth.exact.get(shown.name)
+            if shown.name in counted and exact is not None and exact.size != made.size:
+                found[shown.name] = math.inf
+                continue
             # A step of 16 bits that one operand is off by moves all that follows it.
             error = self.compare(shown.name, made, self.truth.moved.get(shown.name, 0.0))
             found[shown.name] = math.inf if error is None else error

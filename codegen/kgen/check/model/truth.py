@@ -112,10 +112,14 @@ def truth(
         for name in others.keys() & exact.keys():
             found = FLIPS * _farthest(exact[name], others[name])
             moved[name] = max(moved.get(name, 0.0), found)
+    rounded = _values(model, inputs, path, weights, products)
+    for values in (exact, rounded):
+        sizes = {c.size: values[c.output].shape[c.axis] for c in program.counts}
+        values.update({name: np.asarray(size, np.int64) for name, size in sizes.items()})
     return Truth(
         inputs=inputs,
         exact=exact,
-        rounded=_values(model, inputs, path, weights, products),
+        rounded=rounded,
         deviation=deviation,
         moved=moved,
         quantized=numbers,

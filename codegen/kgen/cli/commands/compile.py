@@ -41,6 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "repeat the option, or use * for any text: 'past.*=present.*'",
     )  # fmt: skip
     parser.add_argument(
+        "--capacity", action="append", default=[], metavar="NAME=300",
+        help="largest size of an output whose size depends on data, such as that of "
+        "NonMaxSuppression (default: as many as the model may give); repeat the option",
+    )  # fmt: skip
+    parser.add_argument(
         "--weights", metavar="D",
         help="round constant weights of matrix products to bf16, f16, s8 (one scale per column) or "
         "s4 (one scale per 32 elements of a column)",
@@ -81,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
             targets,
             shapes=shapes,
             states=pairs_of(args.state),
+            capacities=capacities_of(args.capacity),
             weights=args.weights,
             products=args.products,
             tuning=workers.tuning_of(args),
@@ -121,6 +127,21 @@ def shapes_of(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
         if name in found:
             raise GraphError(f"--shape sets {name} twice; set it once")
         found[name] = tuple(map(int, parts))
+    return found
+
+
+def capacities_of(texts: Sequence[str]) -> dict[str, int]:
+    """Largest sizes of outputs by name. Raises GraphError."""
+    found: dict[str, int] = {}
+    for text in texts:
+        name, _, size = text.rpartition("=")
+        if not name or not size.isdecimal():
+            raise GraphError(
+                f"--capacity {text} does not have the form NAME=SIZE; give one such as selected=300"
+            )
+        if name in found:
+            raise GraphError(f"--capacity sets {name} twice; set it once")
+        found[name] = int(size)
     return found
 
 

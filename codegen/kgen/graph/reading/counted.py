@@ -136,7 +136,7 @@ def compress(c: Counted) -> None:
 
 def top_k(c: Counted) -> None:
     """The first elements in order, as many as there is room for; k of them count."""
-    x, k = c.node.input
+    k = c.node.input[1]
     axis = c.attributes.get("axis", -1) % len(c.shape(0))
     room = c.capacity(c.shape(0)[axis])
     made = onnx.NodeProto()
@@ -313,8 +313,17 @@ COUNTED: Mapping[str, Callable[[Counted], None]] = {
 }
 
 
+#: Operators whose second input decides the size of the results.
+BY_SECOND = ("Compress", "TopK")
+
+
+def decides(node: onnx.NodeProto) -> str:
+    """The input whose values decide the size of a node's results."""
+    return str(node.input[node.op_type in BY_SECOND])
+
+
 def is_counted(node: onnx.NodeProto, constants: Constants) -> bool:
     """Whether the size of a node's results depends on data."""
-    if node.op_type in ("Compress", "TopK"):
+    if node.op_type in BY_SECOND:
         return len(node.input) > 1 and node.input[1] not in constants
     return node.op_type in COUNTED

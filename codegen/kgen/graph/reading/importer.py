@@ -28,13 +28,12 @@ from kgen.graph.reading.branches import (
     choices,
     taken_branch,
 )
-from kgen.graph.reading.counted import COUNTED, Counted, is_counted
+from kgen.graph.reading.counted import COUNTED, Counted, decides, is_counted
 from kgen.graph.reading.dequantized import stored
 from kgen.graph.reading.domains import DOMAINS, PREVIEW, opsets_of
 from kgen.graph.reading.element_types import DTYPES, unsupported
 from kgen.graph.reading.empty import empty_results, without_empty
 from kgen.graph.reading.folding import (
-    OF_DATA,
     NotFolded,
     bytes_of_results,
     check_foldable,
@@ -311,9 +310,11 @@ class _Walk:
         if is_onnx and (others := replaced(node, self.types, typed, self.constants)) is not None:
             self._inlined([], others, depth)
             return
-        if is_onnx and is_counted(node, self.constants) and self.types.keys() >= {
-            *filter(None, node.input)
-        }:
+        if (
+            is_onnx
+            and is_counted(node, self.constants)
+            and self.types.keys() >= {*filter(None, node.input)}
+        ):
             self._count(node, name, depth)
             return
         opset = self.opsets.get("", 1)
@@ -349,9 +350,9 @@ class _Walk:
         )
 
     def _waits(self, node: onnx.NodeProto) -> bool:
-        """Whether a node has no body only because it reads an unsupported node's result."""
+        """Whether a node is not replaced only because it reads an unsupported node's result."""
         reads = bool(self.unsupported) and not self.open.isdisjoint(node.input)
-        return reads and has_body(node.op_type, self.opsets.get("", 1))
+        return reads and (node.op_type in COUNTED or has_body(node.op_type, self.opsets.get("", 1)))
 
     def _branches(self, node: onnx.NodeProto, depth: int) -> None:
         """The branch of an If whose condition is known; else both of them, which change nothing but
@@ -476,12 +477,16 @@ class _Walk:
         made = Counted(node, self.types, self.constants, min(given, default=None))
         COUNTED[node.op_type](made)
         outputs = {o.name for o in self.proto.graph.output}
+        remedy = "or choose by Where from a fixed shape"
+        if decides(node) in node.input[1:]:
+            remedy = f"or make {decides(node)} an initializer"
         for count in made.counts:
             if count.output not in outputs or self.uses[count.output] > 1:
                 raise GraphError(
-                    f"node {name} ({node.op_type}): the size of {count.output} depends on data, "
-                    "which is supported in outputs of the model that no node takes; make it such "
-                    "an output, or choose by Where from a fixed shape"
+                    f"node {name} ({node.op_type}): the shape of {count.output} depends on the "
+                    f"values of {decides(node)}, which kgen supports in outputs of the model that "
+                    f"no node takes; make {count.output} such an output and compute what follows "
+                    f"outside of the model, {remedy}"
                 )
         self.counts += made.counts
         with self._of({"": max(COUNTED_OPSET, self.opsets.get("", 1))}):
@@ -604,11 +609,6 @@ class _Walk:
     def _why_open(self, node: onnx.NodeProto, value: str) -> str:
         """Why the shape of a node's result is not known, and what the user can do."""
         data = [v for v in dict.fromkeys(node.input[1:]) if v and v not in self.constants]
-        if node.op_type in OF_DATA:
-            return (
-                f"the number of elements of {value} depends on the values of {node.input[0]}; "
-                "compute it outside of the model, or choose by Where from a fixed shape"
-            )
         if not data:
             return (
                 f"ONNX does not say the shape of {value} by the node's inputs and attributes; give "

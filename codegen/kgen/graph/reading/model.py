@@ -62,7 +62,8 @@ class Dequantized:
 @frozen
 class Model:
     """Nodes stand behind those whose results they take. `tensors` are of all values but constants
-    that nothing takes; `counts` are the sizes of outputs that depend on data; `dequantized` has the stored numbers of some constants."""
+    that nothing takes; `counts` are the sizes of outputs that depend on data; `dequantized` has the
+    stored numbers of some constants."""
 
     name: str
     inputs: tuple[str, ...]

@@ -1,6 +1,6 @@
 /* Inputs that were never set, strides, profiles, versions and empty tensors: words[1] is the bundle
  * of a program of several steps, words[2] that of kernels, words[3] that of a program with empty
- * tensors, words[4] that of one without steps. */
+ * tensors and an output whose size depends on data, words[4] that of one without steps. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,6 +86,37 @@ static void check_empty(kgen_program *program)
     kgen_session_destroy(session);
 }
 
+/* Places of numbers other than 0, of which there is room for 3. */
+static void check_sizes(kgen_program *program)
+{
+    kgen_session *session = NULL;
+    float x[2][3] = {{0, 1, 0}, {0, 0, 2}};
+    int64_t shape[2] = {-1, -1};
+    assert(kgen_session_create(program, &session) == KGEN_OK);
+    assert(kgen_session_set_input(session, "past", NULL, 0) == KGEN_OK);
+    for (int more = 0; more < 3; more++) {
+        x[0][0] = x[1][0] = (float)more;
+        x[0][2] = (float)(more > 1);
+        assert(kgen_session_set_input(session, "x", x, sizeof x) == KGEN_OK);
+        assert(kgen_session_run(session) == KGEN_OK);
+        assert(kgen_session_output_shape(session, "present", shape) == KGEN_OK);
+        assert(shape[0] == 2 && shape[1] == 3);
+        kgen_status status = kgen_session_output_shape(session, "places", shape);
+        const int64_t *places = (const int64_t *)kgen_session_output_data(session, "places");
+        if (more == 0) {
+            assert(status == KGEN_OK && shape[0] == 2 && shape[1] == 2);
+            assert(places[0] == 0 && places[1] == 1 && places[3] == 1 && places[4] == 2);
+        } else {
+            assert(status == KGEN_ERROR_ARGUMENT && shape[0] == 2 && shape[1] == 3);
+            assert(strstr(kgen_last_error(), more == 1 ? "--capacity places=4"
+                                                       : "--capacity places=5") != NULL);
+        }
+    }
+    assert(kgen_session_output_shape(session, "places", NULL) == KGEN_ERROR_ARGUMENT);
+    assert(kgen_session_output_shape(session, "x", shape) == KGEN_ERROR_NOT_FOUND);
+    kgen_session_destroy(session);
+}
+
 /* A program that has nothing to compute. */
 static void check_nothing(kgen_program *program)
 {
@@ -150,6 +181,7 @@ int main(int count, char **words)
     kgen_close(bundle);
     assert(kgen_open(words[3], NULL, &bundle) == KGEN_OK);
     check_empty(kgen_find_program(bundle, NULL));
+    check_sizes(kgen_find_program(bundle, NULL));
     kgen_close(bundle);
     assert(kgen_open(words[4], NULL, &bundle) == KGEN_OK && kgen_num_kernels(bundle) == 0);
     check_nothing(kgen_find_program(bundle, NULL));

@@ -58,6 +58,8 @@ static void check_statuses(const char *kernels, const char *programs)
     const kgen::Span<const float> result = session.output<float>(name, status);
     assert(!status && result.size_bytes() == kgen_output(program.get(), 0)->nbytes);
     assert(session.output<float>("x", status).empty() && status);
+    assert(session.output_shape("x", status).empty() && status);
+    assert(session.output_shape(name, status).size() == 2 && !status);
     assert(session.output<double>(name, status).empty() && status.code() == KGEN_ERROR_ARGUMENT);
     assert(status.message().find("is f32; read it as") != std::string::npos);
     assert(session.output<unsigned char>(name, status).size() == result.size_bytes() && !status);
@@ -122,6 +124,7 @@ static void check_exceptions(const char *kernels, const char *programs)
     const kgen::Bundle model(programs);
     kgen::Session session = model.program("main").session();
     assert(thrown([&] { session.run(); }).find("never set") != std::string::npos);
+    assert(thrown([&] { session.output_shape("x"); }).find("is not an output") != std::string::npos);
     assert(thrown([&] { session.output<float>("x"); }).find("is not an output") != std::string::npos);
     assert(thrown([&] { model.program("other"); }) != "");
 }

@@ -122,6 +122,20 @@ def test_an_unknown_operation_in_place_is_refused(
         (at("arena_bytes", -1), "its arena has -1 bytes"),
         (at("arena_bytes", 2**62), ""),
         (at("steps", []), "no step writes output out"),
+        (
+            at("counts", [{"output": "out", "axis": 0, "size": "x"}]),
+            "the size of output out is x, and one of both is not an output",
+        ),
+        (
+            at("counts", [{"output": "y", "axis": 0, "size": "out"}]),
+            "the size of output y is out, and one of both is not an output",
+        ),
+        (at("counts", [{"output": "out", "axis": 2, "size": "out"}]), "output out has no axis 2"),
+        (at("counts", [{"output": "out", "axis": -1, "size": "out"}]), "output out has no axis -1"),
+        (
+            at("counts", [{"output": "out", "axis": 0, "size": "out"}]),
+            "the size out of output out is not one s64",
+        ),
         (at("values.2.shape", [5, 0]), "out is h, which spans 0 bytes; the kernel takes 800"),
         (at("steps.0.kernel", "nothing"), "step 0 [(]nothing[)]: the bundle has no such kernel"),
         (at("target", "sm_80"), "the bundle has no such kernel"),
