@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ def unique(**attributes: int) -> onnx.ModelProto:
     return proto
 
 
-MODELS = {
+MODELS: dict[str, Callable[[], onnx.ModelProto]] = {
     "NonZero": non_zero,
     "Compress": compress,
     "Unique": unique,
@@ -162,8 +162,8 @@ def test_boxes_without_thresholds() -> None:
 def test_no_room_is_an_error_that_names_the_option(device: str) -> None:
     """A run of more elements writes those that there is room for, and nothing else."""
     m = Maker()
-    x = m.input("x", (N,))
-    places, after = m.add("NonZero", x), m.add("Cast", x, to=T.INT64)
+    name = m.input("x", (N,))
+    places, after = m.add("NonZero", name), m.add("Cast", name, to=T.INT64)
     program = loaded(m.model(places, after, dtype=T.INT64), device, **{places: 3})
     assert [info.shape for info in program.outputs] == [(1, 3), (N,)]
     x = np.zeros(N, np.float32)

@@ -113,9 +113,9 @@ def truth(
             found = FLIPS * _farthest(exact[name], others[name])
             moved[name] = max(moved.get(name, 0.0), found)
     rounded = _values(model, inputs, path, weights, products)
-    for values in (exact, rounded):
-        sizes = {c.size: values[c.output].shape[c.axis] for c in program.counts}
-        values.update({name: np.asarray(size, np.int64) for name, size in sizes.items()})
+    for results in (exact, rounded):
+        sizes = {c.size: results[c.output].shape[c.axis] for c in program.counts}
+        results.update({name: np.asarray(size, np.int64) for name, size in sizes.items()})
     return Truth(
         inputs=inputs,
         exact=exact,

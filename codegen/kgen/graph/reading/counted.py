@@ -73,7 +73,7 @@ class Counted:
         return dims_of(self.types[self.node.input[number]])
 
     def dtype(self, number: int) -> int:
-        return self.types[self.node.input[number]].tensor_type.elem_type
+        return int(self.types[self.node.input[number]].tensor_type.elem_type)
 
     def capacity(self, most: int) -> int:
         """Room for the elements, of which there are at most `most`."""
