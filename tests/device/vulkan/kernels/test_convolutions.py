@@ -16,6 +16,7 @@ from kgen.schedule import FmaMatmul
 from kgen.spec import Conv2d, DType
 from kgen.spec.text import parse
 from kgen.targets.base import BuiltKernel
+from kgen.targets.vulkan.plan.matmul.coopmat import CooperativePlan
 from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
 from tests.device.vulkan import cooperative_matrices
@@ -46,7 +47,7 @@ CASES = {
     "single-bytes": "conv2d 1x7x5x6,8x7x3x3 s8 padding=1 stride=2 out=f32 +bias",
     "bytes-in-groups": "conv2d 1x32x4x5,32x16x3x3 s8 padding=1 groups=2 out=f16 +bias",
     "runs-of-bytes": "conv2d 1x128x3x4,16x128x2x2 s8 padding=1",
-    "groups-in-odd-runs": "conv2d 1x192x3x3,16x96x2x2 f16 padding=1 groups=2",
+    "groups-in-odd-runs": "conv2d 1x192x4x4,16x96x2x2 f16 padding=1 groups=2",
     "groups-of-whole-matrices": "conv2d 1x32x4x4,32x16x3x3 f16 padding=1 groups=2 +bias",
 }
 
@@ -173,13 +174,16 @@ def test_mutations_are_seen(vulkan: VulkanBackend, name: str) -> None:
 
 def cooperative(vulkan: VulkanBackend) -> None:
     """Check all cases where the target has cooperative matrices; some are by multiply-adds."""
-    loops = set()
+    loops, runs = set(), set()
     for name in CASES:
         spec = convolution(name)
         kernel = build(spec, cooperative_matrices.TARGET)
         loops.add(kernel.plan.schedule.mainloop)
+        if isinstance(kernel.plan, CooperativePlan) and kernel.plan.runs:
+            runs.add(kernel.plan.runs.are_even)
         check_exact(vulkan, spec, kernel)
     assert loops == {"coopmat", "fma"}, loops
+    assert runs == {False, True}, runs
 
 
 #: Faults of modules for 8x8x8: a guard dropped, a mask off by one, a step from another position, a
