@@ -13,6 +13,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from kgen.graph.fusing.fuse import fuse
+from kgen.graph.ir import ConvolutionKernels
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.lower import lower
 from kgen.graph.operators import OPERATORS, graph_of
@@ -134,7 +135,9 @@ def lowered(
     model = m.model(*outputs, dtype=dtype)
     graph = graph_of(
         folded(imported(model, {}, OPERATORS)),
-        convolves=frozenset({DType.F32} if convolves else ()),
+        convolves=ConvolutionKernels(
+            types=frozenset({DType.F32} if convolves else ()), depthwise=convolves
+        ),
     )
     return lower(fuse(graph)), model
 

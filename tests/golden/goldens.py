@@ -250,6 +250,12 @@ def goldens() -> Iterator[Golden]:
     # The same of bytes, padded with their zero point.
     conv = replace(conv, dtype=DType.S8, out_dtype=None, padding_value=-7)
     yield Golden(target="x86-64-v4+vnni", spec=conv, schedule={"mr": 4, "nr": 16, "mc": 8})
+    # A depthwise one: tiles at both ends of a row, and a remainder of the channels.
+    conv = Conv2d(
+        input=(1, 10, 3, 6), weights=(10, 1, 3, 3), dtype=DType.F32, padding=1, groups=10,
+        weight_layout="hwio", epilogue=("bias", "relu"),
+    )  # fmt: skip
+    yield Golden(target="x86-64-v3", spec=conv, schedule={"tile": 3})
     yield Golden(target="x86-64-v4", spec=_ahead(_as(ODD, DType.F32)), schedule=BLIS[ODD])
     # A narrow B: pairs of bf16, blocks of s4, and bytes that a warp widens.
     spec = _ahead(Matmul(m=1, n=40, k=33, dtype=DType.F32, b_dtype="bf16"))

@@ -20,7 +20,7 @@ from kgen.graph.assemble import assembled
 from kgen.graph.fusing.formulas import Fused
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.fusing.outputs import with_further_outputs
-from kgen.graph.ir import Graph
+from kgen.graph.ir import NO_CONVOLUTIONS, ConvolutionKernels, Graph
 from kgen.graph.joined import joined_in_place
 from kgen.graph.lowering.calls import Lowered, nodes_shown
 from kgen.graph.lowering.lower import lower
@@ -83,7 +83,7 @@ def load(
     products: DType | None = None,
     states: Mapping[str, str] | None = None,
     *,
-    convolves: frozenset[DType] = frozenset(),
+    convolves: ConvolutionKernels = NO_CONVOLUTIONS,
     alignment: int = ALIGNMENT,
     capacities: Mapping[str, int] = MappingProxyType({}),
 ) -> Fused:
@@ -106,7 +106,7 @@ def graph_by_bodies(
     proto: onnx.ModelProto,
     shapes: Mapping[str, Shape],
     *,
-    convolves: frozenset[DType] = frozenset(),
+    convolves: ConvolutionKernels = NO_CONVOLUTIONS,
     capacities: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[Model, Graph]:
     """A model and its graph, in which the bodies of operators are in the place of nodes that are
@@ -224,10 +224,13 @@ def compile_model(
     own = own_tuning(tuning, found)
     progress(f"reading {shown(model)}")
     # Rounded weights and products are those of matrices.
-    convolves = frozenset[DType]()
+    convolves = NO_CONVOLUTIONS
     if wanted is None and multiplied is None:
         types = [family(target.family).convolves(target) for target in found]
-        convolves = frozenset.intersection(*types)
+        convolves = ConvolutionKernels(
+            types=frozenset.intersection(*types),
+            depthwise=all(family(target.family).convolves_channels for target in found),
+        )
     fused = load(
         model,
         _shapes_of(shapes or {}),

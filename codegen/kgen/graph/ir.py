@@ -148,6 +148,18 @@ class Graph:
     alignment: int = ALIGNMENT
 
 
+@frozen
+class ConvolutionKernels:
+    """Convolutions whose windows kernels read from the images: their types, and whether they are
+    depthwise too."""
+
+    types: frozenset[DType] = frozenset()
+    depthwise: bool = False
+
+
+NO_CONVOLUTIONS = ConvolutionKernels()
+
+
 class Builder:
     """Adds values; what is there already is not added again."""
 
@@ -156,7 +168,7 @@ class Builder:
         tensors: Mapping[str, TensorType],
         dequantized: Mapping[str, Dequantized] = MappingProxyType({}),
         *,
-        convolves: frozenset[DType] = frozenset(),
+        convolves: ConvolutionKernels = NO_CONVOLUTIONS,
     ) -> None:
         self.convolves = convolves
         #: What is known of the model's values, by their names there.

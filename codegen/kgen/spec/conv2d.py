@@ -246,6 +246,11 @@ class Conv2d(Spec):
         return self.weights[0]
 
     @property
+    def is_depthwise(self) -> bool:
+        """Whether every channel is a group, with one output."""
+        return self.groups == self.channels == self.outputs > 1
+
+    @property
     def sizes(self) -> Shape:
         """Spatial sizes of the input."""
         return self.input[2:]

@@ -274,6 +274,8 @@ class Family(ABC):
     pads_with_zero_point: ClassVar[bool] = False
     #: All named targets, in the order that `kgen targets` lists them.
     targets: ClassVar[tuple[Target, ...]]
+    #: Depthwise convolutions of models are conv2d.
+    convolves_channels: ClassVar[bool] = False
     operations: ClassVar[tuple[Operation[Any], ...]]
 
     def find(self, name: str) -> Target | None:

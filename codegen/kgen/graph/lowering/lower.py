@@ -372,7 +372,8 @@ class _Lowering:
             epilogue_dtypes=dict.fromkeys(
                 vectors, DType.F32 if product.dtype is DType.S32 else product.dtype
             ),
-            constant=("b",) if constant else (),
+            # A depthwise kernel takes rows of channels as they are.
+            constant=("b",) if constant and not conv.is_depthwise else (),
         )
         self.call(spec, bindings | operands, root, self.all_nodes(root, product.id))
 

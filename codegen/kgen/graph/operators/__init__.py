@@ -6,7 +6,15 @@ import math
 from collections.abc import Collection, Mapping
 
 from kgen.errors import GraphError
-from kgen.graph.ir import Builder, Graph, GraphValue, SourceNode, ViewNode
+from kgen.graph.ir import (
+    NO_CONVOLUTIONS,
+    Builder,
+    ConvolutionKernels,
+    Graph,
+    GraphValue,
+    SourceNode,
+    ViewNode,
+)
 from kgen.graph.operators import (
     convolutions,
     curves,
@@ -179,12 +187,12 @@ class NodesRefused(GraphError):
         self.refusals = refusals
 
 
-def graph_of(model: Model, *, convolves: frozenset[DType] = frozenset()) -> Graph:
+def graph_of(model: Model, *, convolves: ConvolutionKernels = NO_CONVOLUTIONS) -> Graph:
     """The model in kgen's words. Raises GraphError for uses of operators that it does not take:
     NodesRefused, with all of them, where each of these operators has a body."""
-    if DType.S8 not in convolves and model.dequantized:
+    if DType.S8 not in convolves.types and model.dequantized:
         # Only products of matrices multiply quantised weights as integers.
-        convolves = frozenset()
+        convolves = NO_CONVOLUTIONS
     b = Builder(model.tensors, model.dequantized, convolves=convolves)
     refusals: dict[str, GraphError] = {}
     found: dict[str, GraphValue] = {}

@@ -2,9 +2,10 @@
 
 A 1x1 convolution is a product of the unpacked input. Larger windows are read from the images by
 the product's kernel, where all targets have one; groups are a batch of products. Elsewhere, each
-window is copied to one row (im2col), followed by one product. A depthwise convolution multiplies
-and adds the window in one formula. A transposed convolution is one convolution for each phase of
-its output.
+window is copied to one row (im2col), followed by one product. Where windows see little but
+padding, each place of the kernel is a product of what it sees. A depthwise convolution has a kernel
+of its own on CPUs; elsewhere it multiplies and adds the window in one formula. A transposed
+convolution is one convolution for each phase of its output.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def convolved(
     # Channels innermost.
     x = b.permute(x, (0, *range(2, rank + 2), 1))
     if depth == 1 and groups > 1:
-        found = by_channel(b, x, w, windows)
+        found = depthwise(b, x, w, windows)
     elif groups == 1 and not is_dequantized(b, x) and sees_little(b, x, w, windows):
         found = by_place(b, x, w, windows)
     elif (conv := in_place(b, x, w, windows, groups)) is not None:
@@ -138,6 +139,14 @@ def seen_places(
         pads = (max(before, 0), window.pads[1])
         found.append(dataclasses.replace(window, length=length, size=size, pads=pads))
     return x, w, tuple(found)
+
+
+def depthwise(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> GraphValue:
+    if b.convolves.depthwise and not is_dequantized(b, x):
+        conv = in_place(b, x, w, windows, x.shape[-1])
+        if conv is not None and conv.is_depthwise:
+            return b.convolution(x, places_first(b, w), conv)
+    return by_channel(b, x, w, windows)
 
 
 def sees_little(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> bool:
@@ -192,7 +201,7 @@ def in_place(
     they are a matrix already, or where such a kernel does not exist."""
     sizes = tuple(window.size for window in windows)
     read = {x.dtype, DType.S8} if is_dequantized(b, x) else {x.dtype}
-    if not read <= b.convolves or len(windows) > MAX_AXES:
+    if not read <= b.convolves.types or len(windows) > MAX_AXES:
         return None
     if math.prod(sizes) == 1:
         # A copy of the pixels that are seen has no more elements than they.
@@ -549,7 +558,8 @@ def turned(b: Builder, w: GraphValue, groups: int) -> GraphValue:
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         name="Conv", family="product",
-        becomes="conv2d, or matmul of copied windows; depthwise: mul and add", lower=conv,
+        becomes="conv2d, or matmul of copied windows; depthwise on GPUs: mul and add",
+        lower=conv,
     ),
     Operator(
         name="ConvTranspose", family="product",

@@ -11,6 +11,7 @@ from kgen.schedule import (
     AheadMatmul,
     AmxMatmul,
     BlockedMatmul,
+    CpuDepthwise,
     CpuMatmul,
     CpuRows,
     CpuSplitMatmul,
@@ -99,6 +100,7 @@ class CpuFamily(Family):
     most_batch: ClassVar[int | None] = None
     pads_with_zero_point: ClassVar[bool] = True
     alignment: ClassVar[int] = 1
+    convolves_channels: ClassVar[bool] = True
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=cost_model.choose),
@@ -130,6 +132,10 @@ class CpuFamily(Family):
             return with_tile(plan_matmul(spec, target, schedule))
         if isinstance(spec, Conv2d) and isinstance(schedule, BlockedMatmul):
             return with_tile(plan_convolution(spec, target, schedule))
+        if isinstance(spec, Conv2d) and isinstance(schedule, CpuDepthwise):
+            from kgen.targets.cpu.plan.kernels.depthwise import plan_depthwise
+
+            return plan_depthwise(spec, target, schedule)
         if isinstance(schedule, CpuStream):
             if isinstance(spec, Elementwise) and type(schedule) is CpuStream:
                 from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise
@@ -248,6 +254,8 @@ class CpuFamily(Family):
         return " ".join(words)
 
     def schedule_type(self, spec: Spec, target: Target, mainloop: str) -> type[Schedule]:
+        if isinstance(spec, Conv2d) and mainloop == CpuDepthwise.mainloop:
+            return CpuDepthwise
         if isinstance(spec, Matmul | Conv2d):
             return MATMULS[mainloop]
         return super().schedule_type(spec, target, mainloop)

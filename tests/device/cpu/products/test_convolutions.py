@@ -74,6 +74,119 @@ def test_blocks_of_k_cut_segments(name: str) -> None:
     check(EDGES[name], kc=24, mc=6, mr=6, nr=8)
 
 
+def depthwise(input_: tuple[int, ...], *kernel: int, **fields: Any) -> Conv2d:
+    channels = input_[1]
+    given = {"groups": channels, "weight_layout": "hwio"} | fields
+    return conv(input_, (channels, 1, *kernel), **given)
+
+
+DEPTHWISE = {
+    "1x1 image": depthwise((2, 3, 1, 1), 3, 3, padding=1),
+    "kernel larger than the image": depthwise((1, 7, 2, 3), 5, 5, padding=2),
+    "stride above the kernel": depthwise((2, 9, 9, 8), 2, 2, stride=3),
+    "dilation 3": depthwise((1, 17, 8, 9), 3, 3, dilation=3, padding=3),
+    "dilation 3, stride 2": depthwise((1, 8, 4, 13), 3, 3, dilation=3, stride=2, padding=(3, 2)),
+    "several tiles": depthwise((1, 12, 3, 53), 3, 3, padding=1, epilogue=("bias", "relu")),
+    "several tiles, stride 2": depthwise((1, 9, 4, 71), 5, 5, stride=2, padding=2),
+    "7x7": depthwise((1, 11, 8, 8), 7, 7, padding=3, epilogue="silu(x * scale + bias)"),
+    "64 channels": depthwise((1, 64, 3, 4), 3, 3, padding="same", epilogue=("bias", "residual")),
+    "no padding": depthwise(
+        (1, 5, 4, 30), 3, 3, epilogue="x * alpha", epilogue_shapes={"alpha": "1"}
+    ),
+    "pixels": depthwise((2, 6, 3, 5), 1, 1, stride=(2, 1), epilogue=("bias",)),
+    "one axis": depthwise((2, 10, 31), 4, stride=3, padding="same"),
+    "three axes": depthwise((1, 3, 3, 4, 5), 2, 3, 2, padding=1, stride=(1, 2, 1)),
+    "kernel wider than the registers": depthwise((1, 2, 1, 40), 1, 35, padding=(0, 17)),
+}
+
+
+@pytest.mark.parametrize("name", DEPTHWISE)
+def test_edges_of_depthwise_kernels(name: str) -> None:
+    spec = DEPTHWISE[name]
+    assert FAMILY.choose(spec, targets.find(V3)).mainloop == "depthwise"
+    check(spec)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f64"])
+@pytest.mark.parametrize("name", ["dilation 3", "64 channels"])
+def test_dtypes_of_depthwise_kernels(name: str, dtype: str) -> None:
+    check(dataclasses.replace(DEPTHWISE[name], dtype=dtype, out_dtype=None))
+
+
+@pytest.mark.parametrize("tile", [1, 4])
+def test_tiles_of_depthwise_kernels(tile: int) -> None:
+    """Tiles at both ends of a row, in between, and a remainder of a tile."""
+    check(DEPTHWISE["several tiles, stride 2"], tile=tile, task=3)
+
+
+def test_wide_vectors_of_depthwise_kernels() -> None:
+    needs.cpu("x86-64-v4")
+    for name in ("dilation 3", "several tiles", "7x7", "64 channels"):
+        check(DEPTHWISE[name], "x86-64-v4")
+
+
+def test_infinite_weights_of_depthwise_kernels_over_padding_make_nan(tmp_path: Path) -> None:
+    spec = depthwise((1, 4, 3, 3), 3, 3, padding=1)
+    found = pipeline.assembled(pipeline.plan(spec, needs.cpu(V3)))
+    weights = np.ones((3, 3, 1, 4), np.float32)
+    weights[0, 0, 0, 2] = np.inf
+    x = np.ones((1, 3, 3, 4), np.float32)
+    path = bundle.pack([found]).save(tmp_path / "infinite.kgen")
+    with kgen_runtime.load(path, device="cpu") as kernels:
+        out = np.asarray(kernels[spec.key](x, weights))
+    nan = np.isnan(out.reshape(3, 3, 4))
+    assert nan[0, :, 2].all() and nan[:, 0, 2].all() and nan.sum() == 5
+    assert np.isinf(out.reshape(3, 3, 4)[1:, 1:, 2]).all()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"tile": 17}, "tile=17 is more than the 16 vector registers"),
+        ({"tile": 0}, "tile=0 must be a whole number"),
+    ],
+)
+def test_tiles_that_are_not_taken(fields: dict[str, int], message: str) -> None:
+    with pytest.raises(KgenError, match=message):
+        check(DEPTHWISE["dilation 3"], **fields)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        # A guard of rows that lets one more pass.
+        (r"(%x0\.w\.y\.inside = icmp ult i64 %\S+), 8", r"\1, 9"),
+        # Rows of the kernel too close.
+        (r"(%x0\.w\.y\.apart = mul nuw i64 %\S+), 3", r"\1, 2"),
+        # An element of a row taken for its neighbour.
+        (r"(%x0\.w\.x612\.at = getelementptr i8, ptr \S+) i64 612", r"\1 i64 544"),
+        # Weights of a neighbouring channel, in the remainder of the channels.
+        (r"(%x0\.t\.w1\.at = getelementptr i8, ptr \S+) i64 68", r"\1 i64 64"),
+        # Padding in a row that is not zero.
+        (r"(%x0\.w\.s0\.p0 = call .*)zeroinitializer", r"\1%x0.w.x204"),
+    ],
+)
+def test_faults_of_depthwise_kernels_are_seen(pattern: str, text: str) -> None:
+    assert_seen(DEPTHWISE["dilation 3"], pattern, text, {})
+
+
+def test_models_convolve_channels(tmp_path: Path) -> None:
+    """Weights of a depthwise convolution are not packed."""
+    pytest.importorskip("onnx")
+    from onnx.reference import ReferenceEvaluator
+
+    m = Maker()
+    y = m.add("Conv", m.input("x", (1, 6, 4, 5)), m.weight(6, 1, 3, 3), m.weight(6), group=6)
+    model = m.model(m.add("Relu", y))
+    made = kgen.compile_model(model, [needs.cpu(V3).name]).bundle
+    x = np.random.default_rng(1).standard_normal((1, 6, 4, 5)).astype(np.float32)
+    with kgen_runtime.load(made.save(tmp_path / "channels.kgen"), device="cpu") as kernels:
+        assert any("conv2d" in key and "packedb" not in key for key in kernels)
+        found = kernels.program.run(x=x)
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f64"])
 @pytest.mark.parametrize("name", ["kernel larger than the image", "dilation 3", "64 channels"])
 def test_dtypes(name: str, dtype: str) -> None:

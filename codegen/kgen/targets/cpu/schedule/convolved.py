@@ -1,20 +1,26 @@
-"""Schedules of convolutions: those of the product of windows and weights that pack A."""
+"""Schedules of convolutions: those of the product of windows and weights that pack A; of depthwise
+ones, tiles of outputs that fit into registers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
-from kgen.schedule import BlockedMatmul
+from kgen.schedule import BlockedMatmul, CpuDepthwise
 from kgen.spec import Conv2d
 from kgen.targets.base import Candidate, Target
 from kgen.targets.contraction.candidate_table import Fixed
 from kgen.targets.contraction.implicit_gemm import implicit_gemm, is_matrix
 from kgen.targets.cpu.plan.amx.tiles import tile_product
+from kgen.targets.cpu.plan.kernels import depthwise
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule import adapt, cost_model
 
 #: The field that says that windows are packed.
 PACKS = {"pack_a": 1}
+#: Multiplications of channels that a task of a depthwise convolution has at least, if its rows
+#: suffice.
+TASK_PRODUCTS = 1 << 16
 
 
 def mainloop(conv: Conv2d, target: Target) -> str:
@@ -30,17 +36,31 @@ def _choices(conv: Conv2d, target: Target) -> tuple[Fixed | None, str | None]:
 
 def candidates(conv: Conv2d, target: Target, *, most: int) -> tuple[Candidate[BlockedMatmul], ...]:
     """Return the legal schedules of the least predicted time, the best first."""
+    if depthwise.takes(conv):
+        return ()
     return cost_model.candidates(implicit_gemm(conv), target, *_choices(conv, target), most=most)
 
 
-def choose(conv: Conv2d, target: Target) -> BlockedMatmul:
+def choose(conv: Conv2d, target: Target) -> BlockedMatmul | CpuDepthwise:
     """Return the legal schedule of the least predicted time."""
+    if depthwise.takes(conv):
+        return _depthwise(conv, target)
     found = cost_model.best(implicit_gemm(conv), target, *_choices(conv, target))
     assert found is not None, f"no main loop of {target.name} fits {conv.key}"
     return found
 
 
-def alternatives(conv: Conv2d, target: Target) -> tuple[BlockedMatmul, ...]:
+def _depthwise(conv: Conv2d, target: Target) -> CpuDepthwise:
+    """Return tiles of equal width, the widest whose sums are in registers beside the weights of a
+    row of the kernel and an element."""
+    count, places = conv.out_sizes[-1], conv.kernel[-1]
+    registers = target.limits["vector_registers"]
+    most = max(registers - places - 1, registers // 2)
+    products = count * conv.channels * math.prod(conv.kernel)
+    return CpuDepthwise(task=max(1, TASK_PRODUCTS // products), tile=-(-count // -(-count // most)))
+
+
+def alternatives(conv: Conv2d, target: Target) -> tuple[BlockedMatmul | CpuDepthwise, ...]:
     """Return the best schedule of each main loop and each choice of packing, the best first."""
     if is_matrix(conv):
         return cost_model.alternatives(implicit_gemm(conv), target)

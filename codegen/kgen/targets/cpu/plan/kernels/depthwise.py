@@ -1,0 +1,351 @@
+"""The plan of depthwise.ll.j2: tiles of a row of the output, channels in vectors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from functools import cached_property
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuDepthwise
+from kgen.spec import Conv2d, WeightLayout
+from kgen.spec.shapes import packed
+from kgen.targets.base import Target
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm, implicit_gemm
+from kgen.targets.cpu.plan.accumulators import Accumulators
+from kgen.targets.cpu.plan.cpu_plan import CpuPlan, Run, access, vector_for
+from kgen.targets.cpu.plan.finishing import Finish, finishing_type
+from kgen.targets.cpu.plan.math.functions import Functions
+from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen.targets.epilogue import FusedEpilogue
+from kgen.targets.header import counted
+from kgen_runtime.manifest import Launch
+from kgen_runtime.values import frozen
+
+#: Outputs of a row whose windows may reach over its ends: each has code of its own.
+MOST_EDGES = 256
+
+
+@frozen
+class Tap:
+    """Product of an output of a tile with a place of the kernel's row. `offset` is the bytes to its
+    element from the tile's first; one that is not `inside` is zero. `before` and `after` are the
+    ends of the names of the output's sums."""
+
+    output: int
+    place: int
+    offset: int
+    inside: bool
+    before: str
+    after: str
+
+
+@frozen
+class RowTile:
+    """`count` outputs side by side from `first` on; again from each `count`-th output to `stop`."""
+
+    name: str
+    first: int
+    stop: int
+    count: int
+    taps: tuple[Tap, ...]
+
+    @property
+    def is_repeated(self) -> bool:
+        return self.stop - self.first > self.count
+
+    @property
+    def outputs(self) -> range:
+        return range(self.count)
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Distinct elements that are read."""
+        return tuple(sorted({tap.offset for tap in self.taps if tap.inside}))
+
+
+@frozen
+class OuterAxis:
+    """Spatial axis outside of a row. A row's position along it is row / `divisor` % `extent`, the
+    place of a row of the kernel row / `kernel_divisor` % `kernel_extent`; both in elements are
+    times `step` and `apart`. Elements are `along` bytes apart."""
+
+    name: str
+    divisor: int
+    extent: int
+    step: int
+    before: int
+    size: int
+    along: int
+    kernel_divisor: int
+    kernel_extent: int
+    apart: int
+    is_padded: bool
+
+
+@frozen
+class DepthwisePlan(CpuPlan):
+    """Every channel with a kernel of its own; images stored as nhwc, weights as hwio."""
+
+    spec: ImplicitGemm
+    schedule: CpuDepthwise
+    a: Access
+    b: Access
+
+    @property
+    def conv(self) -> Conv2d:
+        return self.spec.operation
+
+    @cached_property
+    def finish(self) -> Finish:
+        return Finish(spec=self.spec, target=self.target, compute=self.compute, out=self.out)
+
+    @property
+    def epilogue(self) -> FusedEpilogue:
+        return self.finish.epilogue
+
+    @property
+    def functions(self) -> Functions:
+        return self.finish.functions
+
+    @property
+    def module_functions(self) -> tuple[str, ...]:
+        return self.finish.module_functions
+
+    @property
+    def sum_vector(self) -> Vector:
+        return self.compute.of(scalar_type(self.spec.accumulate))
+
+    @property
+    def acc(self) -> Accumulators:
+        """Sums of a tile, all of them in registers."""
+        return Accumulators(
+            vector=self.sum_vector,
+            finished=self.compute,
+            rows=self.schedule.tile,
+            row=self.compute.bytes,
+            base="",
+            in_out=False,
+        )
+
+    def pointer(self, name: str) -> str:
+        return f"%{next((a.stem for a in self.epilogue.arguments if a.name == name), name)}"
+
+    def loaded(self, prefix: str) -> dict[str, str]:
+        """Vectors of the epilogue's arguments that are read once for a tile, by their stems."""
+        columns = {a.stem: f"%{prefix}.{a.stem}" for a in self.epilogue.by_column}
+        return {**self.finish.loaded, **columns}
+
+    @property
+    def fetches(self) -> bool:
+        return False
+
+    @property
+    def channels(self) -> Run:
+        """Channels of a pixel in whole vectors, and the rest of them."""
+        return Run(length=self.conv.channels, vector=self.compute.count)
+
+    @property
+    def masked_types(self) -> tuple[Vector, ...]:
+        types = {self.a.stored, self.b.stored, *self.finish.types}
+        return tuple(sorted(types, key=str)) if self.channels.tail > 1 else ()
+
+    # -- rows ----------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> int:
+        """Rows of the output, of all images."""
+        return self.conv.images * self.rows_per_image
+
+    @property
+    def rows_per_image(self) -> int:
+        return math.prod(self.conv.out_sizes[:-1])
+
+    @property
+    def last_task_is_short(self) -> bool:
+        return self.rows % self.schedule.task != 0
+
+    @property
+    def task_words(self) -> str:
+        return f"up to {counted(min(self.schedule.task, self.rows), 'row')} of the output"
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes of an image, and from one element to the next along each spatial axis."""
+        conv = self.conv
+        *strides, _ = packed((conv.images, *conv.sizes, conv.channels))
+        return tuple(stride * self.a.itemsize for stride in strides)
+
+    @property
+    def outer_axes(self) -> tuple[OuterAxis, ...]:
+        conv, count = self.conv, self.conv.rank - 1
+        found = []
+        for number in range(count):
+            step, size = conv.strides[number], conv.sizes[number]
+            before, _ = conv.pads[number]
+            last = (conv.out_sizes[number] - 1) * step + conv.reaches[number] - 1 - before
+            found.append(
+                OuterAxis(
+                    name="zy"[2 - count :][number],
+                    divisor=math.prod(conv.out_sizes[number + 1 : -1]),
+                    extent=conv.out_sizes[number],
+                    step=step,
+                    before=before,
+                    size=size,
+                    along=self.strides[1 + number],
+                    kernel_divisor=math.prod(conv.kernel[number + 1 : -1]),
+                    kernel_extent=conv.kernel[number],
+                    apart=conv.dilations[number],
+                    is_padded=before > 0 or last >= size,
+                )
+            )
+        return tuple(found)
+
+    @property
+    def padded_axes(self) -> tuple[OuterAxis, ...]:
+        return tuple(axis for axis in self.outer_axes if axis.is_padded)
+
+    @property
+    def kernel_rows(self) -> int:
+        return math.prod(self.conv.kernel[:-1])
+
+    @property
+    def places(self) -> range:
+        """Places of a row of the kernel."""
+        return range(self.conv.kernel[-1])
+
+    @property
+    def place_bytes(self) -> int:
+        return self.conv.channels * self.b.itemsize
+
+    @property
+    def kernel_row_bytes(self) -> int:
+        return len(self.places) * self.place_bytes
+
+    @property
+    def out_row_elements(self) -> int:
+        return self.conv.out_sizes[-1] * self.conv.channels
+
+    @property
+    def out_like(self) -> tuple[tuple[str, int], ...]:
+        """Pointers to tensors of the output's shape, and the bytes of their elements."""
+        full = ((a.stem, a.dtype.itemsize) for a in self.epilogue.full)
+        return (("out", self.out.itemsize), *full)
+
+    # -- tiles of a row ------------------------------------------------------------------------
+
+    @property
+    def step_bytes(self) -> int:
+        """Bytes from a window to the next one of its row."""
+        return self.conv.strides[-1] * self.strides[-1]
+
+    @property
+    def start_bytes(self) -> int:
+        """Bytes from the first element of a row to where its first window begins, in padding."""
+        return -self.conv.pads[-1][0] * self.strides[-1]
+
+    def _elements(self, output: int) -> list[int]:
+        """Elements of a row that an output's window sees; some may be padding."""
+        conv = self.conv
+        start = output * conv.strides[-1] - conv.pads[-1][0]
+        return [start + place * conv.dilations[-1] for place in self.places]
+
+    def _is_inside(self, element: int) -> bool:
+        return 0 <= element < self.conv.sizes[-1]
+
+    def _reaches_over(self, outputs: range) -> bool:
+        return not all(self._is_inside(e) for o in outputs for e in self._elements(o))
+
+    @cached_property
+    def tiles(self) -> tuple[RowTile, ...]:
+        """Tiles of a row of the output; those whose windows are inside of the image are one."""
+        count, tile = self.conv.out_sizes[-1], self.schedule.tile
+        spans = [range(first, min(first + tile, count)) for first in range(0, count, tile)]
+        alike = itertools.groupby(
+            enumerate(spans),
+            key=lambda at: at[0] if self._reaches_over(at[1]) or len(at[1]) < tile else -1,
+        )
+        found = []
+        for number, (_, members) in enumerate(alike):
+            several = [span for _, span in members]
+            outputs = several[0]
+            found.append(
+                RowTile(
+                    name=f"x{number}",
+                    first=outputs.start,
+                    stop=several[-1].stop,
+                    count=len(outputs),
+                    taps=self._taps(outputs),
+                )
+            )
+        return tuple(found)
+
+    def _taps(self, outputs: range) -> tuple[Tap, ...]:
+        """Products of a tile, those of one element together, from the first element on."""
+        start = self._elements(outputs.start)[0]
+        products = sorted(
+            (element, output - outputs.start, place)
+            for output in outputs
+            for place, element in enumerate(self._elements(output))
+        )
+        last = len(self.places) - 1
+        return tuple(
+            Tap(
+                output=output,
+                place=place,
+                offset=(element - start) * self.strides[-1],
+                inside=self._is_inside(element),
+                before=f".p{place - 1}" if place else "",
+                after=f".p{place}" if place < last else ".sum",
+            )
+            for element, output, place in products
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (
+            f"a row of the output in tiles of {counted(self.schedule.tile, 'output')}, whose sums "
+            "stay in registers for all rows of the kernel; each vector holds neighbouring channels",
+        )
+
+
+def takes(conv: Conv2d) -> bool:
+    """Whether a convolution is depthwise, with weights that are rows of channels as stored."""
+    rows_of_channels = conv.weight_layout is WeightLayout.HWIO and not conv.constant
+    return conv.is_depthwise and rows_of_channels and sum(conv.pads[-1]) <= MOST_EDGES
+
+
+def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> DepthwisePlan:
+    """Raises ScheduleError for any other convolution, and for a tile beyond the registers."""
+    if not takes(conv):
+        raise ScheduleError(
+            f"mainloop=depthwise requires groups={conv.channels}, as many outputs as channels, "
+            f"weight_layout=hwio without constant, and at most {MOST_EDGES} elements of padding in "
+            "a row; use mainloop=blis"
+        )
+    registers = target.limits["vector_registers"]
+    if schedule.tile > registers:
+        raise ScheduleError(
+            f"tile={schedule.tile} is more than the {registers} vector registers of {target.name}; "
+            f"try tile={registers // 2}"
+        )
+    spec = implicit_gemm(conv)
+    compute = vector_for(target, finishing_type(spec), conv.channels)
+    rows = conv.images * math.prod(conv.out_sizes[:-1])
+    launch = Launch(
+        entry_point=conv.key,
+        grid=(-(-rows // schedule.task), 1, 1),
+        arguments=tuple(p.name for p in conv.parameters),
+    )
+    sums = compute.of(scalar_type(spec.accumulate))
+    return DepthwisePlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="cpu/depthwise.ll.j2",
+        launches=(launch,),
+        compute=compute,
+        out=access(target, spec.out, compute),
+        a=access(target, spec.dtype, sums),
+        b=access(target, spec.dtype, sums),
+    )
