@@ -15,6 +15,7 @@ import kgen_runtime
 from kgen import bundle, pipeline, targets
 from kgen.check.verify.run import verify
 from kgen.errors import KgenError
+from kgen.schedule import CpuDepthwise
 from kgen.spec import Conv2d
 from kgen.targets.cpu import FAMILY
 from tests import needs
@@ -110,7 +111,7 @@ def test_edges_of_depthwise_kernels(name: str) -> None:
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f64"])
 @pytest.mark.parametrize("name", ["dilation 3", "64 channels"])
 def test_dtypes_of_depthwise_kernels(name: str, dtype: str) -> None:
-    check(dataclasses.replace(DEPTHWISE[name], dtype=dtype, out_dtype=None))
+    check(dataclasses.replace(DEPTHWISE[name], dtype=dtype, out_dtype=None))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("tile", [1, 4])
@@ -140,15 +141,18 @@ def test_infinite_weights_of_depthwise_kernels_over_padding_make_nan(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"tile": 17}, "tile=17 is more than the 16 vector registers"),
-        ({"tile": 0}, "tile=0 must be a whole number"),
-    ],
+    ("tile", "message"),
+    [(17, "tile=17 is more than the 16 vector registers"), (0, "tile=0 must be a whole number")],
 )
-def test_tiles_that_are_not_taken(fields: dict[str, int], message: str) -> None:
+def test_tiles_that_are_not_taken(tile: int, message: str) -> None:
     with pytest.raises(KgenError, match=message):
-        check(DEPTHWISE["dilation 3"], **fields)
+        check(DEPTHWISE["dilation 3"], tile=tile)
+
+
+def test_other_convolutions_have_no_depthwise_kernel() -> None:
+    with pytest.raises(KgenError, match="mainloop=depthwise requires groups=7"):
+        found = targets.find(V3)
+        pipeline.plan(EDGES["dilation 3"], found, CpuDepthwise(task=1, tile=2))
 
 
 @pytest.mark.parametrize(

@@ -346,6 +346,6 @@ def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> Dept
         launches=(launch,),
         compute=compute,
         out=access(target, spec.out, compute),
-        a=access(target, spec.dtype, sums),
-        b=access(target, spec.dtype, sums),
+        a=access(target, conv.product.dtype, sums),
+        b=access(target, conv.product.dtype, sums),
     )
