@@ -232,6 +232,18 @@ class DepthwisePlan(CpuPlan):
         full = ((a.stem, a.dtype.itemsize) for a in self.epilogue.full)
         return (("out", self.out.itemsize), *full)
 
+    def outputs_of(self, tile: RowTile) -> tuple[tuple[int, int], ...]:
+        """Outputs of a tile, and the elements from the tile's first one to each."""
+        return tuple((output, output * self.conv.channels) for output in tile.outputs)
+
+    def chains(self, tile: RowTile, prefix: str) -> tuple[tuple[str, str, str], ...]:
+        """Names of a tile's sums, what they are at first, and after a row of the kernel."""
+        accs = {f"%{prefix}.acc{output}": f"%{prefix}.s{output}.sum" for output in tile.outputs}
+        return tuple(
+            (acc, "zeroinitializer", f"{acc}.next" if self.padded_axes else sums)
+            for acc, sums in accs.items()
+        )
+
     # -- tiles of a row ------------------------------------------------------------------------
 
     @property
