@@ -49,6 +49,7 @@ TYPES: Mapping[str, Mapping[type[s.Schedule], str]] = {
         s.OuterMatmul: MATMUL,
         s.CpuDepthwise: "conv2d with a group for each channel",
         s.CpuStream: STREAM,
+        s.CpuTransposed: STREAM,
         s.CpuRows: ROWS,
         s.CpuSplitRows: ROWS,
     },

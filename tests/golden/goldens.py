@@ -274,6 +274,11 @@ def goldens() -> Iterator[Golden]:
         for stream in STREAMS:
             small = {"unroll": 1} if target == "x86-64-v4" else {"vector": 2}
             yield Golden(target=target, spec=stream, schedule=small)
+    # Square blocks, transposed in registers; the last ones overlap those before.
+    turned = Elementwise(
+        expression="relu(permute(x, 1, 0) + b)", shapes=((10, 12), (10,)), dtype=DType.F32
+    )
+    yield Golden(target="x86-64-v3", spec=turned)
     # A loop, single vectors and a tail in every phase; an element of the scale for each line.
     norm = "layer_norm(x, scale, shift)"
     row = Rowwise(expression=norm, shapes=((5, 86), (86,), (86,)), dtype=DType.BF16)

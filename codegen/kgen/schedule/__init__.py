@@ -27,7 +27,15 @@ from kgen.schedule.matmul import (
     UnstagedMatmul,
     WgmmaMatmul,
 )
-from kgen.schedule.rowwise import ClusterRows, CpuRows, CpuSplitRows, CpuStream, GpuRows, GpuStream
+from kgen.schedule.rowwise import (
+    ClusterRows,
+    CpuRows,
+    CpuSplitRows,
+    CpuStream,
+    CpuTransposed,
+    GpuRows,
+    GpuStream,
+)
 from kgen.schedule.schedule import Overrides, Schedule, ScheduleOrigin
 
 __all__ = [
@@ -42,6 +50,7 @@ __all__ = [
     "CpuSplitMatmul",
     "CpuSplitRows",
     "CpuStream",
+    "CpuTransposed",
     "DirectMatmul",
     "DotMatmul",
     "FmaMatmul",

@@ -94,6 +94,20 @@ class CpuStream(Schedule):
 
 
 @frozen
+class CpuTransposed(CpuStream):
+    """Element-wise kernel that reads inputs along the columns of square blocks of the output, and
+    transposes these in registers."""
+
+    mainloop: ClassVar[str] = "transposed"
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
+    most: ClassVar[Mapping[str, int]] = {"unroll": 1, "nontemporal": 0, "prefetch": 0}
+    #: [blocks] Square blocks in rows of the output that a task computes, each along all columns.
+    task: int
+    #: [bytes] 0: nothing is prefetched.
+    prefetch: int = 0
+
+
+@frozen
 class CpuRows(CpuStream):
     """Row-wise kernel: a task is a number of rows, each of which is read once or several times."""
 

@@ -17,6 +17,7 @@ from kgen.graph.operators.indexing import (
 )
 from kgen.graph.operators.registry import Operator, axes_of, choice_of, one, optional
 from kgen.graph.reading.model import Array, Node
+from kgen.graph.rewrites.orders import inverse
 from kgen_runtime.dtypes import DType
 
 #: Place in the input of an output's element i, by coordinate_transformation_mode: a function of i,
@@ -205,7 +206,10 @@ def multiplied(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
 
 
 def summed(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
-    """Add elements of an axis times their weights."""
+    """Add elements of an axis times their weights, in the order in which the tensor lies."""
+    if order := b.order_of(x):
+        inner = b.permute(x, inverse(order))
+        return b.permute(summed(b, inner, order[axis], taps), order)
     dtype = DType.F64 if x.dtype is DType.F64 else DType.F32
     terms, shape = [], x.shape
     for at, weights in taps:

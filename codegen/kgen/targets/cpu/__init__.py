@@ -17,6 +17,7 @@ from kgen.schedule import (
     CpuSplitMatmul,
     CpuSplitRows,
     CpuStream,
+    CpuTransposed,
     DotMatmul,
     InnerMatmul,
     LimbsMatmul,
@@ -141,6 +142,10 @@ class CpuFamily(Family):
                 from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise
 
                 return plan_elementwise(spec, target, schedule)
+            if isinstance(spec, Elementwise) and isinstance(schedule, CpuTransposed):
+                from kgen.targets.cpu.plan.kernels.elementwise import plan_transposed
+
+                return plan_transposed(spec, target, schedule)
             if isinstance(spec, Rowwise) and isinstance(schedule, CpuRows | CpuSplitRows):
                 from kgen.targets.cpu.plan.kernels.rows.interleaved import plan_interleaved
                 from kgen.targets.cpu.plan.kernels.rows.rowwise import plan_rowwise
@@ -256,6 +261,8 @@ class CpuFamily(Family):
     def schedule_type(self, spec: Spec, target: Target, mainloop: str) -> type[Schedule]:
         if isinstance(spec, Conv2d) and mainloop == CpuDepthwise.mainloop:
             return CpuDepthwise
+        if isinstance(spec, Elementwise) and mainloop == CpuTransposed.mainloop:
+            return CpuTransposed
         if isinstance(spec, Matmul | Conv2d):
             return MATMULS[mainloop]
         return super().schedule_type(spec, target, mainloop)

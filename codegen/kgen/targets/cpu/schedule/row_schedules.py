@@ -11,11 +11,12 @@ from collections.abc import Collection
 
 from kgen.ops import Primitive as P
 from kgen.ops import steps
-from kgen.schedule import CpuRows, CpuSplitRows, CpuStream
+from kgen.schedule import CpuRows, CpuSplitRows, CpuStream, CpuTransposed
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
-from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks
+from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, vector_of
+from kgen.targets.cpu.plan.kernels.elementwise_blocks import blocks_of
 from kgen.targets.cpu.plan.kernels.elementwise_rows import takes_rows
 from kgen.targets.cpu.plan.kernels.rows.interleaved import unchecked_interleaved
 from kgen.targets.cpu.plan.kernels.rows.kept import EXPENSIVE
@@ -43,8 +44,12 @@ AHEAD_BYTES = 2048
 
 
 def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
-    """Return a schedule whose tasks are rows if an input broadcasts, else elements."""
+    """Return a schedule whose tasks are rows if an input broadcasts, blocks of rows if one is read
+    along its columns, else elements."""
     stream = StreamPlan(spec=spec, vector=1)
+    size = vector_of(spec, target).count
+    if blocks_of(stream, size) is not None:
+        return CpuTransposed(task=max(1, TASK_ELEMENTS // (size * stream.sizes[-1])))
     unroll = UNROLL if spec.flops <= CHEAP_PRIMITIVES * spec.elements else 1
     if takes_rows(stream):
         return CpuStream(task=max(1, TASK_ELEMENTS // stream.sizes[-1]), unroll=unroll)

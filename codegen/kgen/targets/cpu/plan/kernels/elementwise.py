@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from functools import cached_property
+
 from kgen.errors import ScheduleError
 from kgen.ops import OUT, Expression
 from kgen.ops.expression import assuming, inputs
 from kgen.ops.registry import call_of
-from kgen.schedule import CpuStream
+from kgen.schedule import CpuStream, CpuTransposed
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import (
@@ -22,6 +25,7 @@ from kgen.targets.cpu.plan.cpu_plan import (
     check_task,
     vector_for,
 )
+from kgen.targets.cpu.plan.kernels.elementwise_blocks import Blocks, blocks_of
 from kgen.targets.cpu.plan.kernels.elementwise_rows import RowAddresses, Segment, takes_rows
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -85,8 +89,56 @@ class ElementwisePlan(RowAddresses):
         """How each output is."""
         return tuple(map(self.access, self.spec.outputs))
 
+    # -- blocks that are transposed ------------------------------------------------------------
+
+    @cached_property
+    def blocks(self) -> Blocks | None:
+        """Square blocks, if the schedule transposes them."""
+        if not isinstance(self.schedule, CpuTransposed):
+            return None
+        return blocks_of(self.stream, self.compute.count)
+
+    @property
+    def beside(self) -> tuple[StreamOperand, ...]:
+        """Operands that have the same elements in all rows of a block."""
+        turned = self.blocks.turned if self.blocks else ()
+        return tuple(i for i in self.operands if not i.single and i.name not in turned)
+
+    @property
+    def turned(self) -> tuple[StreamOperand, ...]:
+        """Operands that are transposed."""
+        turned = self.blocks.turned if self.blocks else ()
+        return tuple(i for i in self.operands if i.name in turned)
+
+    def lane_bytes(self, of: StreamOperand) -> int:
+        """Bytes from an element of a row to the next one."""
+        return of.lane * self._itemsize(of)
+
+    @property
+    def block_rows(self) -> tuple[tuple[str, int, Rendered], ...]:
+        """The rows of a block: the prefix of each one's names, the elements of the output before it
+        in the block, and its computation."""
+        blocks = self.blocks
+        assert blocks is not None
+        shared = {i.name: f"%b.{i.name}" for i in self.beside}
+        shared |= {i.name: f"%{i.name}.all" for i in self.operands if i.single}
+        found = []
+        for row in range(blocks.size):
+            own = {i.name: f"%b.{i.name}.{len(blocks.stages)}.r{row}" for i in self.turned}
+            names = self._result_names(f"b{row}")
+            rendered = self.renderer.render_all(
+                self.calls(self.segments[0]),
+                shared | own,
+                next(reversed(names.values())),
+                list(names.values()),
+            )
+            found.append((f"b{row}", row * self.cols, rendered))
+        return tuple(found)
+
     @property
     def task_words(self) -> str:
+        if self.blocks:
+            return f"up to {counted(min(self.schedule.task, self.units), 'block')}"
         unit, whole = ("row", self.rows) if self.by_rows else ("element", self.cols)
         return f"up to {counted(min(self.schedule.task, whole), unit)}"
 
@@ -225,11 +277,13 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def last_task_is_short(self) -> bool:
-        return (self.rows if self.by_rows else self.cols) % self.schedule.task != 0
+        return self.units % self.schedule.task != 0
 
     @property
     def units(self) -> int:
-        """Number of units that tasks share: rows or elements."""
+        """Number of units that tasks share: rows, elements, or blocks in rows."""
+        if self.blocks:
+            return self.rows // self.blocks.rows * self.blocks.along_rows
         return self.rows if self.by_rows else self.cols
 
     # -- steps ---------------------------------------------------------------------------------
@@ -282,6 +336,35 @@ def has_whole_tasks(spec: Elementwise, target: Target, schedule: CpuStream) -> b
     """The last task has as many elements as are written at once, too."""
     least = vector_of(spec, target).count * (2 if pairs(spec, target, schedule) else 1)
     return (spec.elements % schedule.task or schedule.task) >= least
+
+
+def plan_transposed(spec: Elementwise, target: Target, schedule: CpuTransposed) -> ElementwisePlan:
+    """Plan a kernel of square blocks. Raises ScheduleError if none of its inputs has its neighbours
+    in columns, or another one does not allow it."""
+    stream, compute = StreamPlan(spec=spec, vector=1), vector_of(spec, target)
+    blocks = blocks_of(stream, compute.count)
+    if blocks is None:
+        raise ScheduleError(
+            f"mainloop=transposed requires an input whose neighbours lie in a column of at least "
+            f"{compute.count} rows and columns, and others that are the same in all rows; use "
+            "mainloop=stream"
+        )
+    units = math.prod(stream.sizes[:-2]) * blocks.along_rows
+    launch = Launch(
+        entry_point=spec.key,
+        grid=(-(-units // schedule.task), 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+    )
+    return ElementwisePlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="cpu/elementwise.ll.j2",
+        launches=(launch,),
+        compute=compute,
+        out=access(target, spec.out, compute),
+        run=Run(length=blocks.columns, vector=compute.count),
+    )
 
 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> ElementwisePlan:
