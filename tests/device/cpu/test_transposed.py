@@ -71,7 +71,12 @@ def test_wide_vectors() -> None:
         formula("permute(x, 1, 0) + y", (16, 16), (16, 16)),
         formula("x + b", (16, 16), (16,)),
     ],
-    ids=["few rows", "few columns", "element by element", "nothing is turned"],
+    ids=[
+        "rows of half a block",
+        "columns of half a block",
+        "element by element",
+        "nothing is turned",
+    ],
 )
 def test_other_formulas_are_streams(spec: Elementwise) -> None:
     found = targets.find(V3)

@@ -15,6 +15,7 @@ from kgen.check.model.steps import without_steps
 from kgen.check.model.truth import evaluator
 from kgen.errors import GraphError
 from kgen.graph.compile import load
+from kgen.graph.ir import ConvolutionKernels
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.lower import lower
 from kgen.graph.reading.onnx_file import read
@@ -131,7 +132,7 @@ CONVOLUTIONS = [name for name in CASES if name.startswith(("ConvInteger", "QLine
 
 
 def calls(model: onnx.ModelProto, *, convolves: frozenset[DType] = frozenset()) -> Lowered:
-    return lower(load(model, {}, convolves=convolves))
+    return lower(load(model, {}, convolves=ConvolutionKernels(types=convolves)))
 
 
 @pytest.mark.parametrize(

@@ -324,7 +324,9 @@ class DepthwisePlan(CpuPlan):
 def takes(conv: Conv2d) -> bool:
     """Whether a convolution is depthwise, with weights that are rows of channels as stored."""
     rows_of_channels = conv.weight_layout is WeightLayout.HWIO and not conv.constant
-    return conv.is_depthwise and rows_of_channels and sum(conv.pads[-1]) <= MOST_EDGES
+    is_float = not conv.dtype.is_integer
+    few_edges = sum(conv.pads[-1]) <= MOST_EDGES
+    return conv.is_depthwise and is_float and rows_of_channels and few_edges
 
 
 def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> DepthwisePlan:
@@ -332,8 +334,8 @@ def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> Dept
     if not takes(conv):
         raise ScheduleError(
             f"mainloop=depthwise requires groups={conv.channels}, as many outputs as channels, "
-            f"weight_layout=hwio without constant, and at most {MOST_EDGES} elements of padding in "
-            "a row; use mainloop=blis"
+            f"floats, weight_layout=hwio without constant, and at most {MOST_EDGES} elements of "
+            "padding in a row; use mainloop=blis"
         )
     registers = target.limits["vector_registers"]
     if schedule.tile > registers:
