@@ -1,25 +1,31 @@
 """Fit the coefficients of the CPU cost model: cycles per event, on the core of this machine.
 
-    python -m benchmarks.fit [--minutes 20] [--seed 0] [--write]
+    python -m benchmarks.fit [--minutes 20] [--seed 0] [--timings FILE] [--write]
 
-Random GEMMs of the types and layouts of the support table are timed with some of the model's best
-candidates and some random ones, in turn, in one thread, with warm and with cold caches.
-Non-negative least squares on relative errors then gives the cycles of each event, which do not fall
-from a cache level to the next. The faster a candidate, the more its error counts, and a factor
-common to all candidates of a GEMM counts little, because only the ranks of the fastest ones matter.
-The program prints the cycles with the regret of the fitted model: the time of its first candidate
-over that of the fastest one measured.
-`--write` stores them in `codegen/kgen/targets/cpu/schedule/coefficients.toml`.
+Random GEMMs of the types and layouts of the support table are timed with the schedules of their
+nearest neighbours in the tuning file, some of the model's best candidates and some random ones, in
+turn, in one thread, with warm and with cold caches. `--timings` adds the times to a file and fits
+all times in it: after a change of the model's events, `--minutes 0` fits them again.
+
+Gradient descent finds the cycles of each event, which do not fall from a cache level to the next.
+It minimises the regret of the model (the time of its first candidate over that of the fastest one
+measured), smoothed over candidates whose predictions are close, and the relative errors.
+`error` is how much slower than the model's first candidate a neighbour's schedule may be predicted
+to be, at distance 1, so that choosing the neighbour has the least regret.
+`--write` stores all in `codegen/kgen/targets/cpu/schedule/coefficients.toml`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -29,14 +35,17 @@ from benchmarks.machine import ROOT, commit, this_machine, today
 from benchmarks.results import geometric_mean
 from kgen import pipeline
 from kgen.errors import KgenError
-from kgen.schedule import AmxMatmul
-from kgen.spec import ConstantOperand, DType, Layout, Matmul
+from kgen.schedule import AmxMatmul, BlockedMatmul, Schedule
+from kgen.spec import ConstantOperand, DType, Layout, Matmul, text
 from kgen.targets import find
 from kgen.targets.base import Target
+from kgen.targets.choose import adapted, nearest, schedule_fields, schedule_of, tunings_of
+from kgen.targets.contraction.candidate_table import Space
 from kgen.targets.cpu.cores import core_of
 from kgen.targets.cpu.schedule import cost_model
-from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
+from kgen.targets.cpu.schedule.space import spaces
 from kgen.tune.pairing import DeviceRace, TimingCondition
+from kgen.tune.search import without_origin
 
 FILE = ROOT / "codegen/kgen/targets/cpu/schedule/coefficients.toml"
 ROWS = (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 20, 24, 32, 48, 64, 100, 128, 200, 256, 384, 512, 1000)
@@ -53,10 +62,15 @@ OPERANDS: tuple[tuple[DType, str | None, Layout, bool], ...] = (
 )
 #: Multiply-adds at most, and candidates of each main loop: best ones and random ones.
 LARGEST, BEST, RANDOM = 1.2e9, 3, 5
-#: Sweeps of the coordinate descent, and rounds that fit a factor of each GEMM.
-SWEEPS, ROUNDS = 2000, 6
-#: Weight of a factor that all candidates of a GEMM have in common: only their ranks matter.
-COMMON = 0.2
+#: Steps of the gradient descent, and its rates at the beginning and at the end.
+STEPS, RATES = 1500, (0.05, 0.005)
+#: Difference of log(predicted time) within which the regret is smoothed, and weights of relative
+#: errors and of an error that all candidates of a GEMM have in common: their ranks matter most.
+SMOOTHED, ERRORS, COMMON = 0.05, 1.0, 0.2
+#: Cycles of a line from the last-level cache and from memory that are tried.
+LINES = ((2.0, 5.8), (2.0, 8.0), (3.2, 5.8), (3.2, 8.0), (4.5, 8.0))
+#: Values of `error` that are tried.
+TOLERANCES = (0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24)
 CONDITIONS = (TimingCondition(), TimingCondition(is_cold=True))
 EVENTS = tuple(name for term in cost_model.data()["events"].values() for name in term)
 
@@ -80,12 +94,12 @@ BEYOND = _beyond()
 @dataclass(frozen=True, kw_only=True)
 class Timed:
     """A measured candidate: its counts, and the cycles of a call at the core's nominal clock, with
-    warm and with cold caches."""
+    warm and with cold caches; for a neighbour's schedule its distance and log(gain)."""
 
     kind: str
-    mainloop: str
     counts: tuple[cost_model.EventCounts, ...]
     cycles: tuple[float, ...]
+    neighbour: tuple[float, float] | None = None
 
 
 def specs(random: Random) -> Iterator[Matmul]:
@@ -108,110 +122,146 @@ def specs(random: Random) -> Iterator[Matmul]:
             )  # fmt: skip
 
 
-def measured(spec: Matmul, target: Target, random: Random) -> list[Timed]:
-    """Time some candidates of each main loop in turn."""
-    chosen: list[tuple[MatmulSpace, int]] = []
+def measured(spec: Matmul, target: Target, random: Random) -> dict[str, Any]:
+    """Time neighbours' schedules and some candidates of each main loop in turn. Return the kernel's
+    text and a row of each schedule: fields, seconds, and distance and gain of a neighbour."""
+    chosen: dict[Schedule, tuple[float, float | None] | None] = {}
+    for near in nearest(spec, target, tunings_of(target)):
+        if near.distance and (schedule := adapted(spec, target, near)) is not None:
+            chosen.setdefault(without_origin(schedule), (near.distance, near.row.gain))
     for space in spaces(spec, target):
         order = np.argsort(cost_model.predict(spec, target, space).seconds)
         rows = {*order[:BEST], *random.choices(order[: len(order) // 4 + 1].tolist(), k=RANDOM)}
-        chosen += [(space, int(row)) for row in sorted(map(int, rows))]
-    plans = [pipeline.plan(spec, target, space.schedule(row)) for space, row in chosen]
-    clock, race = core_of(target).clock, DeviceRace()
+        for row in sorted(map(int, rows)):
+            chosen.setdefault(without_origin(space.schedule(row)), None)
+    plans, race = [pipeline.plan(spec, target, each) for each in chosen], DeviceRace()
     seconds = zip(*(race(plans, condition) for condition in CONDITIONS), strict=True)
-    return [
-        Timed(
-            kind=kind_of(space, target),
-            mainloop=space.schedule(row).mainloop,
-            counts=tuple(
-                cost_model.counts_of(
-                    spec, target, space.where(_only(space, row)), is_cold=condition.is_cold
-                )
-                for condition in CONDITIONS
-            ),
-            cycles=tuple(clock * each for each in taken),
+    timed = zip(map(schedule_fields, chosen), seconds, chosen.values(), strict=True)
+    return {"work": text.form(spec), "rows": [list(row) for row in timed]}
+
+
+def counted(found: Mapping[str, Any], target: Target) -> list[Timed]:
+    """Return the candidates of a measured kernel with the counts of the model."""
+    spec, clock, timed = text.parse(found["work"]), core_of(target).clock, []
+    assert isinstance(spec, Matmul)
+    for fields, seconds, near in found["rows"]:
+        schedule = schedule_of(spec, target, fields)
+        if not isinstance(schedule, BlockedMatmul) or not all(map(math.isfinite, seconds)):
+            continue
+        space = Space.of(schedule)
+        counts = tuple(
+            cost_model.counts_of(spec, target, space, is_cold=condition.is_cold)
+            for condition in CONDITIONS
         )
-        for (space, row), taken in zip(chosen, seconds, strict=True)
-    ]
-
-
-def _only(space: MatmulSpace, row: int) -> Any:
-    return np.arange(len(space)) == row
-
-
-def kind_of(space: MatmulSpace, target: Target) -> str:
-    return "amx" if space.kind is AmxMatmul else str(target.limits["vector_bytes"])
+        timed.append(
+            Timed(
+                kind="amx" if space.kind is AmxMatmul else str(target.limits["vector_bytes"]),
+                counts=counts,
+                cycles=tuple(clock * each for each in seconds),
+                neighbour=near and (near[0], math.log(near[1] or 1.0)),
+            )
+        )
+    return timed
 
 
 class Fit:
-    """Least squares on the candidates of one kind, for given cycles of a line from the last-level
-    cache and from memory."""
+    """Cycles of each event that rank the candidates of one kind best, for given cycles of a line
+    from the last-level cache and from memory."""
 
     def __init__(
         self, groups: Sequence[Sequence[Timed]], kind: str, lines: tuple[float, float]
     ) -> None:
         self.lines = lines
         found = [[timed for timed in group if timed.kind == kind] for group in groups]
-        rows = [
-            (number, condition, timed)
-            for number, group in enumerate(found)
-            for condition in range(len(CONDITIONS))
-            for timed in group
+        self.timed = [timed for group in found for timed in group]
+        #: Rows of the candidates of each GEMM, and the number of each row's GEMM.
+        self.gemms = np.repeat(np.arange(len(found)), [len(group) for group in found])
+        _, self.gemms = np.unique(self.gemms, return_inverse=True)
+        self.events = [
+            np.array([_row(timed.counts[c], lines) for timed in self.timed])
+            for c in range(len(CONDITIONS))
         ]
-        self.mainloops = np.array([timed.mainloop for _, _, timed in rows])
-        self.cycles = np.array([timed.cycles[condition] for _, condition, timed in rows])
-        self.events = np.array([_row(timed.counts[c], lines) for _, c, timed in rows])
-        #: Number of each row's race: the candidates of a GEMM under one condition.
-        self.races = np.array([number * len(CONDITIONS) + c for number, c, _ in rows])
+        self.cycles = np.log([timed.cycles for timed in self.timed]).T
+        times = self.cycles.mean(0)
+        #: log(time / least time) of each candidate.
+        self.slower = times - self._of_gemms(np.minimum, times, np.inf)
         self.solution = self._solve()
 
+    def _of_gemms(self, combine: Any, values: Any, start: float) -> Any:
+        """Combine the values of all candidates of each GEMM; return one value per candidate."""
+        found = np.full(self.gemms.max() + 1, start)
+        combine.at(found, self.gemms, values)
+        return found[self.gemms]
+
     def _solve(self) -> Any:
-        """Return the cycles of arithmetic and of each event."""
-        weights, wanted = np.ones(len(self.cycles)), np.ones(len(self.cycles))
-        races = [np.flatnonzero(self.races == race) for race in np.unique(self.races)]
-        for race in races:
-            weights[race] = self.cycles[race].min() / self.cycles[race]
-        a = self.events @ BEYOND * (weights / self.cycles)[:, None]
-        scale = np.linalg.norm(a, axis=0) + 1e-12
-        a /= scale
-        gram, found = a.T @ a, np.zeros(len(scale))
-        for _ in range(ROUNDS):
-            right = a.T @ (weights * wanted)
-            for _ in range(SWEEPS):
-                for i in range(len(found)):
-                    step = (right[i] - gram[i] @ found) / (gram[i, i] + 1e-12)
-                    found[i] = max(0.0, found[i] + step)
-            ratios = a @ found
-            for race in races:
-                factor = ratios[race].sum() / weights[race].sum()
-                wanted[race] = COMMON + (1 - COMMON) * factor
-        return BEYOND @ (found / scale)
+        """Return the cycles of arithmetic, 1, and of each event."""
+        events = [each @ BEYOND for each in self.events]
+        scale = np.mean(
+            [e / np.exp(c)[:, None] for e, c in zip(events, self.cycles, strict=True)], axis=(0, 1)
+        )
+        used = scale > 0
+        logs = np.log(0.02 / np.where(used, scale, 1.0))
+        logs[0] = 0.0
+        weights = np.exp(-2 * self.slower)
+        weights /= self._of_gemms(np.add, weights, 0.0)
+        first, second = np.zeros_like(logs), np.zeros_like(logs)
+        for step in range(STEPS):
+            found = np.where(used, np.exp(logs), 0.0)
+            slope = self._slope(events, found, weights) * found
+            slope[0] = 0.0
+            first, second = 0.9 * first + 0.1 * slope, 0.99 * second + 0.01 * slope**2
+            rate = RATES[0] + (RATES[1] - RATES[0]) * step / STEPS
+            mean, square = first / (1 - 0.9 ** (step + 1)), second / (1 - 0.99 ** (step + 1))
+            logs -= rate * mean / (np.sqrt(square) + 1e-9)
+        return BEYOND @ np.where(used, np.exp(logs), 0.0)
+
+    def _slope(self, events: Sequence[Any], found: Any, weights: Any) -> Any:
+        """Return the derivative of what is minimised by the cycles of each event."""
+        predicted = [each @ found for each in events]
+        score = -np.mean(np.log(predicted), axis=0) / SMOOTHED
+        share = np.exp(score - self._of_gemms(np.maximum, score, -np.inf))
+        share /= self._of_gemms(np.add, share, 0.0)
+        regret = self.slower - self._of_gemms(np.add, share * self.slower, 0.0)
+        slope = np.zeros_like(found)
+        for own, cycles, measured in zip(events, predicted, self.cycles, strict=True):
+            error = np.log(cycles) - measured
+            common = self._of_gemms(np.add, weights * error, 0.0)
+            error = weights * (error - (1 - COMMON) * common)
+            slope += ((ERRORS * error - share * regret / SMOOTHED / 2) / cycles) @ own
+        return slope
 
     @property
-    def errors(self) -> dict[str, float]:
-        """Standard deviation of log(predicted / measured) among the candidates of a race: `error`
-        of all, and of each main loop."""
-        ratios = np.log(self.events @ self.solution / self.cycles)
-        for race in np.unique(self.races):
-            ratios[self.races == race] -= ratios[self.races == race].mean()
-        found = {"error": float(np.sqrt((ratios**2).mean()))}
-        for mainloop in np.unique(self.mainloops):
-            own = ratios[self.mainloops == mainloop]
-            found[f"error_{mainloop}"] = float(np.sqrt((own**2).mean()))
-        return found
+    def predicted(self) -> Any:
+        """log(predicted cycles): the mean of warm and cold caches."""
+        return np.mean([np.log(each @ self.solution) for each in self.events], axis=0)
 
     @property
     def regret(self) -> float:
         """Geometric mean of the first candidate's time over the fastest one's, both the geometric
         mean of warm and cold caches."""
-        predicted, measured = np.log(self.events @ self.solution), np.log(self.cycles)
-        ratios = []
-        for number in np.unique(self.races // len(CONDITIONS)):
-            rows = [np.flatnonzero(self.races == number * len(CONDITIONS) + c)
-                    for c in range(len(CONDITIONS))]  # fmt: skip
-            first = np.argmin(sum(predicted[own] for own in rows))
-            times = sum(measured[own] for own in rows) / len(CONDITIONS)
-            ratios.append(np.exp(times[first] - times.min()))
+        return self.regret_beside(0.0)
+
+    def regret_beside(self, tolerance: float) -> float:
+        """Return the regret if neighbours are chosen as `kgen.targets.choose` does: the nearest one
+        that is not predicted to be slower by more than its gain and `tolerance` / distance."""
+        predicted, ratios = self.predicted, []
+        for gemm in range(self.gemms.max() + 1):
+            rows = np.flatnonzero(self.gemms == gemm)
+            chosen = first = rows[np.argmin(predicted[rows])]
+            near = ((each.neighbour, row) for row in rows if (each := self.timed[row]).neighbour)
+            for (distance, gain), row in sorted(near) if tolerance else ():
+                if predicted[row] - predicted[first] <= tolerance / distance + gain:
+                    chosen = row
+                    break
+            ratios.append(np.exp(self.slower[chosen]))
         return geometric_mean(ratios)
+
+    @property
+    def table(self) -> dict[str, float]:
+        """Coefficients as the file has them."""
+        found = dict(zip(EVENTS, self.solution[1:], strict=True))
+        error = min(TOLERANCES, key=self.regret_beside)
+        return {**found, "l3_line": self.lines[0], "memory_line": self.lines[1], "error": error}
 
 
 def _row(counts: cost_model.EventCounts, lines: tuple[float, float]) -> list[float]:
@@ -239,28 +289,38 @@ def main() -> int:
     )
     parser.add_argument("--minutes", type=float, default=20, help="time to measure (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--timings", type=Path, help="file of times to extend and to fit")
     parser.add_argument("--write", action="store_true", help="store the coefficients")
     args = parser.parse_args()
-    random, target, groups = Random(args.seed), find("native"), list[list[Timed]]()
+    random, target, found = Random(args.seed), find("native"), list[dict[str, Any]]()
+    if args.timings and args.timings.exists():
+        found += map(json.loads, args.timings.read_text(encoding="utf-8").splitlines())
     end = time.monotonic() + 60 * args.minutes
     for spec in specs(random):
         if time.monotonic() >= end:
             break
         try:
-            groups.append(measured(spec, target, random))
+            found.append(measured(spec, target, random))
         except KgenError as error:
             print(f"{spec.key}: {error}")
+    if args.timings:
+        lines = "".join(f"{json.dumps(each)}\n" for each in found)
+        args.timings.write_text(lines, encoding="utf-8")
+    groups = [counted(each, target) for each in found]
     for kind in sorted({timed.kind for group in groups for timed in group}):
-        tried = [(l3, memory) for l3 in (2.0, 3.2, 4.5) for memory in (3.0, 5.8, 8.0)]
-        best = min((Fit(groups, kind, lines) for lines in tried), key=lambda fit: fit.regret)
-        found = best.solution
-        table = dict(zip(EVENTS, found[1:] / found[0], strict=True))
-        table |= {"l3_line": best.lines[0], "memory_line": best.lines[1], **best.errors}
-        print(f"{target.device}, {kind}: {len(groups)} GEMMs, regret {best.regret:.3f}")
+        fits = [Fit(groups, kind, lines) for lines in LINES]
+        best = min(fits, key=lambda fit: fit.regret)
+        table = best.table
+        with_rows = best.regret_beside(table["error"])
+        print(f"{target.device}, {kind}: {len(groups)} GEMMs, regret {best.regret:.3f}, with the "
+              f"tuning file {with_rows:.3f}")  # fmt: skip
         print("\n".join(f"  {name} = {value:.3g}" for name, value in table.items()))
         if args.write:
             options = f"--minutes {args.minutes:g} --seed {args.seed}"
-            source = f"measured on {this_machine().cpu}, {today()}, commit {commit()}: {options}"
+            source = (
+                f"measured on {this_machine().cpu}, {today()}, commit {commit()}: {options}, "
+                f"{len(groups)} GEMMs"
+            )
             written(target.device, kind, table, source)
     return 0
 

@@ -45,9 +45,8 @@ def choose(conv: Conv2d, target: Target) -> BlockedMatmul | CpuDepthwise:
     """Return the legal schedule of the least predicted time."""
     if depthwise.takes(conv):
         return _depthwise(conv, target)
-    found = cost_model.best(implicit_gemm(conv), target, *_choices(conv, target))
-    assert found is not None, f"no main loop of {target.name} fits {conv.key}"
-    return found
+    (found,) = candidates(conv, target, most=1)
+    return found.schedule
 
 
 def _depthwise(conv: Conv2d, target: Target) -> CpuDepthwise:

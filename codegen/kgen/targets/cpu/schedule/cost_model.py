@@ -77,8 +77,8 @@ def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, floa
     """Return the fitted cycles per event of the target's core, for its vectors or for AMX tiles. If
     the core was not measured with them, return those of the first core that was.
 
-    `error` is the standard deviation of log(predicted / measured) within a kernel's candidates; it
-    is 0 if the core was measured with warm caches only.
+    `error` is the log(predicted time / least predicted time) up to which a neighbour's schedule at
+    distance 1 is chosen; it is 0 if the core was measured with warm caches only.
     """
     cores: Mapping[str, Mapping[str, Mapping[str, float]]] = data()["cores"]
     name = "amx" if kind is kinds.AmxMatmul else str(target.limits["vector_bytes"])
@@ -112,15 +112,13 @@ def _terms(
     l3, memory = counts.lines
     transfer = l3 * per_event["l3_line"] + memory * per_event["memory_line"]
     terms["bandwidth"] = np.maximum(transfer - busy, 0.0)
-    ones = np.ones(len(space))
-    return {name: spec.batch * cycles * ones for name, cycles in terms.items()}
+    return {name: spec.batch * cycles * np.ones(len(space)) for name, cycles in terms.items()}
 
 
 def choose(spec: Matmul, target: Target) -> BlockedMatmul:
     """Return the legal schedule of the least predicted time."""
-    found = best(spec, target)
-    assert found is not None, f"no main loop of {target.name} fits {spec.key}"
-    return found
+    (found,) = candidates(spec, target, most=1)
+    return found.schedule
 
 
 def best(
@@ -133,19 +131,13 @@ def best(
 
 
 def candidates(
-    spec: Matmul,
-    target: Target,
-    fixed: Fixed | None = None,
-    mainloop: str | None = None,
-    *,
-    most: int | None,
-    by_kind: bool = False,
-) -> tuple[Candidate[BlockedMatmul], ...]:
+    spec: Matmul, target: Target, fixed: Fixed | None = None, mainloop: str | None = None, *,
+    most: int | None, by_kind: bool = False,
+) -> tuple[Candidate[BlockedMatmul], ...]:  # fmt: skip
     """Return the legal schedules of the least predicted time, the best first; with `by_kind` the
     best one of each main loop and each choice of packing."""
-    found = [
-        (space, predict(spec, target, space)) for space in spaces(spec, target, fixed, mainloop)
-    ]
+    every = spaces(spec, target, fixed, mainloop)
+    found = [(space, predict(spec, target, space)) for space in every]
     if not found:
         return ()
     kinds = np.concatenate([8 * i + _packing(space) for i, (space, _) in enumerate(found)])
@@ -165,16 +157,13 @@ def predicted(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Candidat
 
 
 def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul, distance: float) -> float:
-    """Return log(predicted time of a schedule / least predicted time), less the model's error for
-    the main loops of both over the distance; 0 if the error is not known."""
-    table = coefficients(target, type(schedule))
-    if not table["error"]:
+    """Return log(predicted time of a schedule / least predicted time), less the model's error over
+    the distance; 0 if the error is not known."""
+    error = coefficients(target, type(schedule))["error"]
+    if not error:
         return 0.0
-    (own,) = predict(spec, target, Space.of(schedule)).seconds
-    (best,) = candidates(spec, target, most=1)
-    least = predict(spec, target, Space.of(best.schedule)).seconds[0]
-    loops = (schedule.mainloop, best.schedule.mainloop)
-    error = max(table.get(f"error_{name}", table["error"]) for name in loops)
+    both = (Space.of(each) for each in (schedule, choose(spec, target)))
+    (own,), (least,) = (predict(spec, target, space).seconds for space in both)
     return math.log(own / least) - error / distance
 
 
@@ -312,48 +301,38 @@ class _Loop:
             *(rows * np.maximum(length, np.gcd(strides, way)) + beside for way in WAY_BYTES)
         )
 
+    def place(self, nbytes: float) -> str:
+        """Return the level that an operand is first read from. A kernel may count on half of the
+        last-level cache, which other cores share."""
+        if self.is_cold or nbytes > self.target.limits["l3_bytes"] / 2:
+            return "memory"
+        return "far" if nbytes > self.target.limits["l2_bytes"] else "l2"
+
     def counts(
-        self,
-        arithmetic: Cycles,
-        events: Mapping[str, Cycles],
-        *,
-        runs: Cycles,
-        fetched: Mask,
-        times: Cycles = 1.0,
-        slowdown: Cycles = 1.0,
-        rows: Cycles = 0.0,
-        block_rows: Cycles = 0.0,
-        panels: Column | int = 0,
-    ) -> EventCounts:
-        """Return the counts with the first and later reads of B: lines, and runs of lines that the
-        hardware prefetcher must detect unless software prefetches them (`fetched`). `rows` is the
-        number of multiply-adds between two reads, `block_rows` the number of rows of blocks that
-        software prefetches, and `panels` 1 if it prefetches the next panel."""
-        limits, lines = self.target.limits, np.broadcast_to(self.b_lines, fetched.shape)
-        far = float(self.b_bytes > limits["l2_bytes"])
-        # A kernel may count on half of the last-level cache, which other cores share.
-        from_memory = self.is_cold or self.b_bytes > limits["l3_bytes"] / 2
-        place = PLACES[2 if from_memory else int(far)]
-        near, again = 1 - far, np.maximum(times - 1, 0) * lines
-        reads = {
-            f"first_{place}": lines * ~fetched,
-            f"runs_{place}": runs * ~fetched * times,
-            f"fetched_{place}": lines * fetched * (1 - panels),
-            f"panels_{place}": lines * panels,
-            "waits": lines * ~fetched * rows * from_memory,
-            "block_waits": lines * fetched * (block_rows > 0) * rows * from_memory,
-            "block_rows": block_rows * from_memory,
-            "b_l2": near * again,
-            "b_far": far * again,
-        }
-        l3 = far * (again + lines * (not from_memory))
-        return EventCounts(
-            arithmetic=arithmetic,
-            lines=(l3 * slowdown, lines * from_memory * slowdown),
-            events=reads
-            | {name: n + reads.get(name, 0.0) for name, n in events.items() if name != "pages"}
-            | {f"pages_{place}": events.get("pages", 0.0)},
-        )
+        self, arithmetic: Cycles, events: Mapping[str, Cycles], ways: Mapping[str, Mask],
+        reads: Mapping[str, Cycles], times: Cycles = 1.0, slowdown: Cycles = 1.0,
+    ) -> EventCounts:  # fmt: skip
+        """Return the counts with those of `reads` for the first reads of operands. `ways` says
+        which candidates read B first by multiply-adds, by packing or by software prefetches."""
+        spec, place = self.spec, self.place(self.b_bytes)
+        packs_a, lines = self.space.columns["pack_a"] > 0, self.b_lines + 0.0 * reads["runs"]
+        far, from_memory = float(self.b_bytes > self.target.limits["l2_bytes"]), place == "memory"
+        again, found = np.maximum(times - 1, 0) * lines, dict[str, Cycles]()
+        for way, mask in ways.items():
+            found |= {f"{way}_{place}": lines * mask, f"{way}_runs_{place}": reads["runs"] * mask}
+            for name in ("waits", "rows", "streams"):
+                found[f"{way}_{name}"] = reads[name] * mask * from_memory
+        a_bytes = spec.m * spec.k * spec.dtype.itemsize
+        a_place, out_place = map(self.place, (a_bytes, spec.m * spec.n * spec.out.itemsize))
+        found[f"packed_a_first_{a_place}"] = packs_a * a_bytes / LINE_BYTES
+        for way, mask in (("a", ~packs_a), ("packed_a", packs_a)):
+            found[f"{way}_runs_{a_place}"] = reads["a_runs"] * mask
+        found |= {f"out_runs_{out_place}": reads["out_runs"], f"pages_{place}": reads["pages"]}
+        found |= {"b_l2": (1 - far) * again, "b_far": far * again}
+        found |= {name: count + found.get(name, 0.0) for name, count in events.items()}
+        l3, memory = far * (again + lines * (not from_memory)), lines * from_memory
+        both = (l3 * slowdown, memory * slowdown)
+        return EventCounts(arithmetic=arithmetic, lines=both, events=found)
 
 
 #: Sizes of register tiles and the number of each.
@@ -433,9 +412,8 @@ def _blocked(loop: _Loop) -> EventCounts:
 
     kept = spec.m * spec.n * itemsize / LINE_BYTES * np.where(deep > 1, deep, 0)
     # Tiles prefetch B: their own panel, the next one, or the next block.
-    panels = c.get("prefetch_panel", none)
-    own = (c.get("ahead", none) > 0) | (panels > 0)
-    next_block = (deep > 1) & in_rows & ~own
+    own, ahead = (c.get(name, none) > 0 for name in ("ahead", "prefetch_panel"))
+    next_block = (deep > 1) & in_rows & ~own & ~ahead
     kept_level = loop.level((rows * columns + (rows + columns) * depth) * itemsize)
     sums = np.where(deep > 1, 2, 1) * deep * sum((r * v * n for r, v, n in pairs), none)
     in_out = (deep == 1) | (c.get("sums_in_out", none) > 0)
@@ -452,24 +430,30 @@ def _blocked(loop: _Loop) -> EventCounts:
         "b_far": again * (panel_level == 2),
         "conflicts": a_again * (a_level > 0) * ~packs_a * (a_stride % CONFLICT_BYTES == 0)
         + loop.b_lines * (row_tiles - down) * in_rows * (loop.b_stride % CONFLICT_BYTES == 0),
-        "pages": misses * spec.k * panels * in_page * (row_tiles - down + 1),
         "pack_a": packs_a * across * a_lines,
         "pack_b": packs_b * times * b_lines,
         "kept_l2": kept * (kept_level == 1),
         "kept_far": kept * (kept_level == 2),
-        "lost": next_block * loop.b_lines * (loop.level(1.0 * depth * columns * itemsize) == 2),
+        "into_l2": loop.b_lines * own * ~packs_b * (c.get("level", none) == 2),
+        "lost": next_block * loop.b_lines * (loop.level(2.0 * depth * columns * itemsize) == 2),
         "tasks": c["split_k"] + 1 if "split_k" in c else down * across,
     }
-    return loop.counts(
-        busy,
-        events,
-        runs=1.0 * panels * (deep if spec.constant else spec.k),
-        fetched=own | next_block,
-        panels=panels,
-        block_rows=next_block * spec.k * ceil_div(spec.n, columns),
-        times=times,
-        rows=np.minimum(mr, spec.m),
-    )
+    runs = 1.0 * panels * (deep if spec.constant else spec.k)
+    ways = {
+        "first": ~(packs_b | own | ahead | next_block), "packed": packs_b & ~own,
+        "packed_ahead": packs_b & own, "fetched": own & ~packs_b, "blocks": next_block,
+        "panels": ahead,
+    }  # fmt: skip
+    reads = {
+        "runs": runs * times,
+        "waits": loop.b_lines * np.minimum(mr, spec.m),
+        "rows": spec.k * ceil_div(spec.n, columns) * times,
+        "streams": runs * np.log2(1 if spec.constant else depth),
+        "pages": misses * spec.k * panels * in_page * (row_tiles - down + 1),
+        "a_runs": spec.m * deep,
+        "out_runs": spec.m * panels,
+    }
+    return loop.counts(busy, events, ways, reads, times)
 
 
 def _group(loop: _Loop) -> int:
@@ -546,7 +530,16 @@ def _inner(loop: _Loop) -> EventCounts:
         "pack_b": c["pack_b"] * spec.k * spec.n * spec.b_type.itemsize / LINE_BYTES * 4,
         "tasks": ceil_div(spec.m, c["mc"]) * ceil_div(spec.n, c["nc"]),
     }
-    return loop.counts(steps * cycles, events, runs=many * deep * 1.0, fetched=c["prefetch"] > 0)
+    runs, fetched, out_runs = many * deep * 1.0, c["prefetch"] > 0, spec.m * ceil_div(spec.n, nr)
+    reads = {
+        "runs": runs,
+        "waits": 0.0,
+        "rows": runs,
+        "streams": runs * np.log2(panel),
+        "pages": 0.0,
+    }
+    reads |= {"a_runs": few * deep, "out_runs": out_runs}
+    return loop.counts(steps * cycles, events, {"first": ~fetched, "fetched": fetched}, reads)
 
 
 def _outer(loop: _Loop) -> EventCounts:
@@ -565,6 +558,8 @@ def _outer(loop: _Loop) -> EventCounts:
     loads = (parts * nr * spec.b_type.itemsize / width + spec.m * vectors) / loop.loads
     least = np.maximum(products / rate, spec.m * vectors)
     busy = np.maximum(least, loads)
+    fetched = c["prefetch"] > 0
+    late = fetched & (kc == parts) & (c["prefetch"] * c["apart"] < parts)
     in_lines = (
         parts * nr * spec.b_type.itemsize / width / loop.loads * loop.straddling(loop.b_stride)
     )
@@ -575,6 +570,8 @@ def _outer(loop: _Loop) -> EventCounts:
     level = loop.level(spec.m * columns * spec.accumulate.itemsize + 4.0 * LINE_BYTES)
     kept = spec.m * spec.n * spec.accumulate.itemsize / LINE_BYTES * ceil_div(spec.k, parts)
     events = {
+        "into_l2": loop.b_lines * fetched * (c["level"] == 2),
+        "late": loop.b_lines * late,
         "steps": steps * 1.0,
         "tiles": ceil_div(spec.k, kc) * across * 1.0,
         "moved": steps * spec.m * vectors,
@@ -583,11 +580,8 @@ def _outer(loop: _Loop) -> EventCounts:
         "kept_far": kept * (level == 2),
         "tasks": ceil_div(spec.n, c["nc"]) * 1.0,
     }
-    return loop.counts(
-        steps * busy,
-        events,
-        runs=spec.k * np.where(side_by_side, pages, across * 1.0),
-        fetched=c["prefetch"] > 0,
-        slowdown=1 + 0.15 / parts,
-        rows=spec.m,
-    )
+    runs = spec.k * np.where(side_by_side, pages, across * 1.0)
+    reads = {"runs": runs, "waits": loop.b_lines * spec.m, "rows": spec.k * across, "pages": 0.0}
+    reads |= {"streams": runs * np.log2(parts), "a_runs": spec.m, "out_runs": spec.m * across}
+    ways = {"first": ~fetched, "fetched": fetched}
+    return loop.counts(steps * busy, events, ways, reads, slowdown=1 + 0.15 / parts)

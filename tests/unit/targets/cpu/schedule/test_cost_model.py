@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgen import pipeline, targets
-from kgen.schedule import BlockedMatmul, CpuMatmul
+from kgen.schedule import BlockedMatmul, CpuMatmul, OuterMatmul
 from kgen.spec import Matmul, text
 from kgen.targets.base import Target
 from kgen.targets.contraction.candidate_table import Space
@@ -149,16 +149,45 @@ def test_vectors_of_unaligned_rows_are_loaded_from_two_lines() -> None:
 
 
 def test_blocks_that_leave_the_second_level_cache_are_lost() -> None:
-    """A pass over all tasks comes back to a block of K after all the others of the pass."""
+    """A pass over all tasks comes back to a block of K after all the others of the pass, while the
+    next block is prefetched."""
     spec = Matmul(m=6, n=8192, k=4096, dtype="f32")
     block = CpuMatmul(mr=3, nr=64, mc=6, kc=64, nc=64, pack_a=False, pack_b=False)
     whole = block.override(sums_in_out=1, tasks_per_pass=128)
     assert counted(spec, whole, "lost") == 8192 * 4096 / 16
-    assert counted(spec, block, "lost") == counted(spec, whole.override(kc=16), "lost") == 0
+    assert counted(spec, block, "lost") == counted(spec, whole.override(kc=8), "lost") == 0
     panel = whole.override(prefetch_panel=1)
-    for event, is_counted in (("lost", 0), ("block_rows", 0), ("panels_memory", 1)):
+    for event, is_counted in (("lost", 0), ("blocks_rows", 0), ("panels_memory", 1)):
         assert (counted(spec, panel, event) > 0) == is_counted
     assert counted(spec, panel, "fetched_memory") == counted(spec, whole, "panels_memory") == 0
+
+
+def test_steps_do_not_depend_on_prefetches() -> None:
+    """The number of panels and the field `prefetch_panel` are not the same thing."""
+    spec = Matmul(m=12, n=256, k=128, dtype="f32")
+    plain = CpuMatmul(mr=6, nr=64, mc=12, kc=64, nc=128, pack_a=False, pack_b=False)
+    for event in ("steps", "tiles", "blocks_runs_memory", "panels_runs_memory"):
+        found = [counted(spec, plain.override(prefetch_panel=on), event) for on in (0, 1)]
+        assert max(found) > 0
+        assert event.startswith(("blocks", "panels")) or found[0] == found[1]
+
+
+def test_reads_of_a_and_out_are_counted() -> None:
+    """Each block of K reads a run of each row of A; each panel writes a run of each row of out."""
+    spec = Matmul(m=12, n=256, k=128, dtype="f32")
+    plain = CpuMatmul(mr=6, nr=64, mc=12, kc=64, nc=128, pack_a=False, pack_b=False)
+    assert counted(spec, plain, "a_runs_memory") == 12 * 2
+    assert counted(spec, plain.override(pack_a=1), "packed_a_runs_memory") == 12 * 2
+    assert counted(spec, plain.override(pack_a=1), "a_runs_memory") == 0
+    assert counted(spec, plain, "out_runs_memory") == 12 * 4
+
+
+def test_a_prefetch_of_rows_that_are_read_is_late() -> None:
+    spec = Matmul(m=2, n=256, k=128, dtype="f32")
+    rows = OuterMatmul(mr=2, nr=16, mc=2, kc=4, nc=256, parts=4, prefetch=1, apart=1, level=1)
+    assert counted(spec, rows, "late") == 256 * 128 / 16
+    assert counted(spec, rows.override(apart=4), "late") == 0
+    assert counted(spec, rows.override(kc=64), "late") == 0
 
 
 def test_the_best_has_the_fixed_fields_and_the_main_loop() -> None:
@@ -255,8 +284,8 @@ def test_a_core_measured_with_cold_caches_counts_them(monkeypatch: pytest.Monkey
             cost_model.counts_of(spec, target, space, is_cold=is_cold).events
             for is_cold in (False, True)
         )
-        assert not warm.keys() & {"first_memory", "runs_memory", "fetched_memory"}
-        assert not cold.keys() & {"first_l2", "runs_l2", "fetched_l2"}
+        assert not warm.keys() & {"first_memory", "a_runs_memory", "fetched_memory"}
+        assert not cold.keys() & {"first_l2", "a_runs_l2", "fetched_l2"}
         both = predict(spec, target, space).seconds
         with monkeypatch.context() as patch:
             patch.setattr(cost_model, "coefficients", lambda *of: {**table, "error": 0.0})
