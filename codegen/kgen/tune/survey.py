@@ -34,6 +34,7 @@ from kgen.targets.choose import (
     schedule_fields,
     sizes_of,
 )
+from kgen.targets.tuning.file import TunedRow
 from kgen.tune.record import EXPORTED
 from kgen.tune.search import without_origin
 from kgen.tune.tuner import Tuner
@@ -132,18 +133,26 @@ class Survey:
         return worst
 
     def thin(self, classes: list[Matmul]) -> None:
-        """Remove measured rows without which the same schedule is chosen, the least gain first."""
-        file, target = self.tuner.file, self.tuner.target
+        """Remove rows without which the same schedule is chosen, exported ones and those of the
+        least gain first. A row is put back if later removals change the choice without it."""
+        file, removed = self.tuner.file, list[tuple[Matmul, TunedRow]]()
         for one in classes:
-            name = class_of(one, target)
-            rows = [row for row in file.rows.get(name, {}).values() if file.kind(row) != EXPORTED]
-            for row in sorted(rows, key=lambda row: row.gain or 1.0):
+            rows = file.rows.get(class_of(one, self.tuner.target), {})
+            for row in sorted(rows.values(), key=lambda row: row.gain or 0.0):
                 spec = resized(one, *row.sizes)
-                if spec is None:
-                    continue
-                choice = self.tuner.current(spec)
-                if schedule_fields(choice.schedule) == dict(row.fields):
-                    file.check(name, row.sizes, file.sources[row.source])
+                if spec is not None and self.follows(spec, row):
+                    del rows[row.sizes]
+                    removed.append((spec, row))
+        for spec, row in reversed(removed):
+            name = class_of(spec, self.tuner.target)
+            if not self.follows(spec, row):
+                file.rows[name][row.sizes] = row
+            elif file.kind(row) != EXPORTED:
+                file.check(name, row.sizes, file.sources[row.source])
+
+    def follows(self, spec: Matmul, row: TunedRow) -> bool:
+        """Return whether the schedule of a row is chosen without it."""
+        return schedule_fields(self.tuner.current(spec).schedule) == dict(row.fields)
 
 
 def classes_of(target: Target) -> Iterator[Matmul]:

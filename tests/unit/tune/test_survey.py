@@ -11,7 +11,7 @@ from kgen import targets
 from kgen.spec import Matmul
 from kgen.targets.choose import class_of, schedule_fields, sizes_of
 from kgen.targets.cpu.schedule.adapt import SHARING
-from kgen.targets.tuning.file import TuningSource, read
+from kgen.targets.tuning.file import TunedRow, TuningSource, read
 from kgen.tune import survey
 from kgen.tune.record import EXPORTED, MEASURED, TuningFile
 from kgen.tune.survey import Survey
@@ -89,6 +89,38 @@ def test_rows_without_which_the_same_is_chosen_are_removed(tmp_path: Path) -> No
     assert [*file.rows[NAME]] == [(64, 128, 64)] and [*file.checked[NAME]] == [(64, 64, 64)]
 
 
+def test_exported_rows_that_follow_from_others_are_removed(tmp_path: Path) -> None:
+    """The choice without a row is the same: nobody measured it, so that its sizes stay open."""
+    found = Survey(tuner_of(tmp_path / "core.toml", FakeRace()))
+    file, exported = found.tuner.file, dataclasses.replace(SOURCE, kind=EXPORTED)
+    other = dataclasses.replace(FAMILY.choose(small(n=128), TARGET), mr=1, mc=4)  # type: ignore[call-arg]
+    other = FAMILY.complete(small(n=128), TARGET, other, {*other.names} - {*SHARING})
+    file.add(NAME, sizes_of(small(n=128)), other, exported, gain=None)
+    model = small(n=4096)
+    file.add(NAME, sizes_of(model), FAMILY.choose(model, TARGET), exported, gain=None)
+    found.thin([SPEC])
+    assert [*file.rows[NAME]] == [(64, 128, 64)] and not file.checked.get(NAME)
+
+
+def test_a_removed_row_is_put_back_if_a_later_removal_changes_the_choice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of two rows follows from the other; one of them must stay."""
+    found = Survey(tuner_of(tmp_path / "core.toml", FakeRace()))
+    file = found.tuner.file
+    for n in (64, 128):
+        file.add(NAME, sizes_of(small(n=n)), FAMILY.choose(small(n=n), TARGET), SOURCE, gain=1.1)
+    left: list[int] = []
+
+    def follows(spec: Matmul, row: TunedRow) -> bool:
+        left.append(len(file.rows[NAME]))
+        return len(left) <= 2 or left[-1] > 0
+
+    monkeypatch.setattr(found, "follows", follows)
+    found.thin([SPEC])
+    assert left == [2, 1, 0, 1] and len(file.rows[NAME]) == 1
+
+
 def test_what_an_older_version_checked_is_measured_again(tmp_path: Path) -> None:
     path, race = tmp_path / "core.toml", FakeRace(lambda plan: 1.0)
     surveyed(path, race)
@@ -104,7 +136,8 @@ def test_a_check_removes_an_exported_row(tmp_path: Path) -> None:
     exported = TuningSource(kind=EXPORTED, machine="m", day="d", commit="c")
     for n in (64, 4096):
         spec = small(n=n)
-        file.add(NAME, sizes_of(spec), FAMILY.choose(spec, TARGET), exported, gain=None)
+        other = dataclasses.replace(FAMILY.choose(spec, TARGET), mr=1, mc=4)  # type: ignore[call-arg]
+        file.add(NAME, sizes_of(spec), other, exported, gain=None)
     file.save()
     surveyed(path, FakeRace(lambda plan: 1.0))
     assert [row.sizes for row in read(path).rows(NAME)] == [(64, 4096, 64)]
