@@ -3,17 +3,17 @@
 ; computes:  out = convolution(A, B) with padding 1x1x1x1, padding value -7, accumulated in s32
 ; target:    x86-64-v4+vnni, x86_64; requires abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f
 ;              avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=dot,mr=4,nr=16,mc=8,kc=45,nc=48,pack_a=1,pack_b=1,ahead=0,keep_b=1,packing_ahead=8 (user)
+; schedule:  mainloop=dot,mr=4,nr=16,mc=8,kc=45,nc=16,pack_a=1,pack_b=1,ahead=0,keep_b=1,packing_ahead=8 (user)
 ; launch:    3 tasks of up to 8 x 8 outputs; 3 x 1 blocks
 ; method:    BLIS blocking with vpdpbusd, 4 of K per instruction: a task computes an mc x nc block of out, kc of
 ;              K at a time; for each panel of nr columns of B, packed in groups of 4 of K, it visits every mr
 ;              rows of A, with mr x nr accumulators in registers
 ;            zero-point compensation: vpdpbusd reads B as unsigned; elements of B get +128, and the sums of row i
 ;              start at -128 * (A[i, 0] + A[i, 1] + ...)
-; memory:    stack, 3360 B
+; memory:    stack, 1824 B
 ;            %a.pack: s8 [mc][kc], 128 B per row, zero past K, 1024 B
 ;            %a.starts: i32 [mc], 32 B
-;            %b.pack: s8 [kc/4][nr][4], 64 B per row, zero past K and N, 2304 B
+;            %b.pack: s8 [kc/4][nr][4], 64 B per row, zero past K and N, 768 B
 ; arguments: a: input s8[1, 4, 6, 5], strides [120, 30, 5, 1]
 ;            b: input s8[3, 3, 5, 8], strides [120, 40, 8, 1]
 ;            out: output s32[1, 4, 6, 8], strides [192, 48, 8, 1]
@@ -238,7 +238,7 @@ define void @conv2d_1x5x4x6_8x5x3x3_s8_nhwc_hwio_p1_pvm7_to_s32(ptr %a, ptr %b, 
 entry:
   %a.pack = alloca [1024 x i8], align 64
   %a.starts = alloca [8 x i32], align 64
-  %b.pack = alloca [2304 x i8], align 64
+  %b.pack = alloca [768 x i8], align 64
   br label %task.enter
 task.enter:
   br label %task.head
