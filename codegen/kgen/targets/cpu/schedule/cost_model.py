@@ -467,14 +467,9 @@ def _group(loop: _Loop) -> int:
 
 
 def _step(
-    loop: _Loop,
-    rows: Column,
-    vectors: Column,
-    group: int,
-    in_rows: Mask,
-    packs_b: Mask,
+    loop: _Loop, rows: Column, vectors: Column, group: int, in_rows: Mask, packs_b: Mask,
     straddling: Column | float = 0.0,
-) -> Cycles:
+) -> Cycles:  # fmt: skip
     """Return the cycles of one step of a register tile: the maximum of multiply-adds, loads and
     latency. A vector of B in two lines is loaded twice."""
     spec, kind, has_halves = loop.spec, loop.space.kind, has_pairs(loop.spec)
