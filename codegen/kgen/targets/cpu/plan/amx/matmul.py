@@ -120,10 +120,6 @@ class AmxPlan(MatmulPlan):
         """Tiles along K."""
         return -(-self.spec.k // self.run.compute.count)
 
-    @property
-    def packs_b(self) -> bool:
-        return not self.b_is_packed
-
     @cached_property
     def tiled_a(self) -> TiledA:
         return TiledA(
@@ -179,7 +175,7 @@ class AmxPlan(MatmulPlan):
     @property
     def packs_b_before(self) -> bool:
         """A launch of its own packs B."""
-        return self.packs_b and self.schedule.packer == Packer.LAUNCH
+        return not self.b_is_packed and self.schedule.packer == Packer.LAUNCH
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -212,7 +208,7 @@ class AmxPlan(MatmulPlan):
         if self.beside.packs:
             order = f"[2][nr/{unit}][kc/{self.a_runs.run_k}] tiles"
             add("%b.pack", f"{dtype} {order}", self.beside.bytes)
-        elif self.packs_b:
+        elif not self.b_is_packed:
             name = f"%{PACKED_B}" if self.packs_b_before else "%b.pack"
             holds = f"{dtype} [n/{unit}][{k}] tiles, zero past K and N"
             add(name, holds, self.tiled_b.matrix_bytes, on_stack=self.packs_b_alone)
@@ -247,7 +243,7 @@ class AmxPlan(MatmulPlan):
         """Origin of B for the products, in the order of tiles."""
         if self.packs_b_alone or self.beside.packs:
             return origin("b.pack", ())
-        tensor = PACKED_B if self.packs_b else "b"
+        tensor = "b" if self.b_is_packed else PACKED_B
         stride = self.tiled_b.matrix_bytes if self.tiled_b.batches > 1 else 0
         terms = self.tensors.numbered(stride)
         return self.tensors.block_origin(tensor, terms, n=self.tiled_b.column_bytes)
@@ -261,7 +257,7 @@ class AmxPlan(MatmulPlan):
 
     @property
     def input_origins(self) -> tuple[Origin, ...]:
-        sources = (self.b_source,) if self.packs_b and not self.packs_b_before else ()
+        sources = (self.b_source,) if not (self.b_is_packed or self.packs_b_before) else ()
         return tuple(o for o in (self.tensors.a_origin, *sources, self.b_origin) if o.terms)
 
     # -- tiles ----------------------------------------------------------------------------------
@@ -326,13 +322,13 @@ class AmxPlan(MatmulPlan):
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         types = {*self.out_masked_types}
-        cut_b = self.packs_b and self.b_groups.is_gathered
+        cut_b = not self.b_is_packed and self.b_groups.is_gathered
         if self.windows:
             types |= self.windows.masked_types
         cut_a = self.tiled_a.packs and not (self.windows or self.a_runs.is_gathered)
         if self.a_runs.k_tail > 1 and (cut_a or cut_b):
             types.add(self.a_runs.run.stored)
-        if self.tiled_b.columns_left > 1 and self.packs_b and not cut_b:
+        if self.tiled_b.columns_left > 1 and not (self.b_is_packed or cut_b):
             types.add(self.b_groups.row.stored)
         return tuple(sorted(types, key=str))
 
@@ -380,7 +376,7 @@ def check_operands(plan: AmxPlan) -> None:
             f"pack_a=0 requires an A stored row-major and k a multiple of {plan.a_runs.run_k}; "
             f"layout={spec.layout}, k={spec.k}; try pack_a=1"
         )
-    if plan.packs_b and not schedule.pack_b:
+    if not plan.b_is_packed and not schedule.pack_b:
         raise ScheduleError("pack_b=0 requires a prepacked B; try pack_b=1")
     last = spec.m - (plan.blocking.blocks_m - 1) * schedule.mc
     if last < plan.block_rows:
