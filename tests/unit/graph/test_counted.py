@@ -158,6 +158,23 @@ def test_boxes_without_thresholds() -> None:
 
 
 @pytest.mark.integration
+def test_boxes_that_there_is_no_room_for() -> None:
+    """A class of as many boxes as there is room for selects one more, which is then too many."""
+    model = suppression(N, 0.5, 0.5)
+    name = model.graph.output[0].name
+    program = loaded(model, **{name: 2})
+    corners = np.arange(2 * N, dtype=np.float32).reshape(N, 2)
+    boxes = np.stack([np.concatenate([corners, corners + 1], axis=1)] * 2)
+    scores = np.zeros((2, 2, N), np.float32)
+    scores[1, 0, :2] = 1
+    found = program.run(boxes=boxes, scores=scores)
+    np.testing.assert_array_equal(found, [[1, 0, 0], [1, 0, 1]])
+    scores[1, 0, 2] = 1
+    with pytest.raises(ArgumentError, match="has 3 elements along axis 0, and room for 2"):
+        program.run(boxes=boxes, scores=scores)
+
+
+@pytest.mark.integration
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 def test_no_room_is_an_error_that_names_the_option(device: str) -> None:
     """A run of more elements writes those that there is room for, and nothing else."""
