@@ -219,6 +219,10 @@ def test_sizes_are_verified() -> None:
     )
     (result,) = verify_programs(reader, [program], wrong)
     assert not result.passed
+    made = kgen.compile_model(model, ["x86-64-v3"], capacities={name: 1}).bundle
+    reader = MemoryReader(manifest=made.manifest, files=made.files, weights=made.weights)
+    (result,) = verify_programs(reader, made.manifest.programs, known)
+    assert result.first_wrong is not None and "has 1 elements, 7 in" in result.first_wrong.reason
 
 
 def refusal(model: onnx.ModelProto, **more: Any) -> str:

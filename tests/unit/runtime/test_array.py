@@ -66,6 +66,7 @@ def test_an_array_without_elements() -> None:
         array = Array.from_host(backend, np.zeros((3, 0), np.float32))
         assert (array.shape, array.strides, array.nbytes) == ((3, 0), (0, 1), 0)
         assert array.numpy().shape == (3, 0)
+    assert array.buffer.nbytes == 1
 
 
 @pytest.mark.parametrize(
