@@ -31,7 +31,9 @@ FEW = st.integers(-1, 1)
 N = 7
 
 
-def loaded(model: onnx.ModelProto, device: str = "cpu", **capacities: int) -> LoadedProgram:
+def loaded(
+    model: onnx.ModelProto, device: str = "cpu", capacities: Mapping[str, int] | None = None
+) -> LoadedProgram:
     made = kgen.compile_model(model, ["x86-64-v3"], capacities=capacities)
     return kgen_runtime.load(made.to_bytes(), device=device).program
 
@@ -162,7 +164,7 @@ def test_boxes_that_there_is_no_room_for() -> None:
     """A class of as many boxes as there is room for selects one more, which is then too many."""
     model = suppression(N, 0.5, 0.5)
     name = model.graph.output[0].name
-    program = loaded(model, **{name: 2})
+    program = loaded(model, capacities={name: 2})
     corners = np.arange(2 * N, dtype=np.float32).reshape(N, 2)
     boxes = np.stack([np.concatenate([corners, corners + 1], axis=1)] * 2)
     scores = np.zeros((2, 2, N), np.float32)
@@ -181,7 +183,7 @@ def test_no_room_is_an_error_that_names_the_option(device: str) -> None:
     m = Maker()
     name = m.input("x", (N,))
     places, after = m.add("NonZero", name), m.add("Cast", name, to=T.INT64)
-    program = loaded(m.model(places, after, dtype=T.INT64), device, **{places: 3})
+    program = loaded(m.model(places, after, dtype=T.INT64), device, {places: 3})
     assert [info.shape for info in program.outputs] == [(1, 3), (N,)]
     x = np.zeros(N, np.float32)
     for count in range(N + 1):
