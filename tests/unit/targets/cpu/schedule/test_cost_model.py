@@ -155,6 +155,7 @@ def test_blocks_that_leave_the_second_level_cache_are_lost() -> None:
     block = CpuMatmul(mr=3, nr=64, mc=6, kc=64, nc=64, pack_a=False, pack_b=False)
     whole = block.override(sums_in_out=1, tasks_per_pass=128)
     assert counted(spec, whole, "lost") == 8192 * 4096 / 16
+    assert counted(spec, whole.override(kc=16), "lost") > 0  # one block would fit, two do not
     assert counted(spec, block, "lost") == counted(spec, whole.override(kc=8), "lost") == 0
     panel = whole.override(prefetch_panel=1)
     for event, is_counted in (("lost", 0), ("blocks_rows", 0), ("panels_memory", 1)):
