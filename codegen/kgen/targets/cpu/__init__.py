@@ -39,7 +39,7 @@ from kgen.targets.base import (
     Target,
     Toolchain,
 )
-from kgen.targets.contraction.implicit_gemm import implicit_gemm, is_matrix
+from kgen.targets.contraction.implicit_gemm import implicit_gemm, is_matrix, planned_as
 from kgen.targets.cpu import devices
 from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
@@ -48,6 +48,7 @@ from kgen.targets.cpu.plan.kernels.blis import plan_blis
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
+from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule import adapt, convolved, cost_model, row_schedules
 from kgen.targets.device import Rates
@@ -270,8 +271,7 @@ class CpuFamily(Family):
     def adapted(
         self, spec: Spec, target: Target, schedule: Schedule, sizes: tuple[int, ...]
     ) -> Schedule:
-        if isinstance(spec, Conv2d) and isinstance(schedule, BlockedMatmul):
-            return convolved.adapted(spec, target, schedule, sizes)
+        spec = planned_as(spec)
         if not (isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul)):
             return schedule
         return adapt.adapted(spec, target, schedule, sizes)
@@ -375,7 +375,7 @@ def plan_convolution(conv: Conv2d, target: Target, schedule: BlockedMatmul) -> M
     spec = implicit_gemm(conv)
     if is_matrix(conv):
         return plan_matmul(spec, target, schedule)
-    mainloop = convolved.mainloop(conv, target)
+    mainloop = mainloop_of_windows(conv, target)
     if schedule.mainloop not in (mainloop, "ahead" if mainloop == "blis" else mainloop):
         raise ScheduleError(
             f"mainloop={schedule.mainloop} does not pack windows of {conv.dtype} on {target.name}; "

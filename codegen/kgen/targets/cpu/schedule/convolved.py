@@ -9,36 +9,22 @@ from collections.abc import Collection
 from kgen.schedule import BlockedMatmul, CpuDepthwise
 from kgen.spec import Conv2d
 from kgen.targets.base import Candidate, Target
-from kgen.targets.contraction.candidate_table import Fixed
 from kgen.targets.contraction.implicit_gemm import implicit_gemm, is_matrix
-from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.kernels import depthwise
-from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.schedule import adapt, cost_model
+from kgen.targets.cpu.schedule.row_schedules import TASK_ELEMENTS
 
 #: The field that says that windows are packed.
 PACKS = {"pack_a": 1}
-#: Multiplications of channels that a task of a depthwise convolution has at least, if its rows
-#: suffice.
-TASK_PRODUCTS = 1 << 16
-
-
-def mainloop(conv: Conv2d, target: Target) -> str:
-    """Return the main loop that packs windows: by tiles or dot products where a type has them."""
-    if tile_product(conv.dtype, target) is not None:
-        return "amx"
-    return "blis" if dot_for(conv.dtype, target) is None else "dot"
-
-
-def _choices(conv: Conv2d, target: Target) -> tuple[Fixed | None, str | None]:
-    return (None, None) if is_matrix(conv) else (PACKS, mainloop(conv, target))
 
 
 def candidates(conv: Conv2d, target: Target, *, most: int) -> tuple[Candidate[BlockedMatmul], ...]:
     """Return the legal schedules of the least predicted time, the best first."""
     if depthwise.takes(conv):
         return ()
-    return cost_model.candidates(implicit_gemm(conv), target, *_choices(conv, target), most=most)
+    fixed = () if is_matrix(conv) else (PACKS, mainloop_of_windows(conv, target))
+    return cost_model.candidates(implicit_gemm(conv), target, *fixed, most=most)
 
 
 def choose(conv: Conv2d, target: Target) -> BlockedMatmul | CpuDepthwise:
@@ -51,12 +37,12 @@ def choose(conv: Conv2d, target: Target) -> BlockedMatmul | CpuDepthwise:
 
 def _depthwise(conv: Conv2d, target: Target) -> CpuDepthwise:
     """Return tiles of equal width, the widest whose sums are in registers beside the weights of a
-    row of the kernel and an element."""
+    row of the kernel and an element. A task has as many products of channels as a stream's."""
     count, places = conv.out_sizes[-1], conv.kernel[-1]
     registers = target.limits["vector_registers"]
     most = max(registers - places - 1, registers // 2)
     products = count * conv.channels * math.prod(conv.kernel)
-    return CpuDepthwise(task=max(1, TASK_PRODUCTS // products), tile=-(-count // -(-count // most)))
+    return CpuDepthwise(task=max(1, TASK_ELEMENTS // products), tile=-(-count // -(-count // most)))
 
 
 def alternatives(conv: Conv2d, target: Target) -> tuple[BlockedMatmul | CpuDepthwise, ...]:
@@ -72,10 +58,3 @@ def completed(
     """Return the schedule with its dependent fields chosen by the model."""
     kept = given if is_matrix(conv) else {*given, *PACKS}
     return adapt.completed(implicit_gemm(conv), target, schedule, kept)
-
-
-def adapted(
-    conv: Conv2d, target: Target, schedule: BlockedMatmul, sizes: tuple[int, ...]
-) -> BlockedMatmul:
-    """Return a legal schedule like one that was measured for other sizes."""
-    return adapt.adapted(implicit_gemm(conv), target, schedule, sizes)

@@ -15,16 +15,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kgen.schedule import (
-    AheadMatmul,
-    AmxMatmul,
-    BlockedMatmul,
-    CpuSplitMatmul,
-    DotMatmul,
-    InnerMatmul,
-    LimbsMatmul,
-    OuterMatmul,
-)
+from kgen import schedule as kinds
+from kgen.schedule import BlockedMatmul
 from kgen.schedule.matmul import A_AHEAD, PANELS_AHEAD
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
@@ -155,7 +147,7 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     if spec.constant and gathers and not b_is_packed(spec):
         return None
     axes = _block_axes(spec, must_pack_a=widens, must_pack_b=gathers)
-    table = MatmulTable(AheadMatmul, fixed, **axes, sums=SUMS, fetch=(0, 1, 2, 3))
+    table = MatmulTable(kinds.AheadMatmul, fixed, **axes, sums=SUMS, fetch=(0, 1, 2, 3))
     count = vector_for(target, finishing_type(spec), spec.n).count
     pairs = has_pairs(spec) and not dot
     fits = _tiles(table, spec, target, count, np.maximum(table["vectors_nr"], 2) if pairs else 0)
@@ -225,7 +217,7 @@ def _split(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     columns["split_k"] = np.broadcast_to(fixed.get("split_k", 4), (len(blis),))
     blocks = ceil_div(spec.k, columns["kc"])
     alone &= (blocks > columns["split_k"]) & (columns["ahead"] == 0)
-    return MatmulSpace(kind=CpuSplitMatmul, columns=columns).where(alone)
+    return MatmulSpace(kind=kinds.CpuSplitMatmul, columns=columns).where(alone)
 
 
 def _dot(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
@@ -235,7 +227,7 @@ def _dot(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         return None
     packing = {"must_pack_a": must_pack_a(spec, dot), "must_pack_b": must_pack_b(spec, dot)}
     ahead = (0, *BYTES_AHEAD) if spec.constant else (0,)
-    table = MatmulTable(DotMatmul, fixed, **_block_axes(spec, **packing), ahead=ahead)
+    table = MatmulTable(kinds.DotMatmul, fixed, **_block_axes(spec, **packing), ahead=ahead)
     count = vector_for(target, DType.F32, COLUMNS).count
     fits = _tiles(table, spec, target, count, dot.extra_registers)
     run_k = count * dot.group
@@ -263,16 +255,15 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     if tiles.tile_product(spec.dtype, target) is None:
         return None
     unit = tiles.tile_k(spec.dtype)
-    must_pack = are_windows(spec) or spec.layout.a_transposed or spec.k % unit != 0
     table = MatmulTable(
-        AmxMatmul,
+        kinds.AmxMatmul,
         fixed,
         rows=(1, 2),
         columns=(1, 2),
         most_kc=_depths(spec.k),
         down=PARTS,
         most_nc=_widths(spec.n),
-        pack_a=(1,) if must_pack else (0, 1),
+        pack_a=(1,) if _must_pack_a(spec) else (0, 1),
         prefetch_panel=(0, 1),
     )
     table.put(mr=table["rows"] * tiles.TILE_ROWS, nr=table["columns"] * tiles.TILE_ROWS)
@@ -295,6 +286,11 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     return table.space(fits)
 
 
+def _must_pack_a(spec: Matmul) -> bool:
+    """Return whether AMX tiles cannot read A where it lies."""
+    return are_windows(spec) or spec.layout.a_transposed or spec.k % tiles.tile_k(spec.dtype) != 0
+
+
 def _packers(table: MatmulTable, spec: Matmul, target: Target, sums: Column) -> None:
     """Add who packs B for AMX tiles and where A is packed: tiles beside their products (2), if each
     part is packed once and two take half of the stack; else a task that is alone, on its stack (1);
@@ -305,9 +301,7 @@ def _packers(table: MatmulTable, spec: Matmul, target: Target, sums: Column) -> 
     parts = 2 * nr * kc * itemsize
     between = (spec.k % kc == 0) & (spec.n % nr == 0) & (spec.n > nr) & (mr < spec.m)
     between &= (spec.m <= mc) & unpacked & (not spec.layout.b_transposed)
-    cut = spec.layout.a_transposed or spec.k % tiles.tile_k(spec.dtype) != 0
-    must_pack = are_windows(spec) or cut
-    row = steps * tiles.ROW_BYTES + must_pack * ROW_PADDING
+    row = steps * tiles.ROW_BYTES + _must_pack_a(spec) * ROW_PADDING
     held = table["pack_a"] * mc * row + sums + mr * nr * spec.accumulate.itemsize
     matrix = rounded_up(spec.n, nr) // tiles.TILE_ROWS * steps * tiles.TILE_BYTES
     one = (mc >= spec.m) & (table["nc"] >= spec.n) & unpacked
@@ -325,7 +319,7 @@ def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         return None
     lanes, limbs = target.limits["vector_bytes"] // 4, limb_parts.limb_count(spec)
     table = MatmulTable(
-        LimbsMatmul,
+        kinds.LimbsMatmul,
         fixed,
         rows=range(1, min(spec.m, 8) + 1),
         vectors_nr=VECTORS,
@@ -362,7 +356,7 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     step, stack = inner_vectors.k_of_step(spec, target), target.limits["stack_bytes"]
     whole = gathers or spec.has_blocks
     table = MatmulTable(
-        InnerMatmul,
+        kinds.InnerMatmul,
         fixed,
         rows=range(1, min(spec.m, 8) + 1),
         columns=range(1, min(spec.n, MOST_STREAMS) + 1),
@@ -430,14 +424,14 @@ def _outer(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         return None
     names = found[0].columns
     joined = {name: np.concatenate([space.columns[name] for space in found]) for name in names}
-    return MatmulSpace(kind=OuterMatmul, columns=joined)
+    return MatmulSpace(kind=kinds.OuterMatmul, columns=joined)
 
 
 def _streams(
     spec: Matmul, target: Target, fixed: Fixed, rows: RowsOfB, *, words: int, halves: int
 ) -> MatmulSpace:
     table = MatmulTable(
-        OuterMatmul,
+        kinds.OuterMatmul,
         fixed,
         parts=(1, 2, 4, 8),
         part=STREAM_ROWS,

@@ -15,12 +15,21 @@ from kgen.spec.shapes import packed
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import images
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, is_matrix
+from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
 #: Bits of the narrowest elements of which x86's vectors load a part by a mask that is computed.
 MASKED_BITS = {"avx2": 32, "avx512bw": 8}
+
+
+def mainloop_of_windows(conv: Conv2d, target: Target) -> str:
+    """Return the main loop that packs windows: by tiles or dot products where a type has them."""
+    if tile_product(conv.dtype, target) is not None:
+        return "amx"
+    return "blis" if dot_for(conv.dtype, target) is None else "dot"
 
 
 @frozen
