@@ -171,7 +171,7 @@ static void check_kernel(kgen_kernel *relu)
 int main(int count, char **words)
 {
     kgen_bundle *bundle = NULL;
-    assert(count == 5 && kgen_abi_version() == KGEN_ABI_VERSION);
+    assert((count == 3 || count == 5) && kgen_abi_version() == KGEN_ABI_VERSION);
     assert(strcmp(kgen_version(), KGEN_VERSION) == 0);
     assert(kgen_open(words[1], NULL, &bundle) == KGEN_OK);
     check_program(kgen_find_program(bundle, NULL));
@@ -179,6 +179,8 @@ int main(int count, char **words)
     assert(kgen_open(words[2], NULL, &bundle) == KGEN_OK);
     check_kernel(kgen_find_kernel(bundle, "relu_7x1001_f32"));
     kgen_close(bundle);
+    if (count == 3) /* the other bundles are for x86-64 */
+        return 0;
     assert(kgen_open(words[3], NULL, &bundle) == KGEN_OK);
     check_empty(kgen_find_program(bundle, NULL));
     check_sizes(kgen_find_program(bundle, NULL));
