@@ -1,20 +1,20 @@
 """Repetitions in a program: steps that differ from turn to turn in the places of their tensors.
 
-The time steps of a recurrent layer are such turns, so a manifest has one of them.
+The time steps of a recurrent layer are such turns: a manifest lists the first one only.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kgen_runtime.schema.program import Program, Repeat, Step, Value
 from kgen_runtime.values import frozen
 
-#: Turns from which a repetition has less text than its steps.
+#: Fewest turns of a repetition: two turns take no less text than their steps.
 LEAST_TURNS = 3
-#: Steps of one turn that are alike, but for their places: as many distances to a next turn are
-#: tried.
+#: Largest number of later steps, alike but for their places, that are tried as the start of a
+#: second turn.
 MOST_ALIKE = 16
 
 
@@ -34,9 +34,10 @@ def with_repeats(program: Program) -> Program:
     following = _following(layouts)
     repeats: list[Repeat] = []
     steps: list[Step] = []
+    failed: dict[int, int] = {}
     at = 0
     while at < len(layouts):
-        found = _longest(layouts, following, at)
+        found = _longest(layouts, following, at, failed)
         if found is None:
             steps.append(program.steps[at])
             at += 1
@@ -78,7 +79,7 @@ def _following(layouts: Sequence[_StepLayout]) -> list[int | None]:
 
 
 def _longest(
-    layouts: Sequence[_StepLayout], following: Sequence[int | None], at: int
+    layouts: Sequence[_StepLayout], following: Sequence[int | None], at: int, failed: dict[int, int]
 ) -> Repeat | None:
     """The repetition from a step on that leaves out most steps."""
     best: Repeat | None = None
@@ -86,7 +87,7 @@ def _longest(
     for _ in range(MOST_ALIKE):
         if after is None:
             break
-        found = _repeated(layouts, at, after - at)
+        found = _repeated(layouts, at, after - at, failed)
         if found is not None and (best is None or _left_out(found) > _left_out(best)):
             best = found
         after = following[after]
@@ -97,29 +98,46 @@ def _left_out(repeat: Repeat) -> int:
     return repeat.count * (repeat.turns - 1)
 
 
-def _repeated(layouts: Sequence[_StepLayout], first: int, count: int) -> Repeat | None:
-    """Repetition of so many steps, from a step on."""
-    turns = 1
-    moves: dict[str, int] = {}
-    while first + (turns + 1) * count <= len(layouts):
-        start = first + turns * count
-        if any(layouts[first + i].number != layouts[start + i].number for i in range(count)):
-            break
-        pairs = zip(layouts[first : first + count], layouts[start : start + count], strict=True)
-        distances = [
-            (name, there - here)
-            for one, other in pairs
-            for name, here, there in zip(one.names, one.offsets, other.offsets, strict=True)
-        ]
-        if turns == 1:
-            moves = dict(distances)
-        if any(distance != turns * moves[name] for name, distance in distances):
-            break
-        turns += 1
-    if turns < LEAST_TURNS:
+def _repeated(
+    layouts: Sequence[_StepLayout], first: int, count: int, failed: dict[int, int]
+) -> Repeat | None:
+    """Repetition of `count` steps from step `first` on.
+
+    `failed` has the last step, by count, from which no repetition starts because of a later one:
+    so steps that are alike and do not repeat are compared once for each count.
+    """
+    if first <= failed.get(count, -1) or first + LEAST_TURNS * count > len(layouts):
         return None
+    moves: dict[str, int] = {}
+    #: Last step that has a value.
+    last: dict[str, int] = {}
+    for at in range(first, first + count):
+        one, *others = (layouts[at + turn * count] for turn in range(LEAST_TURNS))
+        distances = [b - a for a, b in zip(one.offsets, others[0].offsets, strict=False)]
+        for name, distance in zip(one.names, distances, strict=False):
+            if moves.setdefault(name, distance) != distance:
+                failed[count] = last[name]
+                return None
+            last[name] = at
+        if not all(_is_turn(one, other, turn, moves) for turn, other in enumerate(others, 1)):
+            failed[count] = at
+            return None
+    turns = LEAST_TURNS
+    while first + (turns + 1) * count <= len(layouts) and all(
+        _is_turn(layouts[at], layouts[at + turns * count], turns, moves)
+        for at in range(first, first + count)
+    ):
+        turns += 1
     moving = {name: nbytes for name, nbytes in moves.items() if nbytes}
     return Repeat(first=first, count=count, turns=turns, moves=moving)
+
+
+def _is_turn(one: _StepLayout, other: _StepLayout, turn: int, moves: Mapping[str, int]) -> bool:
+    """Whether a step is another one, moved so many turns."""
+    return one.number == other.number and all(
+        there - here == turn * moves[name]
+        for name, here, there in zip(one.names, one.offsets, other.offsets, strict=True)
+    )
 
 
 def _used(program: Program, steps: Sequence[Step]) -> tuple[Value, ...]:
