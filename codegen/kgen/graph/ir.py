@@ -144,6 +144,8 @@ class Graph:
     counts: tuple[Count, ...] = ()
     #: Stored numbers of constants, by the constants' names.
     dequantized: Mapping[str, Dequantized] = field(default_factory=dict)
+    #: Names of constants, by those of constants that were made as their views.
+    originals: Mapping[str, str] = field(default_factory=dict)
     #: Bytes that kernels' tensors start at multiples of, on all targets.
     alignment: int = ALIGNMENT
 
@@ -177,6 +179,7 @@ class Builder:
         self.constants: dict[str, Array] = {}
         #: Stored numbers of constants, by the constants' names.
         self.dequantized = dict(dequantized)
+        self.originals: dict[str, str] = {}
         self.known: dict[tuple[object, ...], str] = {}
         #: Names of the constants that nodes needed beside the model's, by their contents; and the
         #: last number behind each name.
@@ -311,10 +314,21 @@ class Builder:
         if array is None:
             return value
         made = self.made("folded", array, value.dtype)
-        stored = self.stored(value)
+        original, stored = self.original(value), self.stored(value)
+        if original is not None and isinstance(made.operation, SourceNode):
+            self.originals[made.operation.name] = original
         if stored is not None and isinstance(made.operation, SourceNode):
             self.dequantized[made.operation.name] = stored
         return made
+
+    def original(self, value: GraphValue) -> str | None:
+        """Name of the constant that a value is a view of; None for any other value."""
+        operation = value.operation
+        if isinstance(operation, ViewNode):
+            return self.original(self.values[operation.of])
+        if not isinstance(operation, SourceNode):
+            return None
+        return self.originals.get(operation.name, operation.name)
 
     def stored(self, value: GraphValue) -> Dequantized | None:
         """Stored numbers of a constant that was dequantised, or of a view of one."""

@@ -268,4 +268,5 @@ def graph_of(model: Model, *, convolves: ConvolutionKernels = NO_CONVOLUTIONS) -
         names=names,
         counts=model.counts,
         dequantized=b.dequantized,
+        originals=b.originals,
     )

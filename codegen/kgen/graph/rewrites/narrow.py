@@ -37,8 +37,6 @@ from kgen_runtime.dtypes import DType
 WEIGHTS = (BType.BF16, BType.S8, BType.S4)
 #: Operators whose second operands are weights.
 PRODUCTS = ("MatMul", "Gemm")
-#: What a convolution calls the matrix of its weights, behind its own name and a colon.
-FOLDED = "folded"
 #: What the largest number of a column of s8 becomes.
 LARGEST = 127.0
 
@@ -50,12 +48,13 @@ def weights_of(model: Model) -> frozenset[str]:
 
 
 def convolutions_of(model: Model) -> dict[str, Array]:
-    """The largest weight of each output channel, by the names of the convolutions that are products
-    by constants. Not of those with a normalization behind them, whose weights are not the model's.
+    """Largest weight of each output channel, by the weights of convolutions that are products.
+
+    Without convolutions before a normalization, whose weights are not the model's.
     """
     normalized = {n.inputs[0] for n in model.nodes if n.operator == "BatchNormalization"}
     return {
-        node.name: np.abs(weights).reshape(len(weights), -1).max(axis=1)
+        node.inputs[1]: np.abs(weights).reshape(len(weights), -1).max(axis=1)
         for node in model.nodes
         if node.operator == "Conv" and node.attribute("group", 1) == 1 and not node.others
         if (weights := model.constants.get(node.inputs[1])) is not None and weights.size
@@ -170,8 +169,7 @@ class _Narrowing(Rewriting):
 
         None for other constants.
         """
-        node, _, what = name.rpartition(":")
-        return self.convolutions.get(node) if what.partition(".")[0] == FOLDED else None
+        return self.convolutions.get(self.graph.originals.get(name, ""))
 
     def multiply(self, value: GraphValue, operation: ProductNode, name: str, array: Array) -> None:
         b = self.builder

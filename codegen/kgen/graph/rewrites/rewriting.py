@@ -29,6 +29,7 @@ class Rewriting:
             constants=self.builder.constants,
             names=self.names,
             counts=self.graph.counts,
+            originals=self.graph.originals,
         )
 
     def visit(self, value: GraphValue) -> None:
