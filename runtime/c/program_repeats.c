@@ -1,11 +1,6 @@
-/* Repetitions of a program's steps, written out: every turn has steps of its own, so that all else
- * sees one list. What a manifest makes of a few bytes is limited before memory is taken for it. */
+/* Repetitions of a program's steps, written out into one list that has the steps of every turn. The
+ * number of steps is checked before memory is allocated for them. */
 #include "internal.h"
-
-static kgen_status refuse_repeat(size_t number, const char *why)
-{
-    return kgen_fail(KGEN_ERROR_BUNDLE, "repetition %zu %s", number, why);
-}
 
 /* Bindings and numbers in `after` of the steps of a turn. */
 static uint64_t count_entries(const step *first, int64_t count)
@@ -23,9 +18,16 @@ static kgen_status count_steps(const kgen_program *of, size_t *steps)
     uint64_t total = of->num_steps, entries = 0;
     for (size_t i = 0; i < of->num_repeats; i++) {
         const repeat *one = &of->repeats[i];
-        if (one->first < behind || (uint64_t)one->first >= of->num_steps || one->count < 1 ||
+        if (one->first < 0 || (uint64_t)one->first >= of->num_steps || one->count < 1 ||
             (uint64_t)one->count > of->num_steps - (uint64_t)one->first)
-            return refuse_repeat(i, "has steps that the program lacks, or that another repeats");
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "repetition %zu has first=%lld, count=%lld; the program has %zu steps", i,
+                             (long long)one->first, (long long)one->count, of->num_steps);
+        if (one->first < behind)
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "repetition %zu has first=%lld; it must be at least %lld, the end of the "
+                             "repetition before it",
+                             i, (long long)one->first, (long long)behind);
         if (one->turns < 2 || one->turns > KGEN_MOST_STEPS)
             return kgen_fail(KGEN_ERROR_BUNDLE, "repetition %zu has %lld turns; it takes 2 to %d", i,
                              (long long)one->turns, KGEN_MOST_STEPS);
@@ -56,7 +58,7 @@ static kgen_status write_turn(step *into, const step *of, const repeat *in, int6
     if (after == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < of->num_after; i++) {
-        /* A number that is none of a step stays one. */
+        /* A number outside the limits becomes -1, which the check of `after` refuses. */
         bool is_number = of->after[i] >= 0 && of->after[i] < KGEN_MOST_STEPS;
         after[i] = is_number ? of->after[i] + turn * in->count : -1;
     }

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from kgen_runtime.dtypes import DType
 from kgen_runtime.schema.program import Place, Program, Repeat, Step, Value
 
-#: What a value is, but for its name.
+#: Type, shape, strides and place of a value.
 Shown = tuple[DType, tuple[int, ...], tuple[int, ...], Place]
 
 
