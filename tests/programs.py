@@ -7,7 +7,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from kgen_runtime.manifest import Manifest
 from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.schema.manifest_json import to_json
 from kgen_runtime.schema.program import Place, PlaceKind, Program, Step, Value
+
+if TYPE_CHECKING:
+    import onnx
 
 Array = npt.NDArray[Any]
 ROWS, WIDE, INNER = 5, 24, 40
@@ -140,15 +143,22 @@ def mlp_bundle(*names: str, programs: tuple[str, ...] = ("main",)) -> kgen.Bundl
 TIME, BATCH, UNITS, SIZE = 9, 2, 3, 2
 
 
-def gru_bundle(target: str) -> kgen.Bundle:
-    """A GRU whose state `h` the next run goes on from: one output, and steps that repeat."""
+def gru_model() -> onnx.ModelProto:
+    """A GRU with an initial state `h`; its outputs are all states, and the last one."""
     from tests.onnx_models import Maker
 
     m = Maker(opset=17)
     x, h = m.input("x", (TIME, BATCH, SIZE)), m.input("h", (1, BATCH, UNITS))
     weights = m.weight(1, 3 * UNITS, SIZE), m.weight(1, 3 * UNITS, UNITS), m.weight(1, 6 * UNITS)
     outputs = m.add("GRU", x, *weights, "", h, outputs=2, hidden_size=UNITS, linear_before_reset=1)
-    return kgen.compile_model(m.model(*outputs), [target], states={"h": outputs[1]}).bundle
+    return m.model(*outputs)
+
+
+def gru_bundle(target: str) -> kgen.Bundle:
+    """A GRU whose state `h` the next run goes on from: one output, and steps that repeat."""
+    model = gru_model()
+    states = {"h": model.graph.output[1].name}
+    return kgen.compile_model(model, [target], states=states).bundle
 
 
 def repeating(manifest: Manifest) -> Any:
