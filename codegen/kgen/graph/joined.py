@@ -1,7 +1,6 @@
-"""Tensors that a concatenation puts behind one another are written where they lie in its result.
+"""Concatenation in place: the kernels of its operands write parts of its result.
 
-The kernels that compute them write parts of the result, and there is no kernel that copies. So the
-outputs of a recurrent layer's time steps are parts of one tensor.
+No kernel copies the operands. The outputs of a recurrent layer's time steps are such parts.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence, Set
 from itertools import accumulate
 
 from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, ViewNode
@@ -18,19 +17,20 @@ from kgen.graph.reading.model import Shape
 from kgen.graph.tables import copy_of
 from kgen.ops.expression import Expression, Primitive
 from kgen.spec import Elementwise
+from kgen.spec.inference import is_scatter
 from kgen_runtime.values import frozen
 
 
 def blocks_of(expression: Expression, shapes: Mapping[str, Shape]) -> tuple[str, ...] | None:
-    """Inputs that an expression puts behind one another, whole and in this order; None if it does
-    something else. `shapes` are those of its inputs."""
+    """Inputs that an expression concatenates whole, in the order of their memory; None for any
+    other expression. `shapes` are the shapes of its inputs."""
     found = _Blocks.of(expression, shapes)
     return None if found is None or len(found.names) < 2 else found.names
 
 
 @frozen
 class _Blocks:
-    """Inputs that lie behind one another in memory, seen as a tensor of a shape."""
+    """Inputs that follow one another in memory, read as one tensor of `shape`."""
 
     names: tuple[str, ...]
     shape: Shape
@@ -62,24 +62,50 @@ class _Blocks:
         return cls(names=tuple(n for part in known for n in part.names), shape=tuple(shape))
 
 
-def computed_blocks(graph: Graph, order: list[GraphValue]) -> Iterator[str]:
-    """Yield formulas whose results a concatenation puts behind one another, if all of its operands
-    are computed: they are written as its parts, and are not formulas of the kernel that copies."""
-    for value in order:
-        operation = value.operation
-        if not isinstance(operation, FormulaNode) or operation.axes:
+def roots_to_join(graph: Graph, order: Sequence[GraphValue], roots: Set[str]) -> set[str]:
+    """Formulas that become roots, so that concatenations that are roots need no kernel.
+
+    A concatenation's kernel is saved by at most one more: of an operand that becomes a root, or
+    that copies an operand that must stay elsewhere.
+    """
+    outputs = {_source(graph, name).id for name in graph.outputs.values()}
+    tables = {
+        _source(graph, value.operation.expression.arguments[0].name).id
+        for value in order
+        if isinstance(value.operation, FormulaNode) and is_scatter(value.operation.expression)
+    }
+    elsewhere = outputs | tables
+    found: set[str] = set()
+    for value in reversed(order):
+        if value.id not in roots or value.id in tables:
             continue
-        shapes = {name: graph.values[name].shape for name in operation.operands}
-        names = blocks_of(operation.expression, shapes)
-        sources = [_source(graph, name) for name in names or ()]
-        if len(set(sources)) == len(sources) and all(
-            isinstance(source.operation, FormulaNode | ProductNode) for source in sources
-        ):
-            yield from (source.id for source in sources)
+        sources = {source.id for source in _joined(graph, value)}
+        new = sources - roots
+        if sources and len(new) + len(sources & elsewhere) <= 1:
+            found |= new
+            elsewhere |= sources
+    return found
+
+
+def _joined(graph: Graph, value: GraphValue) -> list[GraphValue]:
+    """Operands that can be written as parts of a concatenation's result; none if one cannot."""
+    operation = value.operation
+    if not isinstance(operation, FormulaNode) or operation.axes:
+        return []
+    shapes = {name: graph.values[name].shape for name in operation.operands}
+    sources = [_source(graph, name) for name in blocks_of(operation.expression, shapes) or ()]
+    starts = accumulate((math.prod(source.shape) for source in sources), initial=0)
+    are_parts = all(
+        isinstance(source.operation, FormulaNode | ProductNode)
+        and source.dtype is value.dtype
+        and start * value.dtype.itemsize % graph.alignment == 0
+        for source, start in zip(sources, starts, strict=False)
+    )
+    return sources if are_parts and len(set(sources)) == len(sources) else []
 
 
 def _source(graph: Graph, name: str) -> GraphValue:
-    """The value that one is a reshape of; itself otherwise."""
+    """Value whose memory a reshape reads; for any other value, itself."""
     value = graph.values[name]
     while isinstance(value.operation, ViewNode) and value.operation.step.keeps_order:
         value = graph.values[value.operation.of]
@@ -87,11 +113,14 @@ def _source(graph: Graph, name: str) -> GraphValue:
 
 
 def joined_in_place(lowered: Lowered, alignment: int) -> Lowered:
-    """The calls without those that put buffers behind one another: these are parts of the result.
+    """Return the calls without those that only concatenate buffers, which become parts of the
+    result.
 
-    Such a buffer is written and read by kernels alone, is part of one result, and starts at a
-    multiple of `alignment` bytes there. One other, such as an output, is copied to its place.
+    A part is written and read by kernels alone, belongs to one result, and starts at a multiple of
+    `alignment` bytes in it. One operand of each result may be none, such as an output: it is
+    copied. No call overwrites the result later, as a scatter does with its table.
     """
+    overwritten = {*lowered.within.values()}
     kept = {*lowered.inputs.values(), *lowered.constants, *lowered.outputs.values()}
     kept |= {*lowered.within, *lowered.within.values()}
     writers = Counter(buffer for call in lowered.calls for buffer in call.writes)
@@ -100,7 +129,7 @@ def joined_in_place(lowered: Lowered, alignment: int) -> Lowered:
     for call in reversed(lowered.calls):
         found = _parts(lowered, call, alignment)
         apart = [n for n in found if n in kept or n in parts or writers[n] > 1]
-        if not found or len(apart) > 1:
+        if not found or len(apart) > 1 or call.writes[0] in overwritten:
             calls.append(call)
             continue
         for name in apart:
@@ -114,8 +143,8 @@ def joined_in_place(lowered: Lowered, alignment: int) -> Lowered:
 
 
 def _parts(lowered: Lowered, call: KernelCall, alignment: int) -> dict[str, Binding]:
-    """Places in a call's result of the buffers that it puts behind one another; none if it does
-    something else."""
+    """Places of buffers in the result of a call that only concatenates them; none for any other
+    call."""
     spec = call.spec
     if not isinstance(spec, Elementwise) or len(spec.outputs) > 1 or spec.table:
         return {}
@@ -140,7 +169,7 @@ def _parts(lowered: Lowered, call: KernelCall, alignment: int) -> dict[str, Bind
 
 
 def _moved(call: KernelCall, parts: Mapping[str, Binding]) -> KernelCall:
-    """A call on the places of parts."""
+    """Return the call with its parts bound to their places in the results."""
 
     def moved(binding: Binding) -> Binding:
         while (part := parts.get(binding.buffer)) is not None:

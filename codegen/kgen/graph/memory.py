@@ -45,8 +45,8 @@ class MemoryPlan:
 def plan(lives: Mapping[str, Life]) -> MemoryPlan:
     offsets: dict[str, int] = {}
     placed = _Placed(1 + max((life.last for life in lives.values()), default=0))
-    # Of one size, the longer one first, then the earlier one: turns of a repetition have equal
-    # plans. By name, so that a plan depends on nothing else.
+    # Among equal sizes the longest life comes first, then the earliest one, so that the turns of a
+    # repetition have equal plans. Names make the order unique.
     order = sorted(
         lives,
         key=lambda name: (

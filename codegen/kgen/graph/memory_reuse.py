@@ -33,8 +33,7 @@ def together(
     for number, call in enumerate(lowered.calls):
         made, *more = call.writes
         made = lowered.memory_of(made)
-        is_part = any(b.offset for b in call.bindings.values() if b.buffer in call.writes)
-        if more or is_part or made not in lives or lives[made].first != number:
+        if more or call.writes_behind_start or made not in lives or lives[made].first != number:
             continue
         plan = plans[number]
         names = known[id(plan)] if id(plan) in known else may_lie_upon(plan)

@@ -89,9 +89,10 @@ def _is_in_place(lowered: Lowered, before: str, after: str, plans: Mapping[int, 
     calls = lowered.calls
     number = next(n for n, c in enumerate(calls) if after in map(lowered.memory_of, c.writes))
     reads = [n for n, c in enumerate(calls) if any(b.buffer == before for b in c.bindings.values())]
-    if any(n > number for n in reads):
+    call = calls[number]
+    if any(n > number for n in reads) or call.writes_behind_start:
         return False
-    call, alike = calls[number], may_lie_upon(plans[number])
+    alike = may_lie_upon(plans[number])
     return all(
         name in alike and not binding.offset
         for name, binding in call.bindings.items()

@@ -144,7 +144,10 @@ def test_outputs_of_time_steps_are_parts_of_one_tensor(operator: str) -> None:
 
 
 def concatenated(m: Maker, *shapes: tuple[int, ...], axis: int = 0) -> onnx.ModelProto:
-    parts = [m.add("Tanh", m.input(f"x{i}", shape)) for i, shape in enumerate(shapes)]
+    parts = [
+        m.add("MatMul", m.input(f"x{i}", shape), m.weight(shape[-1], shape[-1]))
+        for i, shape in enumerate(shapes)
+    ]
     return m.model(m.add("Concat", *parts, axis=axis))
 
 
@@ -170,7 +173,7 @@ def test_tensors_are_written_where_they_are_joined(
 
 def test_one_tensor_that_must_stay_elsewhere_is_copied() -> None:
     m = Maker()
-    one, other = (m.add("Tanh", m.input(name, (2, 3))) for name in "xy")
+    one, other = (m.add("MatMul", m.input(name, (2, 3)), m.weight(3, 3)) for name in "xy")
     model = m.model(m.add("Concat", one, other, axis=0), other)
     found = calls_of(model, 1)
     check(model, found)
@@ -222,7 +225,8 @@ def test_steps_of_a_scan_are_listed_once() -> None:
         (program,) = kgen.compile_model(scan(time), ["x86-64-v3"]).bundle.manifest.programs
         return len(with_repeats(program).steps)
 
-    assert listed(10) == listed(20) < 15
+    # One more kernel joins the outputs of nine more steps.
+    assert listed(20) <= listed(10) + 1 < 15
 
 
 @pytest.mark.parametrize("multiple", [1, 4, 64])

@@ -163,9 +163,10 @@ class Epilogues:
                 layout = replayed(StridedLayout.of(self.values[at].shape), views)
                 if layout is None:
                     return False
-                extent = extent_of(self.graph, layout.expanded(value.shape), extents)
                 # A full operand has the output's type.
                 own = self.values[at].dtype
+                layout = layout.expanded(value.shape)
+                extent = extent_of(self.graph, layout, extents, own.itemsize)
                 if extent is None or own is not (last.dtype if extent == "mxn" else finishes_in):
                     return False
                 if extent == "mxn" and own not in (finishes_in, DType.S8):
@@ -230,6 +231,9 @@ class Epilogues:
                 if at in self.regions[root] or at == product.id:
                     continue
                 layout = replayed(StridedLayout.of(self.values[at].shape), views)
-                if layout and extent_of(self.graph, layout.expanded(value.shape), extents) == "mxn":
+                if layout is None:
+                    continue
+                layout, itemsize = layout.expanded(value.shape), self.values[at].dtype.itemsize
+                if extent_of(self.graph, layout, extents, itemsize) == "mxn":
                     return True
         return False

@@ -40,7 +40,7 @@ from kgen.graph.fusing.paths import (
 )
 from kgen.graph.fusing.products import matrix
 from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
-from kgen.graph.joined import computed_blocks
+from kgen.graph.joined import roots_to_join
 from kgen.graph.layout import StridedLayout, ViewStep, is_seen, replayed, seen
 from kgen.graph.lowering.calls import nodes_shown
 from kgen.graph.operators.signed_bytes import Dequantization, is_saturated
@@ -55,7 +55,7 @@ from kgen_runtime.dtypes import DType, computed_in
 def fuse(graph: Graph) -> Fused:
     """Roots are added until every formula and every product can read what it takes."""
     fusion = _Fusion(graph)
-    while fusion.compose() or fusion.share():
+    while fusion.compose() or fusion.share() or fusion.join():
         pass
     return fusion.fused()
 
@@ -68,7 +68,6 @@ class _Fusion:
         self.epilogues = Epilogues(graph, self.order, uses_of(graph, used))
         self.roots = set(self.epilogues.roots) | {v.id for v in self.order if is_scattered(v)}
         self.roots |= ends_of_runs(self.order)
-        self.roots |= {*computed_blocks(graph, self.order)} - {*self.epilogues.region_of}
         self.lazies: dict[str, Lazy] = {}
         self.leaves: dict[str, Leaf] = {}
         self.names: dict[Leaf, str] = {}
@@ -471,6 +470,12 @@ class _Fusion:
         if parts is None or parts.numbers not in self.lazies or parts.numbers in self.roots:
             return name
         return parts.numbers if self.values[parts.numbers].dtype is DType.S8 else name
+
+    def join(self) -> bool:
+        """Make roots of what is written into a concatenation's result. True if there were any."""
+        new = roots_to_join(self.graph, self.order, self.roots)
+        self.roots |= new
+        return bool(new)
 
     def inside(self, new: set[str], owners: Mapping[str, set[str]]) -> set[str]:
         """Return the new roots that another new root contains in all their uses."""

@@ -89,7 +89,7 @@ def product_extents(graph: Graph, product: GraphValue) -> Shape:
     return product.shape
 
 
-def extent_of(graph: Graph, layout: StridedLayout, extents: Shape) -> str | None:
+def extent_of(graph: Graph, layout: StridedLayout, extents: Shape, itemsize: int) -> str | None:
     """Extent of an operand of an epilogue; None for a layout that an operand cannot have.
 
     Such a layout begins within a tensor at an offset that separate memory could not have.
@@ -101,7 +101,7 @@ def extent_of(graph: Graph, layout: StridedLayout, extents: Shape) -> str | None
         return None
     sizes = zip(extents, cut.strides, strict=True)
     b, m, n = (0 if size == 1 else stride for size, stride in sizes)
-    if layout.offset % graph.alignment:
+    if layout.offset * itemsize % graph.alignment:
         return None
     if (b, m, n) == (0, 0, 0):
         return "1"

@@ -37,6 +37,11 @@ class KernelCall:
     writes: tuple[str, ...]
     nodes: tuple[str, ...]
 
+    @property
+    def writes_behind_start(self) -> bool:
+        """Whether an output begins behind the first element of its buffer, as parts do."""
+        return any(b.offset for b in self.bindings.values() if b.buffer in self.writes)
+
 
 @frozen
 class Lowered:

@@ -417,7 +417,9 @@ class _Lowering:
             if leaf.root == product.id:
                 renamed[name] = variable("x")
                 continue
-            extent = extent_of(self.graph, leaf.layout.expanded(lazy.value.shape), extents)
+            layout = leaf.layout.expanded(lazy.value.shape)
+            itemsize = self.values[leaf.root].dtype.itemsize
+            extent = extent_of(self.graph, layout, extents, itemsize)
             assert extent is not None, leaf
             bound = Binding(buffer=leaf.root, offset=leaf.layout.offset)
             taken = next((n for n, b in bindings.items() if b == bound), None)

@@ -172,6 +172,8 @@ def layer(
         check(b, x)
         check_shapes(b, node, given, gates, states)
         time, batch, _ = x.shape
+        lengths = optional(given, 4)
+        numbers = None if lengths is None else numbers_of_steps(b, time, lengths)
         cell, is_linear = cell_of(node), bool(node.attribute("linear_before_reset", 0))
         outputs: list[list[GraphValue]] = []
         finals: list[tuple[GraphValue, ...]] = []
@@ -184,8 +186,8 @@ def layer(
                 at = time - 1 - step if d.is_reverse else step
                 part = b.reshape(b.slice(found, 0, at, 1), (batch, found.shape[-1]))
                 new = cell(b, d, part, now)
-                shown, now = within(b, optional(given, 4), at, time, new, now)
-                made.append(shown)
+                now = within(b, lengths, numbers, at, new, now)
+                made.append(now[0])
             outputs.append(list(reversed(made)) if d.is_reverse else made)
             finals.append(now)
         units = r.shape[-1]
@@ -200,6 +202,7 @@ def layer(
             for i in range(states)
         ]
         both = b.reshape(joined(b, shown_steps, 0), (time, len(outputs), batch, units))
+        both = cut(b, lengths, numbers, both)
         if is_batch_first:
             return (b.permute(both, (2, 0, 1, 3)), *(b.permute(v, (1, 0, 2)) for v in last))
         return (both, *last)
@@ -210,33 +213,45 @@ def layer(
 def within(
     b: Builder,
     lengths: GraphValue | None,
+    numbers: GraphValue | None,
     at: int,
-    time: int,
     new: tuple[GraphValue, ...],
     old: tuple[GraphValue, ...],
-) -> tuple[GraphValue, tuple[GraphValue, ...]]:
-    """Output and states of a time step; zeros and the states before it for sequences that are not
-    so long. An output is zero there, and the states are the last ones."""
-    known = b.array(lengths)
-    if lengths is None or (known is not None and (known > at).all()):
-        return new[0], new
-    is_there = b.call(
-        "less", number_of(b, at, time, lengths), b.reshape(lengths, (lengths.shape[0], 1))
-    )
-    output = b.formula(b.call("where", is_there, new[0], 0.0), new[0].shape, new[0].dtype)
-    states = tuple(
+) -> tuple[GraphValue, ...]:
+    """States of a time step: those before it for sequences that have ended."""
+    if lengths is None or numbers is None or are_longer(b, lengths, at):
+        return new
+    number = b.tensor(b.slice(numbers, 0, at, 1))
+    is_there = b.call("less", number, b.reshape(lengths, (lengths.shape[0], 1)))
+    return tuple(
         b.formula(b.call("where", is_there, n, o), n.shape, n.dtype)
         for n, o in zip(new, old, strict=True)
     )
-    return output, states
 
 
-def number_of(b: Builder, at: int, time: int, lengths: GraphValue) -> Expression:
-    """The number of a time step, as an element of a constant: formulas of all steps are equal."""
+def cut(
+    b: Builder, lengths: GraphValue | None, numbers: GraphValue | None, outputs: GraphValue
+) -> GraphValue:
+    """Outputs of all time steps, with zeros behind each sequence's end."""
+    time, _, batch, _ = outputs.shape
+    if lengths is None or numbers is None or are_longer(b, lengths, time - 1):
+        return outputs
+    steps = b.tensor(b.reshape(numbers, (time, 1, 1, 1)))
+    is_there = b.call("less", steps, b.reshape(lengths, (batch, 1)))
+    return b.formula(b.call("where", is_there, outputs, 0.0), outputs.shape, outputs.dtype)
+
+
+def are_longer(b: Builder, lengths: GraphValue, at: int) -> bool:
+    """Whether all sequences are known to have a time step."""
+    known = b.array(lengths)
+    return known is not None and bool((known > at).all())
+
+
+def numbers_of_steps(b: Builder, time: int, lengths: GraphValue) -> GraphValue:
+    """Numbers of all time steps, in a column of a constant: formulas of all steps are equal."""
     row = ALIGNMENT // lengths.dtype.itemsize
     numbers = np.repeat(np.arange(time, dtype=lengths.dtype.storage), row).reshape(time, row)
-    table = b.made("numbers", numbers, lengths.dtype)
-    return b.tensor(b.slice(b.slice(table, 0, at, 1), 1, 0, 1))
+    return b.slice(b.made("numbers", numbers, lengths.dtype), 1, 0, 1)
 
 
 def check(b: Builder, x: GraphValue) -> None:
