@@ -2,9 +2,10 @@
 
     python -m benchmarks.runtimes --before FOLDER [--rounds 20]
 
-FOLDER holds the older `kgen_runtime`, such as `runtime` of a `git worktree`, with libkgen built. A
-process per runtime and round times each case; the least time of all rounds counts, as other
-processes can only add to it. Exit status 1: the geometric mean of the ratios is below 0.98.
+FOLDER is `runtime` of an older checkout, such as a `git worktree`, with libkgen built. The kgen of
+that checkout builds the bundles, so that both runtimes read them. A process per runtime and round
+times each case; the least time of all rounds counts, as other processes can only add to it. Exit
+status 1: the geometric mean of the ratios is below 0.98.
 """
 
 from __future__ import annotations
@@ -17,14 +18,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-import kgen
 from benchmarks.machine import ROOT
 from benchmarks.results import geometric_mean
-from kgen.spec import DType, Matmul
 
 LEAST = 0.98
 MODEL = ROOT / "examples" / "encoder.onnx"
 
+#: Builds the bundles: products of two sizes, and a model.
+BUILD = """
+import sys, kgen
+one, large, encoder, model = sys.argv[1:]
+for size, path in ((1, one), (256, large)):
+    spec = kgen.Matmul(m=size, n=size, k=size, dtype="f32")
+    kgen.build(spec, targets=["native"]).save(path)
+kgen.compile_model(model, targets=["native"]).save(encoder)
+"""
 #: Prints the least microseconds of each case.
 CHILD = """
 import json, sys, time
@@ -54,16 +62,17 @@ print(json.dumps(found))
 """
 
 
+def run(code: str, arguments: list[Path], *folders: Path) -> str:
+    """Output of Python code that imports from the folders first."""
+    path = os.pathsep.join(str(folder.resolve()) for folder in folders)
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    env = {**os.environ, "PYTHONPATH": path}
+    return subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
 def measured(runtime: Path, bundles: list[Path]) -> dict[str, float]:
     """Microseconds of each case with the runtime of a folder."""
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, *map(str, bundles)],
-        env={**os.environ, "PYTHONPATH": str(runtime.resolve())},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found: dict[str, float] = json.loads(done.stdout)
+    found: dict[str, float] = json.loads(run(CHILD, bundles, runtime))
     return found
 
 
@@ -75,11 +84,9 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         bundles = [Path(folder) / f"{name}.kgen" for name in ("one", "large", "encoder")]
-        for size, path in zip((1, 256), bundles, strict=False):
-            spec = Matmul(m=size, n=size, k=size, dtype=DType.F32)
-            kgen.build(spec, targets=["native"]).save(path)
-        kgen.compile_model(MODEL, targets=["native"]).save(bundles[2])
-        both = (options.before, ROOT / "runtime")
+        before = options.before.resolve()
+        run(BUILD, [*bundles, MODEL], before.parent / "codegen", before)
+        both = (before, ROOT / "runtime")
         least: list[dict[str, float]] = [{}, {}]
         for _ in range(options.rounds):
             for best, runtime in zip(least, both, strict=True):
