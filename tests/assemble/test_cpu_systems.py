@@ -42,9 +42,10 @@ def test_every_function_has_the_attributes_of_all_systems(path: Path) -> None:
 
 def attributes() -> str:
     """The attributes that templates give a function."""
-    found = re.search(r"^attributes #0 = .*$", MODULE, re.MULTILINE)
+    found = re.search(r"^attributes #\$\{number\} = .*$", MODULE, re.MULTILINE)
     assert found is not None
-    return found[0].replace("${plan.vector_bits}", "128")
+    words = {"number": "0", "inlining": "", "plan.vector_bits": "128"}
+    return re.sub(r"\$\{([\w.]+)\}", lambda name: words[name[1]], found[0])
 
 
 def code(name: str, arch: str) -> list[str]:

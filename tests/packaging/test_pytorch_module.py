@@ -1,4 +1,4 @@
-"""docs/how-it-works/models.md: its module of PyTorch runs."""
+"""examples/pytorch_module.py: its module of PyTorch runs."""
 
 from __future__ import annotations
 
@@ -13,29 +13,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scripts.documents import blocks
-
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "how-it-works" / "models.md"
+CODE = (ROOT / "examples" / "pytorch_module.py").read_text("utf-8")
 DATA = ROOT / "tests" / "data"
-
-
-def module_code() -> str:
-    """The page's Python that exports a module of PyTorch."""
-    (found,) = (b.text for b in blocks(PAGE) if b.language == "python" and "torch" in b.text)
-    return found
 
 
 @pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
 def test_an_exported_module_runs(
     exporter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page's module as PyTorch 2.15 exported it, and what that computes: the lines behind the
-    export that need no PyTorch."""
+    """The module as PyTorch 2.15 exported it, and what that computes: the lines of the example that
+    need no PyTorch."""
     shutil.copy(DATA / f"module_{exporter}.onnx", tmp_path / "module.onnx")
     monkeypatch.chdir(tmp_path)
     scope: dict[str, Any] = {}
-    lines = [line for line in module_code().splitlines() if "torch" not in line]
+    lines = [line for line in CODE.partition('"""\n\n')[2].splitlines() if "torch" not in line]
     exec("\n".join(lines), scope)
     with np.load(DATA / "module.npz") as arrays:
         y = scope["program"].run(x=arrays["x"])
@@ -49,10 +41,9 @@ def test_a_module_of_pytorch_runs(tmp_path: Path) -> None:
     python = Path(sys.executable) if has_torch else ROOT / ".venv-bench/bin/python"
     if not python.exists():
         pytest.skip("takes PyTorch, which make bench SUITE=models installs")
-    code = module_code()
     paths = {"PYTHONPATH": f"{ROOT / 'codegen'}:{ROOT / 'runtime'}"}
     done = subprocess.run(
-        [str(python), "-c", code + code.replace("dynamo=True", "dynamo=False")],
+        [str(python), "-c", CODE + CODE.replace("dynamo=True", "dynamo=False")],
         cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **paths},
     )  # fmt: skip
     if "No module named 'onnx" in done.stderr or "No module named 'torch" in done.stderr:

@@ -1,0 +1,20 @@
+"""A module of PyTorch as a program: exported to ONNX, compiled for this machine, run and compared.
+
+Needs torch, onnx and onnxscript.
+
+    python examples/pytorch_module.py
+"""
+
+import torch
+
+import kgen
+import kgen_runtime
+
+layers = torch.nn.Linear(16, 32), torch.nn.GELU(), torch.nn.LayerNorm(32), torch.nn.Linear(32, 4)
+module, x = torch.nn.Sequential(*layers).eval(), torch.randn(8, 16)
+torch.onnx.export(module, (x,), "module.onnx", input_names=["x"], dynamo=True)
+kgen.compile_model("module.onnx", ["native"]).save("module.kgen")
+
+program = kgen_runtime.load("module.kgen").program
+y = torch.from_numpy(program.run(x=x))
+torch.testing.assert_close(y, module(x))
