@@ -288,6 +288,12 @@ typedef struct repeat {
     const json *moves; /* bytes by the names of values; NULL: nothing moves */
 } repeat;
 
+/* A value as a step of a turn sees it. */
+typedef struct bound {
+    const value *is; /* NULL for constants */
+    int64_t offset;  /* in its memory */
+} bound;
+
 typedef struct step {
     const repeat *in; /* the repetition that it is part of; else NULL */
     int64_t turn;
@@ -296,7 +302,7 @@ typedef struct step {
     size_t num_after;
     const int64_t *after;
     kgen_kernel *kernel;
-    const value **values; /* by the kernel's parameters; NULL for constants */
+    bound *values; /* by the kernel's parameters */
 } step;
 
 /* Axis of an output whose size is in another output. */
@@ -317,10 +323,12 @@ struct kgen_program {
     size_t num_repeats;
     repeat *repeats;
     count *counts;
+    size_t num_sizes; /* of outputs, the last ones, which say the sizes of others */
     kgen_bundle *bundle;
 };
 
 typedef struct manifest {
+    int64_t schema_version;
     size_t num_kernels, num_programs;
     kgen_kernel *kernels;
     kgen_kernel **by_name; /* sorted by "target/key" */

@@ -280,8 +280,9 @@ KGEN_API kgen_status kgen_session_set_input(kgen_session *session, const char *n
 KGEN_API kgen_status kgen_session_set_input_strided(kgen_session *session, const char *name,
                                                     const void *data, const int64_t *strides);
 
-/* Run the program once; done on return. Refused while an input was never set. A write past the end
- * of a state is ignored: check the index before the run. */
+/* Run the program once; done on return. Refused while an input was never set. Fails after the run if
+ * an output has more elements than there is room for; the message names the option of kgen compile.
+ * A write past the end of a state is ignored: check the index before the run. */
 KGEN_API kgen_status kgen_session_run(kgen_session *session);
 
 /* Run the program once, and write the nanoseconds of each of its steps. */

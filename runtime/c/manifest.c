@@ -595,8 +595,8 @@ kgen_kernel *kgen_manifest_find(const manifest *all, const char *name)
     return found == NULL ? NULL : *found;
 }
 
-/* Schema 1 had no programs, schema 2 no repetitions. */
-static kgen_status check_version(const json *data)
+/* Schema 1 had no programs, schema 2 neither repetitions nor counts. */
+static kgen_status check_version(const json *data, int64_t *into)
 {
     const json *version = kgen_json_member(data, "schema_version");
     if (version == NULL)
@@ -613,13 +613,16 @@ static kgen_status check_version(const json *data)
                                             "build the bundle again");
     const json *programs = kgen_json_member(data, "programs");
     bool is_list = programs != NULL && programs->kind == JSON_LIST;
+    static const char *const later[] = {"repeats", "counts"};
     for (const json *one = is_list && number < 3 ? programs->as.first : NULL; one != NULL;
          one = one->next)
-        if (one->kind == JSON_OBJECT && kgen_json_member(one, "repeats") != NULL)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "manifest: unknown field 'repeats' of schema %lld; build the bundle "
-                             "again",
-                             (long long)number);
+        for (size_t i = 0; one->kind == JSON_OBJECT && i < COUNT(later); i++)
+            if (kgen_json_member(one, later[i]) != NULL)
+                return kgen_fail(KGEN_ERROR_BUNDLE,
+                                 "manifest: unknown field '%s' of schema %lld; build the bundle "
+                                 "again",
+                                 later[i], (long long)number);
+    *into = number;
     return KGEN_OK;
 }
 
@@ -627,7 +630,7 @@ kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
 {
     static const field fields[] = KGEN_FIELDS_MANIFEST;
     const json *found[COUNT(fields)];
-    TRY(check_version(data));
+    TRY(check_version(data, &into->schema_version));
     kgen_status status = members(data, fields, COUNT(fields), found);
     if (status == KGEN_OK)
         status = each_is(found[3], JSON_TEXT);

@@ -52,7 +52,7 @@
 /* repetitions of steps of a program */
 #define KGEN_MOST_REPEATS 4096
 /* bindings and after of a program's steps, in all turns */
-#define KGEN_MOST_TURN_ENTRIES 1048576
+#define KGEN_MOST_TURN_ENTRIES 262144
 
 /* Fields of objects: name, JSON, whether they may be left out, most entries. */
 #define KGEN_FIELDS_MANIFEST { \

@@ -96,31 +96,37 @@ static bool find_memory(const kgen_program *of, const names *by, value *one, uin
     return true;
 }
 
-static kgen_status check_tensors(value *several, size_t count)
+static kgen_status check_tensors(value *several, size_t count, int64_t schema_version)
 {
-    for (size_t i = 0; i < count; i++)
-        TRY(kgen_check_tensor(&several[i].tensor, several[i].tensor.name));
+    for (size_t i = 0; i < count; i++) {
+        kgen_tensor *one = &several[i].tensor;
+        TRY(kgen_check_tensor(one, one->name));
+        if (one->nbytes == 0 && schema_version < 3)
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "%.60s has a size of 0; in schema %lld sizes are 1 or more", one->name,
+                             (long long)schema_version);
+    }
     return KGEN_OK;
 }
 
 enum { PLACE_BYTES = 128 };
 
-/* Write a value's address, for messages. */
-static const char *shown_place(const value *one, char into[PLACE_BYTES])
+/* Write the address of a value at an offset, for messages. */
+static const char *shown_place(const value *one, int64_t offset, char into[PLACE_BYTES])
 {
     static const char *const kinds[] = KGEN_WORDS_PLACE_KIND;
     int used = snprintf(into, PLACE_BYTES, "%s%s%.60s", kinds[one->kind],
                         *one->memory != 0 ? " " : "", one->memory);
-    if (one->offset != 0 && used > 0 && used < PLACE_BYTES)
-        snprintf(into + used, (size_t)(PLACE_BYTES - used), " + %lld", (long long)one->offset);
+    if (offset != 0 && used > 0 && used < PLACE_BYTES)
+        snprintf(into + used, (size_t)(PLACE_BYTES - used), " + %lld", (long long)offset);
     return into;
 }
 
-static kgen_status check_values(const kgen_program *of, const names *by)
+static kgen_status check_values(const kgen_program *of, const names *by, int64_t schema_version)
 {
-    TRY(check_tensors(of->values, of->num_values));
-    TRY(check_tensors(of->inputs, of->num_inputs));
-    TRY(check_tensors(of->outputs, of->num_outputs));
+    TRY(check_tensors(of->values, of->num_values, schema_version));
+    TRY(check_tensors(of->inputs, of->num_inputs, schema_version));
+    TRY(check_tensors(of->outputs, of->num_outputs, schema_version));
     for (size_t i = 0; i < of->num_values; i++) {
         value *one = &of->values[i];
         const char *name = one->tensor.name;
@@ -128,15 +134,15 @@ static kgen_status check_values(const kgen_program *of, const names *by)
         uint64_t nbytes = 0;
         if (!find_memory(of, by, one, &nbytes))
             return kgen_fail(KGEN_ERROR_BUNDLE, "value %.60s lies in %s, which does not exist", name,
-                             shown_place(one, place));
+                             shown_place(one, one->offset, place));
         if (one->offset < 0 || one->offset % (int64_t)kgen_dtype_size(one->tensor.dtype) != 0)
             return kgen_fail(KGEN_ERROR_BUNDLE,
                              "value %.60s lies at %s, which is not a multiple of its element size",
-                             name, shown_place(one, place));
+                             name, shown_place(one, one->offset, place));
         if ((uint64_t)one->offset > nbytes || one->tensor.nbytes > nbytes - (uint64_t)one->offset)
             return kgen_fail(KGEN_ERROR_BUNDLE,
                              "value %.60s of %zu bytes at %s ends past the %llu bytes there", name,
-                             one->tensor.nbytes, shown_place(one, place),
+                             one->tensor.nbytes, shown_place(one, one->offset, place),
                              (unsigned long long)nbytes);
         if (by->nbytes != NULL)
             by->nbytes[i] = nbytes;
@@ -196,9 +202,31 @@ static kgen_status check_states(const kgen_program *of, const names *by)
     return KGEN_OK;
 }
 
-/* Check that sizes that depend on data are of axes of outputs, and in outputs of one number. */
-static kgen_status check_counts(const kgen_program *of, const names *by)
+/* Find the outputs that are sizes of others, which come behind all others. */
+static kgen_status find_sizes(kgen_program *of, const bool *is_size)
 {
+    size_t first = 0, last = of->num_outputs;
+    while (first < of->num_outputs && !is_size[first])
+        first++;
+    while (last > first && is_size[last - 1])
+        last--;
+    of->num_sizes = of->num_outputs - last;
+    return first == last
+               ? KGEN_OK
+               : kgen_fail(KGEN_ERROR_BUNDLE,
+                           "the size %.60s comes before output %.60s; sizes come behind all other "
+                           "outputs",
+                           of->outputs[first].tensor.name, of->outputs[last - 1].tensor.name);
+}
+
+/* Check that sizes that depend on data are of axes of outputs, each of one, and in outputs of one
+ * number whose own sizes do not depend on data. */
+static kgen_status check_counts(kgen_program *of, const names *by, arena *memory)
+{
+    bool *is_size = (bool *)kgen_alloc(memory, of->num_outputs, sizeof *is_size);
+    unsigned *axes = (unsigned *)kgen_alloc(memory, of->num_outputs, sizeof *axes);
+    if (is_size == NULL || axes == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < of->num_counts; i++) {
         count *one = &of->counts[i];
         if (!kgen_index_find(&by->memories[IN_OUTPUT], one->output, &one->of) ||
@@ -208,13 +236,24 @@ static kgen_status check_counts(const kgen_program *of, const names *by)
                              one->output, one->size);
         const kgen_tensor *is = &of->outputs[one->of].tensor, *size = &of->outputs[one->in].tensor;
         if (one->axis < 0 || one->axis >= is->rank)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "output %.60s has no axis %lld", one->output,
-                             (long long)one->axis);
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "output %.60s has no axis %lld; its rank is %d", one->output,
+                             (long long)one->axis, is->rank);
         if (size->dtype != KGEN_S64 || size->nbytes != sizeof(int64_t))
             return kgen_fail(KGEN_ERROR_BUNDLE, "the size %.60s of output %.60s is not one s64",
                              one->size, one->output);
+        if ((axes[one->of] >> one->axis & 1) != 0)
+            return kgen_fail(KGEN_ERROR_BUNDLE, "output %.60s has two sizes along axis %lld",
+                             one->output, (long long)one->axis);
+        axes[one->of] |= 1U << one->axis;
+        is_size[one->in] = true;
     }
-    return KGEN_OK;
+    for (size_t i = 0; i < of->num_counts; i++)
+        if (is_size[of->counts[i].of])
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "output %.60s is a size, and its own size %.60s depends on data",
+                             of->counts[i].output, of->counts[i].size);
+    return find_sizes(of, is_size);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -235,10 +274,10 @@ static int alignment(const char *family)
 }
 
 /* Return whether two values start at the same byte. */
-static bool is_at(const value *a, const value *b)
+static bool is_at(const bound *a, const bound *b)
 {
-    return a->kind == b->kind && (a->kind == IN_ARENA || a->number == b->number) &&
-           a->offset == b->offset;
+    return a->is->kind == b->is->kind &&
+           (a->is->kind == IN_ARENA || a->is->number == b->is->number) && a->offset == b->offset;
 }
 
 /* Check that a value stays in its memory for all turns of a repetition. */
@@ -256,8 +295,8 @@ static kgen_status check_move(const value *one, int64_t nbytes, int64_t turns, u
     if (apart > room / last)
         return kgen_fail(KGEN_ERROR_BUNDLE,
                          "value %.60s moves by %lld bytes in each of %lld turns, and leaves its "
-                         "memory",
-                         name, (long long)nbytes, (long long)turns);
+                         "memory of %llu bytes",
+                         name, (long long)nbytes, (long long)turns, (unsigned long long)memory);
     return KGEN_OK;
 }
 
@@ -283,23 +322,8 @@ static kgen_status settle_moves(const kgen_program *of, names *by, const repeat 
     return KGEN_OK;
 }
 
-/* Return a value as a step of a turn sees it; NULL if there is no memory. */
-static const value *value_in_turn(const kgen_program *of, const names *by, const step *one,
-                                  size_t number, arena *memory)
-{
-    const value *is = &of->values[number];
-    if (one->turn == 0 || by->moves[number] == 0)
-        return is;
-    value *moved = (value *)kgen_alloc(memory, 1, sizeof *moved);
-    if (moved != NULL) {
-        *moved = *is;
-        moved->offset += one->turn * by->moves[number];
-    }
-    return moved;
-}
-
 static kgen_status bind(const kgen_program *of, const names *by, const kgen_kernel *kernel,
-                        step *one, size_t slot, arena *memory)
+                        step *one, size_t slot)
 {
     const parameter *wanted = &kernel->parameters[slot];
     const char *name = wanted->tensor.name;
@@ -310,9 +334,9 @@ static kgen_status bind(const kgen_program *of, const names *by, const kgen_kern
     if (!kgen_index_find(&by->values, called->as.text, &number))
         return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is '%.60s', which is not a value", name,
                          called->as.text);
-    const value *is = one->values[slot] = value_in_turn(of, by, one, number, memory);
-    if (is == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    const value *is = &of->values[number];
+    int64_t offset = is->offset + (one->turn == 0 ? 0 : one->turn * by->moves[number]);
+    one->values[slot] = (bound){is, offset};
     const char *called_value = is->tensor.name;
     char place[PLACE_BYTES];
     if (is->tensor.dtype != wanted->tensor.dtype)
@@ -323,13 +347,13 @@ static kgen_status bind(const kgen_program *of, const names *by, const kgen_kern
         return kgen_fail(KGEN_ERROR_BUNDLE,
                          "%.60s is %.60s, which spans %zu bytes; the kernel takes %zu", name,
                          called_value, is->tensor.nbytes, wanted->tensor.nbytes);
-    if (is->offset % alignment(kernel->family) != 0)
+    if (offset % alignment(kernel->family) != 0)
         return kgen_fail(KGEN_ERROR_BUNDLE,
                          "%.60s is %.60s, at %s; the target takes multiples of %d", name,
-                         called_value, shown_place(is, place), alignment(kernel->family));
+                         called_value, shown_place(is, offset, place), alignment(kernel->family));
     if (wanted->tensor.role == KGEN_OUTPUT && !kgen_may_be_written(is))
         return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is %.60s, in %s, which is read-only", name,
-                         called_value, shown_place(is, place));
+                         called_value, shown_place(is, offset, place));
     return KGEN_OK;
 }
 
@@ -352,16 +376,16 @@ static kgen_status check_step(const kgen_program *of, names *by, const manifest 
     if (one->bindings->count != kernel->num_arguments)
         return kgen_fail(KGEN_ERROR_BUNDLE, "it binds %zu tensors; the kernel takes %zu",
                          one->bindings->count, kernel->num_arguments);
-    one->values = (const value **)kgen_alloc(memory, kernel->num_parameters, sizeof *one->values);
+    one->values = (bound *)kgen_alloc(memory, kernel->num_parameters, sizeof *one->values);
     if (one->values == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t slot = 0; slot < kernel->num_parameters; slot++)
         if (kernel->parameters[slot].stored == NULL)
-            TRY(bind(of, by, kernel, one, slot, memory));
+            TRY(bind(of, by, kernel, one, slot));
     if (kernel->lies_upon != NULL)
         for (size_t slot = 0; slot < kernel->num_parameters; slot++) {
-            const value *table = one->values[kernel->lies_upon - kernel->parameters];
-            const value *out = one->values[slot];
+            const bound *table = &one->values[kernel->lies_upon - kernel->parameters];
+            const bound *out = &one->values[slot];
             if (kernel->parameters[slot].tensor.role == KGEN_OUTPUT && !is_at(table, out))
                 return kgen_fail(KGEN_ERROR_BUNDLE,
                                  "it writes rows of %.60s, but its output lies elsewhere",
@@ -384,13 +408,13 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
             return KGEN_ERROR_OUT_OF_MEMORY;
     }
     TRY(check_memories(of));
-    TRY(check_values(of, &by));
+    TRY(check_values(of, &by, all->schema_version));
     if (of->num_outputs == 0)
         return refuse_program("it has no outputs");
     TRY(check_interface(of, &by, of->inputs, of->num_inputs, IN_INPUT));
     TRY(check_interface(of, &by, of->outputs, of->num_outputs, IN_OUTPUT));
     TRY(check_states(of, &by));
-    TRY(check_counts(of, &by));
+    TRY(check_counts(of, &by, memory));
     TRY(kgen_write_out(of, memory));
     for (size_t i = 0; i < of->num_steps; i++) {
         kgen_status status = check_step(of, &by, all, i, memory);

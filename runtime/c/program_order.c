@@ -323,13 +323,13 @@ static kgen_status find_accesses(order *of, size_t *starts)
         starts[i] = count;
         for (size_t slot = 0; slot < one->kernel->num_parameters; slot++) {
             const parameter *param = &one->kernel->parameters[slot];
-            const value *is = one->values[slot];
+            const value *is = one->values[slot].is;
+            uint64_t start = (uint64_t)one->values[slot].offset;
             if (is == NULL || !kgen_may_be_written(is))
                 continue;
             step_access *made = &of->all[count];
             of->tree.sorted[count++] = made;
-            *made = (step_access){i, is, param, (uint64_t)is->offset,
-                             (uint64_t)is->offset + param->tensor.nbytes,
+            *made = (step_access){i, is, param, start, start + param->tensor.nbytes,
                              param->tensor.role == KGEN_OUTPUT, is_whole(&param->tensor)};
         }
     }

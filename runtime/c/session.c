@@ -26,7 +26,7 @@ size_t kgen_num_inputs(const kgen_program *program)
 
 size_t kgen_num_outputs(const kgen_program *program)
 {
-    return program->num_outputs;
+    return program->num_outputs - program->num_sizes;
 }
 
 size_t kgen_num_states(const kgen_program *program)
@@ -41,7 +41,7 @@ const kgen_tensor *kgen_input(const kgen_program *program, size_t index)
 
 const kgen_tensor *kgen_output(const kgen_program *program, size_t index)
 {
-    return index < program->num_outputs ? &program->outputs[index].tensor : NULL;
+    return index < kgen_num_outputs(program) ? &program->outputs[index].tensor : NULL;
 }
 
 const kgen_tensor *kgen_state(const kgen_program *program, size_t index)
@@ -111,8 +111,9 @@ static bool settle_each(kgen_session *of, void ***into, size_t count, const valu
     return *into != NULL;
 }
 
-static void *address_of(const kgen_session *in, const value *one)
+static void *address_of(const kgen_session *in, const bound *of)
 {
+    const value *one = of->is;
     unsigned char *start = NULL;
     switch (one->kind) {
     case IN_ARENA:
@@ -131,7 +132,7 @@ static void *address_of(const kgen_session *in, const value *one)
         start = (unsigned char *)in->states[one->number];
         break;
     }
-    return start + one->offset;
+    return start + of->offset;
 }
 
 static int by_kernel(const void *a, const void *b)
@@ -172,7 +173,7 @@ static void *slot_address(const kgen_session *in, const step *one, size_t number
     if (number < kernel->num_parameters) {
         const parameter *its = &kernel->parameters[number];
         return its->stored != NULL ? (void *)its->constant /* only read */
-                                   : address_of(in, one->values[number]);
+                                   : address_of(in, &one->values[number]);
     }
     used wanted = {kernel, NULL};
     const used *found =
@@ -267,12 +268,36 @@ static kgen_status miss_input(const kgen_session *of)
                      of->program->name, of->program->inputs[i].tensor.name);
 }
 
+/* Find the size of an axis in the last run. */
+static kgen_status find_size(const kgen_session *in, const count *axis, int64_t *size)
+{
+    const kgen_tensor *one = &in->program->outputs[axis->of].tensor;
+    int64_t room = one->shape[axis->axis];
+    memcpy(size, in->outputs[axis->in], sizeof *size);
+    if (*size >= 0 && *size <= room)
+        return KGEN_OK;
+    return kgen_fail(KGEN_ERROR_ARGUMENT,
+                     "%s: output %s has %lld elements along axis %lld, and room for %lld; compile "
+                     "the model with --capacity %s=%lld",
+                     in->program->name, one->name, (long long)*size, (long long)axis->axis,
+                     (long long)room, one->name, (long long)*size);
+}
+
+/* Check that there was room for all elements of the last run. */
+static kgen_status check_sizes(const kgen_session *of)
+{
+    int64_t size;
+    for (size_t i = 0; i < of->program->num_counts; i++)
+        TRY(find_size(of, &of->program->counts[i], &size));
+    return KGEN_OK;
+}
+
 kgen_status kgen_session_run(kgen_session *session)
 {
     if (session->num_unset > 0)
         return miss_input(session);
     kgen_jobs_run(&session->jobs);
-    return KGEN_OK;
+    return check_sizes(session);
 }
 
 kgen_status kgen_session_profile(kgen_session *session, int64_t *nanoseconds, size_t num_steps)
@@ -285,7 +310,7 @@ kgen_status kgen_session_profile(kgen_session *session, int64_t *nanoseconds, si
     if (session->num_unset > 0)
         return miss_input(session);
     kgen_jobs_profile(&session->jobs, session->ends, num_steps, nanoseconds);
-    return KGEN_OK;
+    return check_sizes(session);
 }
 
 void kgen_session_run_step(kgen_session *session, size_t step)
@@ -432,7 +457,7 @@ kgen_status kgen_session_output_shape(const kgen_session *session, const char *n
                                       int64_t *shape)
 {
     named_memory found;
-    int64_t known[KGEN_MAX_RANK], size;
+    int64_t known[KGEN_MAX_RANK];
     const kgen_program *of = session->program;
     TRY(find(session, OUTPUTS, name, &found));
     if (shape == NULL)
@@ -441,16 +466,8 @@ kgen_status kgen_session_output_shape(const kgen_session *session, const char *n
     memcpy(known, found.tensor->shape, sizeof known);
     for (size_t i = 0; i < of->num_counts; i++) {
         const count *one = &of->counts[i];
-        if (one->of != found.number)
-            continue;
-        memcpy(&size, session->outputs[one->in], sizeof size);
-        if (size < 0 || size > known[one->axis])
-            return kgen_fail(KGEN_ERROR_ARGUMENT,
-                             "%s: output %s has %lld elements along axis %lld, and room for %lld; "
-                             "compile the model with --capacity %s=%lld",
-                             of->name, name, (long long)size, (long long)one->axis,
-                             (long long)known[one->axis], name, (long long)size);
-        known[one->axis] = size;
+        if (one->of == found.number)
+            TRY(find_size(session, one, &known[one->axis]));
     }
     memcpy(shape, known, (size_t)found.tensor->rank * sizeof *shape);
     return KGEN_OK;

@@ -124,7 +124,7 @@ class Array:
     @property
     def nbytes(self) -> int:
         """Bytes from the first to the end of the last element."""
-        return self.memory.nbytes
+        return extent(self.shape, self.strides) * self.dtype.itemsize
 
     @property
     def device(self) -> str:

@@ -57,6 +57,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "kgen_session_step_data": (_address, _address, _size, _size),
     "kgen_session_profile": (_int, _address, _address, _size),
     "kgen_session_input_data": (_address, _address, _text),
+    "kgen_session_output_shape": (_int, _address, _text, _address),
     "kgen_session_output_data": (_address, _address, _text),
     "kgen_session_set_state": (_int, _address, _text, _address, _size),
     "kgen_session_get_state": (_int, _address, _text, _address, _size),

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from kgen_runtime.array import Array
+from kgen_runtime.array import Array, host_array
 from kgen_runtime.backend import Backend
 from kgen_runtime.calls.address_finders import holder
 from kgen_runtime.calls.arguments import Slot
-from kgen_runtime.calls.host_values import Importer, first_importer, new_output, state_value
+from kgen_runtime.calls.host_values import (
+    Importer,
+    first_importer,
+    imported,
+    importer,
+    new_output,
+    state_value,
+)
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import LoadedKernel
 from kgen_runtime.calls.named_arguments import by_name, merged
@@ -82,7 +89,10 @@ class LoadedProgram(Uncopied):
         self._inputs = tuple(
             Slot(entry.name, _param(v, "input"), backend, is_model_input=True) for v in entry.inputs
         )
-        self._outputs = tuple(Slot(entry.name, _param(v, "output"), backend) for v in entry.outputs)
+        slots = [Slot(entry.name, _param(v, "output"), backend) for v in entry.outputs]
+        hidden = entry.hidden_outputs
+        self._outputs = tuple(slot for slot in slots if slot.name not in hidden)
+        self._sizes = tuple(slot for slot in slots if slot.name in hidden)
         #: Sessions of `run` that no thread is in. States need one session, used in turns.
         self._idle: list[ProgramSession] = []
         self._turn = Lock()
@@ -97,8 +107,7 @@ class LoadedProgram(Uncopied):
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
         """`name`, `shape` and `dtype` of each output; the largest shape, if it depends on data."""
-        hidden = self.entry.hidden_outputs
-        return tuple(_info(value) for value in self.entry.outputs if value.name not in hidden)
+        return tuple(map(_info, self.entry.visible_outputs))
 
     @property
     def states(self) -> tuple[TensorInfo, ...]:
@@ -217,6 +226,10 @@ class LoadedProgram(Uncopied):
         arrays, writes the same outputs (`out` of the result) and has an arena and states of its
         own. `out`: outputs by name, or the array of a single output; missing ones are new.
 
+        An output whose size depends on data has its largest shape in `out`. Each call returns the
+        part of it that the run has written, in the same memory, and raises ArgumentError if there
+        was no room for all elements.
+
         On the CPU, numpy and host DLPack arrays are arrays of the device. Raises ArgumentError or
         DeviceMismatchError.
         """
@@ -231,8 +244,13 @@ class LoadedProgram(Uncopied):
         written = {slot.name: _settled(slot, results[slot.name], keep) for slot in self._outputs}
         if out is not None:
             self._check_overlaps(buffers, written)
-        session = self._users_of_file()[1](buffers, written)
-        return ProgramCall(session, result(results), keep, self._state_bytes)
+        sizes = {slot.name: _settled(slot, self._empty(slot, None), keep) for slot in self._sizes}
+        session = self._users_of_file()[1](buffers, written | sizes)
+        parts = None
+        if self._sizes:
+            slots = {slot.name: slot for slot in self._outputs}
+            parts = partial(_parts, session, slots, results)
+        return ProgramCall(session, result(results), keep, self._state_bytes, parts)
 
     def profile(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> list[StepTime]:
         """Measure each step on host arrays, as the median of several runs with states of their own:
@@ -342,22 +360,52 @@ def _settled(slot: Slot, value: Any, keep: list[object]) -> Any:
     return slot.closer(value, None, keep, copies=False) if found is None else found
 
 
+def _parts(session: Session, slots: Mapping[str, Slot], arrays: Mapping[str, Any]) -> Any:
+    """Return what the last run has written of its outputs' arrays. Raises ArgumentError if there
+    was no room for all elements."""
+    found = dict(arrays)
+    for value in session.entry.sized_outputs:
+        found[value.name] = _part(
+            slots[value.name], found[value.name], session.output_shape(value), session.backend
+        )
+    return result(found)
+
+
+def _part(slot: Slot, array: Any, shape: tuple[int, ...], backend: Backend) -> Any:
+    """The first elements along each axis of an array, in its memory."""
+    if isinstance(array, Array):
+        return Array(array.memory, array.dtype, shape, array.strides)
+    part = tuple(map(slice, shape))
+    library = importer(array)
+    if library is None or backend.memory != dlpack.HOST:
+        return array[part]
+    return imported(library, slot, host_array(array)[part])
+
+
 class ProgramCall(Uncopied, Generic[R]):
     """A program with its arrays, to be run again and again; `out` is what it writes: one array, or
     several by name."""
 
-    __slots__ = ("_keep", "_session", "_state_bytes", "out")
+    __slots__ = ("_keep", "_parts", "_session", "_state_bytes", "out")
 
     def __init__(
-        self, session: Session, out: R, keep: Sequence[object], state_bytes: StateBytes
+        self,
+        session: Session,
+        out: R,
+        keep: Sequence[object],
+        state_bytes: StateBytes,
+        parts: Callable[[], R] | None,
     ) -> None:
+        """`parts` returns what the last run has written of `out`; None: all."""
         self._session, self._keep, self._state_bytes = session, keep, state_bytes
+        self._parts = parts
         self.out = out
 
     def __call__(self) -> R:
-        """Run it; gives `out`. Raises DeviceError once the bundle is closed."""
+        """Run it; gives `out`, or the part of it that the run has written. Raises ArgumentError if
+        there was no room for all elements, and DeviceError once the bundle is closed."""
         self._session.run()
-        return self.out
+        return self.out if self._parts is None else self._parts()
 
     def reset(self) -> None:
         """Make its states zero. Raises DeviceError once the bundle is closed."""

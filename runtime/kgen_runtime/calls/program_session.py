@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.calls.cache_places import CachePlaces
     from kgen_runtime.calls.checked_runs import CheckedSteps
-    from kgen_runtime.schema.program import Program
 
 R = TypeVar("R")
 StateBytes = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Mapping[str, "HostBytes"]]
@@ -50,7 +49,7 @@ class ProgramSession(Uncopied):
         ]
         self._gets = [
             (slot.name, getter(slot, backend, session.output_buffer(value)))
-            for slot, value in zip(outputs, session.entry.outputs, strict=True)
+            for slot, value in zip(outputs, session.entry.visible_outputs, strict=True)
         ]
         self._state_bytes = state_bytes
         self._places = places
@@ -119,15 +118,12 @@ class ProgramSession(Uncopied):
         else:
             self.session.run()
         found = {name: get() for name, get in self._gets}
-        if self.session.entry.counts:
-            found = sized(self.session.entry, found)
+        for value in self.session.entry.sized_outputs:
+            shape = self.session.output_shape(value)
+            found[value.name] = found[value.name][tuple(map(slice, shape))].copy()
         if library is None:
             return found
-        return {
-            slot.name: imported(library, slot, found[slot.name])
-            for slot in self._outputs
-            if slot.name in found
-        }
+        return {slot.name: imported(library, slot, found[slot.name]) for slot in self._outputs}
 
     def _alone(self, function: Callable[..., R], *arguments: Any) -> R:
         """Call a function; refuse if another thread is in the session. Raises DeviceError if the
@@ -146,24 +142,6 @@ class ProgramSession(Uncopied):
 
     def __repr__(self) -> str:
         return f"<Session of {self.session!r}>"
-
-
-def sized(program: Program, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Outputs of a run, those whose sizes depend on data at their sizes, without the sizes. Raises
-    ArgumentError if there was no room for all elements."""
-    found = dict(arrays)
-    for count in program.counts:
-        size, array = int(arrays[count.size].reshape(-1)[0]), found[count.output]
-        room = array.shape[count.axis]
-        if not 0 <= size <= room:
-            raise ArgumentError(
-                f"{program.name}: output {count.output} has {size} elements along axis "
-                f"{count.axis}, and room for {room}; compile the model with --capacity "
-                f"{count.output}={size}"
-            )
-        kept = (slice(None),) * count.axis + (slice(size),)
-        found[count.output] = array[kept].copy()
-    return {name: found[name] for name in found if name not in program.hidden_outputs}
 
 
 def result(arrays: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from kgen_runtime.array import Memory
 from kgen_runtime.backend import Backend, LaunchSequence, SequenceStep
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import LoadedKernel
-from kgen_runtime.errors import DeviceError
+from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.schema.program import PAGE, Program, Value, Weight
 from kgen_runtime.values import frozen
 
@@ -120,7 +120,12 @@ class Session(ABC):
 
     @abstractmethod
     def output_buffer(self, value: Value) -> Any:
-        """Return the memory of an output."""
+        """Return the memory of an output that no other output's size is in."""
+
+    @abstractmethod
+    def output_shape(self, value: Value) -> tuple[int, ...]:
+        """Return the shape that an output has after the last run. Raises ArgumentError if there was
+        no room for all elements."""
 
     @abstractmethod
     def reset(self) -> None:
@@ -226,6 +231,22 @@ class DeviceSession(Session):
 
     def output_buffer(self, value: Value) -> Any:
         return self._outputs[value.name]
+
+    def output_shape(self, value: Value) -> tuple[int, ...]:
+        shape, found = list(value.shape), np.empty(1, np.int64)
+        for count in self.entry.counts:
+            if count.output != value.name:
+                continue
+            self.backend.copy_from_device(found.view(np.uint8), self._outputs[count.size])
+            size, room = int(found[0]), shape[count.axis]
+            if not 0 <= size <= room:
+                raise ArgumentError(
+                    f"{self.name}: output {value.name} has {size} elements along axis "
+                    f"{count.axis}, and room for {room}; compile the model with --capacity "
+                    f"{value.name}={size}"
+                )
+            shape[count.axis] = size
+        return tuple(shape)
 
     def reset(self) -> None:
         for memory in self._states.values():

@@ -41,7 +41,8 @@ LIMITS: dict[str, Limit] = {
     "values": Limit(131072, "values of a program"),
     "steps": Limit(32768, "steps of a program, in all turns of its repetitions"),
     "repeats": Limit(4096, "repetitions of steps of a program"),
-    "turn_entries": Limit(1 << 20, "`bindings` and `after` of a program's steps, in all turns"),
+    # Eight for each of the most steps. Python takes 600 bytes for each, from a few of a manifest.
+    "turn_entries": Limit(1 << 18, "`bindings` and `after` of a program's steps, in all turns"),
 }
 
 #: Limit on the entries of a list or object, by the class and field that hold it. Fields of a

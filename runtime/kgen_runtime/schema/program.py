@@ -114,7 +114,8 @@ class Count:
     #: Number of the axis, 0 for the outermost one.
     axis: int
     #: Name of another output, of one s64: the size of the axis. A size above that of the output's
-    #: shape says that a run had no room for all elements.
+    #: shape says that a run had no room for all elements. Callers do not see outputs that are
+    #: sizes, which come behind all others and are not counted themselves.
     size: str
 
 
@@ -203,6 +204,17 @@ class Program:
     def hidden_outputs(self) -> frozenset[str]:
         """Outputs that say the sizes of others."""
         return frozenset(count.size for count in self.counts)
+
+    @cached
+    def visible_outputs(self) -> tuple[Value, ...]:
+        """Outputs that callers see."""
+        return tuple(value for value in self.outputs if value.name not in self.hidden_outputs)
+
+    @cached
+    def sized_outputs(self) -> tuple[Value, ...]:
+        """Outputs whose sizes depend on data."""
+        names = {count.output for count in self.counts}
+        return tuple(value for value in self.outputs if value.name in names)
 
     @property
     def memories(self) -> dict[tuple[PlaceKind, str], int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,7 +24,9 @@ from kgen.check.verify.run import MemoryReader
 from kgen.cli.commands.compile import capacities_of
 from kgen.errors import GraphError
 from kgen_runtime.calls.program import LoadedProgram
-from kgen_runtime.errors import ArgumentError
+from kgen_runtime.errors import ArgumentError, BundleError
+from kgen_runtime.schema.manifest_json import to_json
+from tests.manifests import from_json
 from tests.onnx_models import Array, Maker
 
 #: Numbers of few kinds, so that some are 0 and some are equal.
@@ -197,11 +200,89 @@ def test_no_room_is_an_error_that_names_the_option(device: str) -> None:
             f"compile the model with --capacity {places}={count}",
         ):
             program.run(x=x)
-    if device == "cpu":
-        call = program.prepare(x=x)
-        call()
-        np.testing.assert_array_equal(call.out[places], [[0, 1, 2]])
-        assert call.out[f"{places}.count"] == N
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+@pytest.mark.parametrize("several", [True, False])
+def test_prepared_calls_return_the_part_that_is_written(device: str, several: bool) -> None:
+    """And fail if there was no room for all elements, as `run` does. Nobody sees the sizes."""
+    m = Maker()
+    places, after = m.add("NonZero", m.input("x", (N,))), m.add("Neg", "x")
+    proto = m.model(places, *[after] * several, dtype=T.INT64)
+    proto.graph.output[-1].type.tensor_type.elem_type = T.FLOAT if several else T.INT64
+    made = kgen.compile_model(proto, ["x86-64-v3"], capacities={places: 3})
+    with kgen_runtime.load(made.to_bytes(), device=device) as kernels:
+        program = kernels.program
+        names = (places, after) if several else (places,)
+        assert program.output_names == names
+        for count in (0, 2, 3, 4, N, 1):
+            x = np.arange(N, 0, -1).astype(np.float32) * (np.arange(N) < count)
+            call = program.prepare(x=kernels.to_device(x))
+            out = call.out[places] if several else call.out
+            assert out.shape == (1, 3) and (not several or tuple(call.out) == names)
+            if count > 3:
+                why = f"main: output {places} has {count} elements along axis 1, and room for 3; co"
+                with pytest.raises(ArgumentError, match=why):
+                    call()
+                with pytest.raises(ArgumentError, match=why):
+                    program.profile(x=x)
+                continue
+            found = call()
+            part = found[places] if several else found
+            np.testing.assert_array_equal(numbers(part), [np.arange(count)])
+            np.testing.assert_array_equal(numbers(out)[:, :count], [np.arange(count)])
+            if several:
+                assert found[after] is call.out[after]
+        if device == "cpu":
+            own = np.full((1, 3), 9)
+            part = program.prepare(x=x, out={places: own} if several else own)()
+            assert np.shares_memory(part[places] if several else part, own)
+        with pytest.raises(ArgumentError, match="which is not an output"):
+            program.prepare(x=kernels.to_device(x), out={f"{places}.count": np.zeros((), np.int64)})
+
+
+def numbers(array: Any) -> Array:
+    return array if isinstance(array, np.ndarray) else np.asarray(array.numpy())
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda p: p["counts"].append(p["counts"][0]), "output places has two sizes along axis 1"),
+        (
+            lambda p: p["counts"].append({"output": "one", "axis": 0, "size": "one"}),
+            "output one is a size, and its own size one depends on data",
+        ),
+        (
+            lambda p: p["counts"].append({"output": "one", "axis": 0, "size": "places.count"}),
+            "",
+        ),
+        (
+            lambda p: p["counts"][0].update(size="one"),
+            "the size one comes before output places.count; sizes come behind all other outputs",
+        ),
+        (
+            lambda p: p["counts"].append({"output": "places.count", "axis": 0, "size": "one"}),
+            "output places.count has no axis 0; its rank is 0",
+        ),
+    ],
+)
+def test_sizes_that_lie_are_refused(change: Callable[[Any], object], why: str) -> None:
+    m = Maker()
+    x = m.input("x", (1,))
+    places, one = m.add("NonZero", x), m.add("Cast", x, to=T.INT64)
+    made = kgen.compile_model(m.model(places, one, dtype=T.INT64), ["x86-64-v3"]).bundle
+    text = json.dumps(to_json(made.manifest)).replace(places, "places").replace(one, "one")
+    data = json.loads(text)
+    change(data["programs"][0])
+    if not why:
+        from_json(data)
+        return
+    with pytest.raises(BundleError) as refused:
+        from_json(data)
+    assert why in str(refused.value)
 
 
 @pytest.mark.integration

@@ -162,7 +162,7 @@ def _formula(entry: KernelEntry) -> str:
 
 def _print_program(program: Program) -> None:
     print(f"\n{program.qualified_name}")
-    for value in (*program.inputs, *program.outputs):
+    for value in (*program.inputs, *program.visible_outputs):
         shape = "x".join(map(str, value.shape)) or "()"
         print(f"  {value.place.kind:<7} {value.name:<9} {value.dtype:<5} {shape}")
     for state in program.states:

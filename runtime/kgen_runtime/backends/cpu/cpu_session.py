@@ -88,6 +88,13 @@ class CpuSession(Session):
     def output_buffer(self, value: Value) -> int:
         return int(self._library.kgen_session_output_data(self._session, value.name.encode()))
 
+    def output_shape(self, value: Value) -> tuple[int, ...]:
+        shape = (ctypes.c_int64 * len(value.shape))()
+        libkgen.check(
+            self._library.kgen_session_output_shape(self._session, value.name.encode(), shape)
+        )
+        return tuple(shape)
+
     def reset(self) -> None:
         self._library.kgen_session_reset(self._session)
 

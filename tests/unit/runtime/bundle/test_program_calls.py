@@ -419,6 +419,19 @@ def test_an_array_of_a_library_gives_one_of_it(mlp: Any, kind: type[Tensor]) -> 
     assert mlp.prepare(x=kind(x), out=out)() is out
 
 
+@pytest.mark.usefixtures("library")
+def test_prepared_calls_return_a_part_of_a_librarys_array(tmp_path: Path) -> None:
+    m = Maker()
+    model = m.model(m.add("NonZero", m.input("x", (7,))), dtype=TensorProto.INT64)
+    with loaded(model, tmp_path) as kernels:
+        x = Tensor(np.array([0, 1, 0, 1, 1, 0, 0], "f"))
+        call = kernels.program.prepare(x=x)
+        for found in (call(), kernels.program.run(x=x)):
+            assert type(found) is Tensor
+            np.testing.assert_array_equal(found.data, [[1, 3, 4]])
+        assert call.out.data.shape == (1, 7) and np.shares_memory(call().data, call.out.data)
+
+
 def test_tensors_of_pytorch(mlp: Any) -> None:
     torch = pytest.importorskip("torch")
     x = torch.randn(ROWS, WIDE)

@@ -130,7 +130,10 @@ def test_an_unknown_operation_in_place_is_refused(
             at("counts", [{"output": "y", "axis": 0, "size": "out"}]),
             "the size of output y is out, and one of both is not an output",
         ),
-        (at("counts", [{"output": "out", "axis": 2, "size": "out"}]), "output out has no axis 2"),
+        (
+            at("counts", [{"output": "out", "axis": 2, "size": "out"}]),
+            "output out has no axis 2; its rank is 2",
+        ),
         (at("counts", [{"output": "out", "axis": -1, "size": "out"}]), "output out has no axis -1"),
         (
             at("counts", [{"output": "out", "axis": 0, "size": "out"}]),
