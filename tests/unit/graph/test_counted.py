@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto as T
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import kgen
@@ -200,6 +201,20 @@ def test_no_room_is_an_error_that_names_the_option(device: str) -> None:
             f"compile the model with --capacity {places}={count}",
         ):
             program.run(x=x)
+
+
+@pytest.mark.integration
+def test_the_model_may_use_any_names() -> None:
+    """Names of sizes, and of values on the way to them, are free ones."""
+    x = helper.make_tensor_value_info("x", T.FLOAT, (N,))
+    z = helper.make_tensor_value_info("z", T.INT64, (1, None))
+    others = ["z.count", "z.count#2", *(f"z/{i}" for i in range(30))]
+    outputs = [helper.make_tensor_value_info(name, T.FLOAT, (N,)) for name in others]
+    nodes = [helper.make_node("NonZero", ["x"], ["z"])]
+    nodes += [helper.make_node("Neg", ["x"], [name]) for name in others]
+    graph = helper.make_graph(nodes, "m", [x], [z, *outputs])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    check(loaded(model), model, {"x": np.array([0, 1, 0, 2, 0, 0, 3], np.float32)})
 
 
 @pytest.mark.integration

@@ -64,6 +64,27 @@ def test_a_sum_over_nothing_is_a_constant() -> None:
     assert operators == ["Add"]
 
 
+@pytest.mark.parametrize(("beta", "transposed"), [(1.0, False), (-0.5, True)])
+def test_a_product_over_nothing_is_its_addend(beta: float, transposed: bool) -> None:
+    m = Maker(opset=13)
+    none = m.constant(np.zeros((0, 3) if transposed else (3, 0))), m.constant(np.zeros((0, 5)))
+    x = m.add("Slice", m.input("x", X.shape), *(m.constant([n], np.int64) for n in (0, 1, 0)))
+    product = m.add("Gemm", *none, x, beta=beta, transA=int(transposed))
+    found, _ = computed(m.model(product))
+    np.testing.assert_allclose(found.reshape(3, 5), np.broadcast_to(X[:1] * beta, (3, 5)))
+
+
+@pytest.mark.parametrize("operator", ["ScatterND", "ScatterElements"])
+def test_a_scatter_of_nothing_is_its_table(operator: str) -> None:
+    m = Maker(opset=18)
+    shape = (0, 2) if operator == "ScatterND" else (2, 0)
+    updates = m.constant(np.zeros(shape[:1] if operator == "ScatterND" else shape))
+    x, indices = m.input("x", X.shape), m.constant(np.zeros(shape), np.int64)
+    found, operators = computed(m.model(m.add(operator, x, indices, updates)))
+    np.testing.assert_array_equal(found.reshape(X.shape), X)
+    assert operators == ["Identity"]
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 def test_inputs_and_outputs_without_elements(device: str, tmp_path: Path) -> None:

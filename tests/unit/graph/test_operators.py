@@ -447,5 +447,5 @@ def test_a_sum_along_an_axis_that_is_not_there() -> None:
 def test_an_input_that_is_not_there() -> None:
     m = Maker()
     output = m.add("Pad", m.input("x", ()), m.constant([], np.int64))
-    with pytest.raises(GraphError, match="do not fit: input 1 is left out, or has no elements"):
+    with pytest.raises(GraphError, match="without elements"):
         lowered(m, output)

@@ -62,7 +62,7 @@ class _Lowering:
             for name in inputs(lazy.expression)
         }
         #: Copies of leaves as some kernel needs them: packed, or of another type.
-        self.copies: dict[tuple[Leaf, Shape, DType], str] = {}
+        self.copies: dict[tuple[Leaf, Shape, DType, str], str] = {}
         #: Element-wise kernels that calls have: those of time steps are equal.
         self.elementwise = cache(elementwise)
 
@@ -120,8 +120,8 @@ class _Lowering:
         return self.buffers.setdefault(name, CallBuffer(id=name, dtype=dtype, elements=elements))
 
     def outputs(self) -> dict[str, str]:
-        """Two outputs of one value are two buffers; what is an input or a constant is copied. None
-        is copied of an output without elements."""
+        """The buffer of each output. Two outputs of one value are two buffers. Inputs and constants
+        are copied, unless they have no elements."""
         found: dict[str, str] = {}
         taken: set[str] = set()
         for name, root in self.fused.outputs.items():
@@ -130,7 +130,7 @@ class _Lowering:
                 root = self.new(f"{root}.{name}", value.dtype, 0).id
             elif root in taken or isinstance(value.operation, SourceNode):
                 leaf = Leaf(root=root, layout=StridedLayout.of((math.prod(value.shape),)))
-                root = self.copied(leaf, leaf.layout.shape, value.dtype, fresh=True)
+                root = self.copied(leaf, leaf.layout.shape, value.dtype, output=name)
             found[name] = root
             taken.add(root)
         return found
@@ -267,10 +267,11 @@ class _Lowering:
             return dict.fromkeys(found, floats[0])
         return found
 
-    def copied(self, leaf: Leaf, sizes: Shape, dtype: DType, fresh: bool = False) -> str:
-        """A leaf in memory of its own, packed, of these sizes."""
-        key = (leaf, sizes, dtype)
-        if key not in self.copies or fresh:
+    def copied(self, leaf: Leaf, sizes: Shape, dtype: DType, output: str = "") -> str:
+        """A leaf in memory of its own, packed, of these sizes; in that of an output if it is for
+        one."""
+        key = (leaf, sizes, dtype, output)
+        if key not in self.copies:
             name = f"{leaf.root}.{len(self.copies)}"
             self.copies[key] = name
             self.new(name, dtype, math.prod(sizes))

@@ -35,12 +35,13 @@ from kgen.graph.operators import (
     transforms,
     views,
 )
-from kgen.graph.operators.registry import Operator
+from kgen.graph.operators.registry import MissingInputError, Operator
 from kgen.graph.operators.signed_bytes import signed
 from kgen.graph.reading.function_bodies import has_body
 from kgen.graph.reading.importer import MISFITS
 from kgen.graph.reading.model import Model, Node, Shape
 from kgen.graph.rewrites.orders import SIGNED, in_order, inverse
+from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
 
 OPERATORS: Mapping[str, Operator] = {
@@ -153,8 +154,12 @@ def lowered(
         made = OPERATORS[node.operator].lower(b, node, given)
     except MISFITS as error:
         # What an exporter never writes; every operator takes its inputs to fit.
+        why = str(error)
+        if isinstance(error, MissingInputError) and "".join(node.inputs[error.number :][:1]):
+            name = node.inputs[error.number]
+            why = f"{name} has shape {by_x(model.tensors[name].shape)}, without elements"
         raise b.refusal(
-            f"has inputs and attributes that do not fit: {error}",
+            f"has inputs and attributes that do not fit: {why}",
             "change them in the model, or export it again",
         ) from None
     check_attributes(b, node)

@@ -28,10 +28,19 @@ class Operator:
     unsupported: str = ""
 
 
+class MissingInputError(LookupError):
+    """An input that an operator requires is left out, or has no elements."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"input {number} is left out")
+        self.number = number
+
+
 def one(inputs: list[GraphValue | None], number: int = 0) -> GraphValue:
     """An input that is there."""
     found = optional(inputs, number)
-    assert found is not None, f"input {number} is left out, or has no elements"
+    if found is None:
+        raise MissingInputError(number)
     return found
 
 

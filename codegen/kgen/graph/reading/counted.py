@@ -7,8 +7,9 @@ number. A number beyond the room has no place and writes nothing.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,16 @@ class Counted:
     """Nodes in the place of one node, and the counts of its results."""
 
     def __init__(
-        self, node: onnx.NodeProto, types: Types, constants: Constants, capacity: int | None
+        self,
+        node: onnx.NodeProto,
+        types: Types,
+        constants: Constants,
+        capacity: int | None,
+        taken: Container[str],
     ) -> None:
-        """`capacity` is the one that the user gives."""
+        """`capacity` is the one that the user gives; `taken` are names of the model's nodes."""
         self.node, self.types, self.constants, self.given = node, types, constants, capacity
+        self._taken = taken
         self.attributes = attributes_of(node)
         self.results = [*node.output, *[""] * 4]
         self.prefix = next(filter(None, node.output))
@@ -46,15 +53,23 @@ class Counted:
     # -- nodes ----------------------------------------------------------------------------------
 
     def add(self, operator: str, *inputs: str, result: str = "", **attributes: Any) -> str:
-        name = result or f"{self.prefix}/{len(self.nodes)}"
+        name = result or self._new_name()
         made = helper.make_node(operator, inputs, [name], name=self.node.name, **attributes)
         self.nodes.append(made)
         return name
 
     def constant(self, value: Any, dtype: Any = np.int64) -> str:
-        name = f"{self.prefix}/{len(self.nodes)}"
+        name = self._new_name()
         self.nodes.append(constant_node(name, np.asarray(value, dtype)))
         return name
+
+    def _new_name(self) -> str:
+        return self._unused(f"{self.prefix}/{len(self.nodes)}")
+
+    def _unused(self, wanted: str) -> str:
+        """The wanted name, or with the next number if the model has a value of this name."""
+        names = itertools.chain([wanted], (f"{wanted}#{i}" for i in itertools.count(2)))
+        return next(n for n in names if n not in self._taken and n not in self.types)
 
     def reshaped(self, x: str, *shape: int) -> str:
         return self.add("Reshape", x, self.constant(shape))
@@ -82,7 +97,7 @@ class Counted:
     def counted(self, result: str, axis: int, size: str) -> None:
         """Say that a value, of any integer type, is the size of a result along an axis."""
         if result:
-            name = f"{result}.count"
+            name = self._unused(f"{result}.count")
             self.add("Cast", self.number(size), result=name, to=T.INT64)
             self.counts.append(Count(output=result, axis=axis, size=name))
 
@@ -303,7 +318,7 @@ def _overlap(c: Counted, all_of: list[str], one: list[str]) -> str:
     return c.add("Div", shared, union)
 
 
-#: What makes the nodes of each operator.
+#: Function that makes the nodes of each operator.
 COUNTED: Mapping[str, Callable[[Counted], None]] = {
     "Compress": compress,
     "NonMaxSuppression": non_max_suppression,

@@ -151,6 +151,8 @@ class _Walk:
         #: How many nodes and outputs take each value.
         self.uses = Counter(name for node in proto.graph.node for name in taken_by(node))
         self.uses.update(o.name for o in proto.graph.output)
+        #: Names of all nodes' results.
+        self.results = {name for node in proto.graph.node for name in node.output}
         self.opsets = opsets_of(proto)
         self.constants: dict[str, Array] = {}
         self.dequantized: dict[str, Dequantized] = {}
@@ -474,7 +476,8 @@ class _Walk:
         """The nodes of a node whose results have a size that depends on data: outputs of the model
         that no node takes."""
         given = [self.capacities[value] for value in node.output if value in self.capacities]
-        made = Counted(node, self.types, self.constants, min(given, default=None))
+        most = min(given, default=None)
+        made = Counted(node, self.types, self.constants, most, self.results)
         COUNTED[node.op_type](made)
         outputs = {o.name for o in self.proto.graph.output}
         remedy = "or choose by Where from a fixed shape"
@@ -638,7 +641,7 @@ class _Walk:
                 )
 
     def _check_capacities(self) -> None:
-        """Raises GraphError for a capacity of what is no output whose size depends on data."""
+        """Raises GraphError if a capacity names an output of fixed size, or no output."""
         known = [count.output for count in self.counts]
         for name, size in self.capacities.items():
             if name not in known:

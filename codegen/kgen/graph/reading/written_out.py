@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from kgen.graph.reading.empty import is_empty
 from kgen.graph.reading.inference import dims_of
 from kgen.graph.reading.model import Array
 
@@ -123,9 +124,41 @@ def conv_transpose(
     return [found]
 
 
+def product_of_nothing(
+    node: onnx.NodeProto, types: Types, typed: Types, constants: Constants
+) -> Nodes | None:
+    """Return beta C for a Gemm of matrices without elements."""
+    first, _, addend = [*node.input, ""][:3]
+    if not addend or not is_empty(types[first]):
+        return None
+    result = node.output[0]
+    kind = helper.tensor_dtype_to_np_dtype(types[addend].tensor_type.elem_type)
+    beta = attributes_of(node).get("beta", 1.0)
+    names = [f"{result}/{what}" for what in ("shape", "beta", "wide")]
+    return [
+        constant_node(names[0], np.asarray(dims_of(typed[result]), np.int64)),
+        constant_node(names[1], np.asarray(beta, kind)),
+        helper.make_node("Expand", [addend, names[0]], [names[2]], name=node.name),
+        helper.make_node("Mul", names[1:], [result], name=node.name),
+    ]
+
+
+def scatter_of_nothing(
+    node: onnx.NodeProto, types: Types, typed: Types, constants: Constants
+) -> Nodes | None:
+    """Return the table of a scatter without indices."""
+    if not is_empty(types[node.input[1]]):
+        return None
+    return [helper.make_node("Identity", node.input[:1], node.output, name=node.name)]
+
+
 REPLACED: Mapping[str, Replace] = {
     "Compress": compress,
     "ConvTranspose": conv_transpose,
     "Dropout": dropout,
     "EyeLike": eye_like,
+    "Gemm": product_of_nothing,
+    "Scatter": scatter_of_nothing,
+    "ScatterElements": scatter_of_nothing,
+    "ScatterND": scatter_of_nothing,
 }
