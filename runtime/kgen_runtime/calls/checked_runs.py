@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from kgen_runtime.calls.session import Session
 
 
+#: Computed index of an element that a scatter writes nowhere, on purpose.
+NO_PLACE = (1 << 31) - 1
+
+
 @frozen
 class IndexUse:
     """An index expression of a kernel, over `inputs` of the kernel; `places` is the size of the
@@ -90,7 +94,10 @@ class CheckedSteps:
 
     def _check(self, number: int, step: Step, use: IndexUse) -> None:
         arrays = {name: self._array(number, step, name) for name in use.inputs}
+        is_input = all(self._memory(step, name) == "input" for name in use.inputs)
         for coordinates, value in _wrong(self._kernels[step.kernel], use, arrays):
+            if value == NO_PLACE and not is_input:
+                continue
             if row := self._row(number, step, use, coordinates):
                 raise ArgumentError(
                     f"{self._program.name}: an index computed from {row} is outside of its table "

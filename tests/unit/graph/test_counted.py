@@ -44,7 +44,7 @@ def loaded(
 
 def check(program: LoadedProgram, model: onnx.ModelProto, inputs: Mapping[str, Array]) -> None:
     """Compare a run with ONNX's reference: shapes, types and elements."""
-    found = program.run_dict(inputs)
+    found = program.run_dict(inputs, check_indices=True)
     names = [o.name for o in model.graph.output]
     assert list(found) == names == list(program.output_names)
     for name, wanted in zip(names, ReferenceEvaluator(model).run(None, dict(inputs)), strict=True):
@@ -242,6 +242,8 @@ def test_prepared_calls_return_the_part_that_is_written(device: str, several: bo
                     call()
                 with pytest.raises(ArgumentError, match=why):
                     program.profile(x=x)
+                with pytest.raises(ArgumentError, match=why):
+                    program.run(x=x, check_indices=True)
                 continue
             found = call()
             part = found[places] if several else found

@@ -2,7 +2,7 @@
 shapes write the elements into room for as many as there may be, and count them.
 
 The elements that are taken are numbered by a running sum, and each is written to the place of its
-number. A number beyond the room has no place and writes nothing.
+number. An element that is not taken, or has no room, has no place and writes nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from kgen.errors import GraphError
 from kgen.graph.reading.inference import dims_of
 from kgen.graph.reading.model import Array
 from kgen.graph.reading.written_out import attributes_of, constant_node
+from kgen_runtime.calls.checked_runs import NO_PLACE
 from kgen_runtime.schema.program import Count
 
 Types = Mapping[str, onnx.TypeProto]
@@ -109,10 +110,12 @@ class Counted:
 
     def scattered(self, flags: str, numbers: str, n: int, room: int) -> str:
         """The flagged ones of 0, 1, ..., n - 1, each in the place of its number."""
-        at = self.add("Where", flags, numbers, self.constant(room, np.int32))
-        return self.add(
-            "ScatterElements", self.constant(np.zeros(room)), at, self.constant(np.arange(n))
-        )
+        if room < n:
+            has_room = self.add("Less", numbers, self.constant(room, np.int32))
+            flags = self.add("And", flags, has_room)
+        at = self.add("Where", flags, numbers, self.constant(NO_PLACE, np.int32))
+        rows = self.reshaped(self.cast(at, T.INT64), n, 1), self.constant(np.arange(n))
+        return self.add("ScatterND", self.constant(np.zeros(room)), *rows)
 
     def flagged(self, flags: str, n: int, room: int) -> tuple[str, str]:
         """The places of flagged elements in order, and how many there are."""
