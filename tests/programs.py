@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from onnx import TensorProto
 
 import kgen
 from kgen import bundle, pipeline, targets
@@ -159,6 +160,18 @@ def gru_bundle(target: str) -> kgen.Bundle:
     model = gru_model()
     states = {"h": model.graph.output[1].name}
     return kgen.compile_model(model, [target], states=states).bundle
+
+
+def counted_bundle(target: str) -> kgen.Bundle:
+    """A program of two outputs whose sizes depend on data, with room for 3 elements each."""
+    from tests.onnx_models import Maker
+
+    m = Maker()
+    x = m.input("x", (7,))
+    places, values = m.add("NonZero", x), m.add("Unique", x)
+    proto = m.model(places, values, dtype=TensorProto.INT64)
+    proto.graph.output[1].type.tensor_type.elem_type = TensorProto.FLOAT
+    return kgen.compile_model(proto, [target], capacities={places: 3, values: 3}).bundle
 
 
 def repeating(manifest: Manifest) -> Any:

@@ -36,7 +36,7 @@ from kgen.bundle import pack
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.errors import KgenError
 from tests.device.cpu.c_runtime.compiled import OPTIONS, SANITIZED, WRAPPED, compiled
-from tests.programs import gru_bundle, mlp_bundle, repeating
+from tests.programs import counted_bundle, gru_bundle, mlp_bundle, repeating
 from tests.specs import relu_of
 from tests.unit.runtime.bundle.lies import WRONG, edited, places
 from tests.unit.runtime.bundle.zips import MANIFEST, with_right_crc, with_wide_records, zipped
@@ -80,7 +80,7 @@ class Base(NamedTuple):
 
 def bases() -> list[Base]:
     """A bundle of kernels, with a constant, a workspace and a kernel for a GPU; and programs, of
-    which one repeats steps."""
+    which one repeats steps and one counts elements."""
     cpu = {"x86_64": "x86-64", "aarch64": "aarch64-neon"}[platform.machine()]
     target = targets.find(cpu)
     kernels = pack(
@@ -91,7 +91,7 @@ def bases() -> list[Base]:
         ]
     )
     found = []
-    for bundle in (kernels, mlp_bundle(cpu), gru_bundle(cpu)):
+    for bundle in (kernels, mlp_bundle(cpu), gru_bundle(cpu), counted_bundle(cpu)):
         files = {**bundle.files, **{name: d.tobytes() for name, d in bundle.weights.items()}}
         # What people read is long, and no reader looks at it.
         files = {n: d[:64] if n.endswith(".ll") else d for n, d in files.items()}
