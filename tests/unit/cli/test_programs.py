@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kgen.cli.main import main
-from tests.programs import ROWS, WIDE, answer, mlp_bundle, parameters
+from tests.programs import ROWS, WIDE, answer, counted_bundle, mlp_bundle, parameters
 
 pytestmark = pytest.mark.integration
 
@@ -56,6 +56,25 @@ def test_run(capsys: pytest.CaptureFixture[str], file: str) -> None:
     np.testing.assert_allclose(y, answer(X, parameters()), rtol=2e-5, atol=2e-5)
     (found,) = data(capsys, *arguments)["outputs"]
     assert found["largest"] == pytest.approx(y.max()) and found["least"] == pytest.approx(y.min())
+
+
+def test_run_of_outputs_whose_sizes_depend_on_data(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path, x = tmp_path / "counted.kgen", tmp_path / "x.npy"
+    counted_bundle("native").save(path)
+    arguments = ("run", str(path), "--input", f"x={x}", "--device", "cpu", "--check")
+    for numbers, sizes in (([0] * 7, (0, 1)), ([0, 2, 0, 5, 0, 0, 0], (2, 3))):
+        np.save(x, np.array(numbers, "f"))
+        assert run(capsys, *arguments)[0] == 0
+        places, values = data(capsys, *arguments)["outputs"]
+        assert (places["shape"], values["shape"]) == (f"1x{sizes[0]}", f"{sizes[1]}")
+        assert places["largest"] == (None if not sizes[0] else 3)
+    np.save(x, np.arange(7, dtype="f"))
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "") and f"--capacity {places['name']}=6" in err
+    _, out, _ = run(capsys, "inspect", str(path))
+    assert f"  output  {places['name']}" in out and f"output  {places['name']}.count" not in out
 
 
 @pytest.mark.parametrize(

@@ -59,10 +59,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _range(array: Any) -> tuple[float, float]:
-    """The least and the largest number; NaN if one is."""
+def _range(array: Any) -> tuple[float | None, float | None]:
+    """The least and the largest number; NaN if one is, None if there are none."""
     import numpy as np
 
+    if not array.size:
+        return None, None
     numbers = array if array.dtype.kind in "iub" else array.astype(np.float64)
     return float(numbers.min()), float(numbers.max())
 
