@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from onnx import TensorProto
 
 import kgen
 from kgen import bundle, pipeline, targets
@@ -164,6 +163,8 @@ def gru_bundle(target: str) -> kgen.Bundle:
 
 def counted_bundle(target: str) -> kgen.Bundle:
     """A program of two outputs whose sizes depend on data, with room for 3 elements each."""
+    from onnx import TensorProto
+
     from tests.onnx_models import Maker
 
     m = Maker()
