@@ -68,6 +68,10 @@ class TensorParam:
     packing: Packing | None = None
 
     @property
+    def is_output(self) -> bool:
+        return self.role == "output"
+
+    @property
     def unpacked(self) -> TensorParam:
         """Matrix before packing; the tensor itself if it is not packed."""
         if self.packing is None:
@@ -213,6 +217,10 @@ class Launch:
     #: Box of the output that each workgroup writes.
     tile: Tile | None = None
 
+    @property
+    def is_clustered(self) -> bool:
+        return self.cluster != (1, 1, 1)
+
 
 @frozen
 class ArtifactEntry:
@@ -356,7 +364,7 @@ class KernelEntry:
 
     @property
     def outputs(self) -> tuple[TensorParam, ...]:
-        return tuple(p for p in self.parameters if p.role == "output")
+        return tuple(p for p in self.parameters if p.is_output)
 
     @property
     def output(self) -> TensorParam:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def may_lie_upon(plan: Plan) -> frozenset[str]:
     """Parameters of a kernel whose memory its output may reuse."""
-    outputs = [p for p in plan.parameters if p.role == "output"]
-    inputs = [p for p in plan.parameters if p.role != "output"]
+    outputs = [p for p in plan.parameters if p.is_output]
+    inputs = [p for p in plan.parameters if not p.is_output]
     spec, schedule = plan.operation.to_json(), plan.schedule.to_json()
     return in_place(spec, inputs, outputs, plan.launches, schedule)
 

@@ -27,7 +27,7 @@ class StepAccess:
         self.step, self.value, self.param = step, value.name, param
         self.start = value.place.offset
         self.end = self.start + param.nbytes
-        self.writes = param.role == "output"
+        self.writes = param.is_output
         #: Whether it touches every byte from its start to its end.
         self.is_whole = math.prod(param.shape) * param.dtype.itemsize == param.nbytes
 

@@ -70,7 +70,7 @@ def flow(program: Program, kernels: Mapping[str, KernelEntry]) -> Flow:
         params = bound(kernels[f"{program.target}/{step.kernel}"])
         for param in params:
             value = values[step.bindings[param.name]]
-            if param.role == "output":
+            if param.is_output:
                 continue
             if value.place.kind == "input":
                 inputs[number, value.place.name] = None
@@ -81,7 +81,7 @@ def flow(program: Program, kernels: Mapping[str, KernelEntry]) -> Flow:
                     writes[i] = written, writer, number
         for param in params:
             value = values[step.bindings[param.name]]
-            if param.role == "output":
+            if param.is_output:
                 if value.place.kind == "output":
                     outputs[number, value.place.name] = None
                 memories.view(value, param)[...] = len(writes)

@@ -86,6 +86,19 @@ class FloatType:
         return self.dtype.is_integer
 
     @property
+    def is_half(self) -> bool:
+        """Whether elements are floats of 16 bits."""
+        return self.dtype in (DType.F16, DType.BF16)
+
+    def holds(self, value: FloatType) -> bool:
+        """Return whether values of a type are stored without a conversion."""
+        return self.dtype is value.dtype
+
+    def is_wider(self, than: FloatType) -> bool:
+        """Return whether elements have more bits than those of another type."""
+        return self.dtype.itemsize > than.dtype.itemsize
+
+    @property
     def saturating(self) -> str:
         """The intrinsic that makes floats the nearest of these integers, and NaN 0."""
         return f"llvm.fpto{'u' if self.dtype in UNSIGNED else 's'}i.sat"

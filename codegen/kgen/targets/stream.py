@@ -13,7 +13,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
-from kgen.spec import Elementwise
+from kgen.spec import DType, Elementwise
 from kgen.spec.views import Read
 from kgen.targets.header import counted
 from kgen_runtime.manifest import Tile
@@ -142,6 +142,10 @@ class StreamPlan:
         found = [self._operand(*pair) for pair in zip(reads, self.merged.strides, strict=False)]
         order = {name: i for i, name in enumerate(self.spec.inputs)}
         return tuple(sorted(found, key=lambda i: (not i.is_index, order[i.tensor])))
+
+    def has_long_index(self, of: StreamOperand) -> bool:
+        """Return whether an index has 64 bits, not 32."""
+        return self.spec.dtype_of(of.tensor) is DType.S64
 
     @cached_property
     def write(self) -> StreamOperand | None:

@@ -73,7 +73,7 @@ def numpy_finder(param: TensorParam) -> Finder:
     dtypes = (host_dtype(param.dtype), param.dtype.storage)
     shape, pointer_at, head = param.shape, _pointer_at, _HEAD
     strides = tuple(s * param.dtype.itemsize for s in param.strides)
-    flags = ALIGNED | (WRITEABLE if param.role == "output" else 0)
+    flags = ALIGNED | (WRITEABLE if param.is_output else 0)
     if packed := _is_packed(param):
         flags |= C_CONTIGUOUS
 

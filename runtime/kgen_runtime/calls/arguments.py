@@ -142,7 +142,7 @@ class Slot:
         self._strides = tuple(s * param.dtype.itemsize for s in param.strides)
         self._host_dtype = host_dtype(param.dtype)
         self.nbytes = param.nbytes
-        self._writes = param.role == "output"
+        self._writes = param.is_output
         #: By the type of an argument: gives the buffer of one that fits, else None.
         self.finders = Finders(param, backend)
         self._form = dlpack.Form(param.dtype, param.shape, param.strides)

@@ -68,6 +68,11 @@ class MatrixInstruction:
         return len(self.register_rows)
 
     @property
+    def has_registers(self) -> bool:
+        """Whether an accumulator is a vector of several registers."""
+        return self.registers > 1
+
+    @property
     def sums(self) -> DType:
         return DType.S32 if self.dtype.is_integer else DType.F32
 
@@ -91,6 +96,11 @@ class MatrixInstruction:
     def fragment(self) -> str:
         """The IR type of a fragment."""
         return f"<{self.lanes} x {self.element}>"
+
+    @property
+    def casts_fragments(self) -> bool:
+        """Whether `operand` is a type of its own."""
+        return self.operand != self.fragment
 
     @property
     def slot_k(self) -> int:

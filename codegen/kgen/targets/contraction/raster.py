@@ -26,6 +26,14 @@ class Raster:
         return self.shape[0]
 
     @property
+    def is_batched(self) -> bool:
+        return self.batch > 1
+
+    @property
+    def has_dies(self) -> bool:
+        return self.dies > 1
+
+    @property
     def rows(self) -> int:
         return -(-self.shape[1] // self.extent[1])
 

@@ -54,7 +54,11 @@ class RegisterType:
     lanes: int = 1
 
     def __str__(self) -> str:
-        return f"{self.dtype}x2" if self.lanes == 2 else self.dtype
+        return f"{self.dtype}x2" if self.is_pair else self.dtype
+
+    @property
+    def is_pair(self) -> bool:
+        return self.lanes == 2
 
     @property
     def register(self) -> str:
@@ -69,7 +73,7 @@ class RegisterType:
 
     def everywhere(self, bits: int) -> int:
         """The bits of an element, in every lane."""
-        return bits << 16 | bits if self.lanes == 2 else bits
+        return bits << 16 | bits if self.is_pair else bits
 
 
 @frozen

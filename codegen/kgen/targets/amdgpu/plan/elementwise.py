@@ -59,6 +59,10 @@ class ElementVectors:
     def one_value(self) -> FloatType:
         return FloatType(dtype=self.dtype)
 
+    def result(self, prefix: str, name: str) -> str:
+        """Return the start of the names of values on their way to an output."""
+        return f"%{prefix}" if name == "out" else f"%{prefix}.{name}"
+
     @property
     def each(self) -> range:
         """The lanes' numbers."""
@@ -126,10 +130,6 @@ class ElementwisePlan(AmdgpuPlan):
         each."""
         at = [(f"%{prefix}.at{d}", stride) for d, stride in of.terms]
         return (*at, *((f"%{prefix}.{name}.place", stride) for name, stride in of.indices))
-
-    def has_long_index(self, of: StreamOperand) -> bool:
-        """Whether an index has 64 bits, not 32."""
-        return self.spec.dtype_of(of.tensor) is DType.S64
 
     @property
     def declarations(self) -> tuple[str, ...]:

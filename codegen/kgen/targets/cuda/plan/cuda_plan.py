@@ -64,10 +64,9 @@ class CudaPlan(Plan):
         """Alignment of the first byte of shared memory: a line of its banks."""
         return 128
 
-    @property
-    def map_names(self) -> frozenset[str]:
-        """Arguments that are tensor maps."""
-        return frozenset(map_.name for map_ in self.tensor_maps)
+    def is_map(self, name: str) -> bool:
+        """Return whether an argument is a tensor map."""
+        return any(map_.name == name for map_ in self.tensor_maps)
 
     @property
     def dynamic_shared(self) -> bool:
@@ -82,7 +81,7 @@ class CudaPlan(Plan):
         return f"{self.target.name}, PTX {self.version}"
 
     def launch_line(self, launch: Launch) -> str:
-        cluster = "" if launch.cluster == (1, 1, 1) else f", clusters of {times(launch.cluster)}"
+        cluster = f", clusters of {times(launch.cluster)}" if launch.is_clustered else ""
         return f"{times(launch.grid)} CTAs of {launch.block[0]} threads{cluster}"
 
     @property
@@ -113,7 +112,7 @@ def plan_launch(
 def ptx_version(target: Target, spec: Spec, *features: str) -> int:
     """The lowest PTX version (times ten) that has the target, the outputs' conversions and the
     features used."""
-    outputs = (p.dtype for p in spec.parameters if p.role == "output")
+    outputs = (p.dtype for p in spec.parameters if p.is_output)
     if any(dtype.is_integer and dtype.itemsize == 1 for dtype in outputs):
         features = (*features, "cvt_pack")
     return max([target.limits["ptx_version"], *(FEATURES[f] for f in features)])

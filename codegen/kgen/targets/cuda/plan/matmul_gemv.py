@@ -131,16 +131,12 @@ class GemvPlan(OutputPlan):
         )
 
     @property
-    def elements_per_word(self) -> int:
-        return 4 // self.b.dtype.itemsize
-
-    @property
     def b_elements(self) -> tuple[str, ...]:
         """Registers of a word's elements in f32."""
-        return tuple(f"b_element{i}" for i in range(self.elements_per_word))
+        return tuple(f"b_element{i}" for i in range(self.b.elements_per_word))
 
     def _fmas(self, row: int, word: int) -> tuple[Fma, ...]:
-        each = self.elements_per_word
+        each = self.b.elements_per_word
         return tuple(
             Fma(
                 total=f"sum_m{m}_n{row if self.b.k_inner else place}",
@@ -167,6 +163,10 @@ class GemvPlan(OutputPlan):
     def sum_lanes(self) -> int:
         """Lanes that have different sums, from the first."""
         return 1 if self.b.k_inner else self.lanes
+
+    @property
+    def has_sum_lanes(self) -> bool:
+        return self.sum_lanes > 1
 
     @property
     def sum_stores(self) -> tuple[SumStore, ...]:

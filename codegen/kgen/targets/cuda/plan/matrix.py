@@ -35,6 +35,10 @@ class Matrix:
         return self.access.dtype
 
     @property
+    def elements_per_word(self) -> int:
+        return 4 // self.dtype.itemsize
+
+    @property
     def k_inner(self) -> bool:
         """Whether rows are contiguous along k."""
         return self.access.inner == "k"

@@ -33,6 +33,20 @@ from kgen_runtime.values import frozen
 
 
 @frozen
+class ResultScalar:
+    """Scalar of the output `name`, as the id `value` and as the bits %<bits>."""
+
+    name: str
+    value: str
+    bits: str
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether the scalar is an input's or another output's."""
+        return self.value != f"%{self.bits}"
+
+
+@frozen
 class ElementwisePlan(VulkanPlan):
     """Indices count vectors. `guarded`: some invocation has a vector beyond the last."""
 
@@ -134,6 +148,14 @@ class ElementwisePlan(VulkanPlan):
         } | {c.name: f"%{c.name}_{access}" for c in self.stream.conditions}
         names = [f"%{name}{access}_{component}{suffix}" for name in self.spec.outputs]
         return self.renderer.render_all(self.spec.result_calls, inputs, names[-1], names)
+
+    def results(self, access: int, component: int) -> list[ResultScalar]:
+        """Return one scalar of each output."""
+        values = self.element(access, component).results
+        return [
+            ResultScalar(name=name, value=value, bits=f"{name}{access}_{component}")
+            for name, value in zip(self.spec.outputs, values, strict=True)
+        ]
 
 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwisePlan:

@@ -100,8 +100,12 @@ class LdsTile:
         """Rows that change places among themselves."""
         return self.interleave * self.fragment_rows
 
+    @property
+    def is_interleaved(self) -> bool:
+        return self.interleave > 1
+
     def position(self, row: int) -> int:
-        if self.interleave == 1:
+        if not self.is_interleaved:
             return row // self.slot_rows
         block, rest = divmod(row, self.interleaved_rows)
         j, i = divmod(rest, self.interleave)

@@ -58,6 +58,21 @@ class EpiloguePlan:
         return self.value.of(self.spec.accumulate)
 
     @property
+    def converts_sums(self) -> bool:
+        """Whether sums are integers that are finished in f32."""
+        return self.sums != self.value
+
+    @property
+    def rounds(self) -> bool:
+        """Whether results are converted before a store, and full operands after a load."""
+        return self.out != self.value
+
+    @property
+    def casts_words(self) -> bool:
+        """Whether a piece of the output travels as words of another type."""
+        return self.out.words != self.out
+
+    @property
     def float8(self) -> Float8:
         """How a piece of an 8-bit output is converted."""
         return Float8(type=self.out)
@@ -102,6 +117,14 @@ class EpiloguePlan:
     def wide(self, argument: EpilogueArgument) -> FloatType:
         """Type of an epilogue operand converted to f32."""
         return dataclasses.replace(self.stored(argument), dtype=self.value.dtype)
+
+    def widens(self, argument: EpilogueArgument) -> bool:
+        """Return whether an operand is converted to f32."""
+        return argument.dtype is not self.value.dtype
+
+    def repeats(self, argument: EpilogueArgument) -> bool:
+        """Return whether one element of an operand serves several columns."""
+        return self.value.is_vector and not argument.varies_along_n
 
     @property
     def row_stride(self) -> int:

@@ -109,6 +109,11 @@ class Shares(SharedSteps):
         """An accumulator is more than a piece."""
         return self.registers > VECTOR
 
+    @property
+    def splits_in_four(self) -> bool:
+        """An accumulator is four pieces, not two."""
+        return self.registers > 2 * VECTOR
+
     def pieces_of(self, accumulator: str) -> tuple[SumVector, ...]:
         return tuple(piece for piece in self.pieces if piece.name == accumulator)
 

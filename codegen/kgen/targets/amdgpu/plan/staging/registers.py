@@ -113,6 +113,11 @@ class Staging:
         return self.access.offset(1, 0)
 
     @property
+    def has_row_stride(self) -> bool:
+        """Whether rows are apart in memory."""
+        return self.row_stride != 1
+
+    @property
     def k_stride(self) -> int:
         return self.access.offset(0, 1)
 
@@ -380,17 +385,22 @@ class Staging:
         return not self.wide_offsets and any(map(self.is_far, self.loads))
 
     @property
-    def unit(self) -> int:
-        """Elements that a load's offset counts. In bytes it would be a lane's 64-bit value, which
+    def counts_pairs(self) -> bool:
+        """A load's offset counts pairs of bytes. In bytes it would be a lane's 64-bit value, which
         code generation adds to the tile's pointer; twice one of 32 bits it keeps as it is, and the
         load adds it to a scalar."""
         even = self.vector % 2 == 0 and self.slow_stride % 2 == 0 and not self.in_pieces
-        return 2 if self.memory.itemsize == 1 and even and not self.wide_offsets else 1
+        return self.memory.itemsize == 1 and even and not self.wide_offsets
+
+    @property
+    def unit(self) -> int:
+        """Elements that a load's offset counts."""
+        return 2 if self.counts_pairs else 1
 
     @property
     def unit_type(self) -> str:
         element = self.load_type.element
-        return f"[{self.unit} x {element}]" if self.unit > 1 else element
+        return f"[{self.unit} x {element}]" if self.counts_pairs else element
 
     @property
     def offset_type(self) -> str:

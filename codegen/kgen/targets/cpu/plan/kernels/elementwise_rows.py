@@ -7,7 +7,7 @@ import itertools
 import math
 from functools import cached_property
 
-from kgen.spec import DType, Elementwise
+from kgen.spec import Elementwise
 from kgen.targets.cpu.plan.cpu_plan import FormulaPlan, Run
 from kgen.targets.stream import Dimension, StreamCondition, StreamOperand, StreamPlan
 from kgen_runtime.values import frozen
@@ -168,10 +168,6 @@ class RowAddresses(FormulaPlan):
     @property
     def operands(self) -> tuple[StreamOperand, ...]:
         return tuple(i for i in self.stream.inputs if not i.is_index)
-
-    def has_long_index(self, of: StreamOperand) -> bool:
-        """Whether an index has 64 bits, not 32."""
-        return self.spec.dtype_of(of.tensor) is DType.S64
 
 
 def takes_rows(stream: StreamPlan) -> bool:

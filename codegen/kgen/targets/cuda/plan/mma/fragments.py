@@ -68,6 +68,11 @@ class MmaOperand:
         return "m0" if self.name == "a" else "n0"
 
     @property
+    def lines(self) -> str:
+        """Name of its m (or n) in the product."""
+        return "rows" if self.name == "a" else "columns"
+
+    @property
     def gathered(self) -> bool:
         return is_gathered(self.copy.matrix.k_inner, self.instruction)
 

@@ -113,6 +113,10 @@ class LastArriving:
         return self.together * self.sums.nbytes
 
     @property
+    def is_batched(self) -> bool:
+        return self.grid[2] > 1
+
+    @property
     def last_part(self) -> int:
         return self.split - 1
 
@@ -126,7 +130,7 @@ class LastArriving:
     def note(self) -> str:
         return (
             f"split-k: {self.split} slices, one per grid z"
-            f"{' and matrix' if self.grid[2] > 1 else ''}; the last-arriving CTA adds them"
+            f"{' and matrix' if self.is_batched else ''}; the last-arriving CTA adds them"
         )
 
     @property

@@ -72,6 +72,11 @@ class ReductionPlan(OutputPlan):
         return self.output.width
 
     @property
+    def has_neighbours(self) -> bool:
+        """Whether a thread has several outputs."""
+        return self.width > 1
+
+    @property
     def row_threads(self) -> int:
         """Threads that share a row."""
         return self.spec.n // self.width

@@ -21,9 +21,14 @@ class Words:
         return max(1, self.nbytes // 4)
 
     @property
+    def is_short(self) -> bool:
+        """Whether a unit is in a register of 16 bits."""
+        return self.nbytes < 4
+
+    @property
     def type(self) -> str:
         """Type of a register."""
-        return "b32" if self.nbytes >= 4 else "b16"
+        return "b16" if self.is_short else "b32"
 
     @property
     def access(self) -> str:

@@ -103,6 +103,11 @@ class WgmmaPlan(OutputPlan):
         return self.schedule.cluster > 1
 
     @property
+    def clusters_rows(self) -> bool:
+        """Whether the block tiles of a cluster are below one another, not side by side."""
+        return self.schedule.cluster_m > 1
+
+    @property
     def stage_bytes(self) -> int:
         return sum(operand.nbytes for operand in self.operands)
 
