@@ -58,6 +58,11 @@ class AmdgpuPlan(Plan):
         return ()
 
     @property
+    def division_ulps(self) -> str:
+        """Permitted error of divisions in ulps, as an LLVM literal; empty if there are none."""
+        return ""
+
+    @property
     def target_features(self) -> tuple[str, ...]:
         """LLVM features that differ from the processor's defaults."""
         return ()

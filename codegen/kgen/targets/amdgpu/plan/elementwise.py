@@ -148,14 +148,9 @@ class ElementwisePlan(AmdgpuPlan):
         return exponentials((self.vectors.value, taken), (self.rest.value, taken))
 
     @property
-    def divides(self) -> bool:
-        """Some step may be off by `division_ulps`."""
-        return any(step.primitive in INEXACT for step in steps(*self.spec.primitives()))
-
-    @property
     def division_ulps(self) -> str:
-        """Permitted error of a division in ulps, as an LLVM literal."""
-        return f"{DIVISION_ULPS:e}"
+        inexact = any(s.primitive in INEXACT for s in steps(*self.spec.primitives()))
+        return f"{DIVISION_ULPS:e}" if inexact else ""
 
     @property
     def accesses(self) -> tuple[int, ...]:

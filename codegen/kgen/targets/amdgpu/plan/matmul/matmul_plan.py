@@ -157,6 +157,10 @@ class MatmulPlan(AmdgpuPlan):
         return self.epilogue.remainders
 
     @property
+    def division_ulps(self) -> str:
+        return self.epilogue.division_ulps
+
+    @property
     def exponentials(self) -> tuple[FloatType, ...]:
         return self.epilogue.exponentials
 

@@ -302,7 +302,6 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def division_ulps(self) -> str:
-        """Allowed error of divisions in ulp, in LLVM's syntax; empty if there are no divisions."""
         inexact = any(s.primitive in INEXACT for s in steps(*self.row.results))
         return f"{DIVISION_ULPS:e}" if inexact else ""
 
