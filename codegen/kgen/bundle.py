@@ -258,7 +258,8 @@ def _manifest_bytes(value: Manifest) -> bytes:
     from kgen.repeated_steps import with_repeats
 
     made = dataclasses.replace(value, programs=tuple(map(with_repeats, value.programs)))
-    text = json.dumps(manifest_json.to_json(made), ensure_ascii=True).encode() + b"\n"
+    data = manifest_json.to_json(made)
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
     manifest_json.check(text)
     return text
 
