@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -246,6 +247,17 @@ def test_a_formula_whose_operand_does_not_fit_is_refused_in_one_place() -> None:
 def test_windows_of_valid_pads_ignore_pads() -> None:
     """ONNX takes no pads beside auto_pad=VALID; its inference ignores them too."""
     built(node("MaxPool", (1, 1, 4), kernel_shape=[2], auto_pad="VALID", pads=[1, 1]))
+
+
+def test_faults_of_kgen_are_not_reported_as_faults_of_a_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise AssertionError("no term")
+
+    monkeypatch.setitem(OPERATORS, "Relu", dataclasses.replace(OPERATORS["Relu"], lower=fails))
+    with pytest.raises(AssertionError, match="no term"):
+        built(node("Relu", (2, 3)))
 
 
 def test_inputs_that_fit() -> None:

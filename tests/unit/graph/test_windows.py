@@ -15,6 +15,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from kgen.errors import GraphError
+from kgen.graph.fusing.limits import MOST_OPERANDS
 from kgen.graph.operators import convolutions
 from kgen.spec import Conv2d
 from tests.onnx_models import Maker, lowered, reference, run
@@ -110,6 +111,8 @@ def test_windows_read_from_images(
         ((1, 7, 9), (3, 7, 3), {"dilations": [7], "strides": [2], "pads": [6, 7]}, 3),
         # Some places of both axes together see padding alone.
         ((1, 3, 9), (4, 3, 3), {"dilations": [7], "pads": [7, 7]}, 3),
+        # More places than one kernel has operands.
+        ((1, 2, 2, 2), (3, 2, 5, 5), {"pads": [4, 4, 4, 4]}, 25),
     ],
 )  # fmt: skip
 def test_places_that_see_little(
@@ -124,10 +127,32 @@ def test_places_that_see_little(
     y = m.add("Conv", m.input("x", shape), m.weight(*kernel), m.weight(kernel[0]), **attributes)
     calls, model = lowered(m, m.add("Relu", y), convolves=convolves)
     assert [call.spec.op for call in calls.calls].count("matmul") == places
+    assert all(len(call.spec.parameters) <= MOST_OPERANDS + 1 for call in calls.calls)
     given = drawn(m)
     expected = reference(model, x=given)
     (found,) = run(calls, {"x": given}).values()
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
+
+
+@pytest.mark.parametrize("convolves", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "kernel", "attributes"),
+    [
+        ((1, 2, 1, 1), (3, 2, 1, 1), {"pads": [1, 1, 1, 1], "strides": [2, 2]}),
+        ((2, 2, 1, 4), (2, 1, 2, 3), {"pads": [5, 0, 5, 0], "strides": [9, 1], "group": 2}),
+        ((1, 4, 1), (6, 2, 2), {"pads": [2, 3], "strides": [3], "dilations": [3], "group": 2}),
+    ],
+)
+def test_windows_of_nothing_but_padding(
+    shape: tuple[int, ...], kernel: tuple[int, ...], attributes: dict[str, Any], convolves: bool
+) -> None:
+    m = Maker()
+    y = m.add("Conv", m.input("x", shape), m.weight(*kernel), m.weight(kernel[0]), **attributes)
+    calls, model = lowered(m, y, convolves=convolves)
+    given = drawn(m)
+    expected = reference(model, x=given)
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_array_equal(found.reshape(expected.shape), expected)
 
 
 def test_infinite_weights_over_padding_make_nan() -> None:

@@ -18,10 +18,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.errors import SpecError
+from kgen.graph.fusing.limits import MOST_OPERANDS
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.memory import ALIGNMENT
 from kgen.graph.operators.indexing import at_places
-from kgen.graph.operators.registry import Operator, check_shape, one, optional
+from kgen.graph.operators.registry import Operator, check_shape, folded_terms, one, optional
 from kgen.graph.operators.signed_bytes import is_dequantized
 from kgen.graph.operators.windows import (
     Window,
@@ -121,12 +122,19 @@ def seen_places(
     b: Builder, x: GraphValue, w: GraphValue, windows: Windows
 ) -> tuple[GraphValue, GraphValue, Windows]:
     """Images, weights and windows without the first and last places of the kernel, along each axis,
-    that see nothing but padding."""
+    that see nothing but padding. Where all places do, the images are zeros, one for each window."""
+    if not all(any(seen_windows(window)) for window in windows):
+        counts = counts_of(windows)
+        zero = b.made("zero", np.zeros((1,) * x.rank, x.dtype.storage), x.dtype)
+        for axis in range(len(windows)):
+            w = b.slice(w, 2 + axis, 0, 1)
+        each = [Window(length=n, size=1, step=1, apart=1, count=n, pads=(0, 0)) for n in counts]
+        return b.expand(zero, (*x.shape[:2], *counts)), w, tuple(each)
     found = []
     for axis, window in enumerate(windows):
         places = window.places()
         seen = np.flatnonzero(((places >= 0) & (places < window.length)).any(axis=0))
-        first, size = (int(seen[0]), int(seen[-1] - seen[0]) + 1) if seen.size else (0, 1)
+        first, size = int(seen[0]), int(seen[-1] - seen[0]) + 1
         if (first, size) == (0, window.size):
             found.append(window)
             continue
@@ -173,8 +181,7 @@ def by_place(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> Grap
     """The sum of a product for each place of the kernel, of those windows alone that see more than
     padding there."""
     rank, counts = len(windows), counts_of(windows)
-    axes = [seen_windows(window) for window in windows]
-    total: Expression | None = None
+    axes, terms = [seen_windows(window) for window in windows], []
     for at in places_of(windows):
         seen = [axes[axis][place] for axis, place in enumerate(at)]
         if not all(seen):
@@ -189,9 +196,9 @@ def by_place(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> Grap
             before, after = seen[axis].start, counts[axis] - seen[axis].stop
             if before or after:
                 term = view("pad", (term, 1 + axis, before, after, 0.0))
-        total = term if total is None else b.call("add", total, term)
-    assert total is not None
-    return b.formula(total, (x.shape[0], *counts, w.shape[0]), x.dtype)
+        terms.append(term)
+    shape = (x.shape[0], *counts, w.shape[0])
+    return folded_terms(b, "add", terms, MOST_OPERANDS - 1, shape, x.dtype)
 
 
 def in_place(
@@ -324,18 +331,11 @@ def by_channel(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> Gr
         table = b.reshape(table, (len(places), channels, each))
     shape = (x.shape[0], *counts_of(windows), *table.shape[1:])
     whole = padded(b.tensor(x), windows, axes, 0.0)
-    found: GraphValue | None = None
-    for first in range(0, len(places), MOST_PLACES):
-        total = None
-        for number in range(first, min(first + MOST_PLACES, len(places))):
-            part = seen_at(whole, windows, axes, places[number])
-            weight = view("slice", (b.tensor(table), 0, number, number + 1, 1))
-            term = b.call("mul", part, weight)
-            total = term if total is None else b.call("add", total, term)
-        assert total is not None
-        made = b.formula(total, shape, x.dtype)
-        found = made if found is None else b.formula(b.call("add", found, made), shape, x.dtype)
-    assert found is not None
+    terms = []
+    for number, place in enumerate(places):
+        weight = view("slice", (b.tensor(table), 0, number, number + 1, 1))
+        terms.append(b.call("mul", seen_at(whole, windows, axes, place), weight))
+    found = folded_terms(b, "add", terms, MOST_PLACES, shape, x.dtype)
     return b.reshape(found, (*shape[: len(windows) + 1], outputs))
 
 

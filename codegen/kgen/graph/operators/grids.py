@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
-from kgen.graph.operators.registry import Operator, choice_of, one
+from kgen.graph.operators.registry import Operator, choice_of, folded_terms, one
 from kgen.graph.reading.model import Node, Shape
 from kgen.ops.expression import Expression, view
 from kgen.spec.shapes import by_x
@@ -120,7 +120,7 @@ def sampled(
     numbers = np.arange(x.shape[0], dtype=np.int32).reshape(-1, *(1,) * (len(shape) - 1))
     image = b.made("images", numbers, DType.S32)
     terms = weighted(b, x, image, axes, places, firsts, mode)
-    found = gathered(b, "add", terms, (*shape[:-1], x.shape[1]), x.dtype)
+    found = folded_terms(b, "add", terms, MOST_GATHERED, (*shape[:-1], x.shape[1]), x.dtype)
     return b.permute(found, (0, len(shape) - 1, *range(1, len(shape) - 1)))
 
 
@@ -165,20 +165,6 @@ def weighted(
         element = view("gather", (b.tensor(table), b.tensor(line), 0))
         terms.append(element if mode == "nearest" else b.call("mul", element, factor))
     return terms
-
-
-def gathered(
-    b: Builder, name: str, terms: list[Expression], shape: Shape, dtype: DType
-) -> GraphValue:
-    """Fold terms by a function, as many of them in one formula as may gather."""
-    found: GraphValue | None = None
-    for i in range(0, len(terms), MOST_GATHERED):
-        total, *others = terms[i : i + MOST_GATHERED]
-        for term in others:
-            total = b.call(name, total, term)
-        found = b.formula(total if found is None else b.call(name, found, total), shape, dtype)
-    assert found is not None
-    return found
 
 
 def steps_of(axes: list[Axis]) -> list[int]:

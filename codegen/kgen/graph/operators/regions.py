@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
-from kgen.graph.operators.grids import Axis, cell, gathered, weighted
-from kgen.graph.operators.registry import Operator, check_shape, choice_of, one
+from kgen.graph.operators.grids import MOST_GATHERED, Axis, cell, weighted
+from kgen.graph.operators.registry import Operator, check_shape, choice_of, folded_terms, one
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression
 from kgen_runtime.dtypes import DType
@@ -53,7 +53,8 @@ def roi_align(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphVa
             places, firsts = zip(down, right, strict=True)
             terms += weighted(b, x, within, axes, list(places), list(firsts), "linear")
     shape = (count, rows, columns, x.shape[1])
-    found = gathered(b, "add" if mode == "avg" else "max", terms, shape, x.dtype)
+    name = "add" if mode == "avg" else "max"
+    found = folded_terms(b, name, terms, MOST_GATHERED, shape, x.dtype)
     if mode == "avg":
         found = b.formula(b.call("mul", found, 1.0 / ratio**2), shape, x.dtype)
     return b.permute(found, (0, 3, 1, 2))

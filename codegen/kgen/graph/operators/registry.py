@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue, broadcasts_to
-from kgen.graph.reading.model import Node
+from kgen.graph.reading.model import Node, Shape
+from kgen.ops.expression import Expression
 from kgen.spec.shapes import by_x
+from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 #: What an operator becomes: a formula of elements or rows, a view that costs nothing unless it must
@@ -41,6 +43,20 @@ def one(inputs: list[GraphValue | None], number: int = 0) -> GraphValue:
     found = optional(inputs, number)
     if found is None:
         raise MissingInputError(number)
+    return found
+
+
+def folded_terms(
+    b: Builder, name: str, terms: Sequence[Expression], most: int, shape: Shape, dtype: DType
+) -> GraphValue:
+    """Fold terms by a function, `most` of them in one formula with those before."""
+    found: GraphValue | None = None
+    for i in range(0, len(terms), most):
+        total, *others = terms[i : i + most]
+        for term in others:
+            total = b.call(name, total, term)
+        found = b.formula(total if found is None else b.call(name, found, total), shape, dtype)
+    assert found is not None
     return found
 
 

@@ -74,7 +74,7 @@ COUNTED_OPSET = 18
 MOST_TEXT = 1 << 12
 #: What reading a node raises whose inputs and attributes do not fit its operator.
 MISFITS = (
-    *(ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError),
+    *(ArithmeticError, AttributeError, LookupError, MemoryError),
     *(RecursionError, TypeError, ValueError),
 )
 

@@ -18,6 +18,7 @@ from kgen.errors import KgenError
 from kgen.schedule import CpuDepthwise
 from kgen.spec import Conv2d
 from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.plan.kernels.depthwise import MOST_INSTRUCTIONS, OF_OUTPUT, DepthwisePlan
 from tests import needs
 from tests.onnx_models import Maker
 
@@ -147,6 +148,32 @@ def test_infinite_weights_of_depthwise_kernels_over_padding_make_nan(tmp_path: P
 def test_tiles_that_are_not_taken(tile: int, message: str) -> None:
     with pytest.raises(KgenError, match=message):
         check(DEPTHWISE["dilation 3"], tile=tile)
+
+
+def test_instructions_of_depthwise_kernels_are_few() -> None:
+    """Each output whose window reaches over an end of a row has instructions of its own."""
+    found = targets.find(V3)
+    wide = depthwise((1, 12, 1, 400), 1, 51, padding=(0, 25), dtype="f16")
+    plan = pipeline.plan(wide, found)
+    assert isinstance(plan, DepthwisePlan) and isinstance(plan.schedule, CpuDepthwise)
+    count = sum(2 * len(tile.outputs) * (51 + OF_OUTPUT) for tile in plan.tiles)
+    assert count <= MOST_INSTRUCTIONS
+    tile = plan.schedule.tile + 1
+    with pytest.raises(KgenError, match=rf"tile={tile} needs more than .*; try tile={tile - 1}"):
+        pipeline.plan(wide, found, CpuDepthwise(task=1, tile=tile))
+    wider = depthwise((1, 12, 1, 400), 1, 101, padding=(0, 50), dtype="f16")
+    assert FAMILY.choose(wider, found).mainloop != "depthwise"
+    with pytest.raises(KgenError, match=r"instructions for a row .*; use mainloop=blis"):
+        pipeline.plan(wider, found, CpuDepthwise(task=1, tile=1))
+
+
+@pytest.mark.parametrize("mainloop", ["blis", "ahead"])
+def test_products_of_packed_windows_of_channels(mainloop: str) -> None:
+    """The main loops that pack windows can be asked for where there is a depthwise kernel."""
+    spec = depthwise((1, 5, 4, 5), 3, 3, padding=1)
+    plan = pipeline.plan_with(spec, targets.find(V3), {"mainloop": mainloop})
+    assert plan.schedule.mainloop == mainloop
+    assert verify(bundle.pack([pipeline.assembled(plan)])).passed
 
 
 def test_other_convolutions_have_no_depthwise_kernel() -> None:

@@ -1,5 +1,4 @@
-"""Schedules of convolutions: those of the product of windows and weights that pack A; of depthwise
-ones, tiles of outputs that fit into registers."""
+"""Schedules of convolutions: products of packed windows, and depthwise tiles of outputs."""
 
 from __future__ import annotations
 
@@ -7,8 +6,9 @@ import math
 from collections.abc import Collection
 
 from kgen.schedule import BlockedMatmul, CpuDepthwise
-from kgen.spec import Conv2d
+from kgen.spec import Conv2d, Matmul
 from kgen.targets.base import Candidate, Target
+from kgen.targets.contraction.candidate_table import Fixed
 from kgen.targets.contraction.implicit_gemm import implicit_gemm, is_matrix
 from kgen.targets.cpu.plan.kernels import depthwise
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
@@ -21,35 +21,35 @@ PACKS = {"pack_a": 1}
 
 def candidates(conv: Conv2d, target: Target, *, most: int) -> tuple[Candidate[BlockedMatmul], ...]:
     """Return the legal schedules of the least predicted time, the best first."""
-    if depthwise.takes(conv):
-        return ()
-    fixed = () if is_matrix(conv) else (PACKS, mainloop_of_windows(conv, target))
-    return cost_model.candidates(implicit_gemm(conv), target, *fixed, most=most)
+    return () if depthwise.takes(conv) else cost_model.candidates(*_packed(conv, target), most=most)
 
 
 def choose(conv: Conv2d, target: Target) -> BlockedMatmul | CpuDepthwise:
     """Return the legal schedule of the least predicted time."""
-    if depthwise.takes(conv):
-        return _depthwise(conv, target)
-    (found,) = candidates(conv, target, most=1)
-    return found.schedule
+    found = None if depthwise.takes(conv) else cost_model.best(*_packed(conv, target))
+    assert found is not None or depthwise.takes(conv), f"no loop of {target.name} fits {conv.key}"
+    return found or _depthwise(conv, target)
+
+
+def _packed(conv: Conv2d, target: Target) -> tuple[Matmul, Target, Fixed | None, str | None]:
+    fixed = (None, None) if is_matrix(conv) else (PACKS, mainloop_of_windows(conv, target))
+    return implicit_gemm(conv), target, *fixed
 
 
 def _depthwise(conv: Conv2d, target: Target) -> CpuDepthwise:
     """Return tiles of equal width, the widest whose sums are in registers beside the weights of a
     row of the kernel and an element. A task has as many products of channels as a stream's."""
-    count, places = conv.out_sizes[-1], conv.kernel[-1]
-    registers = target.limits["vector_registers"]
-    most = max(registers - places - 1, registers // 2)
+    count, registers = conv.out_sizes[-1], target.limits["vector_registers"]
+    most = min(max(registers - conv.kernel[-1] - 1, registers // 2), depthwise.most_outputs(conv))
     products = count * conv.channels * math.prod(conv.kernel)
     return CpuDepthwise(task=max(1, TASK_ELEMENTS // products), tile=-(-count // -(-count // most)))
 
 
 def alternatives(conv: Conv2d, target: Target) -> tuple[BlockedMatmul | CpuDepthwise, ...]:
     """Return the best schedule of each main loop and each choice of packing, the best first."""
-    if is_matrix(conv):
-        return cost_model.alternatives(implicit_gemm(conv), target)
-    return (choose(conv, target),)
+    own = (_depthwise(conv, target),) if depthwise.takes(conv) else ()
+    ranked = cost_model.candidates(*_packed(conv, target), most=None, by_kind=True)
+    return *own, *(each.schedule for each in ranked)
 
 
 def completed(

@@ -117,8 +117,9 @@ def _terms(
 
 def choose(spec: Matmul, target: Target) -> BlockedMatmul:
     """Return the legal schedule of the least predicted time."""
-    (found,) = candidates(spec, target, most=1)
-    return found.schedule
+    found = best(spec, target)
+    assert found is not None, f"no main loop of {target.name} fits {spec.key}"
+    return found
 
 
 def best(
@@ -143,7 +144,7 @@ def candidates(
     kinds = np.concatenate([8 * i + _packing(space) for i, (space, _) in enumerate(found)])
     rows = np.concatenate([np.arange(len(space)) for space, _ in found])
     seconds = np.concatenate([each.seconds for _, each in found])
-    order = np.array([seconds.argmin()]) if most == 1 else np.argsort(seconds, kind="stable")
+    order = np.array([np.nanargmin(seconds)]) if most == 1 else np.argsort(seconds, kind="stable")
     if by_kind:
         order = order[np.sort(np.unique(kinds[order], return_index=True)[1])]
     ranked = [(*found[kinds[at] // 8], int(rows[at])) for at in order[:most].tolist()]

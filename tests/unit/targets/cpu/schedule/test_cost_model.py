@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from kgen import pipeline, targets
 from kgen.schedule import BlockedMatmul, CpuMatmul, OuterMatmul
-from kgen.spec import Matmul, text
+from kgen.spec import Conv2d, Matmul, text
 from kgen.targets.base import Target
 from kgen.targets.contraction.candidate_table import Space
 from kgen.targets.cpu import FAMILY, cores
-from kgen.targets.cpu.schedule import cost_model
-from kgen.targets.cpu.schedule.cost_model import alternatives, best, candidates, predict
-from kgen.targets.cpu.schedule.space import spaces
+from kgen.targets.cpu.schedule import convolved, cost_model
+from kgen.targets.cpu.schedule.cost_model import Prediction, alternatives, best, candidates, predict
+from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
 from tests.unit.targets.cpu.schedule.test_space import specs
 
 #: A core that does not exist: rates, and the core whose fitted coefficients apply.
@@ -101,6 +101,28 @@ def test_candidates_are_ranked_and_say_their_terms() -> None:
         each.schedule for each in found
     ]
     assert FAMILY.candidates(text.parse("relu 64 f32"), target) == ()
+
+
+def test_a_prediction_that_is_no_number_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    def changed(spec: Matmul, target: Target, space: MatmulSpace) -> Prediction:
+        found = predict(spec, target, space)
+        seconds = found.seconds.copy()
+        seconds[0] = np.nan
+        return dataclasses.replace(found, seconds=seconds)
+
+    monkeypatch.setattr(cost_model, "predict", changed)
+    spec, target = Matmul(m=8, n=32, k=32, dtype="f32"), targets.find("x86-64-v3")
+    first, _ = candidates(spec, target, most=2)
+    assert candidates(spec, target, most=1) == (first,)
+
+
+def test_a_target_without_a_legal_schedule_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost_model, "spaces", lambda *_: ())
+    target = targets.find("x86-64-v3")
+    conv = Conv2d(input=(1, 4, 5, 5), weights=(3, 4, 3, 3), dtype="f32")
+    for choose, spec in ((cost_model.choose, conv.product), (convolved.choose, conv)):
+        with pytest.raises(AssertionError, match=rf"of x86-64-v3 fits {spec.key}"):
+            choose(spec, target)
 
 
 def test_any_schedule_of_a_matmul_is_predicted() -> None:

@@ -16,14 +16,16 @@ from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan, Run, access, vector_for
 from kgen.targets.cpu.plan.finishing import Finish, finishing_type
 from kgen.targets.cpu.plan.math.functions import Functions
+from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import counted
 from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
-#: Outputs of a row whose windows may reach over its ends: each has code of its own.
-MOST_EDGES = 256
+#: Instructions of a row's tiles, for vectors of channels and for the remaining channels, in about
+#: 64 KiB of code. An output has some besides its products: address, epilogue, and store.
+MOST_INSTRUCTIONS, OF_OUTPUT = 1 << 13, 8
 
 
 @frozen
@@ -325,8 +327,16 @@ def takes(conv: Conv2d) -> bool:
     """Whether a convolution is depthwise, with weights that are rows of channels as stored."""
     rows_of_channels = conv.weight_layout is WeightLayout.HWIO and not conv.constant
     is_float = not conv.dtype.is_integer
-    few_edges = sum(conv.pads[-1]) <= MOST_EDGES
-    return conv.is_depthwise and is_float and rows_of_channels and few_edges
+    return conv.is_depthwise and is_float and rows_of_channels and most_outputs(conv) > 0
+
+
+def most_outputs(conv: Conv2d) -> int:
+    """Return the widest tile for which a row has few enough instructions; 0 or less if none has.
+    Each tile that reaches over an end of a row has code of its own, and so have the last tile and
+    those in between."""
+    over_ends = sum(-(-pad // conv.strides[-1]) for pad in conv.pads[-1])
+    outputs = MOST_INSTRUCTIONS // (2 * (conv.kernel[-1] + OF_OUTPUT))
+    return (outputs - over_ends) // 4
 
 
 def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> DepthwisePlan:
@@ -334,14 +344,20 @@ def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> Dept
     if not takes(conv):
         raise ScheduleError(
             f"mainloop=depthwise requires groups={conv.channels}, as many outputs as channels, "
-            f"floats, weight_layout=hwio without constant, and at most {MOST_EDGES} elements of "
-            "padding in a row; use mainloop=blis"
+            "floats, weight_layout=hwio without constant, and at most "
+            f"{MOST_INSTRUCTIONS} instructions for a row of the kernel and of padding; use "
+            f"mainloop={mainloop_of_windows(conv, target)}"
         )
     registers = target.limits["vector_registers"]
     if schedule.tile > registers:
         raise ScheduleError(
             f"tile={schedule.tile} is more than the {registers} vector registers of {target.name}; "
             f"try tile={registers // 2}"
+        )
+    if schedule.tile > (most := most_outputs(conv)):
+        raise ScheduleError(
+            f"tile={schedule.tile} needs more than {MOST_INSTRUCTIONS} instructions for a kernel "
+            f"of {conv.kernel[-1]} elements a row; try tile={most}"
         )
     spec = implicit_gemm(conv)
     compute = vector_for(target, finishing_type(spec), conv.channels)
