@@ -2,7 +2,7 @@
 ;
 ; computes:  out = relu(permute(x, 1, 0) + b)
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=transposed,task=819,unroll=1,nontemporal=0,prefetch=0 (model)
+; schedule:  mainloop=transposed,task=819 (model)
 ; launch:    1 task of up to 2 blocks
 ; arguments: x: input f32[10, 12], strides [12, 1]
 ;            b: input f32[10], strides [1]

@@ -94,17 +94,17 @@ class CpuStream(Schedule):
 
 
 @frozen
-class CpuTransposed(CpuStream):
+class CpuTransposed(Schedule):
     """Element-wise kernel that reads inputs along the columns of square blocks of the output, and
     transposes these in registers."""
 
     mainloop: ClassVar[str] = "transposed"
-    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
-    most: ClassVar[Mapping[str, int]] = {"unroll": 1, "nontemporal": 0, "prefetch": 0}
+    #: Steps of one vector, stores through the caches, and no prefetches.
+    unroll: ClassVar[int] = 1
+    nontemporal: ClassVar[bool] = False
+    prefetch: ClassVar[int] = 0
     #: [blocks] Square blocks in rows of the output that a task computes, each along all columns.
     task: int
-    #: [bytes] 0: nothing is prefetched.
-    prefetch: int = 0
 
 
 @frozen

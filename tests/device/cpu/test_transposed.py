@@ -52,6 +52,12 @@ def test_tasks_of_one_block(name: str) -> None:
     checked(FORMULAS[name], schedule=CpuTransposed(task=1))
 
 
+@pytest.mark.parametrize("field", ["unroll", "nontemporal", "prefetch"])
+def test_fields_of_streams_are_not_those_of_blocks(field: str) -> None:
+    with pytest.raises(KgenError, match=f"{field}=0 is not a field of the transposed schedule"):
+        pipeline.plan_with(FORMULAS["matrix"], targets.find(V3), {field: 0})
+
+
 @pytest.mark.parametrize("dtype", ["f64", "bf16", "f16", "u8", "s32", "s64"])
 def test_dtypes(dtype: str) -> None:
     checked(formula("permute(x, 0, 2, 1)", (2, 33, 35), dtype=dtype))

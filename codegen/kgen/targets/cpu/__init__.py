@@ -138,15 +138,15 @@ class CpuFamily(Family):
             from kgen.targets.cpu.plan.kernels.depthwise import plan_depthwise
 
             return plan_depthwise(spec, target, schedule)
+        if isinstance(spec, Elementwise) and isinstance(schedule, CpuTransposed):
+            from kgen.targets.cpu.plan.kernels.elementwise import plan_transposed
+
+            return plan_transposed(spec, target, schedule)
         if isinstance(schedule, CpuStream):
             if isinstance(spec, Elementwise) and type(schedule) is CpuStream:
                 from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise
 
                 return plan_elementwise(spec, target, schedule)
-            if isinstance(spec, Elementwise) and isinstance(schedule, CpuTransposed):
-                from kgen.targets.cpu.plan.kernels.elementwise import plan_transposed
-
-                return plan_transposed(spec, target, schedule)
             if isinstance(spec, Rowwise) and isinstance(schedule, CpuRows | CpuSplitRows):
                 from kgen.targets.cpu.plan.kernels.rows.interleaved import plan_interleaved
                 from kgen.targets.cpu.plan.kernels.rows.rowwise import plan_rowwise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuStream
+from kgen.schedule import CpuStream, CpuTransposed
 from kgen.spec import DType
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import BF16_FEATURES, PRODUCT_FEATURES
@@ -171,7 +171,7 @@ class FormulaPlan(CpuPlan):
     """A plan whose inputs have names that users choose, which are no other value's. Elements come
     in runs, from memory if they are not in a cache."""
 
-    schedule: CpuStream
+    schedule: CpuStream | CpuTransposed
     run: Run
 
     def pointer(self, name: str) -> str:

@@ -43,7 +43,7 @@ HEAD_STEPS, HEAD_SHARE = 4, 64
 AHEAD_BYTES = 2048
 
 
-def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
+def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream | CpuTransposed:
     """Return a schedule whose tasks are rows if an input broadcasts, blocks of rows if one is read
     along its columns, else elements."""
     stream = StreamPlan(spec=spec, vector=1)

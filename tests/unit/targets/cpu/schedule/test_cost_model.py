@@ -120,9 +120,10 @@ def test_a_target_without_a_legal_schedule_is_named(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(cost_model, "spaces", lambda *_: ())
     target = targets.find("x86-64-v3")
     conv = Conv2d(input=(1, 4, 5, 5), weights=(3, 4, 3, 3), dtype="f32")
-    for choose, spec in ((cost_model.choose, conv.product), (convolved.choose, conv)):
-        with pytest.raises(AssertionError, match=rf"of x86-64-v3 fits {spec.key}"):
-            choose(spec, target)
+    with pytest.raises(AssertionError, match=f"of x86-64-v3 fits {conv.product.key}"):
+        cost_model.choose(conv.product, target)
+    with pytest.raises(AssertionError, match=f"of x86-64-v3 fits {conv.key}"):
+        convolved.choose(conv, target)
 
 
 def test_any_schedule_of_a_matmul_is_predicted() -> None:

@@ -320,7 +320,9 @@ def rounds_pairs(spec: Elementwise, target: Target) -> bool:
     return floats and DType.BF16 in spec.output_dtypes and target.has("avx512_bf16")
 
 
-def pairs(spec: Elementwise, target: Target, schedule: CpuStream) -> tuple[str, ...]:
+def pairs(
+    spec: Elementwise, target: Target, schedule: CpuStream | CpuTransposed
+) -> tuple[str, ...]:
     """Outputs of which two vectors are written at once: those that an instruction rounds so, and
     past the caches, where LLVM makes ordinary stores of rounded halves (leaky_relu of 8192 x 4096
     in f16: 0.98 instead of 0.62 of copying, Zen 4)."""
