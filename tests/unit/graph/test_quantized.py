@@ -97,6 +97,14 @@ CASES: dict[str, Edge] = {
     "ConvInteger, zero point from data": edge(
         "ConvInteger", (u8(1, 3, 5, 4), s8(4, 3, 3, 3), u8()), (1,), {"pads": [1, 1, 1, 1]},
     ),
+    "ConvInteger, channels": edge(
+        "ConvInteger", (u8(1, 3, 5, 4), u8(3, 1, 3, 3), u8(), u8()), (1, 2, 3),
+        {"pads": [1, 1, 1, 1], "group": 3},
+    ),
+    "ConvInteger, channels, zero point from data": edge(
+        "ConvInteger", (u8(2, 3, 5, 4), s8(3, 1, 3, 2), u8()), (1,),
+        {"pads": [1, 1, 1, 0], "group": 3, "strides": [2, 1]},
+    ),
     "ConvInteger, one axis": edge(
         "ConvInteger", (u8(2, 4, 7), u8(6, 2, 3), u8(), u8()), (1, 2, 3), {"group": 2},
         expected=lambda *given: along_two_axes("ConvInteger", *given, group=2),
@@ -123,6 +131,12 @@ CASES: dict[str, Edge] = {
          np.float32(0.05), u8(), RNG.integers(-900, 900, 4).astype(np.int32)),
         tuple(range(1, 9)), {"pads": [1, 1, 1, 1]},
     ),
+    "QLinearConv, channels": edge(
+        "QLinearConv",
+        (u8(1, 7, 8, 9), scales(), u8(), s8(7, 1, 3, 3), scales(7), np.zeros(7, np.int8),
+         np.float32(0.05), u8(), RNG.integers(-900, 900, 7).astype(np.int32)),
+        tuple(range(1, 9)), {"pads": [3, 3, 3, 3], "dilations": [3, 3], "group": 7},
+    ),
     "DynamicQuantizeLinear": edge("DynamicQuantizeLinear", (X,), outputs=3, opset=13),
     "MaxPool, u8": edge("MaxPool", (u8(1, 2, 5, 4),), (), {"kernel_shape": [3, 2]}),
 }  # fmt: skip
@@ -132,7 +146,8 @@ CONVOLUTIONS = [name for name in CASES if name.startswith(("ConvInteger", "QLine
 
 
 def calls(model: onnx.ModelProto, *, convolves: frozenset[DType] = frozenset()) -> Lowered:
-    return lower(load(model, {}, convolves=ConvolutionKernels(types=convolves)))
+    kernels = ConvolutionKernels(types=convolves, depthwise=bool(convolves))
+    return lower(load(model, {}, convolves=kernels))
 
 
 @pytest.mark.parametrize(
@@ -184,8 +199,9 @@ def test_residual_blocks_of_bytes_are_convolutions() -> None:
     quantisation, padded with the zero point."""
     found = calls(qdq_cnn(), convolves=READ_WINDOWS)
     made = [call.spec for call in found.calls if isinstance(call.spec, Conv2d)]
-    assert [spec.padding_value for spec in made] == [-3, -128]
-    assert [spec.out for spec in made] == [DType.S8, DType.S8]
+    assert [spec.padding_value for spec in made] == [-3, -128, -128]
+    assert [spec.is_depthwise for spec in made] == [False, True, False]
+    assert {spec.out for spec in made} == {DType.S8}
 
 
 def products(found: Lowered) -> list[Matmul]:
@@ -250,6 +266,15 @@ def test_a_block_with_a_residual_is_a_kernel_for_each_product() -> None:
     assert kinds.count("Matmul") == 5
     # The input as bytes, convolution by channel, mean, its product with the image, and the output.
     assert (kinds.count("Elementwise"), kinds.count("Rowwise"), len(kinds)) == (4, 1, 10)
+
+
+def test_convolutions_by_channel_are_depthwise_kernels_of_bytes() -> None:
+    """Every value between two layers is of bytes, with and without kernels for them."""
+    found = calls(qdq_mobile(), convolves=READ_WINDOWS).calls
+    (spec,) = (call.spec for call in found if isinstance(call.spec, Conv2d))
+    assert spec.is_depthwise and (spec.dtype, spec.out) == (DType.S8, DType.S8)
+    assert spec.padding_value == 12 - 128
+    assert sum(isinstance(call.spec, Elementwise) for call in found) == 3
 
 
 def test_windows_read_bytes_that_were_computed_once() -> None:

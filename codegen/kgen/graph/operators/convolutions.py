@@ -150,7 +150,7 @@ def seen_places(
 
 
 def depthwise(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> GraphValue:
-    if b.convolves.depthwise and not is_dequantized(b, x):
+    if b.convolves.depthwise:
         conv = in_place(b, x, w, windows, x.shape[-1])
         if conv is not None and conv.is_depthwise:
             return b.convolution(x, places_first(b, w), conv)

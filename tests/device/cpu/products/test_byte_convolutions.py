@@ -1,4 +1,5 @@
-"""Convolutions of bytes on every CPU target: windows packed for dot products, with exact sums."""
+"""Convolutions of bytes on every CPU target, with exact sums: windows packed for dot products, and
+depthwise kernels."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from kgen import bundle, pipeline
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, Schedule
 from kgen.spec import Conv2d
+from kgen.targets.base import BuiltKernel
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.packing.groups import rounded
 from tests.device.cpu.cpu_support import check, require_qemu, target
@@ -80,6 +82,44 @@ def test_other_main_loops_are_refused() -> None:
         pipeline.plan(CASES["23 channels"], target("x86-64-v3"), schedule)
 
 
+def depthwise(input_: tuple[int, ...], *kernel: int, **fields: Any) -> Conv2d:
+    channels = input_[1]
+    given = {"groups": channels, "weight_layout": "hwio"} | fields
+    return conv(input_, (channels, 1, *kernel), **given)
+
+
+DEPTHWISE = {
+    "1x1 image": depthwise((2, 3, 1, 1), 3, 3, padding=1, padding_value=127, out_dtype="s32"),
+    "kernel larger than the image": depthwise((1, 7, 2, 3), 5, 5, padding=2, padding_value=-128),
+    "stride above the kernel": depthwise((2, 9, 9, 8), 2, 2, stride=3, out_dtype="f32"),
+    "dilation 3": depthwise(
+        (1, 19, 8, 9), 3, 3, dilation=3, padding=3, padding_value=-5, out_dtype="s8",
+        epilogue="x * scale + bias",
+    ),
+    "several tiles, stride 2": depthwise(
+        (1, 9, 4, 71), 5, 5, stride=2, padding=2, padding_value=77, out_dtype="s32"
+    ),
+    "64 channels": depthwise(
+        (1, 64, 3, 4), 3, 3, padding="same", padding_value=1, epilogue=("bias", "relu"),
+        out_dtype="f32",
+    ),
+    "three axes": depthwise((1, 3, 3, 4, 5), 2, 3, 2, padding=1, padding_value=9),
+    "one axis": depthwise((2, 33, 31), 4, stride=3, padding=2, padding_value=-1, out_dtype="f16"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_edges_of_depthwise_kernels(name: str) -> None:
+    """Each target has half of the cases in narrow tiles, and the others in those of the model."""
+    if name in ARM:
+        require_qemu()
+    found, turn = target(name), TARGETS.index(name)
+    for number, spec in enumerate(DEPTHWISE.values()):
+        schedule = FAMILY.choose(spec, found)
+        assert schedule.mainloop == "depthwise"
+        check(spec, found, schedule.override(tile=2) if (number + turn) % 2 else None)
+
+
 V3, VNNI, AMX = "x86-64-v3", "x86-64-v4+vnni", "x86-64-amx"
 #: Faults of the copier: a target, what is changed, from what, to what.
 FAULTS = {
@@ -105,7 +145,39 @@ def test_verification_sees_a_fault_of_the_copier(name: str) -> None:
     if where == VNNI:
         # A block of K has whole segments.
         schedule = schedule.override(kc=spec.product.k)
-    kernel = pipeline.kernel(spec, target(where), schedule)
+    assert_seen(pipeline.kernel(spec, target(where), schedule), pattern, replacement)
+
+
+#: Faults of a depthwise kernel: a target, what is changed, from what, to what.
+DEPTHWISE_FAULTS = {
+    "a guard of rows is dropped": (V3, r"(%x0\.w\.y\.inside = icmp ult i64 %\S+), 8", r"\1, -1"),
+    "a step is that of the next row": (
+        VNNI, r"(%x0\.w\.y\.apart = mul nuw i64 %\S+), 3", r"\1, 2"),
+    "an element is its neighbour": (
+        V3, r"(%x0\.w\.x171\.at = getelementptr i8, ptr \S+) i64 171", r"\1 i64 152"),
+    "a row is padded with another number": (
+        VNNI, r"(%x0\.w\.z4\.p1\.words = bitcast <16 x i32>) splat \(i32 -5", r"\1 splat (i32 -4"),
+    "padding in a row is zero": (
+        V3, r"(%x0\.w\.s0\.p0\.words = bitcast <8 x i32>) splat \(i32 -5\)",
+        r"\1 zeroinitializer"),
+    "a weight's second word is left": (
+        V3, r"(%x0\.w\.w1\.low = and .*)splat \(i32 65535\)", r"\1splat (i32 -1)"),
+    "a mask of the remainder is short": (
+        VNNI, r"(?s)(%x0\.t\.w2\.bits = .{0,99}<i1 1, i1 1, i1) 1", r"\1 0"),
+    "a mask of the output is long": (
+        VNNI, r"(store\.v16i8\.p0\(.* %x0\.t\.o8\..*<i1 1, i1 1, i1 1, i1) 0", r"\1 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DEPTHWISE_FAULTS)
+def test_verification_sees_a_fault_of_a_depthwise_kernel(name: str) -> None:
+    where, pattern, replacement = DEPTHWISE_FAULTS[name]
+    kernel = pipeline.kernel(DEPTHWISE["dilation 3"], target(where))
+    assert_seen(kernel, pattern, replacement)
+
+
+def assert_seen(kernel: BuiltKernel, pattern: str, replacement: str) -> None:
+    """Verification fails if the kernel's text is changed."""
     text, count = re.subn(pattern, replacement, kernel.source.text)
     assert count == 1, f"{pattern} is not in the kernel"
     source = dataclasses.replace(kernel.source, text=text)

@@ -17,6 +17,7 @@ from kgen.targets.cpu.plan.cpu_plan import CpuPlan, Run, access, vector_for
 from kgen.targets.cpu.plan.finishing import Finish, finishing_type
 from kgen.targets.cpu.plan.math.functions import Functions
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
+from kgen.targets.cpu.plan.tiles.dots import Dot, DotOperands, word_dot
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import counted
@@ -31,7 +32,7 @@ MOST_INSTRUCTIONS, OF_OUTPUT = 1 << 13, 8
 @frozen
 class Tap:
     """Product of an output of a tile with a place of the kernel's row. `offset` is the bytes to its
-    element from the tile's first; one that is not `inside` is zero. `before` and `after` are the
+    element from the tile's first; one that is not `inside` is padding. `before` and `after` are the
     ends of the names of the output's sums."""
 
     output: int
@@ -117,6 +118,28 @@ class DepthwisePlan(CpuPlan):
     @property
     def sum_vector(self) -> Vector:
         return self.compute.of(scalar_type(self.spec.accumulate))
+
+    @property
+    def padding(self) -> str:
+        """Elements outside of the image."""
+        value = self.conv.padding_value
+        return self.sum_vector.splat(value) if value else "zeroinitializer"
+
+    @property
+    def dot(self) -> Dot | None:
+        """Instruction that adds the products of two s16; the second s16 of a weight is zero. None
+        for floats, and where a multiply-add of widened bytes is an instruction itself."""
+        return word_dot(self.sum_vector, self.target) if self.sum_vector.is_integer else None
+
+    @property
+    def dots(self) -> DotOperands:
+        assert self.dot
+        return DotOperands(dot=self.dot, sums=self.sum_vector, stored=self.b.stored)
+
+    @property
+    def low_words(self) -> str:
+        """Mask of the first of two s16."""
+        return self.sum_vector.splat(0xFFFF)
 
     @property
     def acc(self) -> Accumulators:
@@ -326,8 +349,7 @@ class DepthwisePlan(CpuPlan):
 def takes(conv: Conv2d) -> bool:
     """Whether a convolution is depthwise, with weights that are rows of channels as stored."""
     rows_of_channels = conv.weight_layout is WeightLayout.HWIO and not conv.constant
-    is_float = not conv.dtype.is_integer
-    return conv.is_depthwise and is_float and rows_of_channels and most_outputs(conv) > 0
+    return conv.is_depthwise and rows_of_channels and most_outputs(conv) > 0
 
 
 def most_outputs(conv: Conv2d) -> int:
@@ -344,7 +366,7 @@ def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> Dept
     if not takes(conv):
         raise ScheduleError(
             f"mainloop=depthwise requires groups={conv.channels}, as many outputs as channels, "
-            "floats, weight_layout=hwio without constant, and at most "
+            "weight_layout=hwio without constant, and at most "
             f"{MOST_INSTRUCTIONS} instructions for a row of the kernel and of padding; use "
             f"mainloop={mainloop_of_windows(conv, target)}"
         )

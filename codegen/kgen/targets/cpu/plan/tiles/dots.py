@@ -156,3 +156,17 @@ DOTS: dict[DType, tuple[tuple[str, Dot], ...]] = {
 def dot_for(dtype: DType, target: Target) -> Dot | None:
     """The instruction for operands of a type, if the target has one."""
     return next((dot for feature, dot in DOTS.get(dtype, ()) if target.has(feature)), None)
+
+
+#: VPMADDWD by the feature that brings it and the bytes of its vectors; the first that is there.
+WORD_DOTS: tuple[tuple[str, int, Dot], ...] = (
+    ("avx512bw", 64, _vpmaddwd("llvm.x86.avx512.pmaddw.d.512")),
+    ("avx2", 32, _vpmaddwd("llvm.x86.avx2.pmadd.wd")),
+    ("avx2", 16, _vpmaddwd("llvm.x86.sse2.pmadd.wd")),
+    ("sse2", 16, PMADDWD),
+)
+
+
+def word_dot(sums: Vector, target: Target) -> Dot | None:
+    """The instruction for pairs of s16 beside sums of s32, if the target has one."""
+    return next((d for f, n, d in WORD_DOTS if n == sums.bytes and target.has(f)), None)
