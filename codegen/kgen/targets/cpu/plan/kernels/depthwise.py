@@ -142,6 +142,10 @@ class DepthwisePlan(CpuPlan):
         return self.sum_vector.splat(0xFFFF)
 
     @property
+    def features(self) -> tuple[str, ...]:
+        return tuple(sorted({*super().features, *(self.dot.features if self.dot else ())}))
+
+    @property
     def acc(self) -> Accumulators:
         """Sums of a tile, all of them in registers."""
         return Accumulators(

@@ -158,15 +158,29 @@ def dot_for(dtype: DType, target: Target) -> Dot | None:
     return next((dot for feature, dot in DOTS.get(dtype, ()) if target.has(feature)), None)
 
 
-#: VPMADDWD by the feature that brings it and the bytes of its vectors; the first that is there.
-WORD_DOTS: tuple[tuple[str, int, Dot], ...] = (
-    ("avx512bw", 64, _vpmaddwd("llvm.x86.avx512.pmaddw.d.512")),
-    ("avx2", 32, _vpmaddwd("llvm.x86.avx2.pmadd.wd")),
-    ("avx2", 16, _vpmaddwd("llvm.x86.sse2.pmadd.wd")),
-    ("sse2", 16, PMADDWD),
+def _vpdpwssd(bits: int, features: Mapping[str, str]) -> Dot:
+    """Intel SDM volume 2, VPDPWSSD: two products of s16, added to a s32 modulo 2^32."""
+    return Dot(
+        mnemonic="vpdpwssd",
+        intrinsic=f"llvm.x86.avx512.vpdpwssd.{bits}",
+        group=2,
+        factor="i16",
+        features=features,
+        reason=_EXACT,
+    )
+
+
+#: Instructions for pairs of s16 by the feature that brings each, and by the bytes of its vectors.
+WORD_DOTS: tuple[tuple[str, dict[int, Dot]], ...] = (
+    ("avx512_vnni", {n: _vpdpwssd(8 * n, VNNI_FEATURES) for n in (16, 32, 64)}),
+    ("avx_vnni", {n: _vpdpwssd(8 * n, AVX_VNNI_FEATURES) for n in (16, 32)}),
+    ("avx512bw", {64: _vpmaddwd("llvm.x86.avx512.pmaddw.d.512")}),
+    ("avx2", {32: _vpmaddwd("llvm.x86.avx2.pmadd.wd"), 16: _vpmaddwd("llvm.x86.sse2.pmadd.wd")}),
+    ("sse2", {16: PMADDWD}),
 )
 
 
 def word_dot(sums: Vector, target: Target) -> Dot | None:
     """The instruction for pairs of s16 beside sums of s32, if the target has one."""
-    return next((d for f, n, d in WORD_DOTS if n == sums.bytes and target.has(f)), None)
+    found = (dots.get(sums.bytes) for feature, dots in WORD_DOTS if target.has(feature))
+    return next(filter(None, found), None)
