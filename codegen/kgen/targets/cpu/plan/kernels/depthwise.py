@@ -32,13 +32,14 @@ MOST_INSTRUCTIONS, OF_OUTPUT = 1 << 13, 8
 @frozen
 class Tap:
     """Product of an output of a tile with a place of the kernel's row. `offset` is the bytes to its
-    element from the tile's first; one that is not `inside` is padding. `before` and `after` are the
-    ends of the names of the output's sums."""
+    element from the tile's first; one that is not `inside` is padding. The first product of an
+    element `loads` it. `before` and `after` are the ends of the names of the output's sums."""
 
     output: int
     place: int
     offset: int
     inside: bool
+    loads: bool
     before: str
     after: str
 
@@ -60,11 +61,6 @@ class RowTile:
     @property
     def outputs(self) -> range:
         return range(self.count)
-
-    @property
-    def offsets(self) -> tuple[int, ...]:
-        """Distinct elements that are read."""
-        return tuple(sorted({tap.offset for tap in self.taps if tap.inside}))
 
 
 @frozen
@@ -329,17 +325,18 @@ class DepthwisePlan(CpuPlan):
             for output in outputs
             for place, element in enumerate(self._elements(output))
         )
-        last = len(self.places) - 1
+        elements, last = [element for element, *_ in products], len(self.places) - 1
         return tuple(
             Tap(
                 output=output,
                 place=place,
                 offset=(element - start) * self.strides[-1],
                 inside=self._is_inside(element),
+                loads=self._is_inside(element) and element not in elements[:number],
                 before=f".p{place - 1}" if place else "",
                 after=f".p{place}" if place < last else ".sum",
             )
-            for element, output, place in products
+            for number, (element, output, place) in enumerate(products)
         )
 
     @property
