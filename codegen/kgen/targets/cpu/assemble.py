@@ -17,8 +17,8 @@ from kgen_runtime.manifest import Resources
 
 #: The processor that features are added to: the architecture's first version.
 BASE_CPU = {"x86_64": "x86-64", "aarch64": "generic"}
-#: LLVM features of all code for an architecture: VPDPWSSD is not split in two; macOS and Windows own
-#: x18 (AAPCS64, 6.1.1).
+#: LLVM features of all code for an architecture: VPDPWSSD is not split in two; macOS and Windows
+#: own x18 (AAPCS64, 6.1.1).
 COMMON_FEATURES = {"x86_64": ("fast-dpwssd",), "aarch64": ("reserve-x18",)}
 
 

@@ -7,16 +7,17 @@ import dataclasses
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
-from kgen import bundle, pipeline
+from kgen import bundle, emulate, pipeline
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, Schedule
 from kgen.spec import Conv2d
 from kgen.targets.base import BuiltKernel
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.packing.groups import rounded
-from tests.device.cpu.cpu_support import check, require_qemu, target
+from tests.device.cpu.cpu_support import addresses, check, here, load, require_qemu, target
 from tests.device.cpu.products.test_bytes import ARM, BLOCKS, X86
 from tests.open_devices import verify
 
@@ -118,6 +119,24 @@ def test_edges_of_depthwise_kernels(name: str) -> None:
         schedule = FAMILY.choose(spec, found)
         assert schedule.mainloop == "depthwise"
         check(spec, found, schedule.override(tile=2) if (number + turn) % 2 else None)
+
+
+@pytest.mark.parametrize("name", X86[:-1])
+def test_the_emulator_multiplies_channels_as_the_cpu_does(name: str) -> None:
+    """Also the largest products."""
+    spec = DEPTHWISE["several tiles, stride 2"]
+    kernel = pipeline.kernel(spec, here(name))
+    generator = np.random.default_rng(0)
+    a, b = (generator.integers(-128, 128, n, np.int8) for n in (4 * 71 * 9, 5 * 5 * 9))
+    a[:99] = b[:99] = -128
+    outs = np.zeros((2, 2 * 36 * 9), np.int32)
+    load(spec, kernel.plan.target).run(addresses({"a": a, "b": b, "out": outs[0]}))
+    tasks = np.int64(kernel.plan.launches[0].grid[0])
+    emulate.run(
+        kernel.source.text, language="llvm", entry=spec.key, grid=(1, 1, 1), block=(1, 1, 1),
+        arguments=[a, b, outs[1], np.int64(0), tasks],
+    )  # fmt: skip
+    assert np.any(outs[0]) and np.array_equal(*outs)
 
 
 V3, VNNI, AMX = "x86-64-v3", "x86-64-v4+vnni", "x86-64-amx"

@@ -70,6 +70,15 @@ def _dpbusd(ins: LlvmInstruction) -> Callable[..., Array]:
     return dot
 
 
+def _dpwssd(ins: LlvmInstruction) -> Callable[..., Array]:
+    """VPDPWSSD (Intel SDM volume 2): to each sum two products of s16, modulo 2**32."""
+
+    def dot(c: Array, a: Array, b: Array) -> Array:
+        return _grouped(c, a.view(np.int16), b.view(np.int16), 2)
+
+    return dot
+
+
 def _pmaddwd(ins: LlvmInstruction) -> Callable[..., Array]:
     """VPMADDWD (Intel SDM volume 2): two products of s16 for each s32, modulo 2**32."""
 
@@ -93,6 +102,7 @@ PURE: dict[str, Build] = {
     "llvm.amdgcn.udot4": _dot4,
     **{f"llvm.x86.avx512bf16.dpbf16ps.{bits}": _dpbf16ps for bits in (128, 256, 512)},
     **{f"llvm.x86.avx512.vpdpbusd.{bits}": _dpbusd for bits in (128, 256, 512)},
+    **{f"llvm.x86.avx512.vpdpwssd.{bits}": _dpwssd for bits in (128, 256, 512)},
     "llvm.x86.sse2.pmadd.wd": _pmaddwd,
     "llvm.x86.avx2.pmadd.wd": _pmaddwd,
     "llvm.x86.avx512.pmaddw.d.512": _pmaddwd,
