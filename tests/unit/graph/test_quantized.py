@@ -17,8 +17,9 @@ from kgen.errors import GraphError
 from kgen.graph.compile import load
 from kgen.graph.ir import ConvolutionKernels
 from kgen.graph.lowering.calls import Lowered
-from kgen.graph.lowering.lower import lower
+from kgen.graph.lowering.lower import lower, without_limits
 from kgen.graph.reading.onnx_file import read
+from kgen.ops.expression import call, constant, variable
 from kgen.spec import Conv2d, Elementwise, Matmul
 from kgen_runtime.dtypes import DType
 from tests.onnx_models import READ_WINDOWS, Array, Maker, run
@@ -275,6 +276,28 @@ def test_convolutions_by_channel_are_depthwise_kernels_of_bytes() -> None:
     assert spec.is_depthwise and (spec.dtype, spec.out) == (DType.S8, DType.S8)
     assert spec.padding_value == 12 - 128
     assert sum(isinstance(call.spec, Elementwise) for call in found) == 3
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "kept"),
+    [
+        (-128.0, 127.0, ()),
+        (-200.0, 300.0, ()),
+        (-128.0, 126.0, ("min", "max")),
+        (-127.0, 127.0, ("max",)),
+    ],
+)
+def test_limits_of_bytes_are_those_of_the_store(
+    least: float, most: float, kept: tuple[str, ...]
+) -> None:
+    x = call("round", (variable("x"),))
+    expression = call("min", (call("max", (x, constant(least))), constant(most)))
+    assert without_limits(expression, DType.F32) == expression
+    found = without_limits(expression, DType.S8)
+    for name in kept:
+        assert found.name == name
+        found = found.arguments[0]
+    assert found == (x if kept else variable("x"))
 
 
 def test_windows_read_bytes_that_were_computed_once() -> None:

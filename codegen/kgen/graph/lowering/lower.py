@@ -154,6 +154,8 @@ class _Lowering:
         expression = typed(lazy.expression)
         if lazy.axes and not lazy.value.dtype.is_integer:
             expression = without_cast(expression)
+        if not lazy.axes:
+            expression = without_limits(expression, lazy.value.dtype)
         expression = recognised(expression)
         if lazy.axes:
             expression = normalized(expression)
@@ -408,7 +410,7 @@ class _Lowering:
             return "x", {}, {}
         whole = typed(lazy.expression)
         if lazy.value.dtype is not product.dtype:
-            whole = without_cast(whole)
+            whole = without_limits(without_cast(whole), lazy.value.dtype)
         renamed: dict[str, Expression] = {}
         shapes: dict[str, str] = {}
         bindings: dict[str, Binding] = {}
@@ -443,6 +445,22 @@ def without_cast(expression: Expression) -> Expression:
     """Expression without an outer cast, which the kernel's store does."""
     is_cast = expression.name == "cast" and len(expression.arguments) == 1
     return expression.arguments[0] if is_cast else expression
+
+
+def without_limits(expression: Expression, dtype: DType) -> Expression:
+    """Expression of bytes without outer limits and rounding, which the kernel's store does."""
+    if dtype not in (DType.S8, DType.U8):
+        return expression
+    assert dtype.limits
+    least, most = dtype.limits
+    while expression.name in ("min", "max") and len(expression.arguments) == 2:
+        of, limit = expression.arguments
+        if limit.primitive is not Primitive.CONSTANT:
+            break
+        if limit.number < most if expression.name == "min" else limit.number > least:
+            break
+        expression = of
+    return expression.arguments[0] if expression.name == "round" else expression
 
 
 def narrow_type(dtype: DType, beside: DType) -> BType | None:
