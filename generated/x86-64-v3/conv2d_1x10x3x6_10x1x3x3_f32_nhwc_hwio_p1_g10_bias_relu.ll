@@ -92,22 +92,22 @@ x0.w.k.row.outside:
   %x0.w.z2.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> zeroinitializer, <8 x float> %x0.w.w2, <8 x float> %x0.w.z2.p1)
   br label %x0.w.k.row.joined
 x0.w.k.row.inside:
+  %x0.w.s0.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> zeroinitializer, <8 x float> %x0.w.w0, <8 x float> %x0.w.acc0)
   %x0.w.x40.at = getelementptr i8, ptr %x0.w.y.from, i64 40
   %x0.w.x40 = load <8 x float>, ptr %x0.w.x40.at, align 4
-  %x0.w.x80.at = getelementptr i8, ptr %x0.w.y.from, i64 80
-  %x0.w.x80 = load <8 x float>, ptr %x0.w.x80.at, align 4
-  %x0.w.x120.at = getelementptr i8, ptr %x0.w.y.from, i64 120
-  %x0.w.x120 = load <8 x float>, ptr %x0.w.x120.at, align 4
-  %x0.w.x160.at = getelementptr i8, ptr %x0.w.y.from, i64 160
-  %x0.w.x160 = load <8 x float>, ptr %x0.w.x160.at, align 4
-  %x0.w.s0.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> zeroinitializer, <8 x float> %x0.w.w0, <8 x float> %x0.w.acc0)
   %x0.w.s0.p1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.w.x40, <8 x float> %x0.w.w1, <8 x float> %x0.w.s0.p0)
   %x0.w.s1.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.w.x40, <8 x float> %x0.w.w0, <8 x float> %x0.w.acc1)
+  %x0.w.x80.at = getelementptr i8, ptr %x0.w.y.from, i64 80
+  %x0.w.x80 = load <8 x float>, ptr %x0.w.x80.at, align 4
   %x0.w.s0.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.w.x80, <8 x float> %x0.w.w2, <8 x float> %x0.w.s0.p1)
   %x0.w.s1.p1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.w.x80, <8 x float> %x0.w.w1, <8 x float> %x0.w.s1.p0)
   %x0.w.s2.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.w.x80, <8 x float> %x0.w.w0, <8 x float> %x0.w.acc2)
+  %x0.w.x120.at = getelementptr i8, ptr %x0.w.y.from, i64 120
+  %x0.w.x120 = load <8 x float>, ptr %x0.w.x120.at, align 4
   %x0.w.s1.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.w.x120, <8 x float> %x0.w.w2, <8 x float> %x0.w.s1.p1)
   %x0.w.s2.p1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.w.x120, <8 x float> %x0.w.w1, <8 x float> %x0.w.s2.p0)
+  %x0.w.x160.at = getelementptr i8, ptr %x0.w.y.from, i64 160
+  %x0.w.x160 = load <8 x float>, ptr %x0.w.x160.at, align 4
   %x0.w.s2.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.w.x160, <8 x float> %x0.w.w2, <8 x float> %x0.w.s2.p1)
   br label %x0.w.k.row.joined
 x0.w.k.row.joined:
@@ -188,22 +188,22 @@ x0.t.k.row.outside:
   %x0.t.z2.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> zeroinitializer, <8 x float> %x0.t.w2, <8 x float> %x0.t.z2.p1)
   br label %x0.t.k.row.joined
 x0.t.k.row.inside:
+  %x0.t.s0.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> zeroinitializer, <8 x float> %x0.t.w0, <8 x float> %x0.t.acc0)
   %x0.t.x40.at = getelementptr i8, ptr %x0.t.y.from, i64 40
   %x0.t.x40 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x0.t.x40.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %x0.t.x80.at = getelementptr i8, ptr %x0.t.y.from, i64 80
-  %x0.t.x80 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x0.t.x80.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %x0.t.x120.at = getelementptr i8, ptr %x0.t.y.from, i64 120
-  %x0.t.x120 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x0.t.x120.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %x0.t.x160.at = getelementptr i8, ptr %x0.t.y.from, i64 160
-  %x0.t.x160 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x0.t.x160.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %x0.t.s0.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> zeroinitializer, <8 x float> %x0.t.w0, <8 x float> %x0.t.acc0)
   %x0.t.s0.p1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.t.x40, <8 x float> %x0.t.w1, <8 x float> %x0.t.s0.p0)
   %x0.t.s1.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.t.x40, <8 x float> %x0.t.w0, <8 x float> %x0.t.acc1)
+  %x0.t.x80.at = getelementptr i8, ptr %x0.t.y.from, i64 80
+  %x0.t.x80 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x0.t.x80.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %x0.t.s0.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.t.x80, <8 x float> %x0.t.w2, <8 x float> %x0.t.s0.p1)
   %x0.t.s1.p1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.t.x80, <8 x float> %x0.t.w1, <8 x float> %x0.t.s1.p0)
   %x0.t.s2.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.t.x80, <8 x float> %x0.t.w0, <8 x float> %x0.t.acc2)
+  %x0.t.x120.at = getelementptr i8, ptr %x0.t.y.from, i64 120
+  %x0.t.x120 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x0.t.x120.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %x0.t.s1.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.t.x120, <8 x float> %x0.t.w2, <8 x float> %x0.t.s1.p1)
   %x0.t.s2.p1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.t.x120, <8 x float> %x0.t.w1, <8 x float> %x0.t.s2.p0)
+  %x0.t.x160.at = getelementptr i8, ptr %x0.t.y.from, i64 160
+  %x0.t.x160 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x0.t.x160.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %x0.t.s2.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0.t.x160, <8 x float> %x0.t.w2, <8 x float> %x0.t.s2.p1)
   br label %x0.t.k.row.joined
 x0.t.k.row.joined:
@@ -289,18 +289,18 @@ x1.w.k.row.outside:
   br label %x1.w.k.row.joined
 x1.w.k.row.inside:
   %x1.w.x0 = load <8 x float>, ptr %x1.w.y.from, align 4
+  %x1.w.s0.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.w.x0, <8 x float> %x1.w.w0, <8 x float> %x1.w.acc0)
   %x1.w.x40.at = getelementptr i8, ptr %x1.w.y.from, i64 40
   %x1.w.x40 = load <8 x float>, ptr %x1.w.x40.at, align 4
-  %x1.w.x80.at = getelementptr i8, ptr %x1.w.y.from, i64 80
-  %x1.w.x80 = load <8 x float>, ptr %x1.w.x80.at, align 4
-  %x1.w.x120.at = getelementptr i8, ptr %x1.w.y.from, i64 120
-  %x1.w.x120 = load <8 x float>, ptr %x1.w.x120.at, align 4
-  %x1.w.s0.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.w.x0, <8 x float> %x1.w.w0, <8 x float> %x1.w.acc0)
   %x1.w.s0.p1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.w.x40, <8 x float> %x1.w.w1, <8 x float> %x1.w.s0.p0)
   %x1.w.s1.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.w.x40, <8 x float> %x1.w.w0, <8 x float> %x1.w.acc1)
+  %x1.w.x80.at = getelementptr i8, ptr %x1.w.y.from, i64 80
+  %x1.w.x80 = load <8 x float>, ptr %x1.w.x80.at, align 4
   %x1.w.s0.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.w.x80, <8 x float> %x1.w.w2, <8 x float> %x1.w.s0.p1)
   %x1.w.s1.p1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.w.x80, <8 x float> %x1.w.w1, <8 x float> %x1.w.s1.p0)
   %x1.w.s2.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.w.x80, <8 x float> %x1.w.w0, <8 x float> %x1.w.acc2)
+  %x1.w.x120.at = getelementptr i8, ptr %x1.w.y.from, i64 120
+  %x1.w.x120 = load <8 x float>, ptr %x1.w.x120.at, align 4
   %x1.w.s1.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.w.x120, <8 x float> %x1.w.w2, <8 x float> %x1.w.s1.p1)
   %x1.w.s2.p1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.w.x120, <8 x float> %x1.w.w1, <8 x float> %x1.w.s2.p0)
   %x1.w.s2.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> zeroinitializer, <8 x float> %x1.w.w2, <8 x float> %x1.w.s2.p1)
@@ -384,18 +384,18 @@ x1.t.k.row.outside:
   br label %x1.t.k.row.joined
 x1.t.k.row.inside:
   %x1.t.x0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x1.t.y.from, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %x1.t.s0.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.t.x0, <8 x float> %x1.t.w0, <8 x float> %x1.t.acc0)
   %x1.t.x40.at = getelementptr i8, ptr %x1.t.y.from, i64 40
   %x1.t.x40 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x1.t.x40.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %x1.t.x80.at = getelementptr i8, ptr %x1.t.y.from, i64 80
-  %x1.t.x80 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x1.t.x80.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %x1.t.x120.at = getelementptr i8, ptr %x1.t.y.from, i64 120
-  %x1.t.x120 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x1.t.x120.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %x1.t.s0.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.t.x0, <8 x float> %x1.t.w0, <8 x float> %x1.t.acc0)
   %x1.t.s0.p1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.t.x40, <8 x float> %x1.t.w1, <8 x float> %x1.t.s0.p0)
   %x1.t.s1.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.t.x40, <8 x float> %x1.t.w0, <8 x float> %x1.t.acc1)
+  %x1.t.x80.at = getelementptr i8, ptr %x1.t.y.from, i64 80
+  %x1.t.x80 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x1.t.x80.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %x1.t.s0.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.t.x80, <8 x float> %x1.t.w2, <8 x float> %x1.t.s0.p1)
   %x1.t.s1.p1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.t.x80, <8 x float> %x1.t.w1, <8 x float> %x1.t.s1.p0)
   %x1.t.s2.p0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.t.x80, <8 x float> %x1.t.w0, <8 x float> %x1.t.acc2)
+  %x1.t.x120.at = getelementptr i8, ptr %x1.t.y.from, i64 120
+  %x1.t.x120 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x1.t.x120.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %x1.t.s1.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.t.x120, <8 x float> %x1.t.w2, <8 x float> %x1.t.s1.p1)
   %x1.t.s2.p1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %x1.t.x120, <8 x float> %x1.t.w1, <8 x float> %x1.t.s2.p0)
   %x1.t.s2.sum = call <8 x float> @llvm.fma.v8f32(<8 x float> zeroinitializer, <8 x float> %x1.t.w2, <8 x float> %x1.t.s2.p1)
