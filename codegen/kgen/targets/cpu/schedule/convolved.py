@@ -37,9 +37,8 @@ def _packed(conv: Conv2d, target: Target) -> tuple[Matmul, Target, Fixed | None,
 
 
 def _depthwise(conv: Conv2d, target: Target) -> CpuDepthwise:
-    """Return tiles of equal width, the widest whose sums are in registers beside the weights of a
-    row of the kernel, an element, and an integer product. A task has as many products of channels
-    as a stream's."""
+    """Return tiles of equal width, the widest whose sums are in registers beside weights of a row,
+    an element and an integer product. A task has as many products of channels as a stream's."""
     count, registers = conv.out_sizes[-1], target.limits["vector_registers"]
     beside = conv.kernel[-1] + 1 + conv.dtype.is_integer
     most = min(max(registers - beside, registers // 2), depthwise.most_outputs(conv))
