@@ -21,7 +21,6 @@ from kgen.graph.reading.definitions import OPERATORS as DEFINED
 from kgen.graph.reading.importer import imported
 from kgen.graph.rewrites.normalizations import folded
 from kgen_runtime.backends.reference import output_elements
-from kgen_runtime.dtypes import DType
 from kgen_runtime.reference.elements import elements
 from kgen_runtime.reference.numbers import write
 
@@ -124,20 +123,14 @@ def run(lowered: Lowered, inputs: Mapping[str, Array]) -> dict[str, Array]:
     return {name: memory[buffer] for name, buffer in lowered.outputs.items()}
 
 
-#: Kernels that read windows from images, also of bytes.
-READ_WINDOWS = frozenset({DType.F32, DType.S8})
-
-
 def lowered(
-    m: Maker, *outputs: str, dtype: int = T.FLOAT, convolves: bool = False
+    m: Maker, *outputs: str, dtype: int = T.FLOAT, depthwise: bool = False
 ) -> tuple[Lowered, onnx.ModelProto]:
-    """A model's calls, and the model. `convolves`: kernels read windows from images."""
+    """A model's calls, and the model. `depthwise`: convolutions by channel have a kernel."""
     model = m.model(*outputs, dtype=dtype)
     graph = graph_of(
         folded(imported(model, {}, OPERATORS)),
-        convolves=ConvolutionKernels(
-            types=frozenset({DType.F32} if convolves else ()), depthwise=convolves
-        ),
+        convolves=ConvolutionKernels(depthwise=depthwise),
     )
     return lower(fuse(graph)), model
 

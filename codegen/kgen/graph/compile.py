@@ -20,7 +20,7 @@ from kgen.graph.assemble import assembled
 from kgen.graph.fusing.formulas import Fused
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.fusing.outputs import with_further_outputs
-from kgen.graph.ir import NO_CONVOLUTIONS, ConvolutionKernels, Graph
+from kgen.graph.ir import PLAIN_CONVOLUTIONS, ConvolutionKernels, Graph
 from kgen.graph.joined import joined_in_place
 from kgen.graph.lowering.calls import Lowered, nodes_shown
 from kgen.graph.lowering.lower import lower
@@ -83,7 +83,7 @@ def load(
     products: DType | None = None,
     states: Mapping[str, str] | None = None,
     *,
-    convolves: ConvolutionKernels = NO_CONVOLUTIONS,
+    convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS,
     alignment: int = ALIGNMENT,
     capacities: Mapping[str, int] = MappingProxyType({}),
 ) -> Fused:
@@ -93,7 +93,7 @@ def load(
         model, graph = graph_by_bodies(
             read(source), shapes, convolves=convolves, capacities=capacities
         )
-        graph = integer_products(graph)
+        graph = integer_products(graph, pads_with_zero_point=convolves.pads_with_zero_point)
         graph = merged(written_rows(graph, states_of(graph, states or {})))
         if weights is not None:
             graph = narrowed(graph, weights, weights_of(model), convolutions_of(model))
@@ -106,7 +106,7 @@ def graph_by_bodies(
     proto: onnx.ModelProto,
     shapes: Mapping[str, Shape],
     *,
-    convolves: ConvolutionKernels = NO_CONVOLUTIONS,
+    convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS,
     capacities: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[Model, Graph]:
     """A model and its graph, in which the bodies of operators are in the place of nodes that are
@@ -223,14 +223,11 @@ def compile_model(
         _check_weights(wanted, found)
     own = own_tuning(tuning, found)
     progress(f"reading {shown(model)}")
-    # Rounded weights and products are those of matrices.
-    convolves = NO_CONVOLUTIONS
-    if wanted is None and multiplied is None:
-        types = [family(target.family).convolves(target) for target in found]
-        convolves = ConvolutionKernels(
-            types=frozenset.intersection(*types),
-            depthwise=all(family(target.family).convolves_channels for target in found),
-        )
+    families = [family(target.family) for target in found]
+    convolves = ConvolutionKernels(
+        depthwise=all(each.convolves_channels for each in families),
+        pads_with_zero_point=all(each.pads_with_zero_point for each in families),
+    )
     fused = load(
         model,
         _shapes_of(shapes or {}),
@@ -238,7 +235,7 @@ def compile_model(
         multiplied,
         states,
         convolves=convolves,
-        alignment=max(family(target.family).alignment for target in found),
+        alignment=max(each.alignment for each in families),
         capacities=_capacities_of(capacities or {}),
     )
     kept = states_of(fused.graph, states or {})

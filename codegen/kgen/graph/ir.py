@@ -152,14 +152,14 @@ class Graph:
 
 @frozen
 class ConvolutionKernels:
-    """Convolutions whose windows kernels read from the images: their types, and whether they are
-    depthwise too."""
+    """Convolutions that all targets have kernels for, beside those of groups of several channels:
+    depthwise ones, and ones that pad bytes with any zero point."""
 
-    types: frozenset[DType] = frozenset()
     depthwise: bool = False
+    pads_with_zero_point: bool = False
 
 
-NO_CONVOLUTIONS = ConvolutionKernels()
+PLAIN_CONVOLUTIONS = ConvolutionKernels()
 
 
 class Builder:
@@ -170,7 +170,7 @@ class Builder:
         tensors: Mapping[str, TensorType],
         dequantized: Mapping[str, Dequantized] = MappingProxyType({}),
         *,
-        convolves: ConvolutionKernels = NO_CONVOLUTIONS,
+        convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS,
     ) -> None:
         self.convolves = convolves
         #: What is known of the model's values, by their names there.

@@ -286,12 +286,6 @@ class Family(ABC):
         """Input dtypes of an operation (Spec.op) that this target supports; empty for none."""
         return next((o.dtypes for o in self.operations if o.spec.op == op), ())
 
-    def convolves(self, target: Target) -> frozenset[DType]:
-        """Types in which a model's convolutions are conv2d, and not products of copied windows:
-        bytes, whose zero point is any number, only where it may be padding."""
-        found = frozenset(self.dtypes(Conv2d.op, target))
-        return found if self.pads_with_zero_point else found - {DType.S8}
-
     def check_support(self, spec: Spec, target: Target) -> None:
         """Raise TargetError if the target cannot do what the spec asks."""
         dtypes = self.dtypes(spec.op, target)

@@ -1,4 +1,4 @@
-"""Quantised models on a CPU with AVX2, executed, against onnx's own reference."""
+"""Quantised models on a CPU with AVX2 and on GPUs, executed, against onnx's own reference."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from tests.quantized_models import MODELS, qdq_mlp
 TARGET = "x86-64-v3"
 
 
-def verified(compiled: onnx.ModelProto, model: onnx.ModelProto) -> ProgramResult:
+def verified(
+    compiled: onnx.ModelProto, model: onnx.ModelProto, target: str = TARGET
+) -> ProgramResult:
     """Result of one model's program that is compared with another model."""
-    bundle = kgen.compile_model(compiled, [TARGET]).bundle
+    bundle = kgen.compile_model(compiled, [target]).bundle
     program = bundle.manifest.programs[0]
     with opened(bundle) as reader:
         return verify_program(reader, program, truth(model, program))
@@ -47,6 +49,15 @@ def test_verification_passes(name: str) -> None:
     model = MODELS[name]()
     found = verified(model, model)
     assert found.passed, (found.first_wrong, found.outputs)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3"])
+def test_convolutions_on_gpus(target: str) -> None:
+    """Kernels pad with 0 only, so that images are padded with their zero point before."""
+    model = MODELS["QOperator CNN with zero points of weights"]()
+    found = verified(model, model, target)
+    assert found.passed, (found.first_wrong, found.outputs)
+    assert [step.kernel.partition("_")[0] for step in found.steps].count("conv2d") == 4
 
 
 def with_other(model: onnx.ModelProto, number: int, what: str) -> onnx.ModelProto:

@@ -22,7 +22,7 @@ from kgen.graph.reading.onnx_file import read
 from kgen.ops.expression import call, constant, variable
 from kgen.spec import Conv2d, Elementwise, Matmul
 from kgen_runtime.dtypes import DType
-from tests.onnx_models import READ_WINDOWS, Array, Maker, run
+from tests.onnx_models import Array, Maker, run
 from tests.quantized_models import MODELS, Quantizer, qdq_cnn, qdq_mlp, qdq_mobile
 from tests.unit.graph.test_edges import Edge
 
@@ -146,24 +146,25 @@ CASES: dict[str, Edge] = {
 CONVOLUTIONS = [name for name in CASES if name.startswith(("ConvInteger", "QLinearConv"))]
 
 
-def calls(model: onnx.ModelProto, *, convolves: frozenset[DType] = frozenset()) -> Lowered:
-    kernels = ConvolutionKernels(types=convolves, depthwise=bool(convolves))
+def calls(model: onnx.ModelProto, *, on_cpus: bool = False) -> Lowered:
+    """A model's calls; kernels of CPUs pad with any zero point, and convolve channels."""
+    kernels = ConvolutionKernels(pads_with_zero_point=on_cpus, depthwise=on_cpus)
     return lower(load(model, {}, convolves=kernels))
 
 
 @pytest.mark.parametrize(
-    ("name", "convolves"),
-    [*((name, frozenset()) for name in CASES), *((n, READ_WINDOWS) for n in CONVOLUTIONS)],
-    ids=lambda value: value if isinstance(value, str) else "windows" * bool(value),
+    ("name", "on_cpus"),
+    [*((name, False) for name in CASES), *((name, True) for name in CONVOLUTIONS)],
 )
-def test_against_onnx(name: str, convolves: frozenset[DType]) -> None:
+def test_against_onnx(name: str, on_cpus: bool) -> None:
     case = CASES[name]
     given = {f"x{i}": a for i, a in enumerate(case.inputs) if i not in case.constants}
-    made_of = calls(case.model(), convolves=convolves)
+    made_of = calls(case.model(), on_cpus=on_cpus)
     made = run(made_of, given)
-    if convolves:
+    if name in CONVOLUTIONS:
         specs = [call.spec for call in made_of.calls if isinstance(call.spec, Conv2d)]
-        assert {spec.dtype for spec in specs} == {DType.S8}
+        assert {spec.dtype for spec in specs} <= {DType.S8} and (specs or not on_cpus)
+        assert on_cpus or not any(spec.padding_value for spec in specs)
     for number, expected in enumerate(case.values()):
         found = made[f"y{number}"].reshape(np.shape(expected))
         if np.asarray(expected).dtype.kind == "f":
@@ -182,8 +183,7 @@ def test_verification_knows_convolutions(name: str) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("convolves", [frozenset(), READ_WINDOWS])
-def test_groups_of_a_dynamic_convolution(convolves: frozenset[DType]) -> None:
+def test_groups_of_a_dynamic_convolution() -> None:
     """The zero point is that of an image with more axes than the groups' products have."""
     m = Quantizer()
     q, _, zero = m.add("DynamicQuantizeLinear", m.input("x", (1, 4, 5, 3)), outputs=3)
@@ -191,14 +191,35 @@ def test_groups_of_a_dynamic_convolution(convolves: frozenset[DType]) -> None:
     model = m.model(m.add("ConvInteger", q, weights, zero, group=2), dtype=T.INT32)
     given = {"x": RNG.standard_normal((1, 4, 5, 3)).astype(np.float32)}
     (expected,) = evaluator(read(model)).run(None, given)
-    (found,) = run(calls(model, convolves=convolves), given).values()
+    (found,) = run(calls(model), given).values()
     np.testing.assert_array_equal(found, expected.reshape(-1))
+
+
+@pytest.mark.parametrize("from_data", [False, True])
+@pytest.mark.parametrize("on_cpus", [False, True])
+def test_padding_of_padded_bytes(on_cpus: bool, from_data: bool) -> None:
+    """A convolution pads what a Pad made of bytes with their zero point, as the Pad does."""
+    m = Quantizer()
+    x = m.input("x", (1, 2, 4, 3))
+    if from_data:
+        x = m.add("DequantizeLinear", *m.add("DynamicQuantizeLinear", x, outputs=3))
+    else:
+        x = m.qdq(x, 0.03, 125)
+    x = m.add("Pad", x, m.constant([0, 0, 1, 0, 0, 0, 0, 1], np.int64))
+    model = m.finished(m.add("Conv", x, m.weights(3, 2, 3, 3), pads=[1, 0, 1, 1]))
+    found = calls(model, on_cpus=on_cpus)
+    (spec,) = (call.spec for call in found.calls if isinstance(call.spec, Conv2d))
+    assert spec.dtype is DType.S8 and bool(spec.padding_value) is (on_cpus and not from_data)
+    given = {"x": RNG.standard_normal((1, 2, 4, 3)).astype(np.float32)}
+    (expected,) = evaluator(read(model)).run(None, given)
+    (made,) = run(found, given).values()
+    np.testing.assert_allclose(made.reshape(expected.shape), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_residual_blocks_of_bytes_are_convolutions() -> None:
     """No window is copied: each 3x3 layer is a convolution of bytes with its residual sum and its
     quantisation, padded with the zero point."""
-    found = calls(qdq_cnn(), convolves=READ_WINDOWS)
+    found = calls(qdq_cnn(), on_cpus=True)
     made = [call.spec for call in found.calls if isinstance(call.spec, Conv2d)]
     assert [spec.padding_value for spec in made] == [-3, -128, -128]
     assert [spec.is_depthwise for spec in made] == [False, True, False]
@@ -206,7 +227,10 @@ def test_residual_blocks_of_bytes_are_convolutions() -> None:
 
 
 def products(found: Lowered) -> list[Matmul]:
-    return [call.spec for call in found.calls if isinstance(call.spec, Matmul)]
+    """Products, and those that convolutions compute."""
+    specs = [call.spec for call in found.calls]
+    own = [spec.product if isinstance(spec, Conv2d) else spec for spec in specs]
+    return [spec for spec in own if isinstance(spec, Matmul)]
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "MatMulNBits"])
@@ -271,7 +295,7 @@ def test_a_block_with_a_residual_is_a_kernel_for_each_product() -> None:
 
 def test_convolutions_by_channel_are_depthwise_kernels_of_bytes() -> None:
     """Every value between two layers is of bytes, with and without kernels for them."""
-    found = calls(qdq_mobile(), convolves=READ_WINDOWS).calls
+    found = calls(qdq_mobile(), on_cpus=True).calls
     (spec,) = (call.spec for call in found if isinstance(call.spec, Conv2d))
     assert spec.is_depthwise and (spec.dtype, spec.out) == (DType.S8, DType.S8)
     assert spec.padding_value == 12 - 128

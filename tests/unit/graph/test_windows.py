@@ -16,7 +16,6 @@ from onnx.reference import ReferenceEvaluator
 
 from kgen.errors import GraphError
 from kgen.graph.fusing.limits import MOST_OPERANDS
-from kgen.graph.operators import convolutions
 from kgen.spec import Conv2d
 from tests.onnx_models import Maker, lowered, reference, run
 from tests.onnx_operators import CASES
@@ -49,23 +48,6 @@ def test_against_definitions(name: str) -> None:
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
 
 
-@pytest.mark.parametrize("attributes", [{}, {"pads": [1, 2, 0, 1], "dilations": [2, 1]}])
-def test_rows_of_a_kernel_apart(
-    monkeypatch: pytest.MonkeyPatch, attributes: dict[str, Any]
-) -> None:
-    """Large inputs have windows that are copied for each row of the kernel."""
-    monkeypatch.setattr(convolutions, "MOST_COPIED", 0)
-    m = Maker()
-    x = m.input("x", (1, 8, 7, 7 if attributes else 10))
-    y = m.add("Conv", x, m.weight(5, 8, 3, 3), m.weight(5), **attributes)
-    calls, model = lowered(m, m.add("Relu", y))
-    assert [type(call.spec).__name__ for call in calls.calls].count("Matmul") == 3
-    given = drawn(m)
-    expected = reference(model, x=given)
-    (found,) = run(calls, {"x": given}).values()
-    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
-
-
 @pytest.mark.parametrize(
     ("shape", "kernel", "attributes", "windows"),
     [
@@ -79,8 +61,15 @@ def test_rows_of_a_kernel_apart(
         ((1, 2, 3, 4, 3), (3, 2, 2, 2, 2), {"pads": [0, 1, 0, 1, 0, 1]}, 1),
         ((1, 6, 5, 5), (4, 3, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}, 1),
         ((2, 6, 5), (9, 2, 3), {"group": 3, "strides": [2]}, 1),
-        ((1, 6, 4, 3), (6, 2, 1, 1), {"group": 3}, 0),
-        ((1, 3, 5, 5), (4, 3, 1, 1), {"strides": [2, 2]}, 0),
+        ((1, 8, 7, 7), (5, 8, 3, 3), {"pads": [1, 2, 0, 1], "dilations": [2, 1]}, 1),
+        ((1, 6, 4, 3), (6, 2, 1, 1), {"group": 3}, 1),
+        ((1, 3, 5, 5), (4, 3, 1, 1), {"strides": [2, 2]}, 1),
+        # Windows of padding alone, in front and behind, which kernels do not pad themselves.
+        ((1, 3, 4, 3), (4, 3, 1, 1), {"pads": [1, 0, 2, 0]}, 1),
+        ((1, 2, 4, 9), (3, 2, 2, 3), {"pads": [0, 3, 0, 4]}, 1),
+        ((1, 3, 5, 4), (4, 3, 1, 1), {}, 0),
+        # Two windows, of which the second one sees the image.
+        ((1, 3, 4, 3), (4, 3, 1, 1), {"pads": [5, 0, 0, 0], "strides": [8, 1]}, 0),
     ],
 )
 def test_windows_read_from_images(
@@ -89,7 +78,7 @@ def test_windows_read_from_images(
     m = Maker()
     x = m.input("x", shape)
     y = m.add("Conv", x, m.weight(*kernel), m.weight(kernel[0]), **attributes)
-    calls, model = lowered(m, m.add("Relu", y), convolves=True)
+    calls, model = lowered(m, m.add("Relu", y))
     kinds = [call.spec.op for call in calls.calls]
     assert kinds.count("conv2d") == windows
     if windows:
@@ -101,7 +90,6 @@ def test_windows_read_from_images(
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
 
 
-@pytest.mark.parametrize("convolves", [False, True])
 @pytest.mark.parametrize(
     ("shape", "kernel", "attributes", "places"),
     [
@@ -120,12 +108,11 @@ def test_places_that_see_little(
     kernel: tuple[int, ...],
     attributes: dict[str, Any],
     places: int,
-    convolves: bool,
 ) -> None:
     """Windows mostly of padding are a product for each place, of what it sees."""
     m = Maker()
     y = m.add("Conv", m.input("x", shape), m.weight(*kernel), m.weight(kernel[0]), **attributes)
-    calls, model = lowered(m, m.add("Relu", y), convolves=convolves)
+    calls, model = lowered(m, m.add("Relu", y))
     assert [call.spec.op for call in calls.calls].count("matmul") == places
     assert all(len(call.spec.parameters) <= MOST_OPERANDS + 1 for call in calls.calls)
     given = drawn(m)
@@ -134,7 +121,6 @@ def test_places_that_see_little(
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
 
 
-@pytest.mark.parametrize("convolves", [False, True])
 @pytest.mark.parametrize(
     ("shape", "kernel", "attributes"),
     [
@@ -144,11 +130,11 @@ def test_places_that_see_little(
     ],
 )
 def test_windows_of_nothing_but_padding(
-    shape: tuple[int, ...], kernel: tuple[int, ...], attributes: dict[str, Any], convolves: bool
+    shape: tuple[int, ...], kernel: tuple[int, ...], attributes: dict[str, Any]
 ) -> None:
     m = Maker()
     y = m.add("Conv", m.input("x", shape), m.weight(*kernel), m.weight(kernel[0]), **attributes)
-    calls, model = lowered(m, y, convolves=convolves)
+    calls, model = lowered(m, y)
     given = drawn(m)
     expected = reference(model, x=given)
     (found,) = run(calls, {"x": given}).values()
@@ -162,7 +148,7 @@ def test_infinite_weights_over_padding_make_nan() -> None:
     w[0, 0, 0, 0] = np.inf
     x = m.input("x", (1, 3, 4, 4))
     y = m.add("Conv", x, m.constant(w), dilations=[3, 3], pads=[3, 3, 3, 3])
-    calls, _ = lowered(m, y, convolves=True)
+    calls, _ = lowered(m, y)
     assert [call.spec.op for call in calls.calls].count("conv2d") == 1
     (found,) = run(calls, {"x": drawn(m)}).values()
     assert np.isnan(found.reshape(2, 4, 4)[0, 0, 0])
@@ -176,7 +162,7 @@ def test_residuals_and_weights_from_data() -> None:
     y = m.add("Conv", x, m.weight(4, 4, 3, 3), pads=[1, 1, 1, 1])
     w = m.add("Exp", m.add("Mul", m.weight(4, 4, 3, 3), m.add("ReduceMean", x, keepdims=0)))
     z = m.add("Conv", m.add("Relu", y), w, pads=[1, 1, 1, 1])
-    calls, model = lowered(m, m.add("Add", z, x), convolves=True)
+    calls, model = lowered(m, m.add("Add", z, x))
     found = [call.spec for call in calls.calls if isinstance(call.spec, Conv2d)]
     assert [bool(spec.constant) for spec in found] == [True, False]
     given = drawn(m)
@@ -185,7 +171,6 @@ def test_residuals_and_weights_from_data() -> None:
     np.testing.assert_allclose(made.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
 
 
-@pytest.mark.parametrize("convolves", [False, True])
 @pytest.mark.parametrize(
     ("shape", "kernel", "attributes", "products"),
     [
@@ -203,13 +188,12 @@ def test_phases_of_transposed_convolutions(
     kernel: tuple[int, ...],
     attributes: dict[str, Any],
     products: int,
-    convolves: bool,
 ) -> None:
     m = Maker()
     x = m.input("x", shape)
     bias = m.weight(kernel[1] * attributes.get("group", 1))
     y = m.add("ConvTranspose", x, m.weight(*kernel), bias, **attributes)
-    calls, model = lowered(m, y, convolves=convolves)
+    calls, model = lowered(m, y)
     kinds = [call.spec.op for call in calls.calls]
     assert kinds.count("conv2d") + kinds.count("matmul") == products
     given = drawn(m)
@@ -345,6 +329,20 @@ def refused(make: Any) -> str:
 def test_convolutions_that_are_not_taken(attributes: dict[str, Any], why: str) -> None:
     message = refused(lambda m, x: m.add("Conv", x, m.weight(3, 2, 3, 3), **attributes))
     assert why in message and "/Conv0 (Conv)" in message
+
+
+@pytest.mark.parametrize(
+    ("shape", "why"),
+    [
+        ((1, 1, 2, 2, 2, 2), "has an input of 4 spatial axes; 3 is the limit"),
+        (((1 << 20) + 1, 1, 2), "input=1048577 is out of range"),
+    ],
+)
+def test_images_that_are_not_taken(shape: tuple[int, ...], why: str) -> None:
+    m = Maker()
+    y = m.add("Conv", m.input("x", shape), m.weight(1, 1, *(2 for _ in shape[2:])))
+    with pytest.raises(GraphError, match=why):
+        lowered(m, y)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from kgen.errors import GraphError
 from kgen.graph.ir import (
-    NO_CONVOLUTIONS,
+    PLAIN_CONVOLUTIONS,
     Builder,
     ConvolutionKernels,
     Graph,
@@ -192,12 +192,9 @@ class NodesRefused(GraphError):
         self.refusals = refusals
 
 
-def graph_of(model: Model, *, convolves: ConvolutionKernels = NO_CONVOLUTIONS) -> Graph:
+def graph_of(model: Model, *, convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS) -> Graph:
     """The model in kgen's words. Raises GraphError for uses of operators that it does not take:
     NodesRefused, with all of them, where each of these operators has a body."""
-    if DType.S8 not in convolves.types and model.dequantized:
-        # Only products of matrices multiply quantised weights as integers.
-        convolves = NO_CONVOLUTIONS
     b = Builder(model.tensors, model.dequantized, convolves=convolves)
     refusals: dict[str, GraphError] = {}
     found: dict[str, GraphValue] = {}

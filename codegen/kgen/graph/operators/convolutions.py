@@ -1,11 +1,9 @@
-"""Convolutions: products of what windows see with the weights, channels innermost.
+"""Convolutions: conv2d, whose kernels read windows from the images, channels innermost.
 
-A 1x1 convolution is a product of the unpacked input. Larger windows are read from the images by
-the product's kernel, where all targets have one; groups are a batch of products. Elsewhere, each
-window is copied to one row (im2col), followed by one product. Where windows see little but
-padding, each place of the kernel is a product of what it sees. A depthwise convolution has a kernel
-of its own on CPUs; elsewhere it multiplies and adds the window in one formula. A transposed
-convolution is one convolution for each phase of its output.
+A 1x1 convolution is a product of the input. Where windows see little but padding, each place of the
+kernel is a product of what it sees. A depthwise convolution has a kernel of its own on CPUs;
+elsewhere it multiplies and adds the window in one formula. A transposed convolution is one
+convolution for each phase of its output.
 """
 
 from __future__ import annotations
@@ -20,10 +18,9 @@ import numpy as np
 from kgen.errors import SpecError
 from kgen.graph.fusing.limits import MOST_OPERANDS
 from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
-from kgen.graph.memory import ALIGNMENT
-from kgen.graph.operators.indexing import at_places
 from kgen.graph.operators.registry import Operator, check_shape, folded_terms, one, optional
 from kgen.graph.operators.signed_bytes import is_dequantized
+from kgen.graph.operators.views import joined
 from kgen.graph.operators.windows import (
     Window,
     Windows,
@@ -34,18 +31,13 @@ from kgen.graph.operators.windows import (
     windows_of,
 )
 from kgen.graph.reading.model import Node, Shape
-from kgen.ops.expression import Expression, view
+from kgen.ops.expression import view
 from kgen.spec.conv2d import MAX_AXES, Conv2d
 from kgen.spec.shapes import by_x
-from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: Places that one formula sums or joins; of more there are several formulas, or gathers.
+#: Places that one formula sums; of more there are several formulas.
 MOST_PLACES = 25
-#: Bytes that one copy of what windows see may have, where rows of the kernel could be apart. Zen 4,
-#: one core of a busy machine, copies included: one product of 508x512x1280 (2.6 MB) takes 0.9 of
-#: five; three of 1200x24x288 take 0.86 of one (4.1 MB), three of 4800x24x288 0.88 (17 MB).
-MOST_COPIED = 3 << 20
 #: Places of a kernel.
 MOST_SIZE = 4096
 
@@ -66,6 +58,11 @@ def check_ranks(b: Builder, x: GraphValue, w: GraphValue) -> None:
             f"has an input of {x.rank} axes and weights of {w.rank}; both have the same number, "
             "3 or more",
             CHANGE_MODEL,
+        )
+    if x.rank > 2 + MAX_AXES:
+        raise b.refusal(
+            f"has an input of {x.rank - 2} spatial axes; {MAX_AXES} is the limit",
+            "add convolutions of fewer axes in the model",
         )
 
 
@@ -101,18 +98,12 @@ def convolved(
     x = b.permute(x, (0, *range(2, rank + 2), 1))
     if depth == 1 and groups > 1:
         found = depthwise(b, x, w, windows)
-    elif groups == 1 and not is_dequantized(b, x) and sees_little(b, x, w, windows):
+    elif groups == 1 and sees_little(b, x, w, windows):
         found = by_place(b, x, w, windows)
-    elif (conv := in_place(b, x, w, windows, groups)) is not None:
-        found = b.convolution(x, places_first(b, w), conv)
-    elif groups > 1:
-        found = by_group(b, x, w, windows, groups)
-    elif is_dequantized(b, x):
-        found = b.product(rows_of(b, x, windows), places_first(b, w))
-    elif is_tall(x, windows):
-        found = by_row(b, x, w, windows)
+    elif groups == 1 and all(v.size == v.step == 1 and v.before == v.after == 0 for v in windows):
+        found = b.product(x, places_first(b, w))
     else:
-        found = b.product(rows_of(b, x, windows), places_first(b, w))
+        found = by_window(b, x, w, windows, groups)
     if bias is not None:
         found = b.formula(b.call("add", found, bias), found.shape, found.dtype)
     return b.permute(found, (0, rank + 1, *range(1, rank + 1)))
@@ -150,10 +141,9 @@ def seen_places(
 
 
 def depthwise(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> GraphValue:
-    if b.convolves.depthwise:
-        conv = in_place(b, x, w, windows, x.shape[-1])
-        if conv is not None and conv.is_depthwise:
-            return b.convolution(x, places_first(b, w), conv)
+    has_kernel = b.convolves.depthwise and math.prod(w.shape[2:]) > 1
+    if has_kernel and w.shape[0] == x.shape[-1]:
+        return by_window(b, x, w, windows, x.shape[-1])
     return by_channel(b, x, w, windows)
 
 
@@ -201,110 +191,38 @@ def by_place(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> Grap
     return folded_terms(b, "add", terms, MOST_OPERANDS - 1, shape, x.dtype)
 
 
-def in_place(
+def by_window(
     b: Builder, x: GraphValue, w: GraphValue, windows: Windows, groups: int
-) -> Conv2d | None:
-    """The convolution whose windows a kernel reads from the images, channels innermost; None where
-    they are a matrix already, or where such a kernel does not exist."""
-    sizes = tuple(window.size for window in windows)
-    read = {x.dtype, DType.S8} if is_dequantized(b, x) else {x.dtype}
-    if not read <= b.convolves.types or len(windows) > MAX_AXES:
-        return None
-    if math.prod(sizes) == 1:
-        # A copy of the pixels that are seen has no more elements than they.
-        return None
+) -> GraphValue:
+    """A conv2d of images whose channels are innermost."""
+    if any(max(v.before, v.after) > (v.size - 1) * v.apart for v in windows):
+        # Kernels pad by less than the reach of the weights.
+        whole = padded(b.tensor(x), windows, range(1, len(windows) + 1), 0.0)
+        shape = (x.shape[0], *(v.padded for v in windows), x.shape[-1])
+        x = b.formula(whole, shape, x.dtype)
+        windows = tuple(dataclasses.replace(v, length=v.padded, pads=(0, 0)) for v in windows)
+    for axis, window in enumerate(windows, start=1):
+        if -window.after >= window.step:
+            x = b.slice(x, axis, 0, window.length + window.after)
+    windows = tuple(
+        dataclasses.replace(v, length=n) for v, n in zip(windows, x.shape[1:-1], strict=True)
+    )
     try:
-        found = Conv2d(
+        conv = Conv2d(
             input=(x.shape[0], x.shape[-1], *x.shape[1:-1]),
-            weights=(w.shape[0], w.shape[1], *sizes),
+            weights=w.shape,
             dtype=x.dtype,
             groups=groups,
             weight_layout="hwio",
-            stride=tuple(window.step for window in windows),
-            dilation=tuple(window.apart for window in windows),
+            stride=tuple(v.step for v in windows),
+            dilation=tuple(v.apart for v in windows),
             padding=tuple([v.before for v in windows] + [max(v.after, 0) for v in windows]),
         )
-    except SpecError:
-        return None
-    return found if found.out_sizes == counts_of(windows) else None
-
-
-def is_tall(x: GraphValue, windows: Windows) -> bool:
-    """Whether what windows see is better copied row by row of the kernel: then the copy is that
-    much smaller, and does not leave the caches."""
-    first, *others = windows
-    if not others or x.shape[0] > 1 or first.size == 1 or first.step > 1:
-        return False
-    row = math.prod(w.count * w.size for w in others) * x.shape[-1] * x.dtype.itemsize
-    copied = first.count * first.size * row
-    return copied > MOST_COPIED and first.apart * row % ALIGNMENT == 0
-
-
-def by_row(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> GraphValue:
-    """A product for each row of the kernel, with the sum of those before it as its residual."""
-    first, *others = windows
-    rows = dataclasses.replace(first, size=1, apart=1, count=first.padded, pads=(first.before, 0))
-    seen = rows_of(b, x, (rows, *others))
-    total: GraphValue | None = None
-    for place in range(first.size):
-        part = b.slice(seen, 1, place * first.apart, first.count)
-        product = b.product(part, places_first(b, b.slice(w, 2, place, 1)))
-        if total is not None:
-            product = b.formula(b.call("add", product, total), product.shape, product.dtype)
-        total = product
-    assert total is not None
-    return total
-
-
-def rows_of(b: Builder, x: GraphValue, windows: Windows) -> GraphValue:
-    """Windows as rows (im2col): place after place, all channels of each."""
-    axes = range(1, len(windows) + 1)
-    whole = padded(b.tensor(x), windows, axes, 0.0)
-    shape = (x.shape[0], *counts_of(windows))
-    if math.prod(w.size for w in windows) > MOST_PLACES:
-        return gathered(b, x, windows)
-    parts = [seen_at(whole, windows, axes, at) for at in places_of(windows)]
-    if len(parts) > 1:
-        return b.formula(joined(parts, x.rank - 1), (*shape, len(parts) * x.shape[-1]), x.dtype)
-    if whole != b.tensor(x):
-        return b.formula(parts[0], (*shape, x.shape[-1]), x.dtype)
-    for window, axis in zip(windows, axes, strict=True):
-        x = b.slice(x, axis, 0, window.count, window.step)
-    return x
-
-
-def gathered(b: Builder, x: GraphValue, windows: Windows) -> GraphValue:
-    """Windows as rows for many places, gathered axis by axis.
-
-    Windows that overlap by whole steps are a few such steps each.
-    """
-    rank = len(windows)
-    axes = range(1, rank + 1)
-    whole = padded(b.tensor(x), windows, axes, 0.0)
-    shape = [x.shape[0], *(w.padded for w in windows), x.shape[-1]]
-    found = x if whole == b.tensor(x) else b.formula(whole, shape, x.dtype)
-    (window, *others) = windows
-    if not others and window.apart == 1 < window.step and window.size % window.step == 0:
-        steps = window.count - 1 + window.size // window.step
-        found = b.slice(found, 1, 0, steps * window.step)
-        blocks = b.reshape(found, (x.shape[0], steps, window.step * x.shape[-1]))
-        size = window.size // window.step
-        return rows_of(
-            b,
-            blocks,
-            (Window(length=steps, size=size, step=1, apart=1, count=window.count, pads=(0, 0)),),
-        )
-    for window, axis in zip(windows, axes, strict=True):
-        found = at_places(b, found, axis, (window.places() + window.before).reshape(-1))
-    pairs = [n for w in windows for n in (w.count, w.size)]
-    found = b.reshape(found, (x.shape[0], *pairs, x.shape[-1]))
-    order = (0, *range(1, 2 * rank, 2), *range(2, 2 * rank + 1, 2), 2 * rank + 1)
-    size = math.prod(w.size for w in windows) * x.shape[-1]
-    return b.reshape(b.permute(found, order), (x.shape[0], *counts_of(windows), size))
-
-
-def joined(parts: Sequence[Expression], axis: int) -> Expression:
-    return view("concat", (*parts, axis))
+    except SpecError as error:
+        raise b.refusal(
+            f"is a convolution that kernels do not support ({error})", "split it in the model"
+        ) from None
+    return b.convolution(x, places_first(b, w), conv)
 
 
 def places_first(b: Builder, w: GraphValue) -> GraphValue:
@@ -337,22 +255,6 @@ def by_channel(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> Gr
         terms.append(b.call("mul", seen_at(whole, windows, axes, place), weight))
     found = folded_terms(b, "add", terms, MOST_PLACES, shape, x.dtype)
     return b.reshape(found, (*shape[: len(windows) + 1], outputs))
-
-
-def by_group(b: Builder, x: GraphValue, w: GraphValue, windows: Windows, groups: int) -> GraphValue:
-    """A product of each group's channels: a batch of them."""
-    rank, outputs = len(windows), w.shape[0]
-    depth, places = w.shape[1], math.prod(w.shape[2:])
-    rows = rows_of(b, x, windows)
-    count = math.prod(rows.shape[:-1])
-    # Of each place all groups: groups first.
-    split = b.reshape(rows, (count, places, groups, depth))
-    split = b.reshape(b.permute(split, (2, 0, 1, 3)), (groups, count, places * depth))
-    whole = b.reshape(w, (groups, outputs // groups, *w.shape[1:]))
-    order = (0, *range(3, rank + 3), 2, 1)
-    weights = as_constant(b, whole, order, (groups, places * depth, outputs // groups))
-    found = b.permute(b.product(split, weights), (1, 0, 2))
-    return b.reshape(found, (*rows.shape[:-1], outputs))
 
 
 def conv_transpose(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
@@ -488,12 +390,7 @@ def by_phases(
             b.reshape(part, (x.shape[0], *counts[: axis + 1], math.prod(part.shape[axis + 2 :])))
             for part in parts
         ]
-        joint = []
-        for first in range(0, len(rows), step):
-            shape = (*rows[first].shape[:-1], step * rows[first].shape[-1])
-            several = joined([b.tensor(row) for row in rows[first : first + step]], axis + 2)
-            joint.append(b.formula(several, shape, x.dtype) if step > 1 else rows[first])
-        parts = joint
+        parts = [joined(b, rows[i : i + step], axis + 2) for i in range(0, len(rows), step)]
     (found,) = parts
     lengths = tuple(count * v.step for count, v in zip(counts, windows, strict=True))
     found = b.reshape(found, (x.shape[0], *lengths, outputs))
@@ -558,12 +455,12 @@ def turned(b: Builder, w: GraphValue, groups: int) -> GraphValue:
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         name="Conv", family="product",
-        becomes="conv2d, or matmul of copied windows; depthwise on GPUs: mul and add",
-        lower=conv,
+        becomes="conv2d or matmul (1x1 kernel); depthwise on GPUs: mul and add",
+        lower=conv, unsupported="more than 3 spatial axes",
     ),
     Operator(
         name="ConvTranspose", family="product",
         becomes="conv2d or matmul for each phase", lower=conv_transpose,
-        unsupported="weights from data if windows overlap",
+        unsupported="more than 3 spatial axes; weights from data if windows overlap",
     ),
 )  # fmt: skip

@@ -235,11 +235,13 @@ OPERATORS: tuple[Operator, ...] = (
         name="MatMulInteger", family="product", becomes="matmul of s8", lower=matmul_integer
     ),
     Operator(
-        name="ConvInteger", family="product", becomes="matmul of s8", lower=conv_integer,
+        name="ConvInteger", family="product", becomes="conv2d or matmul of s8", lower=conv_integer,
         unsupported="more than 256 places by channel",
     ),
     Operator(
         name="QLinearMatMul", family="product", becomes="matmul of s8", lower=qlinear_matmul
     ),
-    Operator(name="QLinearConv", family="product", becomes="matmul of s8", lower=qlinear_conv),
+    Operator(
+        name="QLinearConv", family="product", becomes="conv2d or matmul of s8", lower=qlinear_conv
+    ),
 )  # fmt: skip

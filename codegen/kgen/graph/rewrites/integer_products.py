@@ -85,15 +85,16 @@ class Sums:
     conv: Conv2d | None = None
 
 
-def integer_products(graph: Graph) -> Graph:
-    """The graph with integer products. Raises GraphError for an integer operator whose sums would
-    be rounded."""
-    return _Integers(graph).all()
+def integer_products(graph: Graph, *, pads_with_zero_point: bool) -> Graph:
+    """The graph with integer products; kernels of convolutions may pad with any zero point, or with
+    0 only. Raises GraphError for an integer operator whose sums would be rounded."""
+    return _Integers(graph, pads_with_zero_point).all()
 
 
 class _Integers(Rewriting):
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, pads_with_zero_point: bool) -> None:
         super().__init__(graph)
+        self.pads_with_zero_point = pads_with_zero_point
         self.known: dict[str, Bytes | None] = {}
         #: Products that were rewritten, by their ids in the graph.
         self.sums: dict[str, Sums] = {}
@@ -375,19 +376,25 @@ class _Integers(Rewriting):
         self.take(value, self.scaled(value, sums))
 
     def padded_images(self, a: Bytes, conv: Conv2d) -> tuple[Bytes, Conv2d]:
-        """Images of bytes with their convolution, whose padding is their zero point. One from data
-        is put around the images."""
+        """Images of bytes with their convolution, whose padding is their zero point. One that
+        kernels do not pad with is put around the images."""
         conv = dataclasses.replace(conv, dtype=DType.S8, out_dtype=None)
-        if not inputs(a.zero) or not any(map(sum, conv.pads)):
-            zero = 0.0 if inputs(a.zero) else a.zero.number
+        is_data = bool(inputs(a.zero))
+        zero = 0.0 if is_data else a.zero.number
+        has_padding = any(map(sum, conv.pads))
+        if not has_padding or not (is_data or (zero and not self.pads_with_zero_point)):
             return a, dataclasses.replace(conv, padding_value=int(zero))
-        whole = variable(a.numbers.id)
+        whole, (images, *sizes, channels) = variable(a.numbers.id), a.numbers.shape
         for axis, pads in enumerate(conv.pads, start=1):
             if any(pads):
-                whole = view("pad", (whole, axis, *pads, 0.0))
-        numbers = self.bordered(a, whole, a.numbers)
-        images, *sizes, channels = numbers.shape
+                whole = view("pad", (whole, axis, *pads, zero))
+        sizes = [n + sum(pads) for n, pads in zip(sizes, conv.pads, strict=True)]
         conv = dataclasses.replace(conv, input=(images, channels, *sizes), padding=None)
+        if is_data:
+            numbers = self.bordered(a, whole, a.numbers)
+        else:
+            made, shape = FormulaNode(expression=whole), (images, *sizes, channels)
+            numbers = self.builder.add(made, shape, DType.S8, a.numbers.nodes)
         return dataclasses.replace(a, numbers=numbers), conv
 
     def along_k(self, term: Expression, axis: int) -> bool:

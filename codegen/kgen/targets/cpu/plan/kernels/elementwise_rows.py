@@ -76,7 +76,7 @@ class RowAddresses(FormulaPlan):
     def branches(self, of: StreamOperand) -> bool:
         """Return whether an operand is read element by element, only in rows where its guards hold.
 
-        A row belongs to one part of a concatenation, or to one position of a convolution's window.
+        A row belongs to one part of a concatenation.
         """
         return of.lane != 1 and not of.single and bool(self.row_guards(of))
 
