@@ -121,6 +121,7 @@ def test_places_that_see_little(
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
 
 
+@pytest.mark.parametrize("depthwise", [False, True])
 @pytest.mark.parametrize(
     ("shape", "kernel", "attributes"),
     [
@@ -130,11 +131,11 @@ def test_places_that_see_little(
     ],
 )
 def test_windows_of_nothing_but_padding(
-    shape: tuple[int, ...], kernel: tuple[int, ...], attributes: dict[str, Any]
+    shape: tuple[int, ...], kernel: tuple[int, ...], attributes: dict[str, Any], depthwise: bool
 ) -> None:
     m = Maker()
     y = m.add("Conv", m.input("x", shape), m.weight(*kernel), m.weight(kernel[0]), **attributes)
-    calls, model = lowered(m, y)
+    calls, model = lowered(m, y, depthwise=depthwise)
     given = drawn(m)
     expected = reference(model, x=given)
     (found,) = run(calls, {"x": given}).values()
