@@ -45,7 +45,7 @@ SYSTEM_FLAGS = {
 #: Windows 10 brings a printf that conforms
 #: to C99; of zig's compiler runtime, kgen.dll needs the stack probe alone.
 SMALL = {
-    "libkgen.so": ("-s", "-fno-unwind-tables"),
+    "libkgen.so": ("-s", "-fno-unwind-tables", "-fomit-frame-pointer"),
     "libkgen.dylib": ("-s", "-Wl,-x"),
     "kgen.dll": (
         "-Os",
