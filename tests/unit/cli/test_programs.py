@@ -62,7 +62,7 @@ def test_run_of_outputs_whose_sizes_depend_on_data(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path, x = tmp_path / "counted.kgen", tmp_path / "x.npy"
-    counted_bundle("native").save(path)
+    counted_bundle("x86-64-v3").save(path)
     arguments = ("run", str(path), "--input", f"x={x}", "--device", "cpu", "--check")
     for numbers, sizes in (([0] * 7, (0, 1)), ([0, 2, 0, 5, 0, 0, 0], (2, 3))):
         np.save(x, np.array(numbers, "f"))

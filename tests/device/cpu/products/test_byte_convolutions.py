@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -51,12 +52,18 @@ CASES = {
 @pytest.mark.parametrize("name", TARGETS)
 def test_edges(name: str) -> None:
     """Each target has half of the cases by its own schedule, and the others in small blocks."""
+    check_in_turn(name, CASES, lambda spec: small(name, spec))
+
+
+def check_in_turn(
+    name: str, cases: Mapping[str, Conv2d], other: Callable[[Conv2d], Schedule]
+) -> None:
+    """Half of the cases, which depend on the target, have another schedule than their own."""
     if name in ARM:
         require_qemu()
     found, turn = target(name), TARGETS.index(name)
-    for number, spec in enumerate(CASES.values()):
-        in_blocks = (number + turn) % 2 > 0
-        check(spec, found, small(name, spec) if in_blocks else None)
+    for number, spec in enumerate(cases.values()):
+        check(spec, found, other(spec) if (number + turn) % 2 else None)
 
 
 def small(name: str, spec: Conv2d) -> Schedule:
@@ -112,13 +119,10 @@ DEPTHWISE = {
 @pytest.mark.parametrize("name", TARGETS)
 def test_edges_of_depthwise_kernels(name: str) -> None:
     """Each target has half of the cases in narrow tiles, and the others in those of the model."""
-    if name in ARM:
-        require_qemu()
-    found, turn = target(name), TARGETS.index(name)
-    for number, spec in enumerate(DEPTHWISE.values()):
-        schedule = FAMILY.choose(spec, found)
-        assert schedule.mainloop == "depthwise"
-        check(spec, found, schedule.override(tile=2) if (number + turn) % 2 else None)
+    found = target(name)
+    chosen = [FAMILY.choose(spec, found) for spec in DEPTHWISE.values()]
+    assert {schedule.mainloop for schedule in chosen} == {"depthwise"}
+    check_in_turn(name, DEPTHWISE, lambda spec: FAMILY.choose(spec, found).override(tile=2))
 
 
 @pytest.mark.parametrize("name", X86[:-1])

@@ -16,7 +16,13 @@ from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan, Run, access, vector_for
 from kgen.targets.cpu.plan.finishing import Finish, finishing_type
 from kgen.targets.cpu.plan.math.functions import Functions
-from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
+from kgen.targets.cpu.plan.packing.packed_windows import (
+    KernelAxis,
+    WindowAxis,
+    kernel_axes,
+    mainloop_of_windows,
+    window_axes,
+)
 from kgen.targets.cpu.plan.tiles.dots import Dot, DotOperands, word_dot
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.epilogue import FusedEpilogue
@@ -61,25 +67,6 @@ class RowTile:
     @property
     def outputs(self) -> range:
         return range(self.count)
-
-
-@frozen
-class OuterAxis:
-    """Spatial axis outside of a row. A row's position along it is row / `divisor` % `extent`, the
-    place of a row of the kernel row / `kernel_divisor` % `kernel_extent`; both in elements are
-    times `step` and `apart`. Elements are `along` bytes apart."""
-
-    name: str
-    divisor: int
-    extent: int
-    step: int
-    before: int
-    size: int
-    along: int
-    kernel_divisor: int
-    kernel_extent: int
-    apart: int
-    is_padded: bool
 
 
 @frozen
@@ -202,33 +189,18 @@ class DepthwisePlan(CpuPlan):
         return tuple(stride * self.a.itemsize for stride in strides)
 
     @property
-    def outer_axes(self) -> tuple[OuterAxis, ...]:
-        conv, count = self.conv, self.conv.rank - 1
-        found = []
-        for number in range(count):
-            step, size = conv.strides[number], conv.sizes[number]
-            before, _ = conv.pads[number]
-            last = (conv.out_sizes[number] - 1) * step + conv.reaches[number] - 1 - before
-            found.append(
-                OuterAxis(
-                    name="zy"[2 - count :][number],
-                    divisor=math.prod(conv.out_sizes[number + 1 : -1]),
-                    extent=conv.out_sizes[number],
-                    step=step,
-                    before=before,
-                    size=size,
-                    along=self.strides[1 + number],
-                    kernel_divisor=math.prod(conv.kernel[number + 1 : -1]),
-                    kernel_extent=conv.kernel[number],
-                    apart=conv.dilations[number],
-                    is_padded=before > 0 or last >= size,
-                )
-            )
-        return tuple(found)
+    def outer_axes(self) -> tuple[WindowAxis, ...]:
+        """Spatial axes outside of a row: its number gives a position along each."""
+        return window_axes(self.conv, self.conv.rank - 1, self.a.itemsize)
+
+    @cached_property
+    def outer_places(self) -> tuple[KernelAxis, ...]:
+        """Axes of the kernel that its rows are numbered by."""
+        return kernel_axes(self.conv, self.outer_axes)
 
     @property
-    def padded_axes(self) -> tuple[OuterAxis, ...]:
-        return tuple(axis for axis in self.outer_axes if axis.is_padded)
+    def padded_places(self) -> tuple[KernelAxis, ...]:
+        return tuple(place for place in self.outer_places if place.is_padded)
 
     @property
     def kernel_rows(self) -> int:
@@ -265,7 +237,7 @@ class DepthwisePlan(CpuPlan):
         """Names of a tile's sums, what they are at first, and after a row of the kernel."""
         accs = {f"%{prefix}.acc{output}": f"%{prefix}.s{output}.sum" for output in tile.outputs}
         return tuple(
-            (acc, "zeroinitializer", f"{acc}.next" if self.padded_axes else sums)
+            (acc, "zeroinitializer", f"{acc}.next" if self.padded_places else sums)
             for acc, sums in accs.items()
         )
 

@@ -33,7 +33,7 @@ from kgen.targets.expressions import Rendered
 from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.stream import StreamOperand, StreamPlan, tile_of
-from kgen_runtime.manifest import Launch
+from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
 
@@ -352,10 +352,20 @@ def plan_transposed(spec: Elementwise, target: Target, schedule: CpuTransposed) 
             "mainloop=stream"
         )
     units = math.prod(stream.sizes[:-2]) * blocks.along_rows
+    run = Run(length=blocks.columns, vector=compute.count)
+    return _planned(spec, target, schedule, -(-units // schedule.task), run)
+
+
+def _planned(
+    spec: Elementwise, target: Target, schedule: CpuStream | CpuTransposed, tasks: int, run: Run,
+    tile: Tile | None = None,
+) -> ElementwisePlan:  # fmt: skip
+    compute = vector_of(spec, target)
     launch = Launch(
         entry_point=spec.key,
-        grid=(-(-units // schedule.task), 1, 1),
+        grid=(tasks, 1, 1),
         arguments=tuple(p.name for p in spec.parameters),
+        tile=tile,
     )
     return ElementwisePlan(
         spec=spec,
@@ -365,7 +375,7 @@ def plan_transposed(spec: Elementwise, target: Target, schedule: CpuTransposed) 
         launches=(launch,),
         compute=compute,
         out=access(target, spec.out, compute),
-        run=Run(length=blocks.columns, vector=compute.count),
+        run=run,
     )
 
 
@@ -393,22 +403,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
             "try nontemporal=0"
         )
     extent = schedule.task * (cols if by_rows else 1)
-    launch = Launch(
-        entry_point=spec.key,
-        grid=(tasks, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=tile_of(spec, extent),
-    )
-    return ElementwisePlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="cpu/elementwise.ll.j2",
-        launches=(launch,),
-        compute=compute,
-        out=access(target, spec.out, compute),
-        run=run,
-    )
+    return _planned(spec, target, schedule, tasks, run, tile_of(spec, extent))
 
 
 def _check_unroll(schedule: CpuStream) -> None:

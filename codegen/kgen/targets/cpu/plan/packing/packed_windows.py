@@ -51,8 +51,8 @@ class WindowAxis:
 
 @frozen
 class KernelAxis:
-    """Axis of the kernel that segments are numbered by: place = segment / `divisor` % `extent`,
-    `apart` elements of the image along `axis`."""
+    """Axis of the kernel that its parts (segments, or rows) are numbered by: place = number /
+    `divisor` % `extent`, `apart` elements of the image along `axis`."""
 
     axis: WindowAxis
     divisor: int
@@ -62,6 +62,44 @@ class KernelAxis:
     @property
     def bytes_apart(self) -> int:
         return self.apart * self.axis.along
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether a window has a place outside of the image."""
+        axis = self.axis
+        last = (axis.extent - 1) * axis.step + (self.extent - 1) * self.apart - axis.before
+        return axis.before > 0 or last >= axis.size
+
+
+def window_axes(conv: Conv2d, count: int, itemsize: int) -> tuple[WindowAxis, ...]:
+    """Return the first `count` spatial axes; positions along them are numbered together."""
+    _, *along, _ = packed((conv.images, *conv.sizes, conv.channels))
+    return tuple(
+        WindowAxis(
+            name="zyx"[3 - conv.rank :][number],
+            divisor=math.prod(conv.out_sizes[number + 1 : count]),
+            extent=conv.out_sizes[number],
+            step=conv.strides[number],
+            before=conv.pads[number][0],
+            size=conv.sizes[number],
+            along=along[number] * itemsize,
+        )
+        for number in range(count)
+    )
+
+
+def kernel_axes(conv: Conv2d, axes: tuple[WindowAxis, ...]) -> tuple[KernelAxis, ...]:
+    """Return the axes of the kernel along the first spatial axes."""
+    sizes = conv.kernel[: len(axes)]
+    return tuple(
+        KernelAxis(
+            axis=axis,
+            divisor=math.prod(sizes[number + 1 :]),
+            extent=sizes[number],
+            apart=conv.dilations[number],
+        )
+        for number, axis in enumerate(axes)
+    )
 
 
 @frozen
@@ -163,35 +201,12 @@ class WindowedA:
 
     @cached_property
     def axes(self) -> tuple[WindowAxis, ...]:
-        conv = self.conv
-        _, *along, _ = packed((conv.images, *conv.sizes, conv.channels))
-        return tuple(
-            WindowAxis(
-                name="zyx"[3 - conv.rank :][number],
-                divisor=math.prod(conv.out_sizes[number + 1 :]),
-                extent=conv.out_sizes[number],
-                step=conv.strides[number],
-                before=conv.pads[number][0],
-                size=conv.sizes[number],
-                along=along[number] * self.itemsize,
-            )
-            for number in range(conv.rank)
-        )
+        return window_axes(self.conv, self.conv.rank, self.itemsize)
 
     @property
     def kernel_axes(self) -> tuple[KernelAxis, ...]:
         """Axes of the kernel, without the last one if segments are rows of it."""
-        count = self.conv.rank - self.rows_of_kernel
-        sizes = self.conv.kernel[:count]
-        return tuple(
-            KernelAxis(
-                axis=self.axes[number],
-                divisor=math.prod(sizes[number + 1 :]),
-                extent=sizes[number],
-                apart=self.conv.dilations[number],
-            )
-            for number in range(count)
-        )
+        return kernel_axes(self.conv, self.axes[: self.conv.rank - self.rows_of_kernel])
 
     @property
     def positions(self) -> int:
