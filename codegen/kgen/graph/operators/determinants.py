@@ -19,7 +19,7 @@ def det(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x = one(given)
     n = x.shape[-1] if x.rank > 1 else 0
     if not n or x.shape[-2] != n:
-        raise b.refusal(f"has {by_x(x.shape)}, which are no square matrices", CHANGE_MODEL)
+        raise b.refusal(f"has an input of shape {by_x(x.shape)}, not square matrices", CHANGE_MODEL)
     if n > MOST_ROWS:
         raise b.refusal(
             f"has matrices of {n} rows; {MOST_ROWS} is the limit", "compute it outside of the model"

@@ -11,7 +11,7 @@ from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression
 from kgen_runtime.dtypes import DType
 
-#: A coordinate whose taps all lie outside of the image.
+#: Coordinate that all taps of a sample beyond the borders get: outside of the image.
 OUTSIDE = -4.0
 
 
@@ -31,9 +31,9 @@ def roi_align(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphVa
             "export it with sampling_ratio=2",
         )
     mode = choice_of(b, node, "mode", "avg", ("avg", "max"))
-    first_mode = "half_pixel" if node.opset >= 16 else "output_half_pixel"
+    default = "half_pixel" if node.opset >= 16 else "output_half_pixel"
     corner = choice_of(
-        b, node, "coordinate_transformation_mode", first_mode, ("half_pixel", "output_half_pixel")
+        b, node, "coordinate_transformation_mode", default, ("half_pixel", "output_half_pixel")
     )
     scale = float(node.attribute("spatial_scale", 1.0))
     axes = [Axis(n=n, low=0.0, high=n - 1.0, padding="zeros") for n in x.shape[2:]]
@@ -42,7 +42,7 @@ def roi_align(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphVa
         numbers = b.made("images", known.astype(np.int32), DType.S32)
     else:
         numbers = b.formula(b.call("cast", image), (count,), DType.S32)
-    within = b.reshape(numbers, (count, 1, 1, 1))
+    numbers_of_images = b.reshape(numbers, (count, 1, 1, 1))
     terms: list[Expression] = []
     samples = [
         samples_of(b, regions, axis, number, bins, ratio, scale, corner)
@@ -51,7 +51,7 @@ def roi_align(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphVa
     for down in samples[0]:
         for right in samples[1]:
             places, firsts = zip(down, right, strict=True)
-            terms += weighted(b, x, within, axes, list(places), list(firsts), "linear")
+            terms += weighted(b, x, numbers_of_images, axes, list(places), list(firsts), "linear")
     shape = (count, rows, columns, x.shape[1])
     name = "add" if mode == "avg" else "max"
     found = folded_terms(b, name, terms, MOST_GATHERED, shape, x.dtype)
