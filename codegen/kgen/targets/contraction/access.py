@@ -29,7 +29,7 @@ Axis = Literal["row", "k"]
 
 @frozen
 class Digit:
-    """Digit of an index: counts up to `extent`; neighbours are `stride` elements apart."""
+    """Digit of an index: it has `extent` values, whose elements are `stride` elements apart."""
 
     extent: int
     stride: int
@@ -58,11 +58,12 @@ class Guard:
 class AccessMap:
     """Addresses of operand `name`, in elements of `dtype` from the element whose digits are zero.
 
-    That element is `start` elements behind the tensor's first one. Where padding comes first,
-    `start` is negative and the element does not exist. `row` and `k` are the digits of both
-    indices, outermost first. Memory is contiguous along the last digit of `inner`. The terms of
-    `batch` add the offset of a matrix of the batch. `guards` apply within the extents of both
-    indices; no element exists past the extents.
+    - `start`: offset of that element from the tensor's first one. It is negative if padding comes
+      first, and the element does not exist then.
+    - `row`, `k`: digits of both indices, outermost first.
+    - `inner`: the index along whose last digit memory is contiguous.
+    - `batch`: terms that add the offset of a matrix of the batch.
+    - `guards`: conditions within the extents of both indices; no element exists past the extents.
     """
 
     name: str
@@ -153,7 +154,7 @@ class AccessMap:
         *outer, inner = self.row
         low, high, unit = 0, inner.stride * (rows - 1), inner.extent
         for number in reversed(range(len(outer))):
-            # A digit that counts on takes back what those inside of it have counted.
+            # When a digit advances, the digits inside of it return to zero.
             inside = self.row[number + 1]
             carry = outer[number].stride - inside.extent * inside.stride
             carries = -(-(rows - 1) // unit)
@@ -216,7 +217,7 @@ def _extent(digits: Sequence[Digit]) -> int:
 
 
 def _values(digits: Sequence[Digit], index: int) -> tuple[int, ...]:
-    """Return the digits' values of an index; past its end the outermost digit counts on."""
+    """Return the values of an index's digits; past its end the outermost digit keeps growing."""
     found = []
     for digit in reversed(digits[1:]):
         index, own = divmod(index, digit.extent)
@@ -225,7 +226,7 @@ def _values(digits: Sequence[Digit], index: int) -> tuple[int, ...]:
 
 
 def _offset(digits: Sequence[Digit], index: int) -> int:
-    """Return the offset of an index in elements; past its end the outermost digit counts on."""
+    """Return the offset of an index in elements; past its end the outermost digit keeps growing."""
     values = _values(digits, index)
     return sum(digit.stride * value for digit, value in zip(digits, values, strict=True))
 
@@ -254,7 +255,7 @@ def _joined(
 
 @lru_cache
 def access_maps(spec: Matmul | Conv2d) -> tuple[AccessMap, AccessMap]:
-    """Return the access maps of A and B. Of a convolution, A are the images and B the weights."""
+    """Return the access maps of A and B. In a convolution, A is the images and B the weights."""
     if isinstance(spec, ImplicitGemm):
         spec = spec.operation
     if isinstance(spec, Conv2d):

@@ -1,8 +1,8 @@
 """Candidates of a main loop as a table: a column for each field of the schedule, a row for each
 candidate.
 
-Spaces of all families are built from axes, whose product is the table, and from columns that follow
-from them. Nothing here knows an operation or a target.
+The space of each family has axes, whose product is the table, and columns that are computed from
+them. This module knows no operation and no target.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kgen.schedule import Schedule
 from kgen_runtime.values import frozen
 
 S = TypeVar("S", bound=Schedule)
-#: Fields that are fixed only to values that the operands allow.
+#: Fields that may be fixed only to values that the operands allow.
 PACKING = ("pack_a", "pack_b")
 
 #: Arrays of int64 and of bool with one entry per candidate. Arithmetic on arrays of numpy has no
@@ -64,7 +64,7 @@ class Space(Generic[S]):
 
 
 def _numbered(columns: Iterable[Column]) -> Column:
-    """Return a number for each row that orders the rows: its digits are the row's values."""
+    """Return a number for each row that orders the rows; the row's values are its digits."""
     numbers: Column = 0
     size = 1
     for column in columns:
@@ -129,7 +129,7 @@ def rounded_up(extent: Column | int, unit: Column | int) -> Any:
 
 
 def balanced(extent: Column | int, most: Column | int, unit: Column | int = 1) -> Any:
-    """Return the block, a multiple of `unit`, that cuts `extent` into equal blocks of at most
-    `most`."""
+    """Return the block size, a multiple of `unit` up to `most`, that divides `extent` into nearly
+    equal blocks."""
     most = np.maximum(most // unit * unit, unit)
     return rounded_up(ceil_div(extent, ceil_div(extent, most)), unit)

@@ -1,7 +1,7 @@
-"""Implicit GEMM: the matrix product that a convolution amounts to, with its images as operand A.
+"""Implicit GEMM: a convolution as a matrix product whose operand A is the images.
 
-Plans of matrix products take it as a product. They read A through its access map, so that no window
-of the images is ever stored.
+Matmul plans accept it as a product. They read A through its access map, so that no window of the
+images is ever stored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class ImplicitGemm(Matmul):
-    """Product that computes the convolution `operation`: its tensors, its name."""
+    """Product that computes the convolution `operation`, with its tensors and its name."""
 
     operation: Conv2d
 
@@ -41,20 +41,21 @@ def implicit_gemm(spec: Conv2d) -> ImplicitGemm:
 
 
 def planned_as(spec: Spec) -> Spec:
-    """Return what GPU families plan for an operation: an implicit GEMM for a convolution."""
+    """Return the spec that GPU families plan for an operation: an implicit GEMM for a convolution,
+    else the spec itself."""
     return implicit_gemm(spec) if isinstance(spec, Conv2d) else spec
 
 
 def column_terms(spec: Matmul, itemsize: int) -> tuple[BatchTerm, ...]:
-    """Return the terms of a vector with a number for each column. Products of a batch share it, but
-    for the groups of a convolution: each has columns of its own."""
+    """Return the batch terms of a vector along n. The products of a batch share the vector; the
+    groups of a convolution have columns of their own."""
     if not isinstance(spec, ImplicitGemm) or spec.batch == 1:
         return ()
     return (BatchTerm(name=BATCH, stride=spec.n * itemsize),)
 
 
 def is_matrix(conv: Conv2d) -> bool:
-    """Whether windows are rows of a matrix as they are stored, or of one for each group: single
-    pixels, one after the other, without padding."""
+    """Return whether the images are a matrix (one per group): windows are single pixels, one after
+    the other, without padding."""
     alone = math.prod(conv.kernel) == 1
     return alone and set(conv.strides) == {1} and not any(map(sum, conv.pads))

@@ -8,7 +8,7 @@ from kgen.spec import DType
 from kgen_runtime.manifest import Workspace
 from kgen_runtime.values import frozen
 
-#: Most sums that one access moves.
+#: Most partial sums of one access.
 VECTOR = 4
 WORD_BYTES = 4
 #: Names of the workspaces: partial sums, and counts of the stored ones.
@@ -17,7 +17,7 @@ PARTS, ARRIVALS = "parts", "arrivals"
 
 @frozen
 class PartialAccess:
-    """Access to partial sums: `registers` of a thread, `offset` bytes from its first."""
+    """Access to partial sums: `registers` of a thread, `offset` bytes from its first sum."""
 
     registers: tuple[str, ...]
     offset: int
@@ -36,7 +36,7 @@ class PartialSums:
 
     @property
     def width(self) -> int:
-        """Sums that one access moves."""
+        """Partial sums of one access."""
         return math.gcd(VECTOR, len(self.names))
 
     @property
@@ -50,7 +50,7 @@ class PartialSums:
 
     @property
     def thread_bytes(self) -> int:
-        """Bytes from a thread's first sum to its neighbour's."""
+        """Bytes from a thread's first sum to the next thread's."""
         return self.width * WORD_BYTES
 
     @property
@@ -62,7 +62,7 @@ class PartialSums:
 def sum_workspaces(
     nbytes: int, counters: int, counted: str = ARRIVALS
 ) -> tuple[Workspace, Workspace]:
-    """Workspaces of `nbytes` of partial sums and of `counters`, which start at zero."""
+    """Return the workspaces: `nbytes` of partial sums, and `counters`, which start at zero."""
     return (
         Workspace(name=PARTS, nbytes=nbytes),
         Workspace(name=counted, nbytes=counters * WORD_BYTES, initial="zero"),

@@ -1,4 +1,4 @@
-"""The order in which workgroups take the block tiles of the output."""
+"""Rasterisation: the order in which workgroups take the block tiles of the output."""
 
 from __future__ import annotations
 

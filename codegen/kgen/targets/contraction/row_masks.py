@@ -1,6 +1,6 @@
-"""Masks of rows: which filter positions exist for a row of an operand, a bit for each position.
+"""Masks of rows: one bit per filter position, set if the element exists for a row of an operand.
 
-A convolution pads its input, so that an element exists only at some filter positions of a row.
+A convolution pads its input, so an element exists only at some filter positions of a row.
 Kernels compute the mask of each row before the main loop. In the loop, one test of the mask with
 the position's bit guards an access.
 """
@@ -19,8 +19,8 @@ WORD_BITS = 32
 
 @frozen
 class GuardTest:
-    """Condition of a row: 0 <= value + `add` < `end`, where value is guard number `guard`'s form of
-    the row alone."""
+    """Condition of a row: 0 <= value + `add` < `end`, where value is the part of guard `guard`'s
+    linear form that depends on the row."""
 
     guard: int
     add: int
@@ -29,7 +29,7 @@ class GuardTest:
 
 @frozen
 class BitTest:
-    """Bit `bit` of word `word` of a line's mask is set where all `tests` hold."""
+    """Bit `bit` of word `word` of a line's mask, which is set if all `tests` hold."""
 
     word: int
     bit: int
@@ -42,7 +42,7 @@ class BitTest:
 
 @frozen
 class LineBits:
-    """The bits of `source`, a word of a line's mask, go to bit `shift` of word `word`."""
+    """Copy of `source`, a word of a line's mask, to bit `shift` of word `word` of the mask."""
 
     source: int
     word: int
@@ -51,7 +51,7 @@ class LineBits:
 
 @frozen
 class LineCase:
-    """A line of filter positions exists where all `tests` hold."""
+    """Line of filter positions, which exists if all `tests` hold."""
 
     tests: tuple[GuardTest, ...]
     bits: tuple[LineBits, ...]
@@ -61,9 +61,9 @@ class LineCase:
 class RowMasks:
     """Masks of the rows of an operand.
 
-    Filter positions are the values of the digits of k that guards depend on. The positions that
-    differ in the last of these digits are a line. A word has the bits of whole lines, or a line has
-    several words. Of the bits of a word, `word_bits` from `first_bit` on are used.
+    Filter positions are the values of the digits of k that guards depend on. A line is the
+    positions that differ only in the last of these digits. A word has the bits of whole lines, or a
+    line has several words. Words use `word_bits` bits from `first_bit` on.
     """
 
     access: AccessMap
@@ -85,7 +85,7 @@ class RowMasks:
 
     @property
     def line(self) -> int:
-        """Filter positions of a line."""
+        """Number of filter positions of a line."""
         return self.access.k[self.digits[-1]].extent if self.digits else 1
 
     @property
@@ -105,17 +105,17 @@ class RowMasks:
 
     @property
     def leaves_a_bit(self) -> bool:
-        """Whether one word has the bits of all positions, and one more."""
+        """Whether the mask is one word with at least one unused bit."""
         return self.lines * self.line < WORD_BITS
 
     @property
     def words(self) -> int:
-        """Words of a mask."""
+        """Number of words of a mask."""
         return -(-self.lines // self.lines_per_word) * self.line_words
 
     @property
     def bit_tests(self) -> tuple[BitTest, ...]:
-        """The tests of a line's bits: those of guards that depend on the line's digit."""
+        """Tests of a line's bits, by the guards that depend on the line's digit."""
         if not self.digits:
             return (BitTest(word=0, bit=0, tests=()),)
         return tuple(
@@ -133,7 +133,7 @@ class RowMasks:
 
     @property
     def line_cases(self) -> tuple[LineCase, ...]:
-        """The tests of whole lines: those of all other guards."""
+        """Tests of whole lines, by all other guards."""
         outer = self.digits[:-1]
         extents = (range(self.access.k[number].extent) for number in outer)
         return tuple(
@@ -169,8 +169,8 @@ class RowMasks:
         return self.first_bit + line % self.lines_per_word * self.line
 
     def bits_of(self, k: int) -> tuple[int, ...]:
-        """The words that have the bit of the filter position of k, and no other; all 0 past the end
-        of k."""
+        """Return words with only the bit of the filter position of k; all are 0 past the end of
+        k."""
         found = [0] * self.words
         if k >= self.access.depth:
             return tuple(found)

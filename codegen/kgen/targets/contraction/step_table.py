@@ -21,11 +21,11 @@ LINE_ENTRIES = 4
 class StepTable:
     """Table of an operand that is read in K-tiles of `depth` by accesses of `vector` elements.
 
-    An entry is an offset, in units of `unit_bytes`, and the words that have the bit of the filter
-    position, if rows have `masks`. With `by_sign`, it has the distance of that bit from the sign of
-    its word instead; a k that does not exist has the sign itself. Otherwise, `end` is the first
-    word of a k that does not exist. `tiles` is the number of K-tiles, those past the end included,
-    which do not exist. If `first_k` is not 0, the first K-tile has so many k.
+    An entry is an offset, in units of `unit_bytes`; if rows have `masks`, words with the bit of the
+    filter position follow. With `by_sign`, the distance of that bit from the sign of its word
+    follows instead, and an entry past the end of k has the sign bit itself. Otherwise, `end` is the
+    first word of an entry past the end of k. `tiles` is the number of K-tiles, with those past the
+    end. `first_k`, if not 0, is the extent of the first K-tile.
     """
 
     access: AccessMap
@@ -53,7 +53,7 @@ class StepTable:
 
     @property
     def entry_words(self) -> int:
-        """32-bit words of an entry, a power of two."""
+        """Number of 32-bit words of an entry, a power of two."""
         return 1 << self.mask_words.bit_length()
 
     @property
@@ -62,7 +62,7 @@ class StepTable:
 
     @property
     def tile_words(self) -> int:
-        """Words of the table for each K-tile."""
+        """Number of words of the table per K-tile."""
         return self.entry_words * self.entries_per_tile
 
     @property
@@ -79,7 +79,8 @@ class StepTable:
         return tuple(found)
 
     def lines(self, form: str) -> tuple[str, ...]:
-        """Words of the table as signed numbers, a few entries on a line; `form` has their place."""
+        """Return the words of the table as signed numbers formatted by `form`, a few entries per
+        line."""
         words, step = self.words, self.entry_words * LINE_ENTRIES
         return tuple(
             ", ".join(
@@ -101,7 +102,7 @@ class StepTable:
         return (offset, *bits)
 
     def _k(self, tile: int, col: int) -> int:
-        """The k at a column of a K-tile; the end of k where it does not exist."""
+        """Return the k at a column of a K-tile, or the end of k if it does not exist."""
         if not self.first_k:
             return tile * self.depth + col
         if tile:

@@ -33,14 +33,14 @@ from kgen_runtime.manifest import Launch, Resources, Tolerance
 
 DTYPES = (DType.F32, DType.F16, DType.BF16)
 FLOATS_8 = (DType.E4M3, DType.E5M2)
-#: A CUDA version above all that code may require.
+#: CUDA version above every version that a kernel may require.
 NEWEST_CUDA = (99, 0)
 
 
-#: Errors of a product relative to it, of tf32 and of 3xtf32. Rounding to tf32 moves an operand by
-#: up to u = 2^-11 of itself. A product of two is off by 2 u + u^2. After the
-#: split, the low part of an operand is at most u of it and is rounded to u of that; the product of
-#: two low parts is omitted: 3 u^2 in all, and a little for higher powers.
+#: Relative errors of one product in tf32 and in 3xtf32. Rounding to tf32 moves an operand by up to
+#: u = 2^-11 of its value, so a product of two operands is off by up to 2 u + u^2. 3xtf32 splits an
+#: operand in two: the low part is at most u of the operand and is rounded to u of itself. The
+#: product of two low parts is omitted. The sum is 3 u^2, and a little for higher powers.
 OPERAND_ERRORS = (2.0**-10 * 1.01, 2.0**-20)
 OPERAND_REASONS = (
     "operands are rounded to tf32",
@@ -48,9 +48,10 @@ OPERAND_REASONS = (
 )
 
 
-#: Of products relative to them, where sums of 128 are short. Four instructions cut off 33 addends
-#: each, at 2^-13 of the largest. Errors have the signs of the addends, so that about sqrt(132) of
-#: them add up: 2^-13 11.5 / 2 of the largest addend, which is a small part of the sum of all.
+#: Error relative to the products, where sums of 128 products have reduced precision. Four
+#: instructions truncate 33 addends each, at 2^-13 of the largest. Errors have the signs of the
+#: addends, so about sqrt(132) of them add up: 2^-13 11.5 / 2 of the largest addend, which is a
+#: small part of the whole sum.
 SHORT_SUM_ERROR = 2.0**-11
 SHORT_SUM_REASON = (
     "fp8 tensor cores keep about 13 bits below the largest addend (arXiv 2411.10958); sums of 128 "
@@ -124,7 +125,7 @@ class CudaFamily(Family):
         return "emulated (PTX)"
 
     def capabilities(self, target: Target) -> Mapping[str, Any]:
-        # Any driver: the newest is assumed, and the bundle's own requirement is shown beside it.
+        # Assume the newest driver. The bundle's own requirement is shown beside it.
         return {
             "compute_capability": divmod(target.limits["compute_capability"], 10),
             "cuda": NEWEST_CUDA,
@@ -176,7 +177,7 @@ class CudaFamily(Family):
 
 
 def _short_sums(spec: Matmul, target: Target) -> bool:
-    """Whether an instruction that may multiply here adds with few bits."""
+    """Whether some instruction that may compute this product has sums of reduced precision."""
     by_warpgroups = None
     if target.has("wgmma"):
         from kgen.targets.cuda.plan.wgmma.limits import obstacle
@@ -186,7 +187,7 @@ def _short_sums(spec: Matmul, target: Target) -> bool:
 
 
 def _fallback(plan: CudaPlan) -> tuple[str, ...]:
-    """Why a product is not one of wgmma's on a target that has it."""
+    """Return the remark that says why a target with wgmma does not use it for a product."""
     if not plan.target.has("wgmma"):
         return ()
     from kgen.targets.cuda.plan.mma.matmul import MmaPlan

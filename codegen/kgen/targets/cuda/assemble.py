@@ -23,16 +23,18 @@ WHEEL = "nvidia-cuda-nvcc-cu12"
 #: Machine code of this assembler series loads on drivers from 525 on.
 SERIES = "12.9"
 PTXAS = "nvidia/cuda_nvcc/bin/ptxas"
-#: What ptxas says of code that it had to make slow: wgmma put in a row (C7510 and its like), or
-#: given a fence that the source lacks (C7519).
+#: Warnings of ptxas about code that it had to slow down: it serialised wgmma instructions (C7510
+#: and neighbours), or added a fence that the source lacks (C7519).
 _FINDING = re.compile(r"\(C75\d\d\).*")
 
 
 @cache
 def _wheel() -> tuple[str, Path]:
-    """The version of the assembler's wheel, and the folder that it is installed in, by the name of
-    its .dist-info folder (PyPA, "Recording installed projects"): importlib.metadata says the same,
-    and would take longer to import than a small kernel to assemble."""
+    """Return the version of the assembler's wheel and the folder that it is installed in.
+
+    The name of the .dist-info folder has the version (PyPA, "Recording installed projects").
+    Importing importlib.metadata would take longer than assembling a small kernel.
+    """
     name = WHEEL.replace("-", "_")
     for folder in map(Path, sys.path):
         for found in folder.glob(f"{name}-*.dist-info"):
@@ -41,12 +43,13 @@ def _wheel() -> tuple[str, Path]:
 
 
 def version() -> str:
-    """The assembler's version. Raises AssembleError if its wheel is not installed."""
+    """Return the assembler's version. Raises AssembleError if its wheel is not installed."""
     return _wheel()[0]
 
 
 def ptxas() -> Path:
-    """The assembler. Raises AssembleError if its wheel is missing or of another series."""
+    """Return the path of ptxas. Raises AssembleError if its wheel is missing or of another
+    series."""
     if not version().startswith(f"{SERIES}."):
         raise AssembleError(
             f"ptxas of {WHEEL} {version()} is installed, and kgen requires {SERIES}; "
@@ -56,7 +59,7 @@ def ptxas() -> Path:
 
 
 def assemble(source: Source, plan: Plan) -> Assembled:
-    """The cubin, best first, and the PTX itself. Raises AssembleError with ptxas's first error."""
+    """Return the cubin, then the PTX itself. Raises AssembleError with ptxas's first error."""
     assert isinstance(plan, CudaPlan)
     with _folder() as folder:
         text, cubin = folder / "kernel.ptx", folder / "kernel.cubin"
@@ -94,8 +97,8 @@ def assemble(source: Source, plan: Plan) -> Assembled:
 
 
 def cubin_with_lines(text: str, arch: str) -> bytes:
-    """The cubin of a PTX text with the line that each instruction comes from; the instructions are
-    the same. Raises AssembleError."""
+    """Return the cubin of a PTX text with line information; the instructions are the same as
+    without. Raises AssembleError."""
     with _folder() as folder:
         source, cubin = folder / "kernel.ptx", folder / "kernel.cubin"
         source.write_text(text)
@@ -105,7 +108,7 @@ def cubin_with_lines(text: str, arch: str) -> bytes:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder for ptxas, which works on files. Raises AssembleError if there is no room."""
+    """Temporary folder for the files of ptxas. Raises AssembleError if there is no room."""
     try:
         with temporary.folder() as folder:
             yield folder
@@ -137,7 +140,7 @@ def _run(command: list[str], kernel: str) -> str:
 def parse_report(report: str, dynamic_shared_memory: int = 0) -> Resources:
     """Resources and findings from `ptxas -v`, with the shared memory that the launch adds.
 
-    Of several kernels in a module, the most that one of them takes.
+    Each resource is the maximum over the kernels of the module.
     """
 
     def number(pattern: str) -> int:

@@ -16,15 +16,15 @@ from kgen.targets.device import Rates
 from kgen_runtime.values import frozen
 
 KIB, MIB = 1024, 1024 * 1024
-#: Units of the tensor cores and of the scheduler in each SM.
+#: Partitions of an SM, each with a scheduler and a tensor core.
 PARTITIONS = 4
 #: Bytes that an SM's shared memory moves in a clock.
 SHARED_BYTES_PER_CLOCK = 128
-#: Bytes that an SM takes from L2 in a clock at most.
+#: Most bytes that an SM reads from L2 per clock.
 L2_BYTES_PER_SM_CLOCK = 64
-#: Clocks from a load to its data when these come from DRAM: about 570 measured on an idle A100
-#: (Abdelkhalik et al., "Demystifying the Nvidia Ampere Architecture ...", HPEC 2022), and more when
-#: others load too.
+#: Clocks from a load to its data when these come from DRAM. An idle A100 takes about 570
+#: (Abdelkhalik et al., "Demystifying the Nvidia Ampere Architecture ...", HPEC 2022), a busy GPU
+#: takes more.
 MEMORY_LATENCY = 900
 
 
@@ -91,8 +91,8 @@ def device_of(target: Target) -> Device:
 
 
 def rates(target: Target) -> Rates:
-    """The device's peaks. 8-bit products run at twice the rate of f16 and tf32 at half (the same
-    white papers)."""
+    """Return the device's peak rates. 8-bit products run at twice the rate of f16, and tf32 at half
+    of it (the white papers named above)."""
     device = device_of(target)
     each = 2 * device.sms * device.clock
     f16 = max(device.f16_fmas, device.wgmma_fmas)

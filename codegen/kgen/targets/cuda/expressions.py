@@ -19,7 +19,7 @@ from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.expressions import Renderer
 from kgen_runtime.values import frozen
 
-#: Opcodes, less the type of their operands.
+#: Opcodes without the type of their operands.
 OPCODES: Mapping[P, str] = {
     P.ADD: "add",
     P.SUB: "sub",
@@ -48,7 +48,7 @@ COMPARISONS = frozenset({P.LESS, P.LESS_EQUAL, P.EQUAL})
 
 @frozen
 class RegisterType:
-    """Type of a register: one number, or two of 16 bits. Prints as PTX's type."""
+    """Type of a register: one number, or two numbers of 16 bits. Its `str` is the PTX type."""
 
     dtype: DType
     lanes: int = 1
@@ -67,31 +67,34 @@ class RegisterType:
 
     @property
     def is_number(self) -> bool:
-        """Whether registers hold numbers to compute with, rather than the bits of a tensor's
-        elements."""
+        """Whether registers hold numbers to compute with; otherwise they hold the bits of a
+        tensor's elements."""
         return self.dtype is DType.F32 or self.dtype.is_integer
 
     def everywhere(self, bits: int) -> int:
-        """The bits of an element, in every lane."""
+        """Return the bits of an element, repeated in every lane of the register."""
         return bits << 16 | bits if self.is_pair else bits
 
 
 @frozen
 class PtxRenderer(Renderer):
-    """Operands are registers with their %, or literals of f32. Two lanes have neither predicates of
-    their own nor a selection by them; bf16 is compared from sm_90 on, in a later PTX than ours."""
+    """Renders expressions. Operands are registers with their %, or literals of f32.
+
+    Registers of two lanes have neither a predicate per lane nor a selection by it. Comparisons of
+    bf16 exist from sm_90 on, in a later PTX version than kernels require.
+    """
 
     target: Target
     type: RegisterType = RegisterType(dtype=DType.F32)
 
     @property
     def native(self) -> frozenset[str]:
-        """relu is one instruction where it keeps NaN; +0 is above -0 in it."""
+        """Functions with an instruction: relu where max.NaN exists, which takes +0 as above -0."""
         return frozenset({"relu"} if self.target.has("max_nan") else ())
 
     @property
     def primitives(self) -> frozenset[P]:
-        """In f32 all of them; less on elements as they are stored."""
+        """Supported primitives: all in f32, fewer on registers of stored elements."""
         if self.type.dtype is DType.F32:
             return frozenset(P)
         found = {P.NEG, P.ABS}
@@ -151,8 +154,11 @@ class PtxRenderer(Renderer):
         return f"mov.{self.type.register} {result}, {operand};"
 
     def choose(self, primitive: P, result: str, operands: Sequence[str]) -> list[str]:
-        """Without .NaN, an operand that is NaN is passed over: then the sum of both is NaN. (Not in
-        %sum, which may be an operand: a row's.)"""
+        """Return the lines of a minimum or maximum that propagates NaN.
+
+        Without .NaN, the instruction ignores an operand that is NaN; the sum of both operands is
+        NaN then. The sum does not go to %sum, which may be an operand (the sum of a row).
+        """
         x, y = operands
         return [
             "{",
@@ -167,7 +173,8 @@ class PtxRenderer(Renderer):
 
 
 def to_half(primitive: P, result: str, x: str) -> list[str]:
-    """The nearest number of 16 bits, as f32: bf16 is its upper half."""
+    """Return the lines that round f32 to 16 bits and widen the result to f32. A bf16 number is the
+    upper half of an f32."""
     f16 = primitive is P.TO_F16
     widened = ["cvt.f32.f16 {}, %half;"] if f16 else ["mov.b32 {}, {{%zeros, %half}};"]
     return [
@@ -204,8 +211,8 @@ def to_bf16(result: str, x: str) -> list[str]:
 
 
 def remainder(result: str, x: str, y: str) -> list[str]:
-    """The exact remainder: mantissas are divided as integers, one bit of the quotient a turn, as in
-    fdlibm's e_fmod.c."""
+    """Return the lines of an exact remainder. A loop divides the mantissas as integers, one bit of
+    the quotient per iteration, as in fdlibm's e_fmod.c."""
     registers = [f"%{of}_{part}" for of in "xy" for part in ("bits", "size", "least", "mantissa")]
     names = (*registers, "%hidden", "%shift", "%turns", "%less", "%left", "%sign", "%power")
     split = [
@@ -229,7 +236,7 @@ def remainder(result: str, x: str, y: str) -> list[str]:
         ".reg .f32 %x_number, %y_number;",
         ".reg .pred %none, %y_none, %below, %more;",
         *split,
-        # y's first bit goes to its place, where it is subnormal.
+        # If y is subnormal, its leading bit moves to the place of a normal number's.
         "clz.b32 %shift, %y_mantissa;",
         "sub.s32 %shift, %shift, 8;",
         "shl.b32 %y_mantissa, %y_mantissa, %shift;",
@@ -256,7 +263,7 @@ def remainder(result: str, x: str, y: str) -> list[str]:
         "setp.gt.s32 %more, %turns, 0;",
         "@%more bra $remainder_step;",
         "$remainder_found:",
-        # Shifted left to a first bit, or right where y is subnormal.
+        # Normalise: shift left to the leading bit, or right where y is subnormal.
         "clz.b32 %shift, %left;",
         "sub.s32 %shift, %shift, 8;",
         "sub.s32 %less, %y_least, 1;",
@@ -289,7 +296,8 @@ WHOLE_OPCODES: Mapping[P, str] = {
 
 @frozen
 class PtxWholeRenderer(PtxRenderer):
-    """On registers of s32 or s64. PTX ISA, "Integer Arithmetic Instructions"."""
+    """Renders expressions on registers of s32 or s64. PTX ISA, "Integer Arithmetic
+    Instructions"."""
 
     @property
     def computes_in(self) -> DType:

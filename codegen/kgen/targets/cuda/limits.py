@@ -13,7 +13,7 @@ from kgen_runtime.launch_limits import cuda_limits
 
 WARP_SIZE = 32
 
-#: What templates and plans may ask for, with the PTX version (times ten) that brought it.
+#: Features that templates and plans may ask for, with the PTX version (times ten) that added each.
 FEATURES: Mapping[str, int] = {
     "ldmatrix": 65,
     "cvt_pack": 65,  # cvt.pack.sat of integers to 8 bits
@@ -27,16 +27,16 @@ FEATURES: Mapping[str, int] = {
     "s8_mma_m8n8k16": 65,
     "s8_mma_m16n8k32": 70,
     "fp8_mma": 84,  # m16n8k32 on e4m3 and e5m2, f32 accumulators; cvt of pairs of them
-    "fp8_tensor_cores": 84,  # mma on these is one of theirs; else ptxas makes it of f16 ones
-    "clusters": 78,  # CTAs that meet and write to one another's shared memory
-    "wgmma": 80,  # and what goes with it: TMA, mbarrier.try_wait, setmaxnreg
+    "fp8_tensor_cores": 84,  # mma on fp8 is one instruction; else ptxas converts to f16
+    "clusters": 78,  # CTAs that synchronise and write to one another's shared memory
+    "wgmma": 80,  # with TMA, mbarrier.try_wait and setmaxnreg
 }
 TURING = frozenset({"ldmatrix", "cvt_pack", "mma_m16n8k8", "s8_mma_m8n8k16"})
 AMPERE = frozenset(FEATURES) - {"clusters", "wgmma", "fp8_mma", "fp8_tensor_cores"}
 ADA = AMPERE | {"fp8_mma", "fp8_tensor_cores"}
 HOPPER = AMPERE | {"fp8_mma", "clusters", "wgmma"}
 
-#: PTX versions (times ten) and the CUDA release that brought each; its drivers read the version.
+#: PTX versions (times ten), and the CUDA release whose drivers were the first to accept each.
 PTX_CUDA: Mapping[int, tuple[int, int]] = {
     63: (10, 0),
     65: (10, 2),
@@ -53,7 +53,7 @@ CUBIN_CUDA = (12, 0)
 
 
 def _target(name: str, features: frozenset[str], *, ptx: int) -> Target:
-    """`ptx`: the lowest PTX version that has this target."""
+    """Return a target; `ptx` is the lowest PTX version that has it."""
     launch = cuda_limits(name)
     assert launch.registers is not None
     limits = {
@@ -79,7 +79,7 @@ def _target(name: str, features: frozenset[str], *, ptx: int) -> Target:
 
 
 def cubin_cuda(target: Target) -> tuple[int, int]:
-    """The lowest CUDA version of a driver that loads the target's machine code."""
+    """Return the lowest CUDA version of a driver that loads the target's machine code."""
     return max(CUBIN_CUDA, PTX_CUDA[target.limits["ptx_version"]])
 
 

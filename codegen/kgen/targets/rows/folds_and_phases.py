@@ -13,8 +13,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class RowFold:
-    """A reduction over the row: `name` is that of its value; `title` says what it is, for a
-    comment. `relative_to` names the fold of the same phase that an online one is relative to."""
+    """Reduction over the row.
+
+    `name` is the name of its value, `title` describes it for a comment. `relative_to` names the
+    fold of the same phase that an online fold is relative to.
+    """
 
     name: str
     step: Expression
@@ -23,12 +26,12 @@ class RowFold:
 
     @property
     def before(self) -> str:
-        """Name of the maximum before the last step of an online sum."""
+        """Name of the maximum before the current step of an online sum."""
         return f"{self.relative_to}_before"
 
     @property
     def rescaled(self) -> Expression:
-        """An online sum in the maximum as it is now."""
+        """Online sum, rescaled to the current maximum."""
         (power,) = self.argument.arguments
         distance = variable(self.before) - variable(self.relative_to)
         factor = with_arguments(power, (distance, power.arguments[1]))
@@ -70,8 +73,8 @@ class RowPhase:
 
 @frozen
 class RowVector:
-    """Vector of a lane, `offset` vectors after the lane's first. `partial`: some lanes
-    have none."""
+    """Vector of a lane, `offset` vectors after the lane's first. With `partial`, some lanes do not
+    have it."""
 
     index: int
     offset: int
@@ -80,11 +83,11 @@ class RowVector:
 
 @frozen
 class RowInput:
-    """Place of an operand in its `tensor`.
+    """Addresses of an operand's elements in its `tensor`.
 
-    `row_terms`: (coordinate of the row, stride) whose products sum to the row's first element,
-    counted from `offset`. `columns` is the place of the row's elements from there; None if the
-    whole row has one element.
+    `row_terms` are pairs (coordinate of the row, stride), whose products sum to the offset of the
+    row's first element from `offset`. `columns` gives the row's elements from there; it is None if
+    the whole row has one element.
     """
 
     name: str
@@ -96,7 +99,7 @@ class RowInput:
 
 @frozen
 class RowOutput:
-    """Place of an output: as of an input, or `row_stride` if rows are a constant stride apart.
+    """Addresses of an output's elements: as those of an input, or with `row_stride` between rows.
     `columns` is None if each row has one element."""
 
     name: str
@@ -116,7 +119,8 @@ _EXPONENTIALS = reduce("sum", node(Primitive.EXP2, (_X - reduce("maxnum", _X)) *
 
 
 def maximum_of(step: Expression) -> Expression | None:
-    """The row's maximum M of a sum over the row of exp2((x - M) c), M = maxnum(x), c a constant."""
+    """Return the maximum M = maxnum(x) of a sum over the row of exp2((x - M) c) with a constant c;
+    None for any other step."""
     found = bound(_EXPONENTIALS, step)
     if found is None or found["c"].primitive is not Primitive.CONSTANT:
         return None

@@ -1,16 +1,15 @@
-"""The plan of a row-wise kernel that all families share: phases, a row's lanes, where inputs lie.
+"""Plan of a row-wise kernel that all families share: phases, lanes of a row, addresses of tensors.
 
-An expression with reductions is computed in phases. In each a lane folds what it has of the row,
-the lanes exchange what they have folded, and what is the same for the whole row (a mean, a scale)
-is computed once. The last phase computes the output. A row is either *resident*: a lane loads its
-vectors once and keeps them, and what a phase computes of them is there in the next; or *streamed*:
-every phase reads the row again.
+An expression with reductions is computed in phases. In each phase a lane folds its elements of the
+row, the lanes exchange partial results, and values that are constant along the row (a mean, a
+scale) are computed once. The last phase computes the output. A row is either *resident*: a lane
+loads its vectors once and keeps them, with the values that each phase computes from them; or
+*streamed*: every phase reads the row again.
 
-A row has `lanes` lanes; lane i has the vectors i, i + lanes, i + 2 lanes, ... of it. Where the
-innermost axis is reduced, lanes next to one another have vectors next to one another. Where it is
-kept (the sums of a matrix' columns, softmax over the channels of NCHW), rows are *interleaved*:
-elements next to one another are of rows next to one another. Then neighbouring threads take
-neighbouring rows, so that what they read and write at once is contiguous all the same.
+A row has `lanes` lanes; lane i has its vectors i, i + lanes, i + 2 lanes, ... If the innermost axis
+is reduced, adjacent lanes have adjacent vectors. If it is kept (column sums of a matrix, softmax
+over the channels of NCHW), rows are *interleaved*: adjacent elements belong to adjacent rows.
+Adjacent threads then have adjacent rows, so that their accesses are contiguous too.
 """
 
 from __future__ import annotations
@@ -29,19 +28,20 @@ from kgen.targets.rows.split import Split, is_interleaved, split
 from kgen.targets.stream import Dimension, StreamInput, coordinates
 from kgen_runtime.values import frozen
 
-#: What a comment may say of a fold.
+#: Most characters of a fold's description in a comment.
 TITLE_CHARACTERS = 70
 
 
 @frozen
 class RowPlan:
-    """`vector` divides the innermost dimension of the columns, `native` are the functions of which
-    the family has a better form.
+    """Plan of a row-wise kernel.
 
-    `online` gives the reduction that another one is relative to and is found together with, in the
-    same phase, which spares a streamed row one reading. With `maximum_of` it is a sum of
-    exponentials relative to the row's maximum, rescaled whenever that grows (M. Milakov and
-    N. Gimelshein, "Online normalizer calculation for softmax", 2018).
+    - `vector` divides the innermost dimension of the columns. - `native`: functions that the family
+    computes in a better form than their expansion. - `online` returns the reduction that another
+    one is relative to. Both are computed in one phase, so that a streamed row is read once less.
+    `maximum_of` finds sums of exponentials relative to the row's maximum, which are rescaled
+    whenever the maximum grows (M. Milakov and N. Gimelshein, "Online normalizer calculation for
+    softmax", 2018).
     """
 
     spec: Rowwise
@@ -49,7 +49,7 @@ class RowPlan:
     lanes: int
     native: frozenset[str] = frozenset()
     online: Callable[[Expression], Expression | None] | None = None
-    #: What the family makes of the expression in primitives.
+    #: Rewrites the expression, in primitives, to the family's form.
     form: Callable[[Expression], Expression] = lambda expression: expression
 
     # -- the expression ------------------------------------------------------------------------
@@ -73,7 +73,7 @@ class RowPlan:
 
     @cached_property
     def _depths(self) -> dict[Expression, int]:
-        """How many phases come before each step's value is known."""
+        """Number of phases before each step's value is known."""
         found: dict[Expression, int] = {}
         for step in steps(*self.results):
             before = max((found[a] for a in step.arguments), default=0)
@@ -119,7 +119,7 @@ class RowPlan:
 
     @staticmethod
     def _in_words(expression: Expression, folds: Mapping[int, Sequence[RowFold]]) -> Expression:
-        """An expression with the folds' names for what is known of them."""
+        """Return an expression with known folds replaced by their names."""
         names = {fold.step: variable(fold.name) for known in folds.values() for fold in known}
         done: dict[Expression, Expression] = {}
         for step in steps(expression):
@@ -134,7 +134,7 @@ class RowPlan:
         return self.given(RowPhase(number=number, folds=folds, wanted=wanted), ())
 
     def given(self, phase: RowPhase, known: Collection[Expression]) -> RowPhase:
-        """The phase with what it needs of the row and of the inputs where some values of every
+        """Return the phase with the inputs and row values that it needs if some values of every
         element are known."""
         needed = self.elements(phase.wanted, known)
         running = {fold.step for fold in phase.folds}
@@ -158,7 +158,7 @@ class RowPlan:
         self, wanted: Sequence[Expression], known: Collection[Expression] = ()
     ) -> list[Expression]:
         """Return the steps on a row's elements that the wanted expressions need, each after its
-        arguments. Steps that are known, and steps that only those need, are left out."""
+        arguments, without known steps and steps that only those need."""
         return unknown(wanted, self._of_row.union(known))
 
     def identity(self, fold: RowFold) -> float:
@@ -180,11 +180,11 @@ class RowPlan:
         """Rows of a matrix, from whose first one `row` counts."""
         return self.spec.height
 
-    # -- where things lie ----------------------------------------------------------------------
+    # -- addresses -----------------------------------------------------------------------------
 
     @property
     def interleaved(self) -> bool:
-        """Neighbouring elements are of neighbouring rows."""
+        """Whether adjacent elements belong to adjacent rows."""
         return is_interleaved(self.spec)
 
     @cached_property
@@ -233,12 +233,12 @@ class RowPlan:
 
     @property
     def tensors(self) -> tuple[RowInput | RowOutput, ...]:
-        """The inputs, then the outputs."""
+        """Inputs, then outputs."""
         return (*self.inputs, *self.outputs)
 
     @property
     def views(self) -> tuple[RowInput, ...]:
-        """Inputs that are not a tensor from its first element on, under its own name."""
+        """Inputs that are a part of a tensor, or a tensor of another name."""
         return tuple(of for of in self.inputs if of.offset or of.name != of.tensor)
 
     def dtype_of(self, name: str) -> DType:
@@ -267,12 +267,13 @@ class RowPlan:
 
     @property
     def row_dimensions(self) -> tuple[Dimension, ...]:
-        """How a row's number gives the coordinates that some tensor needs."""
+        """Dimensions that split a row's number into the coordinates that some tensor needs."""
         return coordinates(self._split.rows, {d for i in self.tensors for d, _ in i.row_terms})
 
     @property
     def column_dimensions(self) -> tuple[Dimension, ...]:
-        """How a vector's number in its row gives the coordinates that some tensor needs."""
+        """Dimensions that split the number of a vector in its row into the coordinates that some
+        tensor needs."""
         *outer, inner = self._split.cols
         columns = [i.columns for i in self.tensors if i.columns is not None]
         needed = {d for c in columns if not c.linear for d, _ in c.terms}
@@ -286,17 +287,17 @@ class RowPlan:
 
     @property
     def turns(self) -> int:
-        """Vectors of a lane, some lanes' last one missing."""
+        """Most vectors of a lane; some lanes may lack the last one."""
         return -(-self.row_vectors // self.lanes)
 
     @property
     def held(self) -> int:
-        """Numbers that a lane of a resident row keeps from one phase to the next."""
+        """Elements and values that a lane of a resident row keeps from one phase to the next."""
         return self.turns * self.vector * self.values_kept
 
     @cached_property
     def values_kept(self) -> int:
-        """The most values of an element that later phases take from earlier ones."""
+        """Most values per element that later phases use from earlier ones."""
         elements = [self.elements(phase.wanted) for phase in self.phases]
         most = 0
         for number in range(1, len(elements)):
@@ -308,7 +309,7 @@ class RowPlan:
 
     @property
     def pieces(self) -> tuple[RowVector, ...]:
-        """A lane's vectors."""
+        """Vectors of a lane."""
         return tuple(
             RowVector(index=i, offset=offset, partial=offset + self.lanes > self.row_vectors)
             for i, offset in enumerate(range(0, self.row_vectors, self.lanes))

@@ -1,8 +1,8 @@
-"""How a row-wise kernel's tensors lie: the dimensions of rows and of columns, and what a vector can
-be of.
+"""Dimensions of rows and of columns of a row-wise kernel's tensors, and the vectors that they
+allow.
 
-Where the innermost axis is kept (the sums of a matrix' columns, softmax over the channels of NCHW),
-rows are *interleaved*: elements next to one another are of rows next to one another.
+If the innermost axis is kept (column sums of a matrix, softmax over the channels of NCHW), rows are
+*interleaved*: adjacent elements belong to adjacent rows.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from kgen.spec.shapes import Shape
 from kgen.targets.stream import merge
 from kgen_runtime.values import frozen
 
-#: Interleaved rows of a block: those of a warp, which read 64 bytes of f16 at once.
+#: Interleaved rows of a block: the threads of a warp, which read 64 bytes of f16 at once.
 INTERLEAVED_ROWS = 32
-#: What a lane of an interleaved row has at least, so that more lanes are worth their exchange.
+#: Fewest columns per lane of an interleaved row; with fewer, the exchange costs more than it saves.
 COLUMNS_PER_LANE = 4
 
 
 @frozen
 class Split:
-    """Sizes of the rows' dimensions and of the columns', those merged that all operands and outputs
-    walk alike; and the strides of each in both, by name."""
+    """Sizes of the dimensions of rows and of columns, and the strides of every tensor in both, by
+    name. Dimensions that all tensors traverse alike are merged."""
 
     rows: Shape
     cols: Shape
@@ -32,7 +32,7 @@ class Split:
 
     @property
     def rows_are_near(self) -> bool:
-        """Elements of neighbouring rows are next to one another, or one."""
+        """Whether neighbouring rows are adjacent in every tensor, or share one element."""
         return all(outer[-1] in (0, 1) for outer, _ in self.strides.values())
 
     @property
@@ -66,8 +66,8 @@ def _merged(spec: Rowwise) -> Split:
 
 
 def is_interleaved(spec: Rowwise) -> bool:
-    """The innermost axis along which there is something is kept; through views, rows lie next to
-    one another and columns do not."""
+    """Return whether rows are interleaved: the innermost axis of more than one element is kept, or
+    views make rows adjacent and columns not."""
     if has_views(*spec.formula_calls):
         found = _merged(spec)
         return found.rows_are_near and not found.columns_are_near
@@ -77,9 +77,9 @@ def is_interleaved(spec: Rowwise) -> bool:
 
 
 def interleaved_block(spec: Rowwise, threads: int) -> tuple[int, int]:
-    """Return the neighbouring rows of a block, and the lanes of each.
+    """Return the number of adjacent rows of a block, and of lanes per row.
 
-    The rows together read whole sectors of memory; each lane has at least COLUMNS_PER_LANE.
+    The rows together read whole sectors of memory. Each lane has at least COLUMNS_PER_LANE columns.
     """
     rows, lanes = 1, 1
     while rows < min(INTERLEAVED_ROWS, spec.rows):
@@ -90,26 +90,26 @@ def interleaved_block(spec: Rowwise, threads: int) -> tuple[int, int]:
 
 
 def line_length(spec: Rowwise) -> int:
-    """Columns one after the other in which no input begins again: those of a row, unless an input
-    broadcasts along some of its axes, or other axes lie between."""
+    """Return the number of consecutive columns in which no input starts again: a whole row, unless
+    an input broadcasts along some axes of it, or kept axes lie between reduced ones."""
     return split(spec).cols[-1]
 
 
 def walked_itemsize(spec: Rowwise) -> int:
-    """Bytes of the widest element of what is walked by vectors: not of outputs of which a row has
-    one element."""
+    """Return the bytes of the widest element of tensors that are accessed by vectors, so without
+    outputs of one element per row."""
     whole = [name for name in spec.outputs if not spec.reduced[name]]
     return max(spec.dtype_of(name).itemsize for name in (*spec.inputs, *whole))
 
 
 def widest_vector(spec: Rowwise, most: int) -> int:
-    """The most elements, a power of two up to `most`, that a vector of every tensor can have."""
+    """Return the largest vector, a power of two up to `most`, that every tensor allows."""
     if is_interleaved(spec):
         return 1
     found = split(spec)
     lengths = [found.cols[-1], *(read.offset for read in spec.reads.reads)]
     for outer, inner in found.strides.values():
-        # A vector stays in its row, and rows of a tensor that is walked by vectors start at one.
+        # A vector stays within its row, and rows of a tensor with vectors start at a vector.
         lengths += [s for s in (*outer, *inner[:-1]) if inner[-1] and s]
     vector = most
     while any(length % vector for length in lengths):

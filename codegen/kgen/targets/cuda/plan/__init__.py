@@ -24,9 +24,9 @@ __all__ = ["CudaPlan", "plan"]
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
-    """The plan of any operation. Raises ScheduleError if the schedule does not fit.
+    """Return the plan of an operation. Raises ScheduleError if the schedule does not fit.
 
-    A main loop's modules are imported when it is first planned: there are many.
+    The modules of a main loop are imported when it is first planned, because there are many.
     """
     match spec, schedule:
         case Matmul(), SplitMatmul() | SplitFmaMatmul() | WgmmaMatmul() if schedule.split_k > 1:

@@ -12,7 +12,7 @@ F32_MAX = 2.0**128 - 2.0**104
 
 
 def float_bits(value: float) -> str:
-    """A PTX literal of the f32 nearest to `value`."""
+    """Return the PTX literal of the f32 nearest to `value`."""
     return f"0f{struct.unpack('<I', struct.pack('<f', value))[0]:08X}"
 
 

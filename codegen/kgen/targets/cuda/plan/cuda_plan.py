@@ -24,15 +24,16 @@ from kgen_runtime.values import frozen
 if TYPE_CHECKING:
     from kgen.targets.cuda.plan.staging.copy import TileCopy
 
-#: What an index, a predicate and an address need beside a kernel's accumulators and fragments.
+#: Registers for indices, predicates and addresses, beside a kernel's accumulators and fragments.
 REGISTERS_FOR_ADDRESSES = 24
-#: Fields of schedules that no address is made of.
+#: Fields of schedules that no address depends on.
 ANY_NUMBER = frozenset({"origin", "num_stages", "split_k", "num_workgroups", "group_m"})
 
 
 @frozen
 class CudaPlan(Plan):
-    """`shared_bytes` is all the shared memory of a CTA; above the static limit it is dynamic."""
+    """Plan of a CUDA kernel. `shared_bytes` is all the shared memory of a CTA; above the static
+    limit it is dynamic."""
 
     num_threads: int
     shared_bytes: int = 0
@@ -45,23 +46,26 @@ class CudaPlan(Plan):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How the kernel does what could be done in several ways, a line each."""
+        """Remarks for the header of the kernel: how operands are copied, multiplied and added."""
         return ()
 
     def rendered(self, expression: Expression, inputs: Mapping[str, str], result: str) -> Rendered:
-        """Return the lines that compute an expression into a f32 register that is declared already;
-        `numbers` and `truths` of the result are the registers to declare."""
+        """Return the lines that compute an expression into an f32 register that is declared
+        already.
+
+        `numbers` and `truths` of the result are the registers to declare.
+        """
         found = PtxRenderer(target=self.target).render(expression, inputs, result)
         return replace(found, numbers=found.numbers[:-1])
 
     @property
     def tabled(self) -> tuple[TileCopy, ...]:
-        """Copies with a table in the module."""
+        """Copies that read a table of K-tiles, which the module contains."""
         return ()
 
     @property
     def shared_alignment(self) -> int:
-        """Alignment of the first byte of shared memory: a line of its banks."""
+        """Alignment of shared memory in bytes: one access to all 32 banks."""
         return 128
 
     def is_map(self, name: str) -> bool:
@@ -104,14 +108,14 @@ def is_dynamic(shared_bytes: int, target: Target) -> bool:
 def plan_launch(
     spec: Matmul, schedule: GpuMatmul, num_threads: int, shared_bytes: int, target: Target
 ) -> Launch:
-    """Launch of one CTA per block tile."""
+    """Return the launch of one CTA per block tile."""
     dynamic = shared_bytes if is_dynamic(shared_bytes, target) else 0
     return grid.plan_launch(spec, schedule, num_threads, dynamic)
 
 
 def ptx_version(target: Target, spec: Spec, *features: str) -> int:
-    """The lowest PTX version (times ten) that has the target, the outputs' conversions and the
-    features used."""
+    """Return the lowest PTX version (times ten) that has the target, the outputs' conversions and
+    the features used."""
     outputs = (p.dtype for p in spec.parameters if p.is_output)
     if any(dtype.is_integer and dtype.itemsize == 1 for dtype in outputs):
         features = (*features, "cvt_pack")
@@ -119,7 +123,8 @@ def ptx_version(target: Target, spec: Spec, *features: str) -> int:
 
 
 def check_powers_of_two(schedule: Schedule) -> None:
-    """Every field must be a power of two; addresses are made of shifts and masks."""
+    """Check that every field is a power of two, because addresses use shifts and masks. Raises
+    ScheduleError."""
     for f in dataclasses.fields(schedule):
         value = getattr(schedule, f.name)
         if f.name in ANY_NUMBER or value & (value - 1) == 0:
@@ -131,7 +136,8 @@ def check_powers_of_two(schedule: Schedule) -> None:
 
 
 def check_threads(num_threads: int, limit_of: Target, remedy: str) -> None:
-    """A CTA has whole warps, and no more threads than the target allows."""
+    """Check that a CTA has whole warps, and no more threads than the target allows. Raises
+    ScheduleError."""
     limit = limit_of.limits["threads_per_block"]
     if num_threads > limit or num_threads % limit_of.subgroup:
         raise ScheduleError(
@@ -141,7 +147,7 @@ def check_threads(num_threads: int, limit_of: Target, remedy: str) -> None:
 
 
 def check_registers(needed: int, what: str, num_threads: int, target: Target, remedy: str) -> None:
-    """`needed` registers per thread for `what`, beside those for addresses, must not spill."""
+    """Check that `needed` registers per thread for `what` do not spill. Raises ScheduleError."""
     per_block = target.limits["registers_per_block"] // num_threads
     limit = min(target.limits["registers_per_thread"], per_block) - REGISTERS_FOR_ADDRESSES
     if needed > limit:
@@ -167,7 +173,7 @@ def check_shared(
     if room // stage_bytes >= 2:
         advice = f"num_stages={room // stage_bytes}"
     else:
-        # A stage is as large as block_k; the power of two that makes all stages fit.
+        # The bytes of a stage are proportional to block_k, which is a power of two.
         smaller = schedule.block_k >> (-(-stages // room) - 1).bit_length()
         advice = instead or f"block_k={smaller}"
     raise ScheduleError(
@@ -178,7 +184,7 @@ def check_shared(
 
 @frozen
 class FormulaPlan(CudaPlan):
-    """Plans of expressions: tensors in vectors of `schedule.vector` elements."""
+    """Plan of a formula's kernel: tensors are accessed in vectors of `schedule.vector` elements."""
 
     spec: Elementwise | Rowwise
     schedule: GpuStream | GpuRows

@@ -1,7 +1,7 @@
 """Element-wise kernels: a stream over the output in vectors, whose loads all come first.
 
-An expression without rounding is computed on elements as they are stored, two to a register where
-PTX has its steps for pairs; every other one in f32.
+An expression without rounding is computed on elements in their stored type, in pairs if PTX has
+instructions for pairs. Every other expression is computed in f32.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kgen_runtime.values import frozen
 
 #: Bytes of a register that may hold two elements.
 WORD_BYTES = 4
-#: Vectors that 32-bit arithmetic can number.
+#: Most vectors of a tensor: their numbers have 32 bits.
 MAX_VECTORS = 2**32 - 1
 
 
@@ -37,10 +37,11 @@ class OperandLoad:
     """Load of a thread vector's elements of one operand.
 
     `nbytes` counts from the thread's first element if the operand is `linear`, else from the
-    tensor's start; `terms` and `terms_down` are (coordinate, bytes per step), and `places` are
-    (condition, bytes per step of its position). `single`: one element for the whole vector. `parts`
-    are registers that one instruction loads, with their distance in bytes from the first; unless
-    all `guards` hold, the load is `spare` bytes from the tensor's start.
+    tensor's start. `terms` and `terms_down` are pairs of a coordinate and the bytes per step of it;
+    `places` are pairs of a condition and the bytes per step of its position. With `single`, the
+    whole vector has one element. `parts` are the registers that one instruction loads, and their
+    distances in bytes from the first. Unless all `guards` hold, the load reads `spare` bytes from
+    the tensor's start.
     """
 
     name: str
@@ -60,8 +61,11 @@ class OperandLoad:
 
 @frozen
 class Condition:
-    """A truth value of an access, in the predicate %name. It compares the u32 `value` less `low`,
-    or the place that an index gives, %<name>_place, with `count`. `indices` are loaded for it."""
+    """Condition of an access, in the predicate %name.
+
+    The condition compares `value` - `low` (u32) with `count`, or compares the position that an
+    index gives, in %<name>_place. `indices` are loaded for it.
+    """
 
     name: str
     value: str
@@ -119,11 +123,11 @@ class ElementwisePlan(cuda_plan.FormulaPlan):
 
     @cached_property
     def rest_type(self) -> RegisterType:
-        """Type of the register of an element after the last whole vector."""
+        """Register type of an element after the last whole vector."""
         return self._type(1)
 
     def _type(self, elements: int) -> RegisterType:
-        # Elements that are loaded one by one are not put together.
+        # Elements that are loaded one by one stay in registers of their own.
         most = elements if all(i.whole for i in self.stream.inputs) else 1
         stored = (RegisterType(dtype=self.spec.dtype, lanes=n) for n in (2, 1) if n <= most)
         fitting = (
@@ -138,7 +142,7 @@ class ElementwisePlan(cuda_plan.FormulaPlan):
         return renderer_of(self.target, type_)
 
     def dtype(self, name: str) -> DType:
-        """A tensor's."""
+        """Return the dtype of a tensor."""
         return self.spec.dtype_of(name)
 
     @property
@@ -153,11 +157,11 @@ class ElementwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def constants_of_call(self) -> tuple[StreamOperand, ...]:
-        """Operands of one element, which a thread loads once."""
+        """Operands with a single element, which a thread loads once."""
         return tuple(i for i in self.stream.inputs if i.is_constant and not i.is_index)
 
     def place_of(self, operand: StreamOperand) -> str:
-        """The address of the only element."""
+        """Return the address of an operand's only element."""
         nbytes = operand.offset * self.dtype(operand.tensor).itemsize
         return f"%{operand.tensor}_ptr" + (f"+{nbytes}" if nbytes else "")
 
@@ -168,8 +172,8 @@ class ElementwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def walks(self) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
-        """Tensors that are walked in order, by the bytes of their vectors: those and the bytes of a
-        CTA's vectors, and their names."""
+        """Tensors that are read or written in order, grouped by vector size: bytes of a vector,
+        bytes of a CTA's vectors, names of the tensors."""
         found: dict[int, list[str]] = {}
         linear = [i.tensor for i in self.stream.inputs if i.linear]
         written = () if self.stream.write else self.spec.outputs
@@ -251,19 +255,20 @@ class ElementwisePlan(cuda_plan.FormulaPlan):
         return self._render(self.type, operands, f"{access}_{element}")
 
     def _render(self, type_: RegisterType, operands: dict[str, str], suffix: str) -> Rendered:
-        """The outputs, in registers of their names with this suffix."""
+        """Return the lines that compute the outputs into registers with their names and
+        `suffix`."""
         names = [f"%{name}{suffix}" for name in self.spec.outputs]
         return self._renderer(type_).render_all(self.spec.result_calls, operands, names[-1], names)
 
     @property
     def rest_is_unpacked(self) -> bool:
-        """Whether elements after the last whole vector are computed one by one, and vectors two to
-        a register."""
+        """Whether vectors are computed in pairs, and elements after the last whole vector one by
+        one."""
         return self.rest_type != self.type
 
     @cached_property
     def rest_element(self) -> Rendered:
-        """The element of a thread behind the last whole vector."""
+        """Lines that compute a thread's element after the last whole vector."""
         once = {i.name for i in self.constants_of_call if not self.rest_is_unpacked}
         operands = {
             i.name: f"%{i.name}_once" if i.name in once else f"%{i.name}_rest"
@@ -290,7 +295,8 @@ class ElementwisePlan(cuda_plan.FormulaPlan):
 
 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwisePlan:
-    """Raises ScheduleError if a vector is no legal access or the grid is too long."""
+    """Return the plan. Raises ScheduleError if a vector is not a legal access, or the grid is too
+    long."""
     cuda_plan.check_powers_of_two(schedule)
     cuda_plan.check_threads(schedule.num_threads, target, "num_threads=256")
     widest = widest_vector(spec, MAX_ACCESS_BYTES // spec.widest_itemsize)

@@ -11,16 +11,17 @@ from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, MAX_IMMEDIATE, matrices
 from kgen.targets.cuda.plan.staging.tiles import BANK_LINE_BYTES
 
-#: More rows are better multiplied on tensor cores: each of B's elements is multiplied by all.
+#: Most rows of A. Each element of B is multiplied by all of them, so tensor cores are faster for
+#: more rows.
 MAX_ROWS = 8
 DTYPES = (DType.F32, DType.F16, DType.BF16)
 F32_BYTES = 4
-#: Two sectors.
+#: Bytes of a DRAM access: two sectors.
 DRAM_BYTES = 64
 
 
 def gemv_obstacle(spec: Matmul) -> str | None:
-    """Why these operands cannot be streamed, or None if they can."""
+    """Return the reason why a kernel cannot stream these operands; None if it can."""
     if spec.dtype not in DTYPES:
         return f"dtype={spec.dtype} is not one of {', '.join(DTYPES)}"
     if spec.m > MAX_ROWS:
@@ -55,8 +56,8 @@ def elements_of(dtype: DType) -> int:
 
 
 def depth_of(spec: Matmul) -> int:
-    """Return the depths of k that a thread takes one after another: an access to B along k, or one
-    to A."""
+    """Return the consecutive elements of k that a thread multiplies: those of one access to B along
+    k, or of one access to A."""
     a, b = matrices(spec)
     return elements_of(b.dtype if b.k_inner else a.dtype)
 
@@ -64,9 +65,10 @@ def depth_of(spec: Matmul) -> int:
 def columns_of(spec: Matmul, num_threads: int) -> tuple[int, ...]:
     """Return the legal values of block_n, the largest first: at most an output per thread.
 
-    With k inside B, up to four columns per warp, which divide n; where B is narrower than A, enough
-    columns to make up for A's bytes. Otherwise lanes along a row read at least the bytes of one
-    DRAM access; where there are fewer, their sums fill at most a line of shared memory's banks.
+    If B is contiguous along k, a warp has up to four columns, a number that divides n; if B is
+    narrower than A, it has enough columns that B's bytes equal A's. Otherwise the lanes along a row
+    read at least the bytes of one DRAM access, or their sums take at most one line of shared
+    memory's banks.
     """
     if matrices(spec)[1].k_inner:
         warps, least = num_threads // WARP_SIZE, spec.dtype.itemsize // spec.b_type.itemsize
@@ -87,7 +89,7 @@ def gemv_depth(spec: Matmul, num_threads: int, block_n: int) -> int:
 
 
 def check(spec: Matmul, target: Target, schedule: GemvMatmul) -> None:
-    """Raises ScheduleError if the schedule is not one for these operands, or the target."""
+    """Check that a schedule suits the operands and the target. Raises ScheduleError."""
     cuda_plan.check_threads(schedule.num_threads, target, "num_threads=256")
     if (threads := schedule.num_threads) & (threads - 1):
         raise ScheduleError(
@@ -129,7 +131,7 @@ def check(spec: Matmul, target: Target, schedule: GemvMatmul) -> None:
 
 
 def registers_of(spec: Matmul, schedule: GemvMatmul) -> int:
-    """Sums, A's elements, and B's words in an iteration."""
+    """Return the registers of an iteration: accumulators, A's elements, and B's words."""
     depth, inner = depth_of(spec), matrices(spec)[1].k_inner
     each = schedule.block_n * WARP_SIZE // schedule.num_threads
     columns = each if inner else elements_of(spec.b_type)

@@ -1,7 +1,7 @@
-"""Rows whose elements lie next to those of other rows: neighbouring threads have neighbouring rows.
+"""Interleaved rows: adjacent elements are of different rows, adjacent threads have adjacent rows.
 
-What a warp reads and writes at once is contiguous then. The threads of a row are in several warps,
-so that they meet in shared memory, where each leaves its part and reads those of all.
+So the accesses of a warp are contiguous. The threads of a row are in several warps, and exchange
+partial results through shared memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kgen.targets.powers_of_two import log2
 from kgen.targets.rows.folds_and_phases import RowFold
 from kgen_runtime.values import frozen
 
-#: Threads of a row: each reads what all of them have folded.
+#: Most threads of a row. Each thread reads the partial results of all of them.
 MAX_PARTNERS = 32
 
 
@@ -39,7 +39,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def num_parts(self) -> int:
-        """A number for each thread."""
+        """Partial results of a fold in shared memory, one per thread."""
         return self.num_threads
 
     @property
@@ -47,7 +47,7 @@ class InterleavedPlan(RowwisePlan):
         return "threads"
 
     def partners(self, fold: RowFold) -> tuple[int, ...]:
-        """Shared-memory offsets of the parts of a row's threads."""
+        """Return the shared-memory offsets of the partial results of a row's threads."""
         first, step = self.partials[fold.name], self.schedule.rows_per_block * PARTIAL_BYTES
         return tuple(first + lane * step for lane in range(self.threads_per_row))
 
@@ -60,8 +60,8 @@ class InterleavedPlan(RowwisePlan):
 
 
 def plan_interleaved(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
-    """Several interleaved rows for each CTA. Raises ScheduleError if the vector does not divide a
-    row, or the row does not fit or has too many threads."""
+    """Return a plan with several interleaved rows per CTA. Raises ScheduleError if the vector does
+    not divide a row, the row does not fit, or it has too many threads."""
     check(spec, target, schedule)
     if schedule.threads_per_row > MAX_PARTNERS:
         raise ScheduleError(

@@ -32,8 +32,10 @@ class PrologueTile:
 
 @frozen
 class Pipeline:
-    """The loop over k: `num_stages` tiles are in flight or in use at once. If they are `counted`
-    there are no more than `k_tiles`, and a register says how many."""
+    """Loop over k, with `num_stages` K-tiles in flight or in use at once.
+
+    If tiles are `counted`, a register has their number, at most `k_tiles`.
+    """
 
     k_tiles: int
     num_stages: int
@@ -42,7 +44,7 @@ class Pipeline:
 
     @property
     def buffers(self) -> int:
-        """Stages that are ever filled."""
+        """Number of stages that are filled at some time."""
         return min(self.num_stages, self.k_tiles)
 
     @property
@@ -51,22 +53,22 @@ class Pipeline:
 
     @property
     def prologue(self) -> tuple[PrologueTile, ...]:
-        """Tiles that are asked for before the loop."""
+        """K-tiles whose copies start before the loop."""
         return tuple(PrologueTile(tile=i, offset=i * self.stage_bytes) for i in range(self.ahead))
 
     @property
     def first_write(self) -> int:
-        """The stage that the loop fills first."""
+        """Stage that the loop fills first."""
         return self.ahead * self.stage_bytes
 
     @property
     def ahead(self) -> int:
-        """How many tiles loading runs ahead of computing."""
+        """Number of K-tiles by which copies run ahead of products."""
         return self.num_stages - 1
 
     @property
     def last_load(self) -> int:
-        """Iterations below this one load a tile."""
+        """Number of iterations that load a K-tile: the first ones."""
         return self.k_tiles - self.ahead
 
     @property
@@ -79,20 +81,23 @@ class Pipeline:
 
     @property
     def pending(self) -> int:
-        """Groups of copies that may be under way when a tile is used."""
+        """Groups of copies that may be unfinished when a K-tile is used."""
         return self.num_stages - 2
 
 
 def plan_pipeline(k: int, schedule: GpuMatmul, stage_bytes: int, counted: bool = False) -> Pipeline:
-    """No more stages than there are tiles, and one to run ahead."""
+    """Return the pipeline: at most one stage more than there are K-tiles."""
     k_tiles = -(-k // schedule.block_k)
     stages = min(schedule.num_stages, k_tiles + 1)
     return Pipeline(k_tiles=k_tiles, num_stages=stages, stage_bytes=stage_bytes, counted=counted)
 
 
 def order_tiles(k: int, block_k: int, copies: Sequence[TileCopy]) -> list[TileCopy]:
-    """Copies whose first tile is the incomplete one, if all units stay aligned behind it and no
-    other CTA has it. Then only the prologue has to look where k ends.
+    """Return the copies with the partial K-tile first, so that only the prologue checks the end of
+    k.
+
+    The order changes only if all units after the partial K-tile stay aligned, and no other CTA has
+    that tile.
     """
     rest = k % block_k
     if (
@@ -105,7 +110,7 @@ def order_tiles(k: int, block_k: int, copies: Sequence[TileCopy]) -> list[TileCo
 
 
 class SharedTile(Protocol):
-    """A tile in shared memory; `base` is its first byte in a stage."""
+    """Tile in shared memory; `base` is its first byte in a stage."""
 
     @property
     def base(self) -> int: ...
@@ -126,9 +131,12 @@ class SharedTileOperand(Protocol):
 
 @frozen
 class MatmulPlan(OutputPlan):
-    """`operands` are A and B; B's tile follows A's in each stage. With a `last_arriving` the kernel
-    multiplies split-k slices and adds them; with a `stream` CTAs share block tiles, in the order of
-    `raster`."""
+    """Plan of a matmul main loop.
+
+    `operands` are A and B; B's tile follows A's in each stage. With `last_arriving`, the kernel
+    multiplies split-k slices and adds them. With `stream`, CTAs share block tiles, in the order of
+    `raster`.
+    """
 
     spec: Matmul
     schedule: GpuMatmul
@@ -147,7 +155,7 @@ class MatmulPlan(OutputPlan):
 
     @property
     def staged(self) -> tuple[SharedTileOperand, ...]:
-        """Operands that pass through registers."""
+        """Operands that are copied to shared memory through registers."""
         return tuple(operand for operand in self.operands if not operand.copy.asynchronous)
 
     @property
@@ -156,12 +164,13 @@ class MatmulPlan(OutputPlan):
 
     @property
     def clustered(self) -> bool:
-        """CTAs are alone."""
+        """Whether CTAs form clusters: never in these main loops."""
         return False
 
     @property
     def by_warpgroups(self) -> bool:
-        """Whether each warpgroup has sums of its own to leave; else all threads of a CTA do."""
+        """Whether warpgroups store partial sums separately; otherwise all threads of a CTA store
+        them together."""
         return False
 
     @property
@@ -171,12 +180,12 @@ class MatmulPlan(OutputPlan):
 
     @property
     def part_k(self) -> int:
-        """Extent of k in each part, if the batch is parts of products; else 0."""
+        """Extent of k in each split-k slice; 0 without split-k."""
         return 0 if self.stream else self.operands[0].copy.part_k
 
     @property
     def split(self) -> int:
-        """Parts of each product."""
+        """Number of split-k slices of each product."""
         return -(-self.operands[0].copy.access.depth // self.part_k) if self.part_k else 1
 
     @property
@@ -185,7 +194,7 @@ class MatmulPlan(OutputPlan):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How operands reach shared memory and, where that is not the best way, why."""
+        """Remarks on how operands are copied to shared memory, and why not in a faster way."""
         found = tuple(operand.copy.remark for operand in self.operands)
         if self.stream:
             found = (*found, self.stream.note)

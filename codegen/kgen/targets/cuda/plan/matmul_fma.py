@@ -29,7 +29,7 @@ from kgen_runtime.values import frozen
 #: f32 elements of the widest shared-memory access.
 VECTOR = 4
 ITEM_BYTES = 4
-#: f32 elements in a sector of global memory, and banks of as many bytes as one has.
+#: Elements of f32 in a sector of global memory, and banks of shared memory, each as wide as one.
 SECTOR_ELEMENTS, BANKS = 8, 32
 
 
@@ -44,7 +44,7 @@ class SharedLoad:
 
 @frozen
 class KStep:
-    """Loads of a thread at one k, and its products (accumulator, a, b)."""
+    """Loads of a thread for one k, and its multiply-adds as (accumulator, a, b)."""
 
     k: int
     loads: tuple[SharedLoad, ...]
@@ -63,8 +63,8 @@ class SharedStore:
 class FmaOperand:
     """The part of one operand's tile that a thread multiplies: `per_thread` values for each k.
 
-    They are taken in vectors of up to four, and neighbouring threads take neighbouring vectors, so
-    that a warp reads without bank conflicts.
+    A thread loads vectors of up to four values. Neighbouring threads load neighbouring vectors, so
+    a warp reads without bank conflicts.
     """
 
     copy: TileCopy
@@ -85,12 +85,12 @@ class FmaOperand:
 
     @property
     def origin(self) -> str:
-        """The register with the block tile's first m or n."""
+        """Register with the block tile's first m or n."""
         return "m0" if self.name == "a" else "n0"
 
     @property
     def runs(self) -> tuple[tuple[int, ...], ...]:
-        """The thread's m (or n), from its first, one tuple per vector."""
+        """Distances of the thread's m (or n) from its first, one tuple per vector."""
         threads = self.tile.width // self.per_thread
         starts = range(0, self.tile.width, threads * self.vector)
         return tuple(tuple(range(start, start + self.vector)) for start in starts)
@@ -100,13 +100,13 @@ class FmaOperand:
         return tuple(offset for run in self.runs for offset in run)
 
     def names(self, offsets: tuple[int, ...]) -> tuple[str, ...]:
-        """a_m<m> or b_n<n>, by distance from the thread's first."""
+        """Return register names, a_m<m> or b_n<n>, for distances from the thread's first."""
         letter = "m" if self.name == "a" else "n"
         return tuple(f"{self.name}_{letter}{offset}" for offset in offsets)
 
     @property
     def vectors(self) -> tuple[tuple[str, ...], ...]:
-        """The registers of each vector; every k uses the same."""
+        """Registers of each vector; every k uses the same ones."""
         return tuple(map(self.names, self.runs))
 
     def loads(self, k: int) -> tuple[SharedLoad, ...]:
@@ -121,12 +121,12 @@ class FmaOperand:
 
     @property
     def crossing(self) -> tuple[int, int] | None:
-        """Which rows a warp's units come from, so that their stores do not meet in a bank.
+        """Shifts (s, t) of the permutation of rows that avoids bank conflicts of transposed stores.
 
-        Transposed, units side by side in a row of the matrix go 4 E banks apart (E elements each,
-        the tile's padding seen to), so that 8 / E of them, a whole sector, fill all banks. Those
-        beyond come from other rows: `row ^= col >> s << t` for the (s, t) that this returns. None
-        if there are none, or a pass of the threads has not as many rows.
+        A thread copies its unit from row `row ^ (col >> s << t)`. Transposed units that are
+        adjacent in a row of the matrix are stored 4 E banks apart (E elements each, with the tile's
+        padding). So 8 / E of them, a whole sector, take all banks, and further units must come from
+        other rows. None if there are no further units, or a pass of the threads has too few rows.
         """
         copy = self.copy
         sector = SECTOR_ELEMENTS // copy.unit_elements
@@ -143,7 +143,7 @@ class FmaOperand:
         return tuple(f"element{e}" for e in range(self.copy.unit_elements))
 
     def stores(self, unit: Unit) -> tuple[SharedStore, ...]:
-        """How a unit's elements go to shared memory: one by one if they are transposed."""
+        """Return the stores of a unit to shared memory, one per element if they are transposed."""
         width = 1 if self.tile.transposed else min(VECTOR, len(self.elements))
         stride = self.tile.pitch if self.tile.transposed else ITEM_BYTES
         return tuple(
@@ -182,10 +182,12 @@ class FmaPlan(MatmulPlan):
 def plan_fma(
     spec: Matmul, target: Target, schedule: FmaMatmul, whole: Matmul | None = None
 ) -> FmaPlan:
-    """`whole`: the product of which the spec's batch are split-k slices, where they are. What goes
-    out is this product if the schedule adds them in the same kernel, else the parts.
+    """Return the plan.
 
-    Raises ScheduleError if the schedule does not fit the target."""
+    If the batch of `spec` consists of split-k slices, `whole` is the product that they belong to.
+    The kernel stores that product if the schedule adds slices in the same kernel, and the slices
+    otherwise. Raises ScheduleError if the schedule does not fit the target.
+    """
     num_threads = schedule.num_threads
     _check(schedule, target)
     a, b = matrices(whole or spec)
@@ -202,7 +204,7 @@ def plan_fma(
             cols=tile.depth if tile.transposed else tile.width,
             num_threads=num_threads,
             target=target,
-            allow_async=False,  # elements are widened and transposed on the way
+            allow_async=False,  # elements are widened and transposed in registers
             place=tile.place,
             stages=schedule.num_stages,
             part_k=spec.k if whole else 0,
@@ -266,7 +268,8 @@ def _check(schedule: FmaMatmul, target: Target) -> None:
 
 
 def _threads_remedy(schedule: FmaMatmul, target: Target) -> str:
-    """Largest thread tile, square first, that gives a number of threads that fits."""
+    """Return advice: the largest thread tile, the squarest first, with a legal number of
+    threads."""
     fitting = range(target.subgroup, target.limits["threads_per_block"] + 1, target.subgroup)
     for thread_m, thread_n in itertools.product((8, 4, 2, 1), repeat=2):
         along_m, uneven_m = divmod(schedule.block_m, thread_m)

@@ -1,10 +1,14 @@
 """Skinny GEMM: B is read once, by whole sectors, and multiplied in f32 from registers.
 
-Every thread reads 16 bytes at a time. If B is stored with n inside, these are neighbouring columns,
-and a few lanes side by side read a piece of a row; groups of lanes take different k, eight (of 16
-bits; four of f32) one after another, with as many of A in one access. If k is inside, a warp reads
-along it, up to four columns at a time. Either way each thread has sums of all rows for its columns;
-they are added across lanes by shuffles and across warps in shared memory, in a fixed order.
+Every thread reads 16 bytes at a time.
+
+- B contiguous along n: the 16 bytes are neighbouring columns, and neighbouring lanes read a piece
+of a row. Groups of lanes have different k: eight consecutive ones of 16-bit types, four of f32. One
+access reads as many elements of A. - B contiguous along k: a warp reads along k, in up to four
+columns at a time.
+
+In both cases a thread accumulates all rows for its columns. The sums are added across lanes by
+shuffles, then across warps in shared memory, in a fixed order.
 """
 
 from __future__ import annotations
@@ -26,8 +30,8 @@ F32_BYTES = 4
 
 @frozen
 class GemvLoad:
-    """Load of 16 bytes, `offset` from the thread's first: of B into `words`, or of A into f32
-    `words`."""
+    """Load of 16 bytes of B, or of elements of A as f32, into `words`; `offset` counts from the
+    thread's first."""
 
     words: tuple[str, ...]
     offset: int
@@ -35,7 +39,7 @@ class GemvLoad:
 
 @frozen
 class Fma:
-    """total += a b, where b is the word's `element`, counted from the lowest bits."""
+    """Multiply-add total += a b, where b is the word's `element`, counted from the lowest bits."""
 
     total: str
     a: str
@@ -86,7 +90,8 @@ class GemvPlan(OutputPlan):
 
     @property
     def lanes(self) -> int:
-        """Side by side along the rows of B, as far as a CTA goes: along k all, or along n."""
+        """Neighbouring lanes that read one row of B: all lanes along k, or those of a CTA's columns
+        along n."""
         return WARP_SIZE if self.b.k_inner else self.schedule.block_n // self.vector
 
     @property
@@ -111,7 +116,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def b_loads(self) -> tuple[GemvLoad, ...]:
-        """Loads of B: one per row, which is a column of the product or a k."""
+        """Loads of B, one per stored row, which is a column of the product or one k."""
         rows = self.columns if self.b.k_inner else self.depth
         words = range(MAX_ACCESS_BYTES // 4)
         return tuple(
@@ -132,7 +137,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def b_elements(self) -> tuple[str, ...]:
-        """Registers of a word's elements in f32."""
+        """Registers of the elements of a word, as f32."""
         return tuple(f"b_element{i}" for i in range(self.b.elements_per_word))
 
     def _fmas(self, row: int, word: int) -> tuple[Fma, ...]:
@@ -155,13 +160,13 @@ class GemvPlan(OutputPlan):
 
     @property
     def shuffles(self) -> tuple[int, ...]:
-        """Distances of the lanes that hold sums of the same outputs."""
+        """Shuffle distances between lanes that hold sums of the same outputs."""
         first = 1 if self.b.k_inner else self.lanes
         return tuple(1 << i for i in range(log2(first), log2(WARP_SIZE)))
 
     @property
     def sum_lanes(self) -> int:
-        """Lanes that have different sums, from the first."""
+        """Number of lanes with sums of different outputs, counted from lane 0."""
         return 1 if self.b.k_inner else self.lanes
 
     @property
@@ -170,7 +175,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def sum_stores(self) -> tuple[SumStore, ...]:
-        """Stores of partial sums, as wide as the sums of a row allow, up to 16 bytes."""
+        """Stores of partial sums, up to 16 bytes wide."""
         width = min(4, self.columns)
         return tuple(
             SumStore(
@@ -188,8 +193,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def warp_step(self) -> int:
-        """Bytes of shared memory from a warp's first sum to the next one's: its own columns, or
-        its own sums of the same outputs."""
+        """Bytes of shared memory from a warp's first sum to the next warp's."""
         return (self.columns if self.b.k_inner else self.outputs) * F32_BYTES
 
     @property
@@ -199,7 +203,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """Offsets of the partial sums of an output from that of the first warp."""
+        """Offsets of an output's partial sums from the first warp's."""
         return (0,) if self.b.k_inner else tuple(w * self.warp_step for w in range(self.num_warps))
 
     @property
@@ -261,7 +265,8 @@ class GemvPlan(OutputPlan):
 
 
 def plan_gemv(spec: Matmul, target: Target, schedule: GemvMatmul) -> GemvPlan:
-    """Raises ScheduleError if the operands cannot be streamed or the schedule does not fit."""
+    """Return the plan. Raises ScheduleError if the operands cannot be streamed or the schedule does
+    not fit."""
     if (why := gemv_obstacle(spec)) is not None:
         raise ScheduleError(
             f"mainloop={schedule.mainloop} does not support this matmul: {why}; leave mainloop out"

@@ -16,13 +16,13 @@ MAX_ACCESS_BYTES = 16
 #: cp.async copies 4, 8 or 16 bytes (PTX ISA, "cp.async").
 MIN_ASYNC_BYTES = 4
 
-#: Widest distance that an address's immediate holds: 32 bits with sign.
+#: Largest immediate offset of an address: 32 bits with sign.
 MAX_IMMEDIATE = 2**31 - 1
 
 
 @frozen
 class Matrix:
-    """An operand as it is stored, in rows and columns; strides in bytes."""
+    """Operand of a matmul in its stored order, in rows and columns; strides are in bytes."""
 
     access: AccessMap
 
@@ -70,9 +70,10 @@ class Matrix:
 
     @property
     def aligned_bytes(self) -> int:
-        """Alignment of all runs, up to the widest access; every tensor starts at 16.
+        """Alignment of all contiguous runs in bytes, at most the widest access.
 
-        An access to anything but a matrix does not leave its run.
+        Tensors are aligned to 16 bytes. In an operand that is not a matrix, an access stays within
+        its run.
         """
         starts = (*self.access.starts, self.access.start)
         if not self.access.is_affine:
@@ -86,10 +87,9 @@ class Matrix:
 
 @lru_cache
 def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
-    """Return A and B as they are stored.
+    """Return A and B in their stored order.
 
-    Strides that no element needs are 0: they constrain no alignment, and the addresses behind a
-    single row stay aligned.
+    A stride that no element needs is 0, so that it does not constrain the alignment.
     """
     a, b = (Matrix(access=access.without_idle_strides) for access in access_maps(spec))
     return a, b

@@ -49,8 +49,8 @@ class FoldStep:
 class VectorBody:
     """Work of a phase on one vector of a thread.
 
-    `columns` are the registers of the columns' numbers, `steps` the computations and folds in
-    order. `predicate` names the predicate of the threads that have the vector, "" if all have it.
+    `columns` are the registers of the columns' numbers, `steps` are the computations and folds in
+    order. `predicate` is true in the threads that have the vector; it is "" if all have it.
     """
 
     piece: RowVector
@@ -59,7 +59,7 @@ class VectorBody:
     columns: tuple[str, ...]
     steps: tuple[FoldStep, ...]
     stores: tuple[RowAccess, ...]
-    #: What the names of its coordinates start with.
+    #: Prefix of the names of its coordinates.
     vector: str
 
     @property
@@ -77,25 +77,28 @@ class VectorBody:
 class PhasePlan:
     phase: RowPhase
     row_values: Rendered
-    #: What is the same for a whole row.
+    #: Registers of values that are constant along a row.
     row_known: Mapping[Expression, str]
     bodies: tuple[VectorBody, ...]
 
     @property
     def linear(self) -> tuple[str, ...]:
-        """Inputs of which every turn of a loop reads the next vector."""
+        """Inputs whose next vector each iteration of a loop reads."""
         return tuple(load.name for load in self.bodies[0].loads if load.linear)
 
     @property
     def linear_outputs(self) -> tuple[str, ...]:
-        """Outputs of which every turn writes the next vector."""
+        """Outputs whose next vector each iteration writes."""
         return tuple(store.name for store in self.bodies[0].stores if store.linear)
 
 
 @frozen
 class RowPhases:
-    """`type` is what registers hold, in which `resident` rows stay. `guarded`: some threads have a
-    row that does not exist."""
+    """Phases of a row-wise kernel, in registers of `type`.
+
+    Rows that are `resident` stay in registers. With `guarded`, the rows of some threads do not
+    exist.
+    """
 
     row: RowPlan
     target: Target
@@ -109,7 +112,7 @@ class RowPhases:
 
     @cached_property
     def of_row(self) -> tuple[RowInput, ...]:
-        """Inputs of which a row has one element."""
+        """Inputs with one element per row."""
         return tuple(i for i in self.row.inputs if i.columns is None)
 
     @cached_property
@@ -138,14 +141,14 @@ class RowPhases:
         return tuple(found)
 
     def _nothing_known(self) -> list[dict[Expression, str]]:
-        """The registers of each element of a vector."""
+        """Return an empty table of known registers for each element of a vector."""
         return [{} for _ in range(self.row.vector)]
 
     def _body(
         self, phase: RowPhase, piece: RowVector, known: list[dict[Expression, str]]
     ) -> VectorBody:
-        """Return the loads and steps of one vector: the phase's results are added to `known`, for
-        each element."""
+        """Return the loads and steps of one vector, and add the phase's results to `known` for each
+        element."""
         loads = []
         for of in self.row.inputs:
             if of.columns and of.name in phase.inputs and variable(of.name) not in known[0]:
@@ -155,7 +158,7 @@ class RowPhases:
                     element[variable(of.name)] = f"%{register}"
         columns = self._columns(phase, piece, known)
         partial = self.resident and piece.partial
-        # A loop has no turns for threads whose row does not exist.
+        # Threads whose row does not exist skip the loop.
         guarded = self.resident and self.guarded
         return VectorBody(
             piece=piece,
@@ -221,7 +224,7 @@ class RowPhases:
         )
 
     def rescale(self, fold: RowFold, prefix: str) -> Rendered:
-        """An online sum in the maximum as it is, from what it was; it ends in its register."""
+        """Return the lines that rescale an online sum, in its register, to the new maximum."""
         names = (fold.name, fold.relative_to, fold.before)
         known = {variable(name): f"%{name}" for name in names}
         result = {fold.rescaled: f"%{fold.name}"}
@@ -242,7 +245,7 @@ class RowPhases:
     def _columns(
         self, phase: RowPhase, piece: RowVector, known: list[dict[Expression, str]]
     ) -> tuple[str, ...]:
-        """Registers for the numbers of the elements' columns, if the phase is the first to ask."""
+        """Return registers for the columns' numbers, if this phase is the first that uses them."""
         asked = any(s.name == "column" for s in unknown(phase.wanted, known[0]))
         if not asked:
             return ()
@@ -252,7 +255,7 @@ class RowPhases:
         return registers
 
     def _fold(self, fold: RowFold, value: str, partial: bool) -> list[str]:
-        """Lines that fold a value into the accumulator; none of a vector that is not there."""
+        """Return the lines that fold a value into the accumulator, unless the vector is missing."""
         lines = self.combine(fold, f"%{fold.name}", value)
         if not partial:
             return lines
@@ -269,7 +272,7 @@ class RowPhases:
         ]
 
     def combine(self, fold: RowFold, value: str, other: str) -> list[str]:
-        """Lines that fold another register into a value."""
+        """Return the lines that fold another register into a value."""
         step = node(fold.reduction.combine, variable("value"), variable("other"))
         return self.renderer.instruction(step, value, [value, other])
 

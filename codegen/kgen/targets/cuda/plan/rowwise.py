@@ -21,10 +21,10 @@ from kgen.targets.rows.split import is_interleaved, walked_itemsize, widest_vect
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
-#: A number of 32 bits per warp for each fold.
+#: Bytes of a partial result: each fold has one per warp.
 PARTIAL_BYTES = 4
-#: CTAs of a cluster that every GPU with clusters takes (CUDA C++ Programming Guide 12.9, "Thread
-#: Block Clusters").
+#: Largest cluster that every GPU with clusters supports, in CTAs (CUDA C++ Programming Guide 12.9,
+#: "Thread Block Clusters").
 MAX_CLUSTER = 8
 
 
@@ -59,7 +59,7 @@ class RowwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def interleaved(self) -> bool:
-        """Neighbouring threads have neighbouring rows."""
+        """Whether neighbouring threads have neighbouring rows."""
         return False
 
     @property
@@ -77,7 +77,7 @@ class RowwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def has_blocks_of_rows(self) -> bool:
-        """Whether a block has several rows."""
+        """Whether a CTA has several rows."""
         return self.schedule.rows_per_block > 1
 
     @property
@@ -90,7 +90,7 @@ class RowwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def across_warps(self) -> bool:
-        """A row's threads meet in shared memory, which they do to fold."""
+        """Whether the threads of a row exchange partial results through shared memory."""
         return bool(self._folds) and self.threads_per_row > self.target.subgroup
 
     @property
@@ -118,7 +118,7 @@ class RowwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def num_parts(self) -> int:
-        """Numbers that a fold stores in shared memory, one per warp."""
+        """Partial results of a fold in shared memory, one per warp."""
         return self.num_warps
 
     @property
@@ -127,13 +127,13 @@ class RowwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def partials(self) -> dict[str, int]:
-        """Byte offset of each fold's parts; separate places spare a barrier."""
+        """Byte offset of each fold's partial results; separate places spare a barrier."""
         nbytes = self.num_parts * PARTIAL_BYTES
         return {fold.name: i * nbytes for i, fold in enumerate(self._folds)}
 
     @property
     def cluster_partials(self) -> dict[str, int]:
-        """Byte offset of each fold's values per CTA of the cluster, after all parts of warps."""
+        """Byte offset of each fold's results per CTA of the cluster, after the results of warps."""
         first = len(self._folds) * self.num_parts * PARTIAL_BYTES
         nbytes = self.cluster * PARTIAL_BYTES
         return {fold.name: first + i * nbytes for i, fold in enumerate(self._folds)}
@@ -159,24 +159,24 @@ class RowwisePlan(cuda_plan.FormulaPlan):
     # -- memory --------------------------------------------------------------------------------
 
     def vector_bytes(self, name: str) -> int:
-        """Bytes of a tensor's vector."""
+        """Return the bytes of a tensor's vector."""
         return self.schedule.vector * self.row.dtype_of(name).itemsize
 
     def turn_bytes(self, name: str) -> int:
-        """Bytes from a thread's vector to its next."""
+        """Return the bytes from a thread's vector to its next one."""
         return self.threads_per_row * self.vector_bytes(name)
 
     def first_byte(self, of: RowInput) -> int:
-        """Byte offset of the first element that is read."""
+        """Return the byte offset of the first element that is read."""
         return of.offset * self.row.dtype_of(of.name).itemsize
 
     def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[int, int], ...]:
-        """(coordinate of the row, bytes for each step of it)."""
+        """Return pairs of a row coordinate and the bytes per step of it."""
         itemsize = self.row.dtype_of(of.name).itemsize
         return tuple((d, stride * itemsize) for d, stride in of.row_terms)
 
     def out_row_bytes(self, of: RowOutput) -> int:
-        """Bytes from an output's row to the next."""
+        """Return the bytes from an output's row to the next one."""
         return of.row_stride * self.row.dtype_of(of.name).itemsize
 
     # -- the expression ------------------------------------------------------------------------
@@ -202,23 +202,23 @@ class RowwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def has_last(self) -> bool:
-        """Whether only some threads have a last vector, which they then keep."""
+        """Whether only some threads have the last vector of a resident row."""
         return bool(self.schedule.resident) and self.row.pieces[-1].partial
 
     @property
     def last_limit(self) -> int:
-        """Threads whose first vector is below this have a last one."""
+        """Limit of the number of a thread's first vector, below which it has a last vector."""
         return self.row.row_vectors - self.row.pieces[-1].offset
 
     @property
     def numbers_columns(self) -> bool:
-        """Whether a vector's number in its row is asked for."""
+        """Whether the kernel needs the number of a vector in its row."""
         bodies = (body for phase in self.phases for body in phase.bodies)
         return any(body.columns or body.has_terms for body in bodies)
 
     @property
     def forms_addresses(self) -> bool:
-        """Whether some vector is not behind the thread's first."""
+        """Whether some vector is not at a constant distance from the thread's first."""
         return any(i.columns and not i.columns.linear for i in self.row.tensors)
 
     @property
@@ -227,7 +227,7 @@ class RowwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def results_of_row(self) -> tuple[tuple[str, str], ...]:
-        """Outputs of which a row has one element, and their registers."""
+        """Outputs with one element per row, and their registers."""
         known = self.phases[-1].row_known
         return tuple(
             (of.name, known[of.result].removeprefix("%")) for of in self.row.reduced_outputs
@@ -239,8 +239,8 @@ def butterfly(lanes: int) -> tuple[int, ...]:
 
 
 def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
-    """Rows of contiguous columns, or one row for each CTA. Raises ScheduleError if the vector does
-    not divide a row or the row does not fit."""
+    """Return a plan for rows of contiguous columns, or for one row per CTA. Raises ScheduleError if
+    the vector does not divide a row or the row does not fit."""
     check(spec, target, schedule)
     if schedule.rows_per_block > 1 and schedule.threads_per_row > target.subgroup:
         raise ScheduleError(
@@ -254,7 +254,8 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePla
 def planned(
     kind: type[RowwisePlan], spec: Rowwise, target: Target, schedule: GpuRows
 ) -> RowwisePlan:
-    """A plan of either kind. Raises ScheduleError if a resident row does not fit."""
+    """Return a plan for contiguous or interleaved rows. Raises ScheduleError if a resident row does
+    not fit."""
     blocks = -(-spec.rows // schedule.rows_per_block)
     cluster = cluster_of(schedule)
     out_cols = spec.out_cols
@@ -302,7 +303,7 @@ def cluster_of(schedule: GpuRows) -> int:
 
 
 def vector_of(spec: Rowwise) -> int:
-    """Elements of the widest access that keeps every row aligned."""
+    """Return the elements of the widest access that is aligned in every row."""
     return widest_vector(spec, MAX_ACCESS_BYTES // walked_itemsize(spec))
 
 

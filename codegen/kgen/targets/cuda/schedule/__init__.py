@@ -1,1 +1,1 @@
-"""Choosing a schedule: candidates, their work, the cost model, the choice."""
+"""Choice of a schedule: candidates, the work that they do, the cost model, the choice."""

@@ -1,4 +1,4 @@
-"""Which schedules of a matmul are worth ranking, and their order by the model."""
+"""Candidate schedules of a matmul, and their order by the cost model."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from kgen.targets.cuda.schedule.work import num_workgroups_of
 from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.values import frozen
 
-#: block_m, block_n, warp_m, warp_n. No warp tile is so large that its sums and two sets of
-#: fragments would not fit 255 registers.
+#: Values of block_m, block_n, warp_m and warp_n. The accumulators and two sets of fragments of
+#: every warp tile fit in 255 registers.
 MMA_TILES = (
     (128, 256, 64, 64),
     (256, 128, 64, 64),
@@ -63,22 +63,22 @@ MMA_TILES = (
     (32, 16, 16, 16),
     (16, 16, 16, 16),
 )
-#: Of k, in each row of a tile.
+#: Bytes of k in each row of a tile.
 MMA_ROW_BYTES = (64, 128)
-#: With cp.async: a tile in use, one that must be there next, and some under way. Through registers
-#: there are always two.
+#: Stages with cp.async: a K-tile in use, the next one, and some in flight. Copies through registers
+#: have two stages.
 ASYNC_STAGES = (3, 4, 5, 6)
 STAGED_STAGES = (2,)
 
 GEMV_THREADS = (256, 128)
 
-#: A schedule's among all: its tile's, and its own.
+#: Number of a schedule among all: the number of its tile, and its own among those of the tile.
 Place = tuple[int, int]
 
 
 @frozen
 class ScheduleChoice:
-    """Chosen schedule, with the numbers of schedules that the model predicted and that were
+    """Chosen schedule, the number of schedules that the model predicted, and the number that were
     planned."""
 
     schedule: GpuMatmul
@@ -87,17 +87,17 @@ class ScheduleChoice:
 
 
 def choose(spec: Matmul, target: Target) -> GpuMatmul:
-    """The fastest schedule, by the model, that the target's limits allow."""
+    """Return the schedule with the least predicted time that the target's limits allow."""
     return choice(spec, target).schedule
 
 
 def choice(spec: Matmul, target: Target) -> ScheduleChoice:
-    """The first of `candidates`, with few of them predicted, and fewer planned.
+    """Return the first of `candidates`, but predict few of them and plan fewer.
 
-    Schedules are predicted in the order of the least time that each could have, up to the time of
-    one that fits and has k in one part: slower ones change neither the ranking up to there, nor
-    which parts are worthwhile. Where parts are far faster than that, it ends sooner: what is slower
-    than any that fits by what parts must gain, and once more, changes nothing up to those gains.
+    Schedules are predicted in the order of a lower bound of their time. The search ends at the time
+    of a schedule that fits and has no split-k slices: slower ones change neither the ranking up to
+    there, nor which split-k slices are worthwhile. If slices are much faster, it ends sooner: at
+    the time of the fastest schedule that fits, times the gain that slices must have, squared.
     """
     schedules = _by_least_seconds(spec, target)
     found: dict[Place, Candidate[GpuMatmul]] = {}
@@ -122,10 +122,10 @@ def choice(spec: Matmul, target: Target) -> ScheduleChoice:
         planned += 1
         if _fits(spec, target, candidate.schedule):
             return ScheduleChoice(schedule=candidate.schedule, predicted=predicted, planned=planned)
-    # What is fastest does not fit.
+    # None of the fastest schedules fits.
     ranked = _all_ranked(spec, target)
     fitting = next((c for c in ranked if _fits(spec, target, c.schedule)), None)
-    if fitting is None:  # what the best one meets is what the user must hear
+    if fitting is None:  # report the limit that the best schedule exceeds
         plan(spec, target, ranked[0].schedule)
     assert fitting is not None
     return ScheduleChoice(schedule=fitting.schedule, predicted=len(schedules), planned=len(ranked))
@@ -143,7 +143,7 @@ def _all_ranked(spec: Matmul, target: Target) -> list[Candidate[GpuMatmul]]:
 
 
 def _by_least_seconds(spec: Matmul, target: Target) -> list[tuple[float, Place, GpuMatmul]]:
-    """Return all schedules with a lower bound of their time and their place, in the order of the
+    """Return all schedules with a lower bound of their time and their number, ordered by the
     bound."""
     found = []
     for i, schedules in enumerate(_tiles(spec, target)):
@@ -155,12 +155,12 @@ def _by_least_seconds(spec: Matmul, target: Target) -> list[tuple[float, Place, 
 
 
 def _predicted(spec: Matmul, target: Target, schedule: GpuMatmul) -> Candidate[GpuMatmul] | None:
-    """The schedule with its prediction; None if registers do not hold it."""
+    """Return the schedule with its prediction; None if it needs too many registers or CTAs."""
     prediction = predict(spec, target, schedule)
     if prediction.registers > target.limits["registers_per_thread"]:
         return None  # the loop would spill
     if num_workgroups_of(schedule) > prediction.ctas_per_sm * device_of(target).sms:
-        return None  # some would wait for others to end
+        return None  # some CTAs would start only after others end
     return Candidate(
         schedule=schedule,
         seconds=prediction.seconds,
@@ -175,8 +175,8 @@ def _predicted(spec: Matmul, target: Target, schedule: GpuMatmul) -> Candidate[G
 
 
 def _ranked(found: Iterable[Candidate[GpuMatmul]]) -> list[Candidate[GpuMatmul]]:
-    """The worthwhile ones, the fastest first. Of equals the first stays first: larger tiles, fewer
-    stages."""
+    """Return the worthwhile candidates, the fastest first. Candidates with equal times stay in
+    order: larger tiles and fewer stages first."""
     return sorted(worthwhile([*found]), key=lambda candidate: candidate.seconds)
 
 
@@ -189,8 +189,8 @@ def _fits(spec: Matmul, target: Target, schedule: GpuMatmul) -> bool:
 
 
 def _tiles(spec: Matmul, target: Target) -> Iterator[Iterator[GpuMatmul]]:
-    """The schedules of each tile: what they differ in is stages, split-k slices and persistent
-    CTAs, which do not change how much work there is."""
+    """Yield the schedules of each tile. They differ in stages, split-k slices and persistent CTAs,
+    which do not change the amount of work."""
     if gemv_obstacle(spec) is None:
         yield from _gemv_tiles(spec)
     instruction = instruction_of(spec, target)
@@ -232,7 +232,7 @@ def _gemv_tiles(spec: Matmul) -> Iterator[Iterator[GpuMatmul]]:
             yield iter((tile,))
 
 
-#: block_m, block_n, the least block_k, thread_m, thread_n.
+#: Values of block_m, block_n, the least block_k, thread_m and thread_n.
 FMA_TILES = (
     (128, 128, 8, 8, 8),
     (128, 64, 8, 8, 4),
@@ -246,14 +246,14 @@ FMA_TILES = (
     (16, 16, 16, 2, 2),
     (16, 16, 16, 1, 1),
 )
-#: The deepest tile, and the multiply-adds of a loop that instruction caches still hold.
+#: Largest block_k, and most multiply-adds of a loop that still fits in instruction caches.
 FMA_DEPTH, FMA_LOOP = 64, 1024
 #: Block and thread tiles for small M, and for small N.
 ROW_TILE, COLUMN_TILE = (16, 64, 16, 4, 4), (64, 16, 16, 4, 4)
 
 
 def fma_tiles(spec: Matmul, target: Target) -> Iterator[Iterator[SplitFmaMatmul]]:
-    """The schedules of each tile: it, and the ways to cut its k in parts."""
+    """Yield the schedules of each tile: without split-k, and with each number of slices."""
     thin = [ROW_TILE] if spec.m <= 16 else [COLUMN_TILE] if spec.n <= 16 else []
     for m, n, least, thread_m, thread_n in (*FMA_TILES, *thin):
         threads = m * n // (thread_m * thread_n)
@@ -278,10 +278,10 @@ def _in_parts(spec: Matmul, target: Target, tile: SplitFmaMatmul) -> Iterator[Sp
 def _depths(spec: Matmul, least: int, threads: int, outputs: int) -> list[int]:
     """Return the depths of a K-tile to try.
 
-    One tile is on its way through registers while another is multiplied: deeper tiles keep more
-    bytes in flight, as more stages would, and need fewer barriers. A pass of the threads needs
-    enough rows for stores without bank conflicts (FmaOperand.crossing); odd rows, which are copied
-    in single elements, have a few conflicts.
+    One K-tile is loaded to registers while another is multiplied. Deeper tiles keep more bytes in
+    flight, as more stages would, and need fewer barriers. A pass of the threads needs enough rows
+    for stores without bank conflicts (FmaOperand.crossing). Odd rows are copied in single elements
+    and have a few conflicts.
     """
     most = min(FMA_DEPTH, FMA_LOOP // outputs, threads // 4, power_of_two(spec.k))
     return [least, *(depth for depth in (2 * least, 4 * least) if depth <= most)]

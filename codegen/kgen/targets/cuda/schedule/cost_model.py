@@ -1,19 +1,19 @@
-"""How long a matmul schedule takes, as far as counting tells: the busiest unit of each wave.
+"""Predicted time of a matmul schedule: for each wave of CTAs, the clocks of its busiest unit.
 
-A wave is what all SMs hold at once. Its length is that of the longest of its terms, and a little of
-the others, all in clocks:
+A wave is the CTAs that all SMs hold at once. It takes the longest of these terms, and a part of the
+others, all in clocks:
 
 - products: multiply-adds over the rate of the tensor cores (or of the fma units)
 - shared: bytes written to and read from shared memory
-- issue: instructions over what the schedulers issue
-- latency: one warp's way through its k tiles, which only other warps can hide
-- l2: bytes of the tiles, over bandwidth or, if less is in flight, over latency (Little's law)
-- dram: bytes that are not in L2 when they are wanted
-- reduction: launching the kernel that adds the parts of a split k, and its traffic; in one
-  kernel, or with stream-k, the traffic of parts, and waiting for them
+- issue: instructions over the rate of the schedulers
+- latency: the time of one warp for its K-tiles, which only other warps can hide
+- l2: bytes of the tiles over the bandwidth or, if few are in flight, the latency (Little's law)
+- dram: bytes that are not in L2 when they are needed
+- reduction: with split-k, the launch and the traffic of the kernel that adds parts; in one kernel,
+  or with stream-k, the traffic of parts and the wait for them
 
-and it starts with a memory latency and ends with storing its outputs. Nothing here is a claim: the
-model ranks schedules, and its terms say why.
+A wave begins with a memory latency and ends with the stores of its outputs. The model ranks
+schedules; it does not claim their times.
 """
 
 from __future__ import annotations
@@ -51,18 +51,19 @@ from kgen.targets.cuda.schedule.work import Work, fma_work, gemv_work, mma_work,
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.values import frozen
 
-#: Clocks in which a launch starts, and in which a CTA finds its addresses and zeroes sums.
+#: Clocks of a launch, and clocks in which a CTA computes its addresses and zeroes accumulators.
 LAUNCH_CLOCKS, SETUP_CLOCKS = 3000, 300
-#: So many CTAs on an SM that none of its units waits; a power of two, which rounds nothing.
+#: So many CTAs on an SM that no unit waits. A power of two, so that divisions by it are exact.
 MANY_CTAS = 1 << 16
-#: What units wait for one another: this part of a term that is not the longest adds to it. It is
-#: a guess, which decides only between schedules with equal longest terms.
+#: Part of every other term that adds to the longest one, because units wait for one another. This
+#: is a guess, which only decides between schedules with equal longest terms.
 SHOWING = 0.1
 
 
 @frozen
 class Prediction:
-    """`seconds`, and each term's clocks summed over the waves; `ctas_per_sm` fit an SM at once."""
+    """Predicted `seconds`, and the clocks of each term summed over the waves. An SM holds
+    `ctas_per_sm` at once."""
 
     seconds: float
     waves: float
@@ -72,7 +73,7 @@ class Prediction:
 
     @property
     def bound(self) -> str:
-        """The largest term."""
+        """Name of the largest term."""
         return max(self.terms, key=lambda name: self.terms[name])
 
 
@@ -91,9 +92,11 @@ def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
 
 @frozen
 class TileClocks:
-    """No more than one K-tile of a block tile takes in any schedule of a tile: `busy` are clocks of
-    units of an SM, which CTAs share, l2 last; `latency` and `fetch` (with one more stage than one)
-    pass for each of its CTAs at once."""
+    """Lower bounds of the clocks of a K-tile, for all schedules of a tile.
+
+    `busy` has the clocks of each unit of an SM, which its CTAs share; the last one is L2. `latency`
+    and `fetch` (with two stages) pass for all CTAs of the SM at once.
+    """
 
     busy: tuple[float, ...]
     latency: float
@@ -101,7 +104,7 @@ class TileClocks:
 
 
 def tile_clocks(spec: Matmul, target: Target, schedule: GpuMatmul) -> TileClocks:
-    """Return the clocks of a schedule's tile."""
+    """Return the bounds of a schedule's tile."""
     if isinstance(schedule, PromotedMatmul | PromotedWgmmaMatmul):
         schedule = replace(schedule, promote_k=spec.k)  # a part of k may need no promotion
     device = device_of(target)
@@ -116,8 +119,10 @@ def tile_clocks(spec: Matmul, target: Target, schedule: GpuMatmul) -> TileClocks
 
 
 def least_seconds(spec: Matmul, target: Target, schedule: GpuMatmul, tile: TileClocks) -> float:
-    """No more than `predict` says of a schedule that fits an SM: the work of the busiest SM, as if
-    nothing were late, and the reduction."""
+    """Return a lower bound of the predicted seconds of a schedule that fits an SM.
+
+    The bound has the work of the busiest SM without latencies, and the reduction.
+    """
     device = device_of(target)
     blocks, tiles = _blocks(spec, schedule), -(-spec.k // schedule.block_k)
     inputs = sum(p.nbytes for p in spec.parameters if p.name in ("a", "b"))
@@ -140,7 +145,7 @@ def least_seconds(spec: Matmul, target: Target, schedule: GpuMatmul, tile: TileC
 
 
 def _under_way(schedule: GpuMatmul) -> int:
-    """Stages that are loaded while one is multiplied."""
+    """Return the stages that are loaded while one is multiplied."""
     return max(1, schedule.num_stages - 1)
 
 
@@ -150,14 +155,18 @@ def _reduction_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> 
 
 
 def _sum_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> float:
-    """The kernel that adds parts: they are in L2, and its CTAs wait for them once."""
+    """Return the clocks of the kernel that adds parts, which are in L2; its CTAs wait for them
+    once."""
     nbytes = spec.batch * spec.m * spec.n * (F32_BYTES * schedule.split_k + spec.out.itemsize)
     return LAUNCH_CLOCKS + 2 * MEMORY_LATENCY + nbytes / device.l2_per_clock
 
 
 def _last_arriving_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> float:
-    """Behind the products of a block tile's last CTA: its part is stored, then counted; then all
-    parts come, as many at a time as registers hold, and the outputs go out."""
+    """Return the clocks after the products of a block tile's last CTA.
+
+    The CTA stores its part and increments the counter, loads all parts, as many at a time as
+    registers hold, and stores the outputs.
+    """
     split = schedule.split_k
     waits = 2 + -(-split // together(sums_of(schedule), split))
     tiles = -(-_blocks(spec, schedule) // device.sms)
@@ -167,7 +176,8 @@ def _last_arriving_clocks(spec: Matmul, device: Device, schedule: SplitSchedule)
 
 
 def _predict(spec: Matmul, target: Target, schedule: GpuMatmul, whole: Matmul) -> Prediction:
-    """Predict the time of a product, or of parts of a `whole` one, whose operands are read."""
+    """Predict the time of a product; it may consist of split-k slices of `whole`, whose operands
+    are read."""
     device = device_of(target)
     work = _work(spec, target, device, schedule, whole)
     blocks = _blocks(spec, schedule)
@@ -200,8 +210,10 @@ def _predict(spec: Matmul, target: Target, schedule: GpuMatmul, whole: Matmul) -
 
 
 def _waves(blocks: int, slots: int, device: Device, work: Work) -> list[tuple[float, int]]:
-    """How many waves have so many CTAs on the busiest SM. CTAs that share the last block tiles
-    all end at once, inside a wave."""
+    """Return pairs: a number of waves, and the CTAs that the busiest SM has in them.
+
+    CTAs that share the last block tiles end at the same time, inside a wave.
+    """
     whole, rest = divmod(blocks, slots)
     if work.streams:
         return [(blocks / slots, -(-slots // device.sms))]
@@ -211,8 +223,12 @@ def _waves(blocks: int, slots: int, device: Device, work: Work) -> list[tuple[fl
 def _parts_clocks(
     schedule: GpuMatmul, blocks: int, ctas: int, device: Device, runs_on: bool
 ) -> float:
-    """Each CTA leaves a part of a block tile in L2 and waits for one of another's, at most, or for
-    more where CTAs are more than block tiles; if its ring does not run on, it starts once more."""
+    """Return the clocks that stream-k adds.
+
+    Each CTA stores at most one part of a block tile to L2, and waits for one part of another CTA,
+    or for several if there are more CTAs than block tiles. If its ring does not run on, it starts
+    again.
+    """
     parts = 1 + -(-ctas // blocks)
     nbytes = -(-ctas // device.sms) * schedule.block_m * schedule.block_n * F32_BYTES
     again = 0 if runs_on else SETUP_CLOCKS + MEMORY_LATENCY
@@ -220,15 +236,15 @@ def _parts_clocks(
 
 
 def _blocks(spec: Matmul, schedule: GpuMatmul) -> int:
-    """CTAs, or tiles of persistent ones; a cluster is whole."""
+    """Return the number of CTAs, or of block tiles of persistent CTAs, in whole clusters."""
     if isinstance(schedule, WgmmaMatmul):
         return schedule.cluster * block_tiles(spec, *cluster_tile(schedule)).total
     return block_tiles(spec, schedule.block_m, schedule.block_n).total
 
 
 def _wave_clocks(own: dict[str, float], output: float, work: Work, waves: float) -> float:
-    """Waves in which each term takes so long. Persistent CTAs whose ring runs on start once and
-    store meanwhile."""
+    """Return the clocks of waves whose terms take so long. Persistent CTAs whose ring runs on start
+    once and store during the next block tile."""
     start = SETUP_CLOCKS + MEMORY_LATENCY
     if not work.runs_on:
         return waves * (_overlapped(own.values()) + start + output + work.turn_clocks)
@@ -238,13 +254,14 @@ def _wave_clocks(own: dict[str, float], output: float, work: Work, waves: float)
 
 
 def _overlapped(terms: Iterable[float]) -> float:
-    """The longest term, and a part of the others."""
+    """Return the longest term, plus a part of the others."""
     values = list(terms)
     return max(values) + SHOWING * (sum(values) - max(values))
 
 
 def _terms(tiles: int, device: Device, work: Work) -> dict[str, Callable[[int], float]]:
-    """Clocks of a wave with so many CTAs on the busiest SM, by term; each has so many K-tiles."""
+    """Return the terms of a wave as functions of the CTAs on the busiest SM; each CTA has `tiles`
+    K-tiles."""
     l2_rate = min(L2_BYTES_PER_SM_CLOCK, device.l2_per_clock / device.sms)
 
     def products(ctas: int) -> float:
@@ -266,8 +283,8 @@ def _terms(tiles: int, device: Device, work: Work) -> dict[str, Callable[[int], 
 
 
 def _store_clocks(spec: Matmul, schedule: GpuMatmul, device: Device, ctas: int) -> float:
-    """Outputs of a wave, and addends, through the SM's port to L2 and, if that cannot hold all
-    tensors, to DRAM."""
+    """Return the clocks of a wave's outputs and addends through the SM's port to L2, and to DRAM if
+    L2 cannot hold all tensors."""
     tensors, total = _tensors(spec)
     beyond = device.l2_per_clock if total <= device.l2_bytes else device.dram_per_clock
     outputs = min(schedule.block_m, spec.m) * min(schedule.block_n, spec.n)
@@ -277,18 +294,19 @@ def _store_clocks(spec: Matmul, schedule: GpuMatmul, device: Device, ctas: int) 
 
 @lru_cache(maxsize=64)
 def _tensors(spec: Matmul) -> tuple[int, int]:
-    """Number of outputs and addends with the output's shape, and bytes of all tensors."""
+    """Return the number of outputs and addends of the output's shape, and the bytes of all
+    tensors."""
     return 1 + len(FusedEpilogue(spec=spec).full), sum(p.nbytes for p in spec.parameters)
 
 
 def _occupancy(work: Work, device: Device) -> int:
-    """CTAs that one SM holds."""
+    """Return the number of CTAs that one SM holds."""
     return min(ctas_per_sm(device, work.num_warps, work.registers, work.shared_bytes).values())
 
 
 def _dram_bytes(spec: Matmul, schedule: GpuMatmul, device: Device, wave: int) -> float:
-    """Inputs once if they fit in L2; else what each wave's CTAs, n first or in groups of rows, need
-    of A and B."""
+    """Return the bytes that are read from DRAM: the inputs once if they fit in L2, else the parts
+    of A and B that each wave's CTAs need, in the order of the raster."""
     itemsize = spec.dtype.itemsize
     inputs = sum(p.nbytes for p in spec.parameters if p.name in ("a", "b"))
     if inputs <= device.l2_bytes:

@@ -1,4 +1,4 @@
-"""Which schedule a stream or a row-wise kernel takes; a matmul's is chosen by the model."""
+"""Schedules of element-wise and row-wise kernels. The cost model chooses those of a matmul."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ STREAM_THREADS = 256
 
 ROW_THREADS = 128
 MAX_ROW_THREADS = 1024
-#: Up to this many columns a row is a warp's (or a part of one), 32 elements for each lane.
+#: Most columns of a row that a warp, or a part of one, computes: 32 elements per lane.
 WARP_ROW_COLS = 1024
-#: Longer rows get a CTA with about this many elements per thread, and stay in registers up to the
-#: second number: 1024 threads have 64 registers each.
+#: Longer rows get a CTA with about COLUMNS_PER_THREAD elements per thread. They stay in registers
+#: up to RESIDENT_COLUMNS elements per thread, because each of 1024 threads has 64 registers.
 COLUMNS_PER_THREAD = 16
 RESIDENT_COLUMNS = 32
 
 
 def elementwise(spec: Elementwise, target: Target) -> GpuStream:
-    """16-byte accesses to the wider of inputs and output, narrower where rows are odd; four per
-    thread where that leaves enough CTAs, and more where the grid would not fit otherwise."""
+    """Return the schedule of an element-wise kernel.
+
+    Accesses to the widest tensor have 16 bytes, or fewer if rows are odd. A thread has four vectors
+    if enough CTAs remain, and more if the grid would be too long.
+    """
     vector = widest_vector(spec, MAX_ACCESS_BYTES // spec.widest_itemsize)
     unroll = 4 if spec.elements >= NOMINAL_CTAS * STREAM_THREADS * vector * 4 else 1
     while spec.elements > target.limits["grid_x"] * STREAM_THREADS * vector * unroll:
@@ -39,8 +42,11 @@ def elementwise(spec: Elementwise, target: Target) -> GpuStream:
 
 
 def rowwise(spec: Rowwise, target: Target) -> GpuRows:
-    """A warp or less for a short row, a CTA or a cluster for a long one, which then stays in
-    registers if later phases need more of it than its folds."""
+    """Return the schedule of a row-wise kernel.
+
+    A short row has a warp or a part of one; a long row has a CTA or a cluster. A long row stays in
+    registers if later phases need more of it than the results of its folds.
+    """
     vector = vector_of(spec)
     kept = RowPlan(spec=spec, vector=vector, lanes=1).values_kept
     limit = RESIDENT_COLUMNS // max(1, kept)
@@ -59,7 +65,7 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
     wanted = power_of_two(-(-spec.cols // min(COLUMNS_PER_THREAD, limit)))
     threads = max(ROW_THREADS, min(MAX_ROW_THREADS, wanted))
     if spec.rows >= NOMINAL_CTAS:
-        # Fewer threads take fewer instructions: what they exchange is work of each.
+        # Fewer threads need fewer instructions in all, because each one takes part in the exchange.
         while threads > STREAM_THREADS and spec.cols <= threads // 2 * limit:
             threads //= 2
     if target.has("clusters") and spec.rows <= target.limits["grid_y"]:
@@ -71,8 +77,10 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
 
 
 def _row_cluster(spec: Rowwise, threads: int) -> int:
-    """CTAs for a row: as many as it takes to keep it in registers, which eight can for the longest,
-    and more while that leaves SMs idle and every thread has a few elements."""
+    """Return the CTAs of a row: enough to keep it in registers, at most eight.
+
+    A row gets more CTAs while SMs would be idle and every thread has a few elements.
+    """
     cluster = 1
     while cluster < MAX_CLUSTER:
         each = spec.cols / (threads * cluster)

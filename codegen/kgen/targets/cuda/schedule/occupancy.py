@@ -1,4 +1,4 @@
-"""How many warps an SM holds at once, by the rules of NVIDIA's occupancy calculator.
+"""Number of warps that an SM holds at once, by the rules of NVIDIA's occupancy calculator.
 
 CUDA C++ Programming Guide 12.9, "Hardware Multithreading" and "Technical Specifications per Compute
 Capability"; Nsight Compute, "Occupancy Calculator".
@@ -15,12 +15,14 @@ from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.device import Occupancy
 from kgen_runtime.manifest import Launch, Resources
 
-#: Registers of an SM. Those of a lane are given in eights, those of a partition to its own warps.
+#: Registers of an SM, and the unit in which a lane gets them. Each partition has a quarter of them
+#: for its own warps.
 REGISTERS, REGISTER_UNIT = 65536, 8
 
 
 def occupancy(target: Target, resources: Resources, launch: Launch) -> Occupancy:
-    """Warps per SM of one launch. Resources are per thread (registers) and CTA (shared memory)."""
+    """Return the warps per SM of a launch. Resources are per thread (registers) and per CTA (shared
+    memory)."""
     device = device_of(target)
     warps = -(-math.prod(launch.block) // WARP_SIZE)
     ctas = ctas_per_sm(device, warps, resources.registers or 1, resources.shared_memory or 0)
@@ -36,8 +38,8 @@ def occupancy(target: Target, resources: Resources, launch: Launch) -> Occupancy
 
 
 def ctas_per_sm(device: Device, warps: int, registers: int, shared: int) -> Mapping[str, int]:
-    """CTAs of so many warps, registers per thread and bytes of shared memory that one SM holds at
-    once, by the resource that allows no more."""
+    """Return the number of CTAs that each resource of an SM allows at once. A CTA has so many
+    warps, registers per thread and bytes of shared memory."""
     each = -(-registers // REGISTER_UNIT) * REGISTER_UNIT * WARP_SIZE
     bytes_each = shared + device.reserved_shared
     return {

@@ -1,4 +1,4 @@
-"""In how many parts a product's k is worth cutting."""
+"""Numbers of split-k slices and of stream-k CTAs that are worth ranking."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.plan.reduction.k_slices import SplitSchedule
 
-#: How much faster a product in split-k slices must be.
+#: Least predicted gain of split-k.
 SPLIT_GAIN = 1.1
-#: The same of block tiles that CTAs share, where copies do not run on from one to the next.
+#: Least predicted gain of stream-k, if copies do not run on from one block tile to the next.
 STREAM_GAIN = 1.08
-#: By how much a schedule that parts must be faster than may itself be slower than some.
+#: Bound of the ratio between a schedule without slices and the fastest one, beyond which the choice
+#: does not depend on it.
 GAINS = SPLIT_GAIN * STREAM_GAIN
-#: Waves of which one more matters.
+#: Number of waves above which a partial wave does not matter.
 FEW_WAVES = 8
-#: What hides the latency of a few small CTAs that share an SM.
+#: Warps per SM that hide the latency of small CTAs.
 WARPS_PER_SM = 16
 
 
 def splits(
     spec: Matmul, target: Target, block_m: int, block_n: int, block_k: int, warps: int
 ) -> list[int]:
-    """Split-k slices until each SM has two CTAs, or so many that they have WARPS_PER_SM."""
+    """Return numbers of split-k slices, up to two CTAs per SM, or up to WARPS_PER_SM warps."""
     if spec.batch_dims is not None:
         return [1]
     blocks = block_tiles(spec, block_m, block_n).total
@@ -36,8 +37,8 @@ def splits(
 
 
 def part_counts(blocks: int, tiles: int, ctas: int) -> list[int]:
-    """1, and more split-k slices: powers of two, and as many as make `ctas` or half of them; never
-    more than take some of the `tiles` each."""
+    """Return 1 and larger numbers of split-k slices: powers of two, and those that give `ctas` CTAs
+    or half of them. Every slice has at least one of the `tiles`."""
     most = min(tiles, ctas // blocks)
     powers = (1 << i for i in range(1, most.bit_length()))
     wanted = {*powers, ctas // 2 // blocks, most}
@@ -46,13 +47,13 @@ def part_counts(blocks: int, tiles: int, ctas: int) -> list[int]:
 
 
 def ways_to_add(splits: list[int]) -> list[tuple[int, bool]]:
-    """Each number of parts, and whether one kernel both multiplies and adds them."""
+    """Return pairs: a number of slices, and whether one kernel both multiplies and adds them."""
     return [(split, one) for split in splits for one in (False, True) if split > 1 or not one]
 
 
 def shared_by(spec: Matmul, tile: GpuMatmul, sms: int) -> list[int]:
-    """How many CTAs may share block tiles along k: one or two for each SM, where block tiles fill
-    few waves of these, and not the last one."""
+    """Return numbers of CTAs that may share block tiles along k: one or two per SM, if block tiles
+    fill few waves of them and the last wave is partial."""
     if spec.batch_dims is not None:
         return []
     blocks = block_tiles(spec, tile.block_m, tile.block_n).total
@@ -60,19 +61,20 @@ def shared_by(spec: Matmul, tile: GpuMatmul, sms: int) -> list[int]:
 
 
 def group_of(rows: int, height: int, width: int, clusters: int) -> int:
-    """Rows of tiles to walk together so that those of all clusters at once are about a square."""
+    """Return group_m such that the block tiles of all clusters that run at once are nearly a
+    square."""
     return max(1, min(rows, round(math.sqrt(clusters * width / height))))
 
 
 def worthwhile(found: list[Candidate[GpuMatmul]]) -> list[Candidate[GpuMatmul]]:
-    """Without split-k slices that gain little: they take a workspace, and mostly a second launch.
-    The same of block tiles that are shared along k."""
+    """Return the candidates without split-k or stream-k schedules that gain little: those need a
+    workspace, and split-k mostly needs a second launch."""
     found = _clearly_faster(found, _shares, STREAM_GAIN)
     return _clearly_faster(found, _is_split, SPLIT_GAIN)
 
 
 def in_one_part(schedule: GpuMatmul) -> bool:
-    """Whether a schedule is worthwhile as it is."""
+    """Return whether a schedule uses neither split-k nor stream-k."""
     return not _shares(schedule) and not _is_split(schedule)
 
 
@@ -87,6 +89,7 @@ def _is_split(schedule: GpuMatmul) -> bool:
 def _clearly_faster(
     found: list[Candidate[GpuMatmul]], special: Callable[[GpuMatmul], bool], gain: float
 ) -> list[Candidate[GpuMatmul]]:
-    """Without special ones that are not faster than all others by this factor."""
+    """Return the candidates without special ones that are not faster than all others by a
+    factor."""
     limit = min((c.seconds for c in found if not special(c.schedule)), default=math.inf) / gain
     return [c for c in found if not special(c.schedule) or c.seconds < limit]

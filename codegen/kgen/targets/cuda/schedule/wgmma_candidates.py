@@ -1,4 +1,4 @@
-"""Schedules of wgmma that are worth ranking."""
+"""Candidate schedules of wgmma."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kgen.targets.cuda.plan.wgmma.launch import cluster_tile
 from kgen.targets.cuda.plan.wgmma.limits import obstacle
 from kgen.targets.cuda.schedule.split_k import group_of, part_counts
 
-#: block_m, block_n, how many warpgroups multiply, and whether each has a tile of its own; no sums
-#: but fit their registers, unless they are promoted.
+#: Values of block_m and block_n, the number of consumer warpgroups, and whether each has a block
+#: tile of its own (ping-pong). Accumulators fit in registers unless they are promoted.
 WGMMA_TILES = (
     (128, 256, 2, False),
     (256, 128, 2, False),
@@ -36,14 +36,14 @@ WGMMA_TILES = (
     (64, 128, 1, False),
     (64, 64, 1, False),
 )
-#: Of equals the deepest ring is first: what it holds is there if memory is late.
+#: Numbers of stages. The deepest ring comes first, because it tolerates the longest latency.
 WGMMA_STAGES = (7, 6, 5, 4, 3)
-#: CTAs that read tiles of B together.
+#: Numbers of CTAs that load a tile of B together.
 CLUSTERS = (1, 2)
 
 
 def wgmma_tiles(spec: Matmul, target: Target) -> Iterator[Iterator[WgmmaMatmul]]:
-    """The schedules of each tile; none for a product that is not wgmma's."""
+    """Yield the schedules of each tile; none for a product that wgmma cannot compute."""
     if obstacle(spec, target) is not None:
         return
     depth = ROW_BYTES // spec.dtype.itemsize
@@ -72,8 +72,8 @@ def wgmma_tiles(spec: Matmul, target: Target) -> Iterator[Iterator[WgmmaMatmul]]
 
 
 def _wgmma_schedules(spec: Matmul, tile: WgmmaMatmul, sms: int) -> Iterator[WgmmaMatmul]:
-    """CTAs are persistent where there are more tiles than SMs; then TMA stores behind the next
-    tile's products."""
+    """Yield the schedules of a tile. CTAs are persistent if there are more block tiles than SMs;
+    TMA then stores a block tile during the products of the next one."""
     cluster = tile.cluster
     clusters = block_tiles(spec, *cluster_tile(tile))
     blocks = cluster * clusters.total
@@ -91,7 +91,7 @@ def _wgmma_schedules(spec: Matmul, tile: WgmmaMatmul, sms: int) -> Iterator[Wgmm
 
 
 def _stream_schedules(spec: Matmul, tile: WgmmaMatmul, sms: int) -> Iterator[WgmmaMatmul]:
-    """Stream-k, where block tiles are a wave and a part of one."""
+    """Yield schedules with stream-k, if block tiles fill some waves and a part of one."""
     blocks = block_tiles(spec, tile.block_m, tile.block_n)
     if not sms < blocks.total < 2 * sms:
         return

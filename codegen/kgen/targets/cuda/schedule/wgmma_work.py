@@ -13,41 +13,47 @@ from kgen.targets.cuda.plan.wgmma.fragments import WGMMA_M, transposed_operand
 from kgen.targets.cuda.plan.wgmma.limits import WARPGROUP, WARPS, free_registers, shared_bytes
 from kgen.targets.cuda.schedule.work import TILE_OVERHEAD, Work, loaded_bytes
 
-#: The same of wgmma: products of the tile before still run meanwhile.
+#: Clocks per K-tile for barriers and waits. Products of the previous K-tile run during them.
 ASYNC_OVERHEAD = 20
-#: Instructions for a wgmma with its descriptors, and of the rest of its loop; for 64 rows and a
-#: step of k that come to registers, with the wait and the fence that it takes.
+#: Instructions for a wgmma with its descriptors, and for the remainder of its loop.
 WGMMA_INSTRUCTIONS, RING_INSTRUCTIONS = 6, 20
+#: Instructions that load fragments of 64 rows and a step of k to registers, with a wait and a
+#: fence.
 TRANSPOSING_INSTRUCTIONS = 7
-#: Registers beside sums in what ptxas makes of these kernels (a test compares them).
+#: Registers beside accumulators in the machine code of ptxas; a test compares the count.
 ADDRESS_REGISTERS = 26
-#: Clocks from the last product to the first of the next block tile, but for the instructions that
-#: each output takes: rounding and storing it through TMA or from registers, and its epilogue.
+#: Clocks from the last product of a block tile to the first of the next one, without the
+#: instructions of the outputs.
 TURN_LATENCY = 600
+#: Instructions that round and store an output, by whether TMA stores it.
 STORE_INSTRUCTIONS = {True: 1.25, False: 2.0}
-#: Instructions of an epilogue for each output, as they were counted: functions, and loads of an
-#: operand by its extent, many of which serve several outputs.
+#: Instructions per output of an epilogue's functions, counted in machine code.
 FUNCTION_INSTRUCTIONS: Mapping[str, int] = {
     **dict.fromkeys(("add", "sub", "mul", "relu"), 1),
     "gelu": 18,
     "gelu_tanh": 9,
     "silu": 5,
 }
+#: Instructions per output that load an operand, by its extent. One load may serve several outputs.
 LOAD_INSTRUCTIONS = {Extent.N: 0.5, Extent.M: 0.25, Extent.ONE: 0.0, Extent.FULL: 2.0}
 
 
 def epilogue_instructions(spec: Matmul) -> float:
-    """For each output; of a function that was not counted, the primitives of its expansion."""
+    """Return the instructions of the epilogue per output. A function that was not counted has as
+    many as its expansion has primitives."""
     calls = [step for step in steps(spec.epilogue_calls) if step.arguments]
     computed = (FUNCTION_INSTRUCTIONS.get(c.name) or instructions_of(c) for c in calls)
     return sum(computed) + sum(LOAD_INSTRUCTIONS[o.extent] for o in spec.operands)
 
 
 def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
-    """wgmma reads both operands from shared memory, the right one once for each 64 rows; one that
-    is transposed comes to registers once. CTAs of a cluster read one from L2 together.
-    Reduced-precision sums are added to others, a piece of the tile at a time, and the last piece's,
-    or all, with no product of the same warpgroup under way."""
+    """Return the work of a schedule.
+
+    - wgmma reads both operands from shared memory, the right one once for each 64 rows. A
+    transposed operand is loaded to registers once. - The CTAs of a cluster read one operand from L2
+    together. - Reduced-precision sums are promoted a piece of the tile at a time. During the
+    promotion of the last piece, or of all pieces in turn, no product of the same warpgroup runs.
+    """
     depth, itemsize = schedule.block_k, spec.dtype.itemsize
     m, n, rows = schedule.block_m, schedule.block_n, schedule.rows
     k_steps = depth * itemsize // 32
@@ -67,7 +73,7 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
     fragments = 4 * k_steps * blocks * transposed
     held = sums * (1 + promotes) + fragments
     if promotes and held > free_registers(schedule):
-        # One piece after another, each of which is waited for and added with nothing under way.
+        # Pieces in turn: no product of this warpgroup runs while a piece is promoted.
         held -= sums - last
         last = sums + (pieces - 1) * TILE_OVERHEAD
     at_once = 1 if schedule.pingpong else schedule.consumers

@@ -25,9 +25,10 @@ from kgen.targets.cuda.plan.mma.products import promotion
 from kgen.targets.cuda.plan.reduction.last_arriving import registers_held
 from kgen_runtime.values import frozen
 
-#: Clocks of a barrier, a wait and the first loads behind it, once per tile.
+#: Clocks per K-tile of a barrier, a wait and the first loads after it.
 TILE_OVERHEAD = 60
-#: The rest of a loop over k without shared memory, and registers beside its operands and sums.
+#: Instructions of a skinny GEMM's loop beside loads and products, and registers beside operands and
+#: accumulators.
 GEMV_LOOP_INSTRUCTIONS, GEMV_REGISTERS = 6, 24
 
 
@@ -35,11 +36,11 @@ GEMV_LOOP_INSTRUCTIONS, GEMV_REGISTERS = 6, 24
 class Work:
     """Work of one CTA per K-tile, and the resources that it holds.
 
-    It reads `loaded_bytes` from L2, and `port_bytes` come in through the SM's port. `turn_clocks`
-    pass between the last K-tile and the next block tile; with `takes_turns`, other warpgroups
-    multiply meanwhile. `persistent_ctas`, if any, take one block tile after another. With `runs_on`
-    they load the next block tile while they store; with `streams` they share the block tiles of the
-    last, partial wave.
+    - `loaded_bytes` are read from L2; `port_bytes` pass through the SM's port. - `turn_clocks` pass
+    between the last K-tile and the next block tile; with `takes_turns`, another warpgroup
+    multiplies during them. - `persistent_ctas`: number of persistent CTAs, or 0. With `runs_on`,
+    they load the next block tile while they store. With `streams`, they share the block tiles of
+    the last, partial wave.
     """
 
     num_warps: int
@@ -61,7 +62,7 @@ class Work:
 
 
 def loaded_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
-    """Bytes of both tiles that lie in the matrices."""
+    """Return the bytes of both tiles that are inside of the matrices."""
     of_a = min(schedule.block_m, spec.m) * spec.dtype.itemsize
     of_b = min(schedule.block_n, spec.n) * spec.b_type.itemsize
     return (of_a + of_b) * min(schedule.block_k, spec.k)
@@ -70,8 +71,8 @@ def loaded_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
 def gemv_work(spec: Matmul, device: Device, schedule: GemvMatmul) -> Work:
     """Return the work of a skinny GEMM.
 
-    Each iteration waits for memory, which only other warps can hide. An element of B is converted
-    once and multiplied by every row.
+    Each iteration waits for memory; only other warps hide that. An element of B is converted once
+    and multiplied by every row.
     """
     vector = MAX_ACCESS_BYTES // spec.b_type.itemsize
     warps = schedule.num_threads // WARP_SIZE
@@ -94,15 +95,15 @@ def gemv_work(spec: Matmul, device: Device, schedule: GemvMatmul) -> Work:
     )
 
 
-#: Registers beside accumulators, fragments and staging, in what ptxas makes of these kernels; with
-#: it the count is within 12 of ptxas's (a test compares them).
+#: Registers beside accumulators, fragments and staging. The resulting count is within 12 of
+#: ptxas's; a test compares them.
 BASE_REGISTERS = 36
-#: The same beside sums and parts that are added to them.
+#: Registers beside accumulators and parts that are added to them.
 ADDING_REGISTERS = 16
-#: Registers for CTAs that share block tiles: up to 20 in what ptxas makes of them, and it spills
-#: where the loop leaves fewer than 32 (warp tiles of 64x64 in 8 warps).
+#: Registers for CTAs that share block tiles. ptxas uses up to 20, and spills if the loop leaves
+#: fewer than 32 (warp tiles of 64x64 in 8 warps).
 SHARING_REGISTERS = 32
-#: Instructions of a copy under a guard: its address, the test of its row's mask, and itself.
+#: Instructions of a guarded copy: its address, the test of its row's mask, and the copy.
 GUARDED_INSTRUCTIONS = 5
 #: Instructions of the loop over k beside products, loads and copies.
 LOOP_INSTRUCTIONS = 28
@@ -122,8 +123,8 @@ def sums_of(schedule: GpuMatmul) -> int:
 
 
 def _with_parts(schedule: GpuMatmul, registers: int) -> int:
-    """The registers of the loop over k and of sharing block tiles, or of adding parts behind it if
-    that takes more."""
+    """Return the registers of the loop over k and of sharing block tiles, or of adding parts after
+    the loop if those are more."""
     if isinstance(schedule, SplitMatmul) and schedule.stream_k:
         return registers + SHARING_REGISTERS
     if not (isinstance(schedule, SplitK) and schedule.one_kernel):
@@ -147,12 +148,12 @@ def mma_work(
     instructions += _fragment_instructions(spec, schedule, instruction)
     if interval := promotion(spec, schedule):
         instructions += sums // WARP_SIZE * depth // interval
-    # Rates are those of two bytes; three products of the same operands take three times as long.
+    # Rates are for elements of two bytes. 3xtf32 multiplies three times.
     rate = device.f16_fmas * 2 / (2 if instruction.made_of_f16 else itemsize)
     rate /= 3 if instruction.splits else 1
     staging = 0
     for matrix, nbytes in zip(matrices(whole), tiles, strict=True):
-        # A wide copy takes about three instructions, its 64-bit address included.
+        # A wide copy is about three instructions, with its 64-bit address.
         units = nbytes // (threads * matrix.aligned_bytes)
         instructions += (3 if matrix.access.is_affine else GUARDED_INSTRUCTIONS) * units
         if not matrix.is_asynchronous(target):
@@ -179,8 +180,8 @@ def mma_work(
 def _fragment_instructions(
     spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction
 ) -> int:
-    """Loads of a tile's fragments, 16 bytes per lane each or 4 where they are gathered, and what
-    rounding or parting them takes."""
+    """Return the instructions that load a tile's fragments, 16 bytes per lane or 4 if gathered, and
+    that round them or separate pairs."""
     count = 0
     for matrix, extent in zip(matrices(spec), (schedule.warp_m, schedule.warp_n), strict=True):
         words = extent * schedule.block_k * instruction.itemsize // (4 * WARP_SIZE)
@@ -211,7 +212,7 @@ def fma_work(spec: Matmul, device: Device, schedule: FmaMatmul) -> Work:
         ),
         shared_bytes=schedule.num_stages * stage,
         product_clocks=schedule.block_m * schedule.block_n * depth / device.f32_fmas,
-        # A load of any width takes a clock even if all lanes want the same bytes.
+        # A load of any width takes a clock, even if all lanes read the same bytes.
         shared_traffic=stage + warps * depth * max(read, loads * SHARED_BYTES_PER_CLOCK),
         instructions=depth * (sums + loads)
         + 2 * stage // (schedule.num_threads * MAX_ACCESS_BYTES)

@@ -51,8 +51,11 @@ class OutputColumns:
 
 @frozen
 class OutputTile:
-    """A thread's accumulators, and how they go out. Accumulator `acc_m<row>_n<col>` is named by its
-    distance from the thread's first. `repeated`: the thread has one such tile after another."""
+    """Accumulators of a thread, and their stores.
+
+    Accumulator `acc_m<row>_n<col>` is named by its distance from the thread's first. With
+    `repeated`, the thread computes several such tiles, one after another.
+    """
 
     spec: Matmul
     row_offsets: tuple[int, ...]
@@ -143,7 +146,7 @@ class OutputTile:
 
     @property
     def whole(self) -> bool:
-        """Whether sums are integers."""
+        """Whether accumulators are integers."""
         return self.spec.accumulate.is_integer
 
     @property
@@ -153,7 +156,7 @@ class OutputTile:
 
     @property
     def sum_type(self) -> str:
-        """The register type of accumulators; integers and the f32 that they become share theirs."""
+        """Register type of accumulators; integers and the f32 that they become share a register."""
         return "b32" if self.whole else "f32"
 
     @property
@@ -176,7 +179,7 @@ class OutputTile:
 
 @frozen
 class OutputPlan(CudaPlan):
-    """A kernel that finishes a product."""
+    """Plan of a kernel that applies the epilogue of a matmul and stores its output."""
 
     output: OutputTile
 
@@ -203,7 +206,8 @@ class OutputPlan(CudaPlan):
 def plan_output(
     spec: Matmul, schedule: GpuMatmul, rows: tuple[int, ...], cols: tuple[int, ...], run: int
 ) -> OutputTile:
-    """`run`: how many of the thread's columns are adjacent. Wider accesses need aligned rows."""
+    """Return the output tile of a thread, of whose columns `run` are adjacent. Accesses of several
+    columns require aligned rows."""
     itemsize = spec.out.itemsize
     row_stride = spec.out_strides[1] if spec.m > 1 else 0
     batch_strides = (term.stride for term in batch_terms(spec, "c"))

@@ -1,10 +1,10 @@
-"""How a warp turns its fragments into whole lines of the output, through shared memory.
+"""Staging of the epilogue: a warp's fragments become whole lines of the output in shared memory.
 
-A fragment holds a run of two adjacent outputs per lane and row (four if bytes of B were paired):
-stored as they are, two of 16 bits or any of 8 fill only a part of each 32-byte sector. So the warp
-writes them to a swizzled tile of its own and reads them back in units of up to 16 bytes along the
-rows; addends come the opposite way. The tile holds a strip of the warp's rows, in the memory that
-the pipeline's stages had.
+A fragment holds two adjacent outputs per lane and row (four if bytes of B were paired). Stored
+directly, outputs of 8 or 16 bits would fill only a part of each 32-byte sector. So the warp writes
+them to a swizzled tile of its own and reads them back in units of up to 16 bytes along the rows.
+Addends take the opposite way. The tile holds a strip of the warp's rows, in the memory of the
+pipeline's stages.
 """
 
 from __future__ import annotations
@@ -24,21 +24,22 @@ from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.powers_of_two import log2
 from kgen_runtime.values import frozen
 
-#: Rows of one mma's product, and lanes that hold one of them.
+#: Rows of the product of one mma, and the lanes that hold one row.
 MIN_ROWS = 16
 LANES_PER_ROW = 4
-#: Registers for addends that are out of the strip and not yet added: beside a warp tile of 64x64
-#: no more are free.
+#: Registers for addends that are read from the strip but not yet added. Beside the accumulators of
+#: a 64x64 warp tile, no more are free.
 MAX_ADDENDS = 32
-#: What global memory moves at once.
+#: Bytes of a sector of global memory.
 SECTOR_BYTES = 32
 
 
 @frozen
 class LineUnit:
-    """Outputs that one lane moves at once: distances from its first unit of the warp's tile.
+    """Outputs that one lane moves at once, as distances from its first unit of the warp's tile.
 
-    `row`, `col` in elements, `nbytes` of the row in global memory, `xor` and `shared` in the strip.
+    `row` and `col` count elements, `nbytes` is the distance in global memory, `xor` and `shared`
+    give the address in the strip.
     """
 
     row: int
@@ -87,7 +88,7 @@ class StagedStrip:
 class EpilogueStaging:
     """Tile of one warp in shared memory; `width` of its elements are one global access.
 
-    `products` say where fragments have their outputs.
+    `products` give the outputs of each fragment.
     """
 
     tile: SwizzledTile
@@ -123,7 +124,7 @@ class EpilogueStaging:
 
     @property
     def words(self) -> Words:
-        """The registers of a unit."""
+        """Registers of a unit."""
         return Words(nbytes=self.unit_bytes)
 
     @property
@@ -180,7 +181,8 @@ class EpilogueStaging:
 
     @property
     def run_xors(self) -> tuple[int, ...]:
-        """The distinct exclusive ors on the fragments' side; the first is 0."""
+        """Distinct exclusive-or masks of a lane's addresses when it accesses fragments; the first
+        is 0."""
         return tuple(sorted({run.xor for run in self.strips[0].runs}))
 
     @property
@@ -192,10 +194,10 @@ class EpilogueStaging:
 def plan_epilogue_staging(
     spec: Matmul, schedule: MmaMatmul, products: Products, stage_bytes: int
 ) -> EpilogueStaging | None:
-    """None where fragments fill whole sectors as they are, with four lanes to a row.
+    """Return the staging; None if fragments fill whole sectors, with four lanes per row.
 
-    The strip is as high as `stage_bytes`, the memory of all stages, and the registers allow that
-    hold its addends.
+    The height of the strip is limited by `stage_bytes`, the memory of all stages, and by the
+    registers for its addends.
     """
     itemsize = spec.out.itemsize
     if LANES_PER_ROW * products.run * itemsize >= SECTOR_BYTES:
@@ -210,7 +212,7 @@ def plan_epilogue_staging(
         rows //= 2
     row_stride = spec.out_strides[1] if spec.m > 1 else 0
     batch_strides = (term.stride for term in batch_terms(spec, "c"))
-    # A strip that is small gives each lane less, so that every lane has a part of it.
+    # Units of a small strip are narrower, so that every lane has a part of it.
     share = rows * schedule.warp_n // WARP_SIZE
     width = math.gcd(MAX_ACCESS_BYTES // itemsize, share, row_stride, *batch_strides, spec.n)
     return EpilogueStaging(

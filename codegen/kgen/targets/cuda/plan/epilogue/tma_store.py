@@ -1,9 +1,10 @@
-"""How a warpgroup's outputs leave through TMA: fragments -> swizzled strips -> memory.
+"""Stores of a warpgroup's outputs by TMA: fragments -> swizzled strips -> memory.
 
-A strip is 64 x 64 outputs of 16 bits, a box of the output's tensor map; the copy leaves out what
-lies outside of the matrix. While one strip is read by the copy engine, the next is written: by
-stmatrix, or word by word where operands are swapped. Then a lane's sums are columns 2 (l / 4) and
-one more, of rows 2 (l % 4) and one more of eight: 32 bytes of four rows, none in the others' banks.
+A strip is 64 x 64 outputs of 16 bits, a box of the output's tensor map. TMA does not write elements
+outside of the matrix. While the copy engine reads one strip, the warpgroup writes the next, by
+stmatrix, or word by word if operands are swapped. In the second case lane l holds two adjacent
+columns from 2 (l / 4) on, of two adjacent rows of eight from 2 (l % 4) on: 32 bytes of four rows,
+without bank conflicts.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ MAP = "out_map"
 
 @frozen
 class Put:
-    """Store to a strip of pairs of accumulators, by (row, columns), in the instruction's order.
-    `xor` and `offset` move the lane's address."""
+    """Store of pairs of accumulators to a strip, given by row and columns in the instruction's
+    order. `xor` and `offset` are applied to the lane's address."""
 
     pairs: tuple[tuple[OutputRow, OutputColumns], ...]
     xor: int
@@ -102,7 +103,7 @@ class TmaStore:
 
     @property
     def xors(self) -> tuple[int, ...]:
-        """The distinct exclusive ors among the stores; the first is 0."""
+        """Distinct exclusive-or masks of the stores; the first is 0."""
         return tuple(sorted({put.xor for put in self.strips[0].puts}))
 
     @property
@@ -117,7 +118,7 @@ class TmaStore:
         )
 
     def _strip(self, index: int, m: int, n: int, *, count: int) -> TmaBox:
-        # Copies since the one that read this buffer, which may be the block tile's before.
+        # Copies since the one that read this buffer, which may belong to the previous block tile.
         since = index + (count - 1 - index) % self.buffers
         return TmaBox(
             m=m,
@@ -185,19 +186,19 @@ class TmaStore:
 
 
 def buffers(schedule: WgmmaMatmul) -> int:
-    """Two, unless the warpgroup has a single strip."""
+    """Return the buffers of a warpgroup: two, or one for a single strip."""
     return min(2, schedule.rows // ROWS * (schedule.columns // COLS))
 
 
 def store_bytes(schedule: WgmmaMatmul) -> int:
-    """Shared memory that the strips of all warpgroups take."""
+    """Return the bytes of shared memory for the strips of all warpgroups."""
     if not schedule.tma_store:
         return 0
     return schedule.consumers * buffers(schedule) * ROWS * ROW_BYTES
 
 
 def obstacle(spec: Matmul, *, block_m: int, block_n: int, swap: bool = False) -> str | None:
-    """Why TMA cannot write this output, or None if it can."""
+    """Return the reason why TMA cannot write this output; None if it can."""
     if spec.out.itemsize != HALF_BYTES:
         return f"TMA stores 16-bit outputs here, and the output is {spec.out}"
     for name, stride, count in zip(
@@ -230,7 +231,8 @@ def plan_store(
     output: OutputTile,
     base: int,
 ) -> TmaStore | None:
-    """None if the schedule does not ask for it. Raises ScheduleError if TMA cannot do it."""
+    """Return the stores by TMA; None if the schedule does not ask for them. Raises ScheduleError if
+    TMA cannot write the output."""
     if not schedule.tma_store:
         return None
     if (why := obstacle_of(spec, schedule)) is not None:

@@ -1,4 +1,5 @@
-"""How a warp reads its strips of the operands' tiles: registers, addresses, bank by bank."""
+"""Fragments of mma.sync: the registers and addresses by which a warp reads its strips of both
+tiles."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from kgen.targets.cuda.plan.staging.copy_units import xor_suffix
 from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
 from kgen_runtime.values import frozen
 
-#: Rows (or columns) of a piece: with one step of k it is what one ldmatrix.x4 brings.
+#: Rows (or columns) of a piece: one ldmatrix.x4 loads a piece for one step of k.
 PIECE = 16
 REGISTERS_PER_PIECE = 4
-#: Rows of an 8x8 matrix of ldmatrix, and columns of a product.
+#: Rows of an 8x8 matrix of ldmatrix, and columns of a product of mma.
 EIGHT = 8
 #: Fragments of one step are multiplied while those of the next are loaded.
 FRAGMENT_SETS = 2
@@ -19,7 +20,7 @@ FRAGMENT_SETS = 2
 
 @frozen
 class FragmentLoad:
-    """Load of operand `name` into `registers`, at (lane's address ^ xor) + offset."""
+    """Load of operand `name` into `registers` from (lane's address ^ xor) + offset."""
 
     name: str
     instruction: str
@@ -29,27 +30,29 @@ class FragmentLoad:
 
     @property
     def at(self) -> str:
-        """The suffix of the register with the address that its xor gives."""
+        """Suffix of the register with the address for this xor."""
         return xor_suffix(self.xor)
 
 
 @frozen
 class MmaOperand:
-    """A warp's strip (`extent` of m or n) of one operand's tile, a piece of 16 at a time.
+    """Strip of a warp (`extent` of m or n) in one operand's tile, read in pieces of 16.
 
-    By ldmatrix, lane l gives the address of row l % 8 of the 8x8 matrix l / 8 (in units of 16 bits;
-    for wider elements a row has fewer of them). Matrices are numbered in the order of mma's
+    For ldmatrix, lane l gives the address of row l % 8 of the 8x8 matrix l / 8. Matrices have units
+    of 16 bits; rows of wider elements have fewer. They are numbered in the order of mma's
     registers: A (m, k), (m+8, k), (m, k+h), (m+8, k+h); B (k, n), (k+h, n), (k, n+8), (k+h, n+8),
-    with h half a step. So bit 3 of the lane picks the half of m for A and of k for B, and bit 4 the
-    other. Where k is not the inner dimension, matrices of 16-bit elements are transposed on the
-    way, and elements of 4 bytes are `gathered`, each lane loading those that mma wants from it, row
-    l % 4 along k and column l / 4.
+    where h is half a step. So bit 3 of the lane selects the half of m for A and the half of k for
+    B, and bit 4 the other half.
 
-    Bytes are `paired`: transposed two at a time, so that a lane gets two neighbours of m (or n)
-    for each k, and of four k half from one matrix and half from the next; two prmt then make a
-    register of each neighbour. So the even m (or n) of a piece come first, where otherwise its
-    lower half does, then the odd. Which rows a matrix has is free, and chosen so that all eight lie
-    in different banks: k 0 1 4 5 10 11 14 15 and 2 3 6 7 8 9 12 13.
+    If k is not the inner dimension, ldmatrix transposes 16-bit elements. Elements of 4 bytes are
+    `gathered`: each lane loads the elements of its own fragment, row l % 4 along k and column l /
+    4.
+
+    Bytes are `paired`: ldmatrix transposes two at a time, so a lane gets two neighbours of m (or n)
+    for each k, and each matrix gives two of four k. Two prmt make a register of each neighbour. So
+    a piece has its even m (or n) first and its odd ones second, not its lower and upper half. The
+    rows of a matrix are chosen so that all eight lie in different banks: k 0 1 4 5 10 11 14 15 and
+    2 3 6 7 8 9 12 13.
     """
 
     copy: TileCopy
@@ -64,12 +67,12 @@ class MmaOperand:
 
     @property
     def origin(self) -> str:
-        """The register with the block tile's first m or n."""
+        """Register with the block tile's first m or n."""
         return "m0" if self.name == "a" else "n0"
 
     @property
     def lines(self) -> str:
-        """Name of its m (or n) in the product."""
+        """Name of the operand's free index in the product: m or n."""
         return "rows" if self.name == "a" else "columns"
 
     @property
@@ -82,7 +85,8 @@ class MmaOperand:
 
     @property
     def parts(self) -> tuple[int, int]:
-        """First m (or n) of the two parts of a piece: its halves, or its even and odd rows."""
+        """First m (or n) of both parts of a piece, which are its halves, or its even and odd
+        rows."""
         return (0, 1) if self.paired else (0, EIGHT)
 
     @property
@@ -92,7 +96,7 @@ class MmaOperand:
 
     @property
     def row_half_bit(self) -> int:
-        """The bit of the lane that picks the half of a piece's stored rows."""
+        """Bit of the lane that selects the half of a piece's stored rows."""
         return 3 if (self.name == "a") == self.copy.matrix.k_inner else 4
 
     @property
@@ -107,7 +111,7 @@ class MmaOperand:
         )
 
     def offset(self, free: int, k: int) -> tuple[int, int]:
-        """(xor, offset) from the strip's first element to the one at (free, k)."""
+        """Return (xor, offset) from the strip's first element to the one at (free, k)."""
         row, col = (free, k) if self.copy.matrix.k_inner else (k, free)
         return self.tile.place(row, col)
 
@@ -157,7 +161,8 @@ class MmaOperand:
         return f"{self.name}_{letter}{free + free_half}_k{self.set_of(k) + k_half}"
 
     def set_of(self, k: int) -> int:
-        """The first k of the registers for step k: two sets take turns, if there are two steps."""
+        """Return the first k of the set of registers that step k uses; two sets alternate if there
+        are two steps."""
         return k % (FRAGMENT_SETS * self.instruction.step)
 
     def registers(self, k: int) -> tuple[str, ...]:
@@ -165,7 +170,8 @@ class MmaOperand:
         return tuple(register for load in self.loads(k) for register in load.registers)
 
     def pairs(self, k: int) -> tuple[tuple[str, str], ...]:
-        """Registers of a step that two neighbours of m (or n) share until they are parted."""
+        """Return the registers of a step that two neighbours of m (or n) share until prmt separates
+        them."""
         if not self.paired:
             return ()
         names = self.registers(k)
@@ -173,27 +179,28 @@ class MmaOperand:
 
     @property
     def pieces(self) -> tuple[tuple[str, ...], ...]:
-        """The registers of all sets, a piece on a line."""
+        """Registers of all sets, one tuple per piece."""
         names = [r for k in self.k_steps[:FRAGMENT_SETS] for r in self.registers(k)]
         size = REGISTERS_PER_PIECE
         return tuple(tuple(names[i : i + size]) for i in range(0, len(names), size))
 
     @property
     def xors(self) -> tuple[int, ...]:
-        """The distinct exclusive ors among all loads; the first is 0."""
+        """Distinct exclusive-or masks of all loads; the first is 0."""
         return tuple(sorted({load.xor for k in self.k_steps for load in self.loads(k)}))
 
     @property
     def at_suffixes(self) -> tuple[str, ...]:
-        """Suffixes of the registers with their addresses."""
+        """Suffixes of the address registers, one per mask."""
         return tuple(map(xor_suffix, self.xors))
 
 
 def is_gathered(k_inner: bool, instruction: MatrixInstruction) -> bool:
-    """Whether ldmatrix cannot bring the operand: it transposes 16-bit elements only."""
+    """Return whether lanes load single elements, because ldmatrix transposes only 16-bit
+    elements."""
     return not k_inner and instruction.itemsize == 4
 
 
 def is_paired(k_inner: bool, instruction: MatrixInstruction) -> bool:
-    """Whether ldmatrix transposes two elements at a time."""
+    """Return whether ldmatrix transposes two elements at a time."""
     return not k_inner and instruction.itemsize == 1

@@ -1,7 +1,7 @@
-"""The matrix instructions by element type: their depth, and how operands become their elements.
+"""Matrix instructions by element type: their depth, and the conversion of operands.
 
-Every kind reads 32 bytes of k per step and row: two registers of A for each eight rows and two of
-B for each eight columns (PTX ISA, "Matrix Fragments for mma.m16n8k8" and its neighbours).
+Every instruction reads 32 bytes of k per step and row: two registers of A for each eight rows and
+two of B for each eight columns (PTX ISA, "Matrix Fragments for mma.m16n8k8" and its neighbours).
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from kgen.spec import DType, Math, Matmul
 from kgen.targets.base import Target
 from kgen_runtime.values import frozen
 
-#: Bytes of k that a step reads of a row, and that one register of a fragment spans.
+#: Bytes of k per step and row, and per register of a fragment.
 STEP_BYTES = 32
 
 
 @frozen
 class MatrixInstruction:
-    """`rows` of m and `depth` of k per instruction, of `itemsize` bytes each in shared memory.
+    """Instruction mma.sync with `rows` of m and `depth` of k; elements have `itemsize` bytes in
+    shared memory.
 
-    `rounds`: operands are rounded to the instruction's type in registers; `splits`: the rest that
-    rounding leaves is rounded too, and multiplied in two products more. `short_sums`: it adds with
-    fewer bits than f32 has. `made_of_f16`: ptxas makes it of conversions and instructions on f16,
-    whose sums it adds.
+    - `rounds`: operands are rounded to the instruction's type in registers.
+    - `splits`: the error of that rounding is rounded too, and multiplied in two more products.
+    - `short_sums`: the instruction adds with fewer bits than f32.
+    - `made_of_f16`: ptxas replaces the instruction by conversions and instructions on f16.
     """
 
     name: str
@@ -52,11 +53,14 @@ class MatrixInstruction:
 
 @frozen
 class WarpgroupInstruction:
-    """wgmma on operands of type `element`, 32 bytes of k; `sums` is the accumulators' type.
+    """Instruction wgmma on operands of type `element` and 32 bytes of k; accumulators have type
+    `sums`.
 
-    `either_major`: operands may be stored with m (or n) inside. `signs`: it takes factors of 1 or
-    -1. `column_step`: of which its columns are multiples above 24, and of 8 up to there (PTX ISA,
-    "wgmma.mma_async"). `short_sums` as in :class:`MatrixInstruction`.
+    - `either_major`: operands may be contiguous along m (or n).
+    - `signs`: the instruction has factors of 1 or -1.
+    - `column_step`: numbers of columns above 24 are multiples of it; up to 24, of 8 (PTX ISA,
+      "wgmma.mma_async").
+    - `short_sums`: as in :class:`MatrixInstruction`.
     """
 
     element: str
@@ -78,16 +82,17 @@ class WarpgroupInstruction:
         return f"wgmma.mma_async.sync.aligned.{shape}.{types}"
 
     def takes(self, columns: int) -> bool:
-        """Whether there is one of so many columns."""
+        """Return whether the instruction exists with so many columns."""
         return columns % (8 if columns <= SMALL_COLUMNS else self.column_step) == 0
 
 
-#: Up to here every wgmma has all multiples of 8 columns.
+#: Every wgmma exists with each multiple of 8 columns up to this number.
 SMALL_COLUMNS = 24
 
 
 def warpgroup_instruction_of(spec: Matmul) -> WarpgroupInstruction | None:
-    """The wgmma that multiplies the spec's operands, with sums in the spec's type."""
+    """Return the wgmma that multiplies the spec's operands, with sums in the spec's type; None if
+    there is none."""
     dtype = spec.dtype
     if dtype in (DType.F16, DType.BF16):
         return WarpgroupInstruction(element=dtype, itemsize=2, either_major=True)

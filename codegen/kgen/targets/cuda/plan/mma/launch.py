@@ -1,4 +1,4 @@
-"""How CTAs share the block tiles of a product by mma.sync: one each, split-k or stream-k."""
+"""Launch of a matmul by mma.sync: one block tile per CTA, split-k or stream-k."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Arrangement:
-    """The launch, with what its CTAs need beside tiles to share work. `shared_bytes` are all."""
+    """Launch, and the values by which its CTAs share block tiles. `shared_bytes` is all the shared
+    memory of a CTA."""
 
     launch: Launch
     shared_bytes: int
@@ -31,12 +32,13 @@ class Arrangement:
 
 
 def streams(schedule: MmaMatmul) -> bool:
-    """Whether CTAs share block tiles along k."""
+    """Return whether CTAs share block tiles along k."""
     return isinstance(schedule, SplitMatmul) and schedule.stream_k
 
 
 def ticket_bytes(schedule: MmaMatmul) -> int:
-    """Shared memory behind the tiles, where all threads find the ticket that one has drawn."""
+    """Return the bytes of shared memory, after the tiles, for the ticket that one thread draws for
+    all."""
     return MAX_ACCESS_BYTES if streams(schedule) else 0
 
 
@@ -48,9 +50,10 @@ def arrange(
     k_tiles: int,
     shared_bytes: int,
 ) -> Arrangement:
-    """`spec` is what goes out, by `sums.threads` threads whose tiles take `shared_bytes`.
+    """Return the arrangement of a kernel that stores `spec`.
 
-    Raises ScheduleError if the schedule's way of sharing cannot be.
+    `sums.threads` threads hold the accumulators; tiles take `shared_bytes` of shared memory. Raises
+    ScheduleError if the schedule's kind of sharing is not possible.
     """
     if not (isinstance(schedule, SplitMatmul) and schedule.stream_k):
         _check_alone(schedule)

@@ -19,7 +19,7 @@ def check(
     num_threads: int,
     target: Target,
 ) -> None:
-    """Raises ScheduleError if the schedule does not fit the instruction or the target."""
+    """Check that a schedule fits the instruction and the target. Raises ScheduleError."""
     _check_promotion(spec, schedule, instruction)
     cuda_plan.check_powers_of_two(schedule)
     least = {"warp_m": PIECE, "warp_n": PIECE, "block_k": instruction.step}
@@ -57,8 +57,12 @@ def _check_promotion(spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstr
 def registers_held(
     spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction, target: Target
 ) -> int:
-    """Accumulators, all sets of fragments, and what rounding leaves of one set. Sums that are added
-    to others need registers beside these; ptxas takes two sets for those that it makes itself."""
+    """Return the registers for accumulators, all sets of fragments, and the rounding errors of one
+    set.
+
+    Promoted sums need registers of their own. For instructions that ptxas composes of others, it
+    uses two sets.
+    """
     sets = min(FRAGMENT_SETS, schedule.block_k // instruction.step)
     fragments = (schedule.warp_m + schedule.warp_n) // PIECE * REGISTERS_PER_PIECE
     accumulators = schedule.warp_m * schedule.warp_n // target.subgroup

@@ -1,4 +1,4 @@
-"""Matmul on tensor cores: ldmatrix feeds mma.sync from shared memory."""
+"""Matmul on tensor cores: ldmatrix loads fragments from shared memory, mma.sync multiplies them."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from kgen_runtime.values import frozen
 
 @frozen
 class KStep:
-    """32 bytes of k: the products that it adds, and what is brought meanwhile for later steps.
+    """Step of 32 bytes of k: its products, and the loads for later steps.
 
-    `loads` are the fragments of the step after it. The last step `turns` to the next tile first.
-    `rounded` are fragments of this step that are rounded to the instruction's type, `paired` those
-    that two neighbours of m (or n) share so far. `promoted` are reduced-precision sums that end
-    with it.
+    `loads` load the fragments of the next step. The last step first `turns` to the next K-tile.
+    `rounded` are fragments of this step that are rounded to the instruction's type; `paired` are
+    registers that two neighbours of m (or n) still share. `promoted` are the reduced-precision sums
+    that are promoted after the step.
     """
 
     k: int
@@ -71,12 +71,12 @@ class MmaPlan(MatmulPlan):
 
     @property
     def paired(self) -> tuple[MmaOperand, ...]:
-        """Operands of bytes that are transposed on their way into registers."""
+        """Operands of bytes that are transposed while they are loaded."""
         return tuple(operand for operand in self.operands if operand.paired)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How operands reach shared memory and registers, and how sums are kept exact."""
+        """Remarks on copies, fragments and the precision of sums."""
         found = list(super().remarks)
         for operand in self.paired:
             found.append(
@@ -102,8 +102,7 @@ class MmaPlan(MatmulPlan):
 
     @property
     def ticket_at(self) -> int:
-        """Offset in shared memory at which a CTA of stream-k keeps its ticket, after everything
-        else."""
+        """Shared-memory offset of the ticket of a CTA of stream-k, after all tiles."""
         return self.shared_bytes - ticket_bytes(self.schedule)
 
     @property
@@ -112,7 +111,7 @@ class MmaPlan(MatmulPlan):
 
     @property
     def is_tight(self) -> bool:
-        """Whether a loop that the assembler unrolled would need more registers than there are."""
+        """Whether the loop would need too many registers if the assembler unrolled it."""
         is_tight = self.last_arriving is not None and self.last_arriving.is_tight
         is_guarded = any(operand.copy.is_guarded for operand in self.operands)
         return self.promotes_every > 0 or self.instruction.made_of_f16 or is_tight or is_guarded
@@ -132,7 +131,7 @@ class MmaPlan(MatmulPlan):
 
     @property
     def rests(self) -> tuple[str, ...]:
-        """Registers of what rounding leaves of a step's fragments, if that is multiplied."""
+        """Registers of the rounding errors of a step's fragments, if they are multiplied."""
         if not self.instruction.splits:
             return ()
         return tuple(rest_of(r) for operand in self.operands for r in operand.registers(0))
@@ -168,10 +167,11 @@ class MmaPlan(MatmulPlan):
 def plan_mma(
     spec: Matmul, target: Target, schedule: MmaMatmul, whole: Matmul | None = None
 ) -> MmaPlan:
-    """`whole`: the product of which the spec's batch are split-k slices, where they are. What goes
-    out is this product if the schedule adds them in the same kernel, else the parts.
+    """Return the plan.
 
-    Raises ScheduleError if the schedule does not fit the instruction or the target.
+    If the batch of `spec` consists of split-k slices, `whole` is the product that they belong to.
+    The kernel stores that product if the schedule adds slices in the same kernel, and the slices
+    otherwise. Raises ScheduleError if the schedule does not fit the instruction or the target.
     """
     instruction = instruction_of(spec, target)
     if instruction is None:
@@ -235,8 +235,8 @@ def _copies(
     tiles: tuple[SwizzledTile, SwizzledTile],
     whole: Matmul | None,
 ) -> list[TileCopy]:
-    """Return the copies of A and B, from the matrices of `whole` if the spec is parts of it. With
-    stream-k, a CTA can begin at any tile along k."""
+    """Return the copies of A and B. They read the operands of `whole`, of which the spec may be
+    split-k slices. With stream-k, a CTA can begin at any K-tile."""
     copies = [
         plan_copy(
             matrix,
@@ -274,12 +274,12 @@ def _products(
 def _tiles(
     spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction
 ) -> tuple[SwizzledTile, SwizzledTile]:
-    """A's and B's tile: rows and columns as the matrices are stored."""
+    """Return the tiles of A and B, with rows and columns in the stored order of the matrices."""
     itemsize = instruction.itemsize
 
     def tile(block: int, k_inner: bool, base: int) -> SwizzledTile:
         rows, cols = (block, schedule.block_k) if k_inner else (schedule.block_k, block)
-        # A lane's eight columns are read at once, 16 bytes with ldmatrix.
+        # Eight columns of a lane are read at once; ldmatrix reads 16 bytes.
         chunk = EIGHT * itemsize if is_gathered(k_inner, instruction) else CHUNK_BYTES
         return SwizzledTile(
             rows=rows,

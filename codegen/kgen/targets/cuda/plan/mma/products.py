@@ -1,4 +1,4 @@
-"""Which matrix instructions multiply the fragments of a step, in which order, into which sums."""
+"""Matrix instructions that multiply the fragments of a step: their order and accumulators."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kgen.spec import Matmul
 from kgen.targets.cuda.plan.mma.fragments import PIECE, MmaOperand
 from kgen_runtime.values import frozen
 
-#: Only tf32 operands are split; a step has so many of them along k.
+#: Elements of k in a step of tf32, the only type whose operands are split.
 TF32_STEP = 8
 ZERO = "zero"
 
 
 @frozen
 class Mma:
-    """Registers of one mma.sync: d = a b + c."""
+    """Registers of one mma.sync, d = a b + c."""
 
     d: tuple[str, ...]
     a: tuple[str, ...]
@@ -37,7 +37,8 @@ class PromotedSum:
 class Products:
     """Products of the fragments of A and B.
 
-    `promoted`: sums of a few steps are kept in part_m<m>_n<n> and then added to acc_m<m>_n<n>.
+    If `promoted`, part_m<m>_n<n> has the sums of a few steps, which are then added to
+    acc_m<m>_n<n>.
     """
 
     a: MmaOperand
@@ -46,18 +47,18 @@ class Products:
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """The m of a lane's accumulators, from its first."""
+        """Distances of the m of a lane's accumulators from its first."""
         pieces = range(0, self.a.extent, PIECE)
         return tuple(m + part for m in pieces for part in self.a.parts)
 
     @property
     def cols(self) -> tuple[int, ...]:
-        """The n of a lane's accumulators, from its first."""
+        """Distances of the n of a lane's accumulators from its first."""
         return tuple(sorted(n for tile in self._tiles for n in self._columns(tile)))
 
     @property
     def run(self) -> int:
-        """How many of these are neighbours."""
+        """Number of adjacent columns among a lane's accumulators."""
         return 2 * self.b.stride
 
     def _columns(self, tile: int) -> tuple[int, int]:
@@ -71,7 +72,8 @@ class Products:
 
     @property
     def sums(self) -> tuple[str, ...]:
-        """A lane's accumulators, product by product: the four of one are registers side by side."""
+        """Accumulators of a lane, in the order of products; the four of a product are
+        consecutive."""
         return tuple(
             f"acc_m{m + i}_n{j}"
             for m in range(0, self.a.extent, PIECE)
@@ -96,8 +98,10 @@ class Products:
         )
 
     def _pieces(self, m: int, n: int, k: int) -> Iterator[Mma]:
-        """The product of two fragments, in one instruction of 16 rows or two of 8. Their layouts:
-        PTX ISA, "Matrix Fragments for mma.m16n8k16" and its neighbours."""
+        """Yield the product of two fragments: one instruction of 16 rows, or two of 8.
+
+        Layouts: PTX ISA, "Matrix Fragments for mma.m16n8k16" and its neighbours.
+        """
         instruction, parts = self.a.instruction, self.a.parts
         halves = range(k, k + instruction.depth, instruction.half)
         b = tuple(f"b_n{n}_k{half}" for half in halves)
@@ -108,7 +112,8 @@ class Products:
             yield Mma(d=d, a=a, b=b, c=d)
 
     def _all(self, whole: Mma) -> tuple[Mma, ...]:
-        """The small products first, if operands are split."""
+        """Return the instructions of a product; if operands are split, the small products come
+        first."""
         if not self.a.instruction.splits:
             return (whole,)
         a_rest, b_rest = tuple(map(rest_of, whole.a)), tuple(map(rest_of, whole.b))
@@ -121,7 +126,7 @@ class Products:
 
 
 def rest_of(register: str) -> str:
-    """The register with what rounding leaves of a fragment's; each step uses the same."""
+    """Return the register for the rounding error of a fragment's register; all steps share it."""
     name, _, k = register.rpartition("_k")
     return f"{name}_rest{int(k) % TF32_STEP}"
 

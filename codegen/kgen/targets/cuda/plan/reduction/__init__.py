@@ -1,1 +1,1 @@
-"""Split-k and stream-k: partial sums, and who adds them."""
+"""Split-k and stream-k: partial sums and their addition."""

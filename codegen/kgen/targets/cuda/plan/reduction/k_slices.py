@@ -9,25 +9,28 @@ from kgen.spec import Matmul
 
 F32_BYTES = 4
 
-#: Schedules that cut k.
+#: Schedules with split-k.
 SplitSchedule = SplitMatmul | SplitFmaMatmul | WgmmaMatmul
 
 
 def part_tiles(spec: Matmul, schedule: SplitSchedule) -> int:
-    """Tiles along k of each part; the last may have fewer."""
+    """Return the K-tiles of each slice; the last slice may have fewer."""
     return -(-spec.k // (schedule.block_k * schedule.split_k))
 
 
 def part_spec(spec: Matmul, schedule: SplitSchedule) -> Matmul:
-    """The parts as a batch: all of a product, then those of the next; sums (as they are
-    accumulated, 4 bytes) packed behind one another. Operands are read from the whole matrices,
-    whose strides are not here."""
+    """Return a matmul whose batch has the slices of each product, one product after another.
+
+    Outputs are the packed accumulators, 4 bytes each. The kernel reads operands from the whole
+    matrices, whose strides this spec does not have.
+    """
     return _parts(spec, part_tiles(spec, schedule) * schedule.block_k, schedule.split_k)
 
 
 @lru_cache(maxsize=64)
 def _parts(spec: Matmul, k: int, split_k: int) -> Matmul:
-    """Cached because many schedules of a product cut k alike when their times are predicted."""
+    """Return the matmul of `part_spec`; cached because the model predicts many schedules with equal
+    slices."""
     return Matmul(
         m=spec.m,
         n=spec.n,

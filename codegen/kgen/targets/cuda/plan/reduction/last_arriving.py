@@ -1,9 +1,9 @@
 """Split-k in one kernel: the last-arriving CTA of a block tile adds the partial sums of all.
 
-Each leaves its sums in a workspace and counts itself at the block tile's counter, an atomic that
-releases what it has left and acquires what the others have. Who finds that all others have come
-adds all parts, its own too, in the order of k, whatever order they came in. Nobody waits, so that
-nothing is assumed about which CTAs run at once; and the counter wraps to zero, for the next launch.
+Each CTA stores its sums to a workspace and increments the block tile's counter, an atomic with
+release and acquire semantics. The CTA that arrives last adds all parts, its own included, in the
+order of k. No CTA waits, so CTAs need not run at the same time. The counter wraps to zero for the
+next launch.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from kgen.targets.contraction.partial_sums import (
 from kgen_runtime.manifest import Extent3, Launch, Workspace
 from kgen_runtime.values import frozen
 
-#: Registers of a thread for sums and for parts on their way, and for the latter alone: one way to
-#: L2 then brings as many parts as there is room for.
+#: Most registers of a thread for accumulators and loaded parts together, and for loaded parts
+#: alone. Loads of several parts share one latency of L2.
 HELD, ON_THEIR_WAY = 192, 128
 
 
 @frozen
 class PartSums:
-    """Sums of one part, of a thread: what is loaded, and to which `sums` each of it is added."""
+    """Sums of a thread in one part: their loads, and the accumulators `sums` to which they are
+    added."""
 
     accesses: tuple[PartialAccess, ...]
     sums: tuple[str, ...]
@@ -36,13 +37,13 @@ class PartSums:
         return tuple(name for access in self.accesses for name in access.registers)
 
 
-#: Those that are loaded before any of them is added.
+#: Parts that are loaded before any of them is added.
 Group = tuple[PartSums, ...]
 
 
 @frozen
 class LastArriving:
-    """`split` parts of each block tile of `grid` (x, y, products)."""
+    """Reduction of `split` parts of each block tile of `grid` (x, y, products)."""
 
     sums: PartialSums
     split: int
@@ -50,17 +51,17 @@ class LastArriving:
 
     @property
     def together(self) -> int:
-        """Parts that a turn of the loop adds."""
+        """Parts that an iteration of the loop adds."""
         return together(len(self.sums.names), self.split)
 
     @property
     def first_together(self) -> int:
-        """Parts before the loop: what no turn is full of."""
+        """Parts that are added before the loop: the remainder of whole iterations."""
         return self.split % self.together or self.together
 
     @property
     def is_tight(self) -> bool:
-        """Whether registers for parts do not hold one."""
+        """Whether the registers for parts hold less than one part."""
         return len(self.sums.names) > room_for(len(self.sums.names))
 
     @property
@@ -75,11 +76,12 @@ class LastArriving:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """Additions of a trip of the loop."""
+        """Additions of an iteration of the loop."""
         return self._groups(range(self.together))
 
     def _groups(self, parts: range) -> tuple[Group, ...]:
-        """Groups of these parts; pieces of a part where registers do not hold a whole part."""
+        """Return the groups of these parts; pieces of a part if registers do not hold a whole
+        part."""
         accesses = self.sums.accesses
         if not self.is_tight:
             return (tuple(self._piece(part, accesses) for part in parts),) if parts else ()
@@ -138,7 +140,7 @@ class LastArriving:
         return f"split-k: {self.split} slices, added in order by the last-arriving CTA"
 
     def launch(self, launch: Launch) -> Launch:
-        """The launch of one CTA per block tile as one of a CTA for each part."""
+        """Return the launch of one CTA per part, given that of one CTA per block tile."""
         assert launch.tile is not None
         across, down, products = launch.grid
         return dataclasses.replace(
@@ -150,7 +152,7 @@ class LastArriving:
 
 
 def is_last_arriving(schedule: GpuMatmul) -> bool:
-    """Whether a schedule cuts k in parts that the same kernel adds."""
+    """Return whether a schedule has split-k slices that the same kernel adds."""
     return isinstance(schedule, SplitK) and schedule.one_kernel
 
 
@@ -167,20 +169,20 @@ def plan_last_arriving(
 
 
 def together(sums: int, split: int) -> int:
-    """Parts of `sums` of a thread that are on their way at once."""
+    """Return the parts, of `sums` each, that a thread loads at once."""
     return max(1, min(split, room_for(sums) // sums))
 
 
 def room_for(sums: int) -> int:
-    """Registers for parts that are on their way, beside a thread's `sums`."""
+    """Return the registers for loaded parts, beside a thread's `sums`."""
     return min(ON_THEIR_WAY, HELD - sums)
 
 
 def registers_held(sums: int, split: int) -> int:
-    """Registers of a thread's sums and of the parts that are added to them."""
+    """Return the registers of a thread's sums and of the parts that are added to them."""
     return sums + min(room_for(sums), sums * (split - 1))
 
 
 def _renamed(accumulator: str, part: int) -> str:
-    """Register of a part that is added to an accumulator."""
+    """Return the register of a part that is added to an accumulator."""
     return f"part{part}" + accumulator.removeprefix("acc")

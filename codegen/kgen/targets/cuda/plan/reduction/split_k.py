@@ -1,9 +1,9 @@
-"""Matmul with k cut in parts, for outputs too small to fill the GPU with CTAs.
+"""Matmul with split-k, for outputs too small to fill the GPU with CTAs.
 
-The parts are a batch of products: the kernel that multiplies them is an ordinary one whose outputs
-are the sums, in a workspace. A second one adds them, always in the same order, and applies the
-epilogue; or the kernel of the parts does both (last_arriving.py). Each part reads the whole
-operands from another k on, and zeros behind their end.
+The slices of K are a batch of products. The kernel that multiplies them is an ordinary one that
+stores partial sums in a workspace. A second kernel adds them in a fixed order and applies the
+epilogue; or the first kernel does both (last_arriving.py). Each slice reads the whole operands from
+its first k on, and zeros past their end.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan, plan_wgmma
 from kgen_runtime.manifest import Launch, Tile, Workspace
 from kgen_runtime.values import frozen
 
-#: The second kernel: threads of a CTA, and f32 of an access, where that makes so many CTAs; outputs
-#: that are fewer get smaller CTAs and accesses, so that more SMs fetch parts.
+#: Threads of a CTA of the second kernel, and f32 elements of its accesses, if the launch then has
+#: at least ENOUGH_CTAS. Smaller outputs get smaller CTAs and accesses, so that more SMs load parts.
 NUM_THREADS, WIDEST, ENOUGH_CTAS = 128, 4, 128
 FEW_THREADS = 32
 
 
-#: Of the kernels that multiply parts.
+#: Plans of kernels that multiply slices.
 PartPlan = MmaPlan | FmaPlan | WgmmaPlan
 
 
@@ -53,7 +53,7 @@ class PartLoad:
 
 @frozen
 class Addition:
-    """to = before + value, by register names."""
+    """Addition to = before + value of registers."""
 
     to: str
     before: str
@@ -62,7 +62,7 @@ class Addition:
 
 @frozen
 class ReductionPlan(OutputPlan):
-    """The second kernel: each thread adds up `width` adjacent outputs."""
+    """Plan of the second kernel: each thread computes `width` adjacent outputs."""
 
     spec: Matmul
     schedule: SplitSchedule
@@ -95,7 +95,7 @@ class ReductionPlan(OutputPlan):
 
     @property
     def has_idle_threads(self) -> bool:
-        """Whether the last CTA has more than there are outputs for."""
+        """Whether some threads of the last CTA have no output."""
         return (self.last_thread + 1) % self.num_threads != 0
 
     @property
@@ -130,7 +130,7 @@ class ReductionPlan(OutputPlan):
 
 @frozen
 class SplitPlan(CudaPlan):
-    """Both kernels, in one module."""
+    """Plan of both kernels, which are in one module."""
 
     spec: Matmul
     schedule: SplitSchedule
@@ -139,7 +139,7 @@ class SplitPlan(CudaPlan):
 
     @property
     def part_library(self) -> str:
-        """The macros of the first kernel."""
+        """Macro library of the first kernel."""
         return f"ptx/lib/matmul/{self.schedule.mainloop}_kernel.j2"
 
     @property
@@ -164,18 +164,19 @@ class SplitPlan(CudaPlan):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How operands reach shared memory, and how parts are added."""
+        """Remarks on how operands are copied to shared memory, and how parts are added."""
         split = self.schedule.split_k
         return (*self.part.remarks, f"split-k: {split} slices, added in order by a second kernel")
 
 
 def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPlan:
-    """Raises ScheduleError if k cannot be cut so, or a part does not fit the target."""
+    """Return the plan. Raises ScheduleError if k does not have so many slices, or a slice does not
+    fit the target."""
     _check(spec, schedule)
     part = _plan_part(spec, target, schedule)
     launch = dataclasses.replace(part.launches[0], entry_point=f"{spec.key}_parts")
     part = dataclasses.replace(part, launches=(launch,))
-    # One text has both kernels, and only the second converts to the output's type.
+    # One module has both kernels, and only the second converts to the output's type.
     version = max(part.ptx_version, ptx_version(target, spec))
     reduction = _plan_reduction(spec, target, schedule, version)
     assert launch.tile is not None

@@ -1,8 +1,8 @@
-"""Stream-k of persistent CTAs: the CTA with a block tile's first part adds those of the others.
+"""Stream-k of persistent CTAs: the CTA with a block tile's first part adds the other parts.
 
-It adds them in the order of k and stores the block tile. It waits for CTAs of higher numbers only,
-so numbers are handed out by a ticket, the highest first: a CTA that is waited for has started,
-however many CTAs run at once.
+That CTA adds the parts in the order of k and stores the block tile. It waits only for CTAs with
+higher numbers. CTAs draw their numbers from a ticket counter, the highest first, so a CTA that
+another waits for has always started, however many run at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TICKETS = "tickets"
 
 @frozen
 class StreamK(SharedSteps):
-    """Shares of CTAs, whose steps are single K-tiles."""
+    """Distribution of steps over CTAs; a step is one K-tile."""
 
     waits: ClassVar[bool] = True
     workgroup: ClassVar[str] = "CTA"
@@ -42,8 +42,8 @@ class StreamK(SharedSteps):
 def plan_stream(
     blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul, sums: PartialSums
 ) -> StreamK | None:
-    """Plan the shares; None if the schedule does not ask for them. Raises ScheduleError if they
-    cannot be."""
+    """Return the distribution; None without stream-k. Raises ScheduleError if the schedule's
+    numbers are not legal."""
     if not schedule.stream_k:
         return None
     _check(blocks * k_tiles, schedule)

@@ -1,4 +1,4 @@
-"""Choice of a tile's copy: its width, whether it is asynchronous, whether it has guards."""
+"""Choice of a tile's copy: width, asynchronous or through registers, with or without guards."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def plan_copy(
     stages: int,
     part_k: int = 0,
 ) -> TileCopy:
-    """Return the widest copy that the strides' alignment allows, asynchronous where it can be.
+    """Return the widest copy that the alignment of the strides allows, asynchronous if possible.
 
-    Every tensor starts at a multiple of 16 bytes. `stages` is the number of K-tiles in flight or in
-    use. Raises ScheduleError if the tile has less than one element per thread.
+    Tensors are aligned to 16 bytes. `stages` is the number of K-tiles in flight or in use. Raises
+    ScheduleError if the tile has less than one element per thread.
     """
     itemsize = matrix.dtype.itemsize
     share = rows * cols * itemsize // num_threads
@@ -42,7 +42,7 @@ def plan_copy(
     width = min(matrix.aligned_bytes, share, cols * itemsize)
     asynchronous = allow_async and matrix.is_asynchronous(target) and width >= MIN_ASYNC_BYTES
     if not asynchronous:
-        # Through registers a unit is inside the matrix or outside, never half of it.
+        # A unit that is copied through registers must be wholly inside or outside of the matrix.
         width = min(width, math.gcd(MAX_ACCESS_BYTES, matrix.access.run * itemsize))
     plain = TileCopy(
         matrix=matrix,

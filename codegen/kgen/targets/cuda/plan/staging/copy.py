@@ -1,9 +1,9 @@
-"""How a CTA brings one tile of a matrix from global to shared memory.
+"""Copy of a tile of a matrix from global to shared memory by the threads of a CTA.
 
-The tile is cut into units of `unit_bytes`, one memory access each, numbered along the rows as the
-matrix is stored. Thread t of T takes the units t, t + T, t + 2T, ... As all counts are powers of
-two, unit t + iT lies at a constant distance from unit t: plain arithmetic in global memory, an
-exclusive or and an addition in shared memory.
+The tile is divided into units of `unit_bytes`, one memory access each, numbered along the stored
+rows of the matrix. Thread t of T copies the units t, t + T, t + 2T, ... All counts are powers of
+two, so unit t + iT is at a constant distance from unit t: an offset in global memory, an exclusive
+or and an offset in shared memory.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from kgen_runtime.values import frozen
 
 @frozen
 class TileCopy:
-    """`asynchronous`: by cp.async; otherwise through registers.
+    """Copy of a tile of `rows` x `cols`: by cp.async if `asynchronous`, else through registers.
 
-    `rows` x `cols` is the tile. An edge is a side on which the matrix does not fill its last tile;
-    units beyond it are filled with zero. If `first_k` is not 0, the first tile along k has only so
-    many elements of k and all later ones are whole; otherwise the last tile has the remainder. If
-    `part_k` is not 0, a CTA copies so much of k, a multiple of the tile's, from its own first on.
+    - An edge is a side on which the matrix does not fill its last tile; units past it become zero.
+    - `first_k`, if not 0: the first K-tile has only so many elements of k, and all later ones are
+    whole. Otherwise the last K-tile has the remainder. - `part_k`, if not 0: a CTA copies so many
+    elements of k, whole K-tiles, from its own first k on.
     """
 
     matrix: Matrix
@@ -44,12 +44,12 @@ class TileCopy:
 
     @property
     def is_guarded(self) -> bool:
-        """Whether elements exist under guards, or lie in another way than a matrix."""
+        """Whether the operand is not a matrix: its elements have guards, or several digits."""
         return False
 
     @property
     def has_table(self) -> bool:
-        """Whether a table has an entry for each K-tile."""
+        """Whether the copy reads a table with an entry for each K-tile."""
         return False
 
     @property
@@ -86,7 +86,7 @@ class TileCopy:
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
-        """This thread's units, its first at distance zero."""
+        """Units of a thread, as distances from its first."""
         count = self.rows * self.units_per_row // self.num_threads
         return tuple(self._unit(i) for i in range(count))
 
@@ -99,7 +99,7 @@ class TileCopy:
 
     @property
     def xors(self) -> tuple[int, ...]:
-        """The distinct exclusive ors among the units; the first is 0."""
+        """Distinct exclusive-or masks of the units; the first is 0."""
         return tuple(sorted({unit.xor for unit in self.units}))
 
     @property
@@ -109,11 +109,11 @@ class TileCopy:
 
     @cached_property
     def far(self) -> bool:
-        """Whether units lie further apart in global memory than an immediate reaches."""
+        """Whether distances between units in global memory exceed an immediate offset."""
         return max(unit.source for unit in self.units) > MAX_IMMEDIATE
 
     def source(self, unit: Unit) -> str:
-        """The unit's global address as an operand; far units have a register for it."""
+        """Return the unit's global address as an operand; far units have a register for it."""
         return "%from" if self.far else f"%{self.name}_from+{unit.source}"
 
     @cached_property
@@ -136,12 +136,12 @@ class TileCopy:
         return self.k_edge and not self.first_k
 
     def can_begin_with(self, k: int) -> bool:
-        """Whether units stay aligned behind a first tile of `k`."""
+        """Return whether units stay aligned after a first K-tile of `k` elements."""
         return not self.matrix.k_inner or k % self.unit_elements == 0
 
     @property
     def straddles(self) -> bool:
-        """Whether a unit can be half inside the matrix (only its source size is then less)."""
+        """Whether a unit can be partly inside the matrix; its source size is smaller then."""
         return self.access.run % self.unit_elements != 0
 
     @property
@@ -159,14 +159,15 @@ class TileCopy:
         return f"{self.free_coordinate}{distance}_bytes"
 
     def free_bytes(self, unit: Unit) -> str:
-        """The operand with the unit's bytes inside the matrix along m (or n)."""
+        """Return the operand with the number of the unit's bytes inside the matrix along m (or
+        n)."""
         if not self.free_edge:
             return str(self.unit_bytes)
         return "%" + self._guard_register(self._free(unit))
 
     @property
     def free_left(self) -> str:
-        """Register with the rows up to the end of m (or n)."""
+        """Register with the number of rows up to the end of m (or n)."""
         return f"{self.name}_{'rows' if self.matrix.k_inner else 'cols'}_left"
 
     @property
@@ -175,7 +176,7 @@ class TileCopy:
 
     @property
     def k_step(self) -> int:
-        """Bytes from a tile to the next one along k."""
+        """Bytes from a K-tile to the next one."""
         return self._step_bytes(self.k_extent)
 
     @property
@@ -189,12 +190,12 @@ class TileCopy:
 
     @property
     def k_end(self) -> int:
-        """Distance from the first K-tile that has an end to the end of k."""
+        """Elements from the start of the partial K-tile to the end of k."""
         return self.first_k or self.access.depth
 
     @property
     def free_end(self) -> int:
-        """Number of rows, where m (or n) ends."""
+        """Number of rows: the end of m (or n)."""
         return self.access.rows
 
     @property
@@ -211,27 +212,27 @@ class TileCopy:
         return self.rows if self.matrix.k_inner else self.cols
 
     def _indices(self, row: int, col: int) -> tuple[int, int]:
-        """Row of the operand (m or n) and k of a stored row and column."""
+        """Return the row of the operand (m or n) and the k of a stored row and column."""
         return (row, col) if self.matrix.k_inner else (col, row)
 
     @property
     def k_coordinate(self) -> str:
-        """The register with the thread's place along k, in elements of the tile."""
+        """Register with the thread's position along k in the tile, in elements."""
         return f"{self.name}_{'col' if self.matrix.k_inner else 'row'}"
 
     @property
     def free_coordinate(self) -> str:
-        """The register with its place along m or n."""
+        """Register with the thread's position along m or n in the tile."""
         return f"{self.name}_{'row' if self.matrix.k_inner else 'col'}"
 
     @property
     def cache(self) -> str:
-        """cp.async's cache operator: only 16 bytes may bypass L1."""
+        """Cache operator of cp.async: only copies of 16 bytes may bypass L1."""
         return "cg" if self.unit_bytes == MAX_ACCESS_BYTES else "ca"
 
     @property
     def words(self) -> Words:
-        """The registers that stage a unit."""
+        """Registers that hold a unit."""
         return Words(nbytes=self.unit_bytes)
 
     def unit_words(self, unit: Unit) -> tuple[str, ...]:
@@ -239,7 +240,7 @@ class TileCopy:
 
     @property
     def description(self) -> str:
-        """A comment: the tile and how it is copied."""
+        """Comment that describes the tile and its copy."""
         matrix, way = self.matrix, "cp.async" if self.asynchronous else "registers"
         return (
             f"{self.name.upper()}: tiles of {self.rows}x{self.cols} as stored, "
@@ -249,7 +250,7 @@ class TileCopy:
 
     @property
     def remark(self) -> str:
-        """The description and, where accesses are narrower than they could be, what makes them."""
+        """Description, and the reason why accesses are narrower than 16 bytes, if they are."""
         if self.unit_bytes == MAX_ACCESS_BYTES:
             return self.description
         if self.matrix.aligned_bytes < MAX_ACCESS_BYTES:
@@ -264,5 +265,5 @@ class TileCopy:
 
     @property
     def held_registers(self) -> int:
-        """Registers that the main loop keeps for this copy, beside those of a matrix's address."""
+        """Registers that this copy holds in the main loop, beyond the address of a matrix."""
         return self.staging_registers

@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 from kgen_runtime.values import frozen
 
-#: Shared address of element (row, col): (address of the tile's first ^ xor) + offset.
+#: Function from (row, col) of an element to (xor, offset) of its shared address, which is
+#: (address of the tile's first element ^ xor) + offset.
 Place = Callable[[int, int], tuple[int, int]]
 
 
 @frozen
 class Words:
-    """The registers that hold a unit of `nbytes`, a power of two up to 16, and their access."""
+    """Registers that hold a unit of `nbytes`, a power of two up to 16, and the type of its
+    access."""
 
     nbytes: int
 
@@ -22,7 +24,7 @@ class Words:
 
     @property
     def is_short(self) -> bool:
-        """Whether a unit is in a register of 16 bits."""
+        """Whether a unit is smaller than a 32-bit register."""
         return self.nbytes < 4
 
     @property
@@ -32,7 +34,7 @@ class Words:
 
     @property
     def access(self) -> str:
-        """The type of what a load or store moves to or from each."""
+        """Type that a load or store has for each register."""
         return f"b{8 * min(4, self.nbytes)}"
 
     def names(self, stem: str) -> tuple[str, ...]:
@@ -41,7 +43,7 @@ class Words:
 
 @frozen
 class Unit:
-    """Place of unit t + iT relative to unit t: elements, global bytes, shared bytes."""
+    """Distance of unit t + iT from unit t: in elements, in global bytes, in shared bytes."""
 
     index: int
     row: int
@@ -52,13 +54,13 @@ class Unit:
 
     @property
     def put(self) -> str:
-        """The suffix of the register with the address that its xor gives."""
+        """Suffix of the register with the address for this xor."""
         return xor_suffix(self.xor)
 
 
 @frozen
 class GuardRegister:
-    """How many bytes of some units lie inside the matrix along m (or n), in a register.
+    """Register with the number of bytes of some units that are inside the matrix along m (or n).
 
     `along` is the units' distance from the thread's first in that direction, in elements.
     """
@@ -68,5 +70,5 @@ class GuardRegister:
 
 
 def xor_suffix(xor: int) -> str:
-    """Registers of addresses with something xored in are named by it."""
+    """Return the suffix of the name of an address register, which names its xor."""
     return f"_xor{xor}" if xor else ""

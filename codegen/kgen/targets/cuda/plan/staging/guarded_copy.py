@@ -18,7 +18,7 @@ from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.cuda.plan.staging.copy_units import Unit
 from kgen_runtime.values import frozen
 
-#: 32-bit words that one load brings.
+#: Words of 32 bits that one load reads at most.
 LOAD_WORDS = 4
 
 
@@ -33,8 +33,8 @@ class DigitOfRow:
 
 @frozen
 class GuardValue:
-    """Part of a guard's form that depends on the row: `start` plus the sum of the terms, each of
-    which is a digit's register and its coefficient."""
+    """Part of a guard's linear form that depends on the row: `start` plus the sum of `terms`, which
+    are pairs of a digit's register and its coefficient."""
 
     register: str
     start: int
@@ -43,7 +43,7 @@ class GuardValue:
 
 @frozen
 class GuardedRow:
-    """Row of a thread, `along` rows from its first: registers of its offset and its mask."""
+    """Row of a thread, `along` rows from its first, with the registers of its offset and mask."""
 
     along: int
     at: str
@@ -52,7 +52,7 @@ class GuardedRow:
 
 @frozen
 class EntryLoad:
-    """Load of words of a table's entry, `offset` bytes from its first."""
+    """Load of words of a table entry, `offset` bytes from the entry's first word."""
 
     registers: tuple[str, ...]
     offset: int
@@ -60,8 +60,10 @@ class EntryLoad:
 
 @frozen
 class EntryColumn:
-    """Column of a thread's units, `along` elements from its first, whose K-tile has an entry:
-    registers of the offset of k, of the bits of the filter position, and of the address of k."""
+    """Column of a thread's units, `along` elements from its first, with its table entry.
+
+    The registers hold the offset of k, the bits of the filter position, and the address of k.
+    """
 
     along: int
     move: str
@@ -72,7 +74,8 @@ class EntryColumn:
 
 @frozen
 class GuardedCopy(TileCopy):
-    """`stages` is the number of K-tiles by which loads of the table may run past its end."""
+    """Copy under guards. `stages` is the number of K-tiles by which loads of the table may run past
+    the end of k."""
 
     stages: int
 
@@ -86,7 +89,7 @@ class GuardedCopy(TileCopy):
 
     @property
     def has_table(self) -> bool:
-        """Whether a table has an entry for each K-tile; otherwise all steps along k are equal."""
+        """Whether the copy reads a table; otherwise all steps along k are equal."""
         return len(self.access.k) > 1 or bool(self.access.guards) or self.k_edge
 
     @property
@@ -96,7 +99,8 @@ class GuardedCopy(TileCopy):
 
     @cached_property
     def steps(self) -> StepTable:
-        """Table of K-tiles: those of all K's slices, and those that loads run ahead by."""
+        """Table of the K-tiles of all slices of K, and of those past the end that loads run ahead
+        to."""
         part = self.part_k or self.k_extent
         return StepTable(
             access=self.access,
@@ -150,7 +154,7 @@ class GuardedCopy(TileCopy):
     def _column(self, along: int) -> EntryColumn:
         stem = f"{self.name}_col{along}"
         words = (f"{stem}_move", *(f"{stem}_bits{w}" for w in range(self.mask_words)))
-        # Where a tile has one entry, it serves all columns.
+        # All columns share the entry if the K-tile has only one.
         entry = 0 if self.steps.shares_position else along // self.unit_elements
         return EntryColumn(
             along=along,
@@ -167,12 +171,12 @@ class GuardedCopy(TileCopy):
         )
 
     def _padded(self, stem: str, words: tuple[str, ...], begin: int) -> tuple[str, ...]:
-        """Registers of one load: as many as it brings words, of which the last may be unused."""
+        """Return the registers of one load, one per word that it reads; the last may be unused."""
         count = min(LOAD_WORDS, self.steps.entry_words - begin)
         return (*words, *(f"{stem}_unused{i}" for i in range(count - len(words))))
 
     def begins_column(self, unit: Unit) -> bool:
-        """Whether a unit is the first of its column, before which the address of k is computed."""
+        """Return whether a unit is the first of its column, which computes the address of k."""
         return unit == next(each for each in self.units if each.col == unit.col)
 
     @property
@@ -210,7 +214,7 @@ class GuardedCopy(TileCopy):
 
     @property
     def k_step(self) -> int:
-        """Bytes from a K-tile to the next one where all steps are equal."""
+        """Bytes from a K-tile to the next one, if all steps are equal."""
         return 0 if self.has_table else super().k_step
 
     @property

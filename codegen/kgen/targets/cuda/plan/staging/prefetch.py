@@ -1,4 +1,4 @@
-"""When the next tile along k is asked for: its units are spread over the steps of this one."""
+"""Copies of the next K-tile, spread over the steps of the current one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Share:
-    """Units of the next tile that are asked for together; `last` ends their operand's tile."""
+    """Units of the next K-tile whose copies start together; `last` marks the end of their operand's
+    tile."""
 
     copy: TileCopy
     units: tuple[Unit, ...]
@@ -20,8 +21,8 @@ class Share:
 
 
 def share_out(copies: Sequence[TileCopy], k_steps: int) -> Mapping[int, tuple[Share, ...]]:
-    """Distribute all units of the copies, one copy after another, evenly over all steps but the
-    last; the result is by number of the step."""
+    """Return the units to copy in each step: those of all copies, in order, spread evenly over all
+    steps but the last."""
     steps = max(1, k_steps - 1)
     units = [(copy, unit) for copy in copies for unit in copy.units]
     bounds = [len(units) * i // steps for i in range(steps + 1)]

@@ -1,4 +1,4 @@
-"""How a tile lies in shared memory, without bank conflicts."""
+"""Layouts of tiles in shared memory that avoid bank conflicts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ HALF_BYTES = 2
 
 @frozen
 class SwizzledTile:
-    """Rows of `row_bytes`, whose chunks are permuted by exclusive or with the row.
+    """Tile of rows of `row_bytes`, whose chunks are permuted by exclusive or with the row's number.
 
     The chunk's number (address bits 4 to 6 for 16-byte chunks) is xored with the bits just above a
-    128-byte line or a row, whichever is longer, so that chunks below one another, 128 bytes of
-    them, fall in different groups of banks. The map is linear over exclusive or. `row_bytes` is a
-    power of two, at least a chunk; `base` is the tile's first byte in a stage, a multiple of 128.
-    With a `row_step` of 2 chunks below one another are those of every other row.
+    128-byte line or a row, whichever is longer. So chunks of one column, 128 bytes of them, are in
+    different banks. The map is linear over exclusive or. `row_bytes` is a power of two, at least a
+    chunk; `base` is the tile's first byte in a stage, a multiple of 128. A `row_step` of 2 takes
+    every other row as the column's next chunk.
     """
 
     rows: int
@@ -41,7 +41,7 @@ class SwizzledTile:
 
     @property
     def mask(self) -> int:
-        """The bits of a byte offset that the permutation changes."""
+        """Bits of a byte offset that the permutation changes."""
         return min(self._step_bytes, BANK_LINE_BYTES) - self.chunk_bytes
 
     @property
@@ -50,7 +50,7 @@ class SwizzledTile:
 
     @property
     def mask_word(self) -> str:
-        """The mask as a comment has it."""
+        """Mask in words, for a comment."""
         return f"{self.mask:#x}"
 
     @property
@@ -67,26 +67,28 @@ class SwizzledTile:
         return f"{rows}, byte o stored at o ^ (o >> {self.shift} & {self.mask_word})"
 
     def swizzle(self, offset: int) -> int:
-        """Swizzled offset of the byte at `offset` of the row-major tile."""
+        """Return the swizzled offset of the byte at `offset` of the row-major tile."""
         return offset ^ ((offset >> self.shift) & self.mask)
 
     def split(self, offset: int) -> tuple[int, int]:
-        """The xor and the addition that move an address by `offset`, bits of its own only."""
+        """Return (xor, offset) that move an address by `offset`, whose bits the address does not
+        have."""
         moved = self.swizzle(offset)
         return moved & self.mask, moved & ~self.mask
 
     def place(self, row: int, col: int) -> tuple[int, int]:
-        """(xor, offset) of the element in the stored row and column, from the stage's first."""
+        """Return (xor, offset) of the element in a stored row and column, from the stage's
+        first."""
         xor, offset = self.split(row * self.row_bytes + col * self.itemsize)
         return xor, self.base + offset
 
 
 @frozen
 class PaddedTile:
-    """f32 rows along m or n, one per k, `padding` elements apart from one another.
+    """Tile of f32 rows along m or n, one per k, each followed by `padding` elements.
 
-    If the matrix is stored with k inside, a column of threads writes one row after another;
-    the padding then spreads it over the banks and keeps rows 16-byte aligned. `base` is the tile's
+    If the matrix is contiguous along k, adjacent threads store to adjacent rows. The padding
+    spreads these stores over the banks and keeps rows aligned to 16 bytes. `base` is the tile's
     first byte in a stage.
     """
 
@@ -100,7 +102,7 @@ class PaddedTile:
 
     @property
     def description(self) -> str:
-        """A comment: where an element lies."""
+        """Comment that gives the address of an element."""
         return f"f32, {self.width} for each k, {self.pitch} B from one k to the next"
 
     @property
@@ -113,6 +115,6 @@ class PaddedTile:
         return self.depth * self.pitch
 
     def place(self, row: int, col: int) -> tuple[int, int]:
-        """(xor, offset) of the element in the stored row and column; the xor is always 0."""
+        """Return (xor, offset) of the element in a stored row and column; the xor is always 0."""
         k, free = (col, row) if self.transposed else (row, col)
         return 0, self.base + k * self.pitch + free * self.ITEM_BYTES

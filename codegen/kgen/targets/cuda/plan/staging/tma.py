@@ -1,10 +1,11 @@
-"""How TMA brings a tile of a matrix to shared memory, and how wgmma finds it there.
+"""TMA copies of tiles to shared memory, and the matrix descriptors by which wgmma reads them.
 
-Boxes have rows of 128 bytes, whose 16-byte chunks are swizzled over eight rows (PTX ISA 5.5.7). A
-matrix stored with k inside has its tile in one box: 64 of k in each row. One stored with m (or n)
-inside has a box for each 64 of these, with one k in each row. Either way 64 rows of A, or 64
-columns of B, take 8192 bytes, and eight rows of a box 1024. (Numbers are those of 16-bit types.
-Bytes have 128 elements in a row, tf32 has 32, and wgmma takes both with k inside only.)
+Boxes have rows of 128 bytes, whose 16-byte chunks are swizzled over eight rows (PTX ISA 5.5.7). If
+a matrix is contiguous along k, its tile is one box with 64 k in each row. If it is contiguous along
+m (or n), it has a box for each 64 of these, with one k in each row. In both cases 64 rows of A, or
+64 columns of B, take 8192 bytes, and eight rows of a box take 1024. These numbers are for 16-bit
+types. A row has 128 elements of 8 bits or 32 of tf32, and wgmma requires both types to be
+contiguous along k.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from kgen_runtime.manifest import TensorMap
 from kgen_runtime.values import frozen
 
 ROW_BYTES: Final = 128
-#: Eight rows, over which the swizzle repeats.
+#: Bytes of eight rows, after which the swizzle repeats.
 GROUP_BYTES = 8 * ROW_BYTES
-#: Which bits of a byte's offset the swizzle adds, by exclusive or, to which others.
+#: Swizzle of a byte's offset: offset ^ (offset >> SHIFT & MASK).
 SWIZZLE_SHIFT, SWIZZLE_MASK = 3, 0x70
-#: Of k in an instruction: 32 bytes.
+#: Bytes of k per instruction.
 STEP_BYTES = 32
-#: Most rows of a box, and where a tensor map's strides end, in bytes (cuTensorMapEncodeTiled).
+#: Most rows of a box, and the limit of a tensor map's strides in bytes (cuTensorMapEncodeTiled).
 MAX_BOX, MAX_STRIDE = 256, 1 << 40
 #: Bits 62 and 63 of a matrix descriptor, in its upper word: swizzled over 128 bytes.
 SWIZZLE_128 = 1 << 30
@@ -34,8 +35,8 @@ SWIZZLE_128 = 1 << 30
 class Box:
     """Box that one instruction copies.
 
-    It starts `along` m (or n) from the first of the CTA's share. `offset` is its place in the
-    stage, in bytes, where that share is the tile's first.
+    `along` is the distance of its first m (or n) from the first of the CTA's share. `offset` is its
+    byte in the stage, for the first share of the tile.
     """
 
     along: int
@@ -44,8 +45,11 @@ class Box:
 
 @frozen
 class TmaOperand:
-    """A's or B's tile: `extent` rows of A or columns of B, `depth` of k; `base` is its first byte
-    in a stage. `shares` CTAs of a cluster load a part of it each, for all of them."""
+    """Tile of A or B: `extent` rows of A or columns of B by `depth` of k.
+
+    `base` is its first byte in a stage. Each of `shares` CTAs of a cluster loads a part of the tile
+    for all of them.
+    """
 
     matrix: Matrix
     batch: int
@@ -112,9 +116,9 @@ class TmaOperand:
 
     @property
     def tensor_map(self) -> TensorMap:
-        """The matrix, its batch outermost where each product has its own."""
+        """Tensor map of the matrix; its batch is the outermost dimension, if there is one."""
         matrix, itemsize = self.matrix, self.matrix.dtype.itemsize
-        # A matrix of one row has no stride; the driver wants one all the same.
+        # A matrix of one row has no stride, but the driver requires one.
         row_stride = matrix.row_stride or -(-matrix.cols * itemsize // ROW_BYTES) * ROW_BYTES
         box = (self.box_extent, self.depth) if self.k_inner else (self.depth, self.box_extent)
         outer = (self.batch,) if self.batched else ()
@@ -127,41 +131,45 @@ class TmaOperand:
             strides=(*batch_strides, row_stride // itemsize, 1),
             box=(*((1,) if self.batched else ()), *box),
             swizzle=ROW_BYTES,
-            # wgmma only ever multiplies f32 as tf32, of which it would cut what is too long.
+            # wgmma multiplies f32 as tf32 and would truncate it; TMA rounds it.
             tf32=matrix.dtype is DType.F32,
         )
 
     def coordinates(self, k: str, along: str, batch: str) -> str:
-        """A box's place for the instruction, innermost dimension first, from operands."""
+        """Return the coordinates of a box for the instruction, innermost dimension first."""
         inner, outer = (k, along) if self.k_inner else (along, k)
         return ", ".join((inner, outer, batch) if self.batched else (inner, outer))
 
     @property
     def step_words(self) -> int:
-        """Distance between steps of k, in the 16-byte units of descriptors."""
+        """Distance between steps of k, in the descriptors' units of 16 bytes."""
         step = STEP_BYTES if self.k_inner else STEP_BYTES // self.matrix.dtype.itemsize * ROW_BYTES
         return step // MAX_ACCESS_BYTES
 
     @property
     def descriptor_low(self) -> int:
-        """The lower word of a descriptor but the address: with m (or n) inside, the bytes from 64
-        of them to the next 64 (PTX ISA 9.7.15.5.1, leading dimension byte offset)."""
+        """Lower word of a descriptor without the address.
+
+        If the operand is contiguous along m (or n), it holds the bytes from 64 of these to the next
+        64 (PTX ISA 9.7.15.5.1, leading dimension byte offset).
+        """
         leading = MAX_ACCESS_BYTES if self.k_inner else self.depth * ROW_BYTES
         return leading // MAX_ACCESS_BYTES << 16
 
     @property
     def first_low(self) -> int:
-        """The lower word of the first stage's descriptor, less the address of shared memory."""
+        """Lower word of the first stage's descriptor, relative to the address of shared memory."""
         return self.base // MAX_ACCESS_BYTES + self.descriptor_low
 
     @property
     def descriptor_high(self) -> int:
-        """The upper word: the bytes from eight rows to the next, and the swizzle."""
+        """Upper word of a descriptor: the bytes from eight rows to the next eight, and the
+        swizzle."""
         return GROUP_BYTES // MAX_ACCESS_BYTES | SWIZZLE_128
 
     @property
     def is_transposed(self) -> int:
-        """wgmma's immediate: 1 where the operand has m (or n) inside."""
+        """Immediate of wgmma: 1 if the operand is contiguous along m (or n)."""
         return 0 if self.k_inner else 1
 
     @property
@@ -180,7 +188,7 @@ class TmaOperand:
 
     @property
     def descriptor_words(self) -> tuple[str, ...]:
-        """A comment: the fields of a matrix descriptor, from its lowest bit on."""
+        """Comment with the fields of a matrix descriptor, from its lowest bit on."""
         leading = (self.descriptor_low >> 16) * MAX_ACCESS_BYTES
         return (
             f"{self.name.upper()}'s descriptor: bits 0-13 start address / 16; 16-29 leading "
@@ -195,7 +203,7 @@ class TmaOperand:
 
     @property
     def description(self) -> str:
-        """A comment: the tile and how it is copied."""
+        """Comment that describes the tile and its copy."""
         boxes = counted(len(self.boxes), "box", "boxes")
         rows, cols = self.tensor_map.box[-2:]
         return (

@@ -1,8 +1,9 @@
-"""The left operand of wgmma in registers, transposed on the way from shared memory.
+"""Left operand of wgmma in registers, transposed while it is loaded from shared memory.
 
-wgmma wants k inside of both operands where elements are not of 16 bits. Its left one may also come
-from registers, and to these every lane loads what it likes. So an operand that is stored with m (or
-n) inside is made the left one; of B that takes swapping the operands, C^T = B^T A^T.
+If elements do not have 16 bits, wgmma requires both operands to be contiguous along k. The left
+operand may also come from registers, which lanes can load in any order. So an operand that is
+contiguous along m (or n) becomes the left one. For B, that requires swapping the operands:
+C^T = B^T A^T.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ from kgen_runtime.values import frozen
 
 #: Rows of one instruction.
 WGMMA_M = 64
-#: Of an instruction's k, that lie in the lower two of a lane's four registers.
+#: Halves of an instruction's k: a lane has two of its four registers for each.
 HALVES = 2
 
 
 @frozen
 class RegisterOperand:
-    """`rows` of m (or n) of a consumer, in steps of `depth` of k.
+    """Left operand of a consumer in registers: `rows` of m (or n), in steps of `depth` of k.
 
-    For each 64 rows and step a lane of warp w holds four registers: rows 16 w + l / 4 and 8 further
-    down, of the lower half of k, then of the upper (PTX ISA, "Register Fragments for
-    wgmma.mma_async.m64k32" and its neighbours). Which m (or n) is which row is free; a lane's two
-    rows are always neighbours.
+    For each 64 rows and step, lane l of warp w holds four registers: rows 16 w + l / 4 and 16 w + l
+    / 4 + 8 of the lower half of k, then of the upper half (PTX ISA, "Register Fragments for
+    wgmma.mma_async.m64k32" and its neighbours). Any m (or n) may be any row; here a lane's two rows
+    are neighbours.
 
-    Bytes are `paired`: ldmatrix transposes two neighbours at a time, and two prmt part them, as in
-    MmaOperand. Elements of 4 bytes are loaded as pairs of neighbours, l % 4 along k. Rows 0 to 7 of
-    a warp then have the chunks of 16 bytes 0, 4, 1, 5, two each (of warps with odd numbers 2, 6, 3,
-    7): in these the four k of half a warp meet in no bank.
+    Bytes are `paired`: ldmatrix transposes two neighbours at a time, and two prmt separate them, as
+    in MmaOperand. Elements of 4 bytes are loaded as pairs of neighbours, l % 4 along k. Rows 0 to 7
+    of a warp have the 16-byte chunks 0, 4, 1, 5, two rows each (2, 6, 3, 7 in odd warps), so that
+    the four k of half a warp have no bank conflicts.
     """
 
     operand: TmaOperand
@@ -51,7 +52,7 @@ class RegisterOperand:
 
     @property
     def tile(self) -> SwizzledTile:
-        """Rows of k, as TMA swizzles them."""
+        """Tile with rows of k, swizzled as by TMA."""
         return SwizzledTile(rows=self.operand.depth, row_bytes=ROW_BYTES)
 
     @property
@@ -60,8 +61,8 @@ class RegisterOperand:
 
     @property
     def group_bytes(self) -> int:
-        """Bytes from a consumer's first row to the next consumer's; within a box, less than its
-        row."""
+        """Bytes from a consumer's first row to the next consumer's; less than a row of a box if
+        consumers share it."""
         return max(1, self.rows // self.operand.per_row) * self.operand.box_bytes
 
     @property
@@ -71,16 +72,16 @@ class RegisterOperand:
 
     @property
     def xors(self) -> tuple[int, ...]:
-        """The distinct exclusive ors among all loads; the first is 0."""
+        """Distinct exclusive-or masks of all loads; the first is 0."""
         return tuple(sorted({load.xor for load in self.loads(0)}))
 
     @property
     def at_suffixes(self) -> tuple[str, ...]:
-        """Suffixes of the registers with their addresses."""
+        """Suffixes of the address registers, one per mask."""
         return tuple(map(xor_suffix, self.xors))
 
     def loads(self, step: int) -> tuple[FragmentLoad, ...]:
-        """Return the loads of a step's fragments, 64 rows after 64."""
+        """Return the loads of a step's fragments, for each 64 rows."""
         load = self._matrices if self.paired else self._pairs
         return tuple(each for row in range(0, self.rows, WGMMA_M) for each in load(step, row))
 
@@ -97,8 +98,8 @@ class RegisterOperand:
         )
 
     def _pairs(self, step: int, row: int) -> tuple[FragmentLoad, ...]:
-        """The upper half of k lies four rows further down, whose chunks are permuted the other way
-        around in bit 2."""
+        """Return the loads of pairs. The upper half of k is four rows further down, where the
+        swizzle flips bit 2 of the chunk."""
         registers = self.registers(step, row)
         first = row // self.operand.per_row * self.operand.box_bytes + step * self.step_bytes
         half = self.depth // HALVES * ROW_BYTES
@@ -125,7 +126,7 @@ class RegisterOperand:
         return tuple(r for row in range(0, self.rows, WGMMA_M) for r in self.registers(step, row))
 
     def parted(self, step: int) -> tuple[tuple[str, str], ...]:
-        """Registers of a step that two neighbours share until prmt parts them."""
+        """Return the registers of a step that two neighbours share until prmt separates them."""
         if not self.paired:
             return ()
         names = self.all_registers(step)
@@ -138,7 +139,7 @@ class RegisterOperand:
 
     @property
     def remark(self) -> str:
-        """How k comes inside."""
+        """Remark on the transposition."""
         how = (
             "ldmatrix transposes pairs of bytes, prmt parts them"
             if self.paired
@@ -148,8 +149,8 @@ class RegisterOperand:
 
 
 def transposed_operand(spec: Matmul) -> Matrix | None:
-    """The operand that wgmma cannot read as it is stored, if there is one (never both, or there is
-    an obstacle)."""
+    """Return the operand whose stored order wgmma cannot read; None if there is none. If wgmma can
+    read neither operand, `obstacle` refuses the product."""
     instruction = warpgroup_instruction_of(spec)
     if instruction is None or instruction.either_major:
         return None
@@ -157,6 +158,6 @@ def transposed_operand(spec: Matmul) -> Matrix | None:
 
 
 def wants_swap(spec: Matmul) -> bool:
-    """Whether that is B, which must then be the left operand."""
+    """Return whether B must be the left operand, because wgmma cannot read its stored order."""
     found = transposed_operand(spec)
     return found is not None and found.name == "b"

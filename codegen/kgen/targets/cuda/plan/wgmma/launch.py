@@ -12,7 +12,7 @@ from kgen_runtime.manifest import Launch
 
 
 def cluster_tile(schedule: WgmmaMatmul) -> tuple[int, int]:
-    """Rows and columns of the output that a cluster multiplies."""
+    """Return the rows and columns of the output that a cluster computes."""
     return schedule.block_m * schedule.cluster_m, schedule.block_n * schedule.cluster_n
 
 
@@ -23,7 +23,7 @@ def arranged(
     arguments: tuple[str, ...],
     stream: StreamK | None,
 ) -> Launch:
-    """The launch with its clusters, and with no more CTAs than persistent ones have tiles."""
+    """Return the launch with clusters, and with at most as many persistent CTAs as block tiles."""
     launch = dataclasses.replace(launch, arguments=arguments)
     cluster, count = schedule.cluster, schedule.num_workgroups
     if stream is not None:

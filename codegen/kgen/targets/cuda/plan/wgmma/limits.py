@@ -1,4 +1,4 @@
-"""Limits of a schedule of warpgroups, and the problems that wgmma cannot compute."""
+"""Limits of schedules for wgmma, and the products that wgmma cannot compute."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ WARPS = WARPGROUP // WARP_SIZE
 #: Most columns of one instruction.
 MAX_N = 256
 BARRIER_BYTES = 8
-#: As many as a barrier behind which it lies.
+#: Bytes of a ticket, which follows the barriers: as many as a barrier has.
 TICKET_BYTES = BARRIER_BYTES
-#: Registers per thread of the loading warpgroup and of the others, by how many others there are;
-#: multiples of 8 (PTX ISA, "setmaxnreg"). With one there are enough for all.
+#: Registers per thread of the producer warpgroup and of consumers, by the number of consumers;
+#: multiples of 8 (PTX ISA, "setmaxnreg"). With one consumer, all threads have enough.
 REGISTERS = {2: (24, 240), 3: (32, 160)}
 MAX_CONSUMERS = 3
-#: What addresses, the ring and the epilogue take beside a multiplying thread's accumulators.
+#: Registers of a consumer thread for addresses, the ring and the epilogue, beside accumulators.
 OTHER_REGISTERS = 32
-#: A cluster that every GPU with clusters can run (CUDA C++ Programming Guide).
+#: Largest cluster that every GPU with clusters supports (CUDA C++ Programming Guide).
 MAX_CLUSTER = 8
 
 
 def obstacle(spec: Matmul, target: Target) -> str | None:
-    """Why TMA and wgmma cannot multiply these operands here, or None if they can."""
+    """Return the reason why TMA and wgmma cannot multiply these operands; None if they can."""
     if not target.has("wgmma"):
         return f"{target.name} has no wgmma instruction"
     instruction = warpgroup_instruction_of(spec)
@@ -69,7 +69,7 @@ def obstacle(spec: Matmul, target: Target) -> str | None:
 
 
 def check(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts, target: Target) -> None:
-    """Raises ScheduleError, with a value that fits."""
+    """Check that a schedule fits. Raises ScheduleError, with a value that fits."""
     depth = ROW_BYTES // spec.dtype.itemsize
     if schedule.block_k != depth:
         raise ScheduleError(
@@ -131,7 +131,7 @@ def _check_sharing(schedule: WgmmaMatmul) -> None:
 
 
 def _check_sides(products: WgmmaProducts) -> None:
-    """The right operand must be as wgmma wants it."""
+    """Check that wgmma can read the right operand from shared memory. Raises ScheduleError."""
     right = products.right
     if not (right.k_inner or products.instruction.either_major):
         swapped = int(products.swapped)
@@ -188,16 +188,16 @@ def _check_registers(schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
 
 
 def free_registers(schedule: WgmmaMatmul) -> int:
-    """For sums and fragments, of each thread that multiplies."""
+    """Return the registers of a consumer thread for accumulators and fragments."""
     return REGISTERS.get(schedule.consumers, (0, 255))[1] - OTHER_REGISTERS
 
 
 def shared_bytes(schedule: WgmmaMatmul, num_stages: int, stage_bytes: int) -> int:
-    """Return the shared memory of a CTA: stages with their two barriers, and the bytes beside
-    them."""
+    """Return the bytes of shared memory of a CTA: stages with their two barriers, strips and
+    ticket."""
     return num_stages * (stage_bytes + 2 * BARRIER_BYTES) + bytes_beside(schedule)
 
 
 def bytes_beside(schedule: WgmmaMatmul) -> int:
-    """Shared memory for the outputs' strips, and for the ticket of a CTA of a stream."""
+    """Return the bytes of shared memory for the outputs' strips, and for the ticket of stream-k."""
     return store_bytes(schedule) + (TICKET_BYTES if schedule.stream_k else 0)

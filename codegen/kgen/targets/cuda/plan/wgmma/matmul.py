@@ -1,9 +1,10 @@
-"""Matmul on Hopper: one warpgroup loads with TMA, others multiply with wgmma.
+"""Matmul on Hopper: a producer warpgroup loads with TMA, consumer warpgroups multiply with wgmma.
 
-The stages of shared memory are a ring. A stage is *full* when its bytes have come and *empty* when
-every warp that multiplies is done with it: two barriers in shared memory each, whose phases
-alternate from one turn of the ring to the next. In a cluster, whose CTAs send one another their
-parts of B, a stage is empty when all of the cluster's warps are done with it.
+The stages of shared memory are a ring. A stage is *full* when its bytes have arrived, and *empty*
+when every consumer warp has finished with it. Each stage has a barrier in shared memory for both
+events, whose phases alternate from one turn of the ring to the next. The CTAs of a cluster send one
+another their parts of B, so a stage is empty when all consumer warps of the cluster have finished
+with it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ from kgen_runtime.values import frozen
 
 @frozen
 class WgmmaPlan(OutputPlan):
-    """`k_tiles` of each block tile go through the ring of `num_stages` one after another."""
+    """Plan of a matmul by wgmma: the `k_tiles` of each block tile pass through a ring of
+    `num_stages` stages."""
 
     spec: Matmul
     schedule: WgmmaMatmul
@@ -57,12 +59,12 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def split(self) -> bool:
-        """Whether each product of the batch is a part of k."""
+        """Whether the products of the batch are split-k slices."""
         return self.schedule.split_k > 1
 
     @property
     def count(self) -> str:
-        """How many tiles along k a block tile has, as an operand."""
+        """Operand with the number of K-tiles of a block tile."""
         return "%count" if self.stream else str(self.k_tiles)
 
     @property
@@ -72,7 +74,7 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def part_k(self) -> int:
-        """Extent of k per CTA; the last part may end in zeros."""
+        """Extent of k per CTA; the last slice may be padded with zeros."""
         return self.k_tiles * self.schedule.block_k
 
     @property
@@ -81,12 +83,12 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def everyone(self) -> int:
-        """The CTAs of a cluster, as a mask."""
+        """Mask of all CTAs of a cluster."""
         return (1 << self.schedule.cluster) - 1
 
     @property
     def shared_alignment(self) -> int:
-        """Eight rows of a box, or the swizzle would begin in the middle."""
+        """Alignment of shared memory in bytes: eight rows of a box, the period of the swizzle."""
         return GROUP_BYTES
 
     @property
@@ -95,7 +97,7 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def by_warpgroups(self) -> bool:
-        """Whether each warpgroup has sums of its own to leave."""
+        """Whether warpgroups store partial sums separately."""
         return True
 
     @property
@@ -104,7 +106,7 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def clusters_rows(self) -> bool:
-        """Whether the block tiles of a cluster are below one another, not side by side."""
+        """Whether the block tiles of a cluster have different rows; otherwise different columns."""
         return self.schedule.cluster_m > 1
 
     @property
@@ -115,7 +117,7 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def full_barriers(self) -> int:
-        """The first of the stages' full barriers; the empty ones follow."""
+        """Byte of the first full barrier; the empty barriers follow the full ones."""
         return self.num_stages * self.stage_bytes + tma_store.store_bytes(self.schedule)
 
     @property
@@ -124,8 +126,8 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def barriers(self) -> tuple[tuple[int, int], ...]:
-        """Each barrier's byte and how many arrivals complete a phase: the loading thread's, and
-        those of every warp that multiplies what is in the stage."""
+        """Byte of each barrier, and the arrivals that complete a phase: one of the producer thread,
+        and one of every consumer warp of the stage."""
         full = range(self.full_barriers, self.full_barriers + self.barrier_bytes, BARRIER_BYTES)
         readers = 1 if self.schedule.pingpong else self.schedule.consumers
         arrivals = readers * WARPS * self.schedule.cluster
@@ -136,30 +138,33 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def skipped(self) -> tuple[int, bool]:
-        """Past the tiles of another warpgroup's block: stages, and whether the turn is odd."""
+        """Stages that a consumer skips for another warpgroup's block tile, and whether the turns of
+        the ring that it skips are odd."""
         turns, stages = divmod(self.k_tiles, self.num_stages)
         return stages, turns % 2 == 1
 
     @property
     def registers(self) -> tuple[int, int] | None:
-        """Registers per thread of the loading and the other warpgroups; None for no setmaxnreg."""
+        """Registers per thread of the producer and of consumers; None without setmaxnreg."""
         return REGISTERS.get(self.schedule.consumers)
 
     # ------------------------------------------------------------------ the products
 
     @property
     def stage_words(self) -> int:
-        """Distance between stages, in the 16-byte units of descriptors."""
+        """Distance between stages, in the descriptors' units of 16 bytes."""
         return self.stage_bytes // MAX_ACCESS_BYTES
 
     @property
     def group_rows(self) -> int:
-        """Rows (or columns) from a warpgroup's first one in the block tile to that of the next."""
+        """Rows (or columns) from a warpgroup's first one in the block tile to the next
+        warpgroup's."""
         return 0 if self.schedule.pingpong else self.schedule.rows
 
     @property
     def group_words(self) -> int:
-        """`group_rows` in the left operand's tile, in the 16-byte units of descriptors."""
+        """Distance of `group_rows` in the left operand's tile, in the descriptors' units of 16
+        bytes."""
         return self.group_rows * ROW_BYTES // MAX_ACCESS_BYTES
 
     @property
@@ -168,8 +173,8 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def releases_stages(self) -> bool:
-        """Whether consumers give stages back: some are filled again, or another CTA's arrivals
-        count on it."""
+        """Whether consumers release stages, because some are filled again or another CTA waits for
+        it."""
         several = self.loops or self.persistent or self.clustered
         return several or self.promotes_every > 0
 
@@ -243,8 +248,9 @@ class WgmmaPlan(OutputPlan):
 def plan_wgmma(
     spec: Matmul, target: Target, schedule: WgmmaMatmul, whole: Matmul | None = None
 ) -> WgmmaPlan:
-    """`whole`: the product of which the spec's batch are split-k slices, where they are.
+    """Return the plan.
 
+    If the batch of `spec` consists of split-k slices, `whole` is the product that they belong to.
     Raises ScheduleError if the schedule does not fit the operands or the target.
     """
     whole = whole or spec
@@ -259,7 +265,7 @@ def plan_wgmma(
     operands = products.operands
     stage_bytes = sum(operand.nbytes for operand in operands)
     k_tiles = -(-spec.k // schedule.block_k)
-    # The ring of a persistent CTA goes on with its next block tile.
+    # The ring of a persistent CTA continues with its next block tile.
     num_stages = (
         schedule.num_stages if schedule.num_workgroups else min(schedule.num_stages, k_tiles)
     )
@@ -300,7 +306,7 @@ def _output(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts) -> Out
         rows, cols = cols, rows
     neighbours = not products.swapped or products.fragments is not None
     output = plan_output(spec, schedule, rows=rows, cols=cols, run=2 if neighbours else 1)
-    # The last CTA of a cluster may have nothing.
+    # The last CTA of a cluster may have no block tile.
     height, width = cluster_tile(schedule)
     return dataclasses.replace(
         output,

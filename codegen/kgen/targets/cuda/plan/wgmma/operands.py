@@ -16,8 +16,12 @@ from kgen.targets.cuda.plan.wgmma.products import WgmmaProducts
 
 
 def plan_products(spec: Matmul, whole: Matmul, schedule: WgmmaMatmul) -> WgmmaProducts:
-    """`spec` may be split-k slices of a `whole` product, whose operands are read. There must be no
-    obstacle; reduced-precision sums share registers where the schedule leaves too few for all."""
+    """Return the products of a warpgroup.
+
+    `spec` may consist of split-k slices of the product `whole`, whose operands are read. `obstacle`
+    must have accepted the product. Reduced-precision sums share registers if the schedule leaves
+    too few for all.
+    """
     instruction = warpgroup_instruction_of(spec)
     assert instruction is not None, "there is no obstacle"
     products = WgmmaProducts(

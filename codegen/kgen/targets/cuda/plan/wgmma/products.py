@@ -1,4 +1,4 @@
-"""Which wgmma multiply the tiles of a stage, in which order, into which sums."""
+"""Instructions wgmma that multiply the tiles of a stage: their order and accumulators."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ EIGHT = 8
 
 @frozen
 class Product:
-    """Operands of one wgmma: `d` += left right over a step of k. `left` and `right` are what to add
-    to the descriptors; `fragment` holds the left operand's registers, if it comes from registers.
+    """Operands of one wgmma: `d` += left right over a step of k.
+
+    `left` and `right` are added to the descriptors. `fragment` has the left operand's registers, if
+    it is in registers.
     """
 
     instruction: str
@@ -32,7 +34,7 @@ class Product:
 
 @frozen
 class WgmmaGroup:
-    """Products of a part of the tile that one wait covers, and the promotions of their sums."""
+    """Products of a piece of the tile that share one wait, and the promotions of their sums."""
 
     products: tuple[Product, ...]
     promoted: tuple[PromotedSum, ...]
@@ -42,10 +44,10 @@ class WgmmaGroup:
 class WgmmaProducts:
     """Products of `rows` x `columns` outputs of a warpgroup over `depth` of k.
 
-    The left operand is A, or B if they are `swapped`: then rows are of C^T, columns of C.
-    `promoted`: a tile's sums are kept in part_m<m>_n<n> and then added to acc_m<m>_n<n>, those of
-    one piece while the products of another run; or pieces are multiplied `in_turn`, by products
-    that wait for one another but share registers, and only another warpgroup's run meanwhile.
+    The left operand is A, or B if operands are `swapped`; then rows and columns are those of C^T.
+    If `promoted`, a K-tile's sums are in part_m<m>_n<n> and are then added to acc_m<m>_n<n>, those
+    of one piece while the products of another run. With `in_turn`, pieces share the registers of
+    their sums, so their products run one after another, beside those of another warpgroup.
     """
 
     instruction: WarpgroupInstruction
@@ -67,7 +69,7 @@ class WgmmaProducts:
 
     @property
     def fragments(self) -> RegisterOperand | None:
-        """The left operand, where it comes from registers."""
+        """Left operand, if it is in registers."""
         if self.left.k_inner or self.instruction.either_major:
             return None
         return RegisterOperand(operand=self.left, rows=self.rows, depth=self.instruction.depth)
@@ -81,12 +83,12 @@ class WgmmaProducts:
 
     @property
     def parts(self) -> tuple[int, int]:
-        """A lane's rows of 64, from its first."""
+        """Distances of a lane's rows in each 64 from its first."""
         return (0, EIGHT) if self.fragments is None else (0, 1)
 
     @property
     def lane_rows(self) -> tuple[int, ...]:
-        """Rows of all sums of a lane."""
+        """Rows of a lane's accumulators."""
         return tuple(row + i for row in range(0, self.rows, WGMMA_M) for i in self.parts)
 
     @property
@@ -97,7 +99,7 @@ class WgmmaProducts:
 
     @property
     def whole(self) -> tuple[Product, ...]:
-        """Products of a tile, in the order of k."""
+        """Products of a K-tile, in the order of k."""
         return tuple(product for step in self.steps for product in self.of_step(step))
 
     def of_step(self, step: int) -> tuple[Product, ...]:
@@ -110,7 +112,7 @@ class WgmmaProducts:
 
     @property
     def pieces(self) -> tuple[WgmmaGroup, ...]:
-        """Products of a tile in pieces, each of which has its own sums."""
+        """Products of a K-tile in pieces of the output."""
         return tuple(
             self._piece(row, col)
             for row in range(0, self.rows, WGMMA_M)
@@ -119,11 +121,12 @@ class WgmmaProducts:
 
     @property
     def width(self) -> int:
-        """Columns of a piece. There are two pieces or more: a single block of rows is halved."""
+        """Columns of a piece. There are at least two pieces: a single block of 64 rows is
+        halved."""
         return self.columns if self.rows > WGMMA_M else self.columns // 2
 
     def takes(self, columns: int) -> bool:
-        """Whether there are instructions for a tile of so many columns."""
+        """Return whether instructions exist for a tile of so many columns."""
         other = replace(self, columns=columns)
         widths = (columns, other.width) if self.promoted else (columns,)
         return all(self.instruction.takes(width) for width in widths)
@@ -140,7 +143,7 @@ class WgmmaProducts:
 
     @property
     def parts_held(self) -> tuple[tuple[str, ...], ...]:
-        """Registers of reduced-precision sums, by the pieces that have their own."""
+        """Registers of reduced-precision sums, for each piece that has its own."""
         if not self.promoted:
             return ()
         pieces = self.pieces[:1] if self.in_turn else self.pieces
@@ -148,19 +151,19 @@ class WgmmaProducts:
 
     @property
     def registers_held(self) -> int:
-        """Registers per thread for sums and fragments."""
+        """Registers per thread for accumulators and fragments."""
         fragments = self.fragments.steps if self.fragments else ()
         each = self.lane_rows, self.lane_columns
         return math.prod(map(len, each)) + sum(map(len, (*self.parts_held, *fragments)))
 
     @property
     def steps(self) -> range:
-        """Steps of k in a tile."""
+        """Steps of k in a K-tile."""
         return range(self.depth // self.instruction.depth)
 
     @property
     def steps_after(self) -> int:
-        """Groups of products that may be under way when a step's fragments are loaded anew."""
+        """Groups of products that may be unfinished when a step's fragments are overwritten."""
         return len(self.steps) - 1
 
     def _product(self, d: tuple[str, ...], step: int, row: int, col: int, width: int) -> Product:
@@ -176,16 +179,16 @@ class WgmmaProducts:
 
     @property
     def immediates(self) -> str:
-        """Immediates after the predicate: the factors of both operands, and whether m or n is
-        contiguous."""
+        """Immediates after the predicate: the factors of both operands, then whether each is
+        contiguous along m (or n)."""
         found = [1, 1] if self.instruction.signs else []
         if self.instruction.either_major:
             found += [self.left.is_transposed, self.right.is_transposed]
         return "".join(f", {value}" for value in found)
 
     def _sums(self, prefix: str, row: int, first: int, width: int) -> tuple[str, ...]:
-        """Registers in the instruction's order (PTX ISA, "Matrix Fragments for
-        wgmma.mma_async.m64nNk16", D, and the same of other k)."""
+        """Return accumulators in the instruction's order (PTX ISA, "Matrix Fragments for
+        wgmma.mma_async.m64nNk16", D)."""
         places = [
             (row + i, col + j)
             for col in range(first, first + width, EIGHT)
