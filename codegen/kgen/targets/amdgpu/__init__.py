@@ -34,9 +34,10 @@ from kgen_runtime.manifest import Launch, Resources, Tolerance
 
 DTYPES = (DType.F32, DType.F16, DType.BF16)
 
-#: Matrix cores add the products of one instruction in an order and with a width of their own and
-#: gfx90a's flush subnormals; each is within a few roundings of a plain sum. The exponential is
-#: V_EXP_F32, the logarithm LLVM's expansion around V_LOG_F32 (1 ulp; RDNA3 ISA, section 7).
+#: The order and the width in which matrix cores add the products of one instruction are not
+#: documented, and those of gfx90a flush subnormals. Each is within a few roundings of a plain sum.
+#: The exponential is V_EXP_F32, the logarithm is LLVM's expansion around V_LOG_F32 (1 ulp; RDNA3
+#: ISA, section 7).
 TOLERANCE = Tolerance(
     accumulate=DType.F32,
     factor=4.0,
@@ -49,8 +50,9 @@ INTEGER_TOLERANCE = Tolerance(
     function_error=TOLERANCE.function_error,
     reason="sums of s8 are exact in s32; what follows is computed in f32",
 )
-#: Rounding to xf32 moves an operand by up to u = 2^-11 of itself, as tf32 does; a product of two is
-#: off by 2 u + u^2. Were it cut off instead (CDNA3's manual leaves that open), by twice as much.
+#: Rounding to xf32 moves an operand by up to u = 2^-11 of its value, as tf32 does, so a product of
+#: two operands is off by up to 2 u + u^2. Truncation, which CDNA3's manual does not exclude,
+#: doubles that.
 TF32_TOLERANCE = replace(
     TOLERANCE,
     operand_error=2.0**-9 * 1.01,
@@ -58,12 +60,12 @@ TF32_TOLERANCE = replace(
 )
 
 
-#: CDNA3's 8-bit floats and those of OCP, by the widths of exponent and fraction.
+#: CDNA3's 8-bit floats and those of OCP, paired by the widths of exponent and fraction.
 OTHER_FORMAT = dict(zip((*FLOATS_8, *FNUZ), (*FNUZ, *FLOATS_8), strict=True))
 
 
 class Amdgpu(Family):
-    """Targets are named by their processor: gfx942."""
+    """AMD GPUs. Targets are named by their processor, such as gfx942."""
 
     name: ClassVar[str] = "amdgpu"
     extension: ClassVar[str] = "ll"
@@ -134,7 +136,7 @@ class Amdgpu(Family):
         return "emulated (LLVM IR)"
 
     def capabilities(self, target: Target) -> Mapping[str, Any]:
-        # The code does not depend on sramecc or xnack: devices with and without them run it.
+        # Devices with and without sramecc or xnack run the code, which does not depend on them.
         return {"arch": target.arch, "features": ()}
 
     def occupancy(self, target: Target, resources: Resources, launch: Launch) -> Occupancy:

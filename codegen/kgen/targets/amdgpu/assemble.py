@@ -19,13 +19,13 @@ from kgen.targets.amdgpu.link import link
 from kgen.targets.amdgpu.notes import resources
 from kgen.targets.base import Artifact, Assembled, Source, Target
 
-#: Seconds after which code generation is given up; the largest kernel takes a few.
+#: Time limit of code generation in seconds; the largest kernels take a few.
 TIMEOUT = 300
 CHILD = Path(__file__).with_name("codegen.py")
 
 
 def assemble(source: Source, target: Target) -> Assembled:
-    """The code object and its source. Raises AssembleError with LLVM's last line."""
+    """Return the code object and its source. Raises AssembleError with LLVM's last line."""
     code_object = link(compile_object(source, target))
     return Assembled(
         artifacts=(
@@ -43,7 +43,7 @@ def assemble(source: Source, target: Target) -> Assembled:
 
 
 def compile_object(source: Source, target: Target) -> bytes:
-    """The relocatable object. Raises AssembleError with LLVM's last line."""
+    """Return the relocatable object. Raises AssembleError with LLVM's last line."""
     return _generate(source.text, f"{source.entry_point} for {target.name}", target)
 
 
@@ -63,7 +63,7 @@ def _generate(ir: str, name: str, target: Target, form: str = "object") -> bytes
         raise AssembleError(f"{name}: {error}") from None
     generator = _started()
     try:
-        llvm_ir.toolchain()  # both processes load LLVM, this one for its version: at once
+        llvm_ir.toolchain()  # load LLVM here, for its version, while the child loads it too
         return generator.answer(f"{target.arch} {form}", ir.encode())
     except BaseException as error:
         report = generator.close()
@@ -78,7 +78,7 @@ def _generate(ir: str, name: str, target: Target, form: str = "object") -> bytes
 
 
 class Generator:
-    """A process that generates code until LLVM ends it, or the thread that started it ends."""
+    """Process that generates code, until LLVM ends it or the thread that started it ends."""
 
     def __init__(self) -> None:
         self._owner = os.getpid()
@@ -93,11 +93,12 @@ class Generator:
 
     @property
     def lives(self) -> bool:
-        """Whether it can be asked: not if it belongs to a process that this one was forked from."""
+        """Whether the process runs and was started by this one, not by a process that it was forked
+        from."""
         return self._owner == os.getpid() and self.process.poll() is None
 
     def answer(self, request: str, ir: bytes) -> bytes:
-        """The code. Raises TimeoutError, and EOFError if the process ends instead."""
+        """Return the code for a request. Raises TimeoutError, or EOFError if the process ends."""
         requests, answers = self.process.stdin, self.process.stdout
         assert requests is not None and answers is not None
         try:
@@ -114,7 +115,7 @@ class Generator:
         return code
 
     def close(self) -> str:
-        """End the process; what it said of its errors."""
+        """End the process and return its standard error."""
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -130,7 +131,7 @@ _generators = threading.local()
 
 
 def _started() -> Generator:
-    """The code generator of this thread, with which it ends."""
+    """Return the code generator of this thread, which ends with the thread."""
     found: Generator | None = getattr(_generators, "generator", None)
     if found is None or not found.lives:
         found = _generators.generator = Generator()
@@ -138,7 +139,8 @@ def _started() -> Generator:
 
 
 def last_words(output: str) -> str:
-    """The last line that names an error, else the last line: LLVM points at the place below it."""
+    """Return the last line that names an error, else the last line. LLVM prints the place of an
+    error below it."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower()]
     return (errors or lines or [""])[-1]

@@ -2,12 +2,12 @@
 
 LLVM's code generators end the process on errors (an unknown cpu, too much LDS, a call that the
 target lacks), so :mod:`kgen.targets.amdgpu.assemble` runs this file as a child and reads LLVM's
-last words from standard error. The child imports nothing but llvmlite, and makes one kernel after
-another: to start takes longer than most kernels do.
+message from standard error. The child imports nothing but llvmlite. It compiles many kernels, one
+after another, because starting takes longer than compiling most kernels.
 
-Usage: ``codegen.py PARENT``, which is the process that waits for this one, which ends with it. A
-request is a line ``CPU object SIZE``, or ``CPU assembly SIZE`` for the code's text, before so many
-bytes of IR; an answer is a line with its size before its bytes.
+Usage: ``codegen.py PARENT``. PARENT is the process that waits for this one; this process ends when
+PARENT does. A request is a line ``CPU object SIZE``, or ``CPU assembly SIZE`` for assembly text,
+followed by SIZE bytes of IR. An answer is a line with its size, followed by its bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def machine_for(cpu: str) -> llvm.TargetMachine:
-    """LLVM's code generator for a cpu, which LLVM must know."""
+    """Return LLVM's code generator for a cpu that LLVM knows."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm.Target.from_triple(TRIPLE).create_target_machine(
@@ -34,7 +34,7 @@ def machine_for(cpu: str) -> llvm.TargetMachine:
 
 
 def optimise(ir: str, machine: llvm.TargetMachine) -> str:
-    """The IR after -O3. Raises RuntimeError for IR that is not well formed."""
+    """Return the IR after -O3. Raises RuntimeError for IR that is not well formed."""
     module = llvm.parse_assembly(ir)
     module.triple = TRIPLE
     module.data_layout = str(machine.target_data)
@@ -45,9 +45,9 @@ def optimise(ir: str, machine: llvm.TargetMachine) -> str:
 
 
 def compile_object(ir: str, cpu: str) -> bytes:
-    """The optimised relocatable object."""
+    """Return the relocatable object of the optimised IR."""
     machine = machine_for(cpu)
-    # Code generation changes a module in place: it gets a fresh copy of the optimised one.
+    # Code generation changes a module in place, so it gets a fresh copy of the optimised one.
     emitted: bytes = machine.emit_object(llvm.parse_assembly(optimise(ir, machine)))
     return emitted
 
@@ -61,19 +61,20 @@ def compile_assembly(ir: str, cpu: str) -> bytes:
 
 
 def end_with(parent: int) -> None:
-    """Have Linux kill this process when the thread that started it ends (prctl(2))."""
+    """Ask Linux to kill this process when the thread that started it ends (prctl(2))."""
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is None:
         return
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before, and no signal will come
+    if os.getppid() != parent:  # the parent has already ended, so no signal will come
         os._exit(1)
 
 
 if __name__ == "__main__":
     end_with(int(sys.argv[1]))
     # Loop strength reduction would keep a 64-bit address in vector registers for every load of a
-    # loop and step each; without it, they are one scalar base with 32-bit offsets that stay.
+    # loop, and advance each. Without it, loads share a scalar base and have constant 32-bit
+    # offsets.
     llvm.set_option("codegen", "-disable-lsr")
     emitters = {"object": compile_object, "assembly": compile_assembly}
     for request in sys.stdin.buffer:

@@ -1,10 +1,14 @@
-"""Peak rates of one well-known GPU per target, dense, as AMD publishes them: for predictions.
+"""Peak rates of one well-known GPU per target, for predictions; products are dense.
 
-Sources: AMD's data sheets of MI250X (one of its two dies), MI300X, MI355X, RX 6900 XT, RX 7900 XTX
-and RX 9070 XT; "AMD CDNA 2 Architecture" and "AMD CDNA 3 Architecture" (white papers) for the L2:
-128 bytes per clock of each of 32 channels, and of each of 16 in each of 8 dies; and for the
-Infinity Cache behind these dies, 17.2 TB/s. Those of MI355X are taken to be like MI300X's; those of
-RDNA are not published.
+Sources:
+
+- AMD's data sheets of MI250X (one of its two dies), MI300X, MI355X, RX 6900 XT, RX 7900 XTX and
+  RX 9070 XT.
+- L2: "AMD CDNA 2 Architecture" and "AMD CDNA 3 Architecture" (white papers): 128 bytes per clock
+  and channel; 32 channels, and 16 in each of 8 dies.
+- Infinity Cache: the CDNA 3 white paper, 17.2 TB/s.
+
+The caches of MI355X are assumed to equal those of MI300X. The rates of RDNA's L2 are not published.
 """
 
 from __future__ import annotations
@@ -20,9 +24,11 @@ CHANNEL_BYTES = 128
 
 @frozen
 class Device:
-    """`flops` per clock and CU, by type; `channels` of L2, 0 where they are not published. `dies`
-    have an L2 each, and what comes into these moves at `fabric` bytes per second, 0 if it is from
-    DRAM."""
+    """Rates and sizes of a GPU.
+
+    `flops` are per clock and CU, by type. `channels` of L2 are 0 if they are not published. Each of
+    the `dies` has an L2, which reads `fabric` bytes per second; 0 if it reads from DRAM directly.
+    """
 
     name: str
     units: int

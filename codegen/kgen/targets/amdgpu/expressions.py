@@ -1,10 +1,12 @@
-"""Expressions for AMD GPUs, in f32 or on elements as they are stored.
+"""Expressions for AMD GPUs, in f32 or in the stored type of elements.
 
-AMDGPUUsage: `afn` makes a reciprocal one v_rcp_f32 (1 ulp; subnormals are flushed); `!fpmath` lets
-divisions and roots be made of v_rcp_f32 and v_sqrt_f32 with scaling, which keeps subnormals. log2
-is v_log_f32 with scaling around it. exp2 is v_exp_f32 (1 ulp) and no more, by its intrinsic, which
-is of one number: LLVM's own scales for results that are subnormal, which may be 0 here. A vector's
-exponentials are a function of the module, which is inlined.
+From AMDGPUUsage:
+
+  - `afn` turns a reciprocal into v_rcp_f32 (1 ulp; flushes subnormals). - `!fpmath` turns divisions
+  and roots into v_rcp_f32 and v_sqrt_f32 with scaling, which keeps subnormals. - log2 is v_log_f32
+  with scaling. - exp2 is v_exp_f32 (1 ulp) by its intrinsic, without LLVM's scaling for subnormal
+  results, which may be 0 here. The intrinsic takes one number, so the exponential of a vector is an
+  inlined function of the module.
 """
 
 from __future__ import annotations
@@ -21,16 +23,16 @@ from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import REMAINDER, Remainder
 from kgen_runtime.values import frozen
 
-#: What a division or a root may be off by: !9 of the module, behind those of loops.
+#: Permitted error of a division or a root in ulps: metadata !9 of the module.
 DIVISION_ULPS = 2.5
-#: What `!fpmath` is for.
+#: Primitives that carry `!fpmath`.
 INEXACT = (P.DIV, P.SQRT, P.RSQRT)
 
-#: What LLVM may fuse: a product and what it is added to become v_fma_f32 or v_pk_fma_f32 (as ptxas
-#: does), a root and its reciprocal v_rsq_f32 with scaling.
+#: Primitives that LLVM may fuse: a product and a sum to v_fma_f32 or v_pk_fma_f32 (as ptxas does),
+#: a root and its reciprocal to v_rsq_f32 with scaling.
 FUSED = frozenset({P.ADD, P.SUB, P.MUL, P.SQRT, P.RSQRT})
 
-#: What LLVM does on bf16 without widening it, but for comparisons, whose results it need not round.
+#: Primitives that are computed on bf16 without widening, because their results need no rounding.
 OF_BF16 = TRUTH | {P.NEG, P.ABS, P.SELECT}
 
 
@@ -79,18 +81,18 @@ class AmdgpuRenderer(LlvmRenderer):
         return ", !fpmath !9" if primitive in INEXACT else ""
 
 
-#: The function of the module for remainders, which are found one by one.
+#: Function of the module for the remainder of two numbers.
 ONE_REMAINDER = Remainder(type=FloatType(dtype=DType.F32), attributes="#1")
 
 
 def remainders(taken: Iterable[P]) -> tuple[Remainder, ...]:
-    """The function of the module for remainders, if they are among the primitives taken."""
+    """Return the module's function for remainders, if REM is among the primitives."""
     return (ONE_REMAINDER,) if P.REMAINDER in taken else ()
 
 
 def exponentials(*of: tuple[FloatType, Iterable[P]]) -> tuple[FloatType, ...]:
-    """The vectors whose exponentials are functions of the module, among types and the primitives
-    that are taken of them."""
+    """Return the vector types whose exponential is a function of the module, given types and the
+    primitives that are computed on them."""
     taken = (t for t, primitives in of if t.lanes > 1 and P.EXP2 in primitives)
     return tuple(dict.fromkeys(taken))
 
@@ -101,7 +103,7 @@ def renderer_of(type_: FloatType) -> LlvmRenderer:
 
 
 def rounding(value: FloatType, written: FloatType) -> Iterator[str]:
-    """Intrinsics that make integers of floats, declared."""
+    """Yield declarations of the intrinsics that convert floats to integers."""
     if written.dtype.is_integer and not (value.dtype.is_integer or written.is_bool):
         yield f"{value} @llvm.roundeven.{value.suffix}({value})"
         yield f"{written} @{written.saturating}.{written.suffix}.{value.suffix}({value})"

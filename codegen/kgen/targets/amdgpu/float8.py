@@ -1,5 +1,8 @@
-"""Between f32 and 8-bit floats, which LLVM has no type for: in words of four, by the instructions
-that convert two of them (CDNA3 and RDNA4 manuals, "V_CVT_PK_FP8_F32", "V_CVT_PK_F32_FP8")."""
+"""Conversions between f32 and 8-bit floats, for which LLVM has no type.
+
+Words hold four 8-bit floats; an instruction converts two of them (CDNA3 and RDNA4 manuals,
+"V_CVT_PK_FP8_F32", "V_CVT_PK_F32_FP8").
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ WORD = 4
 
 @frozen
 class Pair:
-    """Two lanes of a vector, in one half of a word; of an odd lane both are that one."""
+    """Two lanes of a vector in one half of a word. If only one lane is left, both are that lane."""
 
     first: int
     second: int
@@ -35,7 +38,7 @@ class Float8:
 
     @property
     def kind(self) -> str:
-        """In the names of instructions."""
+        """Name of the format in instructions."""
         return BYTES[self.type.dtype]
 
     @property
@@ -83,7 +86,7 @@ class Float8:
 
     @property
     def bounds(self) -> tuple[str, str]:
-        """The least and the largest number, in f32."""
+        """Lowest and highest number, as f32."""
         wide = FloatType(dtype=DType.F32)
         assert self.type.dtype.limits is not None
         least, largest = map(wide.constant, self.type.dtype.limits)

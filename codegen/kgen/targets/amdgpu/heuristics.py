@@ -1,4 +1,4 @@
-"""Which schedule to take when the user names none: of a matmul's tiles the fastest by the model."""
+"""Default schedules. For a matmul, the cost model ranks the tiles listed here."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kgen.targets.stream import widest_vector
 
 P = TypeVar("P", bound=PingPongMatmul)
 
-#: (block_m, block_n, warp_m, warp_n), most in one block first.
+#: Values of block_m, block_n, warp_m and warp_n, the largest blocks first.
 MMA_TILES = (
     (128, 128, 64, 64),
     (128, 64, 64, 32),
@@ -50,22 +50,23 @@ MMA_TILES = (
     (32, 16, 16, 16),
     (16, 16, 16, 16),
 )
-#: With two waves on each SIMD, of types of 16 bits.
+#: Ping-pong schedule of 16-bit types, with two waves per SIMD.
 PING_PONG = PingPongMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, warp_n=64)
 DIRECT = DirectMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, warp_n=64)
-#: In waves of 32, where a lane has twice as much of it, and twice the depth of 8-bit types besides.
+#: Largest tile of 8-bit types in waves of 32, whose lanes hold twice as many accumulators and twice
+#: the depth.
 LARGEST_OF_BYTES_IN_WAVES_OF_32 = (128, 128, 64, 32)
-#: Of dot products: 8 x 8 sums of a lane, each with as much of A and of B.
+#: Largest tile of dot products: 8 x 8 accumulators per lane, and as many elements of A and of B.
 LARGEST_OF_DOTS = (128, 128, 32, 64)
-#: Bytes along k by the number of LDS banks: the lines of a tile then reach all of them.
+#: Bytes of block_k by the number of LDS banks, so that the lines of a tile reach all banks.
 MMA_BLOCK_BYTES = {32: 64, 64: 128}
 
-#: The shortest side of a tile.
+#: Shortest side of a tile.
 SHORTEST = 16
-#: Bytes that memory moves at once, in each request to L2.
+#: Bytes of a memory request to L2.
 SECTOR = 64
 
-#: (block_m, block_n, thread_m, thread_n)
+#: Values of block_m, block_n, thread_m and thread_n.
 FMA_TILES = (
     (128, 128, 8, 8),
     (128, 64, 8, 4),
@@ -79,32 +80,32 @@ FMA_TILES = (
     (16, 16, 4, 1),
 )
 
-#: Threads of an element-wise workgroup, and of a row-wise one whose rows take fewer.
+#: Threads of an element-wise workgroup, and of a row-wise workgroup whose rows need fewer.
 THREADS = 256
-#: Columns of a row that each of its threads gets, as long as there are threads: one access
-#: of 16 bytes in f16, two in f32.
+#: Columns per thread of a row, up to the limit of threads: one access of 16 bytes in f16, two in
+#: f32.
 COLUMNS_PER_THREAD = 8
-#: Numbers of a row that a thread keeps in registers; a longer row is read again instead.
+#: Most elements of a row that a thread keeps in registers; longer rows are streamed.
 RESIDENT_COLUMNS = 32
 #: Workgroups that keep a compute unit busy; with fewer rows than that, a row gets more threads.
 WORKGROUPS_PER_UNIT = 4
 
 
 def matmul(spec: Matmul, target: Target) -> GpuMatmul:
-    """The fastest schedule by the model."""
+    """Return the schedule with the least predicted time."""
     return candidates(spec, target)[0].schedule
 
 
 def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]:
-    """Return the schedules that the cost model ranks, the fastest first. Equal ones keep their
-    order."""
+    """Return the schedules that the cost model ranks, the fastest first. Schedules with equal times
+    stay in order."""
     with_matrices = matrix.instructions_of(spec, target)
     schedules = _with_matrices(spec, target) if with_matrices else _fma(spec)
     return tuple(sorted(map(partial(_predicted, spec, target), schedules), key=_seconds))
 
 
 def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
-    """The fastest schedule of each main loop that the target has for a product."""
+    """Return the fastest schedule of each main loop that the target supports for a product."""
     found = [each.schedule for each in candidates(spec, target)]
     if matrix.available(target, spec.dtype):
         narrow = spec.dtype.itemsize <= 2 and are_matrices(spec)
@@ -123,7 +124,7 @@ def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
 
 
 def _halves(spec: Matmul, target: Target) -> PingPongMatmul:
-    """The ping-pong loop with copies straight to LDS, where they can be."""
+    """Return the ping-pong schedule, with copies directly to LDS if they are possible."""
     copying = as_deep(DIRECT, spec)
     try:
         direct.plan(spec, target, copying)
@@ -133,7 +134,7 @@ def _halves(spec: Matmul, target: Target) -> PingPongMatmul:
 
 
 def as_deep(schedule: P, spec: Matmul) -> P:
-    """A schedule of 16-bit types with K-tiles of as many bytes."""
+    """Return a schedule of 16-bit types changed to another type, with K-tiles of as many bytes."""
     return replace(schedule, block_k=schedule.block_k * 2 // spec.dtype.itemsize)
 
 
@@ -198,9 +199,11 @@ def _fma(spec: Matmul) -> Iterator[GpuMatmul]:
 
 
 def suits_ping_pong(spec: Matmul, target: Target) -> bool:
-    """Return whether the ping-pong loop suits a product: MFMA on 8 or 16 bits, K-tiles for some
-    trips, and matrices whose rows in memory are whole vectors. Narrower loads need more registers
-    than such a tile leaves."""
+    """Return whether the ping-pong loop suits a product.
+
+    It requires MFMA on 8 or 16 bits, K-tiles for some iterations, and matrices whose stored rows
+    are whole vectors: narrower loads would need more registers than the tile leaves.
+    """
     vector = WIDEST // spec.dtype.itemsize
     whole = all(access.run % vector == 0 for access in access_maps(spec))
     return (
@@ -213,13 +216,13 @@ def suits_ping_pong(spec: Matmul, target: Target) -> bool:
 
 
 def are_matrices(spec: Matmul) -> bool:
-    """Whether both operands are matrices; an implicit GEMM's A may be none."""
+    """Return whether both operands are matrices; A of an implicit GEMM may not be one."""
     return all(access.is_affine for access in access_maps(spec))
 
 
 def has_registers(spec: Matmul, schedule: SharedMatmul) -> bool:
-    """The ping-pong loop that transposes bytes in registers has none left for a partial K-tile, nor
-    for parts of sums."""
+    """Return whether registers suffice. A ping-pong loop that transposes bytes in registers has
+    none left for a partial K-tile or for partial sums."""
     in_registers = isinstance(schedule, PingPongMatmul) and not isinstance(schedule, DirectMatmul)
     transposes = any(access.inner == "row" for access in access_maps(spec))
     if not (in_registers and transposes and spec.dtype.itemsize == 1):
@@ -231,8 +234,8 @@ def has_registers(spec: Matmul, schedule: SharedMatmul) -> bool:
 def _with_whole_sectors(
     spec: Matmul, tiles: tuple[tuple[int, int, int, int], ...]
 ) -> list[tuple[int, int, int, int]]:
-    """The tiles each of whose sides has a whole sector, unless that of the product has none, and is
-    not twice as long as it need be."""
+    """Return the tiles whose sides read whole sectors, as far as the product has them, and are less
+    than twice as long as the product needs."""
     whole = SECTOR // spec.dtype.itemsize
 
     def suits(side: int, extent: int) -> bool:
@@ -242,8 +245,11 @@ def _with_whole_sectors(
 
 
 def elementwise(spec: Elementwise, target: Target) -> GpuStream:
-    """16-byte accesses to the wider of inputs and output, narrower where rows are odd; more of them
-    per thread where the grid would not fit otherwise."""
+    """Return the schedule of an element-wise kernel.
+
+    Accesses to the widest tensor have 16 bytes, or fewer if rows are odd. A thread has more
+    accesses if the grid would be too long otherwise.
+    """
     vector = widest_vector(spec, WIDEST // spec.widest_itemsize)
     threads, unroll = THREADS, 1
     while spec.elements // (vector * unroll) + threads > target.limits["grid_threads"]:
@@ -252,7 +258,8 @@ def elementwise(spec: Elementwise, target: Target) -> GpuStream:
 
 
 def rowwise(spec: Rowwise, target: Target) -> GpuRows:
-    """A row per group of threads, as few as keep it in registers; one workgroup per row at most."""
+    """Return the schedule of a row-wise kernel: as few threads per row as keep it in registers, at
+    most one workgroup."""
     vector = vector_of(spec)
     kept = max(1, RowPlan(spec=spec, vector=vector, lanes=1).values_kept)
     if is_interleaved(spec):
@@ -264,12 +271,12 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
     threads = 1
     while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < spec.cols:
         threads *= 2
-    # Where there are rows for every compute unit, fewer threads with more of a row each take fewer
-    # instructions: what they exchange is work of each thread.
+    # If every compute unit has rows, fewer threads per row need fewer instructions in all, because
+    # each thread takes part in the exchange.
     if spec.rows >= WORKGROUPS_PER_UNIT * target.limits["compute_units"]:
         while threads > THREADS and spec.cols * kept <= threads // 2 * RESIDENT_COLUMNS:
             threads //= 2
-    # The rows round up to whole workgroups of at most THREADS rows.
+    # The number of rows is rounded up to whole workgroups of at most THREADS rows.
     while (spec.rows + THREADS) * threads > target.limits["grid_threads"]:
         threads //= 2
     rows_per_block = max(1, THREADS // threads)

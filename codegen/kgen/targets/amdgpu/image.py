@@ -1,4 +1,4 @@
-"""The sections of a code object under construction, and the file that they make.
+"""Code object under construction: its sections, and the file that holds them.
 
 The file holds, in this order: read-only data (headers, note, dynamic symbols, kernel descriptors),
 code, the dynamic section, and tables that are not loaded. In memory each of the first three starts
@@ -20,7 +20,7 @@ PAGE = 0x1000
 
 @dataclass(kw_only=True)
 class OutputSection:
-    """Section of the output. `link` names the section that its header points at."""
+    """Section of the output. `link` names the section to which its header refers."""
 
     name: str
     type: int
@@ -39,11 +39,11 @@ class OutputSection:
 
 
 class Image:
-    """The output under construction: sections get their place as they are added."""
+    """Output under construction. Sections get their place when they are added."""
 
     def __init__(self, segments: int) -> None:
         self.sections: list[OutputSection] = []
-        #: The output of each input section, by its index.
+        #: Output section of each input section, by the input's index.
         self.kept: dict[int, OutputSection] = {}
         self._end = elf.HEADER.size + segments * elf.SEGMENT.size
         self._page = 0
@@ -76,7 +76,8 @@ class Image:
         return next(s for s in self.sections if s.name == name)
 
     def number(self, section: OutputSection) -> int:
-        """Its index among the output's section headers; the null section is 0."""
+        """Return the index of a section among the output's section headers; the null section is
+        0."""
         return 1 + next(i for i, s in enumerate(self.sections) if s is section)
 
     def address(self, symbol: ElfSymbol) -> int:
@@ -87,7 +88,7 @@ class Image:
         return self.kept[symbol.section].address + symbol.value
 
     def write(self, source: ElfFile) -> bytes:
-        """The file: loaded sections, then the full symbol table and the section headers."""
+        """Return the file: loaded sections, then the full symbol table and the section headers."""
         segments = self._segments()
         symbols = self.named(".dynsym")
         self.add(
@@ -148,7 +149,7 @@ class Image:
         return bytes(image)
 
     def _segments(self) -> list[tuple[int, ...]]:
-        """Program headers of what has been added so far."""
+        """Return the program headers of the sections added so far."""
         code = [s for s in self.sections if s.flags & elf.SHF_EXECINSTR]
         constant = [s for s in self.sections if s.flags == elf.SHF_ALLOC]
         table = (6 + sum(s.type == elf.SHT_NOTE for s in constant)) * elf.SEGMENT.size
@@ -167,7 +168,7 @@ class Image:
 def segment(
     kind: int, flags: int, sections: list[OutputSection], alignment: int
 ) -> tuple[int, ...]:
-    """The program header of neighbouring sections."""
+    """Return the program header of neighbouring sections."""
     first = sections[0]
     size = sections[-1].end - first.offset
     return (kind, flags, first.offset, first.address, first.address, size, size, alignment)

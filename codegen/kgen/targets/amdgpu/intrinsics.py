@@ -1,13 +1,12 @@
-"""Which processors have what a kernel's text asks for, checked before LLVM sees it.
+"""Processors that support each AMD intrinsic; kernels are checked against them before LLVM runs.
 
-LLVM 22 is no such check. A name that it does not know becomes a call of a function that nobody
-defines. Of the names that it knows it refuses most where a processor lacks the instruction, by
-ending the process, but not all: it makes code that the processor cannot run of ``cvt.scalef32`` on
-gfx90a and gfx942 and of ``s.waitcnt`` on gfx12. So every intrinsic of AMD's that a kernel may call
-stands here, with the processors that have it.
+LLVM 22 does not check this reliably. An intrinsic that it does not know becomes a call of an
+undefined function. For most intrinsics that a processor lacks, it ends the process, but for some it
+generates code that the processor cannot run: ``cvt.scalef32`` on gfx90a and gfx942, ``s.waitcnt``
+on gfx12. So this table lists every intrinsic that a kernel may call.
 
-Source: the processors on which LLVM 22 selects an instruction for it (a test asks it again), less
-those whose instruction set manual does not have that instruction.
+Source: the processors for which LLVM 22 selects an instruction (a test compares them), without
+those whose instruction set manual lacks that instruction.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from kgen.errors import AssembleError
 _CDNA = "gfx90a gfx942 gfx950"
 _RDNA = "gfx1030 gfx1100 gfx1201"
 
-#: (processors, what they have), without ``llvm.amdgcn.`` and the types that some are overloaded on.
+#: Pairs of processors and intrinsics, without ``llvm.amdgcn.`` and without overloaded types.
 _ROWS = (
     (
         f"{_CDNA} {_RDNA}",
@@ -71,7 +70,7 @@ _ROWS = (
         " ds.read.tr16.b64 ds.read.tr8.b64 permlane16.swap permlane32.swap",
     ),
 )
-#: The processors that have each.
+#: Processors that support each intrinsic.
 PROCESSORS = {name: where.split() for where, names in _ROWS for name in names.split()}
 
 _PREFIX = "llvm.amdgcn."
@@ -80,8 +79,11 @@ _CPU = re.compile(r'"target-cpu"\s*=\s*"(\w+)"')
 
 
 def check(text: str, arch: str) -> None:
-    """Raise AssembleError for the first intrinsic that this processor lacks or nobody knows, and
-    for text that is for another processor."""
+    """Check the text of a kernel for a processor.
+
+    Raises AssembleError for the first intrinsic that the processor lacks or that is unknown, and
+    for a text for another processor.
+    """
     for cpu in _CPU.findall(text):
         if cpu != arch:
             raise AssembleError(f"the source is for {cpu}, not for {arch}; assemble it for {cpu}")

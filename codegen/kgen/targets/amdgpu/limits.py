@@ -5,24 +5,21 @@ CDNA4 for gfx950, RDNA2 for gfx1030, RDNA3 for gfx1100, RDNA4 for gfx1201) and L
 
 Features:
 
-- ``mfma``: V_MFMA_F32_32X32X8 and 16X16X16 on f16; ``mfma-bf16-1k`` the same shapes on bf16.
-- ``mfma-double-k``: V_MFMA_F32_32X32X16 and 16X16X32 on f16 and bf16 (CDNA4).
-- ``global-load-lds-16``: GLOBAL_LOAD_LDS_DWORDX4; ``ds-read-tr16``: DS_READ_B64_TR_B16 (CDNA4).
-- ``mfma-i8-words``: 32X32X8 and 16X16X16 on s8, four to a word (CDNA2); ``mfma-8bit``: 32X32X16 and
-  16X16X32 on eight of s8 (CDNA3, CDNA4); of 16, with ``mfma-double-k``.
-- ``mfma-f8f6f4``: V_MFMA_F32_32X32X64_F8F6F4 and 16X16X128 on e4m3 and e5m2 (CDNA4);
-  ``mfma-fnuz``: 32X32X16 and 16X16X32 on e4m3fnuz and e5m2fnuz (CDNA3).
-- ``mfma`` also has 32X32X2 and 16X16X4 on f32; ``mfma-xf32``: 32X32X4 and 16X16X8 on f32 rounded to
-  11 bits (CDNA3 alone).
-- ``dot2-f16``, ``dot4-i8``: V_DOT2_F32_F16 and V_DOT4_I32_I8, where they are the fastest products.
-- ``wmma-gfx11``, ``wmma-gfx12``: V_WMMA_F32_16X16X16 on f16 and bf16, V_WMMA_I32_16X16X16 on s8;
-  of gfx12 also on e4m3 and e5m2. The two generations spread a
-  fragment over the lanes in different ways.
-- ``global-load-tr-16``: GLOBAL_LOAD_TR_B128; ``split-barriers``: S_BARRIER_SIGNAL apart from
-  S_BARRIER_WAIT (RDNA4).
-- ``preloaded-arguments``: kernel arguments in scalar registers before a kernel starts; LLVM puts a
-  prologue before it that loads them where the firmware does not.
-- ``real-true16``: LLVM takes the halves of registers for registers of their own (gfx11).
+  - ``mfma``: V_MFMA_F32_32X32X8 and 16X16X16 on f16; ``mfma-bf16-1k`` the same shapes on bf16. -
+  ``mfma-double-k``: V_MFMA_F32_32X32X16 and 16X16X32 on f16 and bf16 (CDNA4). -
+  ``global-load-lds-16``: GLOBAL_LOAD_LDS_DWORDX4; ``ds-read-tr16``: DS_READ_B64_TR_B16 (CDNA4). -
+  ``mfma-i8-words``: 32X32X8 and 16X16X16 on s8, with operands of four (CDNA2); ``mfma-8bit``:
+  32X32X16 and 16X16X32 on s8, with operands of eight (CDNA3, CDNA4); ``mfma-double-k`` adds
+  operands of 16. - ``mfma-f8f6f4``: V_MFMA_F32_32X32X64_F8F6F4 and 16X16X128 on e4m3 and e5m2
+  (CDNA4); ``mfma-fnuz``: 32X32X16 and 16X16X32 on e4m3fnuz and e5m2fnuz (CDNA3). - ``mfma`` also
+  has 32X32X2 and 16X16X4 on f32; ``mfma-xf32``: 32X32X4 and 16X16X8 on f32 rounded to 11 bits
+  (CDNA3 alone). - ``dot2-f16``, ``dot4-i8``: V_DOT2_F32_F16 and V_DOT4_I32_I8, if they are the
+  fastest products. - ``wmma-gfx11``, ``wmma-gfx12``: V_WMMA_F32_16X16X16 on f16 and bf16,
+  V_WMMA_I32_16X16X16 on s8; gfx12 also on e4m3 and e5m2. The two generations distribute fragments
+  over lanes differently. - ``global-load-tr-16``: GLOBAL_LOAD_TR_B128; ``split-barriers``:
+  S_BARRIER_SIGNAL separate from S_BARRIER_WAIT (RDNA4). - ``preloaded-arguments``: kernel arguments
+  are in scalar registers when a kernel starts. LLVM adds a prologue that loads them if the firmware
+  does not. - ``real-true16``: LLVM allocates the halves of registers separately (gfx11).
 """
 
 from __future__ import annotations
@@ -30,9 +27,9 @@ from __future__ import annotations
 from kgen.targets.base import Target
 from kgen_runtime.launch_limits import amdgpu_limits
 
-#: The fourth word of a buffer's resource, by the lanes of a wave: raw 32-bit data; on RDNA also the
-#: resource level, which gfx10 asks for, and the range check of raw buffers (OOB_SELECT 3). Source:
-#: the ISA manuals, "Buffer Resource Descriptor"; `amdgpu.fat_raw_buffer_cast` of MLIR does so.
+#: Fourth word of a buffer's resource, by the lanes of a wave: raw 32-bit data; on RDNA also the
+#: resource level, which gfx10 requires, and the range check of raw buffers (OOB_SELECT 3). Source:
+#: the ISA manuals, "Buffer Resource Descriptor"; MLIR's `amdgpu.fat_raw_buffer_cast` is the same.
 BUFFER_FLAGS = {64: 0x27000, 32: 0x31027000}
 
 
@@ -67,11 +64,13 @@ def _target(
     )
 
 
-#: The limit `registers` is that of one lane: VGPRs, and on CDNA AccVGPRs of the same unified file.
-#: `load_offset` is the most bytes that a global load adds to its address itself, `buffer_flags` the
-#: fourth word of a buffer's resource. `compute_units` are those of the largest product (MI250X per
-#: die, MI300X, MI355X, RX 6900 XT, RX 7900 XTX, RX 9070 XT); only the choice of a schedule looks at
-#: them.
+#: Limits of the targets.
+#:
+#: - `registers`: per lane, VGPRs and on CDNA the AccVGPRs of the same unified file.
+#: - `load_offset`: largest immediate offset of a global load, in bytes.
+#: - `buffer_flags`: fourth word of a buffer's resource.
+#: - `compute_units`: those of the largest product (MI250X per die, MI300X, MI355X, RX 6900 XT,
+#:   RX 7900 XTX, RX 9070 XT). Only the choice of a schedule depends on them.
 TARGETS = (
     _target(
         "gfx90a",

@@ -1,7 +1,8 @@
 """Link the object file of one kernel into the code object that the HIP runtime loads.
 
-`ld.lld -shared` does the same: a test compares symbols, notes, constants and code. The ROCm loader
-reads section headers, ``.symtab`` and the loadable segments (AMDGPUUsage, "Code Object").
+The result equals that of `ld.lld -shared`: a test compares symbols, notes, constants and code. The
+ROCm loader reads section headers, ``.symtab`` and the loadable segments (AMDGPUUsage, "Code
+Object").
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from kgen.targets import elf
 from kgen.targets.amdgpu.image import EM_AMDGPU, Image, OutputSection
 from kgen.targets.elf import ElfFile, ElfSymbol, Relocation
 
-#: Kernels start at multiples of 256 bytes, as their descriptors promise.
+#: Alignment of kernels in bytes, which their descriptors promise.
 CODE_ALIGNMENT = 256
 #: Relocations (AMDGPUUsage, "Relocation Records"), all of them relative: S + A - P.
 R_REL32, R_REL64, R_REL32_LO, R_REL32_HI = 4, 5, 10, 11
 
 
 def link(data: bytes) -> bytes:
-    """The loadable code object (ET_DYN) of a relocatable object.
+    """Return the loadable code object (ET_DYN) of a relocatable object.
 
     Raises AssembleError for an object that is not self-contained: undefined symbols, writable data
     or a relocation that kernels do not need.
@@ -77,7 +78,8 @@ def check(source: ElfFile) -> None:
 
 
 def add_dynamic_symbols(image: Image, exported: list[ElfSymbol]) -> OutputSection:
-    """Symbol table (empty yet: the addresses come later), hash table and names for the loader."""
+    """Add the symbol table (its addresses come later), the hash table and the names for the
+    loader."""
     names = elf.StringTable()
     for symbol in exported:
         names.add(symbol.name)
@@ -89,7 +91,7 @@ def add_dynamic_symbols(image: Image, exported: list[ElfSymbol]) -> OutputSectio
             data=bytearray((1 + len(exported)) * elf.SYMBOL.size),
             alignment=8,
             link=".dynstr",
-            info=1,  # the first symbol that is not local
+            info=1,  # index of the first symbol that is not local
             entry_size=elf.SYMBOL.size,
         )
     )

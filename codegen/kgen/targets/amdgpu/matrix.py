@@ -1,17 +1,17 @@
-"""The matrix instructions: their shapes, their intrinsics, and which lane holds what.
+"""Matrix instructions: their shapes, intrinsics, and the distribution of operands over lanes.
 
 Source: AMD's ISA manuals, "Matrix Arithmetic Instructions" (CDNA), "Wave Matrix Multiply
 Accumulate" (RDNA) and "V_DOT2_F32_F16" (RDNA2), checked against AMD's matrix instruction
 calculator.
 
-A is M x K, B is K x N, D is M x N; l is the lane. A lane holds part of row l % M of A, part of
-column l % N of B, and in result register r the element of D at row
+A is M x K, B is K x N, D is M x N. Lane l holds a part of row l % M of A and a part of column l % N
+of B. Its result register r holds the element of D at row
 ``register_rows[r] + lane_rows * (l // N)`` and column ``l % N``. A lane's elements of A and of B
-have the same depths, and any permutation of K that both share gives the same product: kernels load
-consecutive depths.
+have the same depths. Any permutation of K that both operands share gives the same product; kernels
+load consecutive depths.
 
-Where there are no matrix cores, a dot product of every lane is one as well, of M x N lanes: lane l
-multiplies row l // N of A by column l % N of B and has that element of D.
+On processors without matrix cores, the dot products of M x N lanes take their place: lane l
+multiplies row l // N of A by column l % N of B and holds that element of D.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: Of a slot of LDS, which a lane loads at once: the widest access.
+#: Bytes of a slot of LDS, which is the widest access of a lane.
 SLOT_BYTES = 16
 
 
@@ -33,8 +33,8 @@ SLOT_BYTES = 16
 class MatrixInstruction:
     """Matrix instruction for one dtype. `elements` and `registers` count per lane.
 
-    Elements of 8 bits are `packed` four to a 32-bit word: a lane holds words, for which `operand`
-    may name a type of its own.
+    Elements of 8 bits are `packed` four to a 32-bit word. A lane holds words, and `operand` may be
+    another type of as many bits.
     """
 
     name: str
@@ -47,18 +47,18 @@ class MatrixInstruction:
     operand: str
     intrinsic: str
     packed: int = 1
-    #: An operand in front of A and of B in the call: WMMA's sign of integers.
+    #: Operand before A and before B in the call: WMMA's sign of integers.
     sign: str = ""
-    #: Operands behind D in the call: MFMA's cbsz, abid and blgp (no broadcast, no permutation); of
-    #: f8f6f4 the formats of A and B, and scales, of which 0 and 0 are none.
+    #: Operands after D in the call: MFMA's cbsz, abid and blgp (no broadcast, no permutation). For
+    #: f8f6f4, the formats of A and B, and scales, where zeros mean no scale.
     modifiers: str = ""
-    #: gfx11: the upper half of the wave repeats the lower half's operands.
+    #: The upper half of the wave repeats the lower half's operands (gfx11).
     replicated: bool = False
-    #: A dot product of every lane: rows of A go by l // N.
+    #: The instruction is a dot product per lane: lane l has row l // N of A.
     by_lane: bool = False
     math: Math = Math.EXACT
-    #: Wait states after which others may read D, if LLVM does not look so many back: 19 (LLVM 22,
-    #: GCNHazardRecognizer.cpp, checkMAIVALUHazards).
+    #: Wait states before other instructions may read D, if these are more than the 19 for which
+    #: LLVM checks (LLVM 22, GCNHazardRecognizer.cpp, checkMAIVALUHazards); else 0.
     late_by: int = 0
     lane_rows: int
     register_rows: tuple[int, ...]
@@ -82,7 +82,7 @@ class MatrixInstruction:
 
     @property
     def element(self) -> str:
-        """The IR type of one element of a fragment: `half` of `<4 x half>`, and of `half`."""
+        """IR type of an element of a fragment, such as `half`, or `i32` if elements are packed."""
         if self.packed > 1:
             return "i32"
         return self.operand.rpartition(" x ")[2].rstrip(">")
@@ -94,12 +94,12 @@ class MatrixInstruction:
 
     @property
     def fragment(self) -> str:
-        """The IR type of a fragment."""
+        """IR type of a fragment."""
         return f"<{self.lanes} x {self.element}>"
 
     @property
     def casts_fragments(self) -> bool:
-        """Whether `operand` is a type of its own."""
+        """Whether `operand` is another type than a fragment."""
         return self.operand != self.fragment
 
     @property
@@ -115,30 +115,31 @@ class MatrixInstruction:
 
     @property
     def whole_depth(self) -> bool:
-        """A lane holds all depths of its row and column."""
+        """Whether a lane holds all depths of its row and column."""
         return self.replicated or self.by_lane
 
     def lane_groups(self, wave: int) -> int:
-        """Parts of the wave that hold different depths of one row."""
+        """Return the number of lane groups of a wave, which hold different depths of the same
+        rows."""
         return 1 if self.whole_depth else wave // self.m
 
     def lane_row(self, lane: int) -> int:
-        """The row of A that a lane holds."""
+        """Return the row of A that a lane holds."""
         return lane // self.n if self.by_lane else lane % self.m
 
     def lane_column(self, lane: int) -> int:
-        """The column of B and of D that it holds."""
+        """Return the column of B and of D that a lane holds."""
         return lane % self.n
 
     def lane_depth(self, lane: int) -> int:
-        """Which of the lane groups a lane is in."""
+        """Return the lane group of a lane."""
         return 0 if self.whole_depth else lane // self.m
 
 
 def _mfma(
     feature: str, dtype: DType, size: int, k: int, element: str, suffix: str
 ) -> MatrixInstruction:
-    # 32 x 32: four rows in turn from each half of the wave. 16 x 16: four rows per quarter.
+    # 32 x 32: both halves of the wave alternate every four rows. 16 x 16: a quarter has four rows.
     rows = tuple(8 * (r // 4) + r % 4 for r in range(16)) if size == 32 else (0, 1, 2, 3)
     elements = size * k // 64
     return MatrixInstruction(
@@ -158,19 +159,19 @@ def _mfma(
 
 
 def _mfma_f32(size: int, k: int) -> MatrixInstruction:
-    """MFMA on f32, whose lanes have one element."""
+    """Return MFMA on f32, whose lanes have one element."""
     like = _mfma("mfma", DType.F32, size, k, "float", "f32")
     return replace(like, operand="float")
 
 
 def _mfma_xf32(size: int, k: int) -> MatrixInstruction:
-    """MFMA on f32 rounded to 11 bits (CDNA3 ISA, "XF32")."""
+    """Return MFMA on f32 rounded to 11 bits (CDNA3 ISA, "XF32")."""
     like = _mfma("mfma-xf32", DType.F32, size, k, "float", ".xf32")
     return replace(like, name=f"{like.name} xf32", math=Math.TF32)
 
 
 def _dot(feature: str, dtype: DType, k: int, operand: str, intrinsic: str) -> MatrixInstruction:
-    """A sum and a product of 32 bits' depths in every lane of a wave of 4 x 8."""
+    """Return the dot product per lane of 32-bit words, in a wave of 4 x 8 lanes."""
     return MatrixInstruction(
         name=f"dot{k} 4x8x{k}",
         feature=feature,
@@ -190,7 +191,7 @@ def _dot(feature: str, dtype: DType, k: int, operand: str, intrinsic: str) -> Ma
     )
 
 
-#: What LLVM calls the types of 8 bits.
+#: Names of the 8-bit types in LLVM's intrinsics.
 BYTES = {
     DType.S8: "i8",
     DType.E4M3: "fp8",
@@ -201,11 +202,11 @@ BYTES = {
 
 
 def _mfma_bytes(feature: str, dtype: DType, size: int, k: int, operand: str) -> MatrixInstruction:
-    """MFMA on operands of 8 bits."""
+    """Return MFMA on operands of 8 bits."""
     like, name = _mfma(feature, DType.F16, size, k, "half", ""), BYTES[dtype]
     suffix = f".{name}" if dtype.is_integer else f".{name}.{name}"
     result = "i32" if dtype.is_integer else "f32"
-    # The first ones, of gfx90a, have no dot in their names.
+    # The intrinsics of gfx90a have no dot before the type.
     dot = suffix if operand != "i32" else name
     return replace(
         like,
@@ -217,7 +218,7 @@ def _mfma_bytes(feature: str, dtype: DType, size: int, k: int, operand: str) -> 
 
 
 def _mfma_f8f6f4(dtype: DType, size: int, k: int) -> MatrixInstruction:
-    """The one of gfx950 that multiplies fp8 at the full rate, without its scales."""
+    """Return MFMA of gfx950 that multiplies fp8 at the full rate, without scales."""
     like = _mfma("mfma-f8f6f4", DType.F16, size, k, "half", "")
     kind = 0 if dtype is DType.E4M3 else 1
     return replace(
@@ -233,7 +234,7 @@ def _mfma_f8f6f4(dtype: DType, size: int, k: int) -> MatrixInstruction:
 
 
 def _wmma_bytes(feature: str, dtype: DType) -> MatrixInstruction:
-    """WMMA on operands of 8 bits."""
+    """Return WMMA on operands of 8 bits."""
     like, name = _wmma(feature, DType.F16, "half"), BYTES[dtype]
     words = like.elements // 4
     if dtype.is_integer:
@@ -274,7 +275,8 @@ def _wmma(feature: str, dtype: DType, element: str) -> MatrixInstruction:
     )
 
 
-#: The best first: the largest depth, then the largest tile (fewer operand loads per product).
+#: All instructions, the best first: the largest depth, then the largest tile, which needs the
+#: fewest operand loads per product.
 INSTRUCTIONS = (
     _mfma("mfma-double-k", DType.F16, 32, 16, "half", ".f16"),
     _mfma("mfma-double-k", DType.F16, 16, 32, "half", ".f16"),

@@ -1,8 +1,8 @@
-"""How long a SIMD is busy with a matrix instruction.
+"""Cycles that a matrix instruction occupies a SIMD.
 
-From AMD's matrix instruction calculator, as what a SIMD does in a clock. gfx950 has no page there:
-its peaks are published, and its instructions of half the depth, which older processors have too,
-run at half of them (LLVM's wait states).
+Source: AMD's matrix instruction calculator, as operations of a SIMD per clock. The calculator lacks
+gfx950: its peaks are published, and its instructions of half the depth, which older processors also
+have, run at half of these (LLVM's wait states).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 from kgen.targets.base import Target
 
-#: Bits of xf32, which is f32 with fewer of fraction.
+#: Bits of xf32, which is f32 with a shorter fraction.
 XF32 = 19
 #: Operations of a SIMD per clock, by the bits of an operand.
 RATES = {
@@ -34,12 +34,13 @@ _BITS = {
     "xf32": XF32,
     "f32": 32,
 }
-#: The depth, in bytes, from which on gfx950's instructions run at the full rate, by their rows.
+#: Least depth in bytes of gfx950's instructions with the full rate, by their rows.
 _FULL_DEPTH = {32: 32, 16: 64}
 
 
 def matrix_cycles(target: Target, opcode: str) -> float | None:
-    """Clocks; None of what is no matrix instruction, or one of no known rate."""
+    """Return the clocks of an opcode; None if it is not a matrix instruction or its rate is
+    unknown."""
     match = _OPCODE.match(opcode)
     rates = RATES.get(target.arch, {})
     if match is None or (bits := _BITS.get(match[4])) not in rates:

@@ -1,8 +1,8 @@
-"""How long LDS and L1 are busy with a wave's access.
+"""Cycles that a wave's access occupies LDS and L1.
 
-LDS moves 128 bytes per clock of a CU (256 in reads on gfx950) and L1 64 (CDNA3 and CDNA4 white
-papers, RDNA3 manual). On RDNA the four SIMDs that share LDS are those of a WGP, two CUs. Bank
-conflicts and sectors that are loaded twice come on top: the emulator counts these.
+LDS of a CU moves 128 bytes per clock (256 in reads on gfx950), and L1 moves 64 (CDNA3 and CDNA4
+white papers, RDNA3 manual). On RDNA, the four SIMDs of a WGP, which is two CUs, share LDS. Bank
+conflicts and repeated sectors are not included; the emulator counts them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 from kgen.targets.base import Target
 
 SIMDS, WORD = 4, 4
-#: Of a CU, in a clock.
+#: Bytes per clock of a CU's LDS and L1.
 LDS_BYTES, L1_BYTES = 128, 64
-#: By the banks of LDS: what reads move more.
+#: Factor by which reads of LDS are faster, by the number of banks.
 WIDER_READS = {64: 2}
 #: ds_read_b128, ds_load_2addr_b64, ds_write2_b32, ...
 _LDS = re.compile(r"ds_(read|load|write|store)(2|_2addr)?(?:st64|_stride64)?_[bui](\d+)(?:_|$)")
@@ -24,7 +24,8 @@ _BITS = re.compile(r"[bui](\d+)$")
 
 
 def memory_cycles(target: Target, opcode: str, operands: str) -> tuple[float, float]:
-    """Clocks of LDS and of L1, if all SIMDs that share them do the same, for each of them."""
+    """Return the clocks of LDS and of L1 per SIMD, if all SIMDs that share them execute the same
+    access."""
     units = 1 if target.subgroup == 64 else 2
     lanes = target.subgroup * SIMDS / units
     if match := _LDS.match(opcode):

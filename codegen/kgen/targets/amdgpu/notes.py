@@ -25,7 +25,8 @@ _CONSTANTS = {0xC0: None, 0xC2: False, 0xC3: True}
 
 
 def metadata(code_object: bytes) -> dict[str, Any]:
-    """The metadata map of a code object or object file. Raises AssembleError if it has none."""
+    """Return the metadata map of a code object or object file. Raises AssembleError if it has
+    none."""
     for section in elf.read(code_object).sections:
         if section.type == elf.SHT_NOTE:
             for note in elf.notes_in(section):
@@ -37,7 +38,7 @@ def metadata(code_object: bytes) -> dict[str, Any]:
 
 
 def resources(code_object: bytes) -> Resources:
-    """Registers per lane, bytes spilled per lane, LDS bytes per workgroup and code bytes."""
+    """Return registers per lane, spilled bytes per lane, LDS bytes per workgroup and code bytes."""
     (kernel,) = metadata(code_object)["amdhsa.kernels"]
     accumulators = kernel.get(".agpr_count", 0)
     return Resources(
@@ -53,13 +54,14 @@ def resources(code_object: bytes) -> Resources:
 
 
 def unpack(data: bytes) -> Any:
-    """The MessagePack value in `data`. Raises AssembleError for a format not listed above."""
+    """Return the MessagePack value in `data`. Raises AssembleError for a format not listed
+    above."""
     value, _ = _value(data, 0)
     return value
 
 
 def _value(data: bytes, at: int) -> tuple[Any, int]:
-    """A value and the position behind it."""
+    """Return a value and the position after it."""
     first = data[at]
     at += 1
     if first < 0x80:

@@ -1,4 +1,4 @@
-"""How many waves a SIMD holds at once, by the rules that LLVM itself prints by.
+"""Number of waves that a SIMD holds at once, by LLVM's own rules.
 
 Sources: LLVM 22, AMDGPUBaseInfo.cpp (getTotalNumVGPRs, getVGPRAllocGranule, getMaxWavesPerEU,
 getNumWavesPerEUWithNumSGPRs, getMaxWorkGroupsPerCU) and AMDGPUSubtarget.cpp
@@ -20,10 +20,10 @@ from kgen_runtime.values import frozen
 class Simd:
     """Resources of one SIMD: `waves`, and `registers` per lane, allocated in units of `granule`.
 
-    Four SIMDs share the `lds` bytes and the barriers (of so many `workgroups`) of their `holder`: a
-    CU, or from RDNA on the WGP of two CUs, which LLVM compiles for. `scalars`: a kernel with more
-    scalar registers than the first number allows only the second number of waves, on GPUs where
-    waves share scalar registers.
+    Four SIMDs share the `lds` bytes and the barriers (for `workgroups`) of their `holder`: a CU, or
+    from RDNA on the WGP of two CUs, for which LLVM compiles. `scalars` applies to GPUs whose waves
+    share scalar registers: a kernel with more than the first number allows only the second number
+    of waves.
     """
 
     waves: int
@@ -61,11 +61,11 @@ def _simd(arch: str) -> Simd:
 
 
 def occupancy(target: Target, resources: Resources, launch: Launch) -> Occupancy:
-    """Waves per SIMD of one launch, as if the device had nothing else to do."""
+    """Return the waves per SIMD of a launch on an idle device."""
     simd = _simd(target.arch)
     waves = -(-math.prod(launch.block) // target.subgroup)
     groups = {"LDS": simd.lds // resources.shared_memory} if resources.shared_memory else {}
-    if waves > 1:  # A workgroup of one wave needs no barrier.
+    if waves > 1:  # a workgroup of one wave needs no barrier
         groups["workgroups"] = simd.workgroups
     registers = -(-max(resources.registers or 0, 1) // simd.granule) * simd.granule
     allowed = {"registers": simd.registers // registers}

@@ -1,4 +1,4 @@
-"""Plans of AMD kernels: every integer that a template needs; one file per operation and main
+"""Plans of AMD kernels: every integer that a template needs, one file per operation and main
 loop."""
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from kgen.targets.base import Target
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule) -> AmdgpuPlan:
-    """Raises ScheduleError if the schedule is of the wrong kind or does not fit."""
+    """Return the plan of an operation. Raises ScheduleError if the schedule is of the wrong kind or
+    does not fit."""
     match spec, schedule:
         case Matmul(), DirectMatmul():
             return direct.plan(spec, target, schedule)

@@ -13,10 +13,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class AmdgpuPlan(Plan):
-    """A kernel of one launch."""
+    """Plan of an AMD kernel with one launch."""
 
     def stem(self, name: str) -> str:
-        """Name of a tensor in the kernel."""
+        """Return the name of a tensor in the kernel."""
         return name
 
     @property
@@ -44,17 +44,18 @@ class AmdgpuPlan(Plan):
 
     @property
     def preloads_arguments(self) -> bool:
-        """Arguments are in registers when the kernel starts, as far as there are registers."""
+        """Whether arguments are in registers when the kernel starts, as far as registers
+        suffice."""
         return self.target.has("preloaded-arguments")
 
     @property
     def exponentials(self) -> tuple[FloatType, ...]:
-        """The vectors whose exponentials are functions of the module."""
+        """Vector types whose exponential is a function of the module."""
         return ()
 
     @property
     def remainders(self) -> tuple[Remainder, ...]:
-        """The module's function for remainders, if an expression takes one."""
+        """Function of the module for remainders, if an expression needs it."""
         return ()
 
     @property
@@ -69,15 +70,15 @@ class AmdgpuPlan(Plan):
 
     @property
     def has_barriers(self) -> bool:
-        """The threads of a workgroup exchange data through LDS."""
+        """Whether the threads of a workgroup exchange data through LDS."""
         return False
 
 
 def check_threads(target: Target, threads: int, field: str, value: int) -> None:
-    """Raises ScheduleError for a workgroup that is too large.
+    """Check that a workgroup is not too large. Raises ScheduleError.
 
-    `field` of the schedule, now `value`, is what one thread or wave does: a larger one makes fewer
-    threads.
+    `field` of the schedule, now `value`, is the work of a thread or wave; a larger value gives
+    fewer threads.
     """
     limit = target.limits["threads"]
     if threads > limit:
@@ -88,7 +89,7 @@ def check_threads(target: Target, threads: int, field: str, value: int) -> None:
 
 
 def check_num_threads(target: Target, threads: int) -> None:
-    """Raises ScheduleError for a workgroup that is too large."""
+    """Check that a workgroup is not too large. Raises ScheduleError."""
     limit = target.limits["threads"]
     if threads > limit:
         raise ScheduleError(
@@ -99,12 +100,12 @@ def check_num_threads(target: Target, threads: int) -> None:
 
 
 def larger_blocks(schedule: GpuMatmul) -> str:
-    """Remedy for a grid that is too large: block tiles of four times the size."""
+    """Return the remedy for a grid that is too large: block tiles of four times the size."""
     return f"block_m={2 * schedule.block_m},block_n={2 * schedule.block_n}"
 
 
 def check_grid(grid: Extent3, threads: int, target: Target, remedy: str) -> None:
-    """Raises ScheduleError for a grid that does not fit a dispatch packet."""
+    """Check that a grid fits a dispatch packet. Raises ScheduleError."""
     if grid[0] * threads > (limit := target.limits["grid_threads"]):
         raise ScheduleError(
             f"the grid has {grid[0] * threads} threads along x; {target.name} allows {limit}; "

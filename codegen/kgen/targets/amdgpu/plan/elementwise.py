@@ -32,7 +32,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class ElementVectors:
-    """Vectors of `lanes` elements that a lane computes: full vectors, or single elements after
+    """Vectors of `lanes` elements that a lane computes: whole vectors, or single elements after
     them.
 
     `dtype` is the type of the computation.
@@ -48,11 +48,11 @@ class ElementVectors:
         return FloatType(dtype=self.dtype, lanes=self.lanes)
 
     def access(self, name: str) -> FloatType:
-        """An access to a tensor."""
+        """Return the type of an access to a tensor."""
         return FloatType(dtype=self.spec.dtype_of(name), lanes=self.lanes)
 
     def one(self, name: str) -> FloatType:
-        """An access to an input of which one element serves all lanes."""
+        """Return the type of an access to an input with one element for all lanes."""
         return FloatType(dtype=self.spec.dtype_of(name))
 
     @property
@@ -60,12 +60,12 @@ class ElementVectors:
         return FloatType(dtype=self.dtype)
 
     def result(self, prefix: str, name: str) -> str:
-        """Return the start of the names of values on their way to an output."""
+        """Return the prefix of the names of values that lead to an output."""
         return f"%{prefix}" if name == "out" else f"%{prefix}.{name}"
 
     @property
     def each(self) -> range:
-        """The lanes' numbers."""
+        """Numbers of the lanes."""
         return range(self.lanes)
 
     @property
@@ -74,13 +74,15 @@ class ElementVectors:
 
     @property
     def declarations(self) -> Iterator[str]:
-        """Intrinsics that the expression takes, and its results' rounding to integers."""
+        """Yield declarations of the intrinsics of the expression and of rounding its results to
+        integers."""
         yield from self.renderer.declarations(*self.spec.result_calls)
         for written in map(self.access, self.spec.outputs):
             yield from rounding(self.value, written)
 
     def rendered(self, prefix: str) -> Rendered:
-        """The expressions on values %<prefix>.<operand>; the results are %<prefix>.<output>."""
+        """Return the lines that compute the expressions from values %<prefix>.<operand> into
+        %<prefix>.<output>."""
         reads, holds = self.spec.reads, "" if self.lanes > 1 else ".holds"
         inputs = {read.name: f"%{prefix}.{read.name}" for read in reads.reads}
         inputs |= {c.name: f"%{prefix}.{c.name}{holds}" for c in reads.conditions}
@@ -89,8 +91,8 @@ class ElementVectors:
 
 
 def computed_in(spec: Elementwise) -> DType:
-    """The elements' own type if the expression is exact in it and LLVM has its steps, else the
-    expression's."""
+    """Return the type of the computation: the elements' type if the expression is exact in it and
+    LLVM supports its steps, else the expression's."""
     calls, dtype = spec.calls, spec.dtype
     stored = AmdgpuRenderer(type=FloatType(dtype=dtype))
     return dtype if spec.is_exact and stored.has(*calls) else spec.compute
@@ -121,19 +123,20 @@ class ElementwisePlan(AmdgpuPlan):
         return ElementVectors(lanes=lanes, spec=self.spec, dtype=computed_in(self.spec))
 
     def is_plain(self, of: StreamOperand) -> bool:
-        """Its elements lie one behind the other, from the first of the tensor or a row on."""
+        """Return whether an operand's elements are contiguous from the tensor's or a row's first
+        element on."""
         up = of.whole and min(of.strides) >= 0
         return up and not (of.offset or of.indices or of.guards)
 
     def terms(self, prefix: str, of: StreamOperand) -> tuple[tuple[str, int], ...]:
-        """Return the terms whose sum is an operand's offset: values, and elements per unit of
-        each."""
+        """Return the terms whose sum is an operand's offset, as pairs of a value and the elements
+        per unit of it."""
         at = [(f"%{prefix}.at{d}", stride) for d, stride in of.terms]
         return (*at, *((f"%{prefix}.{name}.place", stride) for name, stride in of.indices))
 
     @property
     def declarations(self) -> tuple[str, ...]:
-        """Intrinsics that the expression takes."""
+        """Declarations of the intrinsics that the expression needs."""
         parts = [self.vectors, self.rest] if self.stream.rest else [self.vectors]
         found = [d for p in parts for d in p.declarations]
         return tuple(dict.fromkeys(found))
@@ -154,7 +157,7 @@ class ElementwisePlan(AmdgpuPlan):
 
     @property
     def accesses(self) -> tuple[int, ...]:
-        """The first thread's vectors in the workgroup's block; thread t has each of them plus t."""
+        """Vectors of thread 0 in the workgroup's block; thread t has each of them plus t."""
         return tuple(range(0, self.block_vectors, self.threads))
 
     @property
@@ -163,7 +166,7 @@ class ElementwisePlan(AmdgpuPlan):
 
     @property
     def guarded(self) -> bool:
-        """The last workgroup has fewer vectors than threads and accesses for them."""
+        """Whether the last workgroup has fewer vectors than its threads could access."""
         return self.stream.vectors != self.launches[0].grid[0] * self.block_vectors
 
     @property
@@ -176,7 +179,7 @@ class ElementwisePlan(AmdgpuPlan):
 
 
 def plan(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwisePlan:
-    """Raises ScheduleError, with a value that fits, if the schedule does not."""
+    """Return the plan. Raises ScheduleError, with a value that fits, if the schedule does not."""
     check_num_threads(target, schedule.num_threads)
     widest = widest_vector(spec, WIDEST // spec.widest_itemsize)
     if schedule.vector > widest or schedule.vector & (schedule.vector - 1):

@@ -126,7 +126,8 @@ class FmaOperand:
         A thread copies its unit from row `row ^ (col >> s << t)`. Transposed units that are
         adjacent in a row of the matrix are stored 4 E banks apart (E elements each, with the tile's
         padding). So 8 / E of them, a whole sector, take all banks, and further units must come from
-        other rows. None if there are no further units, or a pass of the threads lacks the rows for them.
+        other rows. None if there are no further units, or a pass of the threads lacks the rows for
+        them.
         """
         copy = self.copy
         sector = SECTOR_ELEMENTS // copy.unit_elements

@@ -1,1 +1,1 @@
-"""Local data share: where an element of a tile lies, and what an access of a wave costs."""
+"""Local data share: the layout of tiles, and the cost of a wave's accesses."""

@@ -1,8 +1,8 @@
-"""How many cycles LDS takes for an access of a wave.
+"""Cycles of LDS for an access of a wave.
 
-LDS serves a wave in phases, each of as many lanes as fill its banks once, and a phase takes as many
-cycles as the busiest bank has different words. Phases are of neighbouring lanes, except in 16-byte
-reads on waves of 64. Sources: Composable Kernel documentation, "Understanding AMD GPU LDS and Bank
+LDS serves a wave in phases, each of as many lanes as fill its banks once. A phase takes as many
+cycles as the busiest bank has different words. A phase has neighbouring lanes, except in 16-byte
+reads of waves of 64. Sources: Composable Kernel documentation, "Understanding AMD GPU LDS and Bank
 Conflicts" (32 banks); the tables of ds_read_b128 for CDNA3 and CDNA4 in
 github.com/triton-lang/triton/pull/11365 and github.com/iree-org/iree/pull/24428 (64 banks).
 """
@@ -18,20 +18,21 @@ from kgen.targets.base import Target
 BANK = 4
 #: Bytes of the widest LDS access.
 WIDEST = 16
-#: Blocks of four lanes in the order of the phases of a 16-byte read, by the number of banks; the
-#: second half of the wave follows likewise.
+#: Blocks of four lanes in the order of the phases of a 16-byte read, by the number of banks. The
+#: second half of the wave has the same order.
 READ_ORDER = {32: (0, 5, 1, 4, 2, 7, 3, 6), 64: (0, 3, 5, 6, 1, 2, 4, 7)}
 
 
 def slots_per_cycle(target: Target) -> int:
-    """Slots of 16 bytes that all banks hold once."""
+    """Return the number of 16-byte slots that all banks together hold once."""
     return target.limits["lds_banks"] * BANK // WIDEST
 
 
 def conflicts(target: Target, addresses: Sequence[int], width: int, *, read: bool) -> int:
-    """Cycles above one for each phase, if lane i of a wave accesses `width` bytes at addresses[i].
+    """Return the cycles above one per phase, if lane i of a wave accesses `width` bytes at
+    addresses[i].
 
-    Addresses are in bytes, multiples of the width, which is a power of two; a wave may have fewer
+    Addresses are in bytes, multiples of the width, which is a power of two. A wave may have fewer
     lanes than the target's.
     """
     banks = target.limits["lds_banks"]
@@ -49,6 +50,6 @@ def conflicts(target: Target, addresses: Sequence[int], width: int, *, read: boo
 
 
 def _busiest(addresses: Sequence[int], words: int, banks: int) -> int:
-    """Different words in the bank that has most of them; 1 for no addresses."""
+    """Return the number of different words in the busiest bank; 1 without addresses."""
     touched = {address // BANK + word for address in addresses for word in range(words)}
     return max(Counter(word % banks for word in touched).values(), default=1)

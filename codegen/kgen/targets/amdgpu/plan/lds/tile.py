@@ -1,10 +1,10 @@
 """Addresses of the elements of a tile of A or B in LDS.
 
-A tile is cut along k in lines, and a line in slots of 16 bytes, the widest access. For a matrix
-instruction a slot holds consecutive depths of one row, which is a lane's share of a fragment; for
-multiply-adds it holds neighbouring rows at one depth. Each row (m of A, n of B) has one position,
-which is the same in every line. The swizzle maps a position to a slot of the line, so that neither
-stores nor loads have bank conflicts.
+A tile is divided along k into lines, and a line into slots of 16 bytes, the widest access. For a
+matrix instruction, a slot holds consecutive depths of one row, which is a lane's part of a
+fragment. For multiply-adds, a slot holds neighbouring rows at one depth. Each row (m of A, n of B)
+has one position, which is the same in every line. The swizzle maps a position to a slot of the
+line, so that neither stores nor loads have bank conflicts.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Swizzle:
-    """slot = position ^ (position >> position_shift & mask) ^ (line >> s << t & mask).
+    """Permutation of slots: position ^ (position >> position_shift & mask) ^ (line >> s << t &
+    mask).
 
-    A mask of 0, and None for a shift, leave a term out. The slot stays in the position's aligned
-    block of mask + 1, and different positions get different slots.
+    A mask of 0, or a shift of None, omits a term. The slot stays in the position's aligned block of
+    mask + 1, and different positions get different slots.
     """
 
     position_mask: int = 0
     position_shift: int = 0
     line_mask: int = 0
-    #: s and t
+    #: The shifts s and t of a line.
     line_shift: int = 0
     line_scale: int = 0
 
@@ -42,21 +43,21 @@ class Swizzle:
         return " ^ ".join(terms)
 
     def swizzled(self, position: int) -> int:
-        """Return the part of the slot that depends on the position alone."""
+        """Return the part of the slot that depends only on the position."""
         return position ^ (position >> self.position_shift & self.position_mask)
 
     def turn(self, line: int) -> int:
-        """Return the part of the slot that depends on the line; it is combined by exclusive or."""
+        """Return the part of the slot that depends on the line, to be combined by exclusive or."""
         return line >> self.line_shift << self.line_scale & self.line_mask
 
 
 @frozen
 class LdsTile:
-    """`rows` x `depth` elements, in `stages` copies.
+    """Tile of `rows` x `depth` elements, with `stages` copies.
 
-    Rows j * interleave + i of each `interleave` * `fragment_rows` are at the positions
-    i * fragment_rows + j: every matrix tile of a lane's wave gets every interleave-th column, and
-    the lane so has neighbouring columns of the output.
+    Row j * interleave + i of each `interleave` * `fragment_rows` rows is at position
+    i * fragment_rows + j. So each matrix tile has every interleave-th column, and a lane has
+    neighbouring columns of the output.
     """
 
     dtype: DType
@@ -65,7 +66,7 @@ class LdsTile:
     depth: int
     slot_rows: int
     slot_k: int
-    #: Slots of a line, if more than it has positions.
+    #: Number of slots of a line, if it is larger than the number of positions.
     line_slots: int = 0
     interleave: int = 1
     fragment_rows: int = 1
@@ -77,17 +78,17 @@ class LdsTile:
 
     @property
     def slots(self) -> int:
-        """Slots per line: one per position, and a few more if the swizzle needs them."""
+        """Number of slots per line: one per position, and a few more if the swizzle needs them."""
         return max(self.line_slots, -(-self.rows // self.slot_rows))
 
     @property
     def slot(self) -> int:
-        """Elements."""
+        """Number of elements of a slot."""
         return self.slot_rows * self.slot_k
 
     @property
     def array(self) -> str:
-        """The IR type of all stages."""
+        """IR type of all stages."""
         line = f"[{self.slots} x [{self.slot} x {ELEMENT[self.dtype]}]]"
         return f"[{self.stages} x [{self.lines} x {line}]]"
 
@@ -97,7 +98,7 @@ class LdsTile:
 
     @property
     def interleaved_rows(self) -> int:
-        """Rows that change places among themselves."""
+        """Number of rows that are permuted among themselves."""
         return self.interleave * self.fragment_rows
 
     @property
@@ -112,11 +113,11 @@ class LdsTile:
         return block * self.interleaved_rows + i * self.fragment_rows + j
 
     def element(self, row: int, k: int) -> int:
-        """Elements from the stage's start to that of a row and depth."""
+        """Return the elements from the stage's start to the element at a row and depth."""
         line, part = k // self.slot_k, row % self.slot_rows * self.slot_k + k % self.slot_k
         slot = self.swizzle.swizzled(self.position(row)) ^ self.swizzle.turn(line)
         return (line * self.slots + slot) * self.slot + part
 
     def address(self, row: int, k: int) -> int:
-        """Byte address of an element in the tile."""
+        """Return the byte address of an element in the tile."""
         return self.element(row, k) * self.dtype.itemsize

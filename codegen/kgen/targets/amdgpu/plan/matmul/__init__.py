@@ -1,1 +1,2 @@
-"""A file for each main loop, and what they share: the walk along K, shares of it, the epilogue."""
+"""Matmul main loops, one file each, and their shared parts: the K loop, sharing of K, the
+epilogue."""

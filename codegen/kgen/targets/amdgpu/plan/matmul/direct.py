@@ -1,7 +1,7 @@
-"""The ping-pong main loop with copies straight to LDS (CDNA4), laid out by plan/staging/direct.py.
+"""Ping-pong main loop with copies directly to LDS (CDNA4); plan/staging/direct.py has the layout.
 
-Nothing of a tile passes through registers on its way to LDS, so each K-tile has a stage of its own,
-which fills while the other is multiplied. The loop is unrolled by the two stages.
+Tiles do not pass through registers on the way to LDS. So each K-tile has a stage of its own, which
+is filled while the other stage is multiplied. The loop is unrolled by the two stages.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from kgen.targets.contraction.access import AccessMap
 from kgen_runtime.values import frozen
 
 STAGES = 2
-#: s_waitcnt of gfx9: lgkmcnt(0), and no wait for the other counters (all ones).
+#: Operand of gfx9's s_waitcnt: lgkmcnt(0), and no wait for the other counters (all ones).
 WAIT_FOR_LDS = 0x3F & 0xF | (0x3F >> 4) << 14 | 0x7 << 4
 
 
 @frozen
 class DirectPhase:
-    """Copies and waits of one half of a step, before it multiplies its slice."""
+    """Copies and waits of a phase, before its slice is multiplied."""
 
     slice: Slice
-    #: The operands whose next K-tile it asks for.
+    #: Operands whose next K-tile the phase starts to copy.
     copies: tuple[DirectTile, ...] = ()
-    #: It waits for all of its copies.
+    #: Whether the phase waits for all copies.
     waits: bool = False
 
     @property
     def line(self) -> str:
-        """For the rendered loop."""
+        """Comment of the rendered loop."""
         steps = [f"copy the next tile of {tile.name.upper()} to LDS" for tile in self.copies]
         steps.append(f"load fragments {self.slice.number} from LDS")
         steps += ["wait for the copies"] * self.waits
@@ -54,7 +54,7 @@ class DirectStep:
 
     @property
     def is_first(self) -> bool:
-        """Before it is the prologue alone."""
+        """Whether only the prologue precedes the step."""
         return self.before == "first"
 
 
@@ -81,7 +81,7 @@ class DirectPlan(PingPongPlan):
 
     @property
     def copying_phases(self) -> tuple[DirectPhase, ...]:
-        """Copies are asked for early, and awaited a step of both halves later."""
+        """Phases of a step. Copies start early, and the last phase waits for them."""
         a, b = self.tiles_in_lds
         first, second, third, last = self.slices
         return (
@@ -93,7 +93,7 @@ class DirectPlan(PingPongPlan):
 
     @property
     def num_tiles(self) -> int:
-        """Along k; of shares, those that each has at least."""
+        """Number of K-tiles; if workgroups share K, the least number of a share."""
         if self.shares is not None:
             return self.shares.step_tiles
         return self.a.access.depth // self.schedule.block_k
@@ -108,7 +108,7 @@ class DirectPlan(PingPongPlan):
 
     @property
     def steps(self) -> tuple[DirectStep, ...]:
-        """Steps of one trip of the loop."""
+        """Steps of one iteration of the loop."""
         names = ("even", "odd") if self.trips else ()
         return tuple(
             DirectStep(name=name, before=before, reads=stage, fills=STAGES - 1 - stage)
@@ -117,7 +117,7 @@ class DirectPlan(PingPongPlan):
 
     @property
     def step_behind(self) -> tuple[DirectStep, ...]:
-        """The one that is no whole trip, if there is one."""
+        """Step after the loop, if the number of steps is odd."""
         if (self.num_tiles - 1) % STAGES == 0:
             return ()
         before = "odd" if self.trips else "first"
@@ -125,12 +125,12 @@ class DirectPlan(PingPongPlan):
 
     @property
     def last(self) -> DirectStep:
-        """The last tile; the stage that it fills is nobody's."""
+        """Step of the last K-tile; no other step reads the stage that it fills."""
         before = "behind" if self.step_behind else "odd" if self.trips else "first"
         return DirectStep(name="last", before=before, reads=len(self.step_behind), fills=0)
 
     def source(self, step: DirectStep) -> str | None:
-        """The step whose accumulators it adds to; None for zeros."""
+        """Return the name of the step whose accumulators this one continues; None for zeros."""
         return None if step.is_first else step.before
 
     @property
@@ -147,11 +147,11 @@ class DirectPlan(PingPongPlan):
 
     @property
     def blocks_of_rows(self) -> int:
-        """Blocks of rows per MMA tile, each read by one transposing load."""
+        """Number of blocks of rows per MMA tile, each read by one transposing load."""
         return self.instruction.m // BLOCK_ROWS
 
     def block_starts(self, line: int) -> tuple[int, ...]:
-        """Depths at which the blocks of a lane's slot begin, in the first lanes."""
+        """Return the depths at which the blocks of a slot begin, in the first lanes."""
         first, slot_k = line * self.instruction.slot_k, self.instruction.slot_k
         return tuple(range(first, first + slot_k, self.block_depths))
 
@@ -161,12 +161,13 @@ class DirectPlan(PingPongPlan):
 
     @property
     def block_depths(self) -> int:
-        """Depths of a block, as many as a lane's 8 bytes have: half a slot."""
+        """Number of depths of a block: as many as a lane's 8 bytes hold, half a slot."""
         return self.instruction.slot_k // 2
 
     @property
     def depth_lanes(self) -> int:
-        """Lanes that load a depth of a block, with as many rows each as the block has depths."""
+        """Number of lanes that load a depth of a block; each has as many rows as the block has
+        depths."""
         return BLOCK_ROWS // self.block_depths
 
     @property
@@ -209,7 +210,7 @@ class DirectPlan(PingPongPlan):
 
 
 def plan(spec: Matmul, target: Target, schedule: DirectMatmul) -> DirectPlan:
-    """Raises ScheduleError, with a value that fits, if the schedule does not."""
+    """Return the plan. Raises ScheduleError, with a value that fits, if the schedule does not."""
     if not target.has("global-load-lds-16"):
         raise ScheduleError(
             f"mainloop={schedule.mainloop} needs 16-byte copies from global memory to LDS, and "

@@ -1,9 +1,9 @@
-"""Matmul on dot products of the lanes (RDNA2, which has no matrix cores): every lane owns a row of
-each MMA tile of A and a column of each of B, and one sum for both.
+"""Matmul on dot products per lane, for RDNA2, which has no matrix cores.
 
-Tiles lie in LDS as for matrix instructions, in slots of consecutive depths. The products of a slot
-are many instructions, so a loop takes one line of slots after the other: unrolled, the fragments of
-all lines would be loaded at once, and need more registers than there are.
+Every lane has a row of each MMA tile of A and a column of each of B, and one accumulator for both.
+Tiles have the same layout in LDS as for matrix instructions: slots of consecutive depths. The
+products of a slot are many instructions, so a loop processes one line of slots after the other. If
+it were unrolled, the fragments of all lines would be loaded at once and exceed the registers.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from kgen_runtime.values import frozen
 class DotPlan(MmaPlan):
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The line of a trip of the loop over lines."""
+        """Lines of LDS of an iteration of the loop over lines: one."""
         return ((0,),)
 
     @property
     def lines(self) -> tuple[int, ...]:
-        """None whose address is computed ahead of the main loop."""
+        """Lines whose addresses are computed before the main loop: none."""
         return ()
 
     @property
@@ -34,15 +34,15 @@ class DotPlan(MmaPlan):
 
     @property
     def loop_metadata(self) -> dict[str, int]:
-        """Metadata number of each step's loop over lines; 0 to 2 are taken."""
+        """Metadata number of each step's loop over lines; numbers 0 to 2 are in use."""
         return {step: number for number, step in enumerate(self.k_loop.blocks, 3)}
 
 
 def is_for(spec: Matmul, target: Target) -> bool:
-    """The products that matrix instructions would make are dot products of the lanes."""
+    """Return whether dot products per lane take the place of matrix instructions."""
     return any(i.by_lane for i in matrix.instructions_of(spec, target))
 
 
 def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> DotPlan:
-    """Raises ScheduleError, with a value that fits, if the schedule does not."""
+    """Return the plan. Raises ScheduleError, with a value that fits, if the schedule does not."""
     return plan_of(DotPlan, "amdgpu/matmul_dot.ll.j2", spec, target, schedule)

@@ -24,7 +24,7 @@ from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
 from kgen_runtime.values import frozen
 
-#: Bytes that 32-bit offsets in a buffer reach, with as many behind them to be outside.
+#: Largest buffer in bytes: 32-bit offsets reach as many bytes after it, which are out of range.
 MAX_BUFFER = 2**31
 MAKE_BUFFER = (
     "ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)"
@@ -35,9 +35,9 @@ MAKE_BUFFER = (
 class EpiloguePlan:
     """Epilogue of a matmul, in pieces of `value.lanes` neighbouring columns of one row.
 
-    The output and the operands of its shape are buffers, whose bounds the hardware checks: outside
-    of them, stores do nothing and loads give zero. Rows after the last are out of bounds by their
-    address; the kernel moves the address of columns after the last out of bounds. Only a tile that
+    The output and the operands of its shape are buffers. The hardware checks their bounds: outside
+    of them, stores do nothing and loads return zero. Rows past the last are out of bounds by their
+    address; the kernel moves the addresses of columns past the last out of bounds. Only a tile that
     is too large for 32-bit offsets needs branches.
     """
 
@@ -54,12 +54,12 @@ class EpiloguePlan:
 
     @property
     def sums(self) -> FloatType:
-        """Type of a piece of accumulators, as matrix instructions write it."""
+        """Type of a piece of accumulators."""
         return self.value.of(self.spec.accumulate)
 
     @property
     def converts_sums(self) -> bool:
-        """Whether sums are integers that are finished in f32."""
+        """Whether accumulators are integers, and the epilogue computes in f32."""
         return self.sums != self.value
 
     @property
@@ -69,12 +69,12 @@ class EpiloguePlan:
 
     @property
     def casts_words(self) -> bool:
-        """Whether a piece of the output travels as words of another type."""
+        """Whether a piece of the output is stored as words of another type."""
         return self.out.words != self.out
 
     @property
     def float8(self) -> Float8:
-        """How a piece of an 8-bit output is converted."""
+        """Conversion of a piece of an 8-bit output."""
         return Float8(type=self.out)
 
     @property
@@ -88,7 +88,7 @@ class EpiloguePlan:
 
     @property
     def outside(self) -> int:
-        """An offset that is outside of every block, as is the sum of it and a row's; -2**31."""
+        """Offset that is outside of every block, also after a row's offset is added: -2**31."""
         return -MAX_BUFFER
 
     @property
@@ -97,12 +97,12 @@ class EpiloguePlan:
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """The output and the arguments like it, by their names in the kernel."""
+        """Names in the kernel of the output and of the arguments of its shape."""
         return (*(a.stem for a in self.fused.full), "out")
 
     @property
     def guarded(self) -> bool:
-        """Pieces are behind branches."""
+        """Whether accesses to pieces need branches."""
         return not self.is_buffer and (self.ragged_rows or self.ragged_columns)
 
     @cached_property
@@ -115,7 +115,7 @@ class EpiloguePlan:
         return FloatType(dtype=argument.dtype, lanes=lanes)
 
     def wide(self, argument: EpilogueArgument) -> FloatType:
-        """Type of an epilogue operand converted to f32."""
+        """Return the type of an epilogue operand after its conversion to f32."""
         return dataclasses.replace(self.stored(argument), dtype=self.value.dtype)
 
     def widens(self, argument: EpilogueArgument) -> bool:
@@ -140,8 +140,11 @@ class EpiloguePlan:
         return column_terms(self.spec, 1)
 
     def finished(self, piece: str, row: str, column: str, accumulators: str) -> Rendered:
-        """A piece through the epilogue. Names are those that the template gives to what depends on
-        the piece, on its row and its column."""
+        """Return the lines that apply the epilogue to a piece.
+
+        The arguments are the names by which the template calls values that depend on the piece, on
+        its row, on its column, and its accumulators.
+        """
         e = self.fused
         values = {
             ACCUMULATOR: accumulators,
@@ -199,7 +202,7 @@ class EpiloguePlan:
 def epilogue(spec: Matmul, schedule: GpuMatmul, lanes: int) -> EpiloguePlan:
     return EpiloguePlan(
         spec=spec,
-        # Sums in s32 may be the output; all others are finished in f32.
+        # Accumulators of s32 may be the output; otherwise the epilogue computes in f32.
         value=FloatType(dtype=DType.S32 if spec.out is DType.S32 else DType.F32, lanes=lanes),
         block_m=schedule.block_m,
         block_n=schedule.block_n,

@@ -1,8 +1,8 @@
-"""Matmul on multiply-adds: every thread owns a thread_m x thread_n piece of the block tile.
+"""Matmul on multiply-adds: every thread computes thread_m x thread_n outputs of the block tile.
 
-A thread's rows come in groups of up to four neighbours, so that a group is one LDS load, and the
-groups of all threads lie side by side, so that neighbouring threads read neighbouring vectors.
-Columns likewise.
+A thread's rows are groups of up to four neighbours, so that a group is one LDS load. Neighbouring
+threads have neighbouring groups, so that they read neighbouring vectors. The same holds for
+columns.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from kgen.targets.contraction.access import access_maps
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
-#: Depths that code generation unrolls together. Measured on 2000x2001x2003 f32 on all targets: 4
-#: keep 128 x 128 tiles at 150-200 registers, 8 take up to 270, 16 spill hundreds.
+#: Number of depths that code generation unrolls. On all targets, 4 keep 128 x 128 tiles at 150 to
+#: 200 registers, 8 take up to 270, and 16 spill hundreds.
 UNROLL = 4
-#: Rows in a slot of LDS: 16 bytes of f32.
+#: Rows of a slot of LDS: 16 bytes of f32.
 SLOT_ROWS = WIDEST // DType.F32.itemsize
 
 
@@ -51,7 +51,7 @@ class ThreadRows:
 
     @property
     def groups(self) -> tuple[int, ...]:
-        """The first row of each group of thread 0; thread t's are t * vector further on."""
+        """First row of each group of thread 0; those of thread t are t * vector higher."""
         count = self.thread_rows // self.vector
         return tuple(group * self.vector * self.threads for group in range(count))
 
@@ -63,8 +63,8 @@ class ThreadRows:
 
 @frozen
 class StoredColumns:
-    """Columns that one store writes: `lanes` of column group `group` from `lane` on, at column
-    `first`."""
+    """Columns of one store: `lanes` columns of column group `group` from `lane` on, at column
+    `first` of the output."""
 
     group: int
     lane: int
@@ -79,7 +79,8 @@ class FmaPlan(MatmulPlan):
 
     @property
     def accumulators(self) -> tuple[tuple[int, int], ...]:
-        """(row, column group) of a thread's accumulators, each a vector of neighbouring columns."""
+        """Pairs (row, column group) of a thread's accumulators, which are vectors of neighbouring
+        columns."""
         return tuple(
             (row, group) for row in range(len(self.m.rows)) for group in range(len(self.n.groups))
         )
@@ -89,7 +90,7 @@ class FmaPlan(MatmulPlan):
         return tuple(f"%acc.m{m}.n{n}" for m, n in self.accumulators)
 
     def row_number(self, group: int, lane: int) -> int:
-        """A row of a group among all rows of the thread."""
+        """Return the number of a group's row among all rows of the thread."""
         return group * self.m.vector + lane
 
     @property
@@ -98,12 +99,12 @@ class FmaPlan(MatmulPlan):
 
     @property
     def loop_metadata(self) -> dict[str, int]:
-        """Metadata number of each step's loop over depths; 0 to 2 are taken."""
+        """Metadata number of each step's loop over depths; numbers 0 to 2 are in use."""
         return {step: number for number, step in enumerate(self.k_loop.blocks, 3)}
 
     @property
     def whole_groups(self) -> bool:
-        """A column group is stored as one vector."""
+        """Whether a column group is stored as one vector."""
         return self.epilogue.value.lanes == self.n.vector
 
     @property
@@ -123,7 +124,7 @@ class FmaPlan(MatmulPlan):
 
 
 def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
-    """Raises ScheduleError, with a value that fits, if the schedule does not."""
+    """Return the plan. Raises ScheduleError, with a value that fits, if the schedule does not."""
     if spec.dtype.itemsize == 1:
         raise ScheduleError(
             f"mainloop={schedule.mainloop} multiplies in f32 and does not support "
@@ -164,7 +165,7 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     loop, a, b = walked(schedule, a, b)
     launched = launch(spec, schedule, threads)
     check_grid(launched.grid, threads, target, larger_blocks(schedule))
-    # A stored vector must lie wholly inside or outside the output.
+    # A stored vector must be wholly inside or outside the output.
     lanes = n.vector if spec.n % n.vector == 0 else 1
     return FmaPlan(
         spec=spec,
@@ -182,7 +183,7 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
 
 
 def lds_bytes(schedule: GpuMatmul, target: Target) -> int:
-    """The most bytes that the LDS tiles of A and B take, all stages."""
+    """Return the most bytes of the LDS tiles of A and B, for all stages."""
     shortest = slots_per_cycle(target)
     slots = sum(
         max(-(-rows // SLOT_ROWS), shortest) for rows in (schedule.block_m, schedule.block_n)

@@ -1,4 +1,5 @@
-"""The walk of a matmul along K, one tile ahead: its steps, and which LDS stage each one fills."""
+"""K loop of a matmul, which loads one K-tile ahead: its steps, and the LDS stage that each
+fills."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from kgen.schedule import GpuMatmul
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen_runtime.values import frozen
 
-#: One LDS tile, filled while nothing reads it, or two that take turns.
+#: Most stages: one LDS tile, filled while no thread reads it, or two that alternate.
 MAX_STAGES = 2
 
 
@@ -18,8 +19,8 @@ MAX_STAGES = 2
 class WalkStep:
     """Step of the loop over K: load the next tile, multiply the tile in an LDS stage.
 
-    The step's name is its basic block's. It takes the accumulators and pointers of the step
-    `before`, and writes the tile that it loads into stage `fills`.
+    The step has the name of its basic block. It continues with the accumulators and pointers of the
+    step `before`, and stores the tile that it loads to stage `fills`.
     """
 
     name: str
@@ -30,22 +31,22 @@ class WalkStep:
 
     @property
     def source(self) -> str | None:
-        """The step whose accumulators it adds to; None for zeros."""
+        """Name of the step whose accumulators this one continues; None for zeros."""
         return None if self.before == PROLOGUE else self.before
 
 
-#: What the prologue's tile is called, and what a loop's first step goes on from.
+#: Names of the prologue, and of the value from which a loop's first step continues.
 PROLOGUE, START = "first", "start"
 
 
 @frozen
 class KLoop:
-    """The walk along K, one tile ahead: tile i+1 is on its way while tile i is multiplied.
+    """Loop over K that loads K-tile i + 1 while it multiplies K-tile i.
 
-    The prologue loads tile 0. Each of the `steps` that follow loads a whole tile and multiplies the
-    one that the step before brought; `tail` does so with the partial tile, if it is not the only
-    one, and `last` multiplies the tile loaded last. The loop is unrolled by the stages of LDS, so
-    that their addresses are constants; steps beyond a multiple of the stages come before it.
+    The prologue loads tile 0. Each of `steps` steps loads a whole tile and multiplies the previous
+    one. `tail` loads the partial tile, if it is not the only one. `last` multiplies the tile that
+    was loaded last. The loop is unrolled by the stages of LDS, so that their addresses are
+    constants; steps beyond a multiple of the stages come before the loop.
     """
 
     full: int
@@ -58,12 +59,12 @@ class KLoop:
 
     @property
     def steps(self) -> int:
-        """Whole tiles behind the first."""
+        """Number of whole K-tiles after the first."""
         return max(0, self.full - 1)
 
     @property
     def trips(self) -> int:
-        """Times that the loop runs; without any there is no loop."""
+        """Trip count of the loop; if it is 0, there is no loop."""
         return self.steps // self.stages
 
     @property
@@ -80,13 +81,13 @@ class KLoop:
 
     @property
     def peeled(self) -> tuple[WalkStep, ...]:
-        """Before the loop."""
+        """Steps before the loop."""
         names = ["peeled"] * (self.steps % self.stages)
         return self._in_turn(names, PROLOGUE, tile=0)
 
     @property
     def loop(self) -> tuple[WalkStep, ...]:
-        """Steps of one trip of the loop."""
+        """Steps of one iteration of the loop."""
         names = ["loop", "loop.second"][: self.stages] if self.has_loop else []
         steps = self._in_turn(names, START, tile=len(self.peeled))
         return tuple(dataclasses.replace(step, of_loop=True) for step in steps)
@@ -97,13 +98,13 @@ class KLoop:
 
     @property
     def behind_loop(self) -> tuple[WalkStep, ...]:
-        """The tail, if there is one."""
+        """Steps after the loop: the tail, if there is one."""
         names = ["tail"] * self.has_tail
         return self._in_turn(names, self._behind_steps, tile=self.steps)
 
     @property
     def last(self) -> WalkStep:
-        """Its tile is the last one: it loads none."""
+        """Step of the last K-tile, which loads none."""
         before = "tail" if self.has_tail else self._behind_steps
         (step,) = self._in_turn(["last"], before, tile=self.steps + self.has_tail)
         return step
@@ -113,7 +114,7 @@ class KLoop:
         return self.loop[-1].name if self.has_loop else self.before_loop
 
     def _in_turn(self, names: Sequence[str], before: str, tile: int) -> tuple[WalkStep, ...]:
-        """The first of these steps multiplies the tile of this number."""
+        """Return steps with these names; the first one multiplies K-tile number `tile`."""
         return tuple(
             WalkStep(
                 name=name,
@@ -128,13 +129,13 @@ class KLoop:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """The names of all steps, in their order."""
+        """Names of all steps, in order."""
         steps = (*self.peeled, *self.loop, *self.behind_loop, self.last)
         return tuple(step.name for step in steps)
 
 
 def check_stages(schedule: GpuMatmul) -> None:
-    """Raises ScheduleError for more stages than there are."""
+    """Check that the schedule has at most MAX_STAGES stages. Raises ScheduleError."""
     if schedule.num_stages > MAX_STAGES:
         raise ScheduleError(
             f"num_stages={schedule.num_stages} is more than {MAX_STAGES}, the limit of "
@@ -143,9 +144,10 @@ def check_stages(schedule: GpuMatmul) -> None:
 
 
 def walked(schedule: GpuMatmul, a: Staging, b: Staging) -> tuple[KLoop, Staging, Staging]:
-    """The walk along K, and the operands with the depth of its partial tile.
+    """Return the loop over K, and the operands with the depth of the partial K-tile.
 
-    Where loads overhang, the last tile is always loaded as a partial one, which does not."""
+    If loads overhang, the last K-tile is always loaded as a partial one, whose loads do not.
+    """
     full, rest = divmod(a.access.depth, schedule.block_k)
     if rest == 0 and (a.overhangs or b.overhangs):
         full, rest = full - 1, schedule.block_k

@@ -26,7 +26,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class MatmulPlan(AmdgpuPlan):
-    """The integers of a tiled matmul; the main loops add their own."""
+    """Plan of a tiled matmul; each main loop adds its own values."""
 
     spec: Matmul
     schedule: GpuMatmul
@@ -39,33 +39,34 @@ class MatmulPlan(AmdgpuPlan):
 
     @property
     def start(self) -> str:
-        """The block that the prologue is in."""
+        """Label of the block of the prologue."""
         return "share" if self.shares is not None and self.shares.loops else "entry"
 
     @property
     def thread(self) -> str:
-        """Register of the thread's number in the block `entry`."""
+        """Value with the thread's number in the block `entry`."""
         return "%thread" if self.start == "entry" else "%thread.all"
 
     @property
     def sums(self) -> str:
-        """Suffix of the accumulators after the main loop, and after the sum of all parts."""
+        """Suffix of the accumulators after the main loop and after the sum of all parts."""
         return "last" if self.shares is None else "done"
 
     @property
     def trips_of_loop(self) -> int | str:
-        """How often the main loop runs: a number, or a value of a share's."""
+        """Trip count of the main loop: a number, or a value that depends on the workgroup's
+        share."""
         return self.k_loop.trips if self.shares is None else "%trips"
 
     @property
     def numbers_per_die(self) -> int:
-        """Workgroups that each die has."""
+        """Least number of workgroups of a die."""
         assert self.raster is not None
         return self.launches[0].grid[0] // self.raster.dies
 
     @property
     def longer_dies(self) -> int:
-        """The first dies, which have one more."""
+        """Number of dies with one workgroup more: the first ones."""
         assert self.raster is not None
         return self.launches[0].grid[0] % self.raster.dies
 
@@ -74,8 +75,8 @@ class MatmulPlan(AmdgpuPlan):
 
     @property
     def moved_each_step(self) -> tuple[Staging, ...]:
-        """Operands whose tiles of one trip are so near that a load's own offset reaches them; all,
-        if a trip has one."""
+        """Operands whose K-tiles of one iteration are within a load's immediate offset; all
+        operands if an iteration has one K-tile."""
         reach, stages = self.target.limits["load_offset"], self.k_loop.stages
         return tuple(
             s
@@ -85,7 +86,7 @@ class MatmulPlan(AmdgpuPlan):
 
     @property
     def moved_each_trip(self) -> tuple[Staging, ...]:
-        """The others: in the loop, each of its steps has a pointer of its own."""
+        """All other operands: each step of the loop has a pointer of its own."""
         return tuple(s for s in (self.a, self.b) if s not in self.moved_each_step)
 
     @property
@@ -98,9 +99,9 @@ class MatmulPlan(AmdgpuPlan):
 
     @property
     def target_features(self) -> tuple[str, ...]:
-        """LLVM features of the kernel: no real-true16 where operands are transposed.
+        """LLVM features of the kernel: no real-true16 if operands are transposed.
 
-        One V_PERM_B32 then swaps two halves; with 16-bit registers LLVM moves one at a time.
+        V_PERM_B32 then swaps two halves at once; with 16-bit registers, LLVM moves them one by one.
         """
         transposes = self.a.gathers or self.b.gathers
         return ("-real-true16",) if transposes and self.target.has("real-true16") else ()
@@ -111,7 +112,8 @@ class MatmulPlan(AmdgpuPlan):
 
     @property
     def splits_barrier(self) -> bool:
-        """While waves wait for one another, the next tile is asked for: with two stages of LDS."""
+        """Whether loads of the next K-tile start between both halves of a split barrier, which
+        needs two stages of LDS."""
         return self.k_loop.double_buffered and self.target.has("split-barriers")
 
     @property
@@ -178,7 +180,7 @@ class MatmulPlan(AmdgpuPlan):
 
 
 def launch(spec: Matmul, schedule: GpuMatmul, threads: int) -> Launch:
-    """Launch of a workgroup for each block tile, by coordinates or by number."""
+    """Return the launch of one workgroup per block tile, by coordinates or by number."""
     launched = plan_launch(spec, schedule, threads)
     raster = raster_of(spec, schedule)
     return launched if raster is None else numbered(launched, raster, raster.total)
@@ -187,9 +189,9 @@ def launch(spec: Matmul, schedule: GpuMatmul, threads: int) -> Launch:
 def check_lds(
     schedule: GpuMatmul, target: Target, need: Callable[[GpuMatmul], int], granule_k: int
 ) -> None:
-    """Raises ScheduleError if the LDS tiles are more than a workgroup may have.
+    """Check that the LDS tiles fit in a workgroup. Raises ScheduleError.
 
-    `need` gives a schedule's bytes; block_k must stay a multiple of `granule_k`.
+    `need` returns a schedule's bytes; block_k must stay a multiple of `granule_k`.
     """
     limit = target.limits["shared_memory"]
     if need(schedule) <= limit:

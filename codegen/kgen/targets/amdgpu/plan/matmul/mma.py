@@ -1,4 +1,4 @@
-"""Matmul on matrix instructions: every wave owns a warp tile, made of MMA tiles."""
+"""Matmul on matrix instructions: every wave computes a warp tile of several MMA tiles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_NOPS = 16
 
 @frozen
 class MmaStep:
-    """Matrix instruction in the chain on an accumulator, for one LDS tile."""
+    """Matrix instruction of an LDS tile, in the chain of those on one accumulator."""
 
     number: int
     first: bool
@@ -46,8 +46,9 @@ class MmaStep:
 
 @frozen
 class Slice:
-    """Products of a K-tile that are made together: those of a group of fragments in these rows of
-    MMA tiles. `columns`: the columns whose fragments are loaded for it; the others are there."""
+    """Products of a K-tile that are computed together: a group of fragments in some rows of MMA
+    tiles. `columns` are the columns whose fragments are loaded for it; all others are loaded
+    already."""
 
     number: int
     group: int
@@ -57,12 +58,12 @@ class Slice:
 
 @frozen
 class MmaPlan(MatmulPlan):
-    """`tiles_m` x `tiles_n` MMA tiles per wave.
+    """Plan of a matmul with `tiles_m` x `tiles_n` MMA tiles per wave.
 
-    Of `interleave` MMA tiles side by side, a lane's columns are neighbours.
+    A lane's columns of `interleave` adjacent MMA tiles are neighbours.
     """
 
-    #: Whether A may be anything but a matrix (:class:`GuardedStaging`).
+    #: Whether A may be an operand that is not a matrix (:class:`GuardedStaging`).
     takes_guards: ClassVar[bool] = True
 
     schedule: MmaMatmul
@@ -90,27 +91,28 @@ class MmaPlan(MatmulPlan):
 
     @property
     def tile_rows(self) -> tuple[int, ...]:
-        """First row of each of a wave's MMA tiles of A."""
+        """First row of each MMA tile of A of a wave."""
         return tuple(tile * self.instruction.m for tile in range(self.tiles_m))
 
     @property
     def tile_columns(self) -> tuple[int, ...]:
-        """The positions of B where its MMA tiles begin."""
+        """Position of B at which each MMA tile of a wave begins."""
         return tuple(tile * self.instruction.n for tile in range(self.tiles_n))
 
     def addressed(self, s: Staging, tiles: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the MMA tiles of an operand whose addresses are computed; others are constants
-        away.
+        """Return the MMA tiles of an operand whose addresses are computed; those of the others are
+        at a constant distance.
 
-        A swizzle by position permutes each tile differently. A swizzle by line treats tiles above
-        its mask as it treats those below.
+        A swizzle by position permutes each tile differently. A swizzle by line repeats above its
+        mask.
         """
         if s.tile.swizzle.position_mask:
             return tiles
         return tuple(first for first in tiles if first <= s.tile.swizzle.line_mask) or tiles[:1]
 
     def place(self, s: Staging, tiles: tuple[int, ...], tile: int) -> tuple[int, int]:
-        """The MMA tile whose address one is at a constant distance from, and the slots between."""
+        """Return the MMA tile with a computed address from which `tile` is at a constant distance,
+        and that distance in slots."""
         number = tile % len(self.addressed(s, tiles))
         return number, tiles[tile] - tiles[number]
 
@@ -133,12 +135,12 @@ class MmaPlan(MatmulPlan):
 
     @property
     def lane_row_of_a(self) -> str:
-        """Name of the lane's row of A within an MMA tile."""
+        """Name of the value with the lane's row of A in an MMA tile."""
         return "%lane_group" if self.instruction.by_lane else "%lane_row"
 
     @property
     def slot_lanes(self) -> int:
-        """Elements of a slot in the instruction's words."""
+        """Number of the instruction's words (or elements) in a slot."""
         return self.instruction.slot_k // self.instruction.packed
 
     @property
@@ -147,12 +149,12 @@ class MmaPlan(MatmulPlan):
 
     @property
     def lane_lines(self) -> int:
-        """Lines of LDS from a lane group's first to the next one's."""
+        """Lines of LDS from one lane group's first to the next one's."""
         return 0 if self.instruction.whole_depth else 1
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Lines of LDS that the first lane group loads together, for fragments of a whole lane."""
+        """Lines of LDS that the first lane group loads together, for each group of fragments."""
         return line_groups(self.instruction, self.wave, self.a.tile.lines)
 
     @property
@@ -161,24 +163,24 @@ class MmaPlan(MatmulPlan):
 
     @property
     def joined(self) -> bool:
-        """A matrix instruction takes two slots."""
+        """Whether a matrix instruction takes two slots."""
         return self.instruction.elements > self.instruction.slot_k
 
     @property
     def parts(self) -> tuple[tuple[int, ...], ...]:
-        """Which elements of what is loaded each of its matrix instructions takes."""
+        """Elements of the loaded fragments that each of their matrix instructions takes."""
         i = self.instruction
         size, loaded = i.lanes, i.slot_k // i.packed * len(self.groups[0])
         return tuple(tuple(range(first, first + size)) for first in range(0, loaded, size))
 
     @property
     def split(self) -> bool:
-        """A slot feeds more than one matrix instruction."""
+        """Whether a slot feeds more than one matrix instruction."""
         return len(self.parts) > 1
 
     @property
     def slices(self) -> tuple[Slice, ...]:
-        """A K-tile's, in their order."""
+        """Slices of a K-tile, in order."""
         rows, columns = range(self.tiles_m), range(self.tiles_n)
         return tuple(
             Slice(number=group, group=group, rows=rows, columns=columns)
@@ -199,23 +201,24 @@ class MmaPlan(MatmulPlan):
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The first column of each piece of a row that lane 0 holds."""
+        """First column of each piece of a row that lane 0 holds."""
         return tuple(range(0, self.schedule.warp_n, self.b.tile.interleaved_rows))
 
     @classmethod
     def most_neighbours(cls, b: AccessMap) -> int:
-        """MMA tiles that a lane's neighbouring columns of B can come from."""
+        """Return the most MMA tiles from which a lane can have neighbouring columns of B."""
         return WIDEST
 
     @property
     def neighbours(self) -> tuple[range, ...]:
-        """The MMA tiles whose results are neighbouring columns, for each piece of a row."""
+        """MMA tiles whose results are neighbouring columns, for each piece of a row."""
         several = self.interleave
         return tuple(range(i * several, (i + 1) * several) for i in range(len(self.columns)))
 
     @property
     def late_products(self) -> tuple[int, ...]:
-        """S_NOPs behind the last products: each waits one state more than its number."""
+        """Operands of the S_NOPs after the last products; each waits one state more than its
+        operand says."""
         states = self.instruction.late_by
         return tuple(min(MOST_NOPS, states - first) - 1 for first in range(0, states, MOST_NOPS))
 
@@ -232,7 +235,7 @@ class MmaPlan(MatmulPlan):
 
     @property
     def m_rows(self) -> tuple[tuple[int, int, int], ...]:
-        """(MMA tile, result register, row) of all rows that lane 0 holds."""
+        """Triples (MMA tile, result register, row) of all rows that lane 0 holds."""
         return tuple(
             (tile, register, tile * self.instruction.m + row)
             for tile in range(self.tiles_m)
@@ -244,14 +247,15 @@ P = TypeVar("P", bound=MmaPlan)
 
 
 def group_depth(instruction: MatrixInstruction, wave: int) -> int:
-    """Depth that one round of fragment loads covers, over all lanes."""
+    """Return the depth that one round of fragment loads covers, over all lanes."""
     return max(instruction.slot_k, instruction.elements) * instruction.lane_groups(wave)
 
 
 def line_groups(
     instruction: MatrixInstruction, wave: int, lines: int
 ) -> tuple[tuple[int, ...], ...]:
-    """The lines of each round of fragment loads; lane group g is g lines further on."""
+    """Return the lines of each round of fragment loads in lane group 0; those of lane group g are g
+    lines higher."""
     slots = max(1, instruction.elements // instruction.slot_k)
     lane_groups = instruction.lane_groups(wave)
     return tuple(
@@ -263,7 +267,7 @@ def line_groups(
 def fragment_loads(
     instruction: MatrixInstruction, wave: int, tiles: int, lane_row: Callable[[int], int]
 ) -> Loads:
-    """Return the loads of the first wave from an operand's tile, if its warp tile has so many MMA
+    """Return the loads of the first wave from an operand's tile. Its warp tile has `tiles` MMA
     tiles, of which each lane holds one row."""
 
     def loads(tile: LdsTile) -> Iterator[tuple[list[tuple[int, int]], int]]:
@@ -281,7 +285,8 @@ def fragment_loads(
 
 
 def choose_instruction(spec: Matmul, target: Target, schedule: MmaMatmul) -> MatrixInstruction:
-    """The best one whose shape divides the warp tile. Raises ScheduleError if none does."""
+    """Return the best matrix instruction whose shape divides the warp tile. Raises ScheduleError if
+    none does."""
     known = matrix.instructions_of(spec, target)
     for instruction in known:
         if schedule.warp_m % instruction.m == 0 and schedule.warp_n % instruction.n == 0:
@@ -301,12 +306,13 @@ def choose_instruction(spec: Matmul, target: Target, schedule: MmaMatmul) -> Mat
 
 
 def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
-    """Raises ScheduleError, with a value that fits, if the schedule does not."""
+    """Return the plan. Raises ScheduleError, with a value that fits, if the schedule does not."""
     return plan_of(MmaPlan, "amdgpu/matmul_mma.ll.j2", spec, target, schedule)
 
 
 def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule: MmaMatmul) -> P:
-    """The plan of a main loop of matrix instructions. Raises ScheduleError likewise."""
+    """Return the plan of any main loop of matrix instructions. Raises ScheduleError as `plan`
+    does."""
     instruction = choose_instruction(spec, target, schedule)
     threads = schedule.num_warps * target.subgroup
     check_threads(target, threads, "warp_m", schedule.warp_m)
@@ -320,7 +326,7 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
     check_stages(schedule)
     check_lds(schedule, target, lambda s: lds_bytes(spec, s), depth)
     tiles_n = schedule.warp_n // instruction.n
-    # A piece of neighbouring columns lies wholly inside or outside the output, and is one store.
+    # A piece of neighbouring columns is wholly inside or outside the output, and is one store.
     interleave = power_of_two_divisor(math.gcd(tiles_n, spec.n), WIDEST // spec.out.itemsize)
     a_map, b_map = access_maps(spec)
     if not (kind.takes_guards or a_map.is_affine):
@@ -398,7 +404,7 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
 
 
 def lds_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
-    """Bytes of the LDS tiles of A and B, all stages."""
+    """Return the bytes of the LDS tiles of A and B, for all stages."""
     rows = schedule.num_stages * (schedule.block_m + schedule.block_n)
     return rows * schedule.block_k * spec.dtype.itemsize
 

@@ -1,8 +1,8 @@
-"""Matmul on matrix instructions by two halves of the waves that alternate: the ping-pong main loop.
+"""Ping-pong main loop: two halves of the waves alternate between moving data and multiplying.
 
-Each SIMD has a wave of each half. A K-tile is multiplied in phases, each of which moves data, meets
-the other half at a barrier, multiplies, and meets it again. The second half passes one barrier more
-before the loop, so that it moves data while the first multiplies and the other way round.
+Each SIMD has a wave of each half. A K-tile is multiplied in phases. In each phase, a wave moves
+data, waits at a barrier for the other half, multiplies, and waits again. The second half passes one
+more barrier before the loop, so that one half moves data while the other multiplies.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen_runtime.values import frozen
 
-#: Of a K-tile: one for each slice of its products.
+#: Phases of a K-tile: one for each slice of its products.
 PHASES = 4
-#: A wave of each half for each of the four SIMDs of a CU.
+#: Waves of a workgroup: one of each half for each of the four SIMDs of a CU.
 WAVES = 8
 
 
 @frozen
 class PingPongPhase:
-    """Phase of a half between two of its products: its loads and stores, and the slice multiplied
-    next."""
+    """Phase of a half between two of its products: its loads and stores, and the slice that is
+    multiplied next."""
 
     slice: Slice
-    #: The operands of which it loads the next K-tile from memory.
+    #: Operands whose next K-tile the phase loads from memory.
     loads: tuple[Staging, ...] = ()
-    #: The slices whose fragments it loads from LDS.
+    #: Slices whose fragments the phase loads from LDS.
     fragments: tuple[Slice, ...] = ()
-    #: It stores the next K-tile to LDS, of which no wave has anything left to load.
+    #: Whether the phase stores the next K-tile to LDS, from which all waves have finished loading.
     stores: bool = False
 
     @property
     def line(self) -> str:
-        """For the rendered loop."""
+        """Comment of the rendered loop."""
         steps = [f"the next tile of {s.name.upper()} from memory" for s in self.loads]
         if self.fragments:
             numbers = ", ".join(str(each.number) for each in self.fragments)
@@ -57,12 +57,13 @@ class PingPongPlan(MmaPlan):
 
     @property
     def second_half(self) -> int:
-        """The first wave of the half that is one barrier behind."""
+        """First wave of the half that is one barrier behind."""
         return self.schedule.num_warps // 2
 
     @property
     def slices(self) -> tuple[Slice, ...]:
-        """A group of fragments each; of fragments of two slots, half of the rows of a group."""
+        """Slices of a K-tile: a group of fragments each, or half of a group's rows if fragments
+        take two slots."""
         parts = self.slices_of_group
         rows = self.tiles_m // parts
         return tuple(
@@ -81,7 +82,8 @@ class PingPongPlan(MmaPlan):
 
     @property
     def phases(self) -> tuple[PingPongPhase, ...]:
-        """The last fragments are loaded early: in their phase LDS is filled anew."""
+        """Phases of a K-tile. The last fragments are loaded early, because their own phase
+        overwrites LDS."""
         first, second, third, last = self.slices
         return (
             PingPongPhase(slice=first, loads=(self.a,), fragments=(first,)),
@@ -91,7 +93,7 @@ class PingPongPlan(MmaPlan):
         )
 
     def check_phases(self) -> None:
-        """Raises ScheduleError if the products of a K-tile are no slice for each phase."""
+        """Check that a K-tile has one slice for each phase. Raises ScheduleError."""
         block_k, parts = self.schedule.block_k, self.slices_of_group
         if (slices := parts * len(self.groups)) != PHASES:
             raise ScheduleError(
@@ -112,7 +114,7 @@ class PingPongPlan(MmaPlan):
 
 
 def plan(spec: Matmul, target: Target, schedule: PingPongMatmul) -> PingPongPlan:
-    """Raises ScheduleError, with a value that fits, if the schedule does not."""
+    """Return the plan. Raises ScheduleError, with a value that fits, if the schedule does not."""
     if schedule.num_stages != 1:
         raise ScheduleError(
             f"num_stages={schedule.num_stages} is not 1; the ping-pong loop fills a single LDS "
@@ -125,7 +127,7 @@ def plan(spec: Matmul, target: Target, schedule: PingPongMatmul) -> PingPongPlan
 
 
 def check_waves(schedule: PingPongMatmul) -> None:
-    """Raises ScheduleError for waves that are no two halves."""
+    """Check that a workgroup has two halves of waves. Raises ScheduleError."""
     if schedule.num_warps != WAVES:
         raise ScheduleError(
             f"warp_m={schedule.warp_m} x warp_n={schedule.warp_n} gives {schedule.num_warps} waves "

@@ -1,12 +1,11 @@
 """Split-k and stream-k: workgroups share the steps of block tiles; the last-arriving wave adds.
 
-A workgroup leaves its part of a block tile that it does not have alone in a workspace. Each wave of
-it counts its steps at the wave's counter of the block tile, and the wave that finds that all steps
-have come adds the parts of its place in the block tile, in the order of k, whatever order they came
-in. Nobody waits, so that nothing is assumed about which workgroups run at once. The fences around
-the count reach the device, so that they write back and invalidate the L2 caches of other dies
-(LLVM, "User Guide for AMDGPU Backend", memory models of gfx90a and gfx942). The last wave sets its
-counter back for the next launch.
+A workgroup stores its part of a shared block tile to a workspace. Each of its waves adds its steps
+to the wave's counter of the block tile. The wave whose addition completes the count adds the parts
+of its position in the block tile, in the order of k. No wave waits, so workgroups need not run at
+the same time. The fences around the count have device scope, so they write back and invalidate the
+L2 caches of other dies (LLVM, "User Guide for AMDGPU Backend", memory models of gfx90a and gfx942).
+The last wave resets its counter for the next launch.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Workspace
 from kgen_runtime.values import frozen
 
-#: Registers of a lane for parts that are on their way.
+#: Registers of a lane for parts that are being loaded.
 ON_THEIR_WAY = 32
-#: Trips of the main loop that a step has at least: a main loop is then never left out.
+#: Least number of K-tiles of a step per stage of LDS, so that every share runs the main loop.
 TILES_PER_STAGE = 2
 
 
 @frozen
 class SumVector:
-    """Contiguous accumulators of a lane: `vector` of them from register `first` of an accumulator
-    on.
+    """Contiguous accumulators of a lane: `vector` registers from register `first` of an
+    accumulator.
 
     `offset` is in bytes from the wave's first.
     """
@@ -60,7 +59,7 @@ class SumVector:
 
 @frozen
 class Shares(SharedSteps):
-    """Shares of steps of `step_tiles` K-tiles. Each wave leaves its `accumulators`."""
+    """Distribution of steps of `step_tiles` K-tiles. Each wave stores its `accumulators`."""
 
     waits: ClassVar[bool] = False
     workgroup: ClassVar[str] = "workgroup"
@@ -71,7 +70,7 @@ class Shares(SharedSteps):
 
     @property
     def registers(self) -> int:
-        """Sums of an accumulator that a lane holds."""
+        """Number of sums of an accumulator that a lane holds."""
         return len(self.sums.names) // len(self.accumulators)
 
     @property
@@ -81,13 +80,12 @@ class Shares(SharedSteps):
 
     @property
     def loops(self) -> bool:
-        """A workgroup may have parts of more than one block tile. Where each block tile is cut in
-        as many parts, none has."""
+        """Whether a workgroup may have parts of several block tiles. With split-k, none has."""
         return self.workgroups % self.blocks != 0
 
     @property
     def slots(self) -> int:
-        """Parts that a workgroup leaves: of the block tile that it begins in, and of its last."""
+        """Most parts that a workgroup stores: of its first block tile, and of its last."""
         return 2 if self.loops else 1
 
     @property
@@ -106,12 +104,12 @@ class Shares(SharedSteps):
 
     @property
     def splits(self) -> bool:
-        """An accumulator is more than a piece."""
+        """Whether an accumulator is several pieces."""
         return self.registers > VECTOR
 
     @property
     def splits_in_four(self) -> bool:
-        """An accumulator is four pieces, not two."""
+        """Whether an accumulator is four pieces, not two."""
         return self.registers > 2 * VECTOR
 
     def pieces_of(self, accumulator: str) -> tuple[SumVector, ...]:
@@ -119,19 +117,19 @@ class Shares(SharedSteps):
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Accumulators whose parts are on their way together: as many as registers are left for."""
+        """Groups of accumulators whose parts are loaded together, as many as registers allow."""
         count = max(1, ON_THEIR_WAY // self.registers)
         names = self.accumulators
         return tuple(names[i : i + count] for i in range(0, len(names), count))
 
     @property
     def piece(self) -> str:
-        """The IR type of one."""
+        """IR type of a piece."""
         return f"<{VECTOR} x {self.element}>"
 
     @property
     def half(self) -> str:
-        """The IR type of two."""
+        """IR type of two pieces."""
         return f"<{2 * VECTOR} x {self.element}>"
 
     @property
@@ -140,7 +138,7 @@ class Shares(SharedSteps):
 
     @property
     def behind(self) -> str:
-        """The block behind a part."""
+        """Label of the block after a part."""
         return "next" if self.loops else "exit"
 
     @property
@@ -159,7 +157,7 @@ class Shares(SharedSteps):
 
 
 def check_whole(spec: Matmul, overhangs: bool) -> None:
-    """Raises ScheduleError if the last tile along k is loaded otherwise than the others."""
+    """Check that the last K-tile is loaded like the others. Raises ScheduleError."""
     if overhangs:
         raise ScheduleError(
             f"rows of an operand with m={spec.m}, n={spec.n}, k={spec.k} are not whole vectors, so "
@@ -169,14 +167,14 @@ def check_whole(spec: Matmul, overhangs: bool) -> None:
 
 
 def is_rasterised(schedule: GpuMatmul) -> bool:
-    """Block tiles are taken by number instead of by the grid's coordinates."""
+    """Return whether workgroups take block tiles by number, not by the grid's coordinates."""
     return isinstance(schedule, SharedMatmul) and (
         schedule.group_m > 1 or schedule.num_xcds > 1 or schedule.cuts_k
     )
 
 
 def raster_of(spec: Matmul, schedule: GpuMatmul) -> Raster | None:
-    """The order of block tiles; None where it is that of the grid's coordinates."""
+    """Return the order of block tiles; None if it is that of the grid's coordinates."""
     if not (isinstance(schedule, SharedMatmul) and is_rasterised(schedule)):
         return None
     return block_tiles(
@@ -189,7 +187,7 @@ def raster_of(spec: Matmul, schedule: GpuMatmul) -> Raster | None:
 
 
 def step_tiles(schedule: GpuMatmul) -> int:
-    """K-tiles of a step: as many for each stage of LDS, so that each part runs the main loop."""
+    """Return the K-tiles of a step: enough per stage of LDS that each share runs the main loop."""
     return TILES_PER_STAGE * schedule.num_stages
 
 
@@ -203,7 +201,8 @@ def plan_shares(
     accumulators: tuple[str, ...],
     registers: int,
 ) -> Shares | None:
-    """None if the schedule does not ask for it. Raises ScheduleError if it cannot be."""
+    """Return the distribution; None without split-k and stream-k. Raises ScheduleError if the
+    schedule's numbers are not legal."""
     if raster is None or not (isinstance(schedule, SharedMatmul) and schedule.cuts_k):
         return None
     each = step_tiles(schedule)
