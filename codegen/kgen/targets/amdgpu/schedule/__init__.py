@@ -1,1 +1,1 @@
-"""How a matmul's schedule is chosen: candidates, and a model that ranks them."""
+"""Choice of a matmul's schedule: candidates, and a cost model that ranks them."""

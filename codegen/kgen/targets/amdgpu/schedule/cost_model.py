@@ -1,27 +1,26 @@
-"""How long a matmul schedule takes, as far as counting tells: the busiest unit of a CU.
+"""Predicted time of a matmul schedule: for each round of workgroups, the clocks of the busiest
+unit.
 
-A round is what all CUs hold at once. Its length is that of the longest of its terms, and a little
+A round is the workgroups that all CUs hold at once. It takes the longest of these terms, and a part
 of the others, all in clocks, for the workgroups of the busiest CU:
 
 - products: multiply-adds over the rate of the matrix (or vector) units
 - lds: bytes written to and read from LDS
-- l1: bytes of the tiles, as they come through the vector L1 cache
-- latency: one workgroup's way through its K-tiles, which only others can hide. In the plain main
-  loop all waves store a tile, meet, read fragments and multiply, one after the other; in the
-  ping-pong loop one half of the waves moves data while the other multiplies
-- l2, fabric, dram: bytes of all tiles; those that no workgroup of a die, and none of the device,
-  shares with another of its round (traffic.py)
+- l1: bytes of the tiles, which pass through the vector L1 cache
+- latency: the time of one workgroup for its K-tiles, which only others can hide. In the plain main
+  loop all waves store a tile, wait at a barrier, read fragments and multiply, one after the other.
+  In the ping-pong loop one half of the waves moves data while the other multiplies
+- l2: bytes of all tiles; fabric: bytes that no workgroups of a die share; dram: bytes that no
+  workgroups of the device share (traffic.py)
 
-and it starts with a memory latency and ends with storing its outputs. Where workgroups share k
-(plan/matmul/shared_k.py) a round's tiles along k are those of a share, and behind it parts of sums
-are stored, published, counted and loaded, each of which takes a memory latency.
+A round begins with a memory latency and ends with the stores of its outputs. If workgroups share K
+(plan/matmul/shared_k.py), a round has the K-tiles of a share. After it, parts of sums are stored,
+published, counted and loaded; each of these takes a memory latency.
 
-Assumptions, none of them measured, for no AMD device was at hand. LDS moves 128 bytes per clock
-(256 for reads on gfx950) and L1 64 (CDNA3 and CDNA4 white papers; RDNA3 manual). A latency is 64
-clocks of LDS and 600 of memory. The non-overlapped fractions give what an in-order timeline of the
-compiled loops says of 128x128x32 on gfx942: matrix units busy 73 % of the time in the plain loop,
-and 99 % in the ping-pong loop. So the model ranks schedules, and its terms say why; it claims no
-times.
+Nothing has been measured on an AMD device. LDS moves 128 bytes per clock (256 for reads on gfx950)
+and L1 moves 64 (CDNA3 and CDNA4 white papers; RDNA3 manual). The assumed latencies are 64 clocks of
+LDS and 600 of memory. The non-overlapped parts agree with an in-order timeline of the compiled
+loops for 128x128x32 on gfx942. The model ranks schedules; it does not claim their times.
 """
 
 from __future__ import annotations
@@ -42,30 +41,32 @@ from kgen_runtime.manifest import Launch, Resources
 from kgen_runtime.values import frozen
 
 LDS_BYTES_PER_CLOCK, L1_BYTES_PER_CLOCK = 128, 64
-#: Of gfx950, whose LDS reads are twice as wide.
+#: Bytes per clock of LDS reads by the number of banks, if they are faster than writes: gfx950.
 WIDE_LDS_READS = {64: 256}
 LDS_LATENCY, MEMORY_LATENCY = 64, 600
-#: What units wait for one another: this part of the terms that are not the longest adds to it,
-#: without latency, which is made of the others.
+#: Part of the other terms that adds to the longest one, because units wait for one another. Latency
+#: is not among these terms, because it consists of the others.
 PLAIN_NON_OVERLAPPED, PING_PONG_NON_OVERLAPPED = 0.19, 0.01
-#: To write back an L2 and to invalidate it, for the other dies. A guess.
+#: Clocks to write back and invalidate an L2 for the other dies. This is a guess.
 L2_FENCE_CLOCKS = 2000
-#: Clocks in which a launch starts, and in which a workgroup finds its addresses.
+#: Clocks of a launch, and clocks in which a workgroup computes its addresses.
 LAUNCH_CLOCKS, SETUP_CLOCKS = 5000, 300
-#: Registers of a lane beside sums, fragments and what is on its way to LDS.
+#: Registers of a lane beside accumulators, fragments and elements in transit to LDS.
 BASE_REGISTERS = 32
 WORD = 4
-#: Of a sum in a workspace.
+#: Bytes of a partial sum in a workspace.
 SUM_BYTES = 4
 TERMS = ("products", "lds", "l1", "latency", "l2", "fabric", "dram", "output", "parts")
-#: Of a CU. One of RDNA has two of twice the width, which take as much at a time.
+#: SIMDs of a CU. A CU of RDNA has two of twice the width, with the same rate in all.
 SIMDS = 4
 
 
 @frozen
 class Prediction:
-    """`seconds`, and each term's clocks summed over the rounds. `busy` is the part of all CUs' time
-    in which they have work, if each workgroup takes as long as any other."""
+    """Predicted `seconds`, and the clocks of each term summed over the rounds.
+
+    `busy` is the part of the time in which CUs have work, if all workgroups take equally long.
+    """
 
     seconds: float
     rounds: float
@@ -75,7 +76,7 @@ class Prediction:
 
     @property
     def bound(self) -> str:
-        """The largest term."""
+        """Name of the largest term."""
         return max(self.terms, key=lambda name: self.terms[name])
 
 
@@ -138,7 +139,7 @@ def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
 
 
 def per_unit(spec: Matmul, target: Target, schedule: GpuMatmul) -> float:
-    """Workgroups that fit a CU."""
+    """Return the workgroups that a CU holds."""
     return _work(spec, target, schedule).per_unit
 
 
@@ -151,7 +152,7 @@ def _work(spec: Matmul, target: Target, schedule: GpuMatmul) -> Work:
         rate = device.flops["tf32" if spec.math is Math.TF32 else str(spec.dtype)]
         waves = schedule.num_warps
         read = waves * (schedule.warp_m + schedule.warp_n) * depth * itemsize
-        # A wave's fragments of one step along k, double-buffered by code generation.
+        # Fragments of a wave for one step of k; code generation double-buffers them.
         fragments = (schedule.warp_m + schedule.warp_n) * 16 * itemsize // (target.subgroup * WORD)
     else:
         assert isinstance(schedule, FmaMatmul)
@@ -185,12 +186,12 @@ def _work(spec: Matmul, target: Target, schedule: GpuMatmul) -> Work:
 
 
 def _idle_simds(waves: float) -> float:
-    """How much longer products take where there is no wave for each of a CU's SIMDs."""
+    """Return the factor by which products take longer if some SIMDs of a CU have no wave."""
     return max(1.0, SIMDS / waves)
 
 
 def _per_unit(target: Target, *, registers: int, lds: int, threads: int) -> float:
-    """Workgroups that a CU holds, by the rules of occupancy; a WGP's are those of two CUs."""
+    """Return the workgroups that a CU holds, by the rules of occupancy; a WGP counts as two CUs."""
     held = occupancy(
         target,
         Resources(
@@ -204,12 +205,12 @@ def _per_unit(target: Target, *, registers: int, lds: int, threads: int) -> floa
 def _memory_clocks(
     spec: Matmul, schedule: GpuMatmul, device: Device, held: int, cut: SharedK | None
 ) -> Iterator[tuple[str, float]]:
-    """Yield, for one round of workgroups, the clocks of traffic from L2, into L2 and from DRAM."""
+    """Yield the clocks of a round's traffic from L2, into L2 and from DRAM."""
     asked = held * (schedule.block_m + schedule.block_n) * spec.k * spec.dtype.itemsize
     missed = traffic.die_bytes(spec, schedule, held, device.dies)
     new = traffic.device_bytes(spec, schedule, held)
     if cut is not None:
-        # Each has its share of k, at a depth that no other is at; behind it whole block tiles.
+        # Each workgroup reads its share of K at a depth of its own; whole block tiles follow.
         whole = cut.whole * asked
         shared = asked * cut.tiles * schedule.block_k // spec.k - whole
         asked = whole + shared
@@ -228,8 +229,8 @@ def _memory_clocks(
 class SharedK:
     """Shares of K: `workgroups` workgroups have at most `tiles` K-tiles each.
 
-    `whole` is the number of K-tiles of whole block tiles among them. The workgroups leave `parts`
-    partial tiles of `nbytes` each in all, `together` of one block tile.
+    `whole` is the number of K-tiles of whole block tiles among them. All workgroups together store
+    `parts` partial tiles of `nbytes` each; one block tile has `together` of them.
     """
 
     workgroups: int
@@ -240,8 +241,11 @@ class SharedK:
     nbytes: int
 
     def clocks(self, device: Device, held: int, on_one: float) -> float:
-        """To store parts, and to load them for the sums: by one CU, or by all of them. Shares are
-        alike and end together, each with a part; a part before it ends when no other does."""
+        """Return the clocks to store parts and to load them for the sums, by one CU or by all.
+
+        Shares are equal and end at the same time, each with a part. An earlier part of a share ends
+        when no other does.
+        """
         share = held / self.workgroups
         of_one = on_one * (self.parts / self.workgroups + self.together) * self.nbytes
         at_once = min(self.parts, self.workgroups) + self.parts
@@ -251,7 +255,7 @@ class SharedK:
 
 
 def _cut(spec: Matmul, schedule: GpuMatmul, blocks: int) -> SharedK | None:
-    """How a schedule cuts k; None if it does not."""
+    """Return how a schedule divides K; None if it does not."""
     if not (isinstance(schedule, SharedMatmul) and schedule.cuts_k):
         return None
     each = step_tiles(schedule)
@@ -260,7 +264,7 @@ def _cut(spec: Matmul, schedule: GpuMatmul, blocks: int) -> SharedK | None:
     shared = cut_blocks(blocks, workgroups, Shares.waits)
     parts = shared * schedule.split_k
     if schedule.stream_k:
-        # Each end of a share that is not one of a block tile's cuts one.
+        # A share that does not end with a block tile cuts it.
         parts = shared + workgroups - math.gcd(shared, workgroups)
     return SharedK(
         workgroups=workgroups,

@@ -1,9 +1,9 @@
-"""How the workgroups of a tiling can share an output so that all CUs have work, and L2 is used.
+"""Distribution of an output over workgroups, so that all CUs have work and L2 is used.
 
-- the order of block tiles: groups of rows of them, and neighbours on one die, whichever moves the
-  fewest bytes into L2
-- split-k, where there are fewer block tiles than places for workgroups
-- stream-k, where the last wave of workgroups would leave CUs without work
+- order of block tiles: groups of rows, or neighbours on one die, whichever moves the fewest bytes
+  into L2
+- split-k, if there are fewer block tiles than workgroups that the device holds
+- stream-k, if the last round of workgroups would leave CUs without work
 """
 
 from __future__ import annotations
@@ -23,20 +23,22 @@ from kgen.targets.contraction.access import access_maps
 from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.contraction.shared_steps import fits_32_bits
 
-#: Rows of block tiles in a group.
+#: Candidates for the rows of block tiles in a group.
 GROUPS = (1, 2, 4, 8, 16)
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
-#: The part of CUs with work from which on there is nothing to fill.
+#: Part of CUs with work above which no other distribution is tried.
 FULL = 0.95
-#: The part of the bytes by which another order must be better.
+#: Largest ratio of bytes at which another order is worthwhile.
 WORTH = 0.95
 
 
 def filled(
     spec: Matmul, target: Target, schedule: SharedMatmul, per_unit: float
 ) -> Iterator[SharedMatmul]:
-    """The schedule in the best order of block tiles, and with shares of k where they may pay;
-    `per_unit` workgroups fit a CU."""
+    """Yield the schedule in the best order of block tiles, and with shares of K where they may pay.
+
+    A CU holds `per_unit` workgroups.
+    """
     device = device_of(target)
     blocks = block_tiles(spec, schedule.block_m, schedule.block_n).total
     slots = max(1, int(per_unit * device.units))
@@ -57,7 +59,8 @@ def filled(
 def _ordered(
     spec: Matmul, target: Target, schedule: SharedMatmul, blocks: int, slots: int
 ) -> SharedMatmul:
-    """The order that brings the fewest bytes into L2, where there are block tiles for most CUs."""
+    """Return the schedule in the order that moves the fewest bytes into L2, if most CUs have block
+    tiles."""
     device = device_of(target)
     threads = schedule.num_warps * target.subgroup
     if 2 * blocks < device.units or blocks * threads > target.limits["grid_threads"]:
@@ -79,7 +82,7 @@ def _ordered(
 
 
 def _cuts(spec: Matmul, target: Target, schedule: SharedMatmul) -> bool:
-    """Whether k can be shared: whole steps, and no tile that is loaded on its own."""
+    """Return whether workgroups can share K: it has whole steps and no partial K-tile."""
     if matrix.instructions_of(spec, target)[0].by_lane:
         return False
     vector = WIDEST // spec.dtype.itemsize

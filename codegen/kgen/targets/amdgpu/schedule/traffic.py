@@ -1,8 +1,8 @@
 """Bytes of A and B that concurrent workgroups read, by the order of block tiles.
 
-Tiles in one row of the output share rows of A, and tiles in one column share columns of B.
-Workgroups that share an L2 read each shared row once, if they advance at the same pace. With split
-k they are at different depths, and share nothing.
+Block tiles in one row of the output share rows of A, and those in one column share columns of B.
+Workgroups that share an L2 read each shared row once, if they advance at the same pace. With
+split-k they are at different depths and share nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kgen.targets.contraction.grid import block_tiles
 
 
 def grid(spec: Matmul, schedule: GpuMatmul) -> tuple[int, int, int]:
-    """Rows and columns of block tiles of one product, and rows of a group."""
+    """Return the rows and columns of block tiles of one product, and the rows of a group."""
     group = schedule.group_m if isinstance(schedule, SharedMatmul) else 1
     tiles = block_tiles(spec, schedule.block_m, schedule.block_n)
     return tiles.rows, tiles.cols, min(tiles.rows, group)
@@ -31,7 +31,7 @@ def die_bytes(spec: Matmul, schedule: GpuMatmul, held: int, dies: int) -> int:
     of_die = min(-(-held // dies), rows * cols)
     if dies == 1 or (isinstance(schedule, SharedMatmul) and schedule.num_xcds == dies):
         return dies * _bytes(spec, schedule, *_span(spec, schedule, of_die))
-    # A die has every so many-th block tile.
+    # A die has every dies-th block tile.
     places = [divmod(number % (rows * cols), group * cols) for number in range(0, held, dies)]
     high = {first * group + within % group for first, within in places}
     wide = {within // group for _, within in places}
@@ -39,7 +39,7 @@ def die_bytes(spec: Matmul, schedule: GpuMatmul, held: int, dies: int) -> int:
 
 
 def _span(spec: Matmul, schedule: GpuMatmul, held: int) -> tuple[int, int]:
-    """Rows and columns of so many block tiles with numbers in a row."""
+    """Return the rows and columns that `held` block tiles with consecutive numbers cover."""
     rows, cols, group = grid(spec, schedule)
     held = min(held, rows * cols)
     if held <= group * cols:

@@ -86,7 +86,7 @@ class MatmulPlan(AmdgpuPlan):
 
     @property
     def moved_each_trip(self) -> tuple[Staging, ...]:
-        """All other operands: each step of the loop has a pointer of its own."""
+        """Operands beyond that offset: each step of the loop has a pointer of its own."""
         return tuple(s for s in (self.a, self.b) if s not in self.moved_each_step)
 
     @property

@@ -1,1 +1,1 @@
-"""Row-wise expressions: their phases, and what the lanes of a row exchange."""
+"""Row-wise kernels: phases, and the exchange of partial results between the lanes of a row."""

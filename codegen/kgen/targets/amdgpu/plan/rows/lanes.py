@@ -1,16 +1,16 @@
-"""The value of the lane at a distance, in the cheapest instruction that each distance has.
+"""Reads of another lane's value, by the cheapest instruction for each distance.
 
-The lanes of a row fold what they have pairwise, at the distances 1, 2, 4, ... So before the step at
-distance 4 the lanes of every four hold the same, and any lane of the other four will do: a mirror
-of eight lanes, which DPP has, serves as well as a distance of 4.
+The lanes of a row fold their values pairwise, at the distances 1, 2, 4, ... Before the step at
+distance 4, each four lanes hold the same value, so any lane of the other four will do: DPP's mirror
+of eight lanes serves as a distance of 4.
 
-A row that has all lanes of a wave of 64 goes on with DPP at the distances 16 and 32: the last lane
-of 16, and then of 32, hands on what it has, so that the last one of all has folded everything, and
-V_READLANE_B32 gives that to all.
+If a row has all lanes of a wave of 64, DPP also serves the distances 16 and 32. The last lane of
+16, and then of 32, passes on its value, so that the last lane of the wave has folded everything.
+V_READLANE_B32 then gives the result to all lanes.
 
-ISA manuals (CDNA3 and RDNA3), "Data Parallel Primitives" (DPP), "V_PERMLANEX16_B32" and
-"DS_SWIZZLE_B32". A DPP move is part of the instruction that takes it; DS_SWIZZLE goes through the
-LDS unit, without its memory.
+Source: ISA manuals (CDNA3 and RDNA3), "Data Parallel Primitives" (DPP), "V_PERMLANEX16_B32" and
+"DS_SWIZZLE_B32". A DPP move is a part of the instruction that uses the value. DS_SWIZZLE uses the
+LDS unit, but not its memory.
 """
 
 from __future__ import annotations
@@ -19,31 +19,36 @@ from collections.abc import Iterator, Sequence
 
 from kgen.targets.llvm_ir import FloatType
 
-#: DPP controls by distance, and what assemblers call them.
+#: DPP controls by distance, with their names in assembly.
 DPP = {
     1: (0xB1, "quad_perm:[1,0,3,2]"),
     2: (0x4E, "quad_perm:[2,3,0,1]"),
     4: (0x141, "row_half_mirror"),
     8: (0x140, "row_mirror"),
 }
-#: The same of a whole wave of 64; only the last lane's result counts.
+#: DPP controls of a whole wave of 64, after which only the last lane's result is complete.
 DPP_OF_WAVE = {16: (0x142, "row_bcast:15"), 32: (0x143, "row_bcast:31")}
-#: Every lane's own number among the 16 of the other row, four bits each.
+#: Selectors of V_PERMLANEX16: each lane reads the lane of its own number in the other 16, four bits
+#: per lane.
 SAME_IN_OTHER_ROW = (0x76543210, 0xFEDCBA98 - (1 << 32))
-#: Bit mode: of a lane's five bits keep all (and 31), set none (or 0), flip the highest (xor 16).
+#: Control of DS_SWIZZLE in bit mode: keep a lane's five bits (and 31), set none (or 0), flip the
+#: highest (xor 16).
 SWIZZLE_BY_16 = 0x10 << 10 | 0x1F
 
 
 def ends_in_last_lane(distances: Sequence[int], wave: int) -> bool:
-    """The lanes of a row are all those of a wave of 64: the last has what they have folded."""
+    """Return whether only the last lane has the result, because a row has all lanes of a wave of
+    64."""
     return wave == 64 and 32 in distances
 
 
 def other_lane(
     here: str, distance: int, distances: Sequence[int], wave: int, t: FloatType
 ) -> tuple[str, ...]:
-    """The lines that make `<here>.other` of the value `here`, a number of 32 bits; `distances` are
-    those of all steps."""
+    """Return the lines that read `<here>.other`, another lane's value of `here` (32 bits).
+
+    `distances` are those of all steps.
+    """
     other = f"{here}.other"
     found = DPP | (DPP_OF_WAVE if ends_in_last_lane(distances, wave) else {})
     if distance in found:
@@ -67,12 +72,12 @@ def other_lane(
 
 
 def of_last_lane(result: str, here: str, t: FloatType) -> str:
-    """The line that gives the last lane's value to all of a wave of 64."""
+    """Return the line that broadcasts the last lane's value in a wave of 64."""
     return f"{result} = call {t} @llvm.amdgcn.readlane.{t.suffix}({t} {here}, i32 63)"
 
 
 def declarations(distances: Sequence[int], wave: int, t: FloatType) -> Iterator[str]:
-    """The intrinsics that steps at these distances take."""
+    """Yield declarations of the intrinsics for steps at these distances."""
     last = ends_in_last_lane(distances, wave)
     if last:
         yield f"{t} @llvm.amdgcn.readlane.{t.suffix}({t}, i32)"

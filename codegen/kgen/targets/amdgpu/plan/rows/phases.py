@@ -27,10 +27,10 @@ COLUMN = variable("column")
 
 @frozen
 class LaneVector:
-    """Vector of a lane: `index` (i32) is its number in the row, `wide` the same number as i64.
+    """Vector of a lane: `index` (i32) is its number in the row, `wide` is the same number as i64.
 
-    If some lanes lack the vector, its `number` may lie past the end of the row. `dimensions` are
-    the coordinates that loads need; `columns`: the numbers of its columns are needed.
+    If some lanes lack the vector, its `number` may be past the end of the row. `dimensions` are the
+    coordinates that loads need. `columns` says whether the numbers of its columns are needed.
     """
 
     name: str
@@ -43,12 +43,12 @@ class LaneVector:
 
     @property
     def is_computed(self) -> bool:
-        """The index is no constant."""
+        """Whether the index is computed, not a constant."""
         return self.index.startswith("%")
 
     @property
     def is_moved(self) -> bool:
-        """The index is another one than the lane's first."""
+        """Whether the index differs from that of the lane's first vector."""
         return self.is_computed and self.piece.offset > 0
 
     @property
@@ -69,7 +69,7 @@ class RowLoad:
 
 @frozen
 class RowStore:
-    """Store of `value` to an output; `stem` starts the names of the converted values."""
+    """Store of `value` to an output; `stem` is the prefix of the converted values' names."""
 
     name: str
     stem: str
@@ -80,7 +80,7 @@ class RowStore:
 
 @frozen
 class Splat:
-    """A number, or a truth value, in every lane of a vector."""
+    """Number or truth value that is broadcast to every lane of a vector."""
 
     result: str
     value: str
@@ -102,7 +102,8 @@ class VectorBody:
 
     @property
     def is_computed(self) -> bool:
-        """The result is not one of the row's, or of a phase before."""
+        """Whether this phase computes the result, which is neither a row value nor from an earlier
+        phase."""
         return bool(self.loads or self.rendered.lines or self.folds)
 
 
@@ -139,12 +140,12 @@ class RowReduction:
 
 @frozen
 class PhasePlan:
-    """`block` is the label of the block in which the phase begins."""
+    """Phase in the form of the template; `block` is the label of the block in which it begins."""
 
     phase: RowPhase
     block: str
     row_values: Rendered
-    #: What is the same for a whole row.
+    #: Values that are constant along a row.
     row_known: Mapping[Expression, str]
     splats: tuple[Splat, ...]
     bodies: tuple[VectorBody, ...]
@@ -153,8 +154,11 @@ class PhasePlan:
 
 @frozen
 class RowPhases:
-    """`first` is the number of a lane's first vector. The lanes of a row in one wave are
-    `distances` away from each other, `waves` of `wave` lanes share the row."""
+    """Phases of a row-wise kernel.
+
+    `first` is the number of a lane's first vector. The exchanges in a wave have the lane
+    `distances`; `waves` waves of `wave` lanes share a row.
+    """
 
     row: RowPlan
     resident: bool
@@ -173,12 +177,12 @@ class RowPhases:
 
     @property
     def parts(self) -> FloatType:
-        """Vector of the partial results of a row's waves, read from LDS at once."""
+        """Vector type of the partial results of a row's waves, which are read from LDS at once."""
         return FloatType(dtype=self.row.spec.compute, lanes=self.waves)
 
     @property
     def idle_lanes(self) -> bool:
-        """Some lanes have nothing of a row that loops walk along."""
+        """Whether some lanes have no vector of a streamed row."""
         return not self.resident and self.row.row_vectors < self.row.lanes
 
     @cached_property
@@ -222,7 +226,7 @@ class RowPhases:
     def _splats(
         self, phase: RowPhase, row_known: Mapping[Expression, str], splat: dict[Expression, str]
     ) -> tuple[Splat, ...]:
-        """Return the row's scalars that the phase's vectors need; `splat` gets their names."""
+        """Return the row values that the phase's vectors need, and add their names to `splat`."""
         wanted = self._wanted(phase)
         taken = {a for step in self.row.elements(wanted) for a in step.arguments}.union(wanted)
         found = []
@@ -253,7 +257,7 @@ class RowPhases:
         return tuple(self._place(f"v{p.index}", p, terms, columns) for p in pieces)
 
     def _turn(self, phase: RowPhase, known: Container[Expression]) -> LaneVector:
-        """The vector of one turn of a loop along a streamed row."""
+        """Return the vector of one iteration of a loop along a streamed row."""
         used = [of.columns for of in self.row.inputs if of.name in phase.inputs and of.columns]
         if not phase.folds:
             used += [of.columns for of in self.row.outputs if of.columns]
@@ -285,7 +289,7 @@ class RowPhases:
         known: dict[Expression, str],
         folded: dict[str, str],
     ) -> VectorBody:
-        """Return the loads and steps of one vector: the phase's results are added to `known` and
+        """Return the loads and steps of one vector, and add the phase's results to `known` and
         `folded`."""
         loads = []
         for of in self.row.inputs:
@@ -330,7 +334,7 @@ class RowPhases:
             )
 
     def _or_identity(self, fold: RowFold, result: str, place: LaneVector, value: str) -> str:
-        """The line that keeps a vector which is not there out of a fold."""
+        """Return the line that replaces a missing vector by the fold's identity."""
         t, identity = self.value, self.value.constant(self.row.identity(fold))
         return f"{result} = select i1 %{place.name}.exists, {t} {value}, {t} {identity}"
 
@@ -349,8 +353,8 @@ class RowPhases:
     def _column_terms(
         self, place: LaneVector, columns: StreamInput | None
     ) -> list[tuple[str, int]]:
-        """Return the terms of a vector's offset in its row: values, and elements per unit of
-        each."""
+        """Return the terms of a vector's offset in its row, as pairs of a value and the elements
+        per unit of it."""
         assert columns is not None
         if columns.linear:
             return [(place.wide, self.row.vector)]
@@ -358,7 +362,7 @@ class RowPhases:
         at = {d.number: coordinate(place.name, place.wide, d) for d in dimensions}
         return [(at[d], stride) for d, stride in columns.terms]
 
-    # -- where rows begin ----------------------------------------------------------------------
+    # -- addresses of rows ---------------------------------------------------------------------
 
     def row_moves(self, of: RowInput | RowOutput) -> tuple[Move, ...]:
         """Return the pointer moves from a tensor's first element to the row's first."""
@@ -370,7 +374,7 @@ class RowPhases:
         return moves(f"%{of.name}.row", self.origin(of), terms)
 
     def origin(self, of: RowInput | RowOutput) -> str:
-        """Name of the pointer from which a tensor is read."""
+        """Return the name of the pointer from which a tensor is accessed."""
         return f"%{of.name}.origin" if of in self.row.views else f"%{of.name}.ptr"
 
     def row_pointer(self, of: RowInput | RowOutput) -> str:
@@ -413,7 +417,7 @@ class RowPhases:
 
 
 def combine(renderer: LlvmRenderer, fold: RowFold, result: str, x: str, y: str) -> str:
-    """The line that folds two values into one."""
+    """Return the line that folds two values into one."""
     step = node(fold.reduction.combine, variable("x"), variable("y"))
     (line,) = renderer.instruction(step, result, [x, y])
     return line

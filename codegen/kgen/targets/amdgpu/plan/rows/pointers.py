@@ -1,4 +1,4 @@
-"""Pointers as LLVM makes them: by steps through an array, one for each coordinate."""
+"""Pointer arithmetic in LLVM: one getelementptr per coordinate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Move:
-    """`result` is `count` (an i64 operand) times `stride` elements behind `base`."""
+    """Pointer addition: `result` = `base` + `count` (an i64 operand) times `stride` elements."""
 
     result: str
     base: str
@@ -18,12 +18,12 @@ class Move:
     count: str
 
     def step(self, element: str) -> str:
-        """The type whose size is that of one step."""
+        """Return the type whose size is `stride` elements."""
         return f"[{self.stride} x {element}]" if self.stride > 1 else element
 
 
 def moves(result: str, base: str, terms: Sequence[tuple[str, int]]) -> tuple[Move, ...]:
-    """How a pointer gets from `base` to `result` by (count, stride) terms; see :func:`moved`."""
+    """Return the moves from `base` to `result` by (count, stride) terms; see :func:`moved`."""
     terms = [term for term in terms if term[0] != "0"]
     last = len(terms) - 1
     names = [base, *(f"{result}{i}" for i in range(last)), result]
@@ -34,11 +34,11 @@ def moves(result: str, base: str, terms: Sequence[tuple[str, int]]) -> tuple[Mov
 
 
 def moved(base: str, by: Sequence[Move]) -> str:
-    """The pointer after the moves: `base` itself if there are none."""
+    """Return the pointer after the moves: `base` itself if there are none."""
     return by[-1].result if by else base
 
 
 def coordinate(name: str, number: str, dimension: Dimension) -> str:
-    """The i64 operand for a coordinate of `number`: %<name>.at<d>, as templates compute it, or the
-    number itself, if the dimension is all there is."""
+    """Return the i64 operand for a coordinate of `number`: %<name>.at<d>, which templates compute,
+    or the number itself if there is only one dimension."""
     return number if dimension.is_whole else f"%{name}.at{dimension.number}"

@@ -1,4 +1,4 @@
-"""Row-wise kernels: rows kept in registers by groups of threads, or read again by each phase."""
+"""Row-wise kernels: groups of threads keep rows in registers, or each phase reads them again."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from kgen.targets.stream import Dimension
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
-#: f32 values of a resident row per thread; more would leave few registers for anything else.
+#: Most f32 values of a resident row per thread; more would leave too few registers.
 MAX_RESIDENT = 64
-#: Threads of an interleaved row: each reads what all of them have folded.
+#: Most threads of an interleaved row. Each thread reads the partial results of all of them.
 MAX_PARTNERS = 32
 
 
@@ -85,44 +85,44 @@ class RowwisePlan(AmdgpuPlan):
         return self.vectors.value
 
     def access(self, name: str) -> FloatType:
-        """An access to a tensor's vector."""
+        """Return the type of an access to a tensor's vector."""
         return FloatType(dtype=self.row.dtype_of(name), lanes=self.value.lanes)
 
     def one(self, name: str) -> FloatType:
-        """An access to a tensor of which one element serves a vector or a row."""
+        """Return the type of an access to a tensor with one element for a whole vector or row."""
         return FloatType(dtype=self.row.dtype_of(name))
 
     @property
     def column_offsets(self) -> str:
-        """A vector's columns, counted from its first."""
+        """Constant vector with the columns of a vector, counted from its first."""
         one = self.single
         return f"<{', '.join(f'{one} {one.constant(e)}' for e in range(self.schedule.vector))}>"
 
     @property
     def to_number(self) -> str:
-        """The instruction that makes a number of an i32, which has it."""
+        """Instruction that converts an i32 to a number of the compute type, exactly."""
         return "bitcast" if self.single.is_integer else "uitofp"
 
     # -- a row's threads -----------------------------------------------------------------------
 
     @property
     def rows_share(self) -> bool:
-        """A workgroup has several rows."""
+        """Whether a workgroup has several rows."""
         return self.schedule.rows_per_block > 1
 
     @property
     def lanes_share(self) -> bool:
-        """A row has several threads."""
+        """Whether a row has several threads."""
         return self.row.lanes > 1
 
     @property
     def interleaved(self) -> bool:
-        """Neighbouring threads have neighbouring rows, of which each has several threads."""
+        """Whether neighbouring threads have neighbouring rows, each of several threads."""
         return self.row.interleaved and self.rows_share and self.lanes_share
 
     @property
     def part_of_row(self) -> str:
-        """The number of what a thread has folded among that of its row."""
+        """Number of a thread's partial result among those of its row."""
         return "%first" if self.interleaved else "%wave_in_row"
 
     @property
@@ -137,14 +137,14 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def first(self) -> str:
-        """The number of the thread's first vector in its row."""
+        """Number of the thread's first vector in its row."""
         if not self.lanes_share:
             return "0"
         return "%first" if self.rows_share else "%thread"
 
     @property
     def row_edge(self) -> bool:
-        """The last workgroup has threads of rows that do not exist."""
+        """Whether the last workgroup has threads whose rows do not exist."""
         return self.spec.rows % self.schedule.rows_per_block != 0
 
     @property
@@ -153,7 +153,7 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def row_read(self) -> str:
-        """The row that a thread reads: one that exists."""
+        """Row that a thread reads, which always exists."""
         return "%row.read" if self.row_edge else self.row_number
 
     @property
@@ -162,7 +162,7 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def first_writes(self) -> bool:
-        """Whether only the first of a row's threads writes the result."""
+        """Whether only the first thread of a row writes the result."""
         return bool(self.row.reduced_outputs) and self.lanes_share
 
     @property
@@ -182,29 +182,29 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def writes(self) -> str:
-        """The condition of threads that write; nothing if all do."""
+        """Condition of threads that write; empty if all do."""
         return "%writes" if self.has_write_conditions else "".join(self.write_conditions)
 
     @property
     def loops_to_exit(self) -> bool:
-        """The last phase is a loop, whose end is the exit."""
+        """Whether the last phase is a loop that ends at the exit."""
         return not self.resident and bool(self.row.whole_outputs)
 
     @property
     def writes_row_first(self) -> bool:
-        """Whether one thread writes a row's results before all write its elements."""
+        """Whether one thread writes a row's results before all threads write its elements."""
         return self.first_writes and bool(self.row.whole_outputs)
 
     @property
     def last_block(self) -> str:
-        """The label of the block from which the last phase's loop begins."""
+        """Label of the block before the loop of the last phase."""
         if self.writes_row_first:
             return "row.written"
         return "out.entry" if self.writes else self.phases[-1].block
 
     @property
     def has_exit(self) -> bool:
-        """Some threads go to the exit from within the last phase."""
+        """Whether some threads branch to the exit from within the last phase."""
         lacks_last = self.row.pieces[-1].partial and bool(self.row.whole_outputs)
         return bool(self.writes) or self.loops_to_exit or lacks_last
 
@@ -212,14 +212,14 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def distances(self) -> tuple[int, ...]:
-        """Lane distances of the exchanges within a row and wave."""
+        """Lane distances of the exchanges of a row within a wave."""
         lanes = 1 if self.interleaved else min(self.row.lanes, self.wave)
         return tuple(1 << bit for bit in range(lanes.bit_length() - 1))
 
     @property
     def row_waves(self) -> int:
-        """Waves that share a row; several exchange what they have folded through LDS. So do all
-        lanes of an interleaved row."""
+        """Number of waves that share a row. Several waves, and all lanes of an interleaved row,
+        exchange partial results through LDS."""
         return self.row.lanes if self.interleaved else max(1, self.row.lanes // self.wave)
 
     @property
@@ -240,7 +240,7 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def exchanges(self) -> bool:
-        """Whether lanes have to combine their partial results."""
+        """Whether lanes combine partial results."""
         return self.lanes_share or self.value.lanes > 1
 
     def title(self, phase: RowPhase) -> str:
@@ -271,11 +271,11 @@ class RowwisePlan(AmdgpuPlan):
         found = (f"@{fold.name}_parts: {layout}" for fold in self.folds)
         return (f"LDS, {nbytes * len(self.folds)} B", *found)
 
-    # -- where rows lie ------------------------------------------------------------------------
+    # -- addresses of rows ---------------------------------------------------------------------
 
     @property
     def of_row(self) -> tuple[RowInput, ...]:
-        """Inputs of which a row has one element."""
+        """Inputs with one element per row."""
         return tuple(i for i in self.row.inputs if i.columns is None)
 
     @property
@@ -296,7 +296,8 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def results_of_row(self) -> tuple[tuple[str, str], ...]:
-        """Outputs of which a row has one element, and what the last phase makes them."""
+        """Outputs with one element per row, and the values that the last phase computes for
+        them."""
         known = self.phases[-1].row_known
         return tuple((of.name, known[of.result]) for of in self.row.reduced_outputs)
 
@@ -344,8 +345,10 @@ class RowwisePlan(AmdgpuPlan):
 
 
 def with_negated_folds(expression: Expression) -> Expression:
-    """x - r as x + (-r) where r is made of folds alone: v_pk_add_f32 has no counterpart that
-    subtracts, and -r is computed once for a row."""
+    """Return the expression with x - r replaced by x + (-r) if r depends only on folds.
+
+    v_pk_add_f32 has no counterpart that subtracts, and -r is computed once per row.
+    """
     return rebuilt(expression, _with_negated_fold)
 
 
@@ -359,19 +362,19 @@ def _with_negated_fold(step: Expression) -> Expression:
 
 
 def is_made_of_folds(expression: Expression) -> bool:
-    """Its leaves are reductions and constants."""
+    """Return whether all leaves of an expression are reductions and constants."""
     if expression.primitive in (Primitive.REDUCE, Primitive.CONSTANT):
         return True
     return bool(expression.arguments) and all(map(is_made_of_folds, expression.arguments))
 
 
 def vector_of(spec: Rowwise) -> int:
-    """Elements of the widest access that keeps every row aligned."""
+    """Return the elements of the widest access that is aligned in every row."""
     return widest_vector(spec, WIDEST // walked_itemsize(spec))
 
 
 def plan(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
-    """Raises ScheduleError, with a value that fits, if the schedule does not."""
+    """Return the plan. Raises ScheduleError, with a value that fits, if the schedule does not."""
     check_num_threads(target, schedule.num_threads)
     _check_shape(spec, target, schedule)
     grid = (-(-spec.rows // schedule.rows_per_block), 1, 1)
@@ -395,7 +398,7 @@ def plan(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
         template="amdgpu/rowwise.ll.j2",
         launches=(launch,),
     )
-    # A row of which nothing is kept takes registers for a moment only, but text for every vector.
+    # If nothing of a row is kept, its vectors need few registers, but each vector needs text.
     held = made.row.turns * schedule.vector * max(1, made.row.values_kept)
     if made.resident and held > MAX_RESIDENT:
         raise ScheduleError(

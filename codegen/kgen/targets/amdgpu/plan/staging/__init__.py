@@ -1,1 +1,1 @@
-"""Copies of operands from memory to LDS, through registers or direct: chunks and layouts."""
+"""Copies of operands from memory to LDS, through registers or directly: chunks and layouts."""

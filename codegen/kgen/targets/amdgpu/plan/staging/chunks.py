@@ -1,7 +1,7 @@
-"""How the threads share a tile of A or B on its way to LDS: in equal chunks.
+"""Chunks: the equal parts of a tile of A or B that each thread copies to LDS.
 
 A chunk is loaded as vectors along memory's contiguous axis and stored as vectors along the slots of
-the LDS tile. Where these axes differ, the thread transposes the chunk in its registers.
+the LDS tile. If these axes differ, the thread transposes the chunk in its registers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class ChunkStore:
 
 @frozen
 class Shape:
-    """`vector` elements per load; `fast` elements along memory's contiguous axis, `slow` across."""
+    """Shape of a chunk: `vector` elements per load, `fast` elements along memory's contiguous axis,
+    `slow` across."""
 
     vector: int
     fast: int
@@ -48,16 +49,16 @@ class Shape:
 
 
 def shapes(vector: int, slot: int, *, same_axis: bool) -> Iterator[Shape]:
-    """Chunks to try, those with the fewest accesses per element first.
+    """Yield chunks to try, those with the fewest accesses per element first.
 
-    `vector`: elements of the widest load; `slot`: elements of a slot of the LDS tile.
+    `vector` is the number of elements of the widest load, `slot` of a slot of the LDS tile.
     """
     if same_axis:
         for fast in _halves(slot):
             yield Shape(vector=min(vector, fast), fast=fast, slow=1)
         return
     transposed = [Shape(vector=v, fast=v, slow=s) for v in _halves(vector) for s in _halves(slot)]
-    # A vector load for each of `slow`, a vector store for each of `fast`.
+    # A chunk has a vector load for each of `slow`, and a vector store for each of `fast`.
     yield from sorted(transposed, key=lambda s: (1 / s.fast + 1 / s.slow, -s.slow))
 
 
@@ -68,5 +69,6 @@ def _halves(value: int) -> Iterator[int]:
 
 
 def power_of_two_divisor(value: int, limit: int) -> int:
-    """The largest power of two up to `limit` that divides `value`; `limit` is one itself."""
+    """Return the largest power of two that divides `value`, up to `limit`, which is a power of
+    two."""
     return min(value & -value, limit)

@@ -1,13 +1,12 @@
-"""How a tile of A or B travels straight from memory to LDS, and how fragments are loaded there.
+"""Copies of a tile of A or B directly from memory to LDS, and the loads of fragments.
 
-One instruction copies 16 bytes per lane to consecutive bytes of LDS, lane after lane: the tile
-there lies as threads are numbered. Which bytes a lane reads from memory is free, so what is
-swizzled is the address in memory: the chunk of 16 bytes at a place of a line is another one of that
-line.
+One instruction copies 16 bytes per lane to consecutive bytes of LDS, in the order of lanes, so the
+order of threads determines the layout of the tile. Each lane may read any bytes of memory, so the
+swizzle applies to the address in memory: the 16-byte chunks of a line are permuted within the line.
 
-A line is what lies side by side in memory: the depths of a row, or the rows at a depth. In the
-second case fragments are loaded by ds_read_b64_tr_b16, which transposes blocks of 4 depths by 16
-rows, or ds_read_b64_tr_b8, of 8 depths by 16 rows (CDNA4 ISA, "DS_READ_B64_TR_B16").
+A line is contiguous in memory: the depths of a row, or the rows at a depth. In the second case,
+ds_read_b64_tr_b16 loads fragments and transposes blocks of 4 depths by 16 rows, or
+ds_read_b64_tr_b8 transposes blocks of 8 depths by 16 rows (CDNA4 ISA, "DS_READ_B64_TR_B16").
 """
 
 from __future__ import annotations
@@ -18,15 +17,16 @@ from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.llvm_ir import ELEMENT
 from kgen_runtime.values import frozen
 
-#: Rows that lie side by side are copied in lines of at least all banks of LDS, in bytes.
+#: Least bytes of a line of contiguous rows: those of all banks of LDS.
 LEAST_LINE = 256
-#: Rows of a block that a transposing load turns.
+#: Rows of the block that a transposing load transposes.
 BLOCK_ROWS = 16
 
 
 @frozen
 class DirectTile:
-    """A tile of an operand in LDS. Rows are m of A and n of B; `staging` is its way in memory."""
+    """Tile of an operand in LDS. Rows are m of A and n of B; `staging` describes its place in
+    memory."""
 
     staging: Staging
     stages: int
@@ -39,17 +39,17 @@ class DirectTile:
 
     @property
     def transposes(self) -> bool:
-        """Lines are rows at a depth, and fragments are loaded by transposing."""
+        """Whether lines are the rows at a depth, and loads of fragments transpose."""
         return self.staging.memory_axis == "row"
 
     @property
     def chunk(self) -> int:
-        """Elements of 16 bytes."""
+        """Number of elements of a chunk of 16 bytes."""
         return WIDEST // self.staging.memory.itemsize
 
     @property
     def line(self) -> int:
-        """Elements side by side."""
+        """Number of elements of a line."""
         return self.staging.block_rows if self.transposes else self.staging.block_k
 
     @property
@@ -62,7 +62,7 @@ class DirectTile:
 
     @property
     def fitting_rows(self) -> int:
-        """The rows of the block, or so many more that copies of all threads fill whole lines."""
+        """Rows of the block tile, rounded up so that the copies of all threads fill whole lines."""
         rows = self.staging.block_rows
         if self.transposes:
             return max(LEAST_LINE // self.staging.memory.itemsize, 1 << (rows - 1).bit_length())
@@ -71,8 +71,11 @@ class DirectTile:
 
     @property
     def swizzle(self) -> Swizzle:
-        """Eight lanes that load 16 bytes of as many rows reach different banks, as do the depths of
-        a block, four of 64 bytes in neighbouring blocks or eight of 32."""
+        """Swizzle of the chunks of a line.
+
+        Eight lanes that load 16 bytes of different rows reach different banks. So do the depths of
+        a block: four of 64 bytes in neighbouring blocks, or eight of 32 bytes.
+        """
         if self.transposes and self.staging.memory.itemsize == 1:
             return Swizzle(line_mask=14, line_scale=1)
         if self.transposes:
@@ -81,18 +84,21 @@ class DirectTile:
 
     @property
     def copies(self) -> tuple[int, ...]:
-        """The first line of each copy of the first wave."""
+        """First line of each copy of the first wave."""
         return tuple(range(0, self.lines, self.threads // self.line_chunks))
 
     @property
     def buffer_bytes(self) -> int:
-        """Size of the buffer that a workgroup's tiles are read as. No address exceeds it: documents
-        disagree whether the scalar part of an offset counts for the bounds check."""
+        """Bytes of the buffer from which a workgroup reads its tiles.
+
+        No address exceeds it, because documents disagree whether the bounds check includes the
+        scalar part of an offset.
+        """
         return 2**31 - 1
 
     @property
     def reach(self) -> int:
-        """Bytes from the first element of a block's first tile to behind the last of its last."""
+        """Bytes from the first element of a block's first tile to the end of its last tile."""
         access = self.staging.access
         return access.offset(self.staging.block_rows, access.depth) * access.dtype.itemsize
 
@@ -103,12 +109,12 @@ class DirectTile:
 
     @property
     def buffer_flags(self) -> int:
-        """The last word of its descriptor: data of 32 bits (CDNA3 ISA, "Buffer Resource")."""
+        """Last word of the buffer's descriptor: 32-bit data (CDNA3 ISA, "Buffer Resource")."""
         return 0x27000
 
     @property
     def array(self) -> str:
-        """The IR type of all stages."""
+        """IR type of all stages."""
         element = ELEMENT[self.staging.memory]
         return f"[{self.stages} x [{self.lines} x [{self.line} x {element}]]]"
 
@@ -118,12 +124,12 @@ class DirectTile:
 
     @property
     def wave_lines(self) -> int:
-        """Lines that a wave copies at once."""
+        """Number of lines that a wave copies at once."""
         return self.wave // self.line_chunks
 
     @property
     def last_row(self) -> int:
-        """The last row of the matrix at which a copy may start."""
+        """Last row of the matrix at which a copy may start."""
         return self.staging.rows - (self.chunk if self.transposes else 1)
 
     @property
@@ -132,7 +138,7 @@ class DirectTile:
 
     @property
     def swizzle_line(self) -> str:
-        """For a comment, in the words of the operand."""
+        """Comment that describes the swizzle in the operand's indices."""
         return str(self.swizzle).replace("position", "place").replace("line", self.line_name)
 
     @property

@@ -3,8 +3,8 @@
 Before the main loop, a thread computes the offset of each chunk's row from the tile's first row,
 and a mask of the filter positions that do not exist for the row. A table has an entry for each
 K-tile: the offset of its first k and the bit of its filter position. Loads of a buffer return zero
-where the offset is out of range. A block tile spans few bytes, so bits above its offsets are
-positions: such a bit of the mask makes the offset out of range.
+if the offset is out of range. A block tile spans few bytes, so the bits above its offsets stand for
+filter positions: a set bit of the mask makes the offset out of range.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from kgen.targets.contraction.row_masks import WORD_BITS, GuardTest, RowMasks
 from kgen.targets.contraction.step_table import StepTable
 from kgen_runtime.values import frozen
 
-#: Bits of the offsets of a block tile, at most. The sign of an offset is none of them: offsets with
-#: it are out of range.
+#: Most bits of the offsets of a block tile, without the sign: negative offsets are out of range.
 MAX_OFFSET_BITS = 30
-#: Instructions that move the bit of a position to the sign of an offset and join both.
+#: Instructions that move the bit of a position to the sign of an offset and combine both.
 SIGN_INSTRUCTIONS = 2
 #: Address space of constants (AMDGPUUsage, "Address Spaces").
 CONSTANT = 4
@@ -39,7 +38,8 @@ class RowDigit:
 
 @frozen
 class ChunkRow:
-    """Row of a chunk, `along` rows from its first; values are named by a suffix to the chunk's."""
+    """Row of a chunk, `along` rows from its first. Its values have the chunk's names with a
+    suffix."""
 
     along: int
     suffix: str
@@ -47,7 +47,7 @@ class ChunkRow:
 
 @frozen
 class GuardTerm:
-    """Summand of a guard's form: a digit of the row times `coefficient`."""
+    """Term of a guard's linear form: a digit of the row times `coefficient`."""
 
     digit: int
     coefficient: int
@@ -55,7 +55,7 @@ class GuardTerm:
 
 @frozen
 class GuardForm:
-    """Part of a guard's form that depends on the row: `start` plus the sum of the terms."""
+    """Part of a guard's linear form that depends on the row: `start` plus the sum of the terms."""
 
     number: int
     start: int
@@ -79,9 +79,9 @@ class MaskStep:
 
 @frozen
 class GuardedStaging(Staging):
-    """Values of a row are named by a suffix to the row's name."""
+    """Staging under guards. The values of a row have the row's name with a suffix."""
 
-    #: The sign of an offset: out of range of every buffer.
+    #: Offset out of range of every buffer: the sign bit.
     OUTSIDE: ClassVar[int] = -(2**31)
 
     @property
@@ -109,15 +109,15 @@ class GuardedStaging(Staging):
 
     @cached_property
     def masks(self) -> RowMasks:
-        """Masks of one word, whose bits are moved to the sign, if more instructions would test bits
-        above an offset."""
+        """Masks of rows: one word whose bits are moved to the sign, if that takes fewer
+        instructions than bits above an offset."""
         at_sign, above = RowMasks(access=self.access), self._masks_above
         fits = at_sign.words == 1 and at_sign.lines * at_sign.line < WORD_BITS
         return at_sign if fits and above.words > SIGN_INSTRUCTIONS else above
 
     @cached_property
     def _masks_above(self) -> RowMasks:
-        """Masks whose bits are above those of an offset, and not its sign."""
+        """Masks whose bits are above those of an offset and below its sign."""
         bits = min(self.offset_bits, MAX_OFFSET_BITS)
         return RowMasks(access=self.access, first_bit=bits, word_bits=WORD_BITS - 1 - bits)
 
@@ -127,7 +127,8 @@ class GuardedStaging(Staging):
 
     @property
     def offset_bits(self) -> int:
-        """Bits of the offsets in bytes of a block tile's elements from its first row's lowest."""
+        """Bits of the byte offsets of a block tile's elements from the lowest one of its first
+        row."""
         low, high = self.access.row_span(self.block_rows)
         elements = high - low + self.access.k_span + 1
         return (elements * self.memory.itemsize).bit_length()
@@ -167,7 +168,7 @@ class GuardedStaging(Staging):
         return tuple(found)
 
     def mask_name(self, word: int) -> str:
-        """The value that is a word of a row's mask."""
+        """Return the name of the value with a word of a row's mask."""
         steps = zip(
             (bits.word for case in self.masks.line_cases for bits in case.bits),
             self.mask_steps,
@@ -204,7 +205,7 @@ class GuardedStaging(Staging):
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """Names of the entries that a thread reads of a K-tile: one, or one for each load."""
+        """Names of the entries that a thread reads per K-tile: one, or one for each load."""
         if self.table.shares_position:
             return (".entry",)
         return tuple(
@@ -214,17 +215,18 @@ class GuardedStaging(Staging):
         )
 
     def entry_of(self, chunk: int, load: ChunkLoad) -> str:
-        """Name of a load's entry."""
+        """Return the name of a load's entry."""
         if self.table.shares_position:
             return ".entry"
         return f".entry.c{chunk}.l{load.index}"
 
     def load_bytes(self, load: ChunkLoad) -> int:
-        """Bytes from a chunk's first element to a load, where all have one entry."""
+        """Return the bytes from a chunk's first element to a load, if all loads share one entry."""
         return load.k * self.memory.itemsize if self.table.shares_position else 0
 
     def entry_words(self, load: ChunkLoad, tiles: int) -> int:
-        """Words of the table from a chunk's first entry to a load's, so many K-tiles further on."""
+        """Return the words of the table from a chunk's first entry to a load's entry, `tiles`
+        K-tiles later."""
         own = 0 if self.table.shares_position else load.k // self.vector
         return own * self.table.entry_words + self.steps(tiles)
 
@@ -233,7 +235,7 @@ class GuardedStaging(Staging):
 
     @property
     def rows_of_chunk(self) -> tuple[ChunkRow, ...]:
-        """Rows of a chunk's loads, each once."""
+        """Distinct rows of a chunk's loads."""
         return tuple(dict.fromkeys(self.row_of(load) for load in self.loads))
 
     @property
@@ -268,7 +270,7 @@ class GuardedStaging(Staging):
 
     @property
     def start_bytes(self) -> int:
-        """Bytes from the tensor's first element to the origin of a tile whose first row is zero."""
+        """Bytes from the tensor's first element to the origin of the tile whose first row is 0."""
         lowest, _ = self.access.row_span(self.block_rows)
         return self.zero_bytes + lowest * self.memory.itemsize
 
@@ -278,7 +280,7 @@ class GuardedStaging(Staging):
 
     @property
     def raw_type(self) -> str:
-        """A load as integers: words, or one that is smaller."""
+        """IR type of a load as integers: words, or one smaller integer."""
         words = self.load_type.nbytes // 4
         if words > 1:
             return f"<{words} x i32>"
@@ -304,7 +306,8 @@ class GuardedStaging(Staging):
 
     @property
     def cuts_depth(self) -> bool:
-        """Whether the partial tile needs tests of its own: the table has them."""
+        """Whether the partial K-tile needs tests: never, because the table excludes its missing
+        k."""
         return False
 
     @property
@@ -312,11 +315,11 @@ class GuardedStaging(Staging):
         return False
 
     def steps(self, count: int) -> int:
-        """Words of the table from one K-tile to that `count` further on."""
+        """Return the words of the table from one K-tile to the one `count` later."""
         return count * self.table.tile_words
 
     def check(self, target: str) -> None:
-        """Raise ScheduleError if a block tile is larger than a buffer."""
+        """Check that a block tile is not larger than a buffer. Raises ScheduleError."""
         if self.offset_bits > MAX_OFFSET_BITS:
             raise ScheduleError(
                 f"a block tile of operand {self.name} spans up to 2^{self.offset_bits} B; {target} "
@@ -325,5 +328,5 @@ class GuardedStaging(Staging):
 
 
 def _signed(word: int) -> int:
-    """A word as a signed number."""
+    """Return a word as a signed number."""
     return word - 2**32 if word >= 2**31 else word

@@ -1,7 +1,7 @@
-"""Which chunks and which swizzle an operand gets: the first in whose accesses no banks conflict.
+"""Choice of an operand's chunks and swizzle: the first without bank conflicts.
 
-The accesses of the first wave are counted (banks.py): its stores of its first chunk, and the
-loads that the main loop makes of the tile. All other waves repeat the pattern elsewhere.
+The conflicts of the first wave are counted (banks.py): its stores of its first chunk, and the main
+loop's loads from the tile. All other waves repeat the pattern elsewhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, Axis
 
-#: The loads of a wave: the (row, k) of each lane, instruction by instruction, of so many bytes.
+#: Function that returns the loads of a wave: for each instruction, the (row, k) of each lane and
+#: the number of bytes.
 Loads = Callable[[LdsTile], Iterable[tuple[Sequence[tuple[int, int]], int]]]
 
 
@@ -32,10 +33,10 @@ def make(
     loads: Loads,
     overhang: bool = False,
 ) -> Staging:
-    """Plan how the tiles of an operand are staged.
+    """Return the staging of an operand's tiles.
 
-    With `overhang`, loads may reach over the end of a line of memory; the main loop must then load
-    the last tile as a partial one, even if it is whole (:func:`walked`). Raises ScheduleError if
+    With `overhang`, loads may extend past the end of a line of memory. The main loop must then load
+    the last K-tile as a partial one, even if it is whole (:func:`walked`). Raises ScheduleError if
     the threads cannot share the tile evenly.
     """
     if access.k[-1].stride == 1:
@@ -46,9 +47,10 @@ def make(
     k_rest = access.depth % tile.depth
     kind = Staging if access.is_affine else GuardedStaging
     if not access.is_affine:
-        widest = piece  # an access exists or does not
+        widest = piece  # all elements of an access exist, or none
     elif access.inner == "row":
-        # How far a load may reach over the end of a line: not beyond what the last tile has left.
+        # Elements by which a load may extend past the end of a line: at most those of the last
+        # K-tile.
         left = access.offset(0, k_rest or tile.depth) if overhang else 0
         while widest > piece and widest > left:
             widest //= 2
@@ -80,8 +82,11 @@ def make(
 
 
 def transposing_loads(plain: Sequence[Staging], target: Target) -> Iterator[Staging]:
-    """Yield the staging with transposing loads, if the target and the operand allow it: elements of
-    16 bits in whole aligned vectors. Neighbouring threads take neighbouring rows."""
+    """Yield the staging with transposing loads, if the target and the operand allow it.
+
+    These loads require elements of 16 bits in whole aligned vectors. Neighbouring threads have
+    neighbouring rows.
+    """
     for s in plain[:1]:
         chunk = Shape(vector=s.tile.slot_k, fast=1, slow=s.tile.slot_k)
         strides = (s.rows, *s.access.starts)
@@ -97,14 +102,14 @@ def transposing_loads(plain: Sequence[Staging], target: Target) -> Iterator[Stag
 
 
 def _is_shared(chunk: Shape, tile: LdsTile, threads: int, memory_axis: Axis) -> bool:
-    """Chunks cut the tile evenly, and there are as many for each thread."""
+    """Return whether chunks divide the tile, and threads have equally many."""
     along = (chunk.slow, chunk.fast) if memory_axis == "k" else (chunk.fast, chunk.slow)
     whole = tile.rows % along[0] == 0 and tile.depth % along[1] == 0
     return whole and tile.rows * tile.depth % (chunk.fast * chunk.slow * threads) == 0
 
 
 def _without_conflicts(staging: Sequence[Staging], target: Target, loads: Loads) -> Staging:
-    """The first without conflicts, else that with the fewest."""
+    """Return the first staging without conflicts, else the one with the fewest."""
     fewest, best = math.inf, staging[0]
     for candidate in staging:
         for tile in arrangements(candidate, target):
@@ -119,7 +124,8 @@ def _without_conflicts(staging: Sequence[Staging], target: Target, loads: Loads)
 
 
 def arrangements(staging: Staging, target: Target) -> Iterator[LdsTile]:
-    """Tiles with lines as they are, and at least as long as all banks; each with all swizzles."""
+    """Yield tiles with unpadded lines, then with lines as long as all banks, each with all
+    swizzles."""
     span = slots_per_cycle(target)
     tiles = [staging.tile]
     if staging.tile.slots < span:
@@ -130,10 +136,11 @@ def arrangements(staging: Staging, target: Target) -> Iterator[LdsTile]:
 
 
 def swizzles(tile: LdsTile, span: int, chunk_k: int) -> Iterator[Swizzle]:
-    """None; by line, against threads side by side along k; by position, against those along rows.
+    """Yield no swizzle, swizzles by line (for neighbouring threads along k), and swizzles by
+    position (for those along rows).
 
-    `span`: slots that all banks hold once. The lines of a chunk, of `chunk_k` depths, are swizzled
-    alike.
+    `span` is the number of slots that all banks hold once. The lines of a chunk of `chunk_k` depths
+    share one swizzle.
     """
     mask = power_of_two_divisor(tile.slots, span) - 1
     shift = max(1, chunk_k // tile.slot_k).bit_length() - 1

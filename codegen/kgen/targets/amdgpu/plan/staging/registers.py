@@ -1,7 +1,7 @@
-"""How a tile of A or B travels: memory -> registers -> LDS.
+"""Copies of a tile of A or B from memory through registers to LDS.
 
-An operand has two axes here: `row` (m of A, n of B) and `k`. Memory is contiguous along one of them
-and the slots of the LDS tile along one, which may be the other.
+An operand has two axes: `row` (m of A, n of B) and `k`. Memory is contiguous along one of them, and
+the slots of the LDS tile are contiguous along the same or the other one.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from kgen_runtime.values import frozen
 
 #: Bytes of a word.
 WORD = 4
-#: Offsets below this are computed in 32 bits: the byte offset then fits too.
+#: Limit of offsets that are computed in 32 bits; the offset in bytes then fits as well.
 NARROW_OFFSETS = 2**28
 
 
 @frozen
 class Square:
-    """Four by four bytes of a chunk: word `column` of four loads, from load 4 * `row` on.
-    Transposed, they are word `row` of four stored vectors."""
+    """Square of 4 x 4 bytes of a chunk: word `column` of four loads, from load 4 * `row` on.
+
+    After the transposition, the words are word `row` of four stored vectors.
+    """
 
     row: int
     column: int
@@ -45,10 +47,10 @@ class Square:
 
 @frozen
 class Staging:
-    """The integers of one operand's way to LDS. Strides and offsets are in elements."""
+    """Staging of an operand in LDS. Strides and offsets are in elements."""
 
-    #: V_PERM_B32's selectors: bytes 0 and 1 of two words in turn, bytes 2 and 3; their low halves,
-    #: their high halves.
+    #: Selectors of V_PERM_B32: interleave bytes 0 and 1 of two words; bytes 2 and 3; join their low
+    #: halves; their high halves.
     INTERLEAVE_LOW: ClassVar[int] = 0x05010400
     INTERLEAVE_HIGH: ClassVar[int] = 0x07030602
     LOW_HALVES: ClassVar[int] = 0x05040100
@@ -57,14 +59,14 @@ class Staging:
     access: AccessMap
     tile: LdsTile
     threads: int
-    #: Depth of the last, partial tile; 0 if there is none.
+    #: Depth of the partial K-tile; 0 if there is none.
     k_rest: int
     chunk: Shape
-    #: Elements of a load of the partial tile, each wholly inside or outside of the matrix.
+    #: Elements of a load of the partial K-tile, which is wholly inside or outside of the matrix.
     piece: int
-    #: The most bytes that a load adds to its address itself.
+    #: Largest immediate offset of a load, in bytes.
     reach: int
-    #: The load transposes among as many lanes as a vector has elements, of which each gives a depth
+    #: Whether loads transpose among as many lanes as a vector has elements: each lane reads a depth
     #: and gets a row (RDNA4 ISA, "GLOBAL_LOAD_TR_B128").
     transposing_load: bool = False
 
@@ -74,12 +76,12 @@ class Staging:
 
     @property
     def is_guarded(self) -> bool:
-        """Whether elements exist under guards, or lie in another way than a matrix."""
+        """Whether the operand is not a matrix: its elements have guards, or several digits."""
         return False
 
     @property
     def tile_element(self) -> str:
-        """IR type that the pointer of a tile points to."""
+        """IR type to which the pointer of a tile points."""
         return self.load_type.element
 
     @property
@@ -89,7 +91,7 @@ class Staging:
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """Names of the entries of a table that a thread reads of a K-tile."""
+        """Names of the table entries that a thread reads per K-tile."""
         return ()
 
     @property
@@ -114,7 +116,7 @@ class Staging:
 
     @property
     def has_row_stride(self) -> bool:
-        """Whether rows are apart in memory."""
+        """Whether rows have a stride in memory other than 1."""
         return self.row_stride != 1
 
     @property
@@ -144,7 +146,7 @@ class Staging:
 
     @property
     def depths(self) -> str:
-        """The depths of a stored vector from its first on, as a constant."""
+        """Constant vector with the depths of a stored vector, counted from its first."""
         return ", ".join(f"i32 {depth}" for depth in range(self.vector))
 
     @property
@@ -158,24 +160,24 @@ class Staging:
 
     @property
     def last_row(self) -> int:
-        """The last row of the matrix at which a load may start: of an overhanging one, any."""
+        """Last row of the matrix at which a load may start: any row if loads overhang."""
         whole = self.memory_axis == "row" and not self.overhangs
         return self.rows - (self.vector if whole else 1)
 
     @property
     def last_piece_row(self) -> int:
-        """Likewise of the partial tile's loads."""
+        """Last row of the matrix at which a load of the partial K-tile may start."""
         return self.rows - (self.piece if self.memory_axis == "row" else 1)
 
     @property
     def overhangs(self) -> bool:
-        """A load may reach over the end of a line of memory into the next, which exists: the last
-        line is in the partial tile."""
+        """Whether loads may extend past the end of a line of memory into the next line. That line
+        exists, because the last line is in the partial K-tile."""
         return self.memory_axis == "row" and self.piece < self.vector
 
     @property
     def pieces(self) -> tuple[int, ...]:
-        """The first element of each load of the partial tile, in a load of a whole one."""
+        """First element of each load of the partial K-tile, within a load of a whole K-tile."""
         return tuple(range(0, self.vector, self.piece))
 
     @property
@@ -184,20 +186,20 @@ class Staging:
 
     @property
     def piece_type(self) -> str:
-        """A piece as an integer."""
+        """IR type of a piece as an integer."""
         return f"i{8 * self.piece * self.memory.itemsize}"
 
     def piece_row(self, load: ChunkLoad, first: int) -> int:
-        """Rows from the chunk's first to a piece of a load."""
+        """Return the rows from the chunk's first to a piece of a load."""
         return load.row + first
 
     def piece_k(self, load: ChunkLoad, first: int) -> int:
-        """Depths likewise, where memory is contiguous along k."""
+        """Return the depths from the chunk's first to a piece of a load."""
         return load.k + first
 
     @property
     def cuts_depth(self) -> bool:
-        """Not all depths of the partial tile exist."""
+        """Whether some depths of the partial K-tile do not exist."""
         return 0 < self.k_rest < self.block_k
 
     @property
@@ -210,16 +212,17 @@ class Staging:
 
     @property
     def chunks_per_line(self) -> int:
-        """Chunks side by side along memory's contiguous axis."""
+        """Number of chunks along memory's contiguous axis."""
         if self.memory_axis == "k":
             return self.block_k // self.chunk_k
         return self.block_rows // self.chunk_row
 
     @property
     def chunks_per_slot(self) -> int:
-        """Neighbouring threads that fill a slot of depths together; then they walk memory's axis.
+        """Number of neighbouring threads that fill a slot of depths together.
 
-        Side by side they reach all banks of the slot at once.
+        These threads reach all banks of the slot at once. Further threads follow along memory's
+        contiguous axis.
         """
         return self.tile.slot_k // self.chunk_k if self.walks_rows else 1
 
@@ -247,12 +250,12 @@ class Staging:
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """The first thread's chunk numbers; thread t has each of them plus t."""
+        """Numbers of thread 0's chunks; thread t has each of them plus t."""
         total = self.block_rows * self.block_k // (self.chunk_row * self.chunk_k)
         return tuple(range(0, total, self.threads))
 
     def place(self, index: int) -> tuple[int, int]:
-        """(row, k) at which a chunk starts in the tile; the template does the same."""
+        """Return (row, k) at which a chunk starts in the tile; the template computes the same."""
         index, part = divmod(index, self.chunks_per_slot)
         slow, fast = divmod(index, self.chunks_per_line)
         along = fast * self.chunk.fast
@@ -272,11 +275,13 @@ class Staging:
         )
 
     def checks_row(self, load: ChunkLoad) -> bool:
-        """The load's row may be behind the matrix though the chunk's first row is not."""
+        """Return whether a load's row may be past the matrix although the chunk's first row is
+        not."""
         return self.ragged_rows and load.row > 0
 
     def checks_depth(self, load: ChunkLoad) -> bool:
-        """The load's depth may be behind the matrix though the chunk's first depth is not."""
+        """Return whether a load's depth may be past the matrix although the chunk's first depth is
+        not."""
         return (self.cuts_depth or self.overhangs) and load.k > 0
 
     @property
@@ -297,27 +302,27 @@ class Staging:
 
     @property
     def store_depths(self) -> tuple[int, ...]:
-        """Lines behind the chunk's first that its stores go to."""
+        """Lines of the chunk's stores, counted from its first line."""
         return tuple(sorted({store.k // self.tile.slot_k for store in self.stores}))
 
     @property
     def store_positions(self) -> tuple[int, ...]:
-        """Positions behind the chunk's first that its stores go to."""
+        """Positions of the chunk's stores, counted from its first position."""
         return tuple(sorted({self.tile.position(store.row) for store in self.stores}))
 
     @property
     def regroups(self) -> bool:
-        """Stored vectors are not the loaded ones as they are."""
+        """Whether stored vectors differ from loaded ones."""
         return self.gathers or self.vector > len(self.stores[0].elements)
 
     @property
     def gathers(self) -> bool:
-        """A stored vector has elements of several loads."""
+        """Whether a stored vector has elements of several loads."""
         return len({load for load, _ in self.stores[0].elements}) > 1
 
     @property
     def transposes_bytes(self) -> bool:
-        """Stored vectors are made of loaded ones in squares of four by four bytes, as words."""
+        """Whether the chunk is transposed as words, in squares of 4 x 4 bytes."""
         whole = self.vector % WORD == 0 and self.chunk.slow % WORD == 0
         return self.gathers and self.memory.itemsize == 1 and not self.widens and whole
 
@@ -330,11 +335,11 @@ class Staging:
         )
 
     def words_of(self, count: int) -> str:
-        """The IR type of a vector of so many bytes, as words."""
+        """Return the IR type of a vector of `count` bytes, as words."""
         return f"<{count // WORD} x i32>"
 
     def stored(self, store: ChunkStore) -> str:
-        """Suffix of the value to store: a gathered vector, an element, or a load."""
+        """Return the suffix of the value to store: a gathered vector, an element, or a load."""
         if self.gathers:
             return f".s{store.index}"
         load, lane = store.elements[0]
@@ -359,25 +364,26 @@ class Staging:
 
     @property
     def widening(self) -> str:
-        """The instruction for it."""
+        """Instruction that widens the value to store."""
         return "sitofp" if self.memory.is_integer else "fpext"
 
     @property
     def fills_slots(self) -> bool:
-        """A stored vector is a whole slot."""
+        """Whether a stored vector is a whole slot."""
         return self.store_type.lanes == self.tile.slot
 
     def axis_name(self, axis: Axis) -> str:
-        """In the words of the matmul: m, n or k."""
+        """Return the name of an axis in the matmul: m, n or k."""
         return "k" if axis == "k" else "m" if self.name == "a" else "n"
 
     @property
     def wide_offsets(self) -> bool:
-        """Offsets inside a tile need 64 bits."""
+        """Whether offsets inside a tile need 64 bits."""
         return self.access.offset(self.block_rows, self.block_k) > NARROW_OFFSETS
 
     def is_far(self, load: ChunkLoad) -> bool:
-        """The load cannot reach from the chunk's first element, by a constant of its own."""
+        """Return whether a load is out of reach of an immediate offset from the chunk's first
+        element."""
         return load.offset * self.memory.itemsize > self.reach
 
     @property
@@ -386,15 +392,17 @@ class Staging:
 
     @property
     def counts_pairs(self) -> bool:
-        """A load's offset counts pairs of bytes. In bytes it would be a lane's 64-bit value, which
-        code generation adds to the tile's pointer; twice one of 32 bits it keeps as it is, and the
-        load adds it to a scalar."""
+        """Whether a load's offset counts pairs of bytes.
+
+        An offset in bytes would become a 64-bit value per lane, which code generation adds to the
+        tile's pointer. Twice a 32-bit value stays 32-bit, and the load adds it to a scalar.
+        """
         even = self.vector % 2 == 0 and self.slow_stride % 2 == 0 and not self.in_pieces
         return self.memory.itemsize == 1 and even and not self.wide_offsets
 
     @property
     def unit(self) -> int:
-        """Elements that a load's offset counts."""
+        """Number of elements per unit of a load's offset."""
         return 2 if self.counts_pairs else 1
 
     @property
@@ -407,6 +415,6 @@ class Staging:
         return "i64" if self.wide_offsets else "i32"
 
     def steps(self, count: int) -> int:
-        """Elements from one K tile to that `count` further on."""
+        """Return the elements from one K-tile to the one `count` later."""
         (step,) = self.access.steps(self.block_k)
         return count * step
