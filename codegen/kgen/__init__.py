@@ -21,10 +21,21 @@ if TYPE_CHECKING:
     from kgen.check.verify.run import verify
     from kgen.errors import KgenError
     from kgen.graph.compile import compile_model
-    from kgen.spec import Conv2d, DType, Elementwise, Epilogue, Layout, Math, Matmul, Rowwise
+    from kgen.spec import (
+        Attention,
+        Conv2d,
+        DType,
+        Elementwise,
+        Epilogue,
+        Layout,
+        Math,
+        Matmul,
+        Rowwise,
+    )
     from kgen_runtime.kernels import load
 
 __all__ = [
+    "Attention",
     "Bundle",
     "Conv2d",
     "DType",

@@ -13,6 +13,7 @@ from kgen import suggest
 from kgen.cli.lists import comma_list
 from kgen.errors import SpecError
 from kgen.spec import (
+    Attention,
     Conv2d,
     DType,
     Epilogue,
@@ -26,6 +27,7 @@ from kgen.spec import (
     formula_class,
     op_class,
 )
+from kgen.spec.attention import Diagonal, HeadLayout
 from kgen.spec.choices import NARROW
 from kgen.spec.conv2d import PADDINGS
 from kgen.spec.elementwise import INDEX_DTYPES
@@ -35,6 +37,7 @@ from kgen.spec.text import (
     AXIS_FIELDS,
     EXAMPLE,
     FORM,
+    attention_shapes,
     convolution_shapes,
     dtype_fields,
     out_dtype_fields,
@@ -55,6 +58,8 @@ _FIELDS = {
         "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue",
         "epilogue_shapes", "epilogue_dtypes", "math", "scales", "constant", "axes", "index_dtype",
         "b_dtype", "stride", "padding", "padding_value", "dilation", "groups", "weight_layout",
+        "causal", "diagonal", "window", "mask", "mask_dtype", "softcap", "scale", "kv_length",
+        "lse", "kv_layout", "q_strides", "k_strides", "v_strides", "out_strides",
     )
 } | {"batch_stride": "batch_stride_a"}  # fmt: skip
 
@@ -73,14 +78,16 @@ def configure(parser: argparse.ArgumentParser, *, kernel: str = "KERNEL", kinds:
     problem.add_argument(
         "--shape", action="append", metavar="MxNxK",
         help="MxNxK of a matmul; input and weights of a convolution (1x64x56x56,64x64x3x3: "
-        "images x channels x sizes, outputs x channels of a group x kernel); for other operations "
+        "images x channels x sizes, outputs x channels of a group x kernel); attention: "
+        "q=1x12x512x64,k=1x4x512x64 and v=... if it differs from k (batch x heads x sequence x "
+        "elements); for other operations "
         "AxBx..., one shape for all inputs or one per input (64x512,512 or gate=64x512,up=512); "
         "repeat the option to build more kernels with the same options",
     )  # fmt: skip
     problem.add_argument(
         "--op", metavar="OP",
-        help="matmul, conv2d, a function such as softmax or relu, or an expression such as "
-        "'silu(gate) * up' (default: matmul)",
+        help="matmul, conv2d, attention, a function such as softmax or relu, or an expression such "
+        "as 'silu(gate) * up' (default: matmul)",
     )  # fmt: skip
     problem.add_argument(
         "--dtype", metavar="D",
@@ -100,7 +107,8 @@ def configure(parser: argparse.ArgumentParser, *, kernel: str = "KERNEL", kinds:
     problem.add_argument(
         "--layout", metavar="L",
         help=f"storage of A and B: {_names(Layout)}; t = stored transposed (default: nn); of a "
-        f"convolution's input and output: {_names(ImageLayout)} (default: nhwc)",
+        f"convolution's input and output: {_names(ImageLayout)} (default: nhwc); of attention: "
+        f"{_names(HeadLayout)} (default: bhsd)",
     )  # fmt: skip
     for name, matrix in (("lda", "A"), ("ldb", "B"), ("ldc", "C and the output")):
         problem.add_argument(
@@ -177,10 +185,34 @@ def configure(parser: argparse.ArgumentParser, *, kernel: str = "KERNEL", kinds:
         help="axes that row-wise functions reduce, numbered as in numpy: 1 or 0,2 or =-2,-1 "
         "(default: the last)",
     )
+    _configure_attention(problem)
     problem.add_argument(
         "--index-dtype", metavar="D",
         help=f"dtype of gather's indices: {' '.join(INDEX_DTYPES)} (default: s32)",
     )  # fmt: skip
+
+
+def _configure_attention(problem: argparse._ArgumentGroup) -> None:
+    for name, what in (
+        ("causal", "attention: a query attends to no key behind its position"),
+        ("kv-length", "attention: the keys of each batch element are an argument"),
+        ("lse", "attention: also write log(sum(exp(scores))) of each query"),
+    ):
+        problem.add_argument(f"--{name}", action="store_const", const=True, help=what)
+    for name, metavar, what in (
+        ("diagonal", "D", f"end of attention's diagonal: {_names(Diagonal)} (default: top_left)"),
+        ("window", "N", "attention: keys attended to are less than N from the query's position"),
+        ("mask", "SHAPE", "attention: a mask of this shape, which broadcasts to the scores"),
+        ("mask-dtype", "D", "dtype of the mask: bool, or one that is added (default: --dtype)"),
+        ("softcap", "X", "attention: scores become X tanh(score / X) (default: 0, as they are)"),
+        ("scale", "X", "factor of attention's scores (default: 1 / sqrt(elements of a head))"),
+        ("kv-layout", "L", f"storage of K and V: {_names(HeadLayout)} (default: --layout)"),
+        *(
+            (f"{name}-strides", "AxBxC", f"strides of {name}'s first three stored axes")
+            for name in ("q", "k", "v", "out")
+        ),
+    ):
+        problem.add_argument(f"--{name}", metavar=metavar, help=what)
 
 
 def specs_of(args: argparse.Namespace) -> list[Spec]:
@@ -253,6 +285,8 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
         return cls(expression=expression, shapes=shapes(expression, shape), **fields)
     if cls is Conv2d:
         return _conv2d(args, shape, fields)
+    if cls is Attention:
+        return _attention(args, shape, fields)
     if args.batch_stride is not None and args.batch is None:
         raise SpecError("--batch-stride needs a batch; add --batch N")
     m, n, k = _shape(shape, "MxNxK")
@@ -304,6 +338,23 @@ def _conv2d(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> Con
     if args.constant is not None:
         fields["constant"] = (args.constant.partition("=")[0],)
     return Conv2d(**fields)
+
+
+def _attention(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> Attention:
+    """The attention that the options describe; `fields` are its dtypes."""
+    fields |= attention_shapes(shape)
+    for name in ("layout", "kv_layout", "diagonal", "mask_dtype", "causal", "kv_length", "lse"):
+        if (value := getattr(args, name)) is not None:
+            fields[name] = value
+    for name in ("mask", "q_strides", "k_strides", "v_strides", "out_strides"):
+        if (value := getattr(args, name)) is not None:
+            fields[name] = tuple(_shape(value))
+    for name in ("scale", "softcap"):
+        if getattr(args, name) is not None:
+            fields[name] = _number(name, getattr(args, name), 0.0)
+    if args.window is not None:
+        fields["window"] = _integer("window", args.window)
+    return Attention(**fields)
 
 
 def constants_of(args: argparse.Namespace) -> dict[str, Array]:

@@ -13,6 +13,7 @@ from typing import Any
 from kgen import suggest
 from kgen.errors import SpecError
 from kgen.ops import VIEWS, formulas, functions, is_rowwise
+from kgen.spec.attention import Attention
 from kgen.spec.choices import ConstantOperand, Epilogue, Layout, Math, Scale
 from kgen.spec.conv2d import Conv2d, ImageLayout, WeightLayout
 from kgen.spec.elementwise import Elementwise
@@ -25,6 +26,7 @@ from kgen_runtime.dtypes import DType
 
 __all__ = [
     "OPS",
+    "Attention",
     "ConstantOperand",
     "Conv2d",
     "DType",
@@ -46,7 +48,7 @@ __all__ = [
     "op_class",
 ]
 
-OPS: tuple[type[Spec], ...] = (Matmul, Conv2d, Elementwise, Rowwise)
+OPS: tuple[type[Spec], ...] = (Matmul, Conv2d, Attention, Elementwise, Rowwise)
 
 
 def op_class(name: str) -> type[Spec]:

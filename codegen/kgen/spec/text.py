@@ -6,7 +6,8 @@
     option   = field=value | flag
 
 The operation may be an expression without blanks, such as ``silu(gate)*up``. Sizes are M x N x K,
-ROWS x COLS, the input and the weights of a convolution (``1x64x56x56,64x64x3x3``), or those of an
+ROWS x COLS, the input and the weights of a convolution (``1x64x56x56,64x64x3x3``), those of
+attention by name (``q=1x12x512x64,k=1x12x512x64``, and ``v=`` where it differs), or those of an
 expression's inputs, one shape for all or one for each: ``64x512,512``. So are an expression's
 dtypes: ``bool,f32``, and those of several outputs: ``out=f16,f32``.
 An option is another field of the operation under its own name (layout, lda, batch, batch_stride_a,
@@ -27,7 +28,7 @@ from kgen import suggest
 from kgen.errors import SpecError
 from kgen.ops import parse as parse_expression
 from kgen.ops.expression import infix
-from kgen.spec import Conv2d, Formula, Rowwise, Spec, formula_class, op_class
+from kgen.spec import Attention, Conv2d, Formula, Rowwise, Spec, formula_class, op_class
 from kgen.spec.enum_fields import Members
 from kgen.spec.epilogue import EpilogueDtypes, EpilogueShapes, steps_of
 from kgen.spec.formula import by_name, expression_of
@@ -142,9 +143,13 @@ def form(spec: Spec) -> str:
             words.append(f"axes={','.join(map(str, spec.axes))}")
         return " ".join(words)
     sizes = [getattr(spec, f.name) for f in fields if f.default is dataclasses.MISSING]
-    of_shapes = isinstance(spec, Conv2d)
-    words = [spec.op, ",".join(map(by_x, sizes)) if of_shapes else by_x(tuple(sizes)), spec.dtype]
-    options = [f for f in fields if f.default is not dataclasses.MISSING and f.name != "dtype"]
+    places = ",".join(map(by_x, sizes)) if isinstance(spec, Conv2d) else ""
+    if isinstance(spec, Attention):
+        names = [name for name in ("q", "k", "v") if name != "v" or spec.v != spec.k]
+        places = ",".join(f"{name}={by_x(getattr(spec, name))}" for name in names)
+    words = [spec.op, places or by_x(tuple(sizes)), spec.dtype]
+    options = [f for f in fields if f.default is not dataclasses.MISSING]
+    options = [f for f in options if f.name not in ("dtype", "v")]
     words += [_word(f.name, getattr(spec, f.name)) for f in options if not _is_default(spec, f)]
     return " ".join(words)
 
@@ -186,6 +191,8 @@ def _sizes(cls: type[Spec], word: str) -> dict[str, Any]:
     needed = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING]
     if issubclass(cls, Conv2d):
         return convolution_shapes(word)
+    if issubclass(cls, Attention):
+        return attention_shapes(word)
     sizes = tuple(_whole("shape", part) for part in word.split("x"))
     if len(sizes) != len(needed):
         form = "x".join(name.upper() for name in needed)
@@ -205,6 +212,23 @@ def convolution_shapes(text: str) -> dict[str, tuple[int, ...]]:
     return dict(zip(("input", "weights"), found, strict=True))
 
 
+def attention_shapes(text: str) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of q, k and perhaps v."""
+    found = {}
+    for part in text.lower().split(","):
+        name, _, sizes = part.strip().partition("=")
+        if name not in ("q", "k", "v") or name in found:
+            raise SpecError(
+                f"shape={text} does not have attention's form q=SHAPE,k=SHAPE[,v=SHAPE]; give "
+                "shapes of batch, heads, sequence and elements, such as "
+                "q=1x12x512x64,k=1x12x512x64"
+            )
+        found[name] = tuple(_whole("shape", size) for size in sizes.split("x"))
+    if missing := {"q", "k"} - found.keys():
+        raise SpecError(f"shape={text} lacks {min(missing)}; give q=SHAPE,k=SHAPE[,v=SHAPE]")
+    return found
+
+
 def per_axis(name: str, text: str) -> int | tuple[int, ...] | str:
     """Return one number, one for each axis, or the name of a padding."""
     if name == "padding" and text[:1].isalpha():
@@ -218,8 +242,9 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
     name = SHORT.get(name, name)
     kinds = {k: v for k, v in typing.get_type_hints(cls).items() if k in _names(cls)}
     optional = [f.name for f in dataclasses.fields(cls) if f.default is not dataclasses.MISSING]
-    if name not in optional or name == "dtype":
-        known = sorted(set(optional) - {"dtype"})
+    by_word = {"dtype", *({"v"} if cls is Attention else ())}
+    if name not in optional or name in by_word:
+        known = sorted(set(optional) - by_word)
         question = suggest.meant(name, known, after=" ")
         raise SpecError(
             f"{name} is not an option of {cls.op}; {question}its options are "
@@ -234,7 +259,7 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
         raise SpecError(f"{word} has no value; write {name}=VALUE")
     if name in AXIS_FIELDS:
         return name, per_axis(name, value)
-    if kind is float:
+    if float in (kind, *typing.get_args(kind)):
         return name, _number(name, value)
     if Dims in typing.get_args(kind) and ("x" in value or int not in typing.get_args(kind)):
         return name, tuple(_whole(name, part) for part in value.split("x"))

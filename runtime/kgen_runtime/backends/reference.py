@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.errors import DeviceError, OutOfMemory
 from kgen_runtime.memory import packing
+from kgen_runtime.reference import attention
 from kgen_runtime.reference.elements import OPERATIONS, elements
 from kgen_runtime.reference.numbers import write
 from kgen_runtime.reference.rowwise import row_elements
@@ -156,5 +157,7 @@ def output_elements(
             yield (flat // (m * n), *position[-2:]), offset
         elif spec["op"] == "conv2d":
             yield coordinates(spec, position), offset
+        elif spec["op"] == "attention":
+            yield attention.coordinates(spec, output.name, position), offset
         else:
             yield position, offset

@@ -14,6 +14,7 @@ class Operations:
 
     matmul: Dispatch
     conv2d: Dispatch
+    attention: Dispatch
     elementwise: Dispatch
     rowwise: Dispatch
     abs: Dispatch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kgen_runtime.reference.attention import attention
 from kgen_runtime.reference.elementwise import elementwise
 from kgen_runtime.reference.matmul import matmul
 from kgen_runtime.reference.numbers import Buffers, Element
@@ -14,6 +15,7 @@ from kgen_runtime.reference.window_sums import conv2d
 OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers, str | None], Element]] = {
     "matmul": lambda spec, buffers, _: matmul(spec, buffers),
     "conv2d": lambda spec, buffers, _: conv2d(spec, buffers),
+    "attention": attention,
     "elementwise": elementwise,
     "rowwise": rowwise,
 }

@@ -11,8 +11,8 @@ from kgen_runtime.dtypes import DType
 
 Buffers = Mapping[str, memoryview]
 #: The value of one output element, before it is rounded to the output's type. It takes
-#: (batch, row, column) for a matmul, (group, position, channel) for a convolution, (row, column)
-#: for rows and (number,) for streams.
+#: (batch, row, column) for a matmul, (group, position, channel) for a convolution, (head of a batch
+#: element, query, element) for attention, (row, column) for rows and (number,) for streams.
 Element = Callable[[tuple[int, ...]], float]
 
 # Total bits, explicit mantissa bits and the least exponent of a normal number: IEEE 754-2008 table

@@ -156,6 +156,35 @@ def _conv2d(spec: Spec) -> tuple[TensorParam, ...]:
     return (*found, _packed("out", out, whole, "output"))
 
 
+def _attention(spec: Spec) -> tuple[TensorParam, ...]:
+    dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    q, k, v = (_sizes(spec, name, 4) for name in ("q", "k", "v"))
+    if (k[0], k[3], v[:3]) != (q[0], q[3], k[:3]) or q[1] % k[1]:
+        raise ValueError(f"k={list(k)} and v={list(v)} beside q={list(q)}")
+
+    def tensor(
+        name: str, of: DType, sizes: tuple[int, ...], field: str, role: Role = "input"
+    ) -> TensorParam:
+        b, h, s, d = sizes
+        shapes = {"bhsd": (b, h, s, d), "bshd": (b, s, h, d)}
+        strides = (*_sizes(spec, f"{name}_strides", 3, least=0), 1)
+        return _tensor(name, of, shapes[spec[field]], strides, role)
+
+    found = [
+        tensor("q", dtype, q, "layout"),
+        tensor("k", dtype, k, "kv_layout"),
+        tensor("v", dtype, v, "kv_layout"),
+    ]
+    if spec.get("mask") is not None:
+        found.append(_packed("mask", DType(spec["mask_dtype"]), spec["mask"]))
+    if spec["kv_length"]:
+        found.append(_packed("kv_length", DType.S32, (q[0],)))
+    found.append(tensor("out", out, (*q[:3], v[3]), "layout", "output"))
+    if spec["lse"]:
+        found.append(_packed("lse", DType.F32, q[:3], "output"))
+    return tuple(found)
+
+
 def _matrix_of_weights(spec: Spec, dtype: DType) -> TensorParam:
     """Constant weights: a matrix for each group."""
     outputs, groups = spec["weights"][0], spec["groups"]
@@ -257,6 +286,7 @@ MAX_EXPRESSION = 10_000
 OPERATIONS: Mapping[str, Callable[[Spec], tuple[TensorParam, ...]]] = {
     "matmul": _matmul,
     "conv2d": _conv2d,
+    "attention": _attention,
     "elementwise": _elementwise,
     "rowwise": _rowwise,
 }

@@ -3,7 +3,8 @@
 Checked in turn against the scalar reference (:mod:`kgen_runtime.reference`) on small shapes by the
 tests, and on a sample of elements by every verification. Outputs are addressed in the coordinates
 of :class:`kgen_runtime.manifest.Tile`: (batch, m, n), of a convolution (group, output position,
-channel of the group), (element,) or (row, column).
+channel of the group), of attention (head of a batch element, query, element), (element,) or (row,
+column).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen.check.oracle import elementwise, rowwise, tolerance, window_products
+from kgen.check.oracle import attention, elementwise, rowwise, tolerance, window_products
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.oracle.views import viewed
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
@@ -37,6 +38,8 @@ def output_shape(entry: KernelEntry) -> tuple[int, ...]:
         return (math.prod(shape[:-2]), *shape[-2:])
     if entry.op == "conv2d":
         return window_products.output_shape(entry.spec)
+    if entry.op == "attention":
+        return attention.output_shape(entry.spec, entry.output.name)
     if entry.spec["op"] == "rowwise":
         rows, cols = row_shape(entry)
         return rows, 1 if is_reduced(entry) else cols
@@ -47,6 +50,8 @@ def depth(entry: KernelEntry) -> int:
     """Products that each element of a contraction's output is the sum of; 1 of others."""
     if entry.op == "conv2d":
         return math.prod(entry.spec["weights"][1:])
+    if entry.op == "attention":
+        return attention.depth(entry.spec)
     return int(entry.spec["k"]) if entry.op == "matmul" else 1
 
 
@@ -85,15 +90,17 @@ def in_coordinates(entry: KernelEntry, bits: Bits) -> Bits:
         bits = bits.transpose(rows_first(entry))
     if entry.op == "conv2d":
         return window_products.by_group(entry.spec, bits)
+    if entry.op == "attention":
+        return attention.by_head(entry.spec, entry.output.name, bits)
     return bits.reshape(output_shape(entry))
 
 
 def own_coordinates(entry: KernelEntry, at: tuple[int, ...]) -> tuple[int, ...]:
     """The coordinates used here as those of the output tensor."""
     shape = entry.output.shape
-    if entry.op == "conv2d":
+    if entry.op in ("conv2d", "attention"):
         numbers = np.arange(math.prod(shape)).reshape(shape)
-        flat = int(window_products.by_group(entry.spec, numbers)[at])
+        flat = int(in_coordinates(entry, numbers.astype(np.uint64))[at])
         return tuple(int(i) for i in np.unravel_index(flat, shape))
     flat = int(np.ravel_multi_index(at, output_shape(entry)))
     if entry.spec["op"] != "rowwise" or is_reduced(entry):
@@ -117,6 +124,9 @@ def estimate(
             return _matmul(entry, inputs, params, box, whole)
         if entry.op == "conv2d":
             return _conv2d(entry, inputs, params, box, whole)
+        if entry.op == "attention":
+            values = {name: decode(bits, params[name].dtype) for name, bits in inputs.items()}
+            return attention.estimate(entry.spec, values, entry.output.name, box, entry.tolerance)
         if entry.spec["op"] == "elementwise":
             return _elementwise(entry, inputs, params, box)
         return _rowwise(entry, inputs, params, box)

@@ -105,6 +105,8 @@ def scalar_elements(entry: KernelEntry) -> int:
     if entry.spec["op"] == "rowwise":
         # A single element needs its whole row.
         each = row_shape(entry)[1]
+    elif entry.op == "attention":
+        each *= output_shape(entry)[2]
     return max(2, SCALAR_SAMPLE_WORK // (each + SCALAR_ELEMENT_WORK))
 
 
@@ -152,7 +154,7 @@ def slowest_seconds(entry: KernelEntry) -> float:
 def panels(entry: KernelEntry, box: Box) -> tuple[Box, ...]:
     """A box cut into pieces of about PANEL_ELEMENTS elements, operands included."""
     shape = [s.stop - s.start for s in box]
-    if entry.op in ("matmul", "conv2d"):
+    if entry.op in ("matmul", "conv2d", "attention"):
         side = max(64, min(math.isqrt(PANEL_ELEMENTS), 8 * PANEL_ELEMENTS // depth(entry)))
         rows, cols = min(side, shape[1]), min(side, shape[2])
         each = rows * cols + (rows + cols) * depth(entry)

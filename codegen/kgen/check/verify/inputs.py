@@ -26,7 +26,7 @@ from kgen.check.tensors import (
     flat_bits,
     strided_bits,
 )
-from kgen.check.verify import special_values
+from kgen.check.verify import attention_values, special_values
 from kgen_runtime import blocks
 from kgen_runtime.dtypes import DType
 from kgen_runtime.expressions import views
@@ -107,7 +107,7 @@ def _special_turns(entry: KernelEntry) -> int:
     """How many runs on special values a kernel has."""
     if entry.spec["op"] == "rowwise":
         return special_values.row_turns(*row_shape(entry))
-    if entry.op == "conv2d":
+    if entry.op in ("conv2d", "attention"):
         return 1
     if entry.op != "matmul":
         return special_values.element_turns(entry)
@@ -124,6 +124,9 @@ Maker = Callable[[np.random.Generator, TensorParam], Floats]
 def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = False) -> DataSet:
     generator = np.random.default_rng([seed, zlib.crc32(f"{entry.key} {name}".encode())])
     places, table = index_places(entry), lies_upon(entry.spec)
+    if entry.op == "attention":
+        is_special = name == "special-value"
+        make = attention_values.maker(entry, seed, make, is_special=is_special)
     buffers = {}
     for param in entry.inputs:
         buffer = poisoned(param.nbytes, param.dtype, INPUT_POISON)
@@ -310,6 +313,8 @@ def _special(entry: KernelEntry, seed: int, turn: int) -> Maker:
         return _special_matmul(entry, seed, turn)
     if entry.op == "conv2d" and entry.inputs[0].dtype is DType.S8:
         return _extremes
+    if entry.op == "attention":
+        return _random
     if entry.op == "conv2d":
         return partial(_special_image, entry)
 

@@ -1,0 +1,172 @@
+"""Attention in float64, with the error that a kernel may make.
+
+out = sum(w v) / sum(w) with w = exp(score - m), of which the maximum m cancels out whatever it is.
+Per score, the error e is that of a product of `head` terms (:func:`tolerance.product`), scaled, and
+a rounding of each step after it: scale, cap, mask, the difference to the maximum and the product
+with log2(e) that exp2 takes. An exponential's relative error then is exp(e) - 1 plus the
+function's. Weights that are rounded on their way into a matrix unit add `operand_error`, and half
+the smallest subnormal of the inputs' type. Both sums are those of `keys` terms; the rescaling of
+sums as the maximum grows is one more rounding of a term of theirs, and its exponential cancels out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.check.oracle.tolerance import Estimate
+from kgen.check.tensors import Mask, Values
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import Tolerance
+
+Spec = Mapping[str, Any]
+T = TypeVar("T", bound=np.generic)
+#: Roundings of a score after its product: log2(e) folded into the scale or not, cap (division,
+#: tanh, product), mask, difference.
+ROUNDINGS = 6
+LOG2_E = 1.0 / math.log(2.0)
+
+
+def output_shape(spec: Spec, name: str) -> tuple[int, int, int]:
+    """Heads of all batch elements, queries, and elements; of `lse` one."""
+    batch, heads, queries, _ = spec["q"]
+    return batch * heads, queries, 1 if name == "lse" else spec["v"][3]
+
+
+def by_head(spec: Spec, name: str, stored: npt.NDArray[T]) -> npt.NDArray[T]:
+    """A stored output, or numbers of its elements, in the coordinates of `output_shape`."""
+    if name != "lse":
+        stored = heads_first(spec["layout"], stored)
+    return stored.reshape(output_shape(spec, name))
+
+
+def heads_first(layout: str, stored: npt.NDArray[T]) -> npt.NDArray[T]:
+    return stored.swapaxes(1, 2) if layout == "bshd" else stored
+
+
+def depth(spec: Spec) -> int:
+    """Multiply-adds of an output element; those of a score are shared by all of a row."""
+    keys, size, out_size = spec["k"][2], spec["q"][3], spec["v"][3]
+    return int(-(-keys * (size + out_size) // out_size))
+
+
+def estimate(
+    spec: Spec,
+    values: Mapping[str, Values],
+    name: str,
+    box: tuple[slice, ...],
+    target: Tolerance,
+) -> Estimate:
+    """Reference and error bound of one box of an output."""
+    numbers = np.arange(box[0].start, box[0].stop)
+    b, h = np.divmod(numbers, spec["q"][1])
+    kv = h // (spec["q"][1] // spec["k"][1])
+    q = heads_first(spec["layout"], values["q"])[b, h, box[1]]
+    k = heads_first(spec["kv_layout"], values["k"])[b, kv]
+    v = heads_first(spec["kv_layout"], values["v"])[b, kv][..., box[2]]
+    lengths = key_counts(spec, values)[b][:, None, None]
+    within = np.arange(k.shape[1]) < lengths
+    v = np.where(within.swapaxes(1, 2), v, 0.0)
+    scores, error = _scores(spec, q, k, target)
+    kept = attended(spec, values, b, h, box[1])
+    if spec.get("mask") is not None and spec["mask_dtype"] != "bool":
+        scores = scores + _mask(spec, values, b, h, box[1])
+        error = error + target.accumulate.unit_roundoff * np.abs(scores)
+    scores = np.where(kept, scores, -np.inf)
+    error = np.where(kept & np.isfinite(scores), error, 0.0)
+
+    unit = target.accumulate.unit_roundoff
+    most = scores.max(axis=-1, keepdims=True)
+    safe = np.where(np.isneginf(most), 0.0, most)
+    error = error + np.where(np.isfinite(scores), 2 * LOG2_E * unit * np.abs(scores - safe), 0.0)
+    weights = np.exp(scores - safe)
+    spread = np.exp(np.minimum(scores - safe + error, 700.0)) * (1.0 + target.function_error)
+    off = spread - weights + target.operand_error * spread
+    off = off + np.where(kept, _least(spec, target), 0.0)
+    count = scores.shape[-1]
+    sums = target.factor * math.sqrt(count) * unit
+    total = weights.sum(axis=-1, keepdims=True)
+    total_off = (off + sums * spread).sum(axis=-1, keepdims=True)
+    has_keys = ~np.isneginf(most) | np.isnan(most)
+    if name == "lse":
+        value = np.where(has_keys, most + np.log(total), -np.inf)
+        # log2 to the function's accuracy, its product with log(2), and the sum with the maximum.
+        log_off = np.log1p(total_off / total) + (target.function_error + 2 * unit) * np.abs(
+            np.log(total)
+        )
+        off = log_off + error.max(axis=-1, keepdims=True) + 2 * unit * np.abs(value)
+        return _finished(value, np.where(has_keys, off, 0.0), DType.F32)
+    products = weights @ v
+    products_off = off @ np.abs(v) + sums * (spread @ np.abs(v))
+    value = np.where(has_keys, products / total, 0.0)
+    # Division and its operands; a sum that may vanish promises nothing.
+    sure = total_off < total / 2
+    bound = (products_off + np.abs(value) * total_off) / np.where(sure, total - total_off, np.nan)
+    bound = bound + 2 * unit * np.abs(value) + target.accumulate.smallest_normal
+    bound = np.where(sure, bound, np.inf)
+    # Infinity times a weight that is zero, or may be.
+    doubtful = np.where(within & ~(weights > off), 1.0, 0.0) @ np.where(np.isfinite(v), 0.0, 1.0)
+    bound = np.where(has_keys, np.where(doubtful > 0.0, np.inf, bound), 0.0)
+    return _finished(value, bound, target.accumulate)
+
+
+def _finished(value: Values, error: Values, accumulate: DType) -> Estimate:
+    error = np.where(np.isfinite(value) | np.isposinf(error), error, 0.0)
+    return Estimate(value=value, error=error, accumulate=accumulate)
+
+
+def _scores(spec: Spec, q: Values, k: Values, target: Tolerance) -> tuple[Values, Values]:
+    """Scores before the mask, and their error."""
+    unit = target.accumulate.unit_roundoff
+    turned, scale = k.swapaxes(1, 2), spec["scale"]
+    scores = scale * (q @ turned)
+    products = target.factor * math.sqrt(q.shape[-1]) * unit
+    error = products * abs(scale) * (np.abs(q) @ np.abs(turned))
+    error = error + ROUNDINGS * unit * np.abs(scores)
+    if cap := spec["softcap"]:
+        # The slope of tanh is at most 1; it is computed from an exponential.
+        scores = cap * np.tanh(scores / cap)
+        error = np.minimum(error, 2 * cap) + 2 * cap * (target.function_error + 2 * unit)
+        error = error + ROUNDINGS * unit * np.abs(scores)
+    return scores, error
+
+
+def _least(spec: Spec, target: Tolerance) -> float:
+    """Absolute error of a weight that is rounded to the inputs' type, or flushed."""
+    if target.operand_error:
+        return DType(spec["dtype"]).smallest_subnormal / 2.0
+    return target.accumulate.smallest_normal
+
+
+def attended(spec: Spec, values: Mapping[str, Values], b: Any, h: Any, rows: slice) -> Mask:
+    """Which keys the queries of a box attend to: heads x queries x keys."""
+    queries, keys = spec["q"][2], spec["k"][2]
+    lengths = key_counts(spec, values)[b][:, None, None]
+    query = np.arange(rows.start, rows.stop)[:, None]
+    key = np.arange(keys)
+    position = query + (lengths - queries if spec["diagonal"] == "bottom_right" else 0)
+    kept = np.broadcast_to(key < lengths, (len(b), len(query), keys))
+    if spec["causal"]:
+        kept = kept & (key <= position)
+    if spec.get("window") is not None:
+        kept = kept & (np.abs(position - key) < spec["window"])
+    if spec.get("mask") is not None and spec["mask_dtype"] == "bool":
+        kept = kept & (_mask(spec, values, b, h, rows) != 0.0)
+    return kept
+
+
+def key_counts(spec: Spec, values: Mapping[str, Values]) -> npt.NDArray[np.int64]:
+    """Keys of each batch element."""
+    batch, keys = spec["q"][0], spec["k"][2]
+    if not spec["kv_length"]:
+        return np.full(batch, keys, np.int64)
+    return np.clip(values["kv_length"], 0, keys).astype(np.int64)
+
+
+def _mask(spec: Spec, values: Mapping[str, Values], b: Any, h: Any, rows: slice) -> Values:
+    whole = (*spec["q"][:3], spec["k"][2])
+    return np.broadcast_to(values["mask"], whole)[b, h, rows]

@@ -1,0 +1,75 @@
+"""Inputs of attention: masks that hide keys, whole rows too, lengths, and scores of any size.
+
+Every set has masks and lengths. That of special values has NaN and infinities in queries and keys,
+scores far apart, rows of -infinity, lengths out of range, and NaN behind each length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kgen.check.tensors import Floats
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import KernelEntry, TensorParam
+
+Maker = Callable[[np.random.Generator, TensorParam], Floats]
+
+#: Shares of keys that a mask hides, and of its rows that hide all.
+HIDDEN, EMPTY = 0.2, 0.15
+#: Factors of queries whose scores are far apart, or all alike.
+FACTORS = (1000.0, 1.0, 0.0, 30.0)
+SPECIAL = (np.nan, np.inf, -np.inf)
+
+
+def maker(entry: KernelEntry, seed: int, make: Maker, *, is_special: bool) -> Maker:
+    """Return `make` for q, k and v, and what goes with it for mask and kv_length."""
+    spec = entry.spec
+    lengths = _lengths(entry, seed, is_special)
+
+    def made(generator: np.random.Generator, param: TensorParam) -> Floats:
+        if param.name == "kv_length":
+            return lengths
+        if param.name == "mask":
+            return _mask(generator, param, make)
+        values = make(generator, param).astype(np.float64)
+        if not is_special:
+            return values
+        layout = spec["layout"] if param.name == "q" else spec["kv_layout"]
+        rows = values.swapaxes(1, 2) if layout == "bshd" else values
+        if param.name == "q":
+            count = rows.shape[2]
+            rows *= np.resize(FACTORS, count)[:, None]
+            chosen = generator.permutation(count)[: count // 6]
+            place = generator.integers(0, rows.shape[3], len(chosen))
+            rows[:, :, chosen, place] = np.resize(SPECIAL, len(chosen))
+        if spec["kv_length"] and param.name != "q":
+            for b, length in enumerate(np.clip(lengths, 0, rows.shape[2])):
+                rows[b, :, int(length) :] = np.nan
+        return values
+
+    return made
+
+
+def _lengths(entry: KernelEntry, seed: int, is_special: bool) -> Floats:
+    """Keys of each batch element: any number, the first one none of all; of special values also
+    numbers out of range."""
+    batch, keys = entry.spec["q"][0], entry.spec["k"][2]
+    generator = np.random.default_rng([seed, is_special])
+    found: Floats = generator.integers(0, keys, batch, np.int64, endpoint=True)
+    if is_special:
+        found[::2] = np.resize((keys + 5, -3), len(found[::2]))
+    elif batch > 1:
+        found[0], found[-1] = 0, keys
+    return found
+
+
+def _mask(generator: np.random.Generator, param: TensorParam, make: Maker) -> Floats:
+    is_hidden = generator.random(param.shape) < HIDDEN
+    is_hidden |= generator.random((*param.shape[:-1], 1)) < EMPTY
+    if param.dtype is DType.BOOL:
+        return np.asarray(~is_hidden, np.int64)
+    values = np.array(make(generator, param), np.float32)
+    values[is_hidden] = -np.inf
+    return values

@@ -1,0 +1,403 @@
+"""Attention: softmax(scale Q K^T + mask) V, with all heads of a batch in one operation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from kgen.errors import SpecError
+from kgen.spec.enum_fields import Member, OptionalMember
+from kgen.spec.keys import number_name
+from kgen.spec.shapes import Shape, by_x, packed
+from kgen.spec.spec import MAX_BYTES, Spec, finite, whole
+from kgen.spec.strides import Dims, are_disjoint
+from kgen_runtime.dtypes import DType, DTypeLike
+from kgen_runtime.manifest import TensorParam
+from kgen_runtime.values import frozen
+
+#: Batch and heads.
+MAX_BATCH = 1 << 16
+#: Queries and keys.
+MAX_LENGTH = 1 << 24
+#: Elements of a head.
+MAX_HEAD = 256
+DTYPES = (DType.F16, DType.BF16, DType.F32)
+TENSORS = ("q", "k", "v", "out")
+
+
+class HeadLayout(StrEnum):
+    """Order of the axes in memory, outermost first: batch, heads, sequence, elements of a head."""
+
+    BHSD = "bhsd"
+    BSHD = "bshd"
+
+
+class Diagonal(StrEnum):
+    """Corner of the scores in which the diagonal of `causal` and `window` ends."""
+
+    TOP_LEFT = "top_left"  # query i is at the position of key i
+    BOTTOM_RIGHT = "bottom_right"  # the last query is at the position of the last key
+
+
+@frozen
+class Attention(Spec):
+    """out = softmax(scores) V for each head, where scores = cap(scale Q K^T) + mask, in f32.
+
+    `q` is batch x heads x queries x elements, `k` batch x K/V heads x keys x elements, and `v` (by
+    default as `k`) has the same but for the elements, which are those of the output. Heads are a
+    multiple of K/V heads: query head h uses K/V head h // (heads / K/V heads). `layout` is the
+    order in which q and out are stored, `kv_layout` (by default the same) that of k and v; strides
+    are those of the first three stored axes, in elements, and None means packed.
+
+    A query attends to the keys that all of these leave:
+
+    - `causal`: keys up to the query's position. Query i is at position i, or with
+      `diagonal="bottom_right"` at i + keys - queries.
+    - `window`: keys whose distance to the query's position is less than this.
+    - `kv_length`: an input of a s32 for each batch element, the keys that it has, which also count
+      as its keys in `bottom_right`. Keys and values beyond them are not read. A length below 0 or
+      above the keys counts as the nearest that is possible.
+    - a boolean `mask`: keys for which it is true.
+
+    Any other mask is added to the scores. `mask` is its shape, which broadcasts to batch x heads x
+    queries x keys, `mask_dtype` its type, by default that of q. `softcap` c > 0 makes scores
+    c tanh(score / c) before the mask. A query that attends to no key, or whose scores are all
+    -infinity, has zeros for a result. A value that is NaN or infinite may also reach queries that
+    do not attend to its key, unless that lies beyond `kv_length`.
+
+    `lse` adds an output of this name, batch x heads x queries f32: log(sum(exp(scores))), which is
+    -infinity where the result is zeros.
+
+    Raises SpecError for anything out of range.
+    """
+
+    op: ClassVar[str] = "attention"
+    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
+    q: Shape
+    k: Shape
+    v: Shape | None = None
+    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+    layout: Member[HeadLayout, Literal["bhsd", "bshd"]] = Member(HeadLayout, HeadLayout.BHSD)
+    kv_layout: OptionalMember[HeadLayout, Literal["bhsd", "bshd"]] = OptionalMember(HeadLayout)
+    q_strides: Dims | None = None
+    k_strides: Dims | None = None
+    v_strides: Dims | None = None
+    out_strides: Dims | None = None
+    causal: bool = False
+    diagonal: Member[Diagonal, Literal["top_left", "bottom_right"]] = Member(
+        Diagonal, Diagonal.TOP_LEFT
+    )
+    window: int | None = None
+    mask: Shape | None = None
+    mask_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+    softcap: float = 0.0
+    scale: float | None = None
+    kv_length: bool = False
+    lse: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("dtype", "out_dtype"):
+            found = getattr(self, name) or self.dtype
+            if found not in DTYPES:
+                raise SpecError(
+                    f"{name}={found} is not supported by attention; take {', '.join(DTYPES)}"
+                )
+            self._set(name, found)
+        self._check_shapes()
+        if self.kv_layout is None:
+            self._set("kv_layout", self.layout)
+        for name in TENSORS:
+            self._check_strides(name)
+        for name in ("causal", "kv_length", "lse"):
+            if not isinstance(getattr(self, name), bool):
+                raise SpecError(f"{name}={getattr(self, name)!r} is not True or False; give one")
+        self._check_positions()
+        self._check_mask()
+        scale = 1.0 / math.sqrt(self.q[3]) if self.scale is None else self.scale
+        self._set("scale", finite("scale", scale, DType.F32))
+        self._set("softcap", finite("softcap", self.softcap, DType.F32))
+        if self.softcap < 0.0:
+            raise SpecError(f"softcap={self.softcap} is below 0; give a larger one, or 0 for none")
+        self._check_sizes()
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    # -- checks --------------------------------------------------------------------------------
+
+    def _check_shapes(self) -> None:
+        if self.v is None:
+            self._set("v", self.k)
+        for name in ("q", "k", "v"):
+            shape = getattr(self, name)
+            if isinstance(shape, str) or not isinstance(shape, Iterable):
+                raise SpecError(
+                    f"{name}={shape!r} is not a shape; give one such as (1, 12, 64, 64)"
+                )
+            found = tuple(shape)
+            if len(found) != 4:
+                raise SpecError(
+                    f"{name}={by_x(found)} has {len(found)} sizes; give batch, heads, sequence and "
+                    "elements of a head, such as 1x12x512x64"
+                )
+            limits = (MAX_BATCH, MAX_BATCH, MAX_LENGTH, MAX_HEAD)
+            self._set(
+                name, tuple(whole(name, n, 1, most) for n, most in zip(found, limits, strict=True))
+            )
+        q, k, v = self.q, self.k, self.v
+        assert v is not None
+        for axis, what, remedy in ((0, "batch size", q[0]), (3, "head size", q[3])):
+            if k[axis] != q[axis]:
+                raise SpecError(
+                    f"k={by_x(k)} has the {what} {k[axis]}, and q={by_x(q)} has {q[axis]}; "
+                    f"take {remedy}"
+                )
+        if v[:3] != k[:3]:
+            raise SpecError(
+                f"v={by_x(v)} differs from k={by_x(k)} before its last size; take "
+                f"v={by_x((*k[:3], v[3]))}"
+            )
+        if q[1] % k[1]:
+            raise SpecError(
+                f"q={by_x(q)} has {q[1]} heads, no multiple of the {k[1]} K/V heads of "
+                f"k={by_x(k)}; take a divisor of {q[1]}"
+            )
+
+    def _check_strides(self, name: str) -> None:
+        field, shape = f"{name}_strides", self.stored(name, self._shape(name))
+        given = getattr(self, field)
+        if given is None:
+            self._set(field, packed(shape)[:3])
+            return
+        if not isinstance(given, tuple | list) or len(given) != 3:
+            raise SpecError(
+                f"{field}={given!r} is not one number for each of the first three axes; give 3, or "
+                "leave it out"
+            )
+        low = 1 if name == "out" else 0
+        steps = tuple(whole(field, step, low, MAX_BYTES) for step in given)
+        if name == "out" and not are_disjoint(shape, (*steps, 1)):
+            raise SpecError(
+                f"{field}={by_x(steps)} makes elements of the output overlap; at least "
+                f"{by_x(packed(shape)[:3])} is needed"
+            )
+        self._set(field, steps)
+
+    def _check_positions(self) -> None:
+        if self.window is not None:
+            self._check_int("window", 1, MAX_LENGTH)
+        if self.diagonal is not Diagonal.TOP_LEFT and not self.causal and self.window is None:
+            raise SpecError(
+                f"diagonal={self.diagonal} has no effect without causal or window; leave it out"
+            )
+
+    def _check_mask(self) -> None:
+        if self.mask is None:
+            if self.mask_dtype is not None:
+                raise SpecError(f"mask_dtype={self.mask_dtype} needs a mask; give its shape")
+            return
+        if isinstance(self.mask, str) or not isinstance(self.mask, Iterable):
+            raise SpecError(f"mask={self.mask!r} is not a shape; give one such as (512, 512)")
+        mask = tuple(whole("mask", n, 1, MAX_LENGTH) for n in self.mask)
+        whole_scores = self.scores
+        padded = (1,) * (4 - len(mask)) + mask
+        if (
+            not mask
+            or len(mask) > 4
+            or any(n not in (1, size) for n, size in zip(padded, whole_scores, strict=True))
+        ):
+            raise SpecError(
+                f"mask={by_x(mask)} does not broadcast to the scores {by_x(whole_scores)}; a size "
+                "is that of the scores, or 1"
+            )
+        self._set("mask", mask)
+        if self.mask_dtype is None:
+            self._set("mask_dtype", self.dtype)
+        if self.mask_dtype not in (DType.BOOL, DType.F32, self.dtype):
+            known = dict.fromkeys((DType.BOOL, self.dtype, DType.F32))
+            raise SpecError(
+                f"mask_dtype={self.mask_dtype} is not supported with dtype={self.dtype}; take one "
+                f"of {', '.join(known)}"
+            )
+
+    # -- sizes ---------------------------------------------------------------------------------
+
+    @property
+    def batch(self) -> int:
+        return self.q[0]
+
+    @property
+    def heads(self) -> int:
+        return self.q[1]
+
+    @property
+    def kv_heads(self) -> int:
+        return self.k[1]
+
+    @property
+    def group(self) -> int:
+        """Query heads of a K/V head."""
+        return self.heads // self.kv_heads
+
+    @property
+    def queries(self) -> int:
+        return self.q[2]
+
+    @property
+    def keys(self) -> int:
+        return self.k[2]
+
+    @property
+    def head(self) -> int:
+        """Elements of a query and of a key."""
+        return self.q[3]
+
+    @property
+    def out_head(self) -> int:
+        """Elements of a value and of a result."""
+        assert self.v is not None
+        return self.v[3]
+
+    @property
+    def scores(self) -> Shape:
+        return (*self.q[:3], self.keys)
+
+    @property
+    def out(self) -> DType:
+        """The output's dtype, always set."""
+        assert self.out_dtype is not None
+        return self.out_dtype
+
+    @property
+    def factor(self) -> float:
+        """The scale, always set."""
+        assert self.scale is not None
+        return self.scale
+
+    @property
+    def has_boolean_mask(self) -> bool:
+        return self.mask_dtype is DType.BOOL
+
+    @property
+    def mask_strides(self) -> Shape:
+        """Elements of the mask from one batch element, head, query and key to the next, 0 along
+        those that share it."""
+        if self.mask is None:
+            return (0, 0, 0, 0)
+        steps = (0,) * (4 - len(self.mask)) + packed(self.mask)
+        sizes = (1,) * (4 - len(self.mask)) + self.mask
+        return tuple(s if n > 1 else 0 for s, n in zip(steps, sizes, strict=True))
+
+    def strides(self, name: str) -> Shape:
+        """Elements of q, k, v or out from one batch element, head and row to the next."""
+        steps: Dims = getattr(self, f"{name}_strides")
+        return self.stored(name, (*steps, 1))[:3]
+
+    def stored(self, name: str, axes: Shape) -> Shape:
+        """Numbers of batch, heads, sequence and elements in the order of memory; or back."""
+        order = self.layout if name in ("q", "out") else self.kv_layout
+        b, h, s, d = axes
+        return (b, s, h, d) if order is HeadLayout.BSHD else (b, h, s, d)
+
+    def _shape(self, name: str) -> Shape:
+        return (*self.q[:3], self.out_head) if name == "out" else getattr(self, name)
+
+    # -- what a spec says of itself ------------------------------------------------------------
+
+    @cached_property
+    def parameters(self) -> tuple[TensorParam, ...]:
+        found = [self._tensor(name) for name in ("q", "k", "v")]
+        if self.mask is not None:
+            assert self.mask_dtype is not None
+            found.append(_packed("mask", self.mask_dtype, self.mask))
+        if self.kv_length:
+            found.append(_packed("kv_length", DType.S32, (self.batch,)))
+        found.append(self._tensor("out"))
+        if self.lse:
+            found.append(_packed("lse", DType.F32, self.q[:3], "output"))
+        return tuple(found)
+
+    def _tensor(self, name: str) -> TensorParam:
+        return TensorParam(
+            name=name,
+            role="output" if name == "out" else "input",
+            dtype=self.out if name == "out" else self.dtype,
+            shape=self.stored(name, self._shape(name)),
+            strides=(*getattr(self, f"{name}_strides"), 1),
+        )
+
+    @property
+    def formula(self) -> str:
+        scores = f"{self.factor:g} * Q @ K^T"
+        if self.softcap:
+            scores = f"{self.softcap:g} * tanh({scores} / {self.softcap:g})"
+        if self.mask is not None and not self.has_boolean_mask:
+            scores += " + mask"
+        limits = [f"causal {self.diagonal}"] if self.causal else []
+        limits += [f"window {self.window} {self.diagonal}"] if self.window is not None else []
+        limits += ["kv_length"] if self.kv_length else []
+        limits += ["mask"] if self.has_boolean_mask else []
+        kept = f" of keys within {', '.join(limits)}" if limits else ""
+        return f"out = softmax({scores}{kept}) @ V, accumulated in f32"
+
+    @property
+    def flops(self) -> int:
+        """Arithmetic of both products, over all pairs of a query and a key that may meet."""
+        return 2 * self.batch * self.heads * self.pairs * (self.head + self.out_head)
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a query and a key within `causal` and `window`, of one head."""
+        if not self.causal and self.window is None:
+            return self.queries * self.keys
+        return sum(max(0, stop - start) for start, stop in map(self.reach, range(self.queries)))
+
+    def reach(self, query: int, keys: int | None = None) -> tuple[int, int]:
+        """First key and end of the keys that `causal` and `window` leave a query, of so many."""
+        keys = self.keys if keys is None else keys
+        moved = keys - self.queries if self.diagonal is Diagonal.BOTTOM_RIGHT else 0
+        position, start, stop = query + moved, 0, keys
+        if self.causal:
+            stop = min(stop, position + 1)
+        if self.window is not None:
+            start, stop = max(start, position - self.window + 1), min(stop, position + self.window)
+        return start, stop
+
+    @property
+    def key(self) -> str:
+        assert self.v is not None
+        parts = [f"attention_q{by_x(self.q)}_k{by_x(self.k)}"]
+        if self.v != self.k:
+            parts.append(f"v{by_x(self.v)}")
+        parts.append(str(self.dtype))
+        if self.out is not self.dtype:
+            parts.append(f"to_{self.out}")
+        if self.layout is not HeadLayout.BHSD:
+            parts.append(str(self.layout))
+        if self.kv_layout is not self.layout:
+            parts.append(f"kv_{self.kv_layout}")
+        for name in TENSORS:
+            steps = getattr(self, f"{name}_strides")
+            if steps != packed(self.stored(name, self._shape(name)))[:3]:
+                parts.append(f"s{name}{by_x(steps)}")
+        parts += ["causal"] if self.causal else []
+        parts += [f"window{self.window}"] if self.window is not None else []
+        parts += [str(self.diagonal)] if self.diagonal is not Diagonal.TOP_LEFT else []
+        if self.mask is not None:
+            kind = f"_{self.mask_dtype}" if self.mask_dtype is not self.dtype else ""
+            parts.append(f"mask{by_x(self.mask)}{kind}")
+        parts += [f"cap{number_name(self.softcap)}"] if self.softcap else []
+        if self.factor != 1.0 / math.sqrt(self.head):
+            parts.append(f"scale{number_name(self.factor)}")
+        parts += ["kv_length"] if self.kv_length else []
+        parts += ["lse"] if self.lse else []
+        return "_".join(parts)
+
+
+def _packed(
+    name: str, dtype: DType, shape: Shape, role: Literal["input", "output"] = "input"
+) -> TensorParam:
+    return TensorParam(name=name, role=role, dtype=dtype, shape=shape, strides=packed(shape))

@@ -1,0 +1,117 @@
+"""Elements of attention, by its definition: softmax of a query's scores, times the values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from kgen_runtime.dtypes import DType
+from kgen_runtime.reference.numbers import Buffers, Element, read, values
+from kgen_runtime.reference.sums import dot, total
+
+#: Queries whose weights are kept: elements of a row share them.
+SHARED_QUERIES = 64
+
+
+def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
+    """Elements of `out` by (number of the head among those of all batch elements, query, element),
+    and of `lse` by the same with the element 0."""
+    dtype = DType(spec["dtype"])
+    heads, kv_heads, size = spec["q"][1], spec["k"][1], spec["q"][3]
+
+    @lru_cache(maxsize=SHARED_QUERIES)
+    def weights(number: int, query: int) -> tuple[list[int], list[float], float]:
+        """Keys that a query attends to, the exponentials of their scores less the maximum, and
+        that."""
+        b, h = divmod(number, heads)
+        kv = h // (heads // kv_heads)
+        row = values(buffers["q"], _start(spec, "q", b, h, query), size, 1, dtype)
+        found, scores = [], []
+        for key in attended(spec, buffers, b, h, query):
+            column = values(buffers["k"], _start(spec, "k", b, kv, key), size, 1, dtype)
+            score = spec["scale"] * dot(row, column, exact_products=True)
+            if spec["softcap"]:
+                score = spec["softcap"] * math.tanh(score / spec["softcap"])
+            if spec.get("mask") is not None and spec["mask_dtype"] != "bool":
+                score += _mask(spec, buffers, b, h, query, key)
+            found.append(key)
+            scores.append(score)
+        if any(map(math.isnan, scores)):
+            return found, [math.nan] * len(found), math.nan
+        most = max(scores, default=-math.inf)
+        if most == -math.inf:
+            return [], [], most
+        # Of an infinite maximum the difference is NaN.
+        return found, [_exp(score - most) for score in scores], most
+
+    def element(index: tuple[int, ...]) -> float:
+        number, query, place = index
+        found, exponentials, most = weights(number, query)
+        if output == "lse":
+            return most + math.log(total(exponentials)) if found else -math.inf
+        if not found:
+            return 0.0
+        b, h = divmod(number, heads)
+        kv = h // (heads // kv_heads)
+        column = [read(buffers["v"], _start(spec, "v", b, kv, key) + place, dtype) for key in found]
+        products = dot(exponentials, column, exact_products=False)
+        return products / total(exponentials)
+
+    return element
+
+
+def attended(
+    spec: Mapping[str, Any], buffers: Buffers, batch: int, head: int, query: int
+) -> list[int]:
+    """Keys that a query attends to."""
+    queries, keys = spec["q"][2], spec["k"][2]
+    if spec["kv_length"]:
+        keys = max(0, min(keys, int(read(buffers["kv_length"], batch, DType.S32))))
+    position = query + (keys - queries if spec["diagonal"] == "bottom_right" else 0)
+    found = []
+    for key in range(keys):
+        if spec["causal"] and key > position:
+            continue
+        if spec.get("window") is not None and abs(position - key) >= spec["window"]:
+            continue
+        is_boolean = spec.get("mask") is not None and spec["mask_dtype"] == "bool"
+        if is_boolean and not _mask(spec, buffers, batch, head, query, key):
+            continue
+        found.append(key)
+    return found
+
+
+def coordinates(spec: Mapping[str, Any], name: str, place: Sequence[int]) -> tuple[int, int, int]:
+    """Index of an output element, from its place in the stored output."""
+    if name == "lse":
+        batch, head, query = place
+        return batch * spec["q"][1] + head, query, 0
+    batch, head, query, element = place
+    if spec["layout"] == "bshd":
+        head, query = query, head
+    return batch * spec["q"][1] + head, query, element
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x == x else math.nan
+
+
+def _start(spec: Mapping[str, Any], name: str, batch: int, head: int, row: int) -> int:
+    """Number of a row's first element in q, k or v."""
+    steps: Sequence[int] = spec[f"{name}_strides"]
+    layout = spec["layout"] if name == "q" else spec["kv_layout"]
+    place = (batch, row, head) if layout == "bshd" else (batch, head, row)
+    return sum(at * step for at, step in zip(place, steps, strict=True))
+
+
+def _mask(
+    spec: Mapping[str, Any], buffers: Buffers, batch: int, head: int, query: int, key: int
+) -> float:
+    """The element of the mask for a score; axes of size 1 are shared."""
+    number = 0
+    shape: Sequence[int] = spec["mask"]
+    for size, at in zip(shape, (batch, head, query, key)[4 - len(shape) :], strict=True):
+        number = number * size + (at if size > 1 else 0)
+    return read(buffers["mask"], number, DType(spec["mask_dtype"]))
