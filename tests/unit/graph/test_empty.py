@@ -46,6 +46,18 @@ def test_parts_without_elements(opset: int) -> None:
     assert operators == ["Split", "Neg", "Abs", "Concat"]
 
 
+def test_a_body_leaves_out_a_result_without_elements() -> None:
+    """A convolution of one tap carries no state."""
+    m = Maker(opset=27)
+    x = m.input("x", (1, *X.shape))
+    weights = np.arange(1, 3, dtype=np.float32).reshape(2, 1, 1)
+    result, state = m.add("CausalConvWithState", x, m.constant(weights, np.float32), outputs=2)
+    _, graph = graph_by_bodies(m.model(result, state), {})
+    found = run(lower(fuse(graph)), {"x": X[None]})
+    np.testing.assert_allclose(found[result].reshape(X.shape), X * weights[:, 0])
+    assert found[state].size == 0
+
+
 def test_one_part_is_the_whole() -> None:
     m = Maker(opset=13)
     none, whole = split(m, m.input("x", X.shape), 0, 5)

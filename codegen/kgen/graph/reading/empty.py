@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import onnx
@@ -58,6 +58,16 @@ def without_empty(
         return found, {}
     found.input.append(f"{results[0]}/sizes")
     return found, {found.input[1]: np.asarray(sizes, np.int64)}
+
+
+def without_results(node: onnx.NodeProto, known: Collection[str]) -> onnx.NodeProto:
+    """Return the node without results that are known: those without elements became constants."""
+    if not any(value in known for value in node.output):
+        return node
+    found = onnx.NodeProto()
+    found.CopyFrom(node)
+    found.output[:] = ["" if value in known else value for value in node.output]
+    return found
 
 
 def _copy(

@@ -32,7 +32,7 @@ from kgen.graph.reading.counted import COUNTED, Counted, decides, is_counted
 from kgen.graph.reading.dequantized import stored
 from kgen.graph.reading.domains import DOMAINS, PREVIEW, opsets_of
 from kgen.graph.reading.element_types import DTYPES, unsupported
-from kgen.graph.reading.empty import empty_results, without_empty
+from kgen.graph.reading.empty import empty_results, without_empty, without_results
 from kgen.graph.reading.folding import (
     NotFolded,
     bytes_of_results,
@@ -506,6 +506,7 @@ class _Walk:
     def _body(self, node: onnx.NodeProto, name: str) -> FunctionBody | None:
         """The body of a function of the model, or of an operator that ONNX defines by one; None if
         there is none, or if the types of the inputs that it depends on are not known."""
+        node = without_results(node, self.types)
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
             return body_of(function, node, name, {})
