@@ -329,7 +329,7 @@ def _conv2d(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> Con
     }
     fields |= {
         name: value
-        for name in ("layout", "weight_layout", "epilogue")
+        for name in ("layout", "weight_layout", "epilogue", "b_dtype")
         if (value := getattr(args, name)) is not None
     }
     for name in ("groups", "padding_value"):

@@ -11,7 +11,13 @@ from typing import ClassVar, Literal
 
 from kgen.errors import SpecError
 from kgen.ops.expression import infix, substituted, variable
-from kgen.spec.choices import ConstantOperand, OperandName
+from kgen.spec.choices import (
+    WIDENED,
+    BType,
+    BTypeName,
+    ConstantOperand,
+    OperandName,
+)
 from kgen.spec.enum_fields import Member, Members, OptionalMember
 from kgen.spec.epilogue import PRODUCT, EpilogueDtypes, EpilogueShapes, EpilogueText, Extent
 from kgen.spec.matmul import MAX_K, MAX_ROWS_OR_COLUMNS, Matmul
@@ -63,8 +69,9 @@ class Conv2d(Spec):
     default the weights are stored as ohwi beside nhwc, and as oihw beside nchw.
 
     `epilogue` and its fields are those of a matmul: a vector of shape n has one number for each
-    output channel. Weights that are `constant` are a matrix, which the runtime's `pack` reorders:
-    outputs x (places, channels) for ohwi, (places, channels) x outputs for hwio.
+    output channel. `b_dtype` is the type of weights that are narrower than f32 images
+    (:class:`BType`, but not s4). Weights that are `constant` are a matrix, which the runtime's
+    `pack` reorders: outputs x (places, channels) for ohwi, (places, channels) x outputs for hwio.
 
     Raises SpecError for anything out of range.
     """
@@ -87,11 +94,16 @@ class Conv2d(Spec):
     epilogue_shapes: EpilogueShapes = EpilogueShapes()
     epilogue_dtypes: EpilogueDtypes = EpilogueDtypes()
     constant: Members[ConstantOperand, OperandName] = Members(ConstantOperand)
+    b_dtype: OptionalMember[BType, BTypeName | DTypeLike] = OptionalMember(BType)
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
             raise SpecError(
                 f"dtype={self.dtype} is not supported by conv2d; take {', '.join(DTYPES)}"
+            )
+        if self.b_dtype not in (None, *WIDENED):
+            raise SpecError(
+                f"b_dtype={self.b_dtype} is not supported by conv2d; take {', '.join(WIDENED)}"
             )
         self._check_shapes()
         self._set("stride", self._per_axis("stride", self.stride, 1))
@@ -328,6 +340,7 @@ class Conv2d(Spec):
             epilogue_shapes=self.epilogue_shapes,
             epilogue_dtypes=self.epilogue_dtypes,
             constant=self.constant,
+            b_dtype=self.b_dtype,
         )
 
     @property
@@ -348,7 +361,9 @@ class Conv2d(Spec):
 
     @cached_property
     def parameters(self) -> tuple[TensorParam, ...]:
-        b = self.product.parameter("b") if self.constant else self._tensor("b", self.stored_weights)
+        b = self.product.parameter("b")
+        if not self.constant:
+            b = self._tensor("b", self.stored_weights, b.dtype)
         found = [self._tensor("a", self.stored(self.channels, self.sizes)), b]
         out = self._tensor("out", self.stored(self.outputs, self.out_sizes), self.out)
         for operand in self.product.operands:
@@ -423,6 +438,8 @@ class Conv2d(Spec):
             parts.append(f"pv{self.padding_value}".replace("-", "m"))
         if self.groups > 1:
             parts.append(f"g{self.groups}")
+        if self.b_dtype is not None:
+            parts.append(f"by_{self.b_dtype}")
         if self.out is not self.dtype:
             parts.append(f"to_{self.out}")
         parts += [f"packed{operand}" for operand in self.constant]

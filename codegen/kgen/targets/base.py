@@ -321,7 +321,7 @@ class Family(ABC):
         if isinstance(spec, Conv2d):
             self._check_convolution(spec, target)
         narrow = self.narrow(target)
-        if isinstance(spec, Matmul) and spec.b_dtype not in (None, *narrow):
+        if isinstance(spec, Matmul | Conv2d) and spec.b_dtype not in (None, *narrow):
             raise TargetError(
                 f"b_dtype={spec.b_dtype} is not supported by {target.name} with "
                 f"dtype={spec.dtype}; it supports {', '.join(narrow) or 'none'}; leave it out"

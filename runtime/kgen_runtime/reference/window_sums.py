@@ -24,6 +24,7 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     a NaN or an infinite weight times such a zero is NaN.
     """
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    b_dtype = DType(spec.get("b_dtype") or dtype)
     _, channels, *sizes = spec["input"]
     outputs, depth, *kernel = spec["weights"]
     out_sizes = output_sizes(spec)
@@ -33,7 +34,9 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     tree = formulas_in(spec["epilogue"])["out"]
     extents = dict(shape.split("=") for shape in spec["epilogue_shapes"])
     own = dict(part.split("=") for part in spec["epilogue_dtypes"])
-    types = {name: DType(own[name]) if name in own else _default(name, out) for name in extents}
+    types = {
+        name: DType(own[name]) if name in own else _default(name, b_dtype, out) for name in extents
+    }
     evaluator = Evaluator({}, Scalars())
 
     image_step, channel_step, row_steps = _steps(spec["layout"], sizes, channels=channels)
@@ -64,7 +67,7 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
             else:
                 seen += [padding] * depth
             start = output * output_step + place
-            weights += values(buffers["b"], start, depth, depth_step, dtype)
+            weights += values(buffers["b"], start, depth, depth_step, b_dtype)
         x: float = dot(seen, weights, exact_products=dtype != DType.F64)
         inputs = {"x": x}
         whole = image * whole_step + output * whole_channel + _inner(position, whole_rows)
@@ -133,6 +136,7 @@ def _flat(index: Sequence[int], shape: Sequence[int]) -> int:
     return sum(i * math.prod(shape[axis + 1 :]) for axis, i in enumerate(index))
 
 
-def _default(name: str, out: DType) -> DType:
-    """Eight bits are too few for a vector that is applied before rounding to them."""
-    return DType.F32 if out.itemsize == 1 else out
+def _default(name: str, b_dtype: DType, out: DType) -> DType:
+    """Eight bits are too few for a vector that is applied before rounding to them, or that restores
+    the range of weights of 8 bits."""
+    return DType.F32 if out.itemsize == 1 or (b_dtype.itemsize == 1 and name != "bias") else out

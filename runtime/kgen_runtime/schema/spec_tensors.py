@@ -106,13 +106,11 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
         found.append(like_out("c"))
     own = epilogue_dtypes(spec)
     for name, extent in epilogue_operands(spec).items():
-        # Eight bits are too few for what is added before rounding to them, or restores a range.
-        narrow = out.itemsize == 1 or (b_dtype.itemsize == 1 and name != "bias")
         shape = {"n": (n,), "mx1": (m, 1), "1": (1,), "mxn": None}[extent]
         if shape is None:
             found.append(like_out(name))
         else:
-            of = own.get(name, DType.F32 if narrow else out)
+            of = own.get(name, default_dtype(name, b_dtype, out))
             found.append(_tensor(name, of, shape, (1,) * len(shape)))
     if "out" in scales:
         found.append(one("scale_out"))
@@ -121,6 +119,7 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
 
 def _conv2d(spec: Spec) -> tuple[TensorParam, ...]:
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    b_dtype = DType(spec.get("b_dtype") or dtype)
     images, channels, *sizes = _sizes(spec, "input")
     outputs, depth, *kernel = _sizes(spec, "weights")
     rank, groups = len(sizes), _whole(spec, "groups", 1)
@@ -142,16 +141,16 @@ def _conv2d(spec: Spec) -> tuple[TensorParam, ...]:
     whole = layouts[spec["layout"]](outputs, out_sizes)
     found = [
         _packed("a", dtype, layouts[spec["layout"]](channels, sizes)),
-        _matrix_of_weights(spec, dtype)
+        _matrix_of_weights(spec, b_dtype)
         if "b" in _names(spec, "constant")
-        else _packed("b", dtype, stored),
+        else _packed("b", b_dtype, stored),
     ]
     own = epilogue_dtypes(spec)
     for name, extent in epilogue_operands(spec).items():
         if extent == "mxn":
             found.append(_packed(name, out, whole))
             continue
-        of = own.get(name, DType.F32 if out.itemsize == 1 else out)
+        of = own.get(name, default_dtype(name, b_dtype, out))
         found.append(_packed(name, of, {"n": (outputs,), "1": (1,)}[extent]))
     return (*found, _packed("out", out, whole, "output"))
 
@@ -237,6 +236,12 @@ def epilogue_operands(spec: Spec) -> dict[str, str]:
     extents = dict(text.split("=", 1) for text in _names(spec, "epilogue_shapes"))
     names = input_names(_formulas(spec, "epilogue", EPILOGUE))
     return {name: extents[name] for name in names if name != "x"}
+
+
+def default_dtype(name: str, b_dtype: DType, out: DType) -> DType:
+    """Return the type of a vector or number of an epilogue: 8 bits are too few for one that is
+    applied before rounding to them, or that restores the range of a B of 8 bits."""
+    return DType.F32 if out.itemsize == 1 or (b_dtype.itemsize == 1 and name != "bias") else out
 
 
 def epilogue_dtypes(spec: Spec) -> dict[str, DType]:

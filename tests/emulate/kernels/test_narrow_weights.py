@@ -17,7 +17,7 @@ from kgen.check.model.truth import truth
 from kgen.check.verify.run import opened
 from kgen.cli.main import main
 from kgen.graph.rewrites.narrow import in_bf16, in_s8
-from kgen.spec import Layout, Matmul
+from kgen.spec import Conv2d, Layout, Matmul
 from kgen.spec.choices import WIDENED, BType
 from kgen_runtime import blocks
 from tests.device.vulkan.vulkan_support import open_vulkan
@@ -30,6 +30,12 @@ CASES: list[dict[str, Any]] = [
     {"m": 17, "n": 20, "k": 35, "layout": Layout.TN, "batch": 2, "batch_stride_b": 0},
     {"m": 1, "n": 64, "k": 272},
     {"m": 2, "n": 72, "k": 256, "layout": Layout.NT, "ldb": 272},
+]
+#: A 3x3 kernel, a strided one and groups, with weights in both orders.
+CONVOLUTIONS: list[dict[str, Any]] = [
+    {"input": (1, 5, 5, 6), "weights": (19, 5, 3, 3), "padding": 1, "weight_layout": "hwio"},
+    {"input": (2, 8, 7, 5), "weights": (12, 8, 3, 2), "stride": 2},
+    {"input": (1, 12, 5, 4), "weights": (8, 6, 3, 3), "groups": 2, "padding": 1},
 ]
 SHAPES = {"x": (5, 13)}
 
@@ -51,9 +57,12 @@ def test_a_narrow_b(name: str, b_dtype: BType) -> None:
     if name.startswith("vulkan"):
         open_vulkan().close()
     scaled: dict[str, Any] = {"epilogue": "x * scale"} if b_dtype is BType.S8 else {}
-    specs = [Matmul(dtype="f32", b_dtype=b_dtype, **case, **scaled) for case in CASES]
-    report = verify(kgen.build(specs, [name]))
-    assert [kernel.status for kernel in report.kernels] == ["passed"] * len(CASES)
+    both: dict[str, Any] = {"dtype": "f32", "b_dtype": b_dtype, **scaled}
+    specs = [Matmul(**both, **case) for case in CASES]
+    convolutions = [Conv2d(**both, **case) for case in CONVOLUTIONS]
+    report = verify(kgen.build([*specs, *convolutions], [name]))
+    statuses = [kernel.status for kernel in report.kernels]
+    assert statuses == ["passed"] * (len(CASES) + len(CONVOLUTIONS))
 
 
 def test_what_a_target_lacks_is_refused() -> None:
@@ -121,14 +130,17 @@ def test_an_encoder_with_narrow_weights(weights: str) -> None:
 
 
 def convolutions() -> onnx.ModelProto:
-    """Return convolutions of one position, of several, with a stride, and per channel; and two
-    before a normalization, of which one is folded and one is an output, too."""
+    """Return convolutions of one position, of several, with a stride, in groups, per channel, and
+    one with places that see padding only; and two before a normalization, of which one is folded
+    and one is an output, too."""
     m = Maker()
     x = m.input("x", (1, 8, 5, 64))
     x = m.add("Relu", m.add("Conv", x, m.weight(16, 8, 3, 3), m.weight(16), pads=[1, 1, 1, 1]))
     y = m.add("Conv", x, m.weight(16, 1, 3, 3), group=16, pads=[1, 1, 1, 1])
     x = m.add("Add", m.add("Conv", y, m.weight(16, 16, 1, 1)), x)
     x = m.add("Conv", x, m.weight(16, 16, 1, 1), strides=[2, 1])
+    x = m.add("Conv", x, m.weight(16, 4, 3, 1), group=4)
+    x = m.add("Conv", x, m.weight(16, 16, 3, 3), dilations=[4, 1], pads=[4, 1, 4, 1])
     x = m.add("Conv", x, m.weight(8, 16, 1, 2), strides=[1, 2])
     norm = [m.constant(np.abs(m.rng.standard_normal(8)) + 0.5) for _ in range(4)]
     x = m.add("BatchNormalization", x, *norm)
@@ -138,12 +150,12 @@ def convolutions() -> onnx.ModelProto:
 
 @pytest.mark.parametrize("weights", ["bf16", "s8"])
 def test_convolutions(tmp_path: Path, weights: str) -> None:
-    """Convolutions of single pixels, which are products, have narrow weights."""
+    """Convolutions that sum several channels have narrow weights."""
     onnx.save(convolutions(), tmp_path / "m.onnx")
     for found in verified(tmp_path / "m.onnx", weights, ["x86-64-v3", "sm_80", "gfx942"]):
         assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)
         narrow = sum(f"by_{weights}" in step.kernel for step in found.steps)
-        assert narrow == 1, [step.kernel for step in found.steps]
+        assert narrow == 5, [step.kernel for step in found.steps]
 
 
 @pytest.mark.parametrize("weights", ["bf16", "s8"])

@@ -85,6 +85,14 @@ def test_paddings(padding: Any, size: int, stride: int, expected: tuple[int, int
             groups=4,
             epilogue="x * scale",
         ),
+        Conv2d(
+            input=(1, 8, 9),
+            weights=(6, 4, 3),
+            groups=2,
+            dtype="f32",
+            b_dtype="s8",
+            constant=("b",),
+        ),
     ],
     ids=lambda spec: spec.key,
 )
@@ -128,6 +136,8 @@ def test_text_and_defaults() -> None:
         ({"padding_value": 3}, "padding_value=3 is not supported for dtype=f16"),
         ({"dtype": "s8", "padding_value": 128}, "padding_value=128 is out of range"),
         ({"weight_layout": "oihw", "constant": ("b",)}, "take weight_layout=ohwi"),
+        ({"b_dtype": "s8"}, "b_dtype=s8 is for an A of f32, not f16; "),
+        ({"b_dtype": "s4"}, "b_dtype=s4 is not supported by conv2d; take bf16, f16, s8"),
         ({"epilogue": "x * v", "epilogue_shapes": {"v": "mx1"}}, "give v=n"),
         ({"input": (1, 64, 1024, 1025)}, "output positions are more than 1048576"),
     ],

@@ -6,7 +6,6 @@ is shared with what rounds them for the kernels.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -79,14 +78,13 @@ def operators(
     normalized = {n.input[0] for n in model.graph.node if n.op_type == "BatchNormalization"}
 
     class Conv(PlainConv):
-        """Convolution that rounds the weights of single pixels, all channels together, unless a
-        BatchNormalization's factors will be multiplied in."""
+        """Convolution with rounded weights, all channels together, unless it has one channel per
+        group, or a BatchNormalization's factors will be multiplied in."""
 
         def _run(self, x: Array, w: Array, *given: Any, **attributes: Any) -> tuple[Array]:
             node = self.onnx_node
-            alone = (attributes.get("group") or 1) == 1 and node.output[0] not in normalized
-            alone = alone and math.prod(w.shape[2:]) == 1 and not any(attributes.get("pads") or ())
-            alone = alone and set(attributes.get("strides") or ()) <= {1}
+            sums = (attributes.get("group") or 1) == 1 or w.shape[1] > 1
+            alone = sums and node.output[0] not in normalized
             if weights in OF_OTHERS and alone and node.input[1] in known:
                 w = rounded(w.reshape(len(w), -1), weights, axis=1).reshape(w.shape)
             return super()._run(x, w, *given, **attributes)

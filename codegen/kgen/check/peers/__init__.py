@@ -55,7 +55,7 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
         raise DeviceError(suggest.unknown(f"against={name}", name, PEERS))
     if name not in CEILINGS and (narrow := entry.spec.get("b_dtype")):
         raise DeviceError(
-            f"against={name} does not support matmuls of {entry.spec['dtype']} by {narrow}; "
+            f"against={name} does not support products of {entry.spec['dtype']} by {narrow}; "
             "try against=read"
         )
     if entry.op == "conv2d" and name not in ("numpy", *CEILINGS):

@@ -370,7 +370,7 @@ def _special_image(
     values = _random(generator, param)
     if param.name == "a":
         special_values.place_in_images(values, entry, generator)
-    elif param.name == "b":
+    elif param.name == "b" and not param.dtype.is_integer:
         special_values.place_in_weights(values, entry, generator)
     return values
 

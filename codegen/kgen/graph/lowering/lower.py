@@ -370,6 +370,7 @@ class _Lowering:
         spec = dataclasses.replace(
             conv,
             out_dtype=self.values[root].dtype,
+            b_dtype=narrow_type(self.buffers[bindings["b"].buffer].dtype, conv.dtype),
             epilogue=epilogue,
             epilogue_shapes=shapes,
             epilogue_dtypes=dict.fromkeys(

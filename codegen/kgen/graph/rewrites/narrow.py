@@ -2,14 +2,14 @@
 for each block of 32 (:mod:`kgen_runtime.blocks`).
 
 Each number becomes the nearest one that the narrow type has. The largest of a column of s8 is 127
-scales; the scales go into the product's epilogue. 1x1 convolutions that are products have columns
-too, one for each output channel, in bf16 and s8. A table of embeddings that a product has the
-transpose of is looked up in as the product has it.
+scales; the scales go into the product's epilogue. Convolutions have columns too, one for each
+output channel, in bf16 and s8; those of one channel per group stay as they are. A table of
+embeddings that a product has the transpose of is looked up in as the product has it.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
@@ -47,22 +47,24 @@ def weights_of(model: Model) -> frozenset[str]:
     return frozenset(used & model.constants.keys())
 
 
-def convolutions_of(model: Model) -> frozenset[str]:
-    """The weights of the convolutions that are products by constants: of single pixels. Not of
-    those with a normalization behind them, whose weights are not the model's."""
+def convolutions_of(model: Model) -> dict[str, Array]:
+    """Largest weight of each output channel, by the weights of convolutions.
+
+    Without convolutions before a normalization, whose weights are not the model's, and those of one
+    channel per group.
+    """
     normalized = {n.inputs[0] for n in model.nodes if n.operator == "BatchNormalization"}
-    return frozenset(
-        node.inputs[1]
+    return {
+        node.inputs[1]: np.abs(weights).reshape(len(weights), -1).max(axis=1)
         for node in model.nodes
-        if node.operator == "Conv" and node.attribute("group", 1) == 1 and not node.others
-        if set(node.attribute("strides", ())) <= {1} and not any(node.attribute("pads", ()))
-        if (weights := model.constants.get(node.inputs[1])) is not None
-        if math.prod(weights.shape[2:]) == 1 and node.outputs[0] not in normalized
-    )
+        if node.operator == "Conv" and not node.others and node.outputs[0] not in normalized
+        if (weights := model.constants.get(node.inputs[1])) is not None and weights.size
+        if weights.shape[1] > 1 or node.attribute("group", 1) == 1
+    }
 
 
 def narrowed(
-    graph: Graph, dtype: BType, weights: frozenset[str], convolutions: frozenset[str]
+    graph: Graph, dtype: BType, weights: frozenset[str], convolutions: Mapping[str, Array]
 ) -> Graph:
     """The graph with products by these constants, if they are matrices of f32, of narrow ones, and
     with these convolutions, but for s4.
@@ -70,8 +72,7 @@ def narrowed(
     Raises GraphError for weights that are not finite, which s8 and s4 have no numbers for, and for
     a graph that has none to narrow, as one of f16.
     """
-    known = frozenset() if dtype is BType.S4 else convolutions
-    narrowing = _Narrowing(graph, dtype, weights, known)
+    narrowing = _Narrowing(graph, dtype, weights, {} if dtype is BType.S4 else convolutions)
     found = narrowing.all()
     if not narrowing.has_narrowed:
         raise GraphError(
@@ -87,7 +88,7 @@ class _Narrowing(Rewriting):
         graph: Graph,
         dtype: BType,
         weights: frozenset[str],
-        convolutions: frozenset[str],
+        convolutions: Mapping[str, Array],
     ) -> None:
         super().__init__(graph)
         self.dtype, self.weights, self.convolutions = dtype, weights, convolutions
@@ -118,8 +119,6 @@ class _Narrowing(Rewriting):
             made = FormulaNode(expression=looked_up, axes=operation.axes)
             return self.take(value, self.add(made, value))
         if not isinstance(operation, ProductNode) or value.dtype is not DType.F32:
-            return self.copy(value)
-        if operation.conv is not None:
             return self.copy(value)
         matrix = self.matrix(operation.b)
         if matrix is None:
@@ -159,15 +158,17 @@ class _Narrowing(Rewriting):
         if not isinstance(operation, SourceNode) or operation.kind != "constant" or value.rank != 2:
             return None
         known = all(
-            part.removesuffix(TRANSPOSED) in self.weights or self.is_of_convolution(part)
+            part.removesuffix(TRANSPOSED) in self.weights or self.largest(part) is not None
             for part in operation.name.split(BESIDE)
         )
         if value.dtype is not DType.F32 or not known:
             return None
         return operation.name, self.graph.constants[operation.name]
 
-    def is_of_convolution(self, name: str) -> bool:
-        return self.graph.originals.get(name) in self.convolutions
+    def largest(self, name: str) -> Array | None:
+        """Largest weight of each output channel of a convolution, in all places of its kernel; None
+        for other constants."""
+        return self.convolutions.get(self.graph.originals.get(name, ""))
 
     def multiply(self, value: GraphValue, operation: ProductNode, name: str, array: Array) -> None:
         b = self.builder
@@ -175,15 +176,19 @@ class _Narrowing(Rewriting):
         a = self.ids[operation.a]
         if self.dtype is BType.BF16:
             weights = self.constant(shown, in_bf16(array), DType.BF16)
-            return self.take(value, self.add(ProductNode(a=a, b=weights.id), value))
+            made = ProductNode(a=a, b=weights.id, conv=operation.conv)
+            return self.take(value, self.add(made, value))
         array = self.finite(name, array)
         if self.dtype is BType.S4:
             weights = self.blocks(shown, array)
             return self.take(value, self.add(ProductNode(a=a, b=weights.id), value))
-        numbers, scales = in_s8(array)
+        columns = [self.largest(part) for part in name.split(BESIDE)]
+        found = [column for column in columns if column is not None]
+        whole = len(found) == len(columns)
+        numbers, scales = in_s8(array, np.concatenate(found) if whole else None)
         weights = self.constant(shown, numbers, DType.S8)
         factors = self.constant(f"{shown}:scale", scales, DType.F32)
-        product = self.add(ProductNode(a=a, b=weights.id), value)
+        product = self.add(ProductNode(a=a, b=weights.id, conv=operation.conv), value)
         scaled = call("mul", (variable(product.id), variable(factors.id)))
         self.take(
             value, b.add(FormulaNode(expression=scaled), value.shape, value.dtype, value.nodes)
@@ -218,9 +223,15 @@ def in_bf16(array: Array) -> Array:
     return array.astype(ml_dtypes.bfloat16)
 
 
-def in_s8(array: Array) -> tuple[Array, Array]:
-    """Whole numbers, and what each column of them is multiplied by, no subnormal number."""
-    largest = np.abs(array).max(axis=0).astype(np.float64)
-    scales = np.maximum(largest / LARGEST, DType.F32.smallest_normal).astype(np.float32)
+def in_s8(array: Array, largest: Array | None = None) -> tuple[Array, Array]:
+    """Whole numbers, and what each column of them is multiplied by, no subnormal number.
+
+    `largest` holds the number of each column that becomes 127, if the array lacks some rows.
+    """
+    if largest is None:
+        largest = np.abs(array).max(axis=0)
+    scales = np.maximum(largest.astype(np.float64) / LARGEST, DType.F32.smallest_normal).astype(
+        np.float32
+    )
     numbers = np.rint(array.astype(np.float64) / scales.astype(np.float64))
     return np.clip(numbers, -LARGEST, LARGEST).astype(np.int8), scales

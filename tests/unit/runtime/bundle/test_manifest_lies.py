@@ -395,6 +395,11 @@ def test_the_runtime_and_kgen_mean_the_same_tensors() -> None:
         kgen.Elementwise(expression="silu(gate) * up + 1", shapes=((3, 1, 4), (2, 4))),
         kgen.Elementwise(expression="x + x", shapes=((3, 4),), out_dtype="f32"),
     ]
+    both: dict[str, Any] = {"input": (1, 8, 5, 6), "weights": (6, 4, 3, 3), "groups": 2}
+    scaled: dict[str, Any] = {"b_dtype": "s8", "epilogue": "x * scale + bias", "out_dtype": "f16"}
+    for fields in ({}, {"constant": ("b",)}, {"weight_layout": "hwio", "constant": ("b",)}):
+        specs += [kgen.Conv2d(**both, **fields)]
+        specs += [kgen.Conv2d(**both, **fields, **scaled, dtype="f32")]
     for spec in specs:
         assert tensors(json.loads(json.dumps(spec.to_json()))) == spec.parameters
     assert tensors({"op": "conjure"}) is None

@@ -320,9 +320,10 @@ class DepthwisePlan(CpuPlan):
 
 
 def takes(conv: Conv2d) -> bool:
-    """Whether a convolution is depthwise, with weights that are rows of channels as stored."""
+    """Whether a convolution is depthwise, with weights of the images' type, in rows of channels."""
     rows_of_channels = conv.weight_layout is WeightLayout.HWIO and not conv.constant
-    return conv.is_depthwise and rows_of_channels and most_outputs(conv) > 0
+    plain = conv.is_depthwise and conv.b_dtype is None
+    return plain and rows_of_channels and most_outputs(conv) > 0
 
 
 def most_outputs(conv: Conv2d) -> int:

@@ -9,6 +9,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.limits import AVX_VNNI_FEATURES, VNNI_FEATURES
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
+from kgen.targets.cpu.plan.packing.packed_windows import are_windows
 from kgen_runtime.blocks import BLOCK
 from kgen_runtime.values import frozen
 
@@ -70,11 +71,12 @@ LIMB_DOTS: tuple[tuple[str, LimbDot, tuple[BType, ...]], ...] = (
 
 
 def limb_dot(spec: Matmul, target: Target) -> LimbDot | None:
-    """The instruction for a constant B of few bits and an A whose K lies side by side."""
+    """The instruction for a constant B of few bits and a matrix A whose K lies side by side."""
     if (
         ConstantOperand.B not in spec.constant
         or spec.a_strides[2] != 1
         or spec.dtype is not DType.F32
+        or are_windows(spec)
     ):
         return None
     if spec.k > MOST_K and not spec.has_blocks:
