@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -20,7 +21,7 @@ from kgen.graph.assemble import assembled
 from kgen.graph.fusing.formulas import Fused
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.fusing.outputs import with_further_outputs
-from kgen.graph.ir import PLAIN_CONVOLUTIONS, ConvolutionKernels, Graph
+from kgen.graph.ir import PLAIN_CONVOLUTIONS, ConvolutionKernels, Graph, ProductNode
 from kgen.graph.joined import joined_in_place
 from kgen.graph.lowering.calls import Lowered, nodes_shown
 from kgen.graph.lowering.lower import lower
@@ -39,7 +40,7 @@ from kgen.graph.rewrites.tied_weights import tied
 from kgen.graph.rewrites.written_rows import written_rows
 from kgen.graph.states import states_of, with_states
 from kgen.graph.tables import with_tables
-from kgen.spec import Spec
+from kgen.spec import Conv2d, Spec
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.enum_fields import member
 from kgen.spec.keys import unique_keys
@@ -59,7 +60,6 @@ class CompiledModel:
     """Bundle of a model with one program per target; calls and memory plans by target."""
 
     bundle: bundle.Bundle
-    graph: Graph
     lowered: Mapping[str, Lowered]
     memory: Mapping[str, MemoryPlan]
 
@@ -223,24 +223,22 @@ def compile_model(
         _check_weights(wanted, found)
     own = own_tuning(tuning, found)
     progress(f"reading {shown(model)}")
-    families = [family(target.family) for target in found]
-    convolves = ConvolutionKernels(
-        depthwise=all(each.convolves_channels for each in families),
-        pads_with_zero_point=all(each.pads_with_zero_point for each in families),
+    fused = graphs_for(
+        found,
+        partial(
+            load,
+            model,
+            _shapes_of(shapes or {}),
+            wanted,
+            multiplied,
+            states,
+            alignment=max(family(target.family).alignment for target in found),
+            capacities=_capacities_of(capacities or {}),
+        ),
     )
-    fused = load(
-        model,
-        _shapes_of(shapes or {}),
-        wanted,
-        multiplied,
-        states,
-        convolves=convolves,
-        alignment=max(each.alignment for each in families),
-        capacities=_capacities_of(capacities or {}),
-    )
-    kept = states_of(fused.graph, states or {})
+    kept = states_of(fused[found[0].name].graph, states or {})
     with no_misfits(model):
-        lowered = {t.name: lowered_for(fused, t, kept) for t in found}
+        lowered = {t.name: lowered_for(fused[t.name], t, kept) for t in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
     plans = {}
     for target in found:
@@ -266,13 +264,42 @@ def compile_model(
     for target in found:
         progress(f"packing weights for {target.name}")
         made = assembled(
-            NAME, target.name, fused.graph, lowered[target.name], plans[target.name], keys
+            NAME,
+            target.name,
+            fused[target.name].graph,
+            lowered[target.name],
+            plans[target.name],
+            keys,
         )
         programs.append(made.program)
         files.update(made.weights)
         memory[target.name] = made.memory
     packed = bundle.pack(kernels, programs=programs, weights=files)
-    return CompiledModel(bundle=packed, graph=fused.graph, lowered=lowered, memory=memory)
+    return CompiledModel(bundle=packed, lowered=lowered, memory=memory)
+
+
+def graphs_for(targets: Iterable[Target], load: Callable[..., Fused]) -> dict[str, Fused]:
+    """The fused graph of each target, by its name. Targets share the graph of those with kernels
+    for more convolutions if it only has convolutions that they have kernels for, too."""
+    kernels = {target.name: kernels_of(target) for target in targets}
+    found: dict[ConvolutionKernels, Fused] = {}
+    for each in sorted(set(kernels.values()), key=dataclasses.astuple, reverse=True):
+        shared = (fused for fused in found.values() if all(map(each.include, convolutions(fused))))
+        found[each] = next(shared, None) or load(convolves=each)
+    return {name: found[each] for name, each in kernels.items()}
+
+
+def kernels_of(target: Target) -> ConvolutionKernels:
+    own = family(target.family)
+    return ConvolutionKernels(
+        depthwise=own.convolves_channels, pads_with_zero_point=own.pads_with_zero_point
+    )
+
+
+def convolutions(fused: Fused) -> Iterator[Conv2d]:
+    for value in fused.graph.values.values():
+        if isinstance(value.operation, ProductNode) and value.operation.conv is not None:
+            yield value.operation.conv
 
 
 def _check_weights(wanted: BType, found: Iterable[Target]) -> None:

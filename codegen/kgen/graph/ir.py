@@ -152,11 +152,16 @@ class Graph:
 
 @frozen
 class ConvolutionKernels:
-    """Convolutions that all targets have kernels for, beside those of groups of several channels:
+    """Convolutions that a target has kernels for, beside those of groups of several channels:
     depthwise ones, and ones that pad bytes with any zero point."""
 
     depthwise: bool = False
     pads_with_zero_point: bool = False
+
+    def include(self, conv: Conv2d) -> bool:
+        if conv.is_depthwise and not self.depthwise:
+            return False
+        return not conv.padding_value or self.pads_with_zero_point
 
 
 PLAIN_CONVOLUTIONS = ConvolutionKernels()
