@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import mmap
 import os
 import re
@@ -51,19 +52,28 @@ OTHER_WRITERS = {
     "codegen/kgen/temporary.py",
     "runtime/kgen_runtime/files.py",
 }
-BUNDLE = kgen.build(relu_of((8,)), "vulkan1.3")
 REPORT = GateReport(path="", entries=(), seconds=0.0)
-MLP = mlp_bundle("vulkan1.3")
 RESULTS = Results(
     suite="cpu", machine=Machine(name="a CPU"), date="2026-01-02", commit=None, command="none"
 )
 
+
+@functools.cache
+def one_kernel() -> kgen.Bundle:
+    return kgen.build(relu_of((8,)), "vulkan1.3")
+
+
+@functools.cache
+def with_weights() -> kgen.Bundle:
+    return mlp_bundle("vulkan1.3")
+
+
 WRITERS: dict[str, Callable[[Path], object]] = {
-    "a bundle": BUNDLE.save,
+    "a bundle": lambda path: one_kernel().save(path),
     "tuning data": lambda path: TuningFile(path=path, core="a core").save(),
     "budgets": lambda path: tighten.write(path, "[defaults]\n"),
     "a summary": lambda path: check._write_summary(str(path), REPORT),
-    "a bundle and its weights": lambda path: MLP.save(path, external_weights=True),
+    "a bundle and its weights": lambda path: with_weights().save(path, external_weights=True),
     "an emulated kernel's output": lambda path: emulate._save(path, np.ones(9)),
     "figures": RESULTS.write,
 }
@@ -184,10 +194,10 @@ def test_a_file_is_on_disk_before_it_has_its_name(
 
 def test_an_old_file_that_is_mapped_stays_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "x.kgen"
-    mlp_bundle("vulkan1.3").save(path)
+    with_weights().save(path)
     old = path.read_bytes()
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        BUNDLE.save(path)
+        one_kernel().save(path)
         assert bytes(mapped) == old != path.read_bytes()
 
 

@@ -138,7 +138,7 @@ def joined_by(function: Any, axis: int = 0) -> Callable[..., Any]:
 
 def sampled(mode: str, padding: str, aligned: bool) -> Edge:
     """A grid that reaches beyond the image on all sides, of three images."""
-    grid = RNG.uniform(-1.7, 1.7, (2, 3, 5, 2)).astype(F32)
+    grid = RNG.uniform(-1.7, 1.7, (2, 2, 4, 2)).astype(F32)
     grid[0, 0, :3] = [[-1, 1], [1, -1], [0, 0]]
     return Edge(
         operator="GridSample", inputs=(normal(2, 3, 4, 5), grid), opset=20,

@@ -26,7 +26,7 @@ FAMILY = targets.family(TARGET.family)
 @pytest.fixture(autouse=True)
 def nothing_is_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
     hide_shipped(monkeypatch)
-    monkeypatch.setattr(survey, "ROWS", (1, 8, 64))
+    monkeypatch.setattr(survey, "ROWS", (1, 64))
     monkeypatch.setattr(survey, "COLUMNS", (64, 128))
     monkeypatch.setattr(survey, "classes_of", lambda target: [SPEC])
 
@@ -48,7 +48,7 @@ def surveyed(path: Path, race: FakeRace, minutes: float = 1e9) -> Survey:
 def test_a_survey_measures_the_grid_once(tmp_path: Path) -> None:
     path, race = tmp_path / "core.toml", FakeRace(lambda plan: 1.0)
     done = surveyed(path, race).tuner.results
-    assert len({sizes_of(each.spec) for each in done}) == len(done) == 3 * 2 * 2
+    assert len({sizes_of(each.spec) for each in done}) == len(done) == 2 * 2 * 2
     assert not surveyed(path, race).tuner.results
     # No schedule was faster than the model's: there are no rows, and a build reads none.
     found = read(path)
@@ -59,7 +59,7 @@ def test_a_survey_ends_in_time_and_resumes(tmp_path: Path) -> None:
     path, race = tmp_path / "core.toml", FakeRace(lambda plan: 1.0)
     first = surveyed(path, race, minutes=4).tuner.results
     rest = surveyed(path, race).tuner.results
-    assert first and rest and len(first) + len(rest) == 12
+    assert first and rest and len(first) + len(rest) == 8
     assert not {sizes_of(each.spec) for each in first} & {sizes_of(each.spec) for each in rest}
 
 

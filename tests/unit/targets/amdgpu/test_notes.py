@@ -21,7 +21,8 @@ SCALARS = st.one_of(
 )
 VALUES = st.recursive(
     SCALARS,
-    lambda v: st.lists(v, max_size=20) | st.dictionaries(st.text(max_size=5), v, max_size=20),
+    lambda v: st.lists(v, max_size=4) | st.dictionaries(st.text(max_size=5), v, max_size=4),
+    max_leaves=16,
 )
 
 
