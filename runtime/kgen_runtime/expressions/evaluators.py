@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 
 from kgen_runtime.expressions.definitions import DEFINITIONS, REDUCTIONS, ROWS
 from kgen_runtime.expressions.formulas import NUMBERS, Formulas, number
@@ -30,6 +31,19 @@ class Evaluator:
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return self.apply(name, [self.value(argument) for argument in arguments])
         return number(at)
+
+    def compiled(self, at: ast.expr, names: Sequence[str]) -> Callable[[Sequence[Value]], Value]:
+        """Return the function that computes an expression from the values of `names`, for many
+        evaluations."""
+        match at:
+            case ast.Name(id=name) if name not in NUMBERS:
+                return itemgetter(names.index(name))
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                function = self.function(name)
+                parts = [self.compiled(argument, names) for argument in arguments]
+                return lambda values: function(*[part(values) for part in parts])
+        constant = self.value(at)
+        return lambda values: constant
 
     def apply(self, name: str, arguments: list[Value]) -> Value:
         return self.function(name)(*arguments)

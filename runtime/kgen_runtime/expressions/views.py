@@ -11,7 +11,8 @@ import copy
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import mul
 from typing import Any
 
 from kgen_runtime.expressions.calls import VIEWS
@@ -216,6 +217,7 @@ class Elements:
         self.domain = domain(formulas, inputs)
         self._known = {**inputs, **shapes_of(formulas, inputs)}
         self._shapes: dict[ast.expr, Shape] = {}
+        self._parts: dict[ast.expr, Callable[[Index], Any]] = {}
         # A later expression may have an earlier output many times.
         self._named = lru_cache(maxsize=1024)(self.value)
 
@@ -230,22 +232,42 @@ class Elements:
 
     def value(self, at: ast.expr, index: Index) -> Any:
         """A part's element."""
-        if isinstance(at, ast.Name) and at.id in self.inputs:
-            return self.read(at.id, index)
-        if isinstance(at, ast.Name) and at.id in self.formulas:
-            return self._named(self.formulas[at.id], index)
-        if not isinstance(at, ast.Call):
-            return self.constant(at)
-        if is_view(at):
-            return self.viewed(at, list(index))
-        assert isinstance(at.func, ast.Name)
-        return self.apply(at.func.id, [self.shared(argument, index) for argument in at.args])
+        return self._part(at)(index)
 
     def shared(self, at: ast.expr, index: Sequence[int]) -> Any:
         """The element of a part that broadcasts to coordinates."""
-        shape = self.shape(at)
-        behind = index[len(index) - len(shape) :]
-        return self.value(at, tuple(0 if n == 1 else i for n, i in zip(shape, behind, strict=True)))
+        return self._broadcast_part(at)(index)
+
+    def _part(self, at: ast.expr) -> Callable[[Index], Any]:
+        """Return the function that gives a part's elements."""
+        if at not in self._parts:
+            self._parts[at] = self._made(at)
+        return self._parts[at]
+
+    def _made(self, at: ast.expr) -> Callable[[Index], Any]:
+        if isinstance(at, ast.Name) and at.id in self.inputs:
+            return partial(self.read, at.id)
+        if isinstance(at, ast.Name) and at.id in self.formulas:
+            return partial(self._named, self.formulas[at.id])
+        if not isinstance(at, ast.Call):
+            constant = self.constant(at)
+            return lambda index: constant
+        if is_view(at):
+            return lambda index: self.viewed(at, list(index))
+        assert isinstance(at.func, ast.Name)
+        name, arguments = at.func.id, [self._broadcast_part(argument) for argument in at.args]
+        return lambda index: self.apply(name, [argument(index) for argument in arguments])
+
+    def _broadcast_part(self, at: ast.expr) -> Callable[[Sequence[int]], Any]:
+        """Return the function that gives a part's elements by coordinates that it broadcasts to."""
+        shape, part = self.shape(at), self._part(at)
+        rank = len(shape)
+        if all(n == 1 for n in shape):
+            return lambda index: part((0,) * rank)
+        if 1 not in shape:
+            return lambda index: part(tuple(index[len(index) - rank :]))
+        steps = [int(n != 1) for n in shape]
+        return lambda index: part(tuple(map(mul, index[len(index) - rank :], steps)))
 
     def viewed(self, at: ast.expr, index: list[int]) -> Any:
         name, tensors, numbers = parts(at)

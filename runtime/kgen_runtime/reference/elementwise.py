@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import mul
 from typing import Any
@@ -22,16 +22,14 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -
         return _viewed(spec, buffers, output)
     broadcast = Broadcast(spec, buffers)
     name = output or broadcast.outputs[0]
-    formulas = behind(broadcast.formulas, name)
+    compute = computed_in(broadcast.dtypes, output_dtypes(spec, len(broadcast.outputs)))
+    value = evaluation(behind(broadcast.formulas, name), name, broadcast.names, compute)
 
     # Data of special values repeats few of them.
     @lru_cache(maxsize=4096)
     def result(*bits: int) -> float:
-        found = map(decode, bits, broadcast.dtypes)
-        numbers = dict(zip(broadcast.names, found, strict=True))
-        return evaluate(formulas, name, numbers, compute)
+        return value(map(decode, bits, broadcast.dtypes))
 
-    compute = computed_in(broadcast.dtypes, output_dtypes(spec, len(broadcast.outputs)))
     return lambda index: result(*broadcast.bits(index[0]))
 
 
@@ -82,10 +80,27 @@ def evaluator_of(values: Mapping[str, float], compute: DType) -> Evaluator:
     return Evaluator(numbers, Scalars())
 
 
-def evaluate(formulas: Formulas, output: str, values: Mapping[str, float], compute: DType) -> float:
-    """An output of expressions of numbers, computed in a type: an int of integers."""
-    found = evaluator_of(values, compute).outputs(formulas)[output]
-    return int(found) if compute.is_integer else float(found)
+def evaluation(
+    formulas: Formulas, output: str, names: Sequence[str], compute: DType
+) -> Callable[[Iterable[float]], float]:
+    """Return the function that computes an output in a dtype from the values of the inputs `names`:
+    an int of integers."""
+    evaluator = evaluator_of({}, compute)
+    kind = int if compute.is_integer else float
+    known = [*names]
+    steps: list[Callable[[Sequence[float]], float]] = []
+    for name, formula in formulas.items():
+        steps.append(evaluator.compiled(formula, known))
+        known.append(name)
+    place = known.index(output)
+
+    def value(inputs: Iterable[float]) -> float:
+        values = list(inputs if kind is int else map(float, inputs))
+        for step in steps:
+            values.append(step(values))
+        return kind(values[place])
+
+    return value
 
 
 def broadcast_shape(shapes: Sequence[Sequence[int]]) -> list[int]:
