@@ -147,9 +147,8 @@ static kgen_status load_objects(kgen_bundle *of, object *objects, size_t *count)
             if (status == KGEN_OK && needs_tiles(one->code))
                 status = kgen_cpu_request_tiles();
             if (status == KGEN_ERROR_DEVICE)
-                kgen_within("", "%s: ", kernel->name);
-            if (status != KGEN_OK)
-                return status;
+                return kgen_within(status, "%s: ", kernel->name);
+            TRY(status);
         }
     }
     return KGEN_OK;
@@ -163,12 +162,9 @@ static kgen_status settle_functions(kgen_bundle *of, const object *objects)
         for (size_t i = 0; kernel->loaded && i < kernel->num_launches; i++) {
             launch *one = &kernel->launches[i];
             uint64_t function = 0;
-            kgen_status status = kgen_library_function(&of->code, &objects[one->object],
-                                                       one->entry_point, &function);
-            if (status != KGEN_OK) {
-                kgen_within("", "%s: ", kernel->name);
-                return status;
-            }
+            TRY(kgen_within(kgen_library_function(&of->code, &objects[one->object],
+                                                  one->entry_point, &function),
+                            "%s: ", kernel->name));
             kgen_settle_launch(one, function);
         }
     }
@@ -234,12 +230,10 @@ static kgen_status open_bundle(const char *path, const void *data, size_t nbytes
     if (options == NULL)
         options = &defaults;
     if (bundle == NULL || (path == NULL && data == NULL))
-        return kgen_fail(KGEN_ERROR_ARGUMENT, "the bundle to open, or the pointer for it, is NULL");
+        return kgen_argument_error("the bundle to open, or the pointer for it, is NULL");
     if (options->num_threads < 0 || options->num_threads > MAX_THREADS)
-        return kgen_fail(KGEN_ERROR_ARGUMENT,
-                         "num_threads=%d is out of range; give 1 to %d, or 0 for all CPUs of this "
-                         "process",
-                         options->num_threads, MAX_THREADS);
+        return kgen_argument_error("num_threads=%d is out of range; give 1 to %d, or 0 for all "
+                                   "CPUs of this process", options->num_threads, MAX_THREADS);
     kgen_bundle *made = NULL;
     TRY(kgen_read(path, data, nbytes, NULL, 1, &made));
     made->num_threads = options->num_threads > 0 ? options->num_threads : kgen_os_cpu_count();
@@ -247,7 +241,7 @@ static kgen_status open_bundle(const char *path, const void *data, size_t nbytes
         made->num_threads = MAX_THREADS;
     kgen_status status = load(made, options->verify_weights != 0);
     if (status != KGEN_OK) {
-        kgen_within("", "%s: ", made->name);
+        kgen_within(status, "%s: ", made->name);
         kgen_close(made);
         return status;
     }

@@ -38,12 +38,18 @@
 
 /* ---- errors and memory (support.c) ----------------------------------------------------------- */
 
-/* Set this thread's message and return `status`. */
+/* Set this thread's message and return `status`, KGEN_ERROR_BUNDLE or KGEN_ERROR_ARGUMENT. */
 kgen_status kgen_fail(kgen_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+kgen_status kgen_bundle_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+kgen_status kgen_argument_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Put a place in front of the message, and `after` behind it. */
-void kgen_within(const char *after, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Put a place in front of the message of a call that failed. Return its status. */
+kgen_status kgen_within(kgen_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Put the remedy behind the message of KGEN_ERROR_BUNDLE. Return the status. */
+kgen_status kgen_with_remedy(kgen_status status);
 
 kgen_status kgen_no_memory(uint64_t nbytes);
 

@@ -22,8 +22,8 @@ static kgen_status parse_value(reader *from, int depth, json *into);
 
 static kgen_status refused(const reader *from, const char *why)
 {
-    return kgen_fail(KGEN_ERROR_BUNDLE, "manifest.json is not JSON: %s at byte %zu", why,
-                     (size_t)(from->at - from->start));
+    return kgen_bundle_error("manifest.json is not JSON: %s at byte %zu", why,
+                             (size_t)(from->at - from->start));
 }
 
 static int next(const reader *from)
@@ -289,10 +289,9 @@ static kgen_status check_member_names(const reader *from, const json *object)
     kgen_status status = KGEN_OK;
     for (size_t i = 1; i < count && status == KGEN_OK; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
-            status = kgen_fail(KGEN_ERROR_BUNDLE,
-                               "manifest.json is not JSON: '%.60s' occurs twice in one object, "
-                               "which ends at byte %zu",
-                               names[i], (size_t)(from->at - from->start));
+            status = kgen_bundle_error("manifest.json is not JSON: '%.60s' occurs twice in one "
+                                       "object, which ends at byte %zu", names[i],
+                                       (size_t)(from->at - from->start));
     free(names);
     return status;
 }

@@ -4,10 +4,8 @@
 
 static kgen_status beyond(long long most, const char *what, const char *name)
 {
-    return kgen_fail(KGEN_ERROR_BUNDLE,
-                     "manifest.json has more than %lld %s, the limit (%s); build it again, as "
-                     "several bundles",
-                     most, what, name);
+    return kgen_bundle_error("manifest.json has more than %lld %s, the limit (%s); build it "
+                             "again, as several bundles", most, what, name);
 }
 
 kgen_status kgen_json_count(const char *text, uint64_t nbytes)

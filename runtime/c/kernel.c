@@ -110,16 +110,15 @@ static void give_back(kgen_kernel *kernel, scratch *of)
 
 static kgen_status wrong(const kgen_kernel *of, size_t i, const char *what)
 {
-    return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s %s", of->key, of->arguments[i]->tensor.name,
-                     what);
+    return kgen_argument_error("%s: %s %s", of->key, of->arguments[i]->tensor.name, what);
 }
 
 static kgen_status check_argument_count(const kgen_kernel *of, const void *arguments, size_t count)
 {
     if (count == of->num_arguments && arguments != NULL)
         return KGEN_OK;
-    return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: takes %zu arguments, got %zu", of->key,
-                     of->num_arguments, arguments == NULL ? 0 : count);
+    return kgen_argument_error("%s: takes %zu arguments, got %zu", of->key, of->num_arguments,
+                               arguments == NULL ? 0 : count);
 }
 
 static kgen_status check_address(const kgen_kernel *of, size_t i, const void *address)
@@ -129,8 +128,8 @@ static kgen_status check_address(const kgen_kernel *of, size_t i, const void *ad
         return wrong(of, i, "is NULL");
     if ((uintptr_t)address % itemsize == 0)
         return KGEN_OK;
-    return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s starts at address %p; expected a multiple of %zu",
-                     of->key, of->arguments[i]->tensor.name, address, itemsize);
+    return kgen_argument_error("%s: %s starts at address %p; expected a multiple of %zu", of->key,
+                               of->arguments[i]->tensor.name, address, itemsize);
 }
 
 /* Check that an output overlaps no other argument, and that a scatter's output is its table. */
@@ -144,14 +143,13 @@ static kgen_status check_output_apart(const kgen_kernel *of, const kgen_buffer *
         const char *name = of->arguments[i]->tensor.name;
         if (of->arguments[i] == of->lies_upon) {
             if (other != own)
-                return kgen_fail(KGEN_ERROR_ARGUMENT,
-                                 "%s: writes rows of %s in place; pass the same memory as %s",
-                                 of->key, name, of->arguments[output]->tensor.name);
+                return kgen_argument_error("%s: writes rows of %s in place; pass the same memory "
+                                           "as %s", of->key, name,
+                                           of->arguments[output]->tensor.name);
         } else if (i != output && other < end &&
                    own < other + of->arguments[i]->tensor.nbytes) {
-            return kgen_fail(KGEN_ERROR_ARGUMENT,
-                             "%s: %s overlaps %s in memory; pass separate memory", of->key,
-                             of->arguments[output]->tensor.name, name);
+            return kgen_argument_error("%s: %s overlaps %s in memory; pass separate memory",
+                                       of->key, of->arguments[output]->tensor.name, name);
         }
     }
     return KGEN_OK;
@@ -164,8 +162,8 @@ static kgen_status check_buffers(const kgen_kernel *of, const kgen_buffer *argum
         const kgen_tensor *wanted = &of->arguments[i]->tensor;
         TRY(check_address(of, i, arguments[i].data));
         if (arguments[i].nbytes < wanted->nbytes)
-            return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s has %zu bytes; expected %zu", of->key,
-                             wanted->name, arguments[i].nbytes, wanted->nbytes);
+            return kgen_argument_error("%s: %s has %zu bytes; expected %zu", of->key, wanted->name,
+                                       arguments[i].nbytes, wanted->nbytes);
     }
     for (size_t i = 0; i < count; i++)
         if (of->arguments[i]->tensor.role == KGEN_OUTPUT)
@@ -271,7 +269,7 @@ kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments, 
 {
     memories at;
     if (call == NULL)
-        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: the pointer for the call is NULL", kernel->key);
+        return kgen_argument_error("%s: the pointer for the call is NULL", kernel->key);
     TRY(check_buffers(kernel, arguments, count));
     kgen_call *made = (kgen_call *)calloc(1, sizeof *made);
     if (made == NULL)
@@ -310,11 +308,11 @@ kgen_status kgen_call_run_tasks(kgen_call *call, size_t launch, int64_t begin, i
     const kgen_kernel *of = call->kernel;
     int64_t tasks = kgen_num_tasks(of, launch);
     if (launch >= of->num_launches)
-        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: launch=%zu; it has %zu launches", of->key,
-                         launch, of->num_launches);
+        return kgen_argument_error("%s: launch=%zu; it has %zu launches", of->key, launch,
+                                   of->num_launches);
     if (begin < 0 || begin > end || end > tasks)
-        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: tasks %lld to %lld; launch %zu has 0 to %lld",
-                         of->key, (long long)begin, (long long)end, launch, (long long)tasks);
+        return kgen_argument_error("%s: tasks %lld to %lld; launch %zu has 0 to %lld", of->key,
+                                   (long long)begin, (long long)end, launch, (long long)tasks);
     if (begin < end) /* kernels do not accept an empty range */
         kgen_run_tasks(&of->launches[launch].run, call->launches.jobs[launch].pointers, begin, end);
     return KGEN_OK;

@@ -11,11 +11,6 @@
 /* Rows of a packed matrix that lie side by side, at most. */
 enum { MAX_PACKED_DEPTH = 64 };
 
-static kgen_status refuse_kernel(const char *why)
-{
-    return kgen_fail(KGEN_ERROR_BUNDLE, "%s", why);
-}
-
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 kgen_status kgen_check_tensor(kgen_tensor *tensor, const char *name)
@@ -25,15 +20,15 @@ kgen_status kgen_check_tensor(kgen_tensor *tensor, const char *name)
     for (int i = 0; i < tensor->rank; i++) {
         int64_t n = tensor->shape[i], step = tensor->strides[i];
         if (n < 0 || step < 0)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has a size or a stride below 0", name);
+            return kgen_bundle_error("%.60s has a size or a stride below 0", name);
         is_empty = is_empty || n == 0;
         int64_t reach = n > 0 ? n - 1 : 0;
         fits = fits && kgen_multiply(&reach, step) && kgen_multiply(&step, itemsize) &&
                !__builtin_add_overflow(extent, reach, &extent);
     }
     if (!fits || !kgen_multiply(&extent, itemsize))
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s spans more than %lld bytes, the limit", name,
-                         (long long)INT64_MAX);
+        return kgen_bundle_error("%.60s spans more than %lld bytes, the limit", name,
+                                 (long long)INT64_MAX);
     tensor->nbytes = is_empty ? 0 : (size_t)extent;
     return KGEN_OK;
 }
@@ -43,8 +38,8 @@ static kgen_status check_filled(kgen_tensor *tensor, const char *name)
 {
     kgen_status status = kgen_check_tensor(tensor, name);
     if (status == KGEN_OK && tensor->nbytes == 0)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "%.60s has no elements; the tensors of a kernel have 1 or more", name);
+        return kgen_bundle_error("%.60s has no elements; the tensors of a kernel have 1 or more",
+                                 name);
     return status;
 }
 
@@ -118,15 +113,14 @@ static kgen_status check_parameters(kgen_kernel *of)
         TRY(check_filled(&one->tensor, name));
         TRY(check_filled(&one->unpacked, name));
         if (one->tensor.packed && !packing_fits(one))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has a packing that does not fit its shape",
-                             name);
+            return kgen_bundle_error("%.60s has a packing that does not fit its shape", name);
         if (one->tensor.role != KGEN_OUTPUT)
             continue;
         outputs++;
         if (one->tensor.packed || !is_disjoint(&one->tensor))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "elements of %.60s overlap, or are packed", name);
+            return kgen_bundle_error("elements of %.60s overlap, or are packed", name);
     }
-    return outputs > 0 ? KGEN_OK : refuse_kernel("it has no outputs");
+    return outputs > 0 ? KGEN_OK : kgen_bundle_error("it has no outputs");
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -183,14 +177,13 @@ static kgen_status check_names(const kgen_kernel *of, name_index *slots, arena *
     kgen_index_add(slots, of->maps, of->num_maps, sizeof *of->maps, offsetof(tensor_map, name));
     const char *twice = kgen_index_sort(slots, true);
     if (twice != NULL)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is used as a name twice", twice);
+        return kgen_bundle_error("%.60s is used as a name twice", twice);
     if (*of->key == 0 || !is_operation(of->op))
-        return kgen_fail(KGEN_ERROR_BUNDLE, "op='%.60s' or key='%.60s' is not a valid name",
-                         of->op, of->key);
+        return kgen_bundle_error("op='%.60s' or key='%.60s' is not a valid name", of->op, of->key);
     /* Kernels of expressions are called by their functions' names. */
     if (strcmp(in_spec, of->op) != 0 && strcmp(in_spec, "elementwise") != 0 &&
         strcmp(in_spec, "rowwise") != 0)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "op=%.60s is '%.60s' in its spec", of->op, in_spec);
+        return kgen_bundle_error("op=%.60s is '%.60s' in its spec", of->op, in_spec);
     return KGEN_OK;
 }
 
@@ -198,8 +191,8 @@ static kgen_status check_workspaces(const kgen_kernel *of)
 {
     for (size_t i = 0; i < of->num_workspaces; i++)
         if (of->workspaces[i].nbytes < 1)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has %lld bytes; a workspace has 1 or more",
-                             of->workspaces[i].name, (long long)of->workspaces[i].nbytes);
+            return kgen_bundle_error("%.60s has %lld bytes; a workspace has 1 or more",
+                                     of->workspaces[i].name, (long long)of->workspaces[i].nbytes);
     return KGEN_OK;
 }
 
@@ -212,32 +205,29 @@ static kgen_status check_map(const kgen_kernel *of, const name_index *slots, ten
 {
     kgen_tensor *is = &one->tensor;
     if (!kgen_index_find(slots, one->viewed, &one->slot) || is_map(of, one->slot))
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s views %.60s, which does not exist", one->name,
-                         one->viewed);
+        return kgen_bundle_error("%.60s views %.60s, which does not exist", one->name, one->viewed);
     if (is->rank == 0 || one->num_box != (size_t)is->rank)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s needs one number per dimension", one->name);
+        return kgen_bundle_error("%.60s needs one number per dimension", one->name);
     if (is->rank > MAX_MAP_RANK)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has %d dimensions; a tensor map has up to %d",
-                         one->name, is->rank, MAX_MAP_RANK);
+        return kgen_bundle_error("%.60s has %d dimensions; a tensor map has up to %d", one->name,
+                                 is->rank, MAX_MAP_RANK);
     TRY(check_filled(is, one->name));
     if (is->nbytes > slot_bytes(of, one->slot))
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s spans %zu bytes; %.60s has %llu", one->name,
-                         is->nbytes, one->viewed,
-                         (unsigned long long)slot_bytes(of, one->slot));
+        return kgen_bundle_error("%.60s spans %zu bytes; %.60s has %llu", one->name, is->nbytes,
+                                 one->viewed, (unsigned long long)slot_bytes(of, one->slot));
     bool fits = is->strides[is->rank - 1] == 1;
     for (size_t i = 0; i < one->num_box; i++)
         fits = fits && 1 <= one->box[i] && one->box[i] <= MAX_BOX;
     if (!fits)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "%.60s has a box or stride that is not supported; boxes are 1 to %d",
-                         one->name, MAX_BOX);
+        return kgen_bundle_error("%.60s has a box or stride that is not supported; boxes are 1 to "
+                                 "%d", one->name, MAX_BOX);
     return KGEN_OK;
 }
 
 static kgen_status check_maps(const kgen_kernel *of, const name_index *slots)
 {
     if (of->num_maps > 0 && is_cpu(of))
-        return refuse_kernel("it has tensor maps, which CPU code does not take");
+        return kgen_bundle_error("it has tensor maps, which CPU code does not take");
     for (size_t i = 0; i < of->num_maps; i++)
         TRY(check_map(of, slots, &of->maps[i]));
     return KGEN_OK;
@@ -255,8 +245,8 @@ static kgen_status settle_arguments(kgen_kernel *of, const name_index *slots, ar
         parameter *its = is_one ? &of->parameters[slot] : NULL;
         if (its == NULL || its->tensor.role != KGEN_INPUT || its->stored != NULL ||
             one->file.nbytes < 0 || (uint64_t)one->file.nbytes != its->tensor.nbytes)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s does not hold an input %.60s",
-                             one->file.file, one->parameter);
+            return kgen_bundle_error("%.60s does not hold an input %.60s", one->file.file,
+                                     one->parameter);
         its->stored = &one->file;
     }
     of->arguments = (parameter **)kgen_alloc(memory, of->num_parameters, sizeof *of->arguments);
@@ -277,8 +267,8 @@ static kgen_status check_arguments(const kgen_kernel *of, const name_index *slot
 {
     size_t last = 0;
     if (one->num_arguments > MAX_POINTERS && is_cpu(of))
-        return kgen_fail(KGEN_ERROR_BUNDLE, "a launch takes %zu tensors; the CPU allows %d",
-                         one->num_arguments, MAX_POINTERS);
+        return kgen_bundle_error("a launch takes %zu tensors; the CPU allows %d",
+                                 one->num_arguments, MAX_POINTERS);
     one->slots = (size_t *)kgen_alloc(memory, one->num_arguments, sizeof *one->slots);
     if (one->slots == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
@@ -286,18 +276,17 @@ static kgen_status check_arguments(const kgen_kernel *of, const name_index *slot
     for (size_t i = 0; i < one->num_arguments; i++) {
         const char *name = one->arguments[i];
         if (!kgen_index_find(slots, name, &one->slots[i]))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "no argument is called %.60s", name);
+            return kgen_bundle_error("no argument is called %.60s", name);
         size_t slot = one->slots[i];
         if (taken[slot])
-            return kgen_fail(KGEN_ERROR_BUNDLE, "a launch takes %.60s twice", name);
+            return kgen_bundle_error("a launch takes %.60s twice", name);
         taken[slot] = true;
         if (is_map(of, slot))
             slot = of->maps[slot - of->num_parameters - of->num_workspaces].slot;
         if (slot >= of->num_parameters)
             continue;
         if (slot < last)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "argument %.60s of a launch is in the wrong order",
-                             name);
+            return kgen_bundle_error("argument %.60s of a launch is in the wrong order", name);
         last = slot;
     }
     return KGEN_OK;
@@ -315,9 +304,8 @@ static kgen_status check_tasks(const kgen_kernel *of, const launch *one)
         most = nbytes > UINT64_MAX - most ? UINT64_MAX : most + nbytes;
     }
     if ((uint64_t)one->grid[0] > most)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "grid=(%lld, 1, 1) has more tasks than the %llu bytes they write",
-                         (long long)one->grid[0], (unsigned long long)most);
+        return kgen_bundle_error("grid=(%lld, 1, 1) has more tasks than the %llu bytes they write",
+                                 (long long)one->grid[0], (unsigned long long)most);
     return KGEN_OK;
 }
 
@@ -332,38 +320,34 @@ static kgen_status check_extents(const kgen_kernel *of, const launch *one)
     for (int i = 0; i < 3; i++) {
         const int64_t *is = extents[i];
         if (is[0] < 1 || is[1] < 1 || is[2] < 1)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "%s=(%lld, %lld, %lld) is empty; each number must be 1 or more",
-                             names[i], (long long)is[0], (long long)is[1], (long long)is[2]);
+            return kgen_bundle_error("%s=(%lld, %lld, %lld) is empty; each number must be 1 or "
+                                     "more", names[i], (long long)is[0], (long long)is[1],
+                                     (long long)is[2]);
     }
     if (one->shared_memory < 0)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "%lld bytes of dynamic shared memory; give 0 or more",
-                         (long long)one->shared_memory);
+        return kgen_bundle_error("%lld bytes of dynamic shared memory; give 0 or more",
+                                 (long long)one->shared_memory);
     for (int axis = 0; axis < 3; axis++) {
         int64_t along = one->grid[axis];
         fits = fits && kgen_multiply(&along, one->block[axis]) &&
                kgen_multiply(&threads, one->block[axis]) &&
                kgen_multiply(&groups, one->cluster[axis]);
         if (one->grid[axis] % one->cluster[axis] != 0)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "%lld workgroups along %c of the grid are not a multiple of the "
-                             "cluster of %lld",
-                             (long long)one->grid[axis], "xyz"[axis],
-                             (long long)one->cluster[axis]);
+            return kgen_bundle_error("%lld workgroups along %c of the grid are not a multiple of "
+                                     "the cluster of %lld", (long long)one->grid[axis], "xyz"[axis],
+                                     (long long)one->cluster[axis]);
     }
     if (!fits)
-        return refuse_kernel("a launch has more threads than 64 bits count");
+        return kgen_bundle_error("a launch has more threads than 64 bits count");
     if (!is_cpu(of))
         return KGEN_OK;
     for (int axis = 1; axis < 3; axis++)
         if (one->grid[axis] != 1)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "%lld workgroups along %c of the grid; the CPU allows 1",
-                             (long long)one->grid[axis], "xyz"[axis]);
+            return kgen_bundle_error("%lld workgroups along %c of the grid; the CPU allows 1",
+                                     (long long)one->grid[axis], "xyz"[axis]);
     if (threads != 1 || groups != 1 || one->shared_memory != 0)
-        return refuse_kernel("a launch has a block, a cluster or shared memory, which a CPU has "
-                             "none of");
+        return kgen_bundle_error("a launch has a block, a cluster or shared memory, which a CPU "
+                                 "has none of");
     return check_tasks(of, one);
 }
 
@@ -388,19 +372,19 @@ static kgen_status check_tile(const kgen_kernel *of, const launch *one, const ti
     static const char none[] = "its tile does not fit its output";
     int64_t elements = 1, pieces = 1;
     if (is->rank == 0 || is->rank != is->num_extent || is->rank != is->num_axes || is->parts < 1)
-        return refuse_kernel(none);
+        return kgen_bundle_error(none);
     for (size_t i = 0; i < is->rank; i++) {
         bool fits = is->shape[i] > 0 && is->extent[i] > 0 && -1 <= is->axes[i] && is->axes[i] <= 2;
         if (!fits || !kgen_multiply(&elements, is->shape[i]))
-            return refuse_kernel(none);
+            return kgen_bundle_error(none);
         pieces *= kgen_pieces(is->shape[i], is->extent[i]); /* no more than elements */
     }
     if (elements != largest_output(of))
-        return refuse_kernel(none);
+        return kgen_bundle_error(none);
     if (is->has_walk) {
         bool fits = is->rank >= 2 && is->group > 0 && 0 <= is->shared && is->shared <= pieces &&
                     is->steps >= 0;
-        return fits ? KGEN_OK : refuse_kernel("its walk does not fit its tiles");
+        return fits ? KGEN_OK : kgen_bundle_error("its walk does not fit its tiles");
     }
     for (size_t i = 0; i < is->rank; i++) {
         int64_t along = kgen_pieces(is->shape[i], is->extent[i]);
@@ -415,10 +399,9 @@ static kgen_status check_tile(const kgen_kernel *of, const launch *one, const ti
         int64_t whole = kgen_pieces(along, cluster);
         covers = covers && kgen_multiply(&whole, cluster) && one->grid[is->axes[i]] == whole;
         if (!covers)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "grid=[%lld, %lld, %lld] does not match the tiles of dimension %zu",
-                             (long long)one->grid[0], (long long)one->grid[1],
-                             (long long)one->grid[2], i);
+            return kgen_bundle_error("grid=[%lld, %lld, %lld] does not match the tiles of "
+                                     "dimension %zu", (long long)one->grid[0],
+                                     (long long)one->grid[1], (long long)one->grid[2], i);
     }
     return KGEN_OK;
 }
@@ -426,7 +409,7 @@ static kgen_status check_tile(const kgen_kernel *of, const launch *one, const ti
 static kgen_status check_launches(const kgen_kernel *of, const name_index *slots, arena *memory)
 {
     if (of->num_launches == 0)
-        return refuse_kernel("it has no launches");
+        return kgen_bundle_error("it has no launches");
     bool *used = (bool *)kgen_alloc(memory, num_slots(of), sizeof *used);
     bool *taken = (bool *)kgen_alloc(memory, num_slots(of), sizeof *taken);
     if (used == NULL || taken == NULL)
@@ -444,7 +427,7 @@ static kgen_status check_launches(const kgen_kernel *of, const name_index *slots
         used[of->maps[i].slot] = true;
     for (size_t i = 0; i < num_slots(of); i++)
         if (!used[i])
-            return kgen_fail(KGEN_ERROR_BUNDLE, "no launch uses %.60s", slot_name(of, i));
+            return kgen_bundle_error("no launch uses %.60s", slot_name(of, i));
     return KGEN_OK;
 }
 
@@ -527,20 +510,18 @@ static kgen_status check_artifacts(const kgen_kernel *of)
             found = found || (strcmp(of->artifacts[a].role, "source") != 0 &&
                               strcmp(of->artifacts[a].module, of->launches[i].module) == 0);
         if (!found)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "it has no code for its module %.60s",
-                             of->launches[i].module);
+            return kgen_bundle_error("it has no code for its module %.60s", of->launches[i].module);
     }
     for (size_t i = 0; i < of->num_artifacts; i++) {
         const artifact *one = &of->artifacts[i];
         if (!is_for(one->format, of->family))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is %s, which is not for %.60s",
-                             one->file.file, one->format, of->family);
+            return kgen_bundle_error("%.60s is %s, which is not for %.60s", one->file.file,
+                                     one->format, of->family);
         const json *first = one->requires_ == NULL ? NULL : one->requires_->as.first;
         for (const json *each = first; each != NULL; each = each->next)
             if (!is_requirement(each))
-                return kgen_fail(KGEN_ERROR_BUNDLE,
-                                 "%.60s requires %.60s, which has no valid value", one->file.file,
-                                 each->name);
+                return kgen_bundle_error("%.60s requires %.60s, which has no valid value",
+                                         one->file.file, each->name);
     }
     return KGEN_OK;
 }
@@ -560,8 +541,5 @@ static kgen_status check_parts(kgen_kernel *of, arena *memory)
 
 kgen_status kgen_check_kernel(kgen_kernel *kernel, arena *memory)
 {
-    kgen_status status = check_parts(kernel, memory);
-    if (status == KGEN_ERROR_BUNDLE)
-        kgen_within("; build the bundle again", "%s: ", kernel->name);
-    return status;
+    return kgen_within(check_parts(kernel, memory), "%s: ", kernel->name);
 }

@@ -225,10 +225,9 @@ kgen_status kgen_code_map(const kgen_object *objects, size_t num_objects, kgen_f
     if (status == KGEN_OK) {
         *code = made;
     } else {
-        kgen_within("", "%s: ", name);
         kgen_code_unmap(made);
     }
-    return status;
+    return kgen_within(status, "%s: ", name);
 }
 
 void kgen_code_unmap(kgen_code *code)

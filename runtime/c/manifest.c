@@ -32,13 +32,10 @@ static kgen_status unexpected(const json *got, json_kind wanted)
 {
     const char *expected = kind_name(wanted);
     if (got->kind == JSON_TEXT)
-        return kgen_fail(KGEN_ERROR_BUNDLE, ": expected %s, got '%.60s'; build the bundle again",
-                         expected, got->as.text);
+        return kgen_bundle_error(": expected %s, got '%.60s'", expected, got->as.text);
     if (got->kind == JSON_INT)
-        return kgen_fail(KGEN_ERROR_BUNDLE, ": expected %s, got %lld; build the bundle again",
-                         expected, (long long)got->as.integer);
-    return kgen_fail(KGEN_ERROR_BUNDLE, ": expected %s, got %s; build the bundle again", expected,
-                     kind_name(got->kind));
+        return kgen_bundle_error(": expected %s, got %lld", expected, (long long)got->as.integer);
+    return kgen_bundle_error(": expected %s, got %s", expected, kind_name(got->kind));
 }
 
 static bool is_of(const json *one, json_kind kind)
@@ -51,9 +48,8 @@ static kgen_status check_count(const json *one, const field *of)
 {
     if (of->most == 0 || one->count <= of->most)
         return KGEN_OK;
-    return kgen_fail(KGEN_ERROR_BUNDLE,
-                     ".%s: %zu entries; the limit is %u (%s); build the bundle again", of->name,
-                     one->count, of->most, of->limit);
+    return kgen_bundle_error(".%s: %zu entries; the limit is %u (%s)", of->name, one->count,
+                             of->most, of->limit);
 }
 
 /* The members of an object by the numbers of their fields; those that it lacks are NULL. */
@@ -68,21 +64,16 @@ static kgen_status members(const json *object, const field *fields, size_t count
         while (i < count && strcmp(fields[i].name, one->name) != 0)
             i++;
         if (i == count || found[i] != NULL)
-            return kgen_fail(KGEN_ERROR_BUNDLE, ": %s field '%.60s'; build the bundle again",
-                             i == count ? "unknown" : "a second", one->name);
-        if (!is_of(one, fields[i].kind)) {
-            unexpected(one, fields[i].kind);
-            kgen_within("", ".%s", one->name);
-            return KGEN_ERROR_BUNDLE;
-        }
-        if (check_count(one, &fields[i]) != KGEN_OK)
-            return KGEN_ERROR_BUNDLE;
+            return kgen_bundle_error(": %s field '%.60s'", i == count ? "unknown" : "a second",
+                                     one->name);
+        if (!is_of(one, fields[i].kind))
+            return kgen_within(unexpected(one, fields[i].kind), ".%s", one->name);
+        TRY(check_count(one, &fields[i]));
         found[i] = one;
     }
     for (size_t i = 0; i < count; i++)
         if (found[i] == NULL && !fields[i].is_optional)
-            return kgen_fail(KGEN_ERROR_BUNDLE, ": field '%s' missing; build the bundle again",
-                             fields[i].name);
+            return kgen_bundle_error(": field '%s' missing", fields[i].name);
     return KGEN_OK;
 }
 
@@ -110,12 +101,10 @@ static size_t length(const json *list)
 static kgen_status each_is(const json *list, json_kind kind)
 {
     for (const json *one = list == NULL ? NULL : list->as.first; one != NULL; one = one->next)
-        if (!is_of(one, kind)) {
-            unexpected(one, kind);
-            kgen_within("", ".%s%s%.60s", list->name, list->kind == JSON_OBJECT ? "." : "",
-                        list->kind == JSON_OBJECT ? one->name : "");
-            return KGEN_ERROR_BUNDLE;
-        }
+        if (!is_of(one, kind))
+            return kgen_within(unexpected(one, kind), ".%s%s%.60s", list->name,
+                               list->kind == JSON_OBJECT ? "." : "",
+                               list->kind == JSON_OBJECT ? one->name : "");
     return KGEN_OK;
 }
 
@@ -146,14 +135,8 @@ static kgen_status read_several(const json *list, arena *memory, size_t size,
         return KGEN_ERROR_OUT_OF_MEMORY;
     memcpy(values, &made, sizeof made);
     size_t i = 0;
-    for (const json *one = list == NULL ? NULL : list->as.first; one != NULL; one = one->next) {
-        kgen_status status = read(one, memory, made + size * i);
-        if (status != KGEN_OK) {
-            kgen_within("", ".%s[%zu]", list->name, i);
-            return status;
-        }
-        i++;
-    }
+    for (const json *one = list == NULL ? NULL : list->as.first; one != NULL; one = one->next, i++)
+        TRY(kgen_within(read(one, memory, made + size * i), ".%s[%zu]", list->name, i));
     return KGEN_OK;
 }
 
@@ -175,9 +158,7 @@ static kgen_status one_of(const json *text, const char *const *names, size_t cou
         int more = snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", names[i]);
         used += more > 0 ? (size_t)more : 0;
     }
-    return kgen_fail(KGEN_ERROR_BUNDLE,
-                     ".%s: '%.60s' is not one of %s; build the bundle again", text->name,
-                     text->as.text, known);
+    return kgen_bundle_error(".%s: '%.60s' is not one of %s", text->name, text->as.text, known);
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
@@ -217,12 +198,10 @@ static kgen_status read_layout(const json *shape, const json *strides, const cha
     TRY(read_ints(shape, memory, &sizes, &rank));
     TRY(read_ints(strides, memory, &steps, &count));
     if (rank != count)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         ": %.60s needs one stride per dimension; build the bundle again", name);
+        return kgen_bundle_error(": %.60s needs one stride per dimension", name);
     if (rank > KGEN_MAX_RANK)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         ": %.60s has %zu dimensions; the limit is %d; build the bundle again",
-                         name, rank, KGEN_MAX_RANK);
+        return kgen_bundle_error(": %.60s has %zu dimensions; the limit is %d", name, rank,
+                                 KGEN_MAX_RANK);
     into->rank = (int)rank;
     memcpy(into->shape, sizes, rank * sizeof *sizes);
     memcpy(into->strides, steps, rank * sizeof *steps);
@@ -272,17 +251,13 @@ static kgen_status read_parameter(const json *data, arena *memory, void *place)
 
 static kgen_status read_workspace(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = KGEN_FIELDS_WORKSPACE;
     static const char *const initial[] = KGEN_WORDS_WORKSPACE_INITIAL;
     (void)memory;
     workspace *into = (workspace *)place;
-    const json *found[COUNT(fields)];
     int number;
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status == KGEN_OK && found[2] != NULL)
-        status = one_of(found[2], initial, COUNT(initial), &number);
-    if (status != KGEN_OK)
-        return status;
+    READ_MEMBERS(data, WORKSPACE);
+    if (found[2] != NULL)
+        TRY(one_of(found[2], initial, COUNT(initial), &number));
     into->name = found[0]->as.text;
     into->nbytes = found[1]->as.integer;
     return KGEN_OK;
@@ -296,42 +271,34 @@ static kgen_status read_tensor_map(const json *data, arena *memory, void *place)
     TRY(read_ints(found[5], memory, &into->box, &into->num_box));
     int64_t swizzle = int_or(found[6], 0);
     if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         ".swizzle: %lld is not one of 0, 32, 64, 128; build the bundle again",
-                         (long long)swizzle);
+        return kgen_bundle_error(".swizzle: %lld is not one of 0, 32, 64, 128", (long long)swizzle);
     into->name = found[0]->as.text;
     into->viewed = found[1]->as.text;
     return read_layout(found[3], found[4], into->name, memory, &into->tensor);
 }
 
+static kgen_status read_walk(const json *data, tiling *into)
+{
+    READ_MEMBERS(data, WALK);
+    into->has_walk = true;
+    into->group = int_or(found[0], 1);
+    into->shared = int_or(found[1], 0);
+    into->steps = int_or(found[2], 0);
+    return KGEN_OK;
+}
+
 static kgen_status read_tile(const json *data, arena *memory, const tiling **place)
 {
-    static const field fields[] = KGEN_FIELDS_TILE;
-    static const field of_walk[] = KGEN_FIELDS_WALK;
-    const json *found[COUNT(fields)], *walk[COUNT(of_walk)];
+    READ_MEMBERS(data, TILE);
     tiling *into = (tiling *)kgen_alloc(memory, 1, sizeof *into);
     if (into == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status == KGEN_OK)
-        status = read_ints(found[0], memory, &into->shape, &into->rank);
-    if (status == KGEN_OK)
-        status = read_ints(found[1], memory, &into->extent, &into->num_extent);
-    if (status == KGEN_OK)
-        status = read_ints(found[2], memory, &into->axes, &into->num_axes);
-    if (status == KGEN_OK && found[3] != NULL)
-        status = members(found[3], of_walk, COUNT(of_walk), walk);
-    if (status != KGEN_OK)
-        return status;
+    TRY(read_ints(found[0], memory, &into->shape, &into->rank));
+    TRY(read_ints(found[1], memory, &into->extent, &into->num_extent));
+    TRY(read_ints(found[2], memory, &into->axes, &into->num_axes));
     into->parts = int_or(found[4], 1);
-    into->has_walk = found[3] != NULL;
-    if (into->has_walk) {
-        into->group = int_or(walk[0], 1);
-        into->shared = int_or(walk[1], 0);
-        into->steps = int_or(walk[2], 0);
-    }
     *place = into;
-    return KGEN_OK;
+    return found[3] == NULL ? KGEN_OK : read_walk(found[3], into);
 }
 
 static kgen_status read_extent3(const json *list, arena *memory, int64_t into[3])
@@ -343,7 +310,7 @@ static kgen_status read_extent3(const json *list, arena *memory, int64_t into[3]
         return KGEN_OK;
     TRY(read_ints(list, memory, &values, &count));
     if (count != 3)
-        return kgen_fail(KGEN_ERROR_BUNDLE, ".%s: expected 3 entries, got %zu", list->name, count);
+        return kgen_bundle_error(".%s: expected 3 entries, got %zu", list->name, count);
     memcpy(into, values, 3 * sizeof *values);
     return KGEN_OK;
 }
@@ -396,43 +363,28 @@ static kgen_status read_constant(const json *data, arena *memory, void *place)
     return KGEN_OK;
 }
 
-/* What the code uses and what it may be off by: for people and for kgen verify. */
-static kgen_status look_at_facts(const json *resources, const json *tolerance)
+/* What the code uses and what it may be off by are for people and for kgen verify. */
+static kgen_status check_resources(const json *data)
+{
+    READ_MEMBERS(data, RESOURCES);
+    return each_is(found[7], JSON_TEXT);
+}
+
+static kgen_status check_tolerance(const json *data)
 {
     static const char *const subnormals[] = KGEN_WORDS_TOLERANCE_SUBNORMALS;
     kgen_dtype dtype;
     int number;
-    static const field of_resources[] = KGEN_FIELDS_RESOURCES;
-    static const field of_tolerance[] = KGEN_FIELDS_TOLERANCE;
-    const json *found[COUNT(of_resources)];
-    kgen_status status = members(resources, of_resources, COUNT(of_resources), found);
-    if (status == KGEN_OK)
-        status = each_is(found[7], JSON_TEXT);
-    if (status != KGEN_OK) {
-        kgen_within("", ".resources");
-        return status;
-    }
-    status = members(tolerance, of_tolerance, COUNT(of_tolerance), found);
-    if (status == KGEN_OK)
-        status = read_dtype(found[0], &dtype);
-    if (status == KGEN_OK && found[4] != NULL)
-        status = one_of(found[4], subnormals, COUNT(subnormals), &number);
-    if (status == KGEN_OK)
-        status = each_is(found[5], JSON_TEXT);
-    if (status != KGEN_OK)
-        kgen_within("", ".tolerance");
-    return status;
+    READ_MEMBERS(data, TOLERANCE);
+    TRY(read_dtype(found[0], &dtype));
+    if (found[4] != NULL)
+        TRY(one_of(found[4], subnormals, COUNT(subnormals), &number));
+    return each_is(found[5], JSON_TEXT);
 }
 
 static kgen_status read_target(const json *data, kgen_kernel *into)
 {
-    static const field fields[] = KGEN_FIELDS_TARGET_ENTRY;
-    const json *found[COUNT(fields)];
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status != KGEN_OK) {
-        kgen_within("", ".target");
-        return status;
-    }
+    READ_MEMBERS(data, TARGET_ENTRY);
     into->target = found[0]->as.text;
     into->family = found[1]->as.text;
     return KGEN_OK;
@@ -451,14 +403,15 @@ static kgen_status read_kernel(const json *data, arena *memory, void *place)
 {
     kgen_kernel *into = (kgen_kernel *)place;
     READ_MEMBERS(data, KERNEL_ENTRY);
-    TRY(read_target(found[3], into));
+    TRY(kgen_within(read_target(found[3], into), ".target"));
     READ_SEVERAL(5, parameters, read_parameter);
     READ_SEVERAL(6, workspaces, read_workspace);
     READ_SEVERAL(7, maps, read_tensor_map);
     READ_SEVERAL(8, launches, read_launch);
     READ_SEVERAL(9, artifacts, read_artifact);
     READ_SEVERAL(10, constants, read_constant);
-    TRY(look_at_facts(found[11], found[12]));
+    TRY(kgen_within(check_resources(found[11]), ".resources"));
+    TRY(kgen_within(check_tolerance(found[12]), ".tolerance"));
     into->key = found[0]->as.text;
     into->op = found[1]->as.text;
     into->spec = found[2];
@@ -469,22 +422,25 @@ static kgen_status read_kernel(const json *data, arena *memory, void *place)
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
+static kgen_status read_place(const json *data, value *into)
+{
+    static const char *const kinds[] = KGEN_WORDS_PLACE_KIND;
+    int kind = 0;
+    READ_MEMBERS(data, PLACE);
+    TRY(one_of(found[0], kinds, COUNT(kinds), &kind));
+    into->kind = (place_kind)kind;
+    into->memory = text_or(found[1], "");
+    into->offset = int_or(found[2], 0);
+    return KGEN_OK;
+}
+
 static kgen_status read_value(const json *data, arena *memory, void *place)
 {
-    static const field fields[] = KGEN_FIELDS_VALUE;
-    static const field of_place[] = KGEN_FIELDS_PLACE;
-    static const char *const kinds[] = KGEN_WORDS_PLACE_KIND;
     value *into = (value *)place;
-    const json *found[COUNT(fields)], *where[COUNT(of_place)];
-    int kind = 0;
-    TRY(members(data, fields, COUNT(fields), found));
+    READ_MEMBERS(data, VALUE);
     TRY(read_dtype(found[1], &into->tensor.dtype));
-    TRY(members(found[4], of_place, COUNT(of_place), where));
-    TRY(one_of(where[0], kinds, COUNT(kinds), &kind));
+    TRY(read_place(found[4], into));
     into->tensor.name = found[0]->as.text;
-    into->kind = (place_kind)kind;
-    into->memory = text_or(where[1], "");
-    into->offset = int_or(where[2], 0);
     return read_layout(found[2], found[3], into->tensor.name, memory, &into->tensor);
 }
 
@@ -580,8 +536,7 @@ static kgen_status check_program_names(const manifest *all, arena *memory)
     qsort(names, all->num_programs, sizeof *names, kgen_by_text);
     for (size_t i = 1; i < all->num_programs; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "program %s: it occurs twice; build the bundle again", names[i]);
+            return kgen_bundle_error("program %s: it occurs twice", names[i]);
     return KGEN_OK;
 }
 
@@ -600,8 +555,7 @@ static kgen_status check_version(const json *data, int64_t *into)
 {
     const json *version = kgen_json_member(data, "schema_version");
     if (version == NULL)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "manifest.json: no schema_version; this is not a kgen manifest");
+        return kgen_bundle_error("manifest.json: no schema_version; this is not a kgen manifest");
     int64_t number = version->kind == JSON_INT ? version->as.integer : -1;
     if (number < KGEN_OLDEST_SCHEMA || number > KGEN_NEWEST_SCHEMA)
         return kgen_fail(KGEN_ERROR_VERSION,
@@ -609,8 +563,7 @@ static kgen_status check_version(const json *data, int64_t *into)
                          "rebuild the bundle or use the runtime of the kgen that built it",
                          (long long)number, KGEN_OLDEST_SCHEMA, KGEN_NEWEST_SCHEMA);
     if (number == 1 && kgen_json_member(data, "programs") != NULL)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "manifest: unknown field 'programs' of schema 1; "
-                                            "build the bundle again");
+        return kgen_bundle_error("manifest: unknown field 'programs' of schema 1");
     const json *programs = kgen_json_member(data, "programs");
     bool is_list = programs != NULL && programs->kind == JSON_LIST;
     static const char *const later[] = {"repeats", "counts"};
@@ -618,35 +571,28 @@ static kgen_status check_version(const json *data, int64_t *into)
          one = one->next)
         for (size_t i = 0; one->kind == JSON_OBJECT && i < COUNT(later); i++)
             if (kgen_json_member(one, later[i]) != NULL)
-                return kgen_fail(KGEN_ERROR_BUNDLE,
-                                 "manifest: unknown field '%s' of schema %lld; build the bundle "
-                                 "again",
-                                 later[i], (long long)number);
+                return kgen_bundle_error("manifest: unknown field '%s' of schema %lld", later[i],
+                                         (long long)number);
     *into = number;
+    return KGEN_OK;
+}
+
+static kgen_status read_parts(manifest *into, const json *data, arena *memory)
+{
+    READ_MEMBERS(data, MANIFEST);
+    TRY(each_is(found[3], JSON_TEXT));
+    READ_SEVERAL(1, kernels, read_kernel);
+    READ_SEVERAL(2, programs, read_program);
     return KGEN_OK;
 }
 
 kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
 {
-    static const field fields[] = KGEN_FIELDS_MANIFEST;
-    const json *found[COUNT(fields)];
     TRY(check_version(data, &into->schema_version));
-    kgen_status status = members(data, fields, COUNT(fields), found);
-    if (status == KGEN_OK)
-        status = each_is(found[3], JSON_TEXT);
-    if (status == KGEN_OK)
-        status = read_several(found[1], memory, sizeof *into->kernels, read_kernel,
-                              &into->kernels, &into->num_kernels);
-    if (status == KGEN_OK)
-        status = read_several(found[2], memory, sizeof *into->programs, read_program,
-                              &into->programs, &into->num_programs);
-    if (status != KGEN_OK) {
-        kgen_within("", "manifest");
-        return status;
-    }
+    TRY(kgen_within(read_parts(into, data, memory), "manifest"));
     if (into->num_kernels == 0 && into->num_programs == 0)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "manifest.kernels: it has no kernel and no program; a "
-                                            "bundle needs one or more");
+        return kgen_bundle_error("manifest.kernels: it has no kernel and no program; a bundle "
+                                 "needs one or more");
     into->by_name = (kgen_kernel **)kgen_alloc(memory, into->num_kernels, sizeof *into->by_name);
     if (into->by_name == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
@@ -655,8 +601,6 @@ kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
     qsort(into->by_name, into->num_kernels, sizeof *into->by_name, by_kernel_name);
     for (size_t i = 1; i < into->num_kernels; i++)
         if (by_kernel_name(&into->by_name[i - 1], &into->by_name[i]) == 0)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "manifest.kernels: %s occurs twice; build the bundle again",
-                             into->by_name[i]->name);
+            return kgen_bundle_error("manifest.kernels: %s occurs twice", into->by_name[i]->name);
     return check_program_names(into, memory);
 }

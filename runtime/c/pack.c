@@ -112,17 +112,16 @@ kgen_status kgen_pack(const kgen_kernel *kernel, size_t index, const void *matri
                       size_t matrix_nbytes, void *packed, size_t packed_nbytes)
 {
     if (index >= kernel->num_arguments || !kernel->arguments[index]->tensor.packed)
-        return kgen_fail(KGEN_ERROR_ARGUMENT,
-                         "%s: argument %zu is not packed; build it with --constant b", kernel->key,
-                         index);
+        return kgen_argument_error("%s: argument %zu is not packed; build it with --constant b",
+                                   kernel->key, index);
     const parameter *of = kernel->arguments[index];
     const kgen_tensor *from = &of->unpacked;
     if (matrix == NULL || packed == NULL || matrix_nbytes < from->nbytes ||
         packed_nbytes < of->tensor.nbytes)
-        return kgen_fail(KGEN_ERROR_ARGUMENT,
-                         "%s: %s has %zu bytes, %zu packed; the call gives %zu and %zu",
-                         kernel->key, from->name, from->nbytes, of->tensor.nbytes,
-                         matrix == NULL ? 0 : matrix_nbytes, packed == NULL ? 0 : packed_nbytes);
+        return kgen_argument_error("%s: %s has %zu bytes, %zu packed; the call gives %zu and %zu",
+                                   kernel->key, from->name, from->nbytes, of->tensor.nbytes,
+                                   matrix == NULL ? 0 : matrix_nbytes,
+                                   packed == NULL ? 0 : packed_nbytes);
     kgen_pack_matrices(&of->order, (void *)matrix /* only read */, packed, of->tensor.nbytes, 0);
     return KGEN_OK;
 }

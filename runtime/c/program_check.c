@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static kgen_status refuse_program(const char *why)
-{
-    return kgen_fail(KGEN_ERROR_BUNDLE, "%s", why);
-}
-
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Index the names of `count` things of `size` bytes; a name is `offset` bytes into its thing. */
@@ -21,8 +16,7 @@ static kgen_status make_index(name_index *into, const char *kind, const void *th
     kgen_index_add(into, things, count, size, offset);
     const char *wrong = kgen_index_sort(into, false);
     return wrong == NULL ? KGEN_OK
-                         : kgen_fail(KGEN_ERROR_BUNDLE, "%s '%.60s' occurs twice or has no name",
-                                     kind, wrong);
+                         : kgen_bundle_error("%s '%.60s' occurs twice or has no name", kind, wrong);
 }
 
 /* Names of values, and of the memories of each kind. */
@@ -57,25 +51,23 @@ static kgen_status check_memories(const kgen_program *of)
         const weight *one = &of->weights[i];
         const char *digest = one->file.sha256;
         if (one->file.nbytes < 1)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "weight %.60s has %lld bytes", one->name,
-                             (long long)one->file.nbytes);
+            return kgen_bundle_error("weight %.60s has %lld bytes", one->name,
+                                     (long long)one->file.nbytes);
         /* weights/ and 16 digits of the digest: no file is looked for in another folder. */
         bool fits = strlen(digest) == 64 && strspn(digest, "0123456789abcdef") == 64 &&
                     strncmp(one->file.file, "weights/", 8) == 0 &&
                     strncmp(one->file.file + 8, digest, 16) == 0 &&
                     strcmp(one->file.file + 24, ".bin") == 0;
         if (!fits)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "weight %.60s is in '%.60s', which is not named by its digest",
-                             one->name, one->file.file);
+            return kgen_bundle_error("weight %.60s is in '%.60s', which is not named by its digest",
+                                     one->name, one->file.file);
     }
     for (size_t i = 0; i < of->num_states; i++)
         if (of->states[i].nbytes < 1)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "state %.60s has %lld bytes", of->states[i].name,
-                             (long long)of->states[i].nbytes);
+            return kgen_bundle_error("state %.60s has %lld bytes", of->states[i].name,
+                                     (long long)of->states[i].nbytes);
     if (of->arena_nbytes < 0)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "its arena has %lld bytes",
-                         (long long)of->arena_nbytes);
+        return kgen_bundle_error("its arena has %lld bytes", (long long)of->arena_nbytes);
     return KGEN_OK;
 }
 
@@ -102,9 +94,8 @@ static kgen_status check_tensors(value *several, size_t count, int64_t schema_ve
         kgen_tensor *one = &several[i].tensor;
         TRY(kgen_check_tensor(one, one->name));
         if (one->nbytes == 0 && schema_version < 3)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "%.60s has a size of 0; in schema %lld sizes are 1 or more", one->name,
-                             (long long)schema_version);
+            return kgen_bundle_error("%.60s has a size of 0; in schema %lld sizes are 1 or more",
+                                     one->name, (long long)schema_version);
     }
     return KGEN_OK;
 }
@@ -133,17 +124,16 @@ static kgen_status check_values(const kgen_program *of, const names *by, int64_t
         char place[PLACE_BYTES];
         uint64_t nbytes = 0;
         if (!find_memory(of, by, one, &nbytes))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "value %.60s lies in %s, which does not exist", name,
-                             shown_place(one, one->offset, place));
+            return kgen_bundle_error("value %.60s lies in %s, which does not exist", name,
+                                     shown_place(one, one->offset, place));
         if (one->offset < 0 || one->offset % (int64_t)kgen_dtype_size(one->tensor.dtype) != 0)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "value %.60s lies at %s, which is not a multiple of its element size",
-                             name, shown_place(one, one->offset, place));
+            return kgen_bundle_error("value %.60s lies at %s, which is not a multiple of its "
+                                     "element size", name, shown_place(one, one->offset, place));
         if ((uint64_t)one->offset > nbytes || one->tensor.nbytes > nbytes - (uint64_t)one->offset)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "value %.60s of %zu bytes at %s ends past the %llu bytes there", name,
-                             one->tensor.nbytes, shown_place(one, one->offset, place),
-                             (unsigned long long)nbytes);
+            return kgen_bundle_error("value %.60s of %zu bytes at %s ends past the %llu bytes "
+                                     "there", name, one->tensor.nbytes,
+                                     shown_place(one, one->offset, place),
+                                     (unsigned long long)nbytes);
         if (by->nbytes != NULL)
             by->nbytes[i] = nbytes;
     }
@@ -173,9 +163,8 @@ static kgen_status check_interface(const kgen_program *of, const names *by, valu
                   kgen_is_alike(&one->tensor, &other->tensor);
         }
         if (!own)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "%s %.60s is not a packed value in memory of its own",
-                             kind == IN_INPUT ? "input" : "output", name);
+            return kgen_bundle_error("%s %.60s is not a packed value in memory of its own",
+                                     kind == IN_INPUT ? "input" : "output", name);
         one->tensor.role = kind == IN_INPUT ? KGEN_INPUT : KGEN_OUTPUT;
     }
     return KGEN_OK;
@@ -191,10 +180,10 @@ static kgen_status check_states(const kgen_program *of, const names *by)
             const value *is =
                 kgen_index_find(&by->values, called[end], &number) ? &of->values[number] : NULL;
             if (is == NULL || is->kind != IN_STATE || is->number != i || is->offset != 0)
-                return kgen_fail(KGEN_ERROR_BUNDLE, "state %.60s has no value '%.60s' at its start",
-                                 one->name, called[end]);
+                return kgen_bundle_error("state %.60s has no value '%.60s' at its start", one->name,
+                                         called[end]);
             if (is->tensor.nbytes == 0)
-                return kgen_fail(KGEN_ERROR_BUNDLE, "state %.60s has no elements", one->name);
+                return kgen_bundle_error("state %.60s has no elements", one->name);
             one->tensor = is->tensor;
             one->tensor.name = one->name;
         }
@@ -213,10 +202,9 @@ static kgen_status find_sizes(kgen_program *of, const bool *is_size)
     of->num_sizes = of->num_outputs - last;
     return first == last
                ? KGEN_OK
-               : kgen_fail(KGEN_ERROR_BUNDLE,
-                           "the size %.60s comes before output %.60s; sizes come behind all other "
-                           "outputs",
-                           of->outputs[first].tensor.name, of->outputs[last - 1].tensor.name);
+               : kgen_bundle_error("the size %.60s comes before output %.60s; sizes come behind "
+                                   "all other outputs", of->outputs[first].tensor.name,
+                                   of->outputs[last - 1].tensor.name);
 }
 
 /* Check that sizes that depend on data are of axes of outputs, each of one, and in outputs of one
@@ -231,28 +219,25 @@ static kgen_status check_counts(kgen_program *of, const names *by, arena *memory
         count *one = &of->counts[i];
         if (!kgen_index_find(&by->memories[IN_OUTPUT], one->output, &one->of) ||
             !kgen_index_find(&by->memories[IN_OUTPUT], one->size, &one->in))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "the size of output %.60s is %.60s, and one of "
-                                                "both is not an output",
-                             one->output, one->size);
+            return kgen_bundle_error("the size of output %.60s is %.60s, and one of both is not "
+                                     "an output", one->output, one->size);
         const kgen_tensor *is = &of->outputs[one->of].tensor, *size = &of->outputs[one->in].tensor;
         if (one->axis < 0 || one->axis >= is->rank)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "output %.60s has no axis %lld; its rank is %d", one->output,
-                             (long long)one->axis, is->rank);
+            return kgen_bundle_error("output %.60s has no axis %lld; its rank is %d", one->output,
+                                     (long long)one->axis, is->rank);
         if (size->dtype != KGEN_S64 || size->nbytes != sizeof(int64_t))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "the size %.60s of output %.60s is not one s64",
-                             one->size, one->output);
+            return kgen_bundle_error("the size %.60s of output %.60s is not one s64", one->size,
+                                     one->output);
         if ((axes[one->of] >> one->axis & 1) != 0)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "output %.60s has two sizes along axis %lld",
-                             one->output, (long long)one->axis);
+            return kgen_bundle_error("output %.60s has two sizes along axis %lld", one->output,
+                                     (long long)one->axis);
         axes[one->of] |= 1U << one->axis;
         is_size[one->in] = true;
     }
     for (size_t i = 0; i < of->num_counts; i++)
         if (is_size[of->counts[i].of])
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "output %.60s is a size, and its own size %.60s depends on data",
-                             of->counts[i].output, of->counts[i].size);
+            return kgen_bundle_error("output %.60s is a size, and its own size %.60s depends on "
+                                     "data", of->counts[i].output, of->counts[i].size);
     return find_sizes(of, is_size);
 }
 
@@ -288,15 +273,12 @@ static kgen_status check_move(const value *one, int64_t nbytes, int64_t turns, u
     uint64_t room = nbytes < 0 ? offset : memory - one->tensor.nbytes - offset;
     uint64_t apart = nbytes < 0 ? 0 - (uint64_t)nbytes : (uint64_t)nbytes;
     if (nbytes % (int64_t)kgen_dtype_size(one->tensor.dtype) != 0)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "value %.60s moves by %lld bytes, which is not a multiple of its element "
-                         "size",
-                         name, (long long)nbytes);
+        return kgen_bundle_error("value %.60s moves by %lld bytes, which is not a multiple of its "
+                                 "element size", name, (long long)nbytes);
     if (apart > room / last)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "value %.60s moves by %lld bytes in each of %lld turns, and leaves its "
-                         "memory of %llu bytes",
-                         name, (long long)nbytes, (long long)turns, (unsigned long long)memory);
+        return kgen_bundle_error("value %.60s moves by %lld bytes in each of %lld turns, and "
+                                 "leaves its memory of %llu bytes", name, (long long)nbytes,
+                                 (long long)turns, (unsigned long long)memory);
     return KGEN_OK;
 }
 
@@ -314,8 +296,8 @@ static kgen_status settle_moves(const kgen_program *of, names *by, const repeat 
     const json *one = in == NULL || in->moves == NULL ? NULL : in->moves->as.first;
     for (; one != NULL; one = one->next) {
         if (!kgen_index_find(&by->values, one->name, &number))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "its repetition moves '%.60s', which is not a value",
-                             one->name);
+            return kgen_bundle_error("its repetition moves '%.60s', which is not a value",
+                                     one->name);
         TRY(check_move(&of->values[number], one->as.integer, in->turns, by->nbytes[number]));
         by->moves[number] = one->as.integer;
     }
@@ -330,30 +312,28 @@ static kgen_status bind(const kgen_program *of, const names *by, const kgen_kern
     const json *called = kgen_json_member(one->bindings, name);
     size_t number;
     if (called == NULL)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "it binds no %.60s, which the kernel takes", name);
+        return kgen_bundle_error("it binds no %.60s, which the kernel takes", name);
     if (!kgen_index_find(&by->values, called->as.text, &number))
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is '%.60s', which is not a value", name,
-                         called->as.text);
+        return kgen_bundle_error("%.60s is '%.60s', which is not a value", name, called->as.text);
     const value *is = &of->values[number];
     int64_t offset = is->offset + (one->turn == 0 ? 0 : one->turn * by->moves[number]);
     one->values[slot] = (bound){is, offset};
     const char *called_value = is->tensor.name;
     char place[PLACE_BYTES];
     if (is->tensor.dtype != wanted->tensor.dtype)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is %.60s, which is %s; the kernel takes %s", name,
-                         called_value, kgen_dtype_name(is->tensor.dtype),
-                         kgen_dtype_name(wanted->tensor.dtype));
+        return kgen_bundle_error("%.60s is %.60s, which is %s; the kernel takes %s", name,
+                                 called_value, kgen_dtype_name(is->tensor.dtype),
+                                 kgen_dtype_name(wanted->tensor.dtype));
     if (is->tensor.nbytes != wanted->tensor.nbytes)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "%.60s is %.60s, which spans %zu bytes; the kernel takes %zu", name,
-                         called_value, is->tensor.nbytes, wanted->tensor.nbytes);
+        return kgen_bundle_error("%.60s is %.60s, which spans %zu bytes; the kernel takes %zu",
+                                 name, called_value, is->tensor.nbytes, wanted->tensor.nbytes);
     if (offset % alignment(kernel->family) != 0)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "%.60s is %.60s, at %s; the target takes multiples of %d", name,
-                         called_value, shown_place(is, offset, place), alignment(kernel->family));
+        return kgen_bundle_error("%.60s is %.60s, at %s; the target takes multiples of %d", name,
+                                 called_value, shown_place(is, offset, place),
+                                 alignment(kernel->family));
     if (wanted->tensor.role == KGEN_OUTPUT && !kgen_may_be_written(is))
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is %.60s, in %s, which is read-only", name,
-                         called_value, shown_place(is, offset, place));
+        return kgen_bundle_error("%.60s is %.60s, in %s, which is read-only", name, called_value,
+                                 shown_place(is, offset, place));
     return KGEN_OK;
 }
 
@@ -367,15 +347,15 @@ static kgen_status check_step(const kgen_program *of, names *by, const manifest 
         return KGEN_ERROR_OUT_OF_MEMORY;
     one->kernel = kgen_manifest_find(all, name);
     if (one->kernel == NULL)
-        return refuse_program("the bundle has no such kernel");
+        return kgen_bundle_error("the bundle has no such kernel");
     for (size_t i = 0; i < one->num_after; i++)
         if (one->after[i] < 0 || (uint64_t)one->after[i] >= number)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "it depends on step %lld, which is not earlier",
-                             (long long)one->after[i]);
+            return kgen_bundle_error("it depends on step %lld, which is not earlier",
+                                     (long long)one->after[i]);
     const kgen_kernel *kernel = one->kernel;
     if (one->bindings->count != kernel->num_arguments)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "it binds %zu tensors; the kernel takes %zu",
-                         one->bindings->count, kernel->num_arguments);
+        return kgen_bundle_error("it binds %zu tensors; the kernel takes %zu", one->bindings->count,
+                                 kernel->num_arguments);
     one->values = (bound *)kgen_alloc(memory, kernel->num_parameters, sizeof *one->values);
     if (one->values == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
@@ -387,9 +367,8 @@ static kgen_status check_step(const kgen_program *of, names *by, const manifest 
             const bound *table = &one->values[kernel->lies_upon - kernel->parameters];
             const bound *out = &one->values[slot];
             if (kernel->parameters[slot].tensor.role == KGEN_OUTPUT && !is_at(table, out))
-                return kgen_fail(KGEN_ERROR_BUNDLE,
-                                 "it writes rows of %.60s, but its output lies elsewhere",
-                                 kernel->lies_upon->tensor.name);
+                return kgen_bundle_error("it writes rows of %.60s, but its output lies elsewhere",
+                                         kernel->lies_upon->tensor.name);
         }
     return KGEN_OK;
 }
@@ -399,7 +378,7 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
     names by;
     memset(&by, 0, sizeof by);
     if (*of->name == 0 || *of->target == 0)
-        return refuse_program("it has no name or no target");
+        return kgen_bundle_error("it has no name or no target");
     TRY(make_names(&by, of, memory));
     if (of->num_repeats > 0) {
         by.moves = (int64_t *)kgen_alloc(memory, of->num_values, sizeof *by.moves);
@@ -410,25 +389,20 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
     TRY(check_memories(of));
     TRY(check_values(of, &by, all->schema_version));
     if (of->num_outputs == 0)
-        return refuse_program("it has no outputs");
+        return kgen_bundle_error("it has no outputs");
     TRY(check_interface(of, &by, of->inputs, of->num_inputs, IN_INPUT));
     TRY(check_interface(of, &by, of->outputs, of->num_outputs, IN_OUTPUT));
     TRY(check_states(of, &by));
     TRY(check_counts(of, &by, memory));
     TRY(kgen_write_out(of, memory));
     for (size_t i = 0; i < of->num_steps; i++) {
-        kgen_status status = check_step(of, &by, all, i, memory);
-        if (status == KGEN_ERROR_BUNDLE)
-            kgen_within("", "step %zu (%.120s): ", i, of->steps[i].kernel_key);
-        TRY(status);
+        const char *called = of->steps[i].kernel_key;
+        TRY(kgen_within(check_step(of, &by, all, i, memory), "step %zu (%.120s): ", i, called));
     }
     return kgen_check_order(of, memory);
 }
 
 kgen_status kgen_check_program(kgen_program *program, const manifest *all, arena *memory)
 {
-    kgen_status status = check(program, all, memory);
-    if (status == KGEN_ERROR_BUNDLE)
-        kgen_within("; build the bundle again", "program %s: ", program->qualified_name);
-    return status;
+    return kgen_within(check(program, all, memory), "program %s: ", program->qualified_name);
 }

@@ -293,18 +293,15 @@ typedef struct order {
     arena *memory;
 } order;
 
-static kgen_status in_step(const order *of, size_t number)
+static kgen_status in_step(const order *of, size_t number, kgen_status status)
 {
-    kgen_within("", "step %zu (%.120s) ", number, of->of->steps[number].kernel_key);
-    return KGEN_ERROR_BUNDLE;
+    return kgen_within(status, "step %zu (%.120s) ", number, of->of->steps[number].kernel_key);
 }
 
 static kgen_status too_many(const order *of)
 {
-    return kgen_fail(KGEN_ERROR_BUNDLE,
-                     "its steps share memory more than %llu times, the limit; give values memory "
-                     "of their own",
-                     (unsigned long long)of->most);
+    return kgen_bundle_error("its steps share memory more than %llu times, the limit; give values "
+                             "memory of their own", (unsigned long long)of->most);
 }
 
 static kgen_status find_accesses(order *of, size_t *starts)
@@ -371,12 +368,13 @@ static kgen_status check_conflicts(order *of, const step_access *one)
             found = true;
             if (is_before(&of->before[one->step], other->step))
                 continue;
-            kgen_fail(KGEN_ERROR_BUNDLE,
-                      "%s %.60s and step %zu %s %.60s, at the same bytes; `after` must name "
-                      "step %zu",
-                      one->writes ? "writes" : "reads", one->is->tensor.name, other->step,
-                      other->writes ? "writes" : "reads", other->is->tensor.name, other->step);
-            return in_step(of, one->step);
+            return in_step(
+                of, one->step,
+                kgen_bundle_error("%s %.60s and step %zu %s %.60s, at the same bytes; `after` "
+                                  "must name step %zu", one->writes ? "writes" : "reads",
+                                  one->is->tensor.name, other->step,
+                                  other->writes ? "writes" : "reads", other->is->tensor.name,
+                                  other->step));
         }
     if (one->writes && one->is->kind == IN_OUTPUT)
         of->written[one->is->number] = true;
@@ -384,9 +382,8 @@ static kgen_status check_conflicts(order *of, const step_access *one)
         of->written[of->of->num_outputs + one->is->number] = true;
     if (one->writes || found || one->is->kind == IN_STATE)
         return KGEN_OK;
-    kgen_fail(KGEN_ERROR_BUNDLE, "reads %.60s, which no earlier step writes",
-              one->is->tensor.name);
-    return in_step(of, one->step);
+    return in_step(of, one->step, kgen_bundle_error("reads %.60s, which no earlier step writes",
+                                                    one->is->tensor.name));
 }
 
 /* Check that nothing else of a step touches what one of its accesses writes, but what may lie there
@@ -410,9 +407,9 @@ static kgen_status check_apart(order *of, step_access *const *first, step_access
             if (!read->writes && read->start == written->start &&
                 kernel->in_place[read->of - kernel->parameters])
                 continue;
-            kgen_fail(KGEN_ERROR_BUNDLE, "takes %.60s and %.60s, which overlap in memory",
-                      read->is->tensor.name, written->is->tensor.name);
-            return in_step(of, read->step);
+            return in_step(of, read->step,
+                           kgen_bundle_error("takes %.60s and %.60s, which overlap in memory",
+                                             read->is->tensor.name, written->is->tensor.name));
         }
     return KGEN_OK;
 }
@@ -472,11 +469,10 @@ kgen_status kgen_check_order(const kgen_program *program, arena *memory)
         TRY(order_step(&of, i, starts[i], starts[i + 1], room, sorted));
     for (size_t i = 0; i < program->num_outputs; i++)
         if (!of.written[i] && program->outputs[i].tensor.nbytes > 0)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "no step writes output %.60s",
-                             program->outputs[i].tensor.name);
+            return kgen_bundle_error("no step writes output %.60s",
+                                     program->outputs[i].tensor.name);
     for (size_t i = 0; i < program->num_states; i++)
         if (!of.written[program->num_outputs + i])
-            return kgen_fail(KGEN_ERROR_BUNDLE, "no step writes state %.60s",
-                             program->states[i].name);
+            return kgen_bundle_error("no step writes state %.60s", program->states[i].name);
     return KGEN_OK;
 }

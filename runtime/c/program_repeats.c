@@ -20,28 +20,26 @@ static kgen_status count_steps(const kgen_program *of, size_t *steps)
         const repeat *one = &of->repeats[i];
         if (one->first < 0 || (uint64_t)one->first >= of->num_steps || one->count < 1 ||
             (uint64_t)one->count > of->num_steps - (uint64_t)one->first)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "repetition %zu has first=%lld, count=%lld; the program has %zu steps", i,
-                             (long long)one->first, (long long)one->count, of->num_steps);
+            return kgen_bundle_error("repetition %zu has first=%lld, count=%lld; the program has "
+                                     "%zu steps", i, (long long)one->first, (long long)one->count,
+                                     of->num_steps);
         if (one->first < behind)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "repetition %zu has first=%lld; it must be at least %lld, the end of the "
-                             "repetition before it",
-                             i, (long long)one->first, (long long)behind);
+            return kgen_bundle_error("repetition %zu has first=%lld; it must be at least %lld, "
+                                     "the end of the repetition before it", i,
+                                     (long long)one->first, (long long)behind);
         if (one->turns < 2 || one->turns > KGEN_MOST_STEPS)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "repetition %zu has %lld turns; it takes 2 to %d", i,
-                             (long long)one->turns, KGEN_MOST_STEPS);
+            return kgen_bundle_error("repetition %zu has %lld turns; it takes 2 to %d", i,
+                                     (long long)one->turns, KGEN_MOST_STEPS);
         behind = one->first + one->count;
         total += (uint64_t)one->count * (uint64_t)(one->turns - 1);
         entries += count_entries(&of->steps[one->first], one->count) * (uint64_t)one->turns;
         if (total > KGEN_MOST_STEPS)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "has %llu steps in all turns; the limit is %d (steps)",
-                             (unsigned long long)total, KGEN_MOST_STEPS);
+            return kgen_bundle_error("has %llu steps in all turns; the limit is %d (steps)",
+                                     (unsigned long long)total, KGEN_MOST_STEPS);
         if (entries > KGEN_MOST_TURN_ENTRIES)
-            return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "has %llu bindings and waits in all turns; the limit is %d "
-                             "(turn_entries)",
-                             (unsigned long long)entries, KGEN_MOST_TURN_ENTRIES);
+            return kgen_bundle_error("has %llu bindings and waits in all turns; the limit is %d "
+                                     "(turn_entries)", (unsigned long long)entries,
+                                     KGEN_MOST_TURN_ENTRIES);
     }
     *steps = (size_t)total;
     return KGEN_OK;

@@ -23,8 +23,8 @@ static kgen_status map_file(kgen_bundle *of, const char *path, const char *shown
     case OS_NO_MEMORY:
         return kgen_fail(KGEN_ERROR_OUT_OF_MEMORY, "%s: cannot be mapped: %s", shown, reason);
     case OS_REFUSED:
-        return kgen_fail(
-            KGEN_ERROR_BUNDLE, "%s: cannot read: %s; give a file that can be read", shown, reason);
+        return kgen_bundle_error("%s: cannot read: %s; give a file that can be read", shown,
+                                 reason);
     }
     if (of->maps) {
         made->next = of->mappings;
@@ -149,12 +149,8 @@ static kgen_status check_file_names(kgen_bundle *of)
     return kgen_zip_check_names(&of->archive);
 }
 
-/* Parse and check the text of a manifest. */
-static kgen_status parse_manifest(kgen_bundle *of, const char *text, size_t nbytes)
+static kgen_status check_manifest(kgen_bundle *of, const json *data)
 {
-    const json *data;
-    TRY(kgen_json_count(text, nbytes));
-    TRY(kgen_json_parse(text, nbytes, &of->memory, &data));
     TRY(kgen_manifest_read(&of->all, data, &of->memory));
     for (size_t i = 0; i < of->all.num_kernels; i++) {
         of->all.kernels[i].bundle = of;
@@ -167,14 +163,23 @@ static kgen_status parse_manifest(kgen_bundle *of, const char *text, size_t nbyt
     return KGEN_OK;
 }
 
+/* Parse and check the text of a manifest. */
+static kgen_status parse_manifest(kgen_bundle *of, const char *text, size_t nbytes)
+{
+    const json *data;
+    TRY(kgen_json_count(text, nbytes));
+    TRY(kgen_json_parse(text, nbytes, &of->memory, &data));
+    return kgen_with_remedy(check_manifest(of, data));
+}
+
 static kgen_status read_manifest(kgen_bundle *of)
 {
     const zip_entry *entry = kgen_zip_find(&of->archive, MANIFEST);
     if (entry != NULL && entry->nbytes > KGEN_MOST_MANIFEST_BYTES)
         return kgen_json_count(NULL, entry->nbytes); /* too long: refused unread */
     if (entry == NULL || !kgen_zip_crc_is_right(entry))
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "not a kgen bundle, or a truncated one; make one with kgen build -o");
+        return kgen_bundle_error("not a kgen bundle, or a truncated one; make one with kgen "
+                                 "build -o");
     TRY(parse_manifest(of, (const char *)entry->data, (size_t)entry->nbytes));
     return check_file_names(of);
 }
@@ -199,9 +204,7 @@ static kgen_status read_bundle(kgen_bundle *of, const char *path, const void *da
         status = KGEN_ERROR_OUT_OF_MEMORY;
     if (status == KGEN_OK)
         status = read_manifest(of);
-    if (status != KGEN_OK)
-        kgen_within("", "%s: ", of->name);
-    return status;
+    return kgen_within(status, "%s: ", of->name);
 }
 
 kgen_status kgen_read(const char *path, const void *data, size_t nbytes, const char *name, int maps,
@@ -218,12 +221,11 @@ kgen_status kgen_read(const char *path, const void *data, size_t nbytes, const c
     made->name = kgen_text(&made->memory, name, strlen(name));
     kgen_status status = made->name == NULL ? KGEN_ERROR_OUT_OF_MEMORY
                                             : read_bundle(made, path, data, nbytes);
-    if (status != KGEN_OK) {
+    if (status != KGEN_OK)
         kgen_close(made);
-        return status;
-    }
-    *bundle = made;
-    return KGEN_OK;
+    else
+        *bundle = made;
+    return status;
 }
 
 /* ---- for other runtimes ---------------------------------------------------------------------- */
@@ -256,10 +258,8 @@ kgen_status kgen_file_data(kgen_bundle *bundle, const char *file, int64_t nbytes
                                                          : kgen_find_beside(bundle, &wanted, &found);
     if (status == KGEN_OK && sha256 != NULL)
         status = kgen_check_digest(bundle, &wanted, found, (uint64_t)nbytes);
-    if (status != KGEN_OK)
-        kgen_within("", "%s: ", bundle->name);
     *data = found;
-    return status;
+    return kgen_within(status, "%s: ", bundle->name);
 }
 
 kgen_status kgen_copy_check(kgen_bundle *bundle, const char *file, const void *copy, int64_t nbytes,
@@ -269,10 +269,8 @@ kgen_status kgen_copy_check(kgen_bundle *bundle, const char *file, const void *c
     used_file *known = kgen_find_used(bundle, file);
     if (known != NULL)
         *known->digest = 0; /* computed again, from the copy */
-    kgen_status status = kgen_check_digest(bundle, &wanted, copy, (uint64_t)nbytes);
-    if (status != KGEN_OK)
-        kgen_within("", "%s: ", bundle->name);
-    return status;
+    return kgen_within(kgen_check_digest(bundle, &wanted, copy, (uint64_t)nbytes), "%s: ",
+                       bundle->name);
 }
 
 /* ---- programs, for the Python runtime -------------------------------------------------------- */

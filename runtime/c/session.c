@@ -236,8 +236,7 @@ kgen_status kgen_session_create_on(kgen_program *program, kgen_pool *threads, vo
 kgen_status kgen_session_create(kgen_program *program, kgen_session **session)
 {
     if (program == NULL || session == NULL)
-        return kgen_fail(KGEN_ERROR_ARGUMENT,
-                         "the program, or the pointer for its session, is NULL");
+        return kgen_argument_error("the program, or the pointer for its session, is NULL");
     return kgen_session_create_on(program, program->bundle->threads, NULL, NULL, session);
 }
 
@@ -263,9 +262,9 @@ static kgen_status miss_input(const kgen_session *of)
     size_t i = 0;
     while (of->is_set[i])
         i++;
-    return kgen_fail(KGEN_ERROR_ARGUMENT,
-                     "%s: input %.120s was never set; call kgen_session_set_input before the run",
-                     of->program->name, of->program->inputs[i].tensor.name);
+    return kgen_argument_error("%s: input %.120s was never set; call kgen_session_set_input "
+                               "before the run", of->program->name,
+                               of->program->inputs[i].tensor.name);
 }
 
 /* Find the size of an axis in the last run. */
@@ -276,11 +275,10 @@ static kgen_status find_size(const kgen_session *in, const count *axis, int64_t 
     memcpy(size, in->outputs[axis->in], sizeof *size);
     if (*size >= 0 && *size <= room)
         return KGEN_OK;
-    return kgen_fail(KGEN_ERROR_ARGUMENT,
-                     "%s: output %s has %lld elements along axis %lld, and room for %lld; compile "
-                     "the model with --capacity %s=%lld",
-                     in->program->name, one->name, (long long)*size, (long long)axis->axis,
-                     (long long)room, one->name, (long long)*size);
+    return kgen_argument_error("%s: output %s has %lld elements along axis %lld, and room for "
+                               "%lld; compile the model with --capacity %s=%lld", in->program->name,
+                               one->name, (long long)*size, (long long)axis->axis, (long long)room,
+                               one->name, (long long)*size);
 }
 
 /* Check that there was room for all elements of the last run. */
@@ -304,9 +302,8 @@ kgen_status kgen_session_profile(kgen_session *session, int64_t *nanoseconds, si
 {
     const kgen_program *of = session->program;
     if (nanoseconds == NULL || num_steps != of->num_steps)
-        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: has %zu steps, and the call gives %zu%s",
-                         of->name, of->num_steps, num_steps,
-                         nanoseconds == NULL ? " at NULL" : "");
+        return kgen_argument_error("%s: has %zu steps, and the call gives %zu%s", of->name,
+                                   of->num_steps, num_steps, nanoseconds == NULL ? " at NULL" : "");
     if (session->num_unset > 0)
         return miss_input(session);
     kgen_jobs_profile(&session->jobs, session->ends, num_steps, nanoseconds);
@@ -416,9 +413,8 @@ static kgen_status find_for_copy(const kgen_session *in, memory_kind kind, const
     TRY(find(in, kind, name, into));
     if ((data != NULL || nbytes == 0) && nbytes == into->tensor->nbytes)
         return KGEN_OK;
-    return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s has %zu bytes, and the call gives %zu%s",
-                     in->program->name, name, into->tensor->nbytes, nbytes,
-                     data == NULL ? " at NULL" : "");
+    return kgen_argument_error("%s: %s has %zu bytes, and the call gives %zu%s", in->program->name,
+                               name, into->tensor->nbytes, nbytes, data == NULL ? " at NULL" : "");
 }
 
 kgen_status kgen_session_set_input(kgen_session *session, const char *name, const void *data,
@@ -437,7 +433,7 @@ kgen_status kgen_session_set_input_strided(kgen_session *session, const char *na
     named_memory found;
     TRY(find(session, INPUTS, name, &found));
     if (data == NULL && found.tensor->nbytes > 0)
-        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s is NULL", session->program->name, name);
+        return kgen_argument_error("%s: %s is NULL", session->program->name, name);
     if (found.tensor->nbytes > 0)
         kgen_copy_strided(found.tensor, data, strides, found.data);
     note_set(session, found.number);
@@ -461,8 +457,7 @@ kgen_status kgen_session_output_shape(const kgen_session *session, const char *n
     const kgen_program *of = session->program;
     TRY(find(session, OUTPUTS, name, &found));
     if (shape == NULL)
-        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: the memory for the shape of %s is NULL",
-                         of->name, name);
+        return kgen_argument_error("%s: the memory for the shape of %s is NULL", of->name, name);
     memcpy(known, found.tensor->shape, sizeof known);
     for (size_t i = 0; i < of->num_counts; i++) {
         const count *one = &of->counts[i];
@@ -519,16 +514,14 @@ static kgen_status find_short_axis(const kgen_program *of, const kgen_tensor *st
             others++;
         }
     if (rank != state->rank || others > 1 || (others == 1 && shape[*axis] < 0))
-        return kgen_fail(KGEN_ERROR_ARGUMENT,
-                         "%s: %s has shape %s; expected %s, or less along one axis", of->name,
-                         state->name, shown_shape(shape, rank, given),
-                         shown_shape(state->shape, state->rank, wanted));
+        return kgen_argument_error("%s: %s has shape %s; expected %s, or less along one axis",
+                                   of->name, state->name, shown_shape(shape, rank, given),
+                                   shown_shape(state->shape, state->rank, wanted));
     if (others == 1 && shape[*axis] > state->shape[*axis])
-        return kgen_fail(KGEN_ERROR_ARGUMENT,
-                         "%s: %s has %lld places along axis %d, and this array has %lld; pass the "
-                         "last %lld, or compile a longer cache",
-                         of->name, state->name, (long long)state->shape[*axis], *axis,
-                         (long long)shape[*axis], (long long)state->shape[*axis]);
+        return kgen_argument_error("%s: %s has %lld places along axis %d, and this array has "
+                                   "%lld; pass the last %lld, or compile a longer cache", of->name,
+                                   state->name, (long long)state->shape[*axis], *axis,
+                                   (long long)shape[*axis], (long long)state->shape[*axis]);
     return KGEN_OK;
 }
 
@@ -540,8 +533,7 @@ kgen_status kgen_state_start(const kgen_program *program, const char *name, cons
     TRY(find_number(program, STATES, name, &number));
     const kgen_tensor *state = &program->states[number].tensor;
     if (data == NULL || (shape == NULL && rank != 0) || rank < 0)
-        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s is NULL, or has no shape", program->name,
-                         name);
+        return kgen_argument_error("%s: %s is NULL, or has no shape", program->name, name);
     TRY(find_short_axis(program, state, shape, rank, &axis));
     /* Rows from the short axis on, which lie together in both. */
     size_t whole = state->nbytes, part = whole;

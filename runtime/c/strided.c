@@ -48,9 +48,9 @@ static kgen_status settle_array(const kgen_kernel *of, const kgen_tensor *tensor
     if (one->data == NULL || (owns && (is_aligned || tensor->role == KGEN_OUTPUT)))
         return KGEN_OK; /* kgen_run_pointers judges it */
     if (tensor->role == KGEN_OUTPUT || tensor->packed)
-        return kgen_fail(KGEN_ERROR_ARGUMENT,
-                         "%s: %s has other strides than the kernel %s; pass NULL as its strides",
-                         of->key, tensor->name, tensor->packed ? "reads" : "writes");
+        return kgen_argument_error("%s: %s has other strides than the kernel %s; pass NULL as its "
+                                   "strides", of->key, tensor->name,
+                                   tensor->packed ? "reads" : "writes");
     *pointer = kgen_alloc_tensor(memory, tensor->nbytes);
     if (*pointer == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;

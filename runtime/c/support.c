@@ -61,29 +61,55 @@ static void clean(void)
             *c = '?';
 }
 
-kgen_status kgen_fail(kgen_status status, const char *format, ...)
+/* Set the message to a text, with `behind` after it. */
+static void set_message(const char *behind, const char *format, va_list arguments)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    if (vsnprintf(message, MESSAGE_BYTES, format, arguments) < 0)
-        *message = 0;
-    va_end(arguments);
+    int written = vsnprintf(message, MESSAGE_BYTES, format, arguments);
+    size_t length = written < 0 ? 0 : (size_t)written;
+    if (length < MESSAGE_BYTES)
+        snprintf(message + length, MESSAGE_BYTES - length, "%s", behind);
     clean();
-    return status;
 }
 
-void kgen_within(const char *after, const char *format, ...)
+/* Body of a variadic function that sets the message and returns a status. */
+#define SET_MESSAGE(status, behind)                                                               \
+    va_list arguments;                                                                            \
+    va_start(arguments, format);                                                                  \
+    set_message(behind, format, arguments);                                                       \
+    va_end(arguments);                                                                            \
+    return status
+
+kgen_status kgen_fail(kgen_status status, const char *format, ...)
+{
+    SET_MESSAGE(status, "");
+}
+
+kgen_status kgen_bundle_error(const char *format, ...)
+{
+    SET_MESSAGE(KGEN_ERROR_BUNDLE, "");
+}
+
+kgen_status kgen_argument_error(const char *format, ...)
+{
+    SET_MESSAGE(KGEN_ERROR_ARGUMENT, "");
+}
+
+kgen_status kgen_within(kgen_status status, const char *format, ...)
 {
     char inner[MOST + 1];
+    if (status == KGEN_OK)
+        return status;
     memcpy(inner, message, sizeof inner);
-    va_list arguments;
-    va_start(arguments, format);
-    int before = vsnprintf(message, MESSAGE_BYTES, format, arguments);
-    va_end(arguments);
-    size_t length = before < 0 ? 0 : (size_t)before;
-    if (length < MESSAGE_BYTES)
-        snprintf(message + length, MESSAGE_BYTES - length, "%s%s", inner, after);
-    clean();
+    SET_MESSAGE(status, inner);
+}
+
+kgen_status kgen_with_remedy(kgen_status status)
+{
+    char inner[MOST + 1];
+    if (status != KGEN_ERROR_BUNDLE)
+        return status;
+    memcpy(inner, message, sizeof inner);
+    return kgen_bundle_error("%s; build the bundle again", inner);
 }
 
 kgen_status kgen_no_memory(uint64_t nbytes)

@@ -32,8 +32,8 @@ static bool has_magic(const unsigned char *at, int third, int fourth)
 
 static kgen_status no_bundle(const char *why)
 {
-    return kgen_fail(KGEN_ERROR_BUNDLE,
-                     "not a kgen bundle, or a truncated one%s; make one with kgen build -o", why);
+    return kgen_bundle_error("not a kgen bundle, or a truncated one%s; make one with kgen build -o",
+                             why);
 }
 
 static kgen_status about(const char *name, const char *what)
