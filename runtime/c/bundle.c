@@ -68,9 +68,8 @@ static kgen_status load_weights(kgen_bundle *of, bool verify)
     size_t count = 0;
     for (size_t i = 0; i < chosen->num_programs; i++)
         count += chosen->programs[i]->num_weights;
-    weight **all = (weight **)kgen_alloc(&of->memory, count, sizeof *all);
-    if (all == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    weight **all;
+    ALLOC(all, &of->memory, count);
     count = 0;
     for (size_t i = 0; i < chosen->num_programs; i++)
         for (size_t w = 0; w < chosen->programs[i]->num_weights; w++)
@@ -187,9 +186,8 @@ static kgen_status load_code(kgen_bundle *of)
         }
         most += kernel->num_launches;
     }
-    object *objects = (object *)kgen_alloc(&of->memory, most, sizeof *objects);
-    if (objects == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    object *objects;
+    ALLOC(objects, &of->memory, most);
     kgen_status status = load_objects(of, objects, &count);
     if (status == KGEN_OK)
         status = kgen_library_map(&of->code, objects, count, name);

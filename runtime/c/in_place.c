@@ -130,9 +130,7 @@ kgen_status kgen_settle_in_place(kgen_kernel *of, arena *memory)
 {
     if (of->in_place != NULL)
         return KGEN_OK;
-    of->in_place = (bool *)kgen_alloc(memory, of->num_parameters, sizeof *of->in_place);
-    if (of->in_place == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    ALLOC(of->in_place, memory, of->num_parameters);
     if (of->lies_upon != NULL) {
         of->in_place[of->lies_upon - of->parameters] = true;
         return KGEN_OK;

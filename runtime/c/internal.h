@@ -73,6 +73,14 @@ typedef struct arena {
  * set, if there is no memory. */
 void *kgen_alloc(arena *from, size_t count, size_t size);
 
+/* Set a pointer to `count` things of its type; in a function that returns a status. */
+#define ALLOC(pointer, from, count)                                                               \
+    do {                                                                                          \
+        (pointer) = (__typeof__(pointer))kgen_alloc(from, count, sizeof *(pointer));              \
+        if ((pointer) == NULL)                                                                    \
+            return KGEN_ERROR_OUT_OF_MEMORY;                                                      \
+    } while (0)
+
 /* Memory of a tensor: zero, aligned to KGEN_ALIGNMENT. NULL as above. */
 void *kgen_alloc_tensor(arena *from, uint64_t nbytes);
 enum { KGEN_ALIGNMENT = 256 };

@@ -349,9 +349,8 @@ static kgen_status parse_value(reader *from, int depth, json *into)
 kgen_status kgen_json_parse(const char *text, size_t nbytes, arena *memory, const json **value)
 {
     reader from = {text, text, text + nbytes, memory};
-    json *made = (json *)kgen_alloc(memory, 1, sizeof *made);
-    if (made == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    json *made;
+    ALLOC(made, memory, 1);
     TRY(parse_value(&from, 0, made));
     skip_blanks(&from);
     if (from.at < from.end)

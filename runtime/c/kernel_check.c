@@ -249,9 +249,7 @@ static kgen_status settle_arguments(kgen_kernel *of, const name_index *slots, ar
                                      one->parameter);
         its->stored = &one->file;
     }
-    of->arguments = (parameter **)kgen_alloc(memory, of->num_parameters, sizeof *of->arguments);
-    if (of->arguments == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    ALLOC(of->arguments, memory, of->num_parameters);
     for (size_t i = 0; i < of->num_parameters; i++)
         if (of->parameters[i].stored == NULL)
             of->arguments[of->num_arguments++] = &of->parameters[i];
@@ -269,9 +267,7 @@ static kgen_status check_arguments(const kgen_kernel *of, const name_index *slot
     if (one->num_arguments > MAX_POINTERS && is_cpu(of))
         return kgen_bundle_error("a launch takes %zu tensors; the CPU allows %d",
                                  one->num_arguments, MAX_POINTERS);
-    one->slots = (size_t *)kgen_alloc(memory, one->num_arguments, sizeof *one->slots);
-    if (one->slots == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    ALLOC(one->slots, memory, one->num_arguments);
     memset(taken, 0, num_slots(of) * sizeof *taken);
     for (size_t i = 0; i < one->num_arguments; i++) {
         const char *name = one->arguments[i];
@@ -410,10 +406,9 @@ static kgen_status check_launches(const kgen_kernel *of, const name_index *slots
 {
     if (of->num_launches == 0)
         return kgen_bundle_error("it has no launches");
-    bool *used = (bool *)kgen_alloc(memory, num_slots(of), sizeof *used);
-    bool *taken = (bool *)kgen_alloc(memory, num_slots(of), sizeof *taken);
-    if (used == NULL || taken == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    bool *used, *taken;
+    ALLOC(used, memory, num_slots(of));
+    ALLOC(taken, memory, num_slots(of));
     for (size_t i = 0; i < of->num_launches; i++) {
         launch *one = &of->launches[i];
         TRY(check_arguments(of, slots, one, taken, memory));

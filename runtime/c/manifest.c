@@ -112,9 +112,8 @@ static kgen_status read_ints(const json *list, arena *memory, const int64_t **va
                              size_t *count)
 {
     *count = length(list);
-    int64_t *made = (int64_t *)kgen_alloc(memory, *count, sizeof *made);
-    if (made == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    int64_t *made;
+    ALLOC(made, memory, *count);
     TRY(each_is(list, JSON_INT));
     size_t i = 0;
     for (const json *one = list == NULL ? NULL : list->as.first; one != NULL; one = one->next)
@@ -290,9 +289,8 @@ static kgen_status read_walk(const json *data, tiling *into)
 static kgen_status read_tile(const json *data, arena *memory, const tiling **place)
 {
     READ_MEMBERS(data, TILE);
-    tiling *into = (tiling *)kgen_alloc(memory, 1, sizeof *into);
-    if (into == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    tiling *into;
+    ALLOC(into, memory, 1);
     TRY(read_ints(found[0], memory, &into->shape, &into->rank));
     TRY(read_ints(found[1], memory, &into->extent, &into->num_extent));
     TRY(read_ints(found[2], memory, &into->axes, &into->num_axes));
@@ -327,10 +325,7 @@ static kgen_status read_launch(const json *data, arena *memory, void *place)
     into->entry_point = found[1]->as.text;
     into->shared_memory = int_or(found[5], 0);
     into->num_arguments = found[6]->count;
-    into->arguments =
-        (const char **)kgen_alloc(memory, into->num_arguments, sizeof *into->arguments);
-    if (into->arguments == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    ALLOC(into->arguments, memory, into->num_arguments);
     size_t i = 0;
     for (const json *one = found[6]->as.first; one != NULL; one = one->next)
         into->arguments[i++] = one->as.text;
@@ -528,9 +523,8 @@ static int by_kernel_name(const void *a, const void *b)
 
 static kgen_status check_program_names(const manifest *all, arena *memory)
 {
-    const char **names = (const char **)kgen_alloc(memory, all->num_programs, sizeof *names);
-    if (names == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    const char **names;
+    ALLOC(names, memory, all->num_programs);
     for (size_t i = 0; i < all->num_programs; i++)
         names[i] = all->programs[i].qualified_name;
     qsort(names, all->num_programs, sizeof *names, kgen_by_text);
@@ -593,9 +587,7 @@ kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
     if (into->num_kernels == 0 && into->num_programs == 0)
         return kgen_bundle_error("manifest.kernels: it has no kernel and no program; a bundle "
                                  "needs one or more");
-    into->by_name = (kgen_kernel **)kgen_alloc(memory, into->num_kernels, sizeof *into->by_name);
-    if (into->by_name == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    ALLOC(into->by_name, memory, into->num_kernels);
     for (size_t i = 0; i < into->num_kernels; i++)
         into->by_name[i] = &into->kernels[i];
     qsort(into->by_name, into->num_kernels, sizeof *into->by_name, by_kernel_name);

@@ -211,10 +211,10 @@ static kgen_status find_sizes(kgen_program *of, const bool *is_size)
  * number whose own sizes do not depend on data. */
 static kgen_status check_counts(kgen_program *of, const names *by, arena *memory)
 {
-    bool *is_size = (bool *)kgen_alloc(memory, of->num_outputs, sizeof *is_size);
-    unsigned *axes = (unsigned *)kgen_alloc(memory, of->num_outputs, sizeof *axes);
-    if (is_size == NULL || axes == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    bool *is_size;
+    ALLOC(is_size, memory, of->num_outputs);
+    unsigned *axes;
+    ALLOC(axes, memory, of->num_outputs);
     for (size_t i = 0; i < of->num_counts; i++) {
         count *one = &of->counts[i];
         if (!kgen_index_find(&by->memories[IN_OUTPUT], one->output, &one->of) ||
@@ -356,9 +356,7 @@ static kgen_status check_step(const kgen_program *of, names *by, const manifest 
     if (one->bindings->count != kernel->num_arguments)
         return kgen_bundle_error("it binds %zu tensors; the kernel takes %zu", one->bindings->count,
                                  kernel->num_arguments);
-    one->values = (bound *)kgen_alloc(memory, kernel->num_parameters, sizeof *one->values);
-    if (one->values == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    ALLOC(one->values, memory, kernel->num_parameters);
     for (size_t slot = 0; slot < kernel->num_parameters; slot++)
         if (kernel->parameters[slot].stored == NULL)
             TRY(bind(of, by, kernel, one, slot));
@@ -381,10 +379,8 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
         return kgen_bundle_error("it has no name or no target");
     TRY(make_names(&by, of, memory));
     if (of->num_repeats > 0) {
-        by.moves = (int64_t *)kgen_alloc(memory, of->num_values, sizeof *by.moves);
-        by.nbytes = (uint64_t *)kgen_alloc(memory, of->num_values, sizeof *by.nbytes);
-        if (by.moves == NULL || by.nbytes == NULL)
-            return KGEN_ERROR_OUT_OF_MEMORY;
+        ALLOC(by.moves, memory, of->num_values);
+        ALLOC(by.nbytes, memory, of->num_values);
     }
     TRY(check_memories(of));
     TRY(check_values(of, &by, all->schema_version));

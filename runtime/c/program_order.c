@@ -264,9 +264,7 @@ static kgen_status find_ancestors(ancestors *into, const step *of, const ancesto
         full++;
     size_t left = full >= end ? 0 : (end - full + 63) / 64;
     into->full = full;
-    into->words = (uint64_t *)kgen_alloc(memory, left, sizeof *into->words);
-    if (into->words == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    ALLOC(into->words, memory, left);
     for (size_t w = 0; w < left; w++) {
         size_t at = full + 64 * w, word = at / 64 - base;
         into->words[w] = room[word] >> at % 64;
@@ -309,11 +307,9 @@ static kgen_status find_accesses(order *of, size_t *starts)
     size_t bindings = 0, count = 0;
     for (size_t i = 0; i < of->of->num_steps; i++)
         bindings += of->of->steps[i].bindings->count;
-    of->all = (step_access *)kgen_alloc(of->memory, bindings, sizeof *of->all);
-    of->leaves = (size_t *)kgen_alloc(of->memory, bindings, sizeof *of->leaves);
-    of->tree.sorted = (step_access **)kgen_alloc(of->memory, bindings, sizeof *of->tree.sorted);
-    if (of->all == NULL || of->leaves == NULL || of->tree.sorted == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    ALLOC(of->all, of->memory, bindings);
+    ALLOC(of->leaves, of->memory, bindings);
+    ALLOC(of->tree.sorted, of->memory, bindings);
     of->budget = of->most = ANY + (uint64_t)EACH * bindings;
     for (size_t i = 0; i < of->of->num_steps; i++) {
         const step *one = &of->of->steps[i];
@@ -338,10 +334,7 @@ static kgen_status find_accesses(order *of, size_t *starts)
     for (of->tree.leaves = 1; of->tree.leaves < count;)
         of->tree.leaves *= 2;
     for (int i = 0; i < 2; i++) {
-        of->tree.ends[i] =
-            (uint64_t *)kgen_alloc(of->memory, 2 * of->tree.leaves, sizeof **of->tree.ends);
-        if (of->tree.ends[i] == NULL)
-            return KGEN_ERROR_OUT_OF_MEMORY;
+        ALLOC(of->tree.ends[i], of->memory, 2 * of->tree.leaves);
     }
     return KGEN_OK;
 }
@@ -455,15 +448,14 @@ kgen_status kgen_check_order(const kgen_program *program, arena *memory)
     of.of = program;
     of.memory = memory;
     size_t count = program->num_steps, words = count / 64 + 3;
-    size_t *starts = (size_t *)kgen_alloc(memory, count + 1, sizeof *starts);
-    uint64_t *room = (uint64_t *)kgen_alloc(memory, words, sizeof *room);
-    step_access **sorted = (step_access **)kgen_alloc(memory, KGEN_MOST_TENSORS, sizeof *sorted);
-    of.before = (ancestors *)kgen_alloc(memory, count, sizeof *of.before);
-    of.written =
-        (bool *)kgen_alloc(memory, program->num_outputs + program->num_states, sizeof *of.written);
-    if (starts == NULL || room == NULL || sorted == NULL || of.before == NULL ||
-        of.written == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    size_t *starts;
+    ALLOC(starts, memory, count + 1);
+    uint64_t *room;
+    ALLOC(room, memory, words);
+    step_access **sorted;
+    ALLOC(sorted, memory, KGEN_MOST_TENSORS);
+    ALLOC(of.before, memory, count);
+    ALLOC(of.written, memory, program->num_outputs + program->num_states);
     TRY(find_accesses(&of, starts));
     for (size_t i = 0; i < count; i++)
         TRY(order_step(&of, i, starts[i], starts[i + 1], room, sorted));

@@ -52,9 +52,8 @@ static kgen_status write_turn(step *into, const step *of, const repeat *in, int6
     *into = *of;
     into->in = in;
     into->turn = turn;
-    int64_t *after = (int64_t *)kgen_alloc(memory, of->num_after, sizeof *after);
-    if (after == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    int64_t *after;
+    ALLOC(after, memory, of->num_after);
     for (size_t i = 0; i < of->num_after; i++) {
         /* A number outside the limits becomes -1, which the check of `after` refuses. */
         bool is_number = of->after[i] >= 0 && of->after[i] < KGEN_MOST_STEPS;
@@ -70,9 +69,8 @@ kgen_status kgen_write_out(kgen_program *program, arena *memory)
     if (program->num_repeats == 0)
         return KGEN_OK;
     TRY(count_steps(program, &count));
-    step *steps = (step *)kgen_alloc(memory, count, sizeof *steps);
-    if (steps == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    step *steps;
+    ALLOC(steps, memory, count);
     for (size_t i = 0; i < program->num_repeats; i++) {
         const repeat *one = &program->repeats[i];
         while (listed < (size_t)one->first)

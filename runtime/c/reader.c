@@ -12,9 +12,8 @@ static const char MANIFEST[] = "manifest.json";
 static kgen_status map_file(kgen_bundle *of, const char *path, const char *shown, mapping **into)
 {
     char reason[OS_REASON_BYTES] = "";
-    mapping *made = (mapping *)kgen_alloc(&of->memory, 1, sizeof *made);
-    if (made == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    mapping *made;
+    ALLOC(made, &of->memory, 1);
     switch (kgen_os_map_file(path, &made->data, &made->nbytes, reason)) {
     case OS_DONE:
         break;

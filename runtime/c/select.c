@@ -25,10 +25,8 @@ static kgen_status missing_features(const artifact *code, const cpu *here, arena
     size_t count = 0, used = 0;
     *into = 0;
     *lacks_tiles = false;
-    const char **missing = (const char **)kgen_alloc(memory, features == NULL ? 0 : features->count,
-                                      sizeof *missing);
-    if (missing == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    const char **missing;
+    ALLOC(missing, memory, features == NULL ? 0 : features->count);
     for (const json *one = features == NULL ? NULL : features->as.first; one != NULL;
          one = one->next)
         if (!kgen_cpu_has(here, one->as.text))
@@ -137,9 +135,8 @@ static int by_name_and_number(const void *a, const void *b)
 /* The highest rank of each name wins, the earlier one of two that are equal. */
 static kgen_status settle(candidate *all, size_t count, arena *memory)
 {
-    candidate **sorted = (candidate **)kgen_alloc(memory, count, sizeof *sorted);
-    if (sorted == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    candidate **sorted;
+    ALLOC(sorted, memory, count);
     for (size_t i = 0; i < count; i++) {
         all[i].number = i;
         sorted[i] = &all[i];
@@ -239,15 +236,12 @@ static kgen_status look_at_programs(candidate *of, const candidate *kernels, con
 
 kgen_status kgen_select(selection *into, manifest *all, const cpu *here, arena *memory)
 {
-    candidate *kernels = (candidate *)kgen_alloc(memory, all->num_kernels, sizeof *kernels);
-    candidate *programs = (candidate *)kgen_alloc(memory, all->num_programs, sizeof *programs);
-    into->kernels = (kgen_kernel **)kgen_alloc(memory, all->num_kernels, sizeof *into->kernels);
-    into->programs = (kgen_program **)kgen_alloc(memory, all->num_programs, sizeof *into->programs);
-    into->left_out = (skipped *)kgen_alloc(memory, all->num_kernels + all->num_programs,
-                                sizeof *into->left_out);
-    if (kernels == NULL || programs == NULL || into->kernels == NULL || into->programs == NULL ||
-        into->left_out == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    candidate *kernels, *programs;
+    ALLOC(kernels, memory, all->num_kernels);
+    ALLOC(programs, memory, all->num_programs);
+    ALLOC(into->kernels, memory, all->num_kernels);
+    ALLOC(into->programs, memory, all->num_programs);
+    ALLOC(into->left_out, memory, all->num_kernels + all->num_programs);
     TRY(look_at_kernels(kernels, all, here, memory));
     TRY(look_at_programs(programs, kernels, all, memory));
     TRY(settle(kernels, all->num_kernels, memory));

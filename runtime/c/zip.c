@@ -220,9 +220,7 @@ kgen_status kgen_zip_open(zip *archive, const void *data, uint64_t nbytes, arena
     if (!find_directory(archive, &found))
         return no_bundle("");
     archive->count = (size_t)found.count;
-    archive->entries = (zip_entry *)kgen_alloc(memory, archive->count, sizeof *archive->entries);
-    if (archive->entries == NULL)
-        return KGEN_ERROR_OUT_OF_MEMORY;
+    ALLOC(archive->entries, memory, archive->count);
     uint64_t at = found.start, header = 0;
     for (size_t i = 0; i < archive->count; i++) {
         TRY(read_entry(archive, &found, &at, &header, memory, &archive->entries[i]));
