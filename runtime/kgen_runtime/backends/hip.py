@@ -8,28 +8,24 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from collections.abc import Mapping
+from ctypes import byref, c_char_p, c_int, c_uint, c_void_p
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
-from kgen_runtime.backends.captured import CapturedSequence
+from kgen_runtime.backend import Code, DeviceInfo
 from kgen_runtime.backends.forks import OneProcess
-from kgen_runtime.backends.parameters import Parameters
-from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
+from kgen_runtime.backends.stream_backend import StreamBackend, unknown_requirement
+from kgen_runtime.errors import DeviceError, DeviceLost, OutOfMemory
 from kgen_runtime.launch_limits import Limits, amdgpu_limits
 from kgen_runtime.memory import dlpack
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
-    from kgen_runtime.backend import HostBytes
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Launch
 
 #: Newest first: the plain name comes with ROCm's development packages only.
 LIBRARIES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
-KNOWN_REQUIREMENTS = frozenset(("arch", "features"))
 
 # hipError_t (hip_runtime_api.h); its first values are those of CUDA's runtime.
 SUCCESS, OUT_OF_MEMORY = 0, 2
@@ -68,10 +64,12 @@ def library() -> Any:
 
 
 def call(function: str, *arguments: Any) -> None:
-    """Call a function of HIP. Raises the DeviceError that fits its status."""
+    """Call a function of HIP; whole numbers are addresses or counts of bytes. Raises the
+    DeviceError that fits its status."""
     hip = library()
     PROCESS.check()
-    status = getattr(hip, function)(*arguments)
+    words = (c_void_p(one) if one is None or type(one) is int else one for one in arguments)
+    status = getattr(hip, function)(*words)
     if status == SUCCESS:
         return
     if status == OUT_OF_MEMORY:
@@ -82,6 +80,13 @@ def call(function: str, *arguments: Any) -> None:
     if status in STICKY:
         raise DeviceLost(f"{said}; the device is lost; restart the process")
     raise DeviceError(said)
+
+
+def _made(function: str, *arguments: Any) -> int:
+    """Call a function of HIP that writes a handle or an address to its first argument."""
+    made = c_void_p()
+    call(function, byref(made), *arguments)
+    return made.value or 0
 
 
 def _described(hip: Any, status: int) -> str:
@@ -96,8 +101,8 @@ class HipKernel:
     """Loaded kernel: its launches with their functions."""
 
     name: str
-    modules: tuple[c_void_p, ...]
-    launches: tuple[tuple[c_void_p, Launch], ...]
+    modules: tuple[int, ...]
+    launches: tuple[tuple[int, Launch], ...]
 
 
 class _CurrentDevice:
@@ -117,13 +122,16 @@ class _CurrentDevice:
         call("hipSetDevice", self._before)
 
 
-class HipBackend(Backend):
-    """AMD GPU. Buffers are device addresses; a stream is a hipStream_t handle."""
+class HipBackend(StreamBackend):
+    """AMD GPU. A stream is a hipStream_t handle."""
 
     name: ClassVar[str] = "hip"
     formats: ClassVar[tuple[str, ...]] = ("hsaco",)
     memory: ClassVar[int | None] = dlpack.ROCM
-    _closed = True
+    prefix = "hip"
+    free_function = "Free"
+    wait_function = "DeviceSynchronize"
+    driver_call = staticmethod(call)
 
     @staticmethod
     def limits(capabilities: Mapping[str, Any]) -> Limits:
@@ -139,25 +147,15 @@ class HipBackend(Backend):
 
     def __init__(self, index: int = 0) -> None:
         self.info = _describe(index)
-        self._owned: set[int] = set()
+        self._current = _CurrentDevice(index)
+        self._owned = set()
         self._closed = False
-
-    def close(self) -> None:
-        """Free what is still allocated."""
-        if self._closed:
-            return
-        self._closed = True
-        with suppress(DeviceLost), _CurrentDevice(self.info.index):
-            while self._owned:
-                call("hipFree", c_void_p(self._owned.pop()))
 
     @staticmethod
     def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
         requires = artifact.requires
-        if unknown := sorted(set(requires) - KNOWN_REQUIREMENTS):
-            return (
-                f"it requires {unknown[0]}, which this runtime does not know; upgrade the runtime"
-            )
+        if (unknown := unknown_requirement(artifact, "arch", "features")) is not None:
+            return unknown
         arch, features = capabilities["arch"], capabilities["features"]
         if requires.get("arch") != arch:
             return f"code for {requires.get('arch')} does not run on {arch}; build for {arch}"
@@ -170,118 +168,36 @@ class HipBackend(Backend):
         return None
 
     def alloc(self, nbytes: int) -> int:
-        address = c_void_p()
-        with _CurrentDevice(self.info.index):
-            call("hipMalloc", byref(address), c_size_t(nbytes))
-        assert address.value is not None
-        self._owned.add(address.value)
-        return address.value
-
-    def free(self, buffer: int) -> None:
-        if self._closed:
-            return
-        self._owned.remove(buffer)
-        with suppress(DeviceLost), _CurrentDevice(self.info.index):
-            call("hipFree", c_void_p(buffer))
-
-    def view(self, buffer: int, offset: int, nbytes: int) -> int:
-        return buffer + offset
-
-    def copy_to_device(self, buffer: int, host: HostBytes) -> None:
-        source = c_void_p(host.ctypes.data)
-        with _CurrentDevice(self.info.index):
-            call("hipMemcpyHtoD", c_void_p(buffer), source, c_size_t(host.nbytes))
-            call("hipStreamSynchronize", c_void_p(None))
-
-    def copy_from_device(self, host: HostBytes, buffer: int) -> None:
-        target = c_void_p(host.ctypes.data)
-        with _CurrentDevice(self.info.index):
-            # Foreign streams do not wait for the default stream, nor it for them.
-            call("hipDeviceSynchronize")
-            call("hipMemcpyDtoH", target, c_void_p(buffer), c_size_t(host.nbytes))
+        with self._current:
+            address = _made("hipMalloc", nbytes)
+        self._owned.add(address)
+        return address
 
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> HipKernel:
-        with _CurrentDevice(self.info.index):
+        with self._current:
             modules = {name: _load_module(entry, c) for name, c in code.items()}
             launches = tuple(
-                (_function(modules[launch.module], launch.entry_point), launch)
-                for launch in entry.launches
+                (_made("hipModuleGetFunction", modules[o.module], o.entry_point.encode()), o)
+                for o in entry.launches
             )
         return HipKernel(name=entry.key, modules=tuple(modules.values()), launches=launches)
 
-    def launch(
-        self, kernel: HipKernel, buffers: Mapping[str, Any], stream: int | None = None
-    ) -> None:
-        with _CurrentDevice(self.info.index):
-            for function, launch in kernel.launches:
-                parameters = Parameters([buffers[name] for name in launch.arguments])
-                try:
-                    call(
-                        "hipModuleLaunchKernel",
-                        function,
-                        *map(c_uint, launch.grid),
-                        *map(c_uint, launch.block),
-                        c_uint(launch.dynamic_shared_memory),
-                        c_void_p(stream),
-                        c_void_p(parameters.address),
-                        c_void_p(None),
-                    )
-                except (OutOfMemory, DeviceLost):
-                    raise
-                except DeviceError as error:
-                    raise LaunchError(
-                        f"{kernel.name}: grid {launch.grid} of blocks {launch.block} with "
-                        f"{launch.dynamic_shared_memory} B of dynamic shared memory: {error}"
-                    ) from None
+    def _launch(self, function: int, launch: Launch, parameters: int, stream: int | None) -> None:
+        sizes = map(c_uint, (*launch.grid, *launch.block, launch.dynamic_shared_memory))
+        call("hipModuleLaunchKernel", function, *sizes, stream, parameters, None)
 
-    def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
-        return CapturedSequence(self, steps)
+    def _begin_capture(self) -> int:
+        stream = _made("hipStreamCreateWithFlags", c_uint(STREAM_NON_BLOCKING))
+        call("hipStreamBeginCapture", stream, c_int(CAPTURE_MODE_RELAXED))
+        return stream
 
-    def capture(self, steps: Sequence[SequenceStep]) -> c_void_p:
-        stream, graph, replayed = c_void_p(), c_void_p(), c_void_p()
-        with _CurrentDevice(self.info.index):
-            call("hipStreamCreateWithFlags", byref(stream), c_uint(STREAM_NON_BLOCKING))
-            try:
-                call("hipStreamBeginCapture", stream, c_int(CAPTURE_MODE_RELAXED))
-                try:
-                    for step in steps:
-                        self.launch(step.kernel, step.buffers, stream.value)
-                except BaseException:
-                    with suppress(DeviceError):
-                        call("hipStreamEndCapture", stream, byref(graph))
-                        call("hipGraphDestroy", graph)
-                    raise
-                call("hipStreamEndCapture", stream, byref(graph))
-            finally:
-                call("hipStreamDestroy", stream)
-            try:
-                nothing = c_void_p(None)
-                call("hipGraphInstantiate", byref(replayed), graph, nothing, nothing, c_size_t(0))
-            finally:
-                call("hipGraphDestroy", graph)
-        return replayed
+    def _end_capture(self, stream: int) -> int:
+        graph = c_void_p()
+        call("hipStreamEndCapture", stream, byref(graph))
+        return graph.value or 0
 
-    def replay(self, graph: c_void_p) -> None:
-        with _CurrentDevice(self.info.index):
-            call("hipGraphLaunch", graph, c_void_p(None))
-
-    def forget(self, graph: c_void_p) -> None:
-        if not self._closed:
-            with _CurrentDevice(self.info.index):
-                call("hipDeviceSynchronize")
-                call("hipGraphExecDestroy", graph)
-
-    def unload(self, kernel: HipKernel) -> None:
-        with _CurrentDevice(self.info.index):
-            for module in kernel.modules:
-                call("hipModuleUnload", module)
-
-    def synchronize(self, stream: int | None = None) -> None:
-        with _CurrentDevice(self.info.index):
-            if stream is None:
-                call("hipDeviceSynchronize")
-            else:
-                call("hipStreamSynchronize", c_void_p(stream))
+    def _instantiated(self, graph: int) -> int:
+        return _made("hipGraphInstantiate", graph, None, None, 0)
 
 
 def _describe(index: int) -> DeviceInfo:
@@ -311,18 +227,10 @@ def _describe(index: int) -> DeviceInfo:
     )
 
 
-def _load_module(entry: KernelEntry, code: Code) -> c_void_p:
-    module = c_void_p()
+def _load_module(entry: KernelEntry, code: Code) -> int:
     try:
-        call("hipModuleLoadData", byref(module), code.data)
+        return _made("hipModuleLoadData", code.data)
     except (OutOfMemory, DeviceLost):
         raise
     except DeviceError as error:
         raise DeviceError(f"{entry.name}: the driver rejects its hsaco: {error}") from None
-    return module
-
-
-def _function(module: c_void_p, name: str) -> c_void_p:
-    function = c_void_p()
-    call("hipModuleGetFunction", byref(function), module, name.encode())
-    return function

@@ -8,29 +8,26 @@ lowest CUDA version (major, minor) that the driver must support.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
-from kgen_runtime.backends.captured import CapturedSequence
+from kgen_runtime.backend import Code, DeviceInfo
 from kgen_runtime.backends.cuda.driver import call, driver
 from kgen_runtime.backends.cuda.tensor_maps import TensorMaps
-from kgen_runtime.backends.parameters import Parameters
-from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
+from kgen_runtime.backends.stream_backend import StreamBackend, unknown_requirement
+from kgen_runtime.errors import DeviceError, DeviceLost, OutOfMemory
 from kgen_runtime.launch_limits import Limits, cuda_limits
 from kgen_runtime.memory import dlpack
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
-    from kgen_runtime.backend import HostBytes
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Launch
 
 #: Clusters above this need the function's leave (CUDA programming guide, thread block clusters).
 PORTABLE_CLUSTER = 8
-KNOWN_REQUIREMENTS = frozenset(("compute_capability", "exact", "cuda"))
 
 
 @frozen
@@ -58,13 +55,16 @@ class _CurrentContext:
         call("cuCtxPopCurrent")
 
 
-class CudaBackend(Backend):
-    """NVIDIA GPU. Buffers are device addresses; a stream is a CUstream handle."""
+class CudaBackend(StreamBackend):
+    """NVIDIA GPU. A stream is a CUstream handle."""
 
     name: ClassVar[str] = "cuda"
     formats: ClassVar[tuple[str, ...]] = ("cubin", "ptx")
     memory: ClassVar[int | None] = dlpack.CUDA
-    _closed = True
+    prefix = "cu"
+    free_function = "MemFree"
+    wait_function = "CtxSynchronize"
+    driver_call = staticmethod(call)
 
     @classmethod
     def devices(cls) -> tuple[DeviceInfo, ...]:
@@ -83,23 +83,18 @@ class CudaBackend(Backend):
 
     def close(self) -> None:
         """Free what is still allocated and release the primary context."""
-        if self._closed:
-            return
-        self._closed = True
-        with suppress(DeviceLost), self._current:  # what a lost device held is gone already
-            for buffer in self._owned:
-                call("cuMemFree", buffer)
-        self._owned.clear()
-        with suppress(DeviceLost):  # in a forked child, which has no context
-            call("cuDevicePrimaryCtxRelease", self._device)
+        was_open = not self._closed
+        super().close()
+        if was_open:
+            with suppress(DeviceLost):  # in a forked child, which has no context
+                call("cuDevicePrimaryCtxRelease", self._device)
 
     @staticmethod
     def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
         requires = artifact.requires
-        if unknown := sorted(set(requires) - KNOWN_REQUIREMENTS):
-            return (
-                f"it requires {unknown[0]}, which this runtime does not know; upgrade the runtime"
-            )
+        known = ("compute_capability", "exact", "cuda")
+        if (unknown := unknown_requirement(artifact, *known)) is not None:
+            return unknown
         device = tuple(capabilities["compute_capability"])
         code = tuple(requires.get("compute_capability", (0, 0)))
         version = tuple(capabilities["cuda"])
@@ -142,28 +137,6 @@ class CudaBackend(Backend):
         self._owned.add(buffer)
         return buffer
 
-    def free(self, buffer: int) -> None:
-        if self._closed:
-            return
-        self._owned.remove(buffer)
-        with suppress(DeviceLost), self._current:
-            call("cuMemFree", buffer)
-
-    def view(self, buffer: int, offset: int, nbytes: int) -> int:
-        return buffer + offset
-
-    def copy_to_device(self, buffer: int, host: HostBytes) -> None:
-        with self._current:
-            call("cuMemcpyHtoD", buffer, host.ctypes.data, host.nbytes)
-            # Pageable memory may still be on its way from the driver's own staging buffer.
-            call("cuStreamSynchronize", None)
-
-    def copy_from_device(self, host: HostBytes, buffer: int) -> None:
-        with self._current:
-            # Foreign streams do not wait for the default stream, nor it for them.
-            call("cuCtxSynchronize")
-            call("cuMemcpyDtoH", host.ctypes.data, buffer, host.nbytes)
-
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> CudaKernel:
         with self._current:
             modules = {name: self._load_module(entry, c) for name, c in code.items()}
@@ -187,69 +160,30 @@ class CudaBackend(Backend):
                 f"{entry.name}: the driver rejects its {code.artifact.format}: {error}"
             ) from None
 
-    def launch(
-        self, kernel: CudaKernel, buffers: Mapping[str, Any], stream: int | None = None
-    ) -> None:
-        with self._current:
-            for function, launch in kernel.launches:
-                try:
-                    arguments = [kernel.tensor_maps.argument(n, buffers) for n in launch.arguments]
-                    _launch(function, launch, Parameters(arguments), stream)
-                except (OutOfMemory, DeviceLost):
-                    raise
-                except DeviceError as error:
-                    raise LaunchError(
-                        f"{kernel.name}: grid {launch.grid} of blocks {launch.block} with "
-                        f"{launch.dynamic_shared_memory} B of dynamic shared memory: {error}"
-                    ) from None
+    def _parameters(
+        self, kernel: CudaKernel, launch: Launch, buffers: Mapping[str, Any]
+    ) -> list[Any]:
+        return [kernel.tensor_maps.argument(name, buffers) for name in launch.arguments]
 
-    def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
-        return CapturedSequence(self, steps)
+    def _launch(self, function: Any, launch: Launch, parameters: int, stream: int | None) -> None:
+        if launch.is_clustered:
+            call("cuLaunchKernelEx", _cluster_config(launch, stream), function, parameters, 0)
+        else:
+            sizes = (*launch.grid, *launch.block, launch.dynamic_shared_memory)
+            call("cuLaunchKernel", function, *sizes, stream, parameters, 0)
 
-    def capture(self, steps: Sequence[SequenceStep]) -> Any:
+    def _begin_capture(self) -> Any:
         api = driver()
-        # Relaxed: a driver that loads code at its first launch may do so while it captures.
+        stream = call("cuStreamCreate", api.CUstream_flags.CU_STREAM_NON_BLOCKING)
         mode = api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-        with self._current:
-            stream = call("cuStreamCreate", api.CUstream_flags.CU_STREAM_NON_BLOCKING)
-            try:
-                call("cuStreamBeginCapture", stream, mode)
-                try:
-                    for step in steps:
-                        self.launch(step.kernel, step.buffers, int(stream))
-                except BaseException:
-                    with suppress(DeviceError):
-                        call("cuGraphDestroy", call("cuStreamEndCapture", stream))
-                    raise
-                graph = call("cuStreamEndCapture", stream)
-            finally:
-                call("cuStreamDestroy", stream)
-            try:
-                return call("cuGraphInstantiate", graph, 0)
-            finally:
-                call("cuGraphDestroy", graph)
+        call("cuStreamBeginCapture", stream, mode)
+        return stream
 
-    def replay(self, graph: Any) -> None:
-        with self._current:
-            call("cuGraphLaunch", graph, None)
+    def _end_capture(self, stream: Any) -> Any:
+        return call("cuStreamEndCapture", stream)
 
-    def forget(self, graph: Any) -> None:
-        if not self._closed:
-            with self._current:
-                call("cuCtxSynchronize")
-                call("cuGraphExecDestroy", graph)
-
-    def unload(self, kernel: CudaKernel) -> None:
-        with self._current:
-            for module in kernel.modules:
-                call("cuModuleUnload", module)
-
-    def synchronize(self, stream: int | None = None) -> None:
-        with self._current:
-            if stream is None:
-                call("cuCtxSynchronize")
-            else:
-                call("cuStreamSynchronize", stream)
+    def _instantiated(self, graph: Any) -> Any:
+        return call("cuGraphInstantiate", graph, 0)
 
 
 def _describe(index: int) -> DeviceInfo:
@@ -293,22 +227,6 @@ def _function(launch: Launch, module: Any) -> Any:
         large = api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
         call("cuFuncSetAttribute", function, large, 1)
     return function
-
-
-def _launch(function: Any, launch: Launch, parameters: Parameters, stream: int | None) -> None:
-    if launch.cluster == (1, 1, 1):
-        call(
-            "cuLaunchKernel",
-            function,
-            *launch.grid,
-            *launch.block,
-            launch.dynamic_shared_memory,
-            stream,
-            parameters.address,
-            0,
-        )
-        return
-    call("cuLaunchKernelEx", _cluster_config(launch, stream), function, parameters.address, 0)
 
 
 def _cluster_config(launch: Launch, stream: int | None) -> Any:
