@@ -571,7 +571,7 @@ static kgen_status check_version(const json *data, int64_t *into)
     return KGEN_OK;
 }
 
-static kgen_status read_parts(manifest *into, const json *data, arena *memory)
+static kgen_status read_entries(manifest *into, const json *data, arena *memory)
 {
     READ_MEMBERS(data, MANIFEST);
     TRY(each_is(found[3], JSON_TEXT));
@@ -583,7 +583,7 @@ static kgen_status read_parts(manifest *into, const json *data, arena *memory)
 kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
 {
     TRY(check_version(data, &into->schema_version));
-    TRY(kgen_within(read_parts(into, data, memory), "manifest"));
+    TRY(kgen_within(read_entries(into, data, memory), "manifest"));
     if (into->num_kernels == 0 && into->num_programs == 0)
         return kgen_bundle_error("manifest.kernels: it has no kernel and no program; a bundle "
                                  "needs one or more");
