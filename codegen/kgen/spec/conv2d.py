@@ -259,8 +259,13 @@ class Conv2d(Spec):
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether every channel is a group, with one output."""
-        return self.groups == self.channels == self.outputs > 1
+        """Whether every channel is a group."""
+        return self.groups == self.channels > 1
+
+    @property
+    def multiplier(self) -> int:
+        """Outputs for each channel of a depthwise convolution."""
+        return self.outputs // self.groups
 
     @property
     def sizes(self) -> Shape:

@@ -152,10 +152,12 @@ def convolution(random: Random) -> Conv2d:
     """Windows that begin and end in front of and behind the images, of channels of any number."""
     channels, kernel = random.randint(1, 19), (random.randint(1, 4), random.randint(1, 4))
     sizes = tuple(random.randint(each, each + 6) for each in kernel)
-    groups = random.choice((1, 1, 2, 3))
+    groups, outputs = random.choice((1, 1, 2, 3)), random.randint(1, 20)
+    if random.random() < 0.3:
+        groups, channels, outputs = channels, 1, random.choice((1, 2, 4))
     return Conv2d(
         input=(random.randint(1, 2), groups * channels, *sizes),
-        weights=(groups * random.randint(1, 20), channels, *kernel),
+        weights=(groups * outputs, channels, *kernel),
         groups=groups,
         dtype=random.choice(FLOATS),
         stride=random.randint(1, 2),

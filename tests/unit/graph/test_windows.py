@@ -121,6 +121,21 @@ def test_places_that_see_little(
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
 
 
+@pytest.mark.parametrize(
+    ("outputs", "depthwise", "kernels"), [(4, True, 1), (8, True, 1), (12, True, 0), (8, False, 0)]
+)
+def test_outputs_for_each_channel(outputs: int, depthwise: bool, kernels: int) -> None:
+    """Depthwise kernels compute one, two, four ... of each; formulas any number."""
+    m = Maker()
+    y = m.add("Conv", m.input("x", (1, 4, 5, 6)), m.weight(outputs, 1, 3, 2), group=4)
+    calls, model = lowered(m, y, depthwise=depthwise)
+    assert sum(isinstance(call.spec, Conv2d) for call in calls.calls) == kernels
+    given = drawn(m)
+    expected = reference(model, x=given)
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
+
+
 @pytest.mark.parametrize("depthwise", [False, True])
 @pytest.mark.parametrize(
     ("shape", "kernel", "attributes"),

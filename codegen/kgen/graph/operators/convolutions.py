@@ -142,7 +142,8 @@ def seen_places(
 
 def depthwise(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> GraphValue:
     has_kernel = b.convolves.depthwise and math.prod(w.shape[2:]) > 1
-    if has_kernel and w.shape[0] == x.shape[-1]:
+    each = w.shape[0] // x.shape[-1]
+    if has_kernel and each & (each - 1) == 0:
         return by_window(b, x, w, windows, x.shape[-1])
     return by_channel(b, x, w, windows)
 

@@ -76,10 +76,10 @@ def test_blocks_of_k_cut_segments(name: str) -> None:
     check(EDGES[name], kc=24, mc=6, mr=6, nr=8)
 
 
-def depthwise(input_: tuple[int, ...], *kernel: int, **fields: Any) -> Conv2d:
+def depthwise(input_: tuple[int, ...], *kernel: int, multiplier: int = 1, **fields: Any) -> Conv2d:
     channels = input_[1]
     given = {"groups": channels, "weight_layout": "hwio"} | fields
-    return conv(input_, (channels, 1, *kernel), **given)
+    return conv(input_, (multiplier * channels, 1, *kernel), **given)
 
 
 DEPTHWISE = {
@@ -99,6 +99,10 @@ DEPTHWISE = {
     "one axis": depthwise((2, 10, 31), 4, stride=3, padding="same"),
     "three axes": depthwise((1, 3, 3, 4, 5), 2, 3, 2, padding=1, stride=(1, 2, 1)),
     "kernel wider than the registers": depthwise((1, 2, 1, 40), 1, 35, padding=(0, 17)),
+    "two outputs for each channel": depthwise(
+        (2, 9, 4, 5), 3, 3, padding=1, multiplier=2, epilogue=("bias", "residual")
+    ),
+    "16 outputs for each channel": depthwise((1, 3, 5, 4), 3, 2, stride=2, multiplier=16),
 }
 
 
@@ -110,7 +114,7 @@ def test_edges_of_depthwise_kernels(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f64"])
-@pytest.mark.parametrize("name", ["dilation 3", "64 channels"])
+@pytest.mark.parametrize("name", ["dilation 3", "64 channels", "two outputs for each channel"])
 def test_dtypes_of_depthwise_kernels(name: str, dtype: str) -> None:
     check(dataclasses.replace(DEPTHWISE[name], dtype=dtype, out_dtype=None))  # type: ignore[arg-type]
 
@@ -123,7 +127,13 @@ def test_tiles_of_depthwise_kernels(tile: int) -> None:
 
 def test_wide_vectors_of_depthwise_kernels() -> None:
     needs.cpu("x86-64-v4")
-    for name in ("dilation 3", "several tiles", "7x7", "64 channels"):
+    for name in (
+        "dilation 3",
+        "several tiles",
+        "7x7",
+        "64 channels",
+        "16 outputs for each channel",
+    ):
         check(DEPTHWISE[name], "x86-64-v4")
 
 
@@ -180,6 +190,10 @@ def test_other_convolutions_have_no_depthwise_kernel() -> None:
     with pytest.raises(KgenError, match="mainloop=depthwise requires groups=7"):
         found = targets.find(V3)
         pipeline.plan(EDGES["dilation 3"], found, CpuDepthwise(task=1, tile=2))
+    three = depthwise((1, 5, 4, 5), 3, 3, padding=1, multiplier=3)
+    assert FAMILY.choose(three, found).mainloop != "depthwise"
+    with pytest.raises(KgenError, match=r"groups=5, 1, 2, 4, 8, ... outputs for each channel"):
+        pipeline.plan(three, found, CpuDepthwise(task=1, tile=2))
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def _depthwise(conv: Conv2d, target: Target) -> CpuDepthwise:
     count, registers = conv.out_sizes[-1], target.limits["vector_registers"]
     beside = conv.kernel[-1] + 1 + conv.dtype.is_integer
     most = min(max(registers - beside, registers // 2), depthwise.most_outputs(conv))
-    products = count * conv.channels * math.prod(conv.kernel)
+    products = count * conv.outputs * math.prod(conv.kernel)
     return CpuDepthwise(task=max(1, TASK_ELEMENTS // products), tile=-(-count // -(-count // most)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -154,12 +155,33 @@ class DepthwisePlan(CpuPlan):
 
     @property
     def channels(self) -> Run:
-        """Channels of a pixel in whole vectors, and the rest of them."""
-        return Run(length=self.conv.channels, vector=self.compute.count)
+        """Channels of an output's pixel in whole vectors, and the rest of them."""
+        return Run(length=self.conv.outputs, vector=self.compute.count)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a channel of the image has several of the output."""
+        return self.conv.multiplier > 1
+
+    @cached_property
+    def seen(self) -> Access:
+        """Access to the elements of the image that a vector of outputs sees, each once."""
+        count = max(self.compute.count // self.conv.multiplier, 1)
+        return replace(self.a, compute=replace(self.sum_vector, count=count))
+
+    def seen_of(self, valid: int) -> int:
+        """Number of elements that the `valid` first outputs see; 0 for whole vectors."""
+        return valid // self.conv.multiplier
+
+    @property
+    def repeated(self) -> str:
+        """Shuffle mask: the element that each output of a vector sees."""
+        places = (lane // self.conv.multiplier for lane in range(self.compute.count))
+        return f"{self.compute.of('i32')} <" + ", ".join(f"i32 {place}" for place in places) + ">"
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
-        types = {self.a.stored, self.b.stored, *self.finish.types}
+        types = {self.seen.stored, self.b.stored, *self.finish.types}
         return tuple(sorted(types, key=str)) if self.channels.tail > 1 else ()
 
     # -- rows ----------------------------------------------------------------------------------
@@ -213,7 +235,7 @@ class DepthwisePlan(CpuPlan):
 
     @property
     def place_bytes(self) -> int:
-        return self.conv.channels * self.b.itemsize
+        return self.conv.outputs * self.b.itemsize
 
     @property
     def kernel_row_bytes(self) -> int:
@@ -221,7 +243,7 @@ class DepthwisePlan(CpuPlan):
 
     @property
     def out_row_elements(self) -> int:
-        return self.conv.out_sizes[-1] * self.conv.channels
+        return self.conv.out_sizes[-1] * self.conv.outputs
 
     @property
     def out_like(self) -> tuple[tuple[str, int], ...]:
@@ -231,7 +253,7 @@ class DepthwisePlan(CpuPlan):
 
     def outputs_of(self, tile: RowTile) -> tuple[tuple[int, int], ...]:
         """Outputs of a tile, and the elements from the tile's first one to each."""
-        return tuple((output, output * self.conv.channels) for output in tile.outputs)
+        return tuple((output, output * self.conv.outputs) for output in tile.outputs)
 
     def chains(self, tile: RowTile, prefix: str) -> tuple[tuple[str, str, str], ...]:
         """Names of a tile's sums, what they are at first, and after a row of the kernel."""
@@ -320,10 +342,11 @@ class DepthwisePlan(CpuPlan):
 
 
 def takes(conv: Conv2d) -> bool:
-    """Whether a convolution is depthwise, with weights of the images' type, in rows of channels."""
+    """Whether a convolution is depthwise, with a power of two of outputs for each channel, and
+    weights in rows of channels as stored."""
     rows_of_channels = conv.weight_layout is WeightLayout.HWIO and not conv.constant
-    plain = conv.is_depthwise and conv.b_dtype is None
-    return plain and rows_of_channels and most_outputs(conv) > 0
+    has_kernel = conv.is_depthwise and conv.multiplier & (conv.multiplier - 1) == 0
+    return has_kernel and rows_of_channels and most_outputs(conv) > 0
 
 
 def most_outputs(conv: Conv2d) -> int:
@@ -339,8 +362,8 @@ def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> Dept
     """Raises ScheduleError for any other convolution, and for a tile beyond the registers."""
     if not takes(conv):
         raise ScheduleError(
-            f"mainloop=depthwise requires groups={conv.channels}, as many outputs as channels, "
-            "weight_layout=hwio without constant, and at most "
+            f"mainloop=depthwise requires groups={conv.channels}, 1, 2, 4, 8, ... outputs for "
+            "each channel, weight_layout=hwio without constant, and at most "
             f"{MOST_INSTRUCTIONS} instructions for a row of the kernel and of padding; use "
             f"mainloop={mainloop_of_windows(conv, target)}"
         )
@@ -356,7 +379,7 @@ def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> Dept
             f"of {conv.kernel[-1]} elements a row; try tile={most}"
         )
     spec = implicit_gemm(conv)
-    compute = vector_for(target, finishing_type(spec), conv.channels)
+    compute = vector_for(target, finishing_type(spec), conv.outputs)
     rows = conv.images * math.prod(conv.out_sizes[:-1])
     launch = Launch(
         entry_point=conv.key,
@@ -373,5 +396,5 @@ def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> Dept
         compute=compute,
         out=access(target, spec.out, compute),
         a=access(target, conv.product.dtype, sums),
-        b=access(target, conv.product.dtype, sums),
+        b=access(target, spec.b_type, sums),
     )
