@@ -1,4 +1,4 @@
-"""Element-wise kernels of square blocks that are transposed in registers."""
+"""Element-wise kernels of blocks that are transposed in registers."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ FORMULAS = {
         "relu(permute(x, 0, 2, 1) + b)", (3, 10, 9), (10,)
     ),
     "two matrices": formula("permute(x, 1, 0) * permute(y, 1, 0)", (19, 17), (19, 17)),
+    "three columns": formula("permute(x, 1, 0)", (3, 43)),
+    "two columns of planes": formula("relu(permute(x, 0, 2, 1) * s)", (3, 2, 9), (1,)),
+    "seven columns": formula("permute(x, 1, 0) - permute(y, 1, 0)", (7, 17), (7, 17)),
     "a part of a matrix": formula("slice(permute(x, 1, 0), 0, 2, 15, 1)", (21, 18)),
 }
 
@@ -60,7 +63,8 @@ def test_fields_of_streams_are_not_those_of_blocks(field: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["f64", "bf16", "f16", "u8", "s32", "s64"])
 def test_dtypes(dtype: str) -> None:
-    checked(formula("permute(x, 0, 2, 1)", (2, 33, 35), dtype=dtype))
+    for columns in (33, 3):
+        checked(formula("permute(x, 0, 2, 1)", (2, columns, 35), dtype=dtype))
 
 
 def test_wide_vectors() -> None:
@@ -71,14 +75,14 @@ def test_wide_vectors() -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        formula("permute(x, 1, 0)", (7, 40)),
+        formula("permute(x, 1, 0) + b", (3, 40), (3,)),
         formula("permute(x, 1, 0)", (40, 7)),
         # An input that may lie in the output's memory.
         formula("permute(x, 1, 0) + y", (16, 16), (16, 16)),
         formula("x + b", (16, 16), (16,)),
     ],
     ids=[
-        "rows of half a block",
+        "an element for each of few columns",
         "columns of half a block",
         "element by element",
         "nothing is turned",

@@ -93,7 +93,7 @@ class ElementwisePlan(RowAddresses):
 
     @cached_property
     def blocks(self) -> Blocks | None:
-        """Square blocks, if the schedule transposes them."""
+        """Blocks, if the schedule transposes them."""
         if not isinstance(self.schedule, CpuTransposed):
             return None
         return blocks_of(self.stream, self.compute.count)
@@ -116,15 +116,15 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def block_rows(self) -> tuple[tuple[str, int, Rendered], ...]:
-        """The rows of a block: the prefix of each one's names, the elements of the output before it
-        in the block, and its computation."""
+        """The vectors of a block: the prefix of each one's names, the elements of the output before
+        it in the block, and its computation."""
         blocks = self.blocks
         assert blocks is not None
         shared = {i.name: f"%b.{i.name}" for i in self.beside}
         shared |= {i.name: f"%{i.name}.all" for i in self.operands if i.single}
         found = []
-        for row in range(blocks.size):
-            own = {i.name: f"%b.{i.name}.{len(blocks.stages)}.r{row}" for i in self.turned}
+        for row in range(blocks.width):
+            own = {i.name: f"%b.{i.name}.{blocks.last_stage}.r{row}" for i in self.turned}
             names = self._result_names(f"b{row}")
             rendered = self.renderer.render_all(
                 self.calls(self.segments[0]),
@@ -132,7 +132,7 @@ class ElementwisePlan(RowAddresses):
                 next(reversed(names.values())),
                 list(names.values()),
             )
-            found.append((f"b{row}", row * self.cols, rendered))
+            found.append((f"b{row}", row * blocks.vector_apart, rendered))
         return tuple(found)
 
     @property
@@ -341,15 +341,15 @@ def has_whole_tasks(spec: Elementwise, target: Target, schedule: CpuStream) -> b
 
 
 def plan_transposed(spec: Elementwise, target: Target, schedule: CpuTransposed) -> ElementwisePlan:
-    """Plan a kernel of square blocks. Raises ScheduleError if none of its inputs has its neighbours
+    """Plan a kernel of blocks. Raises ScheduleError if none of its inputs has its neighbours
     in columns, or another one does not allow it."""
     stream, compute = StreamPlan(spec=spec, vector=1), vector_of(spec, target)
     blocks = blocks_of(stream, compute.count)
     if blocks is None:
         raise ScheduleError(
             f"mainloop=transposed requires an input whose neighbours lie in a column of at least "
-            f"{compute.count} rows and columns, and others that are the same in all rows; use "
-            "mainloop=stream"
+            f"{compute.count} rows, two columns, and others that are the same in all rows, or one "
+            "number if columns are fewer; use mainloop=stream"
         )
     units = math.prod(stream.sizes[:-2]) * blocks.along_rows
     run = Run(length=blocks.columns, vector=compute.count)

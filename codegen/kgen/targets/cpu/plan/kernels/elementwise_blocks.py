@@ -1,20 +1,34 @@
-"""Square blocks of an element-wise kernel's output, for inputs whose neighbours lie along a column.
+"""Blocks of an element-wise kernel's output, for inputs whose neighbours lie along a column.
 
-A block has as many rows and columns as a vector has elements. An input is read along its columns
-and transposed in registers.
+A block has as many rows as a vector has elements, and as many columns unless rows are shorter. An
+input is read along its columns. Square blocks are transposed in registers. The rows of narrower
+ones are contiguous: columns are interleaved to as many vectors of the output.
 """
 
 from __future__ import annotations
 
-from kgen.targets.cpu.plan.packing.panel import Stage, zip_stages
+from kgen.targets.cpu.plan.packing.panel import Stage, index_list, zip_stages
 from kgen.targets.stream import StreamOperand, StreamPlan
 from kgen_runtime.values import frozen
 
 
 @frozen
+class Merge:
+    """Vector number `result` of a narrow block after `stage` columns: what `before` has of it, and
+    the elements of `column`."""
+
+    before: str
+    column: int
+    stage: int
+    result: int
+    mask: str
+
+
+@frozen
 class Blocks:
-    """Blocks of `size` rows and columns, of rows that are `rows` in the last dimension but one. The
-    last blocks along both overlap those before. `turned` are the operands that are transposed."""
+    """Blocks of `size` rows and columns (all `columns` if these are fewer), of rows that are `rows`
+    in the last dimension but one. The last blocks along both overlap those before. `turned` are the
+    operands that are transposed."""
 
     size: int
     rows: int
@@ -32,12 +46,55 @@ class Blocks:
         return self.rows - self.size
 
     @property
+    def is_narrow(self) -> bool:
+        return self.columns < self.size
+
+    @property
+    def width(self) -> int:
+        """Columns of a block, and vectors of its output."""
+        return min(self.size, self.columns)
+
+    @property
     def last_column(self) -> int:
-        return self.columns - self.size
+        return self.columns - self.width
+
+    @property
+    def vector_apart(self) -> int:
+        """Elements of the output from a vector of a block to the next."""
+        return self.size if self.is_narrow else self.columns
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         return zip_stages(self.size)
+
+    @property
+    def last_stage(self) -> int:
+        return self.columns - 1 if self.is_narrow else len(self.stages)
+
+    @property
+    def merges(self) -> tuple[Merge, ...]:
+        """Shuffles that interleave the columns of a narrow block."""
+        return tuple(
+            Merge(
+                before=f"{column - 1}.r{result if column > 1 else 0}",
+                column=column,
+                stage=column,
+                result=result,
+                mask=self._mask(result, column),
+            )
+            for result in range(self.columns)
+            for column in range(1, self.columns)
+        )
+
+    def _mask(self, result: int, column: int) -> str:
+        """The shuffle mask that puts the elements of a column beside those of the columns before
+        it, which are in their places unless there is one."""
+        places = []
+        for lane in range(self.size):
+            row, of = divmod(result * self.size + lane, self.columns)
+            earlier = lane if column > 1 else row
+            places.append("poison" if of > column else self.size + row if of == column else earlier)
+        return index_list(places)
 
 
 def blocks_of(stream: StreamPlan, size: int) -> Blocks | None:
@@ -46,7 +103,7 @@ def blocks_of(stream: StreamPlan, size: int) -> Blocks | None:
     A last block computes elements again, so no input may lie in the output's memory: none is read
     element by element in the output's order.
     """
-    if len(stream.sizes) < 2 or stream.conditions or stream.write or min(stream.sizes[-2:]) < size:
+    if len(stream.sizes) < 2 or stream.conditions or stream.write or stream.sizes[-2] < size:
         return None
     turned = tuple(of.name for of in stream.inputs if is_turned(of))
     alike = all(is_turned(of) or (of.lane in (0, 1) and not of.strides[-2]) for of in stream.inputs)
@@ -54,7 +111,9 @@ def blocks_of(stream: StreamPlan, size: int) -> Blocks | None:
     if not turned or not alike or not plain:
         return None
     rows, columns = stream.sizes[-2:]
-    return Blocks(size=size, rows=rows, columns=columns, turned=turned)
+    found = Blocks(size=size, rows=rows, columns=columns, turned=turned)
+    beside = any(of.lane == 1 for of in stream.inputs)
+    return None if columns < 2 or (found.is_narrow and beside) else found
 
 
 def is_turned(of: StreamOperand) -> bool:

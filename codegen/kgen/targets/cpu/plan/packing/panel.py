@@ -212,6 +212,6 @@ def interleave(count: int, vectors: int) -> str:
     return index_list([v * count + i for i in range(count) for v in range(vectors)])
 
 
-def index_list(indices: Sequence[int]) -> str:
+def index_list(indices: Sequence[int | str]) -> str:
     """A shuffle mask."""
     return "<" + ", ".join(f"i32 {i}" for i in indices) + ">"
