@@ -16,7 +16,7 @@ from kgen.cache.kernel_cache import KernelCache
 from kgen.errors import AssembleError, KgenError, ScheduleError, SpecError, TargetError
 from kgen.parallel import work
 from kgen.schedule import Overrides, Schedule
-from kgen.spec import Spec
+from kgen.spec import Conv2d, Spec
 from kgen.spec.choices import ConstantOperand
 from kgen.spec.keys import unique_keys
 from kgen.targets.base import Assembled, BuiltKernel, Plan, Source, Target
@@ -81,6 +81,12 @@ def build(
             f"constants: {unknown[0]} is not a constant operand of {keys}; use "
             f'Matmul(constant=("{unknown[0]}",))'
         )
+    for spec in wanted:
+        if isinstance(spec, Conv2d) and spec.transforms and not constants:
+            raise SpecError(
+                f"math={spec.math} transforms weights when the kernel is built; give them: "
+                "constant=b=FILE.npy, or constants={'b': array}"
+            )
     own = own_tuning(tuning, found)
     names = unique_keys(wanted)
     bundle.check_names([f"{target.name}/{names[spec]}" for target in found for spec in wanted])

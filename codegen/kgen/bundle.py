@@ -203,6 +203,8 @@ def check_names(names: Sequence[str]) -> None:
 def _entry(
     kernel: BuiltKernel, key: str, files: dict[str, bytes], constants: Mapping[str, Array]
 ) -> KernelEntry:
+    from kgen.constants import ahead
+
     plan, spec, target = kernel.plan, kernel.plan.operation, kernel.plan.target
     family = targets.family(target.family)
     artifacts = []
@@ -231,7 +233,7 @@ def _entry(
         launches=plan.launches,
         artifacts=tuple(artifacts),
         constants=tuple(
-            _stored(param, constants[param.name], files)
+            _stored(param, ahead(spec, constants[param.name]), files)
             for param in plan.parameters
             if param.name in constants and param.name in spec.constants
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.errors import SpecError
+from kgen.spec import Conv2d, ConvMath, Spec, WeightLayout
+from kgen.spec.winograd import transformed
 from kgen_runtime.array import dtype_of
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import TensorParam
@@ -44,12 +47,19 @@ def count_not_finite(array: Array) -> int:
     return int(np.count_nonzero(~np.isfinite(array)))
 
 
-def stored(param: TensorParam, array: Array) -> bytes:
-    """The bytes that a kernel takes for a constant: packed, or as the spec stores the matrix, with
-    zeros between its rows. Raises SpecError if the array does not fit.
+def ahead(spec: Spec, array: Array) -> Array:
+    """Return weights of a Winograd convolution transformed, other constants as they are. Raises
+    SpecError if the array is no matrix of such weights, as `product` has it."""
+    if not (isinstance(spec, Conv2d) and spec.transforms):
+        return array
+    matrix = dataclasses.replace(spec, math=ConvMath.EXACT).parameter("b")
+    check(matrix, array)
+    hwio = array.T if spec.weight_layout is WeightLayout.OHWI else array
+    return transformed(hwio.reshape(*spec.kernel, spec.channels, spec.outputs), spec.transforms)
 
-    bf16 is an array of `ml_dtypes` or its bits as uint16.
-    """
+
+def check(param: TensorParam, array: Array) -> None:
+    """Raise SpecError if an array does not fit a constant."""
     matrix = param.unpacked
     shape = "x".join(map(str, array.shape))
     if array.shape != matrix.shape:
@@ -64,6 +74,16 @@ def stored(param: TensorParam, array: Array) -> bytes:
             f"constant {param.name} is {dtype_of(array.dtype)}; expected {param.dtype}; "
             "convert it first"
         )
+
+
+def stored(param: TensorParam, array: Array) -> bytes:
+    """The bytes that a kernel takes for a constant: packed, or as the spec stores the matrix, with
+    zeros between its rows. Raises SpecError if the array does not fit.
+
+    bf16 is an array of `ml_dtypes` or its bits as uint16.
+    """
+    check(param, array)
+    matrix = param.unpacked
     source = np.zeros(matrix.nbytes, np.uint8)
     bits = np.dtype(f"u{param.dtype.itemsize}")
     strides = tuple(stride * bits.itemsize for stride in matrix.strides)

@@ -82,6 +82,7 @@ task.body:
   ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
   %block.m = urem i64 %task, 3
   %m0 = mul nuw i64 %block.m, 8
+
   %out.m0.offset = mul nuw i64 %m0, 32
   %out.m0 = getelementptr i8, ptr %out, i64 %out.m0.offset
 

@@ -253,6 +253,7 @@ task.body:
   %packs.first = icmp eq i64 %task, %begin
   %packs.next = icmp eq i64 %block.m, 0
   %packs = or i1 %packs.first, %packs.next
+
   %out.m0.offset = mul nuw i64 %m0, 32
   %out.m0 = getelementptr i8, ptr %out, i64 %out.m0.offset
 

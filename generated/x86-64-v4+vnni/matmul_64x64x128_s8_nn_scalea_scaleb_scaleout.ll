@@ -327,6 +327,7 @@ task.body:
   %packs.first = icmp eq i64 %task, %begin
   %packs.next = icmp eq i64 %block.m, 0
   %packs = or i1 %packs.first, %packs.next
+
   %a.m0.offset = mul nuw i64 %m0, 128
   %a.m0 = getelementptr i8, ptr %a, i64 %a.m0.offset
   %out.m0.offset = mul nuw i64 %m0, 64

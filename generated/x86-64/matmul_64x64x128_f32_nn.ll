@@ -106,6 +106,7 @@ task.body:
   ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
   %block.n = urem i64 %task, 2
   %n0 = mul nuw i64 %block.n, 32
+
   %b.n0.offset = mul nuw i64 %n0, 4
   %b.n0 = getelementptr i8, ptr %b, i64 %b.n0.offset
 

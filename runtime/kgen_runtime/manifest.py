@@ -287,7 +287,8 @@ class Resources:
 class Tolerance:
     """Bound on the error of each output element: |error| <= u_out |ref| + (factor sqrt(K) u_acc +
     operand_error) (|A| |B|) + function_error |f|, with u the unit roundoffs of the output and of
-    the accumulator."""
+    the accumulator. Of a Winograd convolution, |A| |B| is what the absolute values of operands and
+    transforms make."""
 
     #: Type of the accumulator.
     accumulate: DType
@@ -295,7 +296,7 @@ class Tolerance:
     factor: float
     #: Error of the functions of the formula, exp2 and log2 included.
     function_error: float = 0.0
-    #: Error of rounding operands to the type of the matrix unit.
+    #: Error of rounding operands to the type of the matrix unit, and in Winograd's transforms.
     operand_error: float = 0.0
     #: Whether f32 inputs below 2^-126 may be read as zero.
     subnormals: Literal["flushed"] | None = None

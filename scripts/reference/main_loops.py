@@ -47,6 +47,7 @@ TYPES: Mapping[str, Mapping[type[s.Schedule], str]] = {
         s.LimbsMatmul: f"{MATMUL} of f32 by s8 or s4",
         s.InnerMatmul: MATMUL,
         s.OuterMatmul: MATMUL,
+        s.WinogradMatmul: "conv2d of 3x3 kernels with math=winograd2 or winograd4",
         s.CpuDepthwise: "conv2d with a group for each channel",
         s.CpuStream: STREAM,
         s.CpuTransposed: STREAM,

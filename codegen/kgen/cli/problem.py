@@ -15,6 +15,7 @@ from kgen.errors import SpecError
 from kgen.spec import (
     Attention,
     Conv2d,
+    ConvMath,
     DType,
     Epilogue,
     Formula,
@@ -166,8 +167,10 @@ def configure(parser: argparse.ArgumentParser, *, kernel: str = "KERNEL", kinds:
         "dtype, but f32 for 8-bit outputs)",
     )
     problem.add_argument(
-        "--math", metavar="M", help=f"arithmetic of f32 products: {_names(Math)} (default: exact)"
-    )
+        "--math", metavar="M",
+        help=f"arithmetic of f32 products: {_names(Math)}; of 3x3 convolutions on CPUs: "
+        f"{_names(ConvMath)} (tiles of 2x2 or 4x4 outputs; winograd is winograd4) (default: exact)",
+    )  # fmt: skip
     problem.add_argument(
         "--scales",
         metavar="a,b,out",
@@ -225,7 +228,9 @@ def specs_of(args: argparse.Namespace) -> list[Spec]:
         _refuse_options(args)
     for shape in shapes:
         spec = _spec_of(args, shape)
-        if isinstance(spec, Matmul | Conv2d) and spec.constant:
+        if isinstance(spec, Conv2d) and spec.constant:
+            specs.append(dataclasses.replace(spec, constant=(), math=ConvMath.EXACT))
+        elif isinstance(spec, Matmul) and spec.constant:
             specs.append(dataclasses.replace(spec, constant=()))
         specs.append(spec)
     return specs
@@ -329,7 +334,7 @@ def _conv2d(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> Con
     }
     fields |= {
         name: value
-        for name in ("layout", "weight_layout", "epilogue", "b_dtype")
+        for name in ("layout", "weight_layout", "epilogue", "b_dtype", "math")
         if (value := getattr(args, name)) is not None
     }
     for name in ("groups", "padding_value"):

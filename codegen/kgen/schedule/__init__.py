@@ -1,6 +1,6 @@
 """How to tile: one file per kind of operation, one class per operation and programming model."""
 
-from kgen.schedule.convolution import CpuDepthwise
+from kgen.schedule.convolution import CpuDepthwise, WinogradMatmul
 from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
     AheadMatmul,
@@ -74,4 +74,5 @@ __all__ = [
     "SplitMatmul",
     "UnstagedMatmul",
     "WgmmaMatmul",
+    "WinogradMatmul",
 ]

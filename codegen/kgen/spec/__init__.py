@@ -22,6 +22,7 @@ from kgen.spec.formula import Formula
 from kgen.spec.matmul import Matmul
 from kgen.spec.rowwise import Rowwise
 from kgen.spec.spec import Spec
+from kgen.spec.winograd import ConvMath
 from kgen_runtime.dtypes import DType
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Attention",
     "ConstantOperand",
     "Conv2d",
+    "ConvMath",
     "DType",
     "Elementwise",
     "Epilogue",

@@ -24,6 +24,7 @@ from kgen.spec.matmul import MAX_K, MAX_ROWS_OR_COLUMNS, Matmul
 from kgen.spec.shapes import Shape, by_x, packed
 from kgen.spec.spec import Spec, whole
 from kgen.spec.strides import Dims
+from kgen.spec.winograd import KERNEL, ConvMath, Transforms
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
@@ -73,6 +74,10 @@ class Conv2d(Spec):
     (:class:`BType`, but not s4). Weights that are `constant` are a matrix, which the runtime's
     `pack` reorders: outputs x (places, channels) for ohwi, (places, channels) x outputs for hwio.
 
+    `math` is the arithmetic of f32 (:class:`ConvMath`). Winograd's multiplies constant weights that
+    the build transformed: positions and channels x outputs, whatever the layout of the weights. NaN
+    and infinities of an image may reach all outputs of a tile.
+
     Raises SpecError for anything out of range.
     """
 
@@ -95,6 +100,9 @@ class Conv2d(Spec):
     epilogue_dtypes: EpilogueDtypes = EpilogueDtypes()
     constant: Members[ConstantOperand, OperandName] = Members(ConstantOperand)
     b_dtype: OptionalMember[BType, BTypeName | DTypeLike] = OptionalMember(BType)
+    math: Member[ConvMath, Literal["exact", "winograd", "winograd2", "winograd4"]] = Member(
+        ConvMath, ConvMath.EXACT
+    )
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
@@ -127,6 +135,7 @@ class Conv2d(Spec):
                 f"epilogue_shapes={by_row[0]}=mx1 is not supported by conv2d; give {by_row[0]}=n "
                 "(one number per output channel), mxn or 1"
             )
+        self._check_math()
         self._check_sizes()
 
     def _set(self, name: str, value: object) -> None:
@@ -236,7 +245,32 @@ class Conv2d(Spec):
             if count > most:
                 raise SpecError(f"{count} {what} are more than {most}; split the convolution")
 
+    def _check_math(self) -> None:
+        """Raise SpecError for a convolution that Winograd's transforms do not compute."""
+        if self.transforms is None:
+            return
+        for name, value, supported, only in (
+            ("dtype", self.dtype, self.dtype is DType.F32, "f32"),
+            ("b_dtype", self.b_dtype, self.b_dtype is None, "weights of f32"),
+            ("weights", by_x(self.weights), self.kernel == (KERNEL, KERNEL), "3x3 kernels"),
+            ("stride", by_x(self.strides), set(self.strides) == {1}, "1"),
+            ("dilation", by_x(self.dilations), set(self.dilations) == {1}, "1"),
+            ("groups", self.groups, self.groups == 1, "1"),
+            ("layout", self.layout, self.layout is ImageLayout.NHWC, "nhwc"),
+            ("constant", ",".join(self.constant), bool(self.constant), "b"),
+        ):
+            if not supported:
+                raise SpecError(
+                    f"{name}={value} is not supported with math={self.math}, which needs {only}; "
+                    "take math=exact"
+                )
+
     # -- sizes ---------------------------------------------------------------------------------
+
+    @property
+    def transforms(self) -> Transforms | None:
+        """Winograd's transforms; None for exact arithmetic."""
+        return self.math.transforms
 
     @property
     def rank(self) -> int:
@@ -367,7 +401,9 @@ class Conv2d(Spec):
     @cached_property
     def parameters(self) -> tuple[TensorParam, ...]:
         b = self.product.parameter("b")
-        if not self.constant:
+        if self.transforms:
+            b = self._tensor("b", (self.transforms.positions * self.channels, self.outputs))
+        elif not self.constant:
             b = self._tensor("b", self.stored_weights, b.dtype)
         found = [self._tensor("a", self.stored(self.channels, self.sizes)), b]
         out = self._tensor("out", self.stored(self.outputs, self.out_sizes), self.out)
@@ -419,6 +455,7 @@ class Conv2d(Spec):
         ]
         words += [f"padding value {self.padding_value}"] * bool(self.padding_value)
         words += [f"{self.groups} groups"] * (self.groups > 1)
+        words += [f"math {self.math}"] * (self.transforms is not None)
         found = substituted(self.product.epilogue_calls, {PRODUCT: variable("convolution(A, B)")})
         beside = f" with {', '.join(words)}" if words else ""
         return f"out = {infix(found)}{beside}, accumulated in {self.product.accumulate}"
@@ -445,6 +482,8 @@ class Conv2d(Spec):
             parts.append(f"g{self.groups}")
         if self.b_dtype is not None:
             parts.append(f"by_{self.b_dtype}")
+        if self.transforms:
+            parts.append(str(self.math))
         if self.out is not self.dtype:
             parts.append(f"to_{self.out}")
         parts += [f"packed{operand}" for operand in self.constant]

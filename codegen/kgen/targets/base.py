@@ -272,6 +272,8 @@ class Family(ABC):
     alignment: ClassVar[int] = 16
     #: Whether it pads images of s8 with any number, not only 0.
     pads_with_zero_point: ClassVar[bool] = False
+    #: Convolutions may have Winograd's arithmetic.
+    has_winograd: ClassVar[bool] = False
     #: All named targets, in the order that `kgen targets` lists them.
     targets: ClassVar[tuple[Target, ...]]
     #: Depthwise convolutions of models are conv2d.
@@ -342,6 +344,7 @@ class Family(ABC):
                 spec.padding_value == 0 or self.pads_with_zero_point,
                 "padding_value=0",
             ),
+            ("math", spec.math, spec.transforms is None or self.has_winograd, "math=exact"),
         ):
             if not supported:
                 raise TargetError(

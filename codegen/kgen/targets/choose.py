@@ -23,6 +23,7 @@ from kgen.schedule import Schedule, ScheduleOrigin
 from kgen.schedule.schedule import current_names
 from kgen.spec import Conv2d, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
+from kgen.targets.contraction.implicit_gemm import planned_as
 from kgen.targets.tuning.file import TunedRow, Tuning, TuningSource, read, shipped
 from kgen_runtime.values import frozen
 
@@ -199,7 +200,9 @@ def class_of(spec: Spec, target: Target) -> str:
     """Name the class of kernels whose measurements apply to each other: operation, types, layout,
     and the instructions that multiply."""
     words = [spec.text if isinstance(spec, Formula) else spec.op, str(spec.dtype)]
-    spec = spec.product if isinstance(spec, Conv2d) else spec
+    if isinstance(spec, Conv2d) and spec.transforms:
+        words[0] += f" {spec.math}"
+    spec = planned_as(spec)
     if isinstance(spec, Matmul):
         words[-1] += f"*{spec.b_dtype}" if spec.b_dtype is not None else ""
         words += [str(spec.layout), *(f"packed {operand}" for operand in spec.constant)]
@@ -209,7 +212,7 @@ def class_of(spec: Spec, target: Target) -> str:
 def sizes_of(spec: Spec) -> tuple[int, ...]:
     """Return the sizes that distances are measured in: M, N and K of a matmul or of a convolution's
     product, rows and columns of a row-wise operation, elements of an element-wise one."""
-    spec = spec.product if isinstance(spec, Conv2d) else spec
+    spec = planned_as(spec)
     if isinstance(spec, Matmul):
         return (spec.m, spec.n, spec.k)
     if isinstance(spec, Rowwise):

@@ -14,6 +14,7 @@ from kgen_runtime.expressions.formulas import formulas_in
 from kgen_runtime.expressions.mathematics import Scalars
 from kgen_runtime.reference.numbers import Buffers, Element, read, values
 from kgen_runtime.reference.sums import dot
+from kgen_runtime.reference.winograd_weights import restored_weights
 
 
 def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
@@ -38,6 +39,7 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
         name: DType(own[name]) if name in own else _default(name, b_dtype, out) for name in extents
     }
     evaluator = Evaluator({}, Scalars())
+    restored = restored_weights(spec, buffers)
 
     image_step, channel_step, row_steps = _steps(spec["layout"], sizes, channels=channels)
     output_step, depth_step, place_steps = _steps(
@@ -59,13 +61,16 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
         output += group * per_group
         first = image * image_step + group * depth * channel_step
         seen, weights = [], []
-        for moved, place in places:
+        for number, (moved, place) in enumerate(places):
             at = [position[i] * spec["stride"][i] + moved[i] for i in axes]
             if all(0 <= at[i] < sizes[i] for i in axes):
                 start = first + _inner(at, row_steps)
                 seen += values(buffers["a"], start, depth, channel_step, dtype)
             else:
                 seen += [padding] * depth
+            if restored:
+                weights += restored(number, output)
+                continue
             start = output * output_step + place
             weights += values(buffers["b"], start, depth, depth_step, b_dtype)
         x: float = dot(seen, weights, exact_products=dtype != DType.F64)

@@ -25,6 +25,7 @@ from kgen_runtime.expressions.formulas import (
 )
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.memory.strides import packed_strides
+from kgen_runtime.reference.winograd_weights import winograd_tile
 from kgen_runtime.schema.limits import LIMITS
 
 Spec = Mapping[str, Any]
@@ -187,6 +188,9 @@ def _attention(spec: Spec) -> tuple[TensorParam, ...]:
 def _matrix_of_weights(spec: Spec, dtype: DType) -> TensorParam:
     """Constant weights: a matrix for each group."""
     outputs, groups = spec["weights"][0], spec["groups"]
+    tile = winograd_tile(spec)
+    if tile:
+        return _packed("b", dtype, ((tile + 2) ** 2 * spec["weights"][1], outputs))
     n, k = outputs // groups, math.prod(spec["weights"][1:])
     if spec["weight_layout"] == "hwio":
         shape, strides = (groups, k, n), (n, outputs, 1)

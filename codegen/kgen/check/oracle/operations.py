@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen.check.oracle import attention, elementwise, rowwise, tolerance, window_products
+from kgen.check.oracle import (
+    attention,
+    elementwise,
+    rowwise,
+    tolerance,
+    transformed_sums,
+    window_products,
+)
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.oracle.views import viewed
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
@@ -27,6 +34,7 @@ from kgen_runtime.expressions.formulas import Formulas, formulas_in, input_names
 from kgen_runtime.expressions.views import has_views, index_names
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.reference.rowwise import split_axes
+from kgen_runtime.reference.winograd_weights import winograd_tile
 
 Box = tuple[slice, ...]
 
@@ -193,8 +201,15 @@ def _conv2d(
     spec, (groups, rows, cols) = entry.spec, box
     values = {name: decode(bits, params[name].dtype) for name, bits in inputs.items()}
     a = window_products.windows(spec, values["a"], rows)[groups]
-    b = window_products.weights(spec, values["b"], cols)[groups]
-    result = tolerance.product(a @ b, np.abs(a) @ np.abs(b), depth(entry), whole, entry.tolerance)
+    if winograd_tile(spec):
+        b = transformed_sums.kernels(spec, values["b"])[np.newaxis, :, cols]
+        # Transforms round whole numbers too.
+        magnitude = transformed_sums.magnitude(spec, values["a"], values["b"], a[0], rows, cols)
+        whole = False
+    else:
+        b = window_products.weights(spec, values["b"], cols)[groups]
+        magnitude = np.abs(a) @ np.abs(b)
+    result = tolerance.product(a @ b, magnitude, depth(entry), whole, entry.tolerance)
     if result.accumulate.is_integer and entry.output.dtype is not result.accumulate:
         result = result.convert(DType.F32)
     operands = {}

@@ -98,7 +98,7 @@ def _values() -> dict[str, Sequence[str]]:
     from kgen.check.gate.metrics import Tier
     from kgen.check.peers import PEERS
     from kgen.ops import functions
-    from kgen.spec import DType, ImageLayout, Layout, Math, Scale, WeightLayout
+    from kgen.spec import ConvMath, DType, ImageLayout, Layout, Math, Scale, WeightLayout
     from kgen.spec.choices import steps_known
     from kgen.spec.conv2d import PADDINGS
     from kgen_runtime.select import BACKENDS
@@ -115,7 +115,7 @@ def _values() -> dict[str, Sequence[str]]:
         "--weight-layout": list(WeightLayout),
         "--padding": list(PADDINGS),
         "--epilogue": list(steps_known()),
-        "--math": list(Math),
+        "--math": list(dict.fromkeys((*Math, "winograd", *ConvMath))),
         "--scales": list(Scale),
         "--against": list(PEERS),
         "--tier": list(Tier),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from kgen.spec import Conv2d, Matmul, Spec
+from kgen.spec import Conv2d, Layout, Matmul, Spec
 from kgen.targets.batch import BATCH, BatchTerm
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
@@ -35,9 +35,24 @@ class ImplicitGemm(Matmul):
 
 
 def implicit_gemm(spec: Conv2d) -> ImplicitGemm:
+    """Return the product of windows and weights; of a Winograd convolution, that of transformed
+    tiles and weights in one position."""
     product = spec.product
     fields = {f.name: getattr(product, f.name) for f in dataclasses.fields(product)}
+    if spec.transforms:
+        tiles = spec.images * math.prod(-(-n // spec.transforms.tile) for n in spec.out_sizes)
+        fields |= {"m": tiles, "k": spec.channels, "lda": spec.channels, "layout": Layout.NN}
+        fields |= {"ldb": spec.outputs, "batch_stride_b": None}
     return ImplicitGemm(operation=spec, **fields)
+
+
+def of_all_positions(spec: Matmul) -> Matmul:
+    """Return the product with the channels of each position of a Winograd convolution as its K;
+    other products as they are."""
+    if not isinstance(spec, ImplicitGemm) or spec.operation.transforms is None:
+        return spec
+    k = spec.operation.transforms.positions * spec.operation.channels
+    return dataclasses.replace(spec, k=k, lda=k)
 
 
 def planned_as(spec: Spec) -> Spec:

@@ -23,10 +23,12 @@ from kgen.schedule import (
     LimbsMatmul,
     OuterMatmul,
     Schedule,
+    WinogradMatmul,
 )
 from kgen.spec import Conv2d, DType, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.spec.choices import NARROW, BType
 from kgen.spec.formula import INTEGERS
+from kgen.spec.winograd import KERNEL
 from kgen.targets import llvm_ir
 from kgen.targets.base import (
     EXACT,
@@ -89,6 +91,7 @@ MATMULS: Mapping[str, type[BlockedMatmul]] = {
         LimbsMatmul,
         InnerMatmul,
         OuterMatmul,
+        WinogradMatmul,
     )
 }
 
@@ -101,6 +104,7 @@ class CpuFamily(Family):
     most_k: ClassVar[int | None] = None
     most_batch: ClassVar[int | None] = None
     pads_with_zero_point: ClassVar[bool] = True
+    has_winograd: ClassVar[bool] = True
     alignment: ClassVar[int] = 1
     convolves_channels: ClassVar[bool] = True
     targets = TARGETS
@@ -132,6 +136,10 @@ class CpuFamily(Family):
         # What no heuristic needs is imported when it is first planned.
         if isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul):
             return with_tile(plan_matmul(spec, target, schedule))
+        if isinstance(spec, Conv2d) and isinstance(schedule, WinogradMatmul):
+            from kgen.targets.cpu.plan.kernels.transformed_tiles import plan_winograd
+
+            return plan_winograd(spec, target, schedule)
         if isinstance(spec, Conv2d) and isinstance(schedule, BlockedMatmul):
             return with_tile(plan_convolution(spec, target, schedule))
         if isinstance(spec, Conv2d) and isinstance(schedule, CpuDepthwise):
@@ -210,8 +218,7 @@ class CpuFamily(Family):
                 function_error=ELEMENTWISE_ERROR,
                 reason="exp2 and log2 by polynomials, to about two units in the last place of f32",
             )
-        if isinstance(spec, Conv2d):
-            spec = spec.product
+        conv, spec = (spec, spec.product) if isinstance(spec, Conv2d) else (None, spec)
         assert isinstance(spec, Matmul)
         smooth = bool(FusedEpilogue(spec=spec).primitives & {P.EXP2, P.LOG2})
         digits = DType.F64 if spec.dtype is DType.F64 else spec.out
@@ -229,6 +236,19 @@ class CpuFamily(Family):
             reason = f"one fused multiply-add per term, in {spec.accumulate}"
         else:
             reason = f"products and sums are rounded, in {spec.accumulate}"
+        if conv and conv.transforms:
+            from kgen.targets.cpu.plan.kernels.transformed_tiles import roundings
+
+            # A position sums K / 9 products.
+            count = roundings(conv, target)
+            return Tolerance(
+                accumulate=spec.accumulate,
+                factor=4.0 / KERNEL,
+                function_error=error,
+                operand_error=count * spec.accumulate.unit_roundoff,
+                reason=f"{reason}; {count} roundings in transforms; |A| |B| is that of the "
+                "transformed operands",
+            )
         return Tolerance(
             accumulate=spec.accumulate, factor=4.0, function_error=error, reason=reason
         )
@@ -292,8 +312,7 @@ class CpuFamily(Family):
     def predicted(
         self, spec: Spec, target: Target, schedule: Schedule
     ) -> Candidate[Schedule] | None:
-        if isinstance(spec, Conv2d):
-            spec = spec.product
+        spec = planned_as(spec)
         if not (isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul)):
             return None
         return cost_model.predicted(spec, target, schedule)

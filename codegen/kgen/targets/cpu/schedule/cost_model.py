@@ -23,6 +23,7 @@ from kgen.schedule import BlockedMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.contraction.candidate_table import Column, Fixed, Mask, Space, ceil_div
+from kgen.targets.contraction.implicit_gemm import of_all_positions
 from kgen.targets.cpu.cores import Core, core_of
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
@@ -32,6 +33,7 @@ from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.kernels.gemv_strips import Taken, rows_of_b
 from kgen.targets.cpu.plan.kernels.inner_vectors import k_of_step
 from kgen.targets.cpu.plan.kernels.limb_parts import GROUP, limb_count
+from kgen.targets.cpu.plan.kernels.transformed_tiles import transform_cycles
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
 from kgen_runtime.values import frozen
@@ -88,6 +90,7 @@ def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, floa
 
 def predict(spec: Matmul, target: Target, space: MatmulSpace) -> Prediction:
     """Predict the time of every candidate of a space."""
+    spec = of_all_positions(spec)
     per_event = coefficients(target, space.kind)
     conditions = (False, True) if per_event["error"] else (False,)
     found = [_terms(spec, target, space, per_event, is_cold) for is_cold in conditions]
@@ -419,6 +422,8 @@ def _blocked(loop: _Loop) -> EventCounts:
     sums = np.where(deep > 1, 2, 1) * deep * sum((r * v * n for r, v, n in pairs), none)
     in_out = (deep == 1) | (c.get("sums_in_out", none) > 0)
     busy, longer = (steps * sum(each, np.zeros(1)) for each in (cycles, straddled))
+    moved = transform_cycles(spec, across, loop.lanes, loop.multiply_adds, loop.loads)
+    busy, longer = busy + moved, longer + moved
     events = {
         "steps": steps * row_tiles * panels,
         "tiles": deep * row_tiles * panels,

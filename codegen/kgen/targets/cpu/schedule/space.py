@@ -30,6 +30,7 @@ from kgen.targets.contraction.candidate_table import (
     ceil_div,
     rounded_up,
 )
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm
 from kgen.targets.cpu.plan.amx import tiles
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
@@ -52,6 +53,8 @@ MatmulTable: TypeAlias = Table[BlockedMatmul]
 VECTORS, ROWS_LESS = (1, 2, 3, 4, 6, 8), (0, 1)
 #: Limits of K of a block and of rows of a block of A. The whole extent is a candidate too.
 DEPTHS, HEIGHTS = (1024, 512, 256, 192, 128, 64, 32, 16, 8), (512, 256, 128, 64)
+#: Limits of the tiles of a block of a Winograd convolution.
+TILES_MOST = (48, 32, 24, 16, 12, 8, 6, 4, 2)
 #: Equal parts of the columns, or of the rows of an inner product; and limits of columns.
 PARTS, COLUMNS_MOST = (1, 2, 3, 4, 8, 16, 32), (1024, 256, 64)
 #: Place of partial sums: scratch memory (0), out (1), or out with all tasks of a row per pass (2).
@@ -88,18 +91,15 @@ def _put_kept(table: MatmulTable, spec: Matmul, panel: Column, besides: Column, 
     table.put(keep_b=reused & (table["nc"] // table["nr"] * panel + besides <= stack))
 
 
-def _depths(k: int) -> tuple[int, ...]:
-    return (k, *(depth for depth in DEPTHS if depth < k))
+def _limits(extent: int, most: Sequence[int]) -> tuple[int, ...]:
+    """Return the whole extent, and the limits below it."""
+    return (extent, *(limit for limit in most if limit < extent))
 
 
 def _widths(n: int) -> tuple[int, ...]:
     """Return the columns of blocks: equal parts of N, and fixed sizes."""
     parts = [-(-n // parts) for parts in PARTS]
     return tuple(dict.fromkeys([*parts, *(width for width in COLUMNS_MOST if width < n)]))
-
-
-def _heights(m: int) -> tuple[int, ...]:
-    return (m, *(height for height in HEIGHTS if height < m))
 
 
 def _tiles(
@@ -128,8 +128,8 @@ def _block_axes(spec: Matmul, *, must_pack_a: bool, must_pack_b: bool) -> dict[s
         "pack_b": (0,) if spec.constant else (1,) if must_pack_b else (0, 1),
         "vectors_nr": VECTORS,
         "less_mr": ROWS_LESS,
-        "most_kc": _depths(spec.k),
-        "most_mc": _heights(spec.m),
+        "most_kc": _limits(spec.k, DEPTHS),
+        "most_mc": _limits(spec.m, HEIGHTS),
         "most_nc": _widths(spec.n),
     }
 
@@ -207,6 +207,25 @@ def _fetches(table: MatmulTable, spec: Matmul, blocked: Mask) -> Mask:
     return legal & (~(ahead & packs) | fixed_ahead)
 
 
+def _winograd(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
+    """Return products in the positions of Winograd's transforms."""
+    transforms = spec.operation.transforms if isinstance(spec, ImplicitGemm) else None
+    if transforms is None:
+        return None
+    axes = _block_axes(spec, must_pack_a=True, must_pack_b=False)
+    axes |= {"most_mc": _limits(spec.m, TILES_MOST)}
+    table = MatmulTable(kinds.WinogradMatmul, fixed, **axes)
+    count = vector_for(target, finishing_type(spec), spec.n).count
+    fits = _tiles(table, spec, target, count, 0)
+    _blocks(table, spec, table["mr"], count)
+    kc, itemsize = table["kc"], spec.accumulate.itemsize
+    fits &= (kc >= spec.k) | (kc % count == 0)
+    rows = rounded_up(kc, count) * itemsize + ROW_PADDING + table["nc"] * itemsize
+    scratch = transforms.positions * (table["mc"] * rows + 2 * MOST_PADDING)
+    vectors = (transforms.positions + transforms.tile**2) * count * itemsize
+    return table.space(fits & (scratch + vectors <= target.limits["stack_bytes"]))
+
+
 def _split(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return split-k of one block of out, for skinny GEMMs with unpacked B."""
     blis = _blis(spec, target, {**fixed, "sums_in_out": 0, "tasks_per_pass": 1})
@@ -260,7 +279,7 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         fixed,
         rows=(1, 2),
         columns=(1, 2),
-        most_kc=_depths(spec.k),
+        most_kc=_limits(spec.k, DEPTHS),
         down=PARTS,
         most_nc=_widths(spec.n),
         pack_a=(1,) if _must_pack_a(spec) else (0, 1),
@@ -324,7 +343,7 @@ def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         rows=range(1, min(spec.m, 8) + 1),
         vectors_nr=VECTORS,
         most_nc=_widths(spec.n),
-        most_mc=(*_heights(spec.m), 16, 4, 1),
+        most_mc=(*_limits(spec.m, HEIGHTS), 16, 4, 1),
         ahead=(0, PANELS_AHEAD),
     )
     table.put(mr=balanced(spec.m, table["rows"]), nr=table["vectors_nr"] * lanes)
@@ -462,6 +481,7 @@ def _streams(
 _MAINLOOPS: Mapping[tuple[str, ...], Callable[[Matmul, Target, Fixed], MatmulSpace | None]] = {
     ("blis", "ahead"): _blis,
     ("split-k",): _split,
+    ("winograd",): _winograd,
     ("dot",): _dot,
     ("amx",): _amx,
     ("limbs",): _limbs,

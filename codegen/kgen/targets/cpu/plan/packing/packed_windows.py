@@ -26,7 +26,10 @@ MASKED_BITS = {"avx2": 32, "avx512bw": 8}
 
 
 def mainloop_of_windows(conv: Conv2d, target: Target) -> str:
-    """Return the main loop that packs windows: by tiles or dot products where a type has them."""
+    """Return the main loop that packs windows: by tiles or dot products where a type has them, that
+    of transformed tiles for Winograd's arithmetic."""
+    if conv.transforms:
+        return "winograd"
     if tile_product(conv.dtype, target) is not None:
         return "amx"
     return "blis" if dot_for(conv.dtype, target) is None else "dot"

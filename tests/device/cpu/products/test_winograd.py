@@ -1,0 +1,214 @@
+"""Winograd convolutions on this CPU, against the definition within the bound that is derived."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen import bundle, pipeline, targets
+from kgen.check.verify.run import verify
+from kgen.errors import KgenError
+from kgen.spec import Conv2d
+from kgen.targets.cpu import FAMILY
+from tests import needs
+
+V3 = "x86-64-v3"
+MATHS = ("winograd2", "winograd4")
+
+
+def conv(input_: tuple[int, ...], outputs: int, math: str, **fields: Any) -> Conv2d:
+    given = {"dtype": "f32", "padding": 1, "constant": ("b",)} | fields
+    return Conv2d(input=input_, weights=(outputs, input_[1], 3, 3), math=math, **given)  # type: ignore[arg-type]
+
+
+def check(spec: Conv2d, target: str = V3, **fields: int) -> None:
+    plan = pipeline.plan_with(spec, needs.cpu(target), fields)
+    assert plan.schedule.mainloop == "winograd"
+    report = verify(bundle.pack([pipeline.assembled(plan)]))
+    assert report.passed, report.to_json()
+
+
+EDGES: dict[str, dict[str, Any]] = {
+    "1x1 image": {"input_": (2, 3, 1, 1), "outputs": 7},
+    "image below a tile": {"input_": (1, 7, 3, 2), "outputs": 3, "padding": 2},
+    "one output": {"input_": (1, 7, 3, 3), "outputs": 9, "padding": 0},
+    "no padding": {"input_": (2, 7, 10, 11), "outputs": 9, "padding": 0},
+    "padding of one side": {"input_": (1, 8, 9, 7), "outputs": 5, "padding": (0, 2, 1, 0)},
+    "one channel": {"input_": (2, 1, 6, 13), "outputs": 3},
+    "three channels": {"input_": (1, 3, 11, 9), "outputs": 17, "epilogue": ("bias", "relu")},
+    "64 channels": {
+        "input_": (1, 64, 5, 7),
+        "outputs": 64,
+        "weight_layout": "hwio",
+        "epilogue": ("bias", "residual", "relu"),
+    },
+    "a function": {
+        "input_": (1, 9, 5, 6),
+        "outputs": 11,
+        "epilogue": "silu(x * scale + bias) * alpha",
+        "epilogue_shapes": {"alpha": "1"},
+    },
+    "f16 outputs": {"input_": (1, 9, 5, 6), "outputs": 11, "out_dtype": "f16"},
+}
+
+
+@pytest.mark.parametrize("math", MATHS)
+@pytest.mark.parametrize("name", EDGES)
+def test_edges(name: str, math: str) -> None:
+    check(conv(math=math, **EDGES[name]))
+
+
+@pytest.mark.parametrize("math", MATHS)
+def test_blocks(math: str) -> None:
+    """Blocks of tiles, channels and outputs that divide nothing."""
+    spec = conv((2, 21, 9, 10), 27, math, epilogue=("bias", "residual"))
+    check(spec, mr=2, nr=8, mc=4, kc=8, nc=16)
+    check(spec, mr=3, nr=16, mc=3, kc=16, nc=16)
+
+
+@pytest.mark.parametrize("math", MATHS)
+def test_wide_vectors(math: str) -> None:
+    check(conv((1, 37, 7, 9), 43, math, epilogue=("bias",)), "x86-64-v4")
+
+
+@pytest.mark.parametrize("math", MATHS)
+@pytest.mark.parametrize("target", [t.name for t in FAMILY.targets])
+def test_every_target_has_a_schedule(target: str, math: str) -> None:
+    spec = conv((1, 65, 9, 9), 66, math)
+    plan = pipeline.plan(spec, targets.find(target))
+    assert plan.schedule.mainloop == "winograd"
+    assert "define void" in pipeline.source(plan).text
+
+
+@pytest.mark.parametrize("math", MATHS)
+@pytest.mark.parametrize("layout", ["ohwi", "hwio"])
+def test_a_build_transforms_weights(tmp_path: Path, math: str, layout: Any) -> None:
+    """The bundle's kernel convolves with the weights that the user gave."""
+    spec = conv((1, 5, 6, 7), 10, math, weight_layout=layout)
+    random = np.random.default_rng(3)
+    x = random.standard_normal((1, 6, 7, 5)).astype(np.float32)
+    w = random.standard_normal((3, 3, 5, 10)).astype(np.float32)
+    matrix = w.reshape(45, 10) if layout == "hwio" else w.reshape(45, 10).T.copy()
+    made = kgen.build(spec, [needs.cpu(V3).name], constants={"b": matrix}, cache=False)
+    with kgen_runtime.load(made.save(tmp_path / "w.kgen"), device="cpu") as kernels:
+        found = np.asarray(kernels[spec.key](x))
+    padded = np.pad(x.astype(np.float64), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    expected = sum(
+        padded[:, i : i + 6, j : j + 7] @ w[i, j].astype(np.float64)
+        for i in range(3)
+        for j in range(3)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_weights_are_given_to_the_build() -> None:
+    spec = conv((1, 5, 6, 7), 10, "winograd4")
+    with pytest.raises(KgenError, match=r"math=winograd4 transforms weights .* constant=b=FILE"):
+        kgen.build(spec, [V3])
+    with pytest.raises(KgenError, match="constant b has shape 3x3x5x10; expected 10x45"):
+        kgen.build(spec, [V3], constants={"b": np.zeros((3, 3, 5, 10), np.float32)})
+
+
+def test_exact_convolutions_have_no_transforms() -> None:
+    spec = dataclasses.replace(conv((1, 5, 6, 7), 10, "winograd2"), math="exact")
+    plan = pipeline.plan(conv((1, 5, 6, 7), 10, "winograd2"), targets.find(V3))
+    with pytest.raises(KgenError, match="mainloop=winograd requires math=winograd2 or winograd4"):
+        pipeline.plan(spec, targets.find(V3), plan.schedule)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"pack_a": 0}, "pack_a=0 is not supported by mainloop=winograd"),
+        ({"pack_b": 1}, "pack_b=1 is not supported for a prepacked B"),
+        ({"nr": 12, "nc": 24}, "nr=12 is not a multiple of 8"),
+        ({"mr": 8, "nr": 16, "mc": 8, "nc": 16}, "needs 20 vector registers"),
+        ({"mr": 4, "nr": 8, "mc": 8, "kc": 12, "nc": 8}, "kc=12 is not a multiple of 8"),
+        ({"mr": 4, "nr": 8, "mc": 64, "kc": 16, "nc": 24}, "bytes of scratch"),
+    ],
+)
+def test_schedules_that_are_not_taken(fields: dict[str, int], message: str) -> None:
+    with pytest.raises(KgenError, match=message):
+        check(conv((1, 16, 40, 40), 24, "winograd4"), V3, **fields)
+
+
+#: Faults of the kernel: what is changed, from what, to what.
+FAULTS = {
+    "a constant of the inputs' transform": (
+        r"(%column0\.0 = call .*splat \(float )0xC014000000000000",
+        r"\g<1>0xC010000000000000",
+    ),
+    "a constant of the inputs' transform, by a 500th": (
+        r"(%column0\.0 = call .*splat \(float )0xC014000000000000",
+        r"\g<1>0xC0140A3D80000000",
+    ),
+    "a constant of the sums' transform": (
+        r"(%row3\.3\S* = call .*splat \(float )0x4020000000000000",
+        r"\g<1>0x4010000000000000",
+    ),
+    "the last tiles are left out": (r"(%rows = select i1 %rows\.less, i64) %rows\.left", r"\1 0"),
+    "the last row of outputs is left out": (r"(%o\.y\.left = sub nuw i64) 10", r"\1 9"),
+    "a row below the image is read": (r"(%t\.y\.left = sub i64) 10", r"\1 11"),
+    "padding on the left is left out": (r"(%t\.x\.from = sub i64 %t\.x\.first), 1", r"\1, 0"),
+    "padding keeps the inputs of the tile before": (
+        r"(%t\.clear\.more = icmp ult i64 %t\.clear), 1152",
+        r"\1, 0",
+    ),
+    "the last channels are left out": (r"(%ct\.some = icmp ne i64) %depth\.whole", r"\1 %depth"),
+    "weights of another position": (
+        r"(%b\.position\.offset = mul nuw i64 %position), 352",
+        r"\1, 320",
+    ),
+    "sums of another position": (
+        r"(%acc\.position\.offset = mul nuw i64 %position), 320",
+        r"\1, 352",
+    ),
+    "a bias of another block": (r"(%bias\.columns\.offset = mul nuw i64 %n0), 4", r"\1, 0"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_verification_sees_a_fault(name: str) -> None:
+    spec = conv((2, 11, 10, 7), 13, "winograd4", epilogue=("bias",))
+    fields = {"mr": 4, "nr": 8, "mc": 8, "kc": 8, "nc": 8}
+    kernel = pipeline.assembled(pipeline.plan_with(spec, needs.cpu(V3), fields))
+    pattern, replacement = FAULTS[name]
+    text, found = re.subn(pattern, replacement, kernel.source.text)
+    assert found == 1, f"{pattern} is not in the kernel"
+    source = dataclasses.replace(kernel.source, text=text)
+    code = FAMILY.assemble(source, kernel.plan)
+    changed = dataclasses.replace(kernel, source=source, assembled=code)
+    (result,) = verify(bundle.pack([changed])).kernels
+    assert result.status == "failed", result.to_json()
+
+
+@pytest.mark.parametrize("math", MATHS)
+def test_verification_sees_an_error_beyond_the_bound(math: str) -> None:
+    """With a thousandth of the derived bound, correct kernels fail: it is the bound that counts."""
+    kernel = pipeline.assembled(pipeline.plan(conv((1, 32, 9, 9), 16, math), needs.cpu(V3)))
+    made = bundle.pack([kernel])
+    (entry,) = made.manifest.kernels
+    less = dataclasses.replace(
+        entry.tolerance,
+        factor=entry.tolerance.factor / 1000,
+        operand_error=entry.tolerance.operand_error / 1000,
+    )
+    strict = dataclasses.replace(
+        made.manifest, kernels=(dataclasses.replace(entry, tolerance=less),)
+    )
+    (result,) = verify(dataclasses.replace(made, manifest=strict)).kernels
+    assert result.status == "failed"
+
+
+def test_cross_compiled_code() -> None:
+    """Vectors of 16 bytes, and products that are rounded before they are added."""
+    for target in ("aarch64-neon", "x86-64"):
+        kernel = pipeline.kernel(conv((1, 5, 6, 7), 10, "winograd2"), targets.find(target))
+        assert kernel.assembled.artifacts
