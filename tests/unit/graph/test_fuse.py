@@ -41,6 +41,19 @@ def encoder(exporter: str) -> Lowered:
     return lowered(read(EXPORTED[exporter]), shapes)
 
 
+@pytest.mark.parametrize("count", [12, 15, 40])
+def test_what_follows_a_product_is_cut_where_formulas_are(count: int) -> None:
+    """Short numbers do not make an epilogue longer than a formula may be."""
+    m = Maker(opset=17)
+    y = m.add("MatMul", m.input("x", (2, 3)), m.constant(np.eye(3), np.float32))
+    for _ in range(count):
+        y = m.add("Add", m.add("Mul", y, m.constant(0.5, np.float32)), m.constant(1, np.float32))
+    program = lowered(m.model(y))
+    assert sum(isinstance(call.spec, Matmul) for call in program.calls) == 1
+    (found,) = run(program, {"x": np.full((2, 3), 8, np.float32)}).values()
+    np.testing.assert_allclose(found, 2 + 6 * 0.5**count, rtol=1e-6)
+
+
 def written_out(model: onnx.ModelProto) -> onnx.ModelProto:
     """Its normalizations and gelus as exporters of TensorFlow and Paddle, and of older opsets, have
     them."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from kgen.graph.fusing.limits import MOST_CHARACTERS, MOST_OPERANDS, characters
+from kgen.graph.fusing.limits import MOST_CHARACTERS, MOST_OPERANDS, is_too_long
 from kgen.graph.fusing.paths import joins_of, origin
 from kgen.graph.fusing.products import convolution, extent_of, product_extents
 from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
@@ -174,7 +174,7 @@ class Epilogues:
                 if extent == "mx1" and convolution(product) is not None:
                     return False
         expression = self.expanded(end, region)
-        return characters(expression) <= MOST_CHARACTERS and len(operands) <= MOST_OPERANDS - 3
+        return not is_too_long(expression) and len(operands) <= MOST_OPERANDS - 3
 
     def expanded(self, end: str, region: frozenset[str]) -> Expression:
         """A value's formula of what is outside of a region."""
