@@ -7,7 +7,8 @@ BENCH := .venv-bench
 # Suite of `make bench`, and the packages that each compares with or needs.
 SUITE := cpu
 LIBRARIES_cpu := torch iree-base-compiler iree-base-runtime
-LIBRARIES_models := torch onnx onnxscript onnxruntime openvino gguf safetensors
+LIBRARIES_models := torch onnx onnxscript onnxruntime openvino gguf safetensors transformers
+LIBRARIES_exports := torch onnx onnxscript onnxruntime transformers
 LIBRARIES_vulkan := kgen-kernels[vulkan,webgpu] ncnn iree-base-compiler iree-base-runtime
 LIBRARIES_gpu := torch kgen-kernels[all]
 # The version that docs/performance.md and the tests' bars speak of.
@@ -125,7 +126,7 @@ reference: setup ## rewrite the tables of README and docs/ that are generated fr
 gate: setup drivers ## hold kgen's own kernels against perf_budgets.toml
 	$(KGEN) perf check
 
-bench: $(BENCH)/$(SUITE) ## measure SUITE=cpu|models|vulkan|triton|tool|flagships|gpu (benchmarks/README.md); ARGS="--only f32"
+bench: $(BENCH)/$(SUITE) ## measure SUITE=cpu|models|exports|vulkan|triton|tool|flagships|gpu (benchmarks/README.md); ARGS="--only f32"
 	$(BENCH)/bin/python -m benchmarks.$(SUITE) $(ARGS)
 	$(BENCH)/bin/python -m benchmarks.page --write
 

@@ -3,7 +3,8 @@
     python -m benchmarks.models [--only MODEL,...] [--resume]
 
 All three run in turn in one process, on the same inputs, in as many threads. Ratios are of first
-deciles, which a busy machine disturbs less than medians. Models are fetched by pip, once.
+deciles, which a busy machine disturbs less than medians. Models are fetched by pip, once. A
+quantised model is timed beside the float model that it was made of, in kgen (`kgen-f32`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+import kgen
 from benchmarks import suite
 from benchmarks.models import cost, engines
 from benchmarks.models.ceiling import least_seconds
@@ -36,9 +38,12 @@ def measured(model: Model, folder: Path, rounds: int, limit: float) -> Iterator[
     """Rows of one model: its time in each number of threads, and what it costs besides."""
     onnx, bundle = model.path(), folder / f"{model.name}.kgen"
     made, manifest = cost.compiled(model, onnx, bundle)
+    floats = folder / f"{model.name}-f32.kgen" if model.unquantized else None
+    if model.unquantized and floats:
+        kgen.compile_model(model.unquantized(), ["native"], shapes=model.shapes).bundle.save(floats)
     for threads in model.threads:
         least = least_seconds(manifest, threads)
-        yield timed(model, onnx, bundle, threads, rounds, limit, least)
+        yield timed(model, onnx, bundle, floats, threads, rounds, limit, least)
         gc.collect()
     values = {name: value for name, value in vars(made).items() if value is not None}
     # Processes start with a program without states.
@@ -50,14 +55,22 @@ def measured(model: Model, folder: Path, rounds: int, limit: float) -> Iterator[
         ):
             started = dataclasses.asdict(cost.started(model, kind, path, verify))
             values |= {f"{name}{field}": value for field, value in started.items()}
-    bundle.unlink()
+    for path in folder.glob("*.kgen"):
+        path.unlink()
     yield Row(table="cost", work=model.name, values=values)
 
 
 def timed(
-    model: Model, onnx: Path, bundle: Path, threads: int, rounds: int, limit: float, ceiling: float
+    model: Model,
+    onnx: Path,
+    bundle: Path,
+    floats: Path | None,
+    threads: int,
+    rounds: int,
+    limit: float,
+    ceiling: float,
 ) -> Row:
-    """Time kgen and the peers that are installed, in turn."""
+    """Time kgen and the peers that are installed, in turn; `floats` is a bundle in f32."""
     found, peers = [engines.kgen(model, bundle, threads)], dict[str, Peer]()
     for name in model.peers:
         try:
@@ -67,6 +80,8 @@ def timed(
             peers[name] = Peer(missing=reason)
     ours = found[0].outputs()
     errors = [apart(ours, peer.outputs()) for peer in found[1:]]
+    if floats:
+        found.append(engines.kgen(model, floats, threads, "kgen-f32"))
     rest = timing.rest_of(threads)
     taken = timing.quiet_samples([one.call for one in found], rounds, limit, rest=rest, attempts=2)
     mine, *others = taken.times

@@ -27,7 +27,7 @@ class Loaded:
     outputs: Callable[[], Outputs]
 
 
-def kgen(model: Model, bundle: Path, threads: int) -> Loaded:
+def kgen(model: Model, bundle: Path, threads: int, name: str = "kgen") -> Loaded:
     """The caches of a decoder stay in the program, where the others take and give them."""
     start = time.perf_counter()
     program = kgen_runtime.load(bundle, device="cpu", num_threads=threads).program
@@ -40,7 +40,7 @@ def kgen(model: Model, bundle: Path, threads: int) -> Loaded:
         names = program.output_names
         return dict(found) if isinstance(found, dict) else {names[0]: found}
 
-    return Loaded(name="kgen", load=load, call=call, outputs=outputs)
+    return Loaded(name=name, load=load, call=call, outputs=outputs)
 
 
 def filled(model: Model, shapes: Mapping[str, Sequence[int]]) -> Inputs:

@@ -12,6 +12,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.machine import ROOT
+from benchmarks.models import quantized
 from benchmarks.models.networks import NETWORKS
 from kgen import settings
 from kgen.spec.choices import BTypeName
@@ -94,19 +96,45 @@ def network(name: str, size: int, make: Callable[[Path, int], None]) -> Callable
     return lambda: made(name, "benchmarks/models/networks.py", lambda path: make(path, size))
 
 
-def image_inputs(size: int) -> Callable[[], Inputs]:
+def distilbert() -> Path:
+    def make(path: Path) -> None:
+        from benchmarks.exports.architectures import base, exported
+
+        exported(base(TOKENS), path, dynamo=False, is_open=False)
+
+    return made(f"distilbert-1x{TOKENS}", "benchmarks/exports/architectures.py", make)
+
+
+def quantized_copy(
+    name: str, source: Callable[[], Path], style: quantized.Style, inputs: Callable[[int], Inputs]
+) -> Callable[[], Path]:
+    """Quantised copy of a model, calibrated on its inputs."""
+    return lambda: made(
+        f"quantized-{name}-{source().stem}",
+        "benchmarks/models/quantized.py",
+        lambda path: quantized.write(source(), path, style, inputs),
+    )
+
+
+def images(size: int) -> Callable[[int], Inputs]:
+    """Inputs by seed."""
     shape = (1, 3, size, size)
-    return lambda: {"image": np.random.default_rng(0).standard_normal(shape, np.float32)}
+    return lambda seed: {"image": np.random.default_rng(seed).standard_normal(shape, np.float32)}
 
 
-def minilm_inputs() -> Inputs:
-    rng = np.random.default_rng(0)
+def minilm_inputs(seed: int = 0) -> Inputs:
+    rng = np.random.default_rng(seed)
     ids = rng.integers(0, 30000, (1, TOKENS))
     return {
         "input_ids": ids,
         "attention_mask": np.ones_like(ids),
         "token_type_ids": np.zeros_like(ids),
     }
+
+
+def distilbert_inputs(seed: int = 0) -> Inputs:
+    inputs = minilm_inputs(seed)
+    return {name: inputs[name] for name in ("input_ids", "attention_mask")}
 
 
 def magika_inputs() -> Inputs:
@@ -128,7 +156,8 @@ class Model:
 
     `states` maps inputs that stay in the
     program to their outputs; `weights` and `products` are the types that kgen rounds to where the
-    peers compute in f32. A model with `everywhere` is compiled for every target family."""
+    peers compute in f32. A model with `everywhere` is compiled for every target family.
+    `unquantized` is the float model that a quantised one was made of."""
 
     name: str
     path: Callable[[], Path]
@@ -140,10 +169,23 @@ class Model:
     threads: tuple[int, ...] = (1,)
     peers: tuple[str, ...] = ("onnxruntime", "openvino")
     everywhere: bool = False
+    unquantized: Callable[[], Path] | None = None
 
 
 #: Types of narrow weights.
 NARROW: tuple[BTypeName, ...] = ("bf16", "s8", "s4")
+
+SIZES = {name: size for name, size, _ in NETWORKS}
+SOURCES = {name: network(name, size, make) for name, size, make in NETWORKS}
+#: Quantised models: name, float model, style, and inputs by seed.
+QUANTIZED: tuple[tuple[str, Callable[[], Path], quantized.Style, Callable[[int], Inputs]], ...] = (
+    ("resnet50-qdq", SOURCES["resnet50"], "qdq", images(SIZES["resnet50"])),
+    ("mobilenet-v3-qdq", SOURCES["mobilenet-v3"], "qdq", images(SIZES["mobilenet-v3"])),
+    ("yolo-v8n-qoperator", SOURCES["yolo-v8n"], "qoperator", images(SIZES["yolo-v8n"])),
+    ("distilbert-dynamic", distilbert, "dynamic", distilbert_inputs),
+    ("minilm-qdq", minilm, "qdq", minilm_inputs),
+    ("minilm-dynamic", minilm, "dynamic", minilm_inputs),
+)
 
 MODELS = (
     Model(
@@ -190,7 +232,16 @@ MODELS = (
         inputs=prefill_inputs,
     ),
     *(
-        Model(name=name, path=network(name, size, make), inputs=image_inputs(size))
+        Model(name=name, path=network(name, size, make), inputs=partial(images(size), 0))
         for name, size, make in NETWORKS
+    ),
+    *(
+        Model(
+            name=name,
+            path=quantized_copy(name, source, style, inputs),
+            inputs=partial(inputs, 0),
+            unquantized=source,
+        )
+        for name, source, style, inputs in QUANTIZED
     ),
 )

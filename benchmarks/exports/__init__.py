@@ -1,0 +1,1 @@
+"""Small transformers with random weights, exported by both exporters of PyTorch."""
