@@ -66,12 +66,13 @@ def checked(
     }
     expected = session.run(None, arrays)
     shapes = {name: array.shape for name, array in arrays.items()} if is_open else {}
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
     try:
         made = kgen.compile_model(path, [TARGET], shapes=shapes, cache=False)
     except KgenError as error:
         return {**values, "refused": str(error)}
     values["seconds"] = time.perf_counter() - start
+    values["cpu_seconds"] = time.process_time() - cpu
     bundle = path.with_suffix(".kgen")
     made.bundle.save(bundle)
     program = kgen_runtime.load(bundle, device="cpu", num_threads=1).program

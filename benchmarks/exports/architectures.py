@@ -35,11 +35,15 @@ class Adapted(nn.Module):
             cache = hf.DynamicCache()
             for layer, (key, value) in enumerate(zip(past[::2], past[1::2], strict=True)):
                 cache.update(key, value, layer)
-            given["past_key_values"] = cache
+            crosses = isinstance(self.model, Decoder)
+            given["past_key_values"] = (
+                hf.EncoderDecoderCache(cache, hf.DynamicCache()) if crosses else cache
+            )
         found = self.model(**given, return_dict=True, use_cache=bool(past))
         results = [getattr(found, name) for name in self.outputs]
         if past:
-            for layer in found.past_key_values.layers:
+            kept = found.past_key_values
+            for layer in getattr(kept, "self_attention_cache", kept).layers:
                 results += [layer.keys, layer.values]
         return tuple(results)
 
@@ -125,12 +129,15 @@ def llama() -> nn.Module:
 
 
 def t5() -> hf.T5ForConditionalGeneration:
-    return hf.T5ForConditionalGeneration(
+    model = hf.T5ForConditionalGeneration(
         hf.T5Config(
             vocab_size=VOCABULARY, d_model=WIDTH, d_kv=WIDTH // HEADS, d_ff=HIDDEN,
             num_layers=LAYERS, num_heads=HEADS, decoder_start_token_id=0,
         )
     )  # fmt: skip
+    # The dynamo exporter cannot decompose T5's fused attention.
+    model.set_attn_implementation("eager")
+    return model
 
 
 def t5_decoder() -> nn.Module:
