@@ -258,14 +258,22 @@ ARCHITECTURES = (
     *(
         Architecture(
             name=f"whisper-{kind}", make=whisper_decoder,
+            # Without a mask, transformers looks for packed texts by aten::diff, which the older
+            # exporter lacks.
             inputs={
                 "input_ids": ids(count), "encoder_hidden_states": torch.randn(1, 2 * ROWS, WIDTH),
+                "attention_mask": seen,
             },
             outputs=("logits",),
-            open_sizes={"input_ids": TEXT if count > 1 else BATCH, "encoder_hidden_states": BATCH},
+            open_sizes={
+                "input_ids": TEXT if count > 1 else BATCH, "encoder_hidden_states": BATCH,
+                "attention_mask": TEXT if count > 1 else GROWING,
+            },
             layers=layers,
         )
-        for kind, count, layers in (("decoder", TOKENS, 0), ("step", 1, LAYERS))
+        for kind, count, seen, layers in (
+            ("decoder", TOKENS, mask(), 0), ("step", 1, mask(1).repeat(1, PAST + 1), LAYERS),
+        )
     ),
     Architecture(
         name="vit", make=vit,
