@@ -38,7 +38,15 @@ def test_every_suite_and_machine_is_on_the_page() -> None:
     text, found = page.PAGE.read_text(), read_all()
     shown = set(re.findall(r"benchmarks/results/([^)]+\.json)", text))
     assert shown <= {results.path.name for results in found}
-    hidden = ("tune-gap", "vulkan-compiled", "vulkan-glsl", "side-by-side", "regret", "gpu", "exports")
+    hidden = (
+        "tune-gap",
+        "vulkan-compiled",
+        "vulkan-glsl",
+        "side-by-side",
+        "regret",
+        "gpu",
+        "exports",
+    )
     for results in found:
         names = {r.path.name for r in found if r.suite == results.suite}
         names &= {r.path.name for r in found if r.machine.name == results.machine.name}
