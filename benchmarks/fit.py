@@ -1,11 +1,13 @@
 """Fit the coefficients of the CPU cost model: cycles per event, on the core of this machine.
 
-    python -m benchmarks.fit [--minutes 20] [--seed 0] [--timings FILE] [--write]
+    python -m benchmarks.fit [--minutes 60] [--seed 0] [--target native] [--timings FILE] [--write]
 
-Random GEMMs of the types and layouts of the support table are timed with the schedules of their
-nearest neighbours in the tuning file, some of the model's best candidates and some random ones, in
-turn, in one thread, with warm and with cold caches. `--timings` adds the times to a file and fits
-all times in it: after a change of the model's events, `--minutes 0` fits them again.
+Random GEMMs are timed with the schedules of their nearest neighbours in the tuning file, some of
+the model's best candidates and some random ones, in turn, in one thread, with warm and with cold
+caches. Half of them have the types and layouts of the support table, half are f32 with the sizes of
+benchmarks.regret. `--target` names the instructions; core and caches are those of this machine.
+`--timings` adds the times to a file and fits all times in it: after a change of the model's events,
+`--minutes 0` fits them again.
 
 Gradient descent finds the cycles of each event, which do not fall from a cache level to the next.
 It minimises the regret of the model (the time of its first candidate over that of the fastest one
@@ -18,6 +20,7 @@ to be, at distance 1, so that choosing the neighbour has the least regret.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import math
 import re
@@ -32,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import ROOT, commit, this_machine, today
+from benchmarks.regret import random_gemm
 from benchmarks.results import geometric_mean
 from kgen import pipeline
 from kgen.errors import KgenError
@@ -71,6 +75,8 @@ SMOOTHED, ERRORS, COMMON = 0.05, 1.0, 0.2
 LINES = ((2.0, 5.8), (2.0, 8.0), (3.2, 5.8), (3.2, 8.0), (4.5, 8.0))
 #: Values of `error` that are tried.
 TOLERANCES = (0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24)
+#: Races under each condition, on fresh buffers; the least time of a candidate counts.
+RACES = 2
 CONDITIONS = (TimingCondition(), TimingCondition(is_cold=True))
 EVENTS = tuple(name for term in cost_model.data()["events"].values() for name in term)
 
@@ -103,8 +109,15 @@ class Timed:
 
 
 def specs(random: Random) -> Iterator[Matmul]:
-    """Yield random GEMMs without end: half of them f32, half with sizes of a multiple of 64, and a
-    third with a B that only memory holds."""
+    """Yield random GEMMs without end: one of each kind in turn."""
+    while True:
+        yield _gemm(random)
+        yield random_gemm(random, DType.F32)
+
+
+def _gemm(random: Random) -> Matmul:
+    """Return a random GEMM: half of them f32, half with sizes of a multiple of 64, and a third with
+    a B that only memory holds."""
     while True:
         dtype, b_dtype, layout, packed = random.choice(
             OPERANDS[: random.choice((1, len(OPERANDS)))]
@@ -116,10 +129,17 @@ def specs(random: Random) -> Iterator[Matmul]:
             n, k = (max(side // 64 * 64, 64) for side in (n, k))
         if m * n * k <= most:
             constant = (ConstantOperand.B,) if packed else ()
-            yield Matmul(
+            return Matmul(
                 m=m, n=n, k=k, dtype=dtype, layout=layout, constant=constant,
                 b_dtype=b_dtype,  # type: ignore[arg-type]
             )  # fmt: skip
+
+
+def target_here(name: str) -> Target:
+    """Return a target with the core and the caches of this machine."""
+    target, here = find(name), find("native")
+    caches = {size: here.limits[size] for size in ("l1_bytes", "l2_bytes", "l3_bytes")}
+    return dataclasses.replace(target, device=here.device, limits={**target.limits, **caches})
 
 
 def measured(spec: Matmul, target: Target, random: Random) -> dict[str, Any]:
@@ -135,7 +155,8 @@ def measured(spec: Matmul, target: Target, random: Random) -> dict[str, Any]:
         for row in sorted(map(int, rows)):
             chosen.setdefault(without_origin(space.schedule(row)), None)
     plans, race = [pipeline.plan(spec, target, each) for each in chosen], DeviceRace()
-    seconds = zip(*(race(plans, condition) for condition in CONDITIONS), strict=True)
+    races = [[race(plans, condition) for _ in range(RACES)] for condition in CONDITIONS]
+    seconds = zip(*(map(min, zip(*each, strict=True)) for each in races), strict=True)
     timed = zip(map(schedule_fields, chosen), seconds, chosen.values(), strict=True)
     return {"work": text.form(spec), "rows": [list(row) for row in timed]}
 
@@ -259,7 +280,7 @@ class Fit:
     @property
     def table(self) -> dict[str, float]:
         """Coefficients as the file has them."""
-        found = dict(zip(EVENTS, self.solution[1:], strict=True))
+        found = {n: c for n, c in zip(EVENTS, self.solution[1:], strict=True) if c > 0}
         error = min(TOLERANCES, key=self.regret_beside)
         return {**found, "l3_line": self.lines[0], "memory_line": self.lines[1], "error": error}
 
@@ -287,12 +308,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--minutes", type=float, default=20, help="time to measure (%(default)s)")
+    parser.add_argument("--minutes", type=float, default=60, help="time to measure (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--target", default="native", help="instructions (%(default)s)")
     parser.add_argument("--timings", type=Path, help="file of times to extend and to fit")
     parser.add_argument("--write", action="store_true", help="store the coefficients")
     args = parser.parse_args()
-    random, target, found = Random(args.seed), find("native"), list[dict[str, Any]]()
+    random, target, found = Random(args.seed), target_here(args.target), list[dict[str, Any]]()
     if args.timings and args.timings.exists():
         found += map(json.loads, args.timings.read_text(encoding="utf-8").splitlines())
     end = time.monotonic() + 60 * args.minutes
@@ -316,7 +338,7 @@ def main() -> int:
               f"tuning file {with_rows:.3f}")  # fmt: skip
         print("\n".join(f"  {name} = {value:.3g}" for name, value in table.items()))
         if args.write:
-            options = f"--minutes {args.minutes:g} --seed {args.seed}"
+            options = f"--minutes {args.minutes:g} --seed {args.seed} --target {args.target}"
             source = (
                 f"measured on {this_machine().cpu}, {today()}, commit {commit()}: {options}, "
                 f"{len(groups)} GEMMs"

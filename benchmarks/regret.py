@@ -41,10 +41,17 @@ LARGEST = 2**32
 def shapes(random: Random, dtype: DType, target: Target) -> Iterator[Matmul]:
     """Yield GEMMs whose sizes no tuning file has, without end."""
     while True:
-        m, n, k = (_size(random, *ends) for ends in (ROWS, SIDES, SIDES))
-        spec = Matmul(m=m, n=n, k=k, dtype=dtype)
-        if m * n * k <= LARGEST and choose(spec, target).how is not How.MEASURED:
+        spec = random_gemm(random, dtype)
+        if choose(spec, target).how is not How.MEASURED:
             yield spec
+
+
+def random_gemm(random: Random, dtype: DType) -> Matmul:
+    """Return a GEMM of random sizes."""
+    while True:
+        m, n, k = (_size(random, *ends) for ends in (ROWS, SIDES, SIDES))
+        if m * n * k <= LARGEST:
+            return Matmul(m=m, n=n, k=k, dtype=dtype)
 
 
 def _size(random: Random, least: int, most: int) -> int:

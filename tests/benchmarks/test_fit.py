@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import tomllib
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ import pytest
 from benchmarks import fit
 from kgen import targets
 from kgen.spec import Matmul
+from kgen.spec.choices import BType
 from kgen.targets.base import Plan
 from kgen.targets.cpu.schedule.cost_model import EventCounts
 from kgen.tune.pairing import TimingCondition
@@ -106,3 +108,38 @@ def test_only_the_section_of_the_core_is_replaced(
     assert {name: new[name] for name in ("Zen 5", "Golden Cove")} == {
         name: old[name] for name in ("Zen 5", "Golden Cove")
     }
+
+
+def test_kernels_of_the_fit_are_gemms_of_all_types_and_those_of_the_regret() -> None:
+    found = list(itertools.islice(fit.specs(Random(0)), 80))
+    assert all(spec.m * spec.n * spec.k <= 2 * fit.LARGEST for spec in found[::2])
+    kinds = {(spec.dtype, spec.b_dtype, spec.layout, bool(spec.constant)) for spec in found[::2]}
+    assert kinds == {(d, b and BType(b), layout, packed) for d, b, layout, packed in fit.OPERANDS}
+    others = found[1::2]
+    assert {(spec.dtype, spec.layout, spec.constant) for spec in others} == {("f32", "nn", ())}
+    assert max(spec.m for spec in others) > max(fit.ROWS)
+
+
+def test_instructions_of_a_target_are_fitted_on_the_core_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """AVX2 of a CPU with AVX-512: its core and caches, vectors of 32 bytes."""
+    wide = targets.find("x86-64-v4")
+    here = dataclasses.replace(wide, device="Zen 5", limits={**wide.limits, "l2_bytes": 12345})
+    monkeypatch.setattr(fit, "find", lambda name: here if name == "native" else targets.find(name))
+    found = fit.target_here("x86-64-v3")
+    assert (found.name, found.device, found.limits["l2_bytes"]) == ("x86-64-v3", "Zen 5", 12345)
+    assert found.limits["vector_bytes"] == 32 and fit.target_here("native") == here
+
+
+def test_the_least_time_of_several_races_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter([3.0, 1.0, 5.0, 9.0])
+
+    def race(plans: Sequence[Plan], condition: TimingCondition) -> list[float]:
+        now = next(seconds)
+        return [now + number for number in range(len(plans))]
+
+    monkeypatch.setattr(fit, "DeviceRace", lambda: race)
+    row = fit.measured(Matmul(m=6, n=64, k=64, dtype="f32"), targets.find("x86-64-v4"), Random(0))
+    times = [list(each) for _, each, _ in row["rows"]]
+    assert times == [[1.0 + number, 5.0 + number] for number in range(len(times))]
