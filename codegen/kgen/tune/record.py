@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from pathlib import Path
 
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
-from kgen.targets.choose import distance, schedule_fields
+from kgen.targets.choose import schedule_fields
 from kgen.targets.tuning import file
 from kgen.targets.tuning.file import TunedRow, Tuning, TuningSource, read, written
 from kgen_runtime.files import replacing
 
-#: Limits of a file: rows of the least gain are left out beyond them.
-MOST_ROWS, MOST_BYTES = 2000, 300_000
+#: Limits of a file, and the bytes of a long row.
+MOST_ROWS, MOST_BYTES, ROW_BYTES = 2000, 300_000, 400
 MEASURED, EXPORTED = "measured", "exported"
 Sizes = tuple[int, ...]
 
@@ -124,16 +123,25 @@ class TuningFile:
         return key
 
     def save(self) -> None:
-        """Write the file at once: an interruption leaves the old file. Raises TargetError."""
-        text = self.text()
-        while len(text.encode()) > MOST_BYTES or self.count > MOST_ROWS:
-            self._drop(max(self.count - MOST_ROWS, self.count // 50, 1))
-            text = self.text()
+        """Write the file at once: an interruption leaves the old file. Raises TargetError, also for
+        more rows than builds read quickly: a row is dropped by measuring it, never to make room."""
+        text = self.text().encode()
+        if self.count > MOST_ROWS or len(text) > MOST_BYTES:
+            raise TargetError(
+                f"{self.path} would have {self.count} rows in {len(text)} bytes; the limits are "
+                f"{MOST_ROWS} rows and {MOST_BYTES} bytes; kgen tune --survey drops rows that no "
+                "build needs, or name another file with -o"
+            )
         try:
             with replacing(self.path) as output:
-                output.write(text.encode())
+                output.write(text)
         except OSError as error:
             raise TargetError(f"{self.path} cannot be written: {error.strerror}") from None
+
+    def has_room(self, rows: int) -> bool:
+        """Return whether so many more rows are within the limits."""
+        nbytes = len(self.text().encode()) + rows * ROW_BYTES
+        return self.count + rows <= MOST_ROWS and nbytes <= MOST_BYTES
 
     @property
     def count(self) -> int:
@@ -150,20 +158,6 @@ class TuningFile:
         used |= {key for own in self.checked.values() for key in own.values()}
         sources = {key: source for key, source in self.sources.items() if key in used}
         return written(self.core, sources, rows, checked)
-
-    def _drop(self, count: int) -> None:
-        """Remove the rows of the least gain, and checked sizes where there are no more rows. Among
-        rows without a gain, the nearest to another row of their class go first."""
-        if not self.count:
-            self.checked.clear()
-        ranked = sorted(
-            (row.gain or 0.0, min((distance(sizes, other) for other in own if other != sizes),
-                                  default=math.inf), name, sizes)
-            for name, own in self.rows.items()
-            for sizes, row in own.items()
-        )  # fmt: skip
-        for _, _, name, sizes in ranked[:count]:
-            del self.rows[name][sizes]
 
 
 def _checked(found: Tuning, name: str) -> dict[Sizes, str]:

@@ -8,8 +8,9 @@ Uncertainty of a kernel adds three parts, each from 0 to 1:
 - error: by how much the model's choice was slower than the fastest schedule at the nearest kernel
 
 A step draws some kernels at random and measures the least certain one. A kernel whose choice is
-nearly as fast as the fastest schedule gets no row. Finally rows are removed without which the same
-schedules are chosen.
+nearly as fast as the fastest schedule gets no row. If the file is full, only kernels are drawn
+whose row nobody measured: the row goes if the choice without it is as fast. Finally rows are
+removed without which the same schedules are chosen.
 """
 
 from __future__ import annotations
@@ -82,10 +83,12 @@ class Survey:
 
     def next(self, classes: list[Matmul]) -> Matmul | None:
         """Return the least certain of some kernels; None if all that were drawn are done."""
-        known, found = self.tuner.commit, list[Matmul]()
+        file, known, found = self.tuner.file, self.tuner.commit, list[Matmul]()
+        # Kernels that are measured at the same time may all need a row.
+        has_room = file.has_room(1 if self.tuner.executor is None else BATCH)
         for _ in range(MOST_DRAWN):
-            spec = self.draw(classes)
-            if spec is not None and not self.tuner.file.is_done(
+            spec = self.draw(classes) if has_room else self.draw_known(classes)
+            if spec is not None and not file.is_done(
                 class_of(spec, self.tuner.target), sizes_of(spec), known
             ):
                 found.append(spec)
@@ -101,6 +104,12 @@ class Survey:
             return None
         spec = resized(one, m, n, k)
         return spec if spec is None or spec.bytes_moved <= MOST_BYTES else None
+
+    def draw_known(self, classes: list[Matmul]) -> Matmul | None:
+        """Return a random kernel of those with a row."""
+        (one,) = self.drawn.choices(classes)
+        known = [*self.tuner.file.rows.get(class_of(one, self.tuner.target), {})]
+        return resized(one, *self.drawn.choice(known)) if known else None
 
     def uncertainty(self, spec: Matmul) -> float:
         """Return how uncertain the choice for a kernel is, from 0 to 3."""

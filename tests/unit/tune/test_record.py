@@ -70,35 +70,30 @@ def test_rows_without_those_of_a_kernel(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("limit", "value"), [("MOST_ROWS", 40), ("MOST_BYTES", 6000)])
-def test_rows_of_the_least_gain_are_left_out(
+def test_no_row_is_dropped_to_make_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
-    monkeypatch.setattr(record, limit, value)
+    """A row goes only if the choice without it was measured: a file beyond its limits is refused,
+    and the one that was saved stays."""
     path = tmp_path / "own.toml"
+    filled(path, count=20).save()
+    saved = path.read_text()
+    monkeypatch.setattr(record, limit, value)
     found = filled(path, count=60)
-    found.save()
-    kept = parse(path.read_text(), "own.toml").rows("matmul f32")
-    assert (
-        20 < len(kept) < 60
-        and len(kept) <= record.MOST_ROWS
-        and path.stat().st_size <= record.MOST_BYTES
-    )
-    assert {row.sizes[1] for row in kept} == set(range(61 - len(kept), 61))
+    assert not found.has_room(1)
+    with pytest.raises(
+        TargetError, match=rf"would have 60 rows .* {value}.*name another file with"
+    ):
+        found.save()
+    assert path.read_text() == saved and found.count == 60
 
 
-def test_a_full_file_keeps_spread_rows_of_every_class(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows without a gain that have a near neighbour go first, whatever their class is called."""
-    monkeypatch.setattr(record, "MOST_ROWS", 5)
-    found = TuningFile.opened(tmp_path / "own.toml", CORE)
-    for name, sizes in (("a", (64, 4096)), ("b", (100, 101, 5000))):
-        for n in sizes:
-            found.add(name, (1, n, 1), SCHEDULE, SOURCE, gain=None)
-    found.add("b", (1, 102, 1), SCHEDULE, SOURCE, gain=1.5)
-    found.save()
-    assert found.count == 5
-    assert set(found.rows["a"]) == {(1, 64, 1), (1, 4096, 1)} and (1, 102, 1) in found.rows["b"]
+def test_room_is_that_of_both_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = filled(tmp_path / "own.toml", count=4)
+    monkeypatch.setattr(record, "MOST_ROWS", 6)
+    assert found.has_room(2) and not found.has_room(3)
+    monkeypatch.setattr(record, "MOST_BYTES", len(found.text().encode()) + record.ROW_BYTES)
+    assert found.has_room(1) and not found.has_room(2)
 
 
 def test_a_file_of_another_core_is_refused(tmp_path: Path) -> None:

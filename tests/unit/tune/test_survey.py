@@ -12,7 +12,7 @@ from kgen.spec import Matmul
 from kgen.targets.choose import class_of, schedule_fields, sizes_of
 from kgen.targets.cpu.schedule.adapt import SHARING
 from kgen.targets.tuning.file import TunedRow, TuningSource, read
-from kgen.tune import survey
+from kgen.tune import record, survey
 from kgen.tune.record import EXPORTED, MEASURED, TuningFile
 from kgen.tune.survey import Survey
 from tests.unit.tune.fake_race import CORE, TARGET, FakeClock, FakeRace, hide_shipped, tuner_of
@@ -141,6 +141,24 @@ def test_a_check_removes_an_exported_row(tmp_path: Path) -> None:
     file.save()
     surveyed(path, FakeRace(lambda plan: 1.0))
     assert [row.sizes for row in read(path).rows(NAME)] == [(64, 4096, 64)]
+
+
+def test_a_survey_of_a_full_file_measures_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exported rows without which the choice is as fast make room; no other row goes."""
+    path = tmp_path / "core.toml"
+    file = TuningFile.opened(path, CORE)
+    exported = TuningSource(kind=EXPORTED, machine="m", day="d", commit="c")
+    for n in (64, 4096):
+        other = dataclasses.replace(FAMILY.choose(small(n=n), TARGET), mr=1, mc=4)  # type: ignore[call-arg]
+        file.add(NAME, sizes_of(small(n=n)), other, exported, gain=None)
+    file.add(NAME, (64, 640, 640), FAMILY.choose(small(n=64), TARGET), SOURCE, gain=1.5)
+    file.save()
+    monkeypatch.setattr(record, "MOST_ROWS", 3)
+    first = surveyed(path, FakeRace(lambda plan: 1.0), minutes=3).tuner.results[0]
+    assert sizes_of(first.spec) in {(64, 64, 64), (64, 4096, 64)}
+    assert (64, 640, 640) in {row.sizes for row in read(path).rows(NAME)}
 
 
 def test_uncertainty_falls_near_what_was_measured(tmp_path: Path) -> None:
