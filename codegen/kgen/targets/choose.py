@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from kgen.schedule.schedule import current_names
 from kgen.spec import Conv2d, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import planned_as
+from kgen.targets.rows.split import is_interleaved
+from kgen.targets.stream import merged_of
 from kgen.targets.tuning.file import TunedRow, Tuning, TuningSource, read, shipped
 from kgen_runtime.values import frozen
 
@@ -202,6 +204,7 @@ def class_of(spec: Spec, target: Target) -> str:
     words = [spec.text if isinstance(spec, Formula) else spec.op, str(spec.dtype)]
     if isinstance(spec, Conv2d) and spec.transforms:
         words[0] += f" {spec.math}"
+    words += _structure(spec)
     spec = planned_as(spec)
     if isinstance(spec, Matmul):
         words[-1] += f"*{spec.b_dtype}" if spec.b_dtype is not None else ""
@@ -209,13 +212,31 @@ def class_of(spec: Spec, target: Target) -> str:
     return " ".join([*words, targets.family(target.family).instructions(spec, target)])
 
 
+def _structure(spec: Spec) -> Iterator[str]:
+    """Yield what the text of an operation does not say: fields count other units."""
+    if isinstance(spec, Conv2d) and spec.is_depthwise:
+        yield "depthwise"
+    elif isinstance(spec, Rowwise) and is_interleaved(spec):
+        yield "interleaved"
+    elif isinstance(spec, Elementwise) and len(sizes_of(spec)) > 1:
+        yield "by rows"
+    if isinstance(spec, Formula) and {*spec.input_dtypes, spec.out} != {spec.dtype}:
+        yield f"of {' '.join(spec.input_dtypes)} to {' '.join(spec.out_dtypes or (spec.out,))}"
+
+
 def sizes_of(spec: Spec) -> tuple[int, ...]:
     """Return the sizes that distances are measured in: M, N and K of a matmul or of a convolution's
-    product, rows and columns of a row-wise operation, elements of an element-wise one."""
+    product; rows of the output, their length, channels and places of a depthwise convolution; rows
+    and columns of a row-wise operation, and of an element-wise one in which an input broadcasts;
+    else its elements."""
+    if isinstance(spec, Conv2d) and spec.is_depthwise:
+        *outer, inner = spec.out_sizes
+        return (spec.images * math.prod(outer), inner, spec.channels, math.prod(spec.kernel))
     spec = planned_as(spec)
     if isinstance(spec, Matmul):
         return (spec.m, spec.n, spec.k)
     if isinstance(spec, Rowwise):
         return (spec.rows, spec.cols)
     assert isinstance(spec, Elementwise)
-    return (spec.elements,)
+    *outer, inner = merged_of(spec).sizes
+    return (math.prod(outer), inner) if outer else (inner,)

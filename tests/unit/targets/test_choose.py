@@ -13,7 +13,7 @@ import kgen
 from kgen import pipeline, targets
 from kgen.errors import TargetError
 from kgen.schedule import BlockedMatmul, Schedule, ScheduleOrigin
-from kgen.spec import DType, Matmul
+from kgen.spec import DType, Elementwise, Matmul, text
 from kgen.targets import choose as choosing
 from kgen.targets.choose import (
     How,
@@ -219,3 +219,24 @@ def test_a_damaged_row_is_named_or_left_out(line: str, message: str) -> None:
     assert message in str(error.value) and str(error.value).endswith(file.REMEDY)
     assert len(str(error.value)) <= 500
     assert choose(product(), TARGET, parse(text, "own.toml", is_lenient=True)).how is How.MODEL
+
+
+def test_classes_distinguish_what_fields_count() -> None:
+    """A task counts rows where an input broadcasts, and elements elsewhere."""
+    lines = (
+        *("relu 64x512 f32", "permute(x,1,0) 512x768 f32", "x+y 64x512,512 f32"),
+        *("sum 1x4000 f32", "sum 64x512 f32 axes=0"),
+        "conv2d 1x96x28x28,96x1x5x5 f32 weight_layout=hwio padding=2x2x2x2 groups=96",
+    )
+    names, sizes = zip(
+        *((class_of(s, TARGET), sizes_of(s)) for s in map(text.parse, lines)), strict=True
+    )
+    assert names[:3] == (
+        "relu f32 avx2",
+        "permute(x,1,0) f32 by rows avx2",
+        "add f32 by rows avx2",
+    )
+    assert sizes[0] == (64 * 512,) and sizes[2] == (64, 512)
+    assert names[3] != names[4] and sizes[5] == (28, 28, 96, 25)
+    converted = Elementwise(expression="relu(x)", shapes=((64,),), dtype="f32", out_dtype="bf16")
+    assert class_of(converted, TARGET) != names[0]
