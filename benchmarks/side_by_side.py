@@ -49,6 +49,24 @@ SUITES = {
     "s4": ("narrow",),
     "rows": ("rows-f32", "rows-bf16", "reductions-f32", "reductions-bf16"),
     "streams": ("functions-f32", "functions-bf16"),
+    "depthwise": (),
+    "turned": (),
+}
+#: Channels and side of the images of depthwise convolutions, as MobileNet has them; their kernels;
+#: and sides of matrices that are transposed.
+IMAGES = ((32, 112), (96, 56), (240, 28), (576, 14), (960, 7))
+KERNELS, SIDES = (3, 5, 7), ((64, 64), (512, 768), (4096, 1024))
+#: Kernels of suites that are no table of benchmarks.cpu.
+OWN: Mapping[str, Sequence[str]] = {
+    "depthwise": [
+        f"conv2d 1x{channels}x{side}x{side},{channels}x1x{n}x{n} {dtype} weight_layout=hwio "
+        f"padding={'x'.join([str(n // 2)] * 4)} groups={channels}"
+        for n, (channels, side), dtype in itertools.product(KERNELS, IMAGES, ("f32", "s8"))
+    ],
+    "turned": [
+        f"permute(x,1,0) {rows}x{cols} {dtype}"
+        for (rows, cols), dtype in itertools.product(SIDES, ("f32", "bf16"))
+    ],
 }
 CACHES = ("warm", "cold")
 #: Bars of a table's geometric mean and of a pair.
@@ -113,6 +131,7 @@ def works(suites: Sequence[str]) -> list[tuple[str, str]]:
         for spec in known[name].specs
         if spec.bytes_moved <= LARGEST
     ]
+    found += [(suite, work) for suite in suites for work in OWN.get(suite, ())]
     return list({work: (suite, work) for suite, work in reversed(found)}.values())[::-1]
 
 

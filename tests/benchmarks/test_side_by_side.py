@@ -11,6 +11,7 @@ from benchmarks import side_by_side
 from benchmarks.machine import Machine
 from benchmarks.results import Peer, Results, Row, read
 from benchmarks.side_by_side import SUITES, Pair, measure, report, timed, works
+from kgen import targets
 from kgen.check.bench import cold, timing
 from kgen.spec import text
 
@@ -50,6 +51,16 @@ def test_every_suite_has_kernels() -> None:
     texts = [work for _, work in found]
     assert len(texts) == len(set(texts)) and all(text.parse(work) for work in texts)
     assert sum(suite == "gemm" for suite, _ in found) == 80
+
+
+def test_kernels_of_a_suite_without_a_table_have_loops_of_their_own() -> None:
+    """Depthwise kernels of three sizes and two types; blocks that are transposed in registers."""
+    found = works(("depthwise", "turned"))
+    assert len(found) == 3 * 5 * 2 + 3 * 2
+    for suite, work in found:
+        spec, target = text.parse(work), targets.find("x86-64-v3")
+        mainloop = {"depthwise": "depthwise", "turned": "transposed"}[suite]
+        assert targets.family("cpu").choose(spec, target).mainloop == mainloop
 
 
 def test_kernels_of_two_schedules_are_timed(
