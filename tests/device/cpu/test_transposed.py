@@ -82,7 +82,7 @@ def test_wide_vectors() -> None:
         formula("x + b", (16, 16), (16,)),
     ],
     ids=[
-        "an element for each of few columns",
+        "an element for each of three columns",
         "columns of half a block",
         "element by element",
         "nothing is turned",
