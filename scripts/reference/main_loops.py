@@ -49,6 +49,7 @@ TYPES: Mapping[str, Mapping[type[s.Schedule], str]] = {
         s.OuterMatmul: MATMUL,
         s.WinogradMatmul: "conv2d of 3x3 kernels with math=winograd2 or winograd4",
         s.CpuDepthwise: "conv2d with a group for each channel",
+        s.CpuAttention: "attention",
         s.CpuStream: STREAM,
         s.CpuTransposed: STREAM,
         s.CpuRows: ROWS,

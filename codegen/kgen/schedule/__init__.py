@@ -1,5 +1,6 @@
 """How to tile: one file per kind of operation, one class per operation and programming model."""
 
+from kgen.schedule.attention_schedule import CpuAttention
 from kgen.schedule.convolution import CpuDepthwise, WinogradMatmul
 from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
@@ -44,6 +45,7 @@ __all__ = [
     "BlockedMatmul",
     "ClusterRows",
     "CooperativeMatmul",
+    "CpuAttention",
     "CpuDepthwise",
     "CpuMatmul",
     "CpuRows",

@@ -21,7 +21,7 @@ from kgen import suggest, targets
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule, ScheduleOrigin
 from kgen.schedule.schedule import current_names
-from kgen.spec import Conv2d, Elementwise, Formula, Matmul, Rowwise, Spec
+from kgen.spec import Attention, Conv2d, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import planned_as
 from kgen.targets.rows.split import is_interleaved
@@ -226,9 +226,9 @@ def _structure(spec: Spec) -> Iterator[str]:
 
 def sizes_of(spec: Spec) -> tuple[int, ...]:
     """Return the sizes that distances are measured in: M, N and K of a matmul or of a convolution's
-    product; rows of the output, their length, channels and places of a depthwise convolution; rows
-    and columns of a row-wise operation, and of an element-wise one in which an input broadcasts;
-    else its elements."""
+    product; heads, queries, keys and elements of a head of attention; rows of the output, their
+    length, channels and places of a depthwise convolution; rows and columns of a row-wise
+    operation, and of an element-wise one in which an input broadcasts; else its elements."""
     if isinstance(spec, Conv2d) and spec.is_depthwise:
         *outer, inner = spec.out_sizes
         return (spec.images * math.prod(outer), inner, spec.channels, math.prod(spec.kernel))
@@ -237,6 +237,8 @@ def sizes_of(spec: Spec) -> tuple[int, ...]:
         return (spec.m, spec.n, spec.k)
     if isinstance(spec, Rowwise):
         return (spec.rows, spec.cols)
+    if isinstance(spec, Attention):
+        return (spec.batch * spec.heads, spec.queries, spec.keys, spec.head)
     assert isinstance(spec, Elementwise)
     *outer, inner = merged_of(spec).sizes
     return (math.prod(outer), inner) if outer else (inner,)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.errors import DeviceError, OutOfMemory
 from kgen_runtime.memory import packing
-from kgen_runtime.reference import attention
+from kgen_runtime.reference import attended
 from kgen_runtime.reference.elements import OPERATIONS, elements
 from kgen_runtime.reference.numbers import write
 from kgen_runtime.reference.rowwise import row_elements
@@ -158,6 +158,6 @@ def output_elements(
         elif spec["op"] == "conv2d":
             yield coordinates(spec, position), offset
         elif spec["op"] == "attention":
-            yield attention.coordinates(spec, output.name, position), offset
+            yield attended.coordinates(spec, output.name, position), offset
         else:
             yield position, offset

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kgen_runtime.reference.attention import attention
+from kgen_runtime.reference.attended import attention
 from kgen_runtime.reference.elementwise import elementwise
 from kgen_runtime.reference.matmul import matmul
 from kgen_runtime.reference.numbers import Buffers, Element

@@ -257,6 +257,21 @@ def test_the_last_lane_wins_where_all_store() -> None:
     assert out.tolist() == [LANES - 1] + [7] * LANES
 
 
+def test_a_store_changes_no_value_that_was_loaded() -> None:
+    source = kernel(
+        """
+  %before = load i32, ptr addrspace(1) %out
+  store i32 9, ptr addrspace(1) %out
+  %one = getelementptr i32, ptr addrspace(1) %out, i32 1
+  store i32 %before, ptr addrspace(1) %one
+  ret void""",
+        "ptr addrspace(1) %out",
+    )
+    out = np.array([5, 0], np.uint32)
+    launch(source, out, checks=False)
+    assert out.tolist() == [9, 5]
+
+
 def test_pointers_into_several_buffers_in_one_load() -> None:
     source = kernel(
         """

@@ -55,6 +55,7 @@ def test_editors_know_every_operation() -> None:
     assert get_type_hints(Operations).keys() == {
         "matmul",
         "conv2d",
+        "attention",
         "elementwise",
         "rowwise",
         *functions(),

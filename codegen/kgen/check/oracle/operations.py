@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.check.oracle import (
-    attention,
+    attention_bounds,
     elementwise,
     rowwise,
     tolerance,
@@ -47,7 +47,7 @@ def output_shape(entry: KernelEntry) -> tuple[int, ...]:
     if entry.op == "conv2d":
         return window_products.output_shape(entry.spec)
     if entry.op == "attention":
-        return attention.output_shape(entry.spec, entry.output.name)
+        return attention_bounds.output_shape(entry.spec, entry.output.name)
     if entry.spec["op"] == "rowwise":
         rows, cols = row_shape(entry)
         return rows, 1 if is_reduced(entry) else cols
@@ -59,7 +59,7 @@ def depth(entry: KernelEntry) -> int:
     if entry.op == "conv2d":
         return math.prod(entry.spec["weights"][1:])
     if entry.op == "attention":
-        return attention.depth(entry.spec)
+        return attention_bounds.depth(entry.spec)
     return int(entry.spec["k"]) if entry.op == "matmul" else 1
 
 
@@ -99,7 +99,7 @@ def in_coordinates(entry: KernelEntry, bits: Bits) -> Bits:
     if entry.op == "conv2d":
         return window_products.by_group(entry.spec, bits)
     if entry.op == "attention":
-        return attention.by_head(entry.spec, entry.output.name, bits)
+        return attention_bounds.by_head(entry.spec, entry.output.name, bits)
     return bits.reshape(output_shape(entry))
 
 
@@ -134,7 +134,9 @@ def estimate(
             return _conv2d(entry, inputs, params, box, whole)
         if entry.op == "attention":
             values = {name: decode(bits, params[name].dtype) for name, bits in inputs.items()}
-            return attention.estimate(entry.spec, values, entry.output.name, box, entry.tolerance)
+            return attention_bounds.estimate(
+                entry.spec, values, entry.output.name, box, entry.tolerance
+            )
         if entry.spec["op"] == "elementwise":
             return _elementwise(entry, inputs, params, box)
         return _rowwise(entry, inputs, params, box)

@@ -11,6 +11,7 @@ from kgen.schedule import (
     AheadMatmul,
     AmxMatmul,
     BlockedMatmul,
+    CpuAttention,
     CpuDepthwise,
     CpuMatmul,
     CpuRows,
@@ -25,7 +26,7 @@ from kgen.schedule import (
     Schedule,
     WinogradMatmul,
 )
-from kgen.spec import Conv2d, DType, Elementwise, Formula, Matmul, Rowwise, Spec
+from kgen.spec import Attention, Conv2d, DType, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.spec.choices import NARROW, BType
 from kgen.spec.formula import INTEGERS
 from kgen.spec.winograd import KERNEL
@@ -52,7 +53,7 @@ from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule import adapt, convolved, cost_model, row_schedules
+from kgen.targets.cpu.schedule import adapt, attention_blocks, convolved, cost_model, row_schedules
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Tolerance
@@ -111,6 +112,7 @@ class CpuFamily(Family):
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=cost_model.choose),
         Operation(spec=Conv2d, dtypes=(*FLOATS, DType.F64, DType.S8), choose=convolved.choose),
+        Operation(spec=Attention, dtypes=FLOATS, choose=attention_blocks.choose),
         Operation(
             spec=Elementwise,
             dtypes=(*FLOATS, DType.F64, *INTEGERS),
@@ -146,6 +148,10 @@ class CpuFamily(Family):
             from kgen.targets.cpu.plan.kernels.depthwise import plan_depthwise
 
             return plan_depthwise(spec, target, schedule)
+        if isinstance(spec, Attention) and isinstance(schedule, CpuAttention):
+            from kgen.targets.cpu.plan.kernels.online_softmax import plan_attention
+
+            return plan_attention(spec, target, schedule)
         if isinstance(spec, Elementwise) and isinstance(schedule, CpuTransposed):
             from kgen.targets.cpu.plan.kernels.elementwise import plan_transposed
 
@@ -217,6 +223,13 @@ class CpuFamily(Family):
                 factor=1.0,
                 function_error=ELEMENTWISE_ERROR,
                 reason="exp2 and log2 by polynomials, to about two units in the last place of f32",
+            )
+        if isinstance(spec, Attention):
+            return Tolerance(
+                accumulate=DType.F32,
+                factor=4.0,
+                function_error=ELEMENTWISE_ERROR,
+                reason="products, sums and exponentials in f32; exp2 by a polynomial",
             )
         conv, spec = (spec, spec.product) if isinstance(spec, Conv2d) else (None, spec)
         assert isinstance(spec, Matmul)
@@ -305,6 +318,8 @@ class CpuFamily(Family):
         """Return the best of all that the model ranks; none for rows and streams."""
         if isinstance(spec, Conv2d):
             return convolved.candidates(spec, target, most=LISTED)
+        if isinstance(spec, Attention):
+            return attention_blocks.candidates(spec, target, most=LISTED)
         if not isinstance(spec, Matmul):
             return ()
         return cost_model.candidates(spec, target, most=LISTED)
@@ -312,6 +327,8 @@ class CpuFamily(Family):
     def predicted(
         self, spec: Spec, target: Target, schedule: Schedule
     ) -> Candidate[Schedule] | None:
+        if isinstance(spec, Attention) and isinstance(schedule, CpuAttention):
+            return attention_blocks.predicted(spec, target, schedule)
         spec = planned_as(spec)
         if not (isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul)):
             return None
@@ -320,6 +337,8 @@ class CpuFamily(Family):
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
         if isinstance(spec, Conv2d):
             return convolved.alternatives(spec, target)
+        if isinstance(spec, Attention):
+            return super().alternatives(spec, target)
         return cost_model.alternatives(spec, target) if isinstance(spec, Matmul) else ()
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from kgen.check.oracle import operations as oracle
 from kgen.check.verify import inputs
 from kgen.spec import Attention, DType
 from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.reference.attention import coordinates
+from kgen_runtime.reference.attended import coordinates
 from kgen_runtime.reference.elements import elements
 
 EntryFor = Callable[..., KernelEntry]

@@ -375,7 +375,10 @@ def test_commands_refuse_an_unknown_operation(
     out, err = capsys.readouterr()
     assert "Traceback" not in out + err
     if command in ("verify", "bench"):
-        assert status == 2 and "op=conjure is unknown; known are matmul, conv2d, functions" in err
+        assert (
+            status == 2
+            and "op=conjure is unknown; known are matmul, conv2d, attention, functions" in err
+        )
 
 
 def test_the_runtime_and_kgen_mean_the_same_tensors() -> None:

@@ -36,7 +36,8 @@ def gather(data: Array, offsets: Array, size: int) -> Array:
     """
     if offsets.size == 1:
         start = offsets.item()
-        return data[start : start + size].view(raw_dtype(size)).reshape(offsets.shape)
+        # A copy: a later store to the same place changes no value that was loaded.
+        return data[start : start + size].copy().view(raw_dtype(size)).reshape(offsets.shape)
     shift = size.bit_length() - 1
     if size == 1 << shift and not _misaligned(offsets, size):
         aligned: Array = data[: len(data) >> shift << shift].view(raw_dtype(size))

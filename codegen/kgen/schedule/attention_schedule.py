@@ -1,0 +1,28 @@
+"""Schedule of attention on CPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from kgen.schedule.schedule import Schedule
+from kgen_runtime.values import frozen
+
+
+@frozen
+class CpuAttention(Schedule):
+    """Online softmax: scores of `block_q` queries and `block_k` keys at a time, both products in
+    register tiles. Queries of all heads that share a K/V head count as rows of one matrix."""
+
+    mainloop: ClassVar[str] = "attention"
+    divides: ClassVar[Mapping[str, str]] = {"mr": "block_q"}
+    #: [rows] Queries of a task; a multiple of mr.
+    block_q: int
+    #: [keys] Keys whose scores are computed at a time; a multiple of a vector's elements.
+    block_k: int
+    #: [rows] Rows of a register tile.
+    mr: int
+    #: [vectors] Columns of a register tile, in vectors.
+    nv: int
+    #: Whether blocks of V are copied, as f32 and without gaps, before they are multiplied.
+    pack_v: bool

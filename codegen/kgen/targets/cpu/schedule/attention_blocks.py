@@ -1,0 +1,138 @@
+"""Candidates for attention on CPUs, and their predicted cycles.
+
+Counts of vector instructions at the core's published rates: both products in register tiles, the
+exponentials, the transposition of K, copies of V, and reads of K and V for each block of queries.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuAttention
+from kgen.spec import Attention, DType
+from kgen.targets.base import Candidate, Target
+from kgen.targets.cpu.cores import core_of
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
+from kgen.targets.cpu.plan.kernels.online_softmax import BROADCASTS, plan_attention
+from kgen.targets.cpu.schedule.cost_model import SHARE, START_CYCLES, THREADS
+
+BLOCKS_OF_QUERIES = (8, 16, 32, 64, 128, 256)
+BLOCKS_OF_KEYS = (16, 32, 64, 128, 256)
+#: Rows from which a taller tile spares less than a tenth of the loads of B.
+TALLEST = 12
+#: Instructions of a vector of exponentials, of the rest of a row, of widening a vector of 16 bits,
+#: and of a call of a register tile.
+EXPONENTIAL, ROW, WIDENING, CALL = 14, 40, 2, 12
+
+
+def candidates(
+    spec: Attention, target: Target, *, most: int
+) -> tuple[Candidate[CpuAttention], ...]:
+    """Return the legal schedules of the least predicted time, the best first."""
+    ranked = sorted((predicted(spec, target, each) for each in space(spec, target)), key=_seconds)
+    return tuple(itertools.islice((each for each in ranked if _fits(spec, target, each)), most))
+
+
+def choose(spec: Attention, target: Target) -> CpuAttention:
+    """Return the legal schedule of the least predicted time."""
+    return candidates(spec, target, most=1)[0].schedule
+
+
+def space(spec: Attention, target: Target) -> Iterator[CpuAttention]:
+    """Schedules within the registers: low and wide tiles for few queries, and for many both."""
+    lanes = target.limits["vector_bytes"] // 4
+    rows = spec.group * spec.queries
+    widest = -(-max(spec.out_head, min(spec.keys, BLOCKS_OF_KEYS[-1])) // lanes)
+    keys = -(-spec.keys // lanes) * lanes
+    blocks = {max(lanes, min(block, keys)) // lanes * lanes for block in BLOCKS_OF_KEYS}
+    for nv in range(1, min(widest, (target.limits["vector_registers"] - BROADCASTS) // 2) + 1):
+        room = (target.limits["vector_registers"] - BROADCASTS) // nv - 1
+        fitting = min(TALLEST, room)
+        tiles = -(-rows // fitting)
+        for mr in sorted({min(fitting, rows), -(-rows // tiles)}):
+            queries = {-(-min(block, rows) // mr) * mr for block in BLOCKS_OF_QUERIES}
+            for block_q, block_k in itertools.product(sorted(queries), sorted(blocks)):
+                for pack_v in (False, True):
+                    yield CpuAttention(
+                        block_q=block_q, block_k=block_k, mr=mr, nv=nv, pack_v=pack_v
+                    )
+
+
+def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candidate[CpuAttention]:
+    """Predict the time of a schedule, for the numbers of threads that matmuls are chosen for."""
+    terms = _terms(spec, target, schedule)
+    tasks = spec.batch * spec.kv_heads * -(-spec.group * spec.queries // schedule.block_q)
+    cycles, weighted = sum(terms.values()), 0.0
+    for threads, weight in THREADS:
+        share = -(-tasks // threads) / tasks
+        busiest = threads * (cycles * share + START_CYCLES * (share < 1))
+        weighted += weight * math.log(busiest)
+    return Candidate(
+        schedule=schedule, seconds=math.exp(weighted) / core_of(target).clock, terms=terms
+    )
+
+
+def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[str, float]:
+    """Predicted cycles of one thread."""
+    width = target.limits["vector_bytes"]
+    core, lanes = core_of(target), width // 4
+    adds, loads = core.multiply_adds.get(width, 1.0), core.loads.get(width, 1.0)
+    rows = spec.group * spec.queries
+    blocks = -(-rows // schedule.block_q)
+    pairs = spec.batch * spec.kv_heads
+    height = -(-min(rows, schedule.block_q) // schedule.mr)
+    # Keys of a block of queries: all that some query of it attends to.
+    reach = min(spec.keys, spec.pairs * spec.group / rows + schedule.block_q / 2)
+    key_blocks = max(1.0, reach / schedule.block_k)
+    l1 = SHARE * target.limits["l1_bytes"]
+    widens = WIDENING / adds if spec.dtype is not DType.F32 and not schedule.pack_v else 0.0
+
+    def product(columns: int, steps: float, wide: float) -> tuple[float, float]:
+        """Cycles of the steps of a block's tiles, and of their calls and sums."""
+        vectors = -(-columns // lanes)
+        count, mr = -(-vectors // schedule.nv), schedule.mr
+        widths = [vectors * (i + 1) // count - vectors * i // count for i in range(count)]
+        cycles = 0.0
+        for nv in widths:
+            panel = steps * nv * width
+            cycles += panel / LINE_BYTES if panel > l1 else 0.0
+            multiplied = mr * nv / adds + wide * nv
+            cycles += steps * max(multiplied, (mr + nv) / loads, core.latency)
+        sums = count * CALL + 2.0 * mr * vectors / loads
+        return height * cycles, height * sums
+
+    scores, score_tiles = product(schedule.block_k, spec.head, 0.0)
+    values, value_tiles = product(spec.out_head, schedule.block_k, widens)
+    block_rows = min(rows, schedule.block_q)
+    vectors = schedule.block_k / lanes
+    squares = vectors * -(-spec.head // lanes)
+    transposed = squares * lanes * (math.log2(lanes) + 2.0)
+    out_vectors = -(-spec.out_head // lanes)
+    copies = schedule.block_k * out_vectors * 2.0 / loads if schedule.pack_v else 0.0
+    bytes_read = reach * (spec.head + spec.out_head) * spec.dtype.itemsize
+    scratch = block_rows * (schedule.block_k + spec.head + spec.out_head) * 4
+    spilt = scratch / LINE_BYTES if scratch > SHARE * target.limits["l2_bytes"] else 0.0
+    count = pairs * blocks
+    return {
+        "arithmetic": count * key_blocks * (scores + values),
+        "tiles": count * key_blocks * (score_tiles + value_tiles),
+        "issue": count * key_blocks * block_rows * (vectors * EXPONENTIAL / adds + ROW),
+        "packing": count * key_blocks * (transposed + copies),
+        "b": count * bytes_read / LINE_BYTES * 2.0,
+        "sums": count * key_blocks * spilt,
+    }
+
+
+def _seconds(candidate: Candidate[CpuAttention]) -> float:
+    return candidate.seconds
+
+
+def _fits(spec: Attention, target: Target, candidate: Candidate[CpuAttention]) -> bool:
+    try:
+        plan_attention(spec, target, candidate.schedule)
+    except ScheduleError:
+        return False
+    return True

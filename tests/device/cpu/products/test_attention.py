@@ -1,0 +1,209 @@
+"""Attention on this CPU: every option and remainder, against the scalar reference."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen import bundle, pipeline, targets
+from kgen.check.verify.run import verify
+from kgen.errors import ScheduleError
+from kgen.spec import Attention
+from kgen.targets.base import BuiltKernel, Source
+from kgen.targets.cpu import FAMILY
+
+V3 = "x86-64-v3"
+#: Rows of scores up to which the scalar reference is quick.
+SMALL: dict[str, Any] = {"block_q": 12, "block_k": 16, "mr": 6, "nv": 2}
+
+
+def attention(
+    queries: int, keys: int, size: int = 16, *, heads: int = 1, kv_heads: int = 1, **fields: Any
+) -> Attention:
+    batch, out = fields.pop("batch", 1), fields.pop("out", size)
+    return Attention(
+        q=(batch, heads, queries, size),
+        k=(batch, kv_heads, keys, size),
+        v=(batch, kv_heads, keys, out),
+        **({"dtype": "f32"} | fields),
+    )
+
+
+def built(spec: Attention, target: str = V3, **fields: int) -> BuiltKernel:
+    return pipeline.assembled(pipeline.plan_with(spec, targets.find(target), fields))
+
+
+def check(spec: Attention, target: str = V3, **fields: int) -> None:
+    report = verify(bundle.pack([built(spec, target, **fields)]))
+    assert report.passed, report.to_json()
+
+
+BOTTOM: dict[str, Any] = {"causal": True, "diagonal": "bottom_right"}
+CASES = {
+    "one query": attention(1, 127, 64, heads=2, kv_heads=2),
+    "one key": attention(127, 1, 256),
+    "one query of a group": attention(1, 200, 40, heads=3, kv_heads=1, **BOTTOM),
+    "5 queries": attention(5, 1025, 72, heads=2, **BOTTOM, kv_length=True),
+    "16 queries": attention(16, 127, 128, causal=True),
+    "17 queries": attention(17, 33, 64, heads=4, kv_heads=2, batch=2, layout="bshd", lse=True),
+    "128 queries": attention(128, 130, 16, causal=True, dtype="bf16"),
+    "more queries than keys": attention(40, 7, 8, **BOTTOM, lse=True),
+    "window": attention(33, 70, 8, window=9, lse=True),
+    "window behind": attention(33, 70, 24, **BOTTOM, window=20),
+    "mask": attention(17, 37, 16, heads=2, batch=2, kv_heads=2, mask=(2, 1, 17, 37)),
+    "mask of keys": attention(9, 37, 8, batch=2, mask=(2, 1, 1, 37), dtype="f16"),
+    "mask of queries": attention(20, 37, 8, mask=(20, 1), softcap=2.0),
+    "mask of 16 bits": attention(20, 37, 8, mask=(20, 37), dtype="bf16", causal=True),
+    "boolean mask": attention(17, 37, 16, heads=2, mask=(2, 17, 37), mask_dtype="bool", lse=True),
+    "boolean mask of queries": attention(20, 37, 8, mask=(20, 1), mask_dtype="bool"),
+    "lengths": attention(9, 50, 16, batch=3, kv_length=True, heads=2, lse=True, dtype="f16"),
+    "cap and lengths": attention(9, 50, 16, batch=3, kv_length=True, softcap=30.0, **BOTTOM),
+    "size of values": attention(9, 20, 24, out=41, out_dtype="bf16"),
+    "one element": attention(3, 5, 1, out=1, dtype="f16"),
+    "strides": attention(
+        9, 20, 16, heads=2, kv_heads=2, layout="bshd", kv_layout="bhsd",
+        q_strides=(864, 96, 48), v_strides=(1000, 400, 17), out_strides=(600, 64, 30),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_options_and_remainders(name: str) -> None:
+    check(CASES[name])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        SMALL,
+        SMALL | {"pack_v": 1},
+        SMALL | {"block_q": 1, "mr": 1, "nv": 7},
+        SMALL | {"block_q": 240, "mr": 12, "nv": 1, "block_k": 8},
+    ],
+)
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_blocks(fields: dict[str, int], dtype: str) -> None:
+    """Blocks that end within a tile, a vector and the keys; V copied and not."""
+    spec = attention(
+        19, 45, 12, heads=4, kv_heads=2, batch=2, out=20, dtype=dtype, **BOTTOM, kv_length=True
+    )
+    check(spec, **fields)
+
+
+@pytest.mark.parametrize("target", ["x86-64", "aarch64-neon", "x86-64-v4"])
+def test_other_vectors(target: str) -> None:
+    fields = {"kv_length": True, "mask": (7, 21), "softcap": 5.0, "lse": True}
+    check(attention(7, 21, 20, heads=2, **fields, **BOTTOM), target, block_k=16)
+
+
+def test_scores_of_any_size_and_masked_rows(tmp_path: Path) -> None:
+    """Scores up to 1e4, rows of -infinity, and a later block with the maximum."""
+    spec = attention(4, 64, 8, mask=(4, 64), scale=1.0, lse=True)
+    generator = np.random.default_rng(0)
+    q, k, v = (generator.standard_normal(p.shape).astype(np.float32) for p in spec.parameters[:3])
+    q *= 2000.0
+    k[0, 0, 60] *= 4.0
+    mask = np.zeros((4, 64), np.float32)
+    mask[1], mask[2, :40], mask[3] = -np.inf, -np.inf, np.finfo(np.float32).min
+    bundle.pack([built(spec, **SMALL)]).save(tmp_path / "attention.kgen")
+    kernels = kgen_runtime.load(tmp_path / "attention.kgen")
+    out, lse = kernels.attention(q, k, v, mask)
+    scores = np.float64(q[0, 0]) @ np.float64(k[0, 0]).T + mask
+    assert np.abs(scores[0]).max() > 1e4
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        expected = weights @ v[0, 0] / weights.sum(1, keepdims=True)
+    assert np.all(out[0, 0, 1] == 0.0) and lse[0, 0, 1] == -np.inf
+    for row in (0, 2, 3):
+        np.testing.assert_allclose(out[0, 0, row], expected[row], rtol=2e-2, atol=1e-3)
+
+
+def test_keys_beyond_the_length_are_not_read(tmp_path: Path) -> None:
+    spec = attention(3, 40, 8, kv_length=True)
+    ones = {p.name: np.ones(p.shape, np.float32) for p in spec.parameters[:3]}
+    bundle.pack([built(spec, **SMALL)]).save(tmp_path / "attention.kgen")
+    kernels = kgen_runtime.load(tmp_path / "attention.kgen")
+    for name in ("k", "v"):
+        ones[name][:, :, 17:] = np.nan
+    for length in (17, 3, 0, -5):
+        out = kernels.attention(**ones, kv_length=np.array([length], np.int32))
+        assert np.all(out == (1.0 if length > 0 else 0.0))
+
+
+def test_threads_have_blocks_of_queries() -> None:
+    spec = attention(64, 64, 16, heads=3, kv_heads=3, batch=2)
+    plan = pipeline.plan_with(spec, targets.find(V3), SMALL)
+    assert plan.launches[0].grid == (2 * 3 * 6, 1, 1)
+    assert plan.workspaces == ()
+
+
+#: A kernel with a bug: text that is replaced, and how often it is there.
+MUTATIONS = {
+    "sums are not rescaled": (r"%(\w)\.total\.start = fmul (.*), %\w\.factor",
+                              r"%\1.total.start = fmul \2, splat (float 1.0)"),
+    "results are not rescaled": (r"br i1 %(\w)\.grows, label", r"br i1 false, label"),
+    "stale maximum": (r"%e\.used = select i1 %e\.none, float 0\.0, float %e\.new",
+                      r"%e.used = select i1 %e.none, float 0.0, float %e.old"),
+    "mask off by one": (r"icmp slt (<.*) %e\.stop\.all", r"icmp sle \1 %e.stop.all"),
+    "start off by one": (r"icmp sge (<.*) %e\.start\.all", r"icmp sgt \1 %e.start.all"),
+    "position off by one": (r"%r\.end = add i64 %r\.position, 1",
+                            r"%r.end = add i64 %r.position, 0"),
+    "last key": (r"%last\.key = sub i64 %keys\.stop, 1", r"%last.key = sub i64 %keys.stop, 3"),
+    "values of a whole block": (r"(call void @values_.*), i64 %here\)", r"\1, i64 16)"),
+    "length of another element": (r"ptr %kv_length, i64 %batch", r"ptr %kv_length, i64 0"),
+    "head of another group": (r"%first\.head = mul nuw i64 %kv\.head, 2",
+                              r"%first.head = mul nuw i64 %kv.head, 1"),
+    "mask of another key": (r"%e\.mask\.row, i64 %key", r"%e.mask.row, i64 0"),
+    "scale": (r"(%r\.x0\.scaled = fmul .*), splat.*", r"\1, splat (float 1.0)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_verification_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = attention(
+        13, 45, 12, heads=4, kv_heads=2, batch=2, **BOTTOM, window=30, kv_length=True, mask=(13, 45)
+    )
+    plan = pipeline.plan_with(spec, targets.find(V3), SMALL)
+    source = pipeline.source(plan)
+    text, count = re.subn(*MUTATIONS[name], source.text)
+    assert count, name
+    broken = Source(text=text, extension=source.extension, entry_point=source.entry_point)
+    monkeypatch.setattr(pipeline, "source", lambda _: broken)
+    assert not verify(bundle.pack([pipeline.assembled(plan)])).passed
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"block_k": 20}, "block_k=20 is not a multiple of the 8 elements of a vector; try block_"),
+        ({"mr": 6, "nv": 3, "block_q": 12}, "mr=6 and nv=3 need 23 registers; x86-64-v3 has 16"),
+        ({"block_q": 4096, "mr": 1}, "block_q=4096 needs"),
+        ({"block_q": 13, "mr": 6, "nv": 2}, "block_q=13 is not a multiple of mr=6"),
+    ],
+)
+def test_schedules_that_do_not_fit(fields: dict[str, int], message: str) -> None:
+    with pytest.raises(ScheduleError) as error:
+        built(attention(8192, 64, 64), **fields)
+    assert message in str(error.value)
+    assert len(str(error.value)) <= 500
+
+
+def test_candidates_are_legal_and_ranked() -> None:
+    spec, target = attention(128, 128, 64, heads=12, kv_heads=12), targets.find(V3)
+    found = FAMILY.candidates(spec, target)
+    seconds = [candidate.seconds for candidate in found]
+    assert len(found) > 8 and seconds == sorted(seconds)
+    assert FAMILY.choose(spec, target) == found[0].schedule
+    for candidate in found[:8]:
+        FAMILY.plan(spec, target, candidate.schedule)
+
+
+def test_other_families_refuse() -> None:
+    with pytest.raises(kgen.KgenError, match=r"target=vulkan1\.3 does not support attention"):
+        kgen.build(attention(8, 8), targets=["vulkan1.3"])
