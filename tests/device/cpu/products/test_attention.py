@@ -93,12 +93,12 @@ def test_blocks(fields: dict[str, int], dtype: str) -> None:
     spec = attention(
         19, 45, 12, heads=4, kv_heads=2, batch=2, out=20, dtype=dtype, **BOTTOM, kv_length=True
     )
-    check(spec, **fields)
+    check(spec, V3, **fields)
 
 
 @pytest.mark.parametrize("target", ["x86-64", "aarch64-neon", "x86-64-v4"])
 def test_other_vectors(target: str) -> None:
-    fields = {"kv_length": True, "mask": (7, 21), "softcap": 5.0, "lse": True}
+    fields: dict[str, Any] = {"kv_length": True, "mask": (7, 21), "softcap": 5.0, "lse": True}
     check(attention(7, 21, 20, heads=2, **fields, **BOTTOM), target, block_k=16)
 
 
@@ -111,10 +111,10 @@ def test_scores_of_any_size_and_masked_rows(tmp_path: Path) -> None:
     k[0, 0, 60] *= 4.0
     mask = np.zeros((4, 64), np.float32)
     mask[1], mask[2, :40], mask[3] = -np.inf, -np.inf, np.finfo(np.float32).min
-    bundle.pack([built(spec, **SMALL)]).save(tmp_path / "attention.kgen")
+    bundle.pack([built(spec, V3, **SMALL)]).save(tmp_path / "attention.kgen")
     kernels = kgen_runtime.load(tmp_path / "attention.kgen")
     out, lse = kernels.attention(q, k, v, mask)
-    scores = np.float64(q[0, 0]) @ np.float64(k[0, 0]).T + mask
+    scores = q[0, 0].astype(np.float64) @ k[0, 0].astype(np.float64).T + mask
     assert np.abs(scores[0]).max() > 1e4
     with np.errstate(invalid="ignore"):
         weights = np.exp(scores - scores.max(1, keepdims=True))
@@ -126,13 +126,12 @@ def test_scores_of_any_size_and_masked_rows(tmp_path: Path) -> None:
 
 def test_keys_beyond_the_length_are_not_read(tmp_path: Path) -> None:
     spec = attention(3, 40, 8, kv_length=True)
-    ones = {p.name: np.ones(p.shape, np.float32) for p in spec.parameters[:3]}
-    bundle.pack([built(spec, **SMALL)]).save(tmp_path / "attention.kgen")
+    q, k, v = (np.ones(p.shape, np.float32) for p in spec.parameters[:3])
+    bundle.pack([built(spec, V3, **SMALL)]).save(tmp_path / "attention.kgen")
     kernels = kgen_runtime.load(tmp_path / "attention.kgen")
-    for name in ("k", "v"):
-        ones[name][:, :, 17:] = np.nan
+    k[:, :, 17:] = v[:, :, 17:] = np.nan
     for length in (17, 3, 0, -5):
-        out = kernels.attention(**ones, kv_length=np.array([length], np.int32))
+        out = kernels.attention(q, k, v, np.array([length], np.int32))
         assert np.all(out == (1.0 if length > 0 else 0.0))
 
 
@@ -189,7 +188,7 @@ def test_verification_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_schedules_that_do_not_fit(fields: dict[str, int], message: str) -> None:
     with pytest.raises(ScheduleError) as error:
-        built(attention(8192, 64, 64), **fields)
+        built(attention(8192, 64, 64), V3, **fields)
     assert message in str(error.value)
     assert len(str(error.value)) <= 500
 
