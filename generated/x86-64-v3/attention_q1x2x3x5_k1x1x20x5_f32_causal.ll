@@ -1,25 +1,25 @@
-; attention_q1x2x3x12_k1x1x20x12_f32_causal
+; attention_q1x2x3x5_k1x1x20x5_f32_causal
 ;
-; computes:  out = softmax(0.288675 * Q @ K^T of keys within causal top_left) @ V, accumulated in f32
+; computes:  out = softmax(0.447214 * Q @ K^T of keys within causal top_left) @ V, accumulated in f32
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=attention,block_q=4,block_k=8,mr=2,nv=1,pack_v=0 (user)
 ; launch:    2 tasks of up to 4 queries
 ; method:    online softmax over 8 keys at a time; K is transposed in registers, and both products are register
 ;              tiles of 2 x 8
-; memory:    stack, 1264 B
-;            %queries: f32 [block_q][d], 256 B
-;            %kt: f32 [d][block_k], 384 B
+; memory:    stack, 784 B
+;            %queries: f32 [block_q][d], 128 B
+;            %kt: f32 [d][block_k], 160 B
 ;            %scores: f32 [block_q][block_k], 128 B
-;            %acc: f32 [block_q][dv], 256 B
+;            %acc: f32 [block_q][dv], 128 B
 ;            %sums: sums of exponentials by lane, 128 B
 ;            %maxima: maxima, 16 B
 ;            %starts: first keys, 32 B
 ;            %stops: ends of keys, 32 B
 ;            %out.rows: addresses in out, 32 B
-; arguments: q: input f32[1, 2, 3, 12], strides [72, 36, 12, 1]
-;            k: input f32[1, 1, 20, 12], strides [240, 240, 12, 1]
-;            v: input f32[1, 1, 20, 12], strides [240, 240, 12, 1]
-;            out: output f32[1, 2, 3, 12], strides [72, 36, 12, 1]
+; arguments: q: input f32[1, 2, 3, 5], strides [30, 15, 5, 1]
+;            k: input f32[1, 1, 20, 5], strides [100, 100, 5, 1]
+;            v: input f32[1, 1, 20, 5], strides [100, 100, 5, 1]
+;            out: output f32[1, 2, 3, 5], strides [30, 15, 5, 1]
 
 target triple = "x86_64-unknown-linux-gnu"
 
@@ -53,7 +53,7 @@ k.head:
   %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
   %sum_m0_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
   %sum_m1_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
-  %k.more = icmp ult i64 %k, 12
+  %k.more = icmp ult i64 %k, 5
   br i1 %k.more, label %k.body, label %k.done
 k.body:
   %k.b.offset = mul nuw i64 %k, 32
@@ -65,7 +65,7 @@ k.body:
   %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
-  %a_m1.at = getelementptr i8, ptr %k.a, i64 64
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 32
   %a_m1.scalar = load float, ptr %a_m1.at, align 4
   %a_m1.first = insertelement <8 x float> poison, float %a_m1.scalar, i32 0
   %a_m1 = shufflevector <8 x float> %a_m1.first, <8 x float> poison, <8 x i32> zeroinitializer
@@ -83,7 +83,7 @@ k.done:
 define internal void @values_2_0(ptr noalias %a, ptr noalias %b, ptr noalias %out, i64 %steps) #1 {
 enter:
   %sum_m0_n0.start = load <8 x float>, ptr %out, align 32
-  %sum_m1_n0.at = getelementptr i8, ptr %out, i64 64
+  %sum_m1_n0.at = getelementptr i8, ptr %out, i64 32
   %sum_m1_n0.start = load <8 x float>, ptr %sum_m1_n0.at, align 32
   br label %k.enter
 k.enter:
@@ -95,9 +95,9 @@ k.head:
   %k.more = icmp ult i64 %k, %steps
   br i1 %k.more, label %k.body, label %k.done
 k.body:
-  %k.b.offset = mul nuw i64 %k, 48
+  %k.b.offset = mul nuw i64 %k, 20
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0 = load <8 x float>, ptr %k.b, align 4
+  %b_n0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %k.b, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
   %a_m0.scalar = load float, ptr %k.a, align 4
@@ -119,51 +119,12 @@ k.done:
   ret void
 }
 
-define internal void @values_2_1(ptr noalias %a, ptr noalias %b, ptr noalias %out, i64 %steps) #1 {
-enter:
-  %sum_m0_n0.start = load <8 x float>, ptr %out, align 32
-  %sum_m1_n0.at = getelementptr i8, ptr %out, i64 64
-  %sum_m1_n0.start = load <8 x float>, ptr %sum_m1_n0.at, align 32
-  br label %k.enter
-k.enter:
-  br label %k.head
-k.head:
-  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
-  %sum_m0_n0 = phi <8 x float> [ %sum_m0_n0.start, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
-  %sum_m1_n0 = phi <8 x float> [ %sum_m1_n0.start, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
-  %k.more = icmp ult i64 %k, %steps
-  br i1 %k.more, label %k.body, label %k.done
-k.body:
-  %k.b.offset = mul nuw i64 %k, 48
-  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %k.b, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %k.a.offset = mul nuw i64 %k, 4
-  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.scalar = load float, ptr %k.a, align 4
-  %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
-  %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
-  %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
-  %a_m1.at = getelementptr i8, ptr %k.a, i64 32
-  %a_m1.scalar = load float, ptr %a_m1.at, align 4
-  %a_m1.first = insertelement <8 x float> poison, float %a_m1.scalar, i32 0
-  %a_m1 = shufflevector <8 x float> %a_m1.first, <8 x float> poison, <8 x i32> zeroinitializer
-  %sum_m1_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n0, <8 x float> %sum_m1_n0)
-  br label %k.latch
-k.latch:
-  %k.after = add nuw i64 %k, 1
-  br label %k.head
-k.done:
-  store <8 x float> %sum_m0_n0, ptr %out, align 32
-  store <8 x float> %sum_m1_n0, ptr %sum_m1_n0.at, align 32
-  ret void
-}
-
-define void @attention_q1x2x3x12_k1x1x20x12_f32_causal(ptr %q, ptr %k, ptr %v, ptr %out, i64 %begin, i64 %end) #0 {
+define void @attention_q1x2x3x5_k1x1x20x5_f32_causal(ptr %q, ptr %k, ptr %v, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
-  %queries = alloca [256 x i8], align 64
-  %kt = alloca [384 x i8], align 64
+  %queries = alloca [128 x i8], align 64
+  %kt = alloca [160 x i8], align 64
   %scores = alloca [128 x i8], align 64
-  %acc = alloca [256 x i8], align 64
+  %acc = alloca [128 x i8], align 64
   %sums = alloca [128 x i8], align 64
   %maxima = alloca [16 x i8], align 64
   %starts = alloca [32 x i8], align 64
@@ -180,13 +141,13 @@ task.body:
   ; ---- addresses: a block of queries of a batch element and K/V head
   %block = urem i64 %task, 2
   %pair = udiv i64 %task, 2
-  %k.batch.offset = mul nuw i64 %pair, 960
+  %k.batch.offset = mul nuw i64 %pair, 400
   %k.batch = getelementptr i8, ptr %k, i64 %k.batch.offset
-  %v.batch.offset = mul nuw i64 %pair, 960
+  %v.batch.offset = mul nuw i64 %pair, 400
   %v.batch = getelementptr i8, ptr %v, i64 %v.batch.offset
-  %q.batch.offset = mul nuw i64 %pair, 288
+  %q.batch.offset = mul nuw i64 %pair, 120
   %q.batch = getelementptr i8, ptr %q, i64 %q.batch.offset
-  %out.batch.offset = mul nuw i64 %pair, 288
+  %out.batch.offset = mul nuw i64 %pair, 120
   %out.batch = getelementptr i8, ptr %out, i64 %out.batch.offset
   %first.row = mul nuw i64 %block, 4
   %rows.left = sub i64 6, %first.row
@@ -212,13 +173,13 @@ r.body:
   %r.number = add nuw i64 %first.row, %r
   %r.in.group = udiv i64 %r.number, 3
   %r.i = urem i64 %r.number, 3
-  %r.q.head.offset = mul nuw i64 %r.in.group, 144
+  %r.q.head.offset = mul nuw i64 %r.in.group, 60
   %r.q.head = getelementptr i8, ptr %q.batch, i64 %r.q.head.offset
-  %r.q.offset = mul nuw i64 %r.i, 48
+  %r.q.offset = mul nuw i64 %r.i, 20
   %r.q = getelementptr i8, ptr %r.q.head, i64 %r.q.offset
-  %r.out.head.offset = mul nuw i64 %r.in.group, 144
+  %r.out.head.offset = mul nuw i64 %r.in.group, 60
   %r.out.head = getelementptr i8, ptr %out.batch, i64 %r.out.head.offset
-  %r.out.offset = mul nuw i64 %r.i, 48
+  %r.out.offset = mul nuw i64 %r.i, 20
   %r.out = getelementptr i8, ptr %r.out.head, i64 %r.out.offset
   %r.out.at = getelementptr ptr, ptr %out.rows, i64 %r
   store ptr %r.out, ptr %r.out.at, align 8
@@ -233,22 +194,15 @@ r.body:
   %keys.stop.next = call i64 @llvm.smax.i64(i64 %keys.stop, i64 %r.stop)
   %all.start.next = call i64 @llvm.smax.i64(i64 %all.start, i64 0)
   %all.stop.next = call i64 @llvm.smin.i64(i64 %all.stop, i64 %r.stop)
-  %r.query.offset = mul nuw i64 %r, 64
+  %r.query.offset = mul nuw i64 %r, 32
   %r.query = getelementptr i8, ptr %queries, i64 %r.query.offset
   %r.x0.at = getelementptr [4 x i8], ptr %r.q, i64 0
-  %r.x0 = load <8 x float>, ptr %r.x0.at, align 4
-  %r.x0.scaled = fmul <8 x float> %r.x0, splat (float 0x3FD279A740000000)
+  %r.x0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.x0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %r.x0.scaled = fmul <8 x float> %r.x0, splat (float 0x3FDC9F25C0000000)
   store <8 x float> %r.x0.scaled, ptr %r.query, align 32
-  %r.x1.at = getelementptr [4 x i8], ptr %r.q, i64 8
-  %r.x1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.x1.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %r.x1.scaled = fmul <8 x float> %r.x1, splat (float 0x3FD279A740000000)
-  %r.x1.to = getelementptr float, ptr %r.query, i64 8
-  store <8 x float> %r.x1.scaled, ptr %r.x1.to, align 32
-  %r.acc.offset = mul nuw i64 %r, 64
+  %r.acc.offset = mul nuw i64 %r, 32
   %r.acc = getelementptr i8, ptr %acc, i64 %r.acc.offset
   store <8 x float> zeroinitializer, ptr %r.acc, align 32
-  %r.acc1 = getelementptr float, ptr %r.acc, i64 8
-  store <8 x float> zeroinitializer, ptr %r.acc1, align 32
   %r.sums.offset = mul nuw i64 %r, 32
   %r.sums = getelementptr i8, ptr %sums, i64 %r.sums.offset
   store <8 x float> zeroinitializer, ptr %r.sums, align 32
@@ -272,7 +226,7 @@ key.body:
   %here.less = icmp ult i64 %keys.left, 8
   %here = select i1 %here.less, i64 %keys.left, i64 8
   %key.end = add nuw i64 %key, 8
-  %v.block.offset = mul nuw i64 %key, 48
+  %v.block.offset = mul nuw i64 %key, 20
   %v.block = getelementptr i8, ptr %v.batch, i64 %v.block.offset
   %last.key = sub i64 %keys.stop, 1
   br label %t.enter
@@ -286,60 +240,60 @@ t.body:
   %t.first = add nuw i64 %key, %t
   %t.key0.less = icmp ult i64 %t.first, %last.key
   %t.key0 = select i1 %t.key0.less, i64 %t.first, i64 %last.key
-  %t.row0.offset = mul nuw i64 %t.key0, 48
+  %t.row0.offset = mul nuw i64 %t.key0, 20
   %t.row0 = getelementptr i8, ptr %k.batch, i64 %t.row0.offset
   %t.key1.any = add nuw i64 %t.first, 1
   %t.key1.less = icmp ult i64 %t.key1.any, %last.key
   %t.key1 = select i1 %t.key1.less, i64 %t.key1.any, i64 %last.key
-  %t.row1.offset = mul nuw i64 %t.key1, 48
+  %t.row1.offset = mul nuw i64 %t.key1, 20
   %t.row1 = getelementptr i8, ptr %k.batch, i64 %t.row1.offset
   %t.key2.any = add nuw i64 %t.first, 2
   %t.key2.less = icmp ult i64 %t.key2.any, %last.key
   %t.key2 = select i1 %t.key2.less, i64 %t.key2.any, i64 %last.key
-  %t.row2.offset = mul nuw i64 %t.key2, 48
+  %t.row2.offset = mul nuw i64 %t.key2, 20
   %t.row2 = getelementptr i8, ptr %k.batch, i64 %t.row2.offset
   %t.key3.any = add nuw i64 %t.first, 3
   %t.key3.less = icmp ult i64 %t.key3.any, %last.key
   %t.key3 = select i1 %t.key3.less, i64 %t.key3.any, i64 %last.key
-  %t.row3.offset = mul nuw i64 %t.key3, 48
+  %t.row3.offset = mul nuw i64 %t.key3, 20
   %t.row3 = getelementptr i8, ptr %k.batch, i64 %t.row3.offset
   %t.key4.any = add nuw i64 %t.first, 4
   %t.key4.less = icmp ult i64 %t.key4.any, %last.key
   %t.key4 = select i1 %t.key4.less, i64 %t.key4.any, i64 %last.key
-  %t.row4.offset = mul nuw i64 %t.key4, 48
+  %t.row4.offset = mul nuw i64 %t.key4, 20
   %t.row4 = getelementptr i8, ptr %k.batch, i64 %t.row4.offset
   %t.key5.any = add nuw i64 %t.first, 5
   %t.key5.less = icmp ult i64 %t.key5.any, %last.key
   %t.key5 = select i1 %t.key5.less, i64 %t.key5.any, i64 %last.key
-  %t.row5.offset = mul nuw i64 %t.key5, 48
+  %t.row5.offset = mul nuw i64 %t.key5, 20
   %t.row5 = getelementptr i8, ptr %k.batch, i64 %t.row5.offset
   %t.key6.any = add nuw i64 %t.first, 6
   %t.key6.less = icmp ult i64 %t.key6.any, %last.key
   %t.key6 = select i1 %t.key6.less, i64 %t.key6.any, i64 %last.key
-  %t.row6.offset = mul nuw i64 %t.key6, 48
+  %t.row6.offset = mul nuw i64 %t.key6, 20
   %t.row6 = getelementptr i8, ptr %k.batch, i64 %t.row6.offset
   %t.key7.any = add nuw i64 %t.first, 7
   %t.key7.less = icmp ult i64 %t.key7.any, %last.key
   %t.key7 = select i1 %t.key7.less, i64 %t.key7.any, i64 %last.key
-  %t.row7.offset = mul nuw i64 %t.key7, 48
+  %t.row7.offset = mul nuw i64 %t.key7, 20
   %t.row7 = getelementptr i8, ptr %k.batch, i64 %t.row7.offset
   %t.to = getelementptr float, ptr %kt, i64 %t
   %t0.at0 = getelementptr [4 x i8], ptr %t.row0, i64 0
-  %t0.0.r0 = load <8 x float>, ptr %t0.at0, align 4
+  %t0.0.r0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at0, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %t0.at1 = getelementptr [4 x i8], ptr %t.row1, i64 0
-  %t0.0.r1 = load <8 x float>, ptr %t0.at1, align 4
+  %t0.0.r1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at1, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %t0.at2 = getelementptr [4 x i8], ptr %t.row2, i64 0
-  %t0.0.r2 = load <8 x float>, ptr %t0.at2, align 4
+  %t0.0.r2 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at2, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %t0.at3 = getelementptr [4 x i8], ptr %t.row3, i64 0
-  %t0.0.r3 = load <8 x float>, ptr %t0.at3, align 4
+  %t0.0.r3 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at3, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %t0.at4 = getelementptr [4 x i8], ptr %t.row4, i64 0
-  %t0.0.r4 = load <8 x float>, ptr %t0.at4, align 4
+  %t0.0.r4 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at4, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %t0.at5 = getelementptr [4 x i8], ptr %t.row5, i64 0
-  %t0.0.r5 = load <8 x float>, ptr %t0.at5, align 4
+  %t0.0.r5 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at5, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %t0.at6 = getelementptr [4 x i8], ptr %t.row6, i64 0
-  %t0.0.r6 = load <8 x float>, ptr %t0.at6, align 4
+  %t0.0.r6 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at6, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %t0.at7 = getelementptr [4 x i8], ptr %t.row7, i64 0
-  %t0.0.r7 = load <8 x float>, ptr %t0.at7, align 4
+  %t0.0.r7 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at7, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %t0.1.r0 = shufflevector <8 x float> %t0.0.r0, <8 x float> %t0.0.r4, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
   %t0.1.r4 = shufflevector <8 x float> %t0.0.r0, <8 x float> %t0.0.r4, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
   %t0.1.r1 = shufflevector <8 x float> %t0.0.r1, <8 x float> %t0.0.r5, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
@@ -373,60 +327,6 @@ t.body:
   store <8 x float> %t0.3.r3, ptr %t0.to3, align 32
   %t0.to4 = getelementptr i8, ptr %t.to, i64 128
   store <8 x float> %t0.3.r4, ptr %t0.to4, align 32
-  %t0.to5 = getelementptr i8, ptr %t.to, i64 160
-  store <8 x float> %t0.3.r5, ptr %t0.to5, align 32
-  %t0.to6 = getelementptr i8, ptr %t.to, i64 192
-  store <8 x float> %t0.3.r6, ptr %t0.to6, align 32
-  %t0.to7 = getelementptr i8, ptr %t.to, i64 224
-  store <8 x float> %t0.3.r7, ptr %t0.to7, align 32
-  %t1.at0 = getelementptr [4 x i8], ptr %t.row0, i64 8
-  %t1.0.r0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t1.at0, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t1.at1 = getelementptr [4 x i8], ptr %t.row1, i64 8
-  %t1.0.r1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t1.at1, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t1.at2 = getelementptr [4 x i8], ptr %t.row2, i64 8
-  %t1.0.r2 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t1.at2, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t1.at3 = getelementptr [4 x i8], ptr %t.row3, i64 8
-  %t1.0.r3 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t1.at3, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t1.at4 = getelementptr [4 x i8], ptr %t.row4, i64 8
-  %t1.0.r4 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t1.at4, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t1.at5 = getelementptr [4 x i8], ptr %t.row5, i64 8
-  %t1.0.r5 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t1.at5, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t1.at6 = getelementptr [4 x i8], ptr %t.row6, i64 8
-  %t1.0.r6 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t1.at6, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t1.at7 = getelementptr [4 x i8], ptr %t.row7, i64 8
-  %t1.0.r7 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t1.at7, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t1.1.r0 = shufflevector <8 x float> %t1.0.r0, <8 x float> %t1.0.r4, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %t1.1.r4 = shufflevector <8 x float> %t1.0.r0, <8 x float> %t1.0.r4, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %t1.1.r1 = shufflevector <8 x float> %t1.0.r1, <8 x float> %t1.0.r5, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %t1.1.r5 = shufflevector <8 x float> %t1.0.r1, <8 x float> %t1.0.r5, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %t1.1.r2 = shufflevector <8 x float> %t1.0.r2, <8 x float> %t1.0.r6, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %t1.1.r6 = shufflevector <8 x float> %t1.0.r2, <8 x float> %t1.0.r6, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %t1.1.r3 = shufflevector <8 x float> %t1.0.r3, <8 x float> %t1.0.r7, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %t1.1.r7 = shufflevector <8 x float> %t1.0.r3, <8 x float> %t1.0.r7, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %t1.2.r0 = shufflevector <8 x float> %t1.1.r0, <8 x float> %t1.1.r2, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
-  %t1.2.r2 = shufflevector <8 x float> %t1.1.r0, <8 x float> %t1.1.r2, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
-  %t1.2.r1 = shufflevector <8 x float> %t1.1.r1, <8 x float> %t1.1.r3, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
-  %t1.2.r3 = shufflevector <8 x float> %t1.1.r1, <8 x float> %t1.1.r3, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
-  %t1.2.r4 = shufflevector <8 x float> %t1.1.r4, <8 x float> %t1.1.r6, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
-  %t1.2.r6 = shufflevector <8 x float> %t1.1.r4, <8 x float> %t1.1.r6, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
-  %t1.2.r5 = shufflevector <8 x float> %t1.1.r5, <8 x float> %t1.1.r7, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
-  %t1.2.r7 = shufflevector <8 x float> %t1.1.r5, <8 x float> %t1.1.r7, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
-  %t1.3.r0 = shufflevector <8 x float> %t1.2.r0, <8 x float> %t1.2.r1, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
-  %t1.3.r1 = shufflevector <8 x float> %t1.2.r0, <8 x float> %t1.2.r1, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  %t1.3.r2 = shufflevector <8 x float> %t1.2.r2, <8 x float> %t1.2.r3, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
-  %t1.3.r3 = shufflevector <8 x float> %t1.2.r2, <8 x float> %t1.2.r3, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  %t1.3.r4 = shufflevector <8 x float> %t1.2.r4, <8 x float> %t1.2.r5, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
-  %t1.3.r5 = shufflevector <8 x float> %t1.2.r4, <8 x float> %t1.2.r5, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  %t1.3.r6 = shufflevector <8 x float> %t1.2.r6, <8 x float> %t1.2.r7, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
-  %t1.3.r7 = shufflevector <8 x float> %t1.2.r6, <8 x float> %t1.2.r7, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  %t1.to0 = getelementptr i8, ptr %t.to, i64 256
-  store <8 x float> %t1.3.r0, ptr %t1.to0, align 32
-  %t1.to1 = getelementptr i8, ptr %t.to, i64 288
-  store <8 x float> %t1.3.r1, ptr %t1.to1, align 32
-  %t1.to2 = getelementptr i8, ptr %t.to, i64 320
-  store <8 x float> %t1.3.r2, ptr %t1.to2, align 32
-  %t1.to3 = getelementptr i8, ptr %t.to, i64 352
-  store <8 x float> %t1.3.r3, ptr %t1.to3, align 32
   br label %t.latch
 t.latch:
   %t.after = add nuw i64 %t, 8
@@ -441,7 +341,7 @@ scores.row.head:
   %scores.row.more = icmp ult i64 %scores.row, %rows.whole
   br i1 %scores.row.more, label %scores.row.body, label %scores.row.done
 scores.row.body:
-  %scores.whole.a.offset = mul nuw i64 %scores.row, 64
+  %scores.whole.a.offset = mul nuw i64 %scores.row, 32
   %scores.whole.a = getelementptr i8, ptr %queries, i64 %scores.whole.a.offset
   %scores.whole.out.offset = mul nuw i64 %scores.row, 32
   %scores.whole.out = getelementptr i8, ptr %scores, i64 %scores.whole.out.offset
@@ -496,15 +396,11 @@ w.body:
   store <8 x float> %w.total0, ptr %w.sums.at, align 32
   br i1 %w.grows, label %w.rescale.do, label %w.rescale.done
 w.rescale.do:
-  %w.acc.offset = mul nuw i64 %w, 64
+  %w.acc.offset = mul nuw i64 %w, 32
   %w.acc = getelementptr i8, ptr %acc, i64 %w.acc.offset
   %w.acc0 = load <8 x float>, ptr %w.acc, align 32
   %w.acc0.scaled = fmul <8 x float> %w.acc0, %w.factor
   store <8 x float> %w.acc0.scaled, ptr %w.acc, align 32
-  %w.acc1.at = getelementptr float, ptr %w.acc, i64 8
-  %w.acc1 = load <8 x float>, ptr %w.acc1.at, align 32
-  %w.acc1.scaled = fmul <8 x float> %w.acc1, %w.factor
-  store <8 x float> %w.acc1.scaled, ptr %w.acc1.at, align 32
   br label %w.rescale.done
 w.rescale.done:
   br label %w.latch
@@ -572,15 +468,11 @@ e.body:
   store <8 x float> %e.total0, ptr %e.sums.at, align 32
   br i1 %e.grows, label %e.rescale.do, label %e.rescale.done
 e.rescale.do:
-  %e.acc.offset = mul nuw i64 %e, 64
+  %e.acc.offset = mul nuw i64 %e, 32
   %e.acc = getelementptr i8, ptr %acc, i64 %e.acc.offset
   %e.acc0 = load <8 x float>, ptr %e.acc, align 32
   %e.acc0.scaled = fmul <8 x float> %e.acc0, %e.factor
   store <8 x float> %e.acc0.scaled, ptr %e.acc, align 32
-  %e.acc1.at = getelementptr float, ptr %e.acc, i64 8
-  %e.acc1 = load <8 x float>, ptr %e.acc1.at, align 32
-  %e.acc1.scaled = fmul <8 x float> %e.acc1, %e.factor
-  store <8 x float> %e.acc1.scaled, ptr %e.acc1.at, align 32
   br label %e.rescale.done
 e.rescale.done:
   br label %e.latch
@@ -601,12 +493,9 @@ values.row.head:
 values.row.body:
   %values.whole.a.offset = mul nuw i64 %values.row, 32
   %values.whole.a = getelementptr i8, ptr %scores, i64 %values.whole.a.offset
-  %values.whole.out.offset = mul nuw i64 %values.row, 64
+  %values.whole.out.offset = mul nuw i64 %values.row, 32
   %values.whole.out = getelementptr i8, ptr %acc, i64 %values.whole.out.offset
   call void @values_2_0(ptr %values.whole.a, ptr %v.block, ptr %values.whole.out, i64 %here)
-  %values_2_1.b = getelementptr i8, ptr %v.block, i64 32
-  %values_2_1.out = getelementptr i8, ptr %values.whole.out, i64 32
-  call void @values_2_1(ptr %values.whole.a, ptr %values_2_1.b, ptr %values_2_1.out, i64 %here)
   br label %values.row.latch
 values.row.latch:
   %values.row.after = add nuw i64 %values.row, 2
@@ -636,19 +525,13 @@ f.body:
   %f.none = fcmp oeq <8 x float> %f.total.all, zeroinitializer
   %f.out.at = getelementptr ptr, ptr %out.rows, i64 %f
   %f.out.row = load ptr, ptr %f.out.at, align 8
-  %f.acc.offset = mul nuw i64 %f, 64
+  %f.acc.offset = mul nuw i64 %f, 32
   %f.acc = getelementptr i8, ptr %acc, i64 %f.acc.offset
   %f.x0.sum = load <8 x float>, ptr %f.acc, align 32
   %f.x0.ratio = fdiv <8 x float> %f.x0.sum, %f.total.all
   %f.x0 = select <8 x i1> %f.none, <8 x float> zeroinitializer, <8 x float> %f.x0.ratio
   %f.x0.to = getelementptr [4 x i8], ptr %f.out.row, i64 0
-  store <8 x float> %f.x0, ptr %f.x0.to, align 4
-  %f.x1.at = getelementptr float, ptr %f.acc, i64 8
-  %f.x1.sum = load <8 x float>, ptr %f.x1.at, align 32
-  %f.x1.ratio = fdiv <8 x float> %f.x1.sum, %f.total.all
-  %f.x1 = select <8 x i1> %f.none, <8 x float> zeroinitializer, <8 x float> %f.x1.ratio
-  %f.x1.to = getelementptr [4 x i8], ptr %f.out.row, i64 8
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %f.x1, ptr align 4 %f.x1.to, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>)
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %f.x0, ptr align 4 %f.x0.to, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>)
   br label %f.latch
 f.latch:
   %f.after = add nuw i64 %f, 1
