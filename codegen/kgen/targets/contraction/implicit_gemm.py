@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import lru_cache
 
 from kgen.spec import Conv2d, Layout, Matmul, Spec
 from kgen.targets.batch import BATCH, BatchTerm
@@ -34,6 +35,7 @@ class ImplicitGemm(Matmul):
         return self.operation.formula
 
 
+@lru_cache(maxsize=1024)
 def implicit_gemm(spec: Conv2d) -> ImplicitGemm:
     """Return the product of windows and weights; of a Winograd convolution, that of transformed
     tiles and weights in one position."""

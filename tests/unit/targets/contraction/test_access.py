@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kgen.spec import Conv2d, DType, Layout, Matmul
 from kgen.targets.batch import batch_coordinates
 from kgen.targets.contraction.access import AccessMap, Axis, Digit, Guard, access_maps, images
+from kgen.targets.contraction.implicit_gemm import implicit_gemm
 
 #: Digits of a row and of k -> the element's address, None if it does not exist.
 Definition = Callable[[tuple[int, ...], tuple[int, ...]], int | None]
@@ -326,6 +327,12 @@ def test_images_of_a_convolution(spec: Conv2d, depth: int) -> None:
 def test_a_convolution_of_single_pixels_is_a_matrix() -> None:
     spec = Conv2d(input=(2, 24, 5, 7), weights=(8, 24, 1, 1))
     assert access_maps(spec) == access_maps(spec.product)
+
+
+def test_equal_convolutions_share_one_implicit_gemm() -> None:
+    """Its epilogue is checked once, however many schedules are looked at."""
+    specs = [Conv2d(input=(1, 8, 6, 9), weights=(8, 8, 3, 3), epilogue="relu(x)") for _ in "ab"]
+    assert implicit_gemm(specs[0]) is implicit_gemm(specs[1])
 
 
 def test_rows_of_a_kernel_without_padding_are_runs() -> None:
