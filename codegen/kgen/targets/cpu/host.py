@@ -3,33 +3,13 @@ target that the environment names ($KGEN_NATIVE)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from kgen.errors import DeviceError, TargetError
 from kgen.targets.base import Target
 from kgen.targets.cpu.cores import core_name
-from kgen.targets.cpu.limits import (
-    AMX_FEATURES,
-    AMX_FP16_FEATURES,
-    AMX_LIMITS,
-    AVX_VNNI_FEATURES,
-    BASELINE_CORE,
-    BASELINE_FEATURES,
-    BASELINE_LIMITS,
-    BF16_FEATURES,
-    DOTPROD_FEATURES,
-    NATIVE,
-    V3_FEATURES,
-    V3_LIMITS,
-    V4_FEATURES,
-    V4_LIMITS,
-    VNNI_FEATURES,
-    neon_target,
-    with_suffixes,
-    x86_target,
-)
+from kgen.targets.cpu.limits import LEVELS, NATIVE, with_suffixes
 from kgen_runtime import settings
 from kgen_runtime.this_cpu import this_cpu
 
@@ -55,46 +35,24 @@ def this_machine() -> Target:
         here = this_cpu()
     except DeviceError as error:
         raise TargetError(f"target=native: {error}") from None
-    features = here.features
-    if here.arch == "aarch64":
-        return neon_target(NATIVE, _found(DOTPROD_FEATURES), **cache_sizes())
-    if here.arch != "x86_64":
+    levels = [level for level in LEVELS.values() if level.arch == here.arch]
+    if not levels:
         raise TargetError(
             f"target=native: this machine is {here.arch}; kernels are made for x86_64 and aarch64"
         )
-    if not V3_FEATURES.keys() <= features:
-        return x86_target(
-            NATIVE,
-            BASELINE_FEATURES,
-            limits=BASELINE_LIMITS,
-            device=BASELINE_CORE,
-            **cache_sizes(),
-        )
-    if not V4_FEATURES.keys() <= features:
-        extra = _found(AVX_VNNI_FEATURES)
-        return _here(V3_FEATURES, extra, limits=V3_LIMITS)
-    if not AMX_FEATURES.keys() <= features:
-        extra = _found(BF16_FEATURES, VNNI_FEATURES)
-        return _here(V4_FEATURES, extra, limits=V4_LIMITS)
-    return _here(V4_FEATURES, AMX_FEATURES, _found(AMX_FP16_FEATURES), limits=AMX_LIMITS)
-
-
-def _here(*levels: Mapping[str, str], limits: Mapping[str, int]) -> Target:
-    return x86_target(NATIVE, *levels, limits=limits, device=core_name(), **cache_sizes())
+    least, *others = levels
+    level = next((x for x in others[::-1] if x.features.keys() <= here.features), least)
+    found = [name for name, words in level.suffixes.items() if words.keys() <= here.features]
+    core = core_name() if level in others else None
+    return level.target(NATIVE, found, core, **cache_sizes())
 
 
 def missing_from_v3(target: Target) -> list[str]:
     """Features of x86-64-v3 that this CPU lacks, if `target` is the machine's and SSE2 alone for
     that reason."""
-    if target.name != NATIVE or target.features != BASELINE_FEATURES.keys():
+    if target.name != NATIVE or target.features != LEVELS["x86-64"].features.keys():
         return []
-    return sorted(V3_FEATURES.keys() - this_cpu().features)
-
-
-def _found(*suffixes: Mapping[str, str]) -> dict[str, str]:
-    """Return the features beyond a level that this CPU has."""
-    here = this_cpu().features
-    return {word: llvm for names in suffixes for word, llvm in names.items() if word in here}
+    return sorted(LEVELS["x86-64-v3"].features.keys() - this_cpu().features)
 
 
 def cache_sizes() -> dict[str, int]:

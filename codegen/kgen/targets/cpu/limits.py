@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping
 
 from kgen.targets.base import Target
+from kgen_runtime.values import frozen
 
 #: Of the machine that builds.
 NATIVE = "native"
@@ -86,82 +86,98 @@ AMX_LIMITS = V4_LIMITS | {"l1_bytes": 49152, "l2_bytes": 2097152}
 NEON_LIMITS = {"vector_bytes": 16, "vector_registers": 32, "l1_bytes": 32768, "l2_bytes": 524288}
 L3_BYTES = 32 << 20
 STACK_BYTES = 256 * 1024
-#: The core that schedules for a level are chosen for, whatever the machine that builds: the ones
-#: that the model's cycles were measured on, or the level's only kind.
-BASELINE_CORE, V3_CORE, V4_CORE, AMX_CORE = "Nehalem", "Zen 3", "Zen 4", "Golden Cove"
-NEON_CORE = "Neoverse"
 
 
-def x86_target(
-    name: str,
-    *levels: Mapping[str, str],
-    limits: Mapping[str, int],
-    device: str,
-    **caches: int,
-) -> Target:
-    """`device` is the core that schedules are chosen for."""
-    return Target(
-        name=name,
-        family="cpu",
+@frozen
+class Level:
+    """An instruction set. `core` is the one that schedules are chosen for, whatever the machine
+    that builds: the one that the model's cycles were measured on, or the level's only kind.
+    `suffixes` are features that may be added, in any combination."""
+
+    arch: str
+    features: Mapping[str, str]
+    limits: Mapping[str, int]
+    core: str
+    suffixes: Mapping[str, Mapping[str, str]]
+
+    def target(
+        self, name: str, suffixes: Collection[str], core: str | None = None, **caches: int
+    ) -> Target:
+        """Return the level with some of its suffixes, as a target of a core with these caches."""
+        added = {word for suffix in suffixes for word in self.suffixes[suffix]}
+        return Target(
+            name=name,
+            family="cpu",
+            arch=self.arch,
+            features=frozenset({*self.features, *added}),
+            limits={**self.limits, "l3_bytes": L3_BYTES, "stack_bytes": STACK_BYTES, **caches},
+            device=core or self.core,
+        )
+
+
+#: By name; of an architecture the least one first.
+LEVELS: Mapping[str, Level] = {
+    "x86-64": Level(
         arch="x86_64",
-        features=frozenset(word for level in levels for word in level),
-        limits={**limits, "l3_bytes": L3_BYTES, "stack_bytes": STACK_BYTES, **caches},
-        device=device,
-    )
-
-
-def neon_target(name: str, *levels: Mapping[str, str], **caches: int) -> Target:
-    return Target(
-        name=name,
-        family="cpu",
+        features=BASELINE_FEATURES,
+        limits=BASELINE_LIMITS,
+        core="Nehalem",
+        suffixes={},
+    ),
+    "x86-64-v3": Level(
+        arch="x86_64",
+        features=V3_FEATURES,
+        limits=V3_LIMITS,
+        core="Zen 3",
+        suffixes={"vnni": AVX_VNNI_FEATURES},
+    ),
+    "x86-64-v4": Level(
+        arch="x86_64",
+        features=V4_FEATURES,
+        limits=V4_LIMITS,
+        core="Zen 4",
+        suffixes={"bf16": BF16_FEATURES, "vnni": VNNI_FEATURES},
+    ),
+    "x86-64-amx": Level(
+        arch="x86_64",
+        features=V4_FEATURES | AMX_FEATURES,
+        limits=AMX_LIMITS,
+        core="Golden Cove",
+        suffixes={"fp16": AMX_FP16_FEATURES},
+    ),
+    "aarch64-neon": Level(
         arch="aarch64",
-        features=frozenset(word for level in (NEON_FEATURES, *levels) for word in level),
-        limits={**NEON_LIMITS, "l3_bytes": L3_BYTES, "stack_bytes": STACK_BYTES, **caches},
-        device=NEON_CORE,
-    )
-
-
-#: What may be added to a level, in any combination; those that are proven on their own are listed.
-SUFFIXES: dict[str, dict[str, Mapping[str, str]]] = {
-    "x86-64": {},
-    "x86-64-v3": {"vnni": AVX_VNNI_FEATURES},
-    "x86-64-v4": {"bf16": BF16_FEATURES, "vnni": VNNI_FEATURES},
-    "x86-64-amx": {"fp16": AMX_FP16_FEATURES},
-    "aarch64-neon": {"dotprod": DOTPROD_FEATURES},
+        features=NEON_FEATURES,
+        limits=NEON_LIMITS,
+        core="Neoverse",
+        suffixes={"dotprod": DOTPROD_FEATURES},
+    ),
 }
 #: The feature's own name does as well: x86-64-amx+amx-fp16.
 SUFFIX_NAMES = {"amx-fp16": "fp16"}
 
-TARGETS: tuple[Target, ...] = (
-    x86_target("x86-64", BASELINE_FEATURES, limits=BASELINE_LIMITS, device=BASELINE_CORE),
-    x86_target("x86-64-v3", V3_FEATURES, limits=V3_LIMITS, device=V3_CORE),
-    x86_target("x86-64-v3+vnni", V3_FEATURES, AVX_VNNI_FEATURES, limits=V3_LIMITS, device=V3_CORE),
-    x86_target("x86-64-v4", V4_FEATURES, limits=V4_LIMITS, device=V4_CORE),
-    x86_target("x86-64-v4+vnni", V4_FEATURES, VNNI_FEATURES, limits=V4_LIMITS, device=V4_CORE),
-    x86_target("x86-64-v4+bf16", V4_FEATURES, BF16_FEATURES, limits=V4_LIMITS, device=V4_CORE),
-    x86_target("x86-64-amx", V4_FEATURES, AMX_FEATURES, limits=AMX_LIMITS, device=AMX_CORE),
-    x86_target(
-        "x86-64-amx+fp16",
-        V4_FEATURES,
-        AMX_FEATURES,
-        AMX_FP16_FEATURES,
-        limits=AMX_LIMITS,
-        device=AMX_CORE,
-    ),
-    neon_target("aarch64-neon"),
-    neon_target("aarch64-neon+dotprod", DOTPROD_FEATURES),
-)
-
 
 def with_suffixes(name: str) -> Target | None:
-    """The level with these suffixes, such as x86-64-v4+vnni+bf16; None if it is none."""
-    level, *given = name.split("+")
-    known = SUFFIXES.get(level, {})
+    """Return the level with these suffixes, such as x86-64-v4+vnni+bf16; None if it is none."""
+    name, *given = name.split("+")
     wanted = {SUFFIX_NAMES.get(suffix, suffix) for suffix in given}
-    if level not in SUFFIXES or len(wanted) < len(given) or not wanted <= known.keys():
+    level = LEVELS.get(name)
+    if level is None or len(wanted) < len(given) or not wanted <= level.suffixes.keys():
         return None
-    name = "+".join([level, *(suffix for suffix in known if suffix in wanted)])
-    listed = {target.name: target for target in TARGETS}
-    added = frozenset(word for suffix in wanted for word in known[suffix])
-    base = listed[level]
-    return listed.get(name) or replace(base, name=name, features=base.features | added)
+    suffixes = [suffix for suffix in level.suffixes if suffix in wanted]
+    return level.target("+".join([name, *suffixes]), suffixes)
+
+
+#: Targets that are proven on their own.
+TARGETS: tuple[Target, ...] = tuple(
+    target
+    for target in map(
+        with_suffixes,
+        (
+            *("x86-64", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni"),
+            *("x86-64-v4+bf16", "x86-64-amx", "x86-64-amx+fp16"),
+            *("aarch64-neon", "aarch64-neon+dotprod"),
+        ),
+    )
+    if target is not None
+)

@@ -17,8 +17,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan, Run, vector_for
 from kgen.targets.cpu.plan.math.functions import DOUBLE, FLOAT, functions_for
-from kgen.targets.cpu.plan.math.normal_tables import normal_tables
-from kgen.targets.cpu.plan.math.normal_tail import normal_tail
+from kgen.targets.cpu.plan.math.normal import normal_tables, normal_tail
 from kgen.targets.cpu.plan.packing.panel import (
     Stage,
     interleave,
