@@ -253,6 +253,14 @@ class CpuBitsRenderer(BitsRenderer):
         return moved(self.type, result, operand)
 
 
+def renderer_of(dtype: DType, lanes: int, target: Target) -> CpuRenderer | CpuWholeRenderer:
+    """Return the renderer for vectors of floats or integers."""
+    type_ = FloatType(dtype=dtype, lanes=lanes)
+    return (
+        CpuWholeRenderer(type=type_) if dtype.is_integer else CpuRenderer(type=type_, target=target)
+    )
+
+
 def on_bits(spec: Elementwise) -> bool:
     """An expression of 16-bit elements is computed on them as they are stored: it is exact in their
     type, and all its steps are steps on bits."""

@@ -13,6 +13,7 @@ from kgen.ops.views import has_views
 from kgen.spec import Rowwise
 from kgen.spec.shapes import Shape
 from kgen.targets.stream import merge
+from kgen_runtime.manifest import Tile
 from kgen_runtime.values import frozen
 
 #: Interleaved rows of a block: the threads of a warp, which read 64 bytes of f16 at once.
@@ -115,3 +116,9 @@ def widest_vector(spec: Rowwise, most: int) -> int:
     while any(length % vector for length in lengths):
         vector //= 2
     return vector
+
+
+def tile_of(spec: Rowwise, rows: int, axis: int = 0) -> Tile:
+    """Return the tile of whole rows that a workgroup writes; `axis` of the grid counts them."""
+    cols = spec.out_cols
+    return Tile(shape=(spec.rows, cols), extent=(rows, cols), axes=(axis, -1))

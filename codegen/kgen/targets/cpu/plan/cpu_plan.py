@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuStream, CpuTransposed
-from kgen.spec import DType
+from kgen.schedule import CpuStream, CpuTransposed, Schedule
+from kgen.spec import DType, Spec
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import BF16_FEATURES, PRODUCT_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.header import counted
-from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
-from kgen_runtime.manifest import Launch
+from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
 #: Of a cache; Intel, AMD and most of Arm.
@@ -47,6 +48,38 @@ class CpuPlan(Plan):
 
     compute: Vector
     out: Access
+
+    @classmethod
+    def single(
+        cls,
+        spec: Spec,
+        target: Target,
+        schedule: Schedule,
+        compute: Vector,
+        *,
+        template: str,
+        tasks: int,
+        tile: Tile | None = None,
+        rounded_by_cpu: bool = False,
+        **fields: Any,
+    ) -> Self:
+        """Return the plan of a template's kernel, which has a single launch of so many tasks."""
+        launch = Launch(
+            entry_point=spec.key,
+            grid=(tasks, 1, 1),
+            arguments=tuple(p.name for p in spec.parameters),
+            tile=tile,
+        )
+        return cls(
+            spec=spec,
+            target=target,
+            schedule=schedule,
+            template=f"cpu/{template}.ll.j2",
+            launches=(launch,),
+            compute=compute,
+            out=access(target, spec.out, compute, rounded_by_cpu=rounded_by_cpu),
+            **fields,
+        )
 
     @property
     def entry_point(self) -> str:
@@ -114,8 +147,7 @@ class CpuPlan(Plan):
 
     def remainder(self) -> Remainder:
         """Return the module's function for remainders, if the expression takes one."""
-        dtype = DType.F64 if self.compute.scalar == "double" else DType.F32
-        return Remainder(type=FloatType(dtype=dtype, lanes=self.compute.count), attributes="#2")
+        return Remainder(type=self.compute.floats, attributes="#2")
 
 
 @frozen

@@ -19,7 +19,6 @@ from kgen.targets.cpu.plan.math.normal import (
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.epilogue import ACCUMULATOR, EpilogueArgument, FusedEpilogue
 from kgen.targets.expressions import Rendered
-from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
 
@@ -45,10 +44,7 @@ class Finish:
 
     @property
     def _renderer(self) -> FinishRenderer:
-        dtype = DType.F64 if self.compute.scalar == "double" else DType.F32
-        return FinishRenderer(
-            type=FloatType(dtype=dtype, lanes=self.compute.count), target=self.target
-        )
+        return FinishRenderer(type=self.compute.floats, target=self.target)
 
     def finished(self, prefix: str, sums: str, loaded: Mapping[str, str]) -> Rendered:
         """A vector of sums through the epilogue: names begin with `prefix`, as do those of

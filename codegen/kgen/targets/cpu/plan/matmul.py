@@ -12,7 +12,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.addresses import Tensors
-from kgen.targets.cpu.plan.cpu_plan import CpuPlan, access
+from kgen.targets.cpu.plan.cpu_plan import CpuPlan
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.finishing import Finish
 from kgen.targets.cpu.plan.math.functions import Functions
@@ -23,7 +23,7 @@ from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.vectors import Vector, scalar_type
 from kgen.targets.device import Multiplied
 from kgen.targets.epilogue import FusedEpilogue
-from kgen_runtime.manifest import Launch, TensorParam, Tile, Walk
+from kgen_runtime.manifest import TensorParam, Tile, Walk
 from kgen_runtime.values import frozen
 
 #: Bytes added to a row of accumulators in scratch, so that rows a power of two apart do not share a
@@ -55,26 +55,12 @@ class MatmulPlan(CpuPlan):
         compute: Vector,
         *,
         mainloop: str,
-        rounded_by_cpu: bool = False,
         **fields: Any,
     ) -> Self:
-        """Return the plan of a template's kernel, which has a single launch."""
+        """Return the plan of a main loop's kernel, with a task for each block of the output."""
         blocks = -(-spec.m // schedule.mc) * -(-spec.n // schedule.nc)
-        launch = Launch(
-            entry_point=spec.key,
-            grid=(spec.batch * blocks, 1, 1),
-            arguments=tuple(p.name for p in spec.parameters),
-        )
-        return cls(
-            spec=spec,
-            target=target,
-            schedule=schedule,
-            template=f"cpu/matmul_{mainloop}.ll.j2",
-            launches=(launch,),
-            compute=compute,
-            out=access(target, spec.out, compute, rounded_by_cpu=rounded_by_cpu),
-            **fields,
-        )
+        tasks, template = spec.batch * blocks, f"matmul_{mainloop}"
+        return cls.single(spec, target, schedule, compute, template=template, tasks=tasks, **fields)
 
     def converts(self, sums: Vector) -> bool:
         """Return whether sums are another vector than the epilogue computes with."""

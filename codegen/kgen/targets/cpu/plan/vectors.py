@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import replace
 
 from kgen.spec import DType
-from kgen.targets.llvm_ir import UNSIGNED
+from kgen.targets.llvm_ir import UNSIGNED, FloatType, float_literal
 from kgen_runtime.values import frozen
 
 #: The mask of the upper half of an f32, which is a bf16.
@@ -87,6 +86,12 @@ class Vector:
         return self.splat(UPPER_HALF)
 
     @property
+    def floats(self) -> FloatType:
+        """The type as renderers of expressions know it; f32 for integers."""
+        dtype = DType.F64 if self.scalar == "double" else DType.F32
+        return FloatType(dtype=dtype, lanes=self.count)
+
+    @property
     def integers(self) -> Vector:
         """Integers of the same width."""
         return Vector(count=self.count, scalar=f"i{self.bits}")
@@ -134,22 +139,11 @@ class Vector:
         """Return the literal of one element with this value."""
         if self.is_integer:
             return str(int(value))
-        return float_constant(value, self.scalar)
+        return float_literal(value, self.floats.dtype)
 
     def first(self, count: int) -> str:
         """The mask that is true for the first `count` elements."""
         return "<" + ", ".join(f"i1 {int(i < count)}" for i in range(self.count)) + ">"
-
-
-def float_constant(value: float, scalar: str) -> str:
-    """LLVM's hexadecimal form: the bits, as a double, of the value rounded to float or double.
-
-    Decimal constants are refused unless they are exact.
-    """
-    if scalar == "float":
-        (value,) = struct.unpack("<f", struct.pack("<f", value))
-    (bits,) = struct.unpack("<Q", struct.pack("<d", value))
-    return f"0x{bits:016X}"
 
 
 @frozen

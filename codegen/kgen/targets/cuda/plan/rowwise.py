@@ -17,8 +17,8 @@ from kgen.targets.header import counted, row_note
 from kgen.targets.powers_of_two import log2
 from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput, maximum_of
 from kgen.targets.rows.plan import RowPlan
-from kgen.targets.rows.split import is_interleaved, walked_itemsize, widest_vector
-from kgen_runtime.manifest import Launch, Tile
+from kgen.targets.rows.split import is_interleaved, tile_of, walked_itemsize, widest_vector
+from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 #: Bytes of a partial result: each fold has one per warp.
@@ -258,18 +258,13 @@ def planned(
     not fit."""
     blocks = -(-spec.rows // schedule.rows_per_block)
     cluster = cluster_of(schedule)
-    out_cols = spec.out_cols
     launch = Launch(
         entry_point=spec.key,
         grid=(blocks, 1, 1) if cluster == 1 else (cluster, spec.rows, 1),
         cluster=(cluster, 1, 1),
         block=(schedule.num_threads, 1, 1),
         arguments=tuple(p.name for p in spec.parameters),
-        tile=Tile(
-            shape=(spec.rows, out_cols),
-            extent=(schedule.rows_per_block, out_cols),
-            axes=(0 if cluster == 1 else 1, -1),
-        ),
+        tile=tile_of(spec, schedule.rows_per_block, axis=0 if cluster == 1 else 1),
     )
     features = [
         *(["clusters"] if cluster > 1 else []),

@@ -29,9 +29,9 @@ from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowPhase
 from kgen.targets.rows.plan import RowPlan
-from kgen.targets.rows.split import is_interleaved, walked_itemsize, widest_vector
+from kgen.targets.rows.split import is_interleaved, tile_of, walked_itemsize, widest_vector
 from kgen.targets.stream import Dimension
-from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 #: Most f32 values of a resident row per thread; more would leave too few registers.
@@ -379,17 +379,12 @@ def plan(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
     _check_shape(spec, target, schedule)
     grid = (-(-spec.rows // schedule.rows_per_block), 1, 1)
     check_grid(grid, schedule.num_threads, target, f"rows_per_block={schedule.rows_per_block * 2}")
-    out_cols = spec.out_cols
     launch = Launch(
         entry_point=spec.key,
         grid=grid,
         block=(schedule.num_threads, 1, 1),
         arguments=tuple(p.name for p in spec.parameters),
-        tile=Tile(
-            shape=(spec.rows, out_cols),
-            extent=(schedule.rows_per_block, out_cols),
-            axes=(0, -1),
-        ),
+        tile=tile_of(spec, schedule.rows_per_block),
     )
     made = RowwisePlan(
         spec=spec,

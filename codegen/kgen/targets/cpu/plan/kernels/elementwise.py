@@ -17,6 +17,7 @@ from kgen.targets.cpu.expressions import (
     CpuRenderer,
     CpuWholeRenderer,
     on_bits,
+    renderer_of,
 )
 from kgen.targets.cpu.plan.cpu_plan import (
     LINE_BYTES,
@@ -31,9 +32,7 @@ from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.expressions import Rendered
 from kgen.targets.header import counted
-from kgen.targets.llvm_ir import FloatType
 from kgen.targets.stream import StreamOperand, StreamPlan, tile_of
-from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
 
@@ -162,10 +161,7 @@ class ElementwisePlan(RowAddresses):
     def renderer(self) -> CpuRenderer | CpuBitsRenderer | CpuWholeRenderer:
         if on_bits(self.spec):
             return CpuBitsRenderer(dtype=self.spec.dtype, type=self.compute)
-        type_ = FloatType(dtype=self.spec.compute, lanes=self.compute.count)
-        if self.spec.compute.is_integer:
-            return CpuWholeRenderer(type=type_)
-        return CpuRenderer(type=type_, target=self.target)
+        return renderer_of(self.spec.compute, self.compute.count, self.target)
 
     @property
     def whole_calls(self) -> tuple[Expression, ...]:
@@ -353,29 +349,9 @@ def plan_transposed(spec: Elementwise, target: Target, schedule: CpuTransposed) 
         )
     units = math.prod(stream.sizes[:-2]) * blocks.along_rows
     run = Run(length=blocks.columns, vector=compute.count)
-    return _planned(spec, target, schedule, -(-units // schedule.task), run)
-
-
-def _planned(
-    spec: Elementwise, target: Target, schedule: CpuStream | CpuTransposed, tasks: int, run: Run,
-    tile: Tile | None = None,
-) -> ElementwisePlan:  # fmt: skip
-    compute = vector_of(spec, target)
-    launch = Launch(
-        entry_point=spec.key,
-        grid=(tasks, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=tile,
-    )
-    return ElementwisePlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="cpu/elementwise.ll.j2",
-        launches=(launch,),
-        compute=compute,
-        out=access(target, spec.out, compute),
-        run=run,
+    tasks = -(-units // schedule.task)
+    return ElementwisePlan.single(
+        spec, target, schedule, compute, template="elementwise", tasks=tasks, run=run
     )
 
 
@@ -402,8 +378,10 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
             f"elements in each task; {spec.elements} elements, task={schedule.task}; "
             "try nontemporal=0"
         )
-    extent = schedule.task * (cols if by_rows else 1)
-    return _planned(spec, target, schedule, tasks, run, tile_of(spec, extent))
+    tile = tile_of(spec, schedule.task * (cols if by_rows else 1))
+    return ElementwisePlan.single(
+        spec, target, schedule, compute, template="elementwise", tasks=tasks, tile=tile, run=run
+    )
 
 
 def _check_unroll(schedule: CpuStream) -> None:

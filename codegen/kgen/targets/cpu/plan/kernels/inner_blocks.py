@@ -10,7 +10,7 @@ from kgen.spec import DType
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import access
 from kgen.targets.cpu.plan.kernels.inner_vectors import Chain
-from kgen.targets.cpu.plan.vectors import Access, Vector, float_constant
+from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.blocks import BLOCK, BLOCK_BYTES, OFFSET
 from kgen_runtime.values import frozen
 
@@ -61,8 +61,7 @@ class BlocksOfB:
     @property
     def zero(self) -> str:
         """Constant that is subtracted from a number once it has its exponent."""
-        value = float_constant(2.0**23 + OFFSET, self.sums.scalar)
-        return f"splat ({self.sums.scalar} {value})"
+        return self.sums.splat(2.0**23 + OFFSET)
 
     def pieces(self, chain: Chain) -> tuple[BlockPiece, ...]:
         """A block's vectors, but for those past the end of K."""

@@ -15,16 +15,15 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.cpu_plan import Run, access, vector_for
+from kgen.targets.cpu.plan.cpu_plan import Run, vector_for
 from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, check_choices
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.header import counted
 from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput
 from kgen.targets.rows.plan import RowPlan
-from kgen.targets.rows.split import split
+from kgen.targets.rows.split import split, tile_of
 from kgen.targets.stream import Dimension
-from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
 
@@ -190,23 +189,15 @@ def unchecked_interleaved(spec: Rowwise, target: Target, schedule: CpuRows) -> I
     compute = vector_for(target, spec.compute, line)
     vectors = -(-line // compute.count)
     tasks = -(-(spec.rows // line * vectors) // schedule.task)
-    cols = spec.out_cols
     # A task's rows are one box of the output unless vectors overlap.
     exact = line % compute.count == 0 or line < compute.count
-    rows = schedule.task * min(line, compute.count)
-    launch = Launch(
-        entry_point=spec.key,
-        grid=(tasks, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=Tile(shape=(spec.rows, cols), extent=(rows, cols), axes=(0, -1)) if exact else None,
-    )
-    return InterleavedPlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="cpu/rowwise_interleaved.ll.j2",
-        launches=(launch,),
-        compute=compute,
-        out=access(target, spec.out, compute),
+    return InterleavedPlan.single(
+        spec,
+        target,
+        schedule,
+        compute,
+        template="rowwise_interleaved",
+        tasks=tasks,
+        tile=tile_of(spec, schedule.task * min(line, compute.count)) if exact else None,
         run=Run(length=spec.cols, vector=1, unroll=schedule.unroll),
     )

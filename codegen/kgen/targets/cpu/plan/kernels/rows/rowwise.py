@@ -13,7 +13,7 @@ from kgen.ops.expression import node
 from kgen.schedule import CpuRows, CpuStream
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer, with_functions
+from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer, renderer_of, with_functions
 from kgen.targets.cpu.plan.cpu_plan import (
     LINE_BYTES,
     Buffer,
@@ -32,12 +32,10 @@ from kgen.targets.cpu.plan.math.flushes import flushed_outputs
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.header import counted
-from kgen.targets.llvm_ir import FloatType
 from kgen.targets.rows.folds_and_phases import RowInput, RowOutput, RowPhase
 from kgen.targets.rows.plan import RowPlan
-from kgen.targets.rows.split import is_interleaved, line_length
+from kgen.targets.rows.split import is_interleaved, line_length, tile_of
 from kgen.targets.stream import Dimension
-from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
 #: A variance's sums are relative to the mean of 1/LONGEST_SHARE of the row at least, which bounds
@@ -136,10 +134,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def renderer(self) -> CpuRenderer | CpuWholeRenderer:
-        type_ = FloatType(dtype=self.spec.compute, lanes=self.compute.count)
-        if self.spec.compute.is_integer:
-            return CpuWholeRenderer(type=type_)
-        return CpuRenderer(type=type_, target=self.target)
+        return renderer_of(self.spec.compute, self.compute.count, self.target)
 
     @property
     def rounded(self) -> frozenset[str]:
@@ -484,20 +479,13 @@ def unchecked_rows(spec: Rowwise, target: Target, schedule: CpuStream) -> Rowwis
     """Return the plan of a schedule that may not fit."""
     line = line_length(spec)
     compute = vector_for(target, spec.compute, line)
-    cols = spec.out_cols
-    launch = Launch(
-        entry_point=spec.key,
-        grid=(-(-spec.rows // schedule.task), 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=Tile(shape=(spec.rows, cols), extent=(schedule.task, cols), axes=(0, -1)),
-    )
-    return RowwisePlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="cpu/rowwise.ll.j2",
-        launches=(launch,),
-        compute=compute,
-        out=access(target, spec.out, compute),
+    return RowwisePlan.single(
+        spec,
+        target,
+        schedule,
+        compute,
+        template="rowwise",
+        tasks=-(-spec.rows // schedule.task),
+        tile=tile_of(spec, schedule.task),
         run=Run(length=line, vector=compute.count, unroll=schedule.unroll),
     )
