@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal, get_args
 
 import onnx
 
@@ -25,6 +26,7 @@ from kgen.graph.ir import PLAIN_CONVOLUTIONS, ConvolutionKernels, Graph, Product
 from kgen.graph.joined import joined_in_place
 from kgen.graph.lowering.calls import Lowered, nodes_shown
 from kgen.graph.lowering.lower import lower
+from kgen.graph.lowering.transformed_weights import with_transformed_weights
 from kgen.graph.memory import ALIGNMENT, MemoryPlan
 from kgen.graph.operators import MOST_ELEMENTS, OPERATORS, NodesRefused, graph_of
 from kgen.graph.reading.function_bodies import NodeRefused
@@ -53,6 +55,9 @@ from kgen_runtime.values import frozen
 
 #: What a model's program is called.
 NAME = "main"
+#: Arithmetic of convolutions, by name.
+ConvName = Literal["exact", "winograd"]
+CONVS: tuple[str, ...] = get_args(ConvName)
 
 
 @frozen
@@ -182,6 +187,7 @@ def compile_model(
     capacities: Mapping[str, int] | None = None,
     weights: BTypeName | None = None,
     products: DTypeLike | None = None,
+    conv: ConvName = "exact",
     tuning: GivenTuning | None = None,
     progress: Callable[[str], None] = lambda _: None,
     executor: Executor | None = None,
@@ -196,7 +202,8 @@ def compile_model(
     data, `{"selected": 300}`; without one an output has room for all that the model may give.
     Constant `weights` of products are rounded to bf16, to s8 with a
     scale for each column, or to s4 with one for each 32. With `products` (bf16 or f16) products
-    round both of their operands to that type, and add in f32.
+    round both of their operands to that type, and add in f32. With `conv="winograd"`, 3x3
+    convolutions of f32 on CPUs have Winograd's arithmetic where the cost model predicts less time.
     `tuning`, `executor` and `cache` are those of :func:`kgen.build`.
 
     Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
@@ -218,6 +225,8 @@ def compile_model(
             f"weights={wanted} and products={multiplied} exclude each other; products round "
             "weights too"
         )
+    if conv not in CONVS:
+        raise GraphError(f"conv={conv} is not one of {', '.join(CONVS)}")
     found = building.targets_of(targets)
     if wanted is not None:
         _check_weights(wanted, found)
@@ -239,6 +248,8 @@ def compile_model(
     kept = states_of(fused[found[0].name].graph, states or {})
     with no_misfits(model):
         lowered = {t.name: lowered_for(fused[t.name], t, kept) for t in found}
+    if conv != "exact":
+        lowered = {t.name: with_transformed_weights(lowered[t.name], t) for t in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
     plans = {}
     for target in found:

@@ -55,6 +55,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="round both operands of matrix products to bf16 or f16; sums stay f32",
     )  # fmt: skip
     parser.add_argument(
+        "--conv", metavar="C", default="exact",
+        help="arithmetic of 3x3 convolutions of f32 on CPUs: exact, or winograd where it is "
+        "predicted to be faster; its rounding differs (default: exact)",
+    )  # fmt: skip
+    parser.add_argument(
         "--external-weights",
         action="store_true",
         help="write weights into the folder weights beside the bundle, which several bundles may "
@@ -89,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
             capacities=capacities_of(args.capacity),
             weights=args.weights,
             products=args.products,
+            conv=args.conv,
             tuning=workers.tuning_of(args),
             progress=progress,
             executor=executor,

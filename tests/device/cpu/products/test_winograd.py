@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from kgen.errors import KgenError
 from kgen.spec import Conv2d
 from kgen.targets.cpu import FAMILY
 from tests import needs
+from tests.onnx_models import Maker
 
 V3 = "x86-64-v3"
 MATHS = ("winograd2", "winograd4")
@@ -212,3 +213,34 @@ def test_cross_compiled_code() -> None:
     for target in ("aarch64-neon", "x86-64"):
         kernel = pipeline.kernel(conv((1, 5, 6, 7), 10, "winograd2"), targets.find(target))
         assert kernel.assembled.artifacts
+
+
+def test_models_have_winograd_where_it_is_asked_for(tmp_path: Path) -> None:
+    """Only 3x3 convolutions with stride 1, and only if the compiler is told so."""
+    pytest.importorskip("onnx")
+    from onnx.reference import ReferenceEvaluator
+
+    m = Maker()
+    x = m.input("x", (1, 32, 12, 12))
+    y = m.add("Relu", m.add("Conv", x, m.weight(32, 32, 3, 3), m.weight(32), pads=[1, 1, 1, 1]))
+    z = m.add("Conv", y, m.weight(32, 32, 3, 3), pads=[1, 1, 1, 1], strides=[2, 2])
+    model = m.model(z)
+    target, random = needs.cpu(V3).name, np.random.default_rng(1)
+    image = random.standard_normal((1, 32, 12, 12)).astype(np.float32)
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": image})
+    names: tuple[Literal["exact", "winograd"], ...] = ("exact", "winograd")
+    for arithmetic in names:
+        made = kgen.compile_model(model, [target], conv=arithmetic).bundle
+        keys = [entry.key for entry in made.manifest.kernels]
+        assert sum("winograd" in key for key in keys) == (arithmetic == "winograd")
+        assert verify(made).passed
+        with kgen_runtime.load(made.save(tmp_path / "m.kgen"), device="cpu") as kernels:
+            found = kernels.program.run(x=image)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-3)
+    with pytest.raises(KgenError, match="conv=fast is not one of exact, winograd"):
+        kgen.compile_model(model, [target], conv="fast")  # type: ignore[arg-type]
+
+
+def test_gpus_refuse_winograd() -> None:
+    with pytest.raises(KgenError, match="math=winograd4 is not supported by sm_80 for conv2d"):
+        pipeline.plan(conv((1, 8, 5, 5), 8, "winograd4"), targets.find("sm_80"))

@@ -1,0 +1,62 @@
+"""Winograd's arithmetic for 3x3 convolutions of constant weights, where the cost model predicts
+less time: weights are transformed when the model is compiled."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.errors import SpecError
+from kgen.graph.lowering.calls import Binding, CallBuffer, KernelCall, Lowered
+from kgen.graph.reading.model import Array
+from kgen.spec import Conv2d, ConvMath
+from kgen.spec.winograd import transformed
+from kgen.targets import family
+from kgen.targets.base import Target
+
+
+def with_transformed_weights(lowered: Lowered, target: Target) -> Lowered:
+    """Return the calls with the arithmetic of the least predicted time for each convolution, and
+    its weights."""
+    chosen: dict[Conv2d, Conv2d] = {}
+    calls: list[KernelCall] = []
+    buffers, constants = dict(lowered.buffers), dict(lowered.constants)
+    for call in lowered.calls:
+        spec = call.spec
+        if isinstance(spec, Conv2d) and spec not in chosen:
+            chosen[spec] = fastest(spec, target)
+        if not isinstance(spec, Conv2d) or chosen[spec] == spec:
+            calls.append(call)
+            continue
+        weights, spec = call.bindings["b"].buffer, chosen[spec]
+        name = f"{weights}:{spec.math}"
+        if name not in constants:
+            constants[name] = _transformed(spec, constants[weights])
+            buffers[name] = CallBuffer(id=name, dtype=spec.dtype, elements=constants[name].size)
+        bindings = {**call.bindings, "b": Binding(buffer=name)}
+        calls.append(dataclasses.replace(call, spec=spec, bindings=bindings))
+    return dataclasses.replace(lowered, calls=tuple(calls), buffers=buffers, constants=constants)
+
+
+def fastest(spec: Conv2d, target: Target) -> Conv2d:
+    """Return the convolution with the arithmetic of the least predicted time on a target."""
+    own = family(target.family)
+    found = [spec]
+    for math in ConvMath if own.has_winograd else ():
+        try:
+            found.append(dataclasses.replace(spec, math=math))
+        except SpecError:
+            continue
+    if len(set(found)) == 1:
+        return spec
+
+    def seconds(each: Conv2d) -> float:
+        predicted = own.predicted(each, target, own.choose(each, target))
+        return float("inf") if predicted is None else predicted.seconds
+
+    return min(found, key=seconds)
+
+
+def _transformed(spec: Conv2d, weights: Array) -> Array:
+    assert spec.transforms
+    shape = (*spec.kernel, spec.channels, spec.outputs)
+    return transformed(weights.reshape(shape), spec.transforms)
