@@ -28,34 +28,35 @@ DTYPES = (DType.F32, DType.F16, DType.BF16)
 MATMUL_TOLERANCE = Tolerance(
     accumulate=DType.F32,
     factor=4.0,
-    # An ulp is 2^-23, and what exp is off by for a large |x| is weighed down by exp(-|x|) itself;
-    # erf's polynomial is good to 1.5e-7.
+    # An ulp is 2^-23. The error of exp for a large |x| is multiplied by exp(-|x|); the error of
+    # erf's polynomial is at most 1.5e-7.
     function_error=2.0**-20,
     reason="f32 sums may be rounded in either direction; exp within 3 + 2 |x| ulp, erf 1.5e-7",
 )
-#: Epilogues of which that is true.
+#: Functions for which MATMUL_TOLERANCE holds: errors of exp for a large |x| are multiplied by
+#: exp(-|x|).
 WEIGHED_DOWN = {"add", "sub", "mul", "neg", "abs", "relu", "gelu", "gelu_tanh", "silu"}
 ELEMENTWISE_TOLERANCE = Tolerance(
     accumulate=DType.F32,
     factor=1.0,
-    # (3 + 2 |x|) ulp of exp2 at the largest exponent, 128.
+    # exp2 has an error of (3 + 2 |x|) ulp; its largest exponent is 128.
     function_error=2.0**-15,
     subnormals="flushed",
     reason="a driver's exp2 is within 3 + 2 |x| ulp and its log2 within 2^-21; it may flush "
     "subnormal numbers",
 )
-#: Sums of s8 are exact; what follows is computed in f32.
+#: Sums of s8 are exact; the epilogue computes in f32.
 INTEGER_TOLERANCE = replace(
     ELEMENTWISE_TOLERANCE,
     accumulate=DType.S32,
     reason="s32 sums are exact; a driver's exp2 is within 3 + 2 |x| ulp",
 )
-#: Sums may be rounded in either direction, as those of products; that of other epilogues as well.
+#: Additions may be rounded in either direction, as in matmuls.
 ROWWISE_TOLERANCE = replace(ELEMENTWISE_TOLERANCE, factor=MATMUL_TOLERANCE.factor)
 
 
 class Vulkan(Family):
-    """Targets are named for the version of the API: vulkan1.3."""
+    """Vulkan devices. Targets are named for the version of the API, such as vulkan1.3."""
 
     name: ClassVar[str] = "vulkan"
     extension: ClassVar[str] = "spvasm"
@@ -128,7 +129,7 @@ class Vulkan(Family):
         }
 
     def toolchain(self) -> tuple[Toolchain, ...]:
-        return ()  # the assembler is our own, and has kgen's version
+        return ()  # the assembler is a part of kgen and has its version
 
 
 FAMILY = Vulkan()

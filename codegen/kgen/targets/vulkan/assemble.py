@@ -1,4 +1,4 @@
-"""A rendered kernel to a SPIR-V module, and that to what the target takes."""
+"""Assembly of a rendered kernel to a SPIR-V module, and its translation for Metal."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kgen_runtime.manifest import Resources
 
 
 def assemble(source: Source, plan: VulkanPlan) -> Assembled:
-    """The module, which drivers compile for their device, or its translation; and its text to read.
+    """Return the module, which drivers compile for their device, or its translation; and its text.
 
-    Raises AssembleError, also for a module whose workgroups are not those that are launched.
+    Raises AssembleError, also for a module whose workgroup size differs from the launch's.
     """
     limits = plan.target.limits
     module = assemble_spirv(source.text, (limits["spirv_major"], limits["spirv_minor"]))

@@ -1,15 +1,16 @@
-"""Expressions as SPIR-V, on 32-bit floats or on the bits of elements as they are stored.
+"""Expressions as SPIR-V, on 32-bit floats or on the bits of stored elements.
 
-Vulkan 1.3, "Precision and Operation of SPIR-V Instructions": division 2.5 ulp, Sqrt as 1 over
-InverseSqrt (2 ulp), Exp2 3 + 2 |x| ulp, Log2 3 ulp or 2^-21 absolute next to 1. NaN and infinity
-are what drivers keep, but promise only with float controls; so NaN is told by its bits, that of
-x - x too, which drivers take for 0, as they do x * 0 and 0 / x, and x / 0 for infinity.
+Errors (Vulkan 1.3, "Precision and Operation of SPIR-V Instructions"): division 2.5 ulp, Sqrt as 1
+over InverseSqrt (2 ulp), Exp2 3 + 2 |x| ulp, Log2 3 ulp, or 2^-21 absolute next to 1.
 
-A driver may move a constant from one addition to another ("NoContraction"): Mesa computes
-c + (x - y) as (c + x) - y, whose error is that of c + x however near x and y are, and more than
-the tolerance of the formula. So additions and subtractions of formulas are `ordered`, which a
-module says by NoContraction. Those that fold a row are not: nothing is promised of their order, and
-a term that is an addition is itself ordered.
+Drivers preserve NaN and infinity, but guarantee it only with float controls. They replace x - x,
+x * 0 and 0 / x by 0, and x / 0 by infinity. So kernels test for NaN by its bits.
+
+A driver may move a constant from one addition to another unless NoContraction forbids it: Mesa
+computes c + (x - y) as (c + x) - y, whose error is that of c + x even if x and y are close, and can
+exceed the formula's tolerance. So additions and subtractions of formulas are `ordered`: the module
+decorates them with NoContraction. The additions that fold a row are not, because their order is not
+specified.
 """
 
 from __future__ import annotations
@@ -52,13 +53,13 @@ OPCODES: Mapping[P, str] = {
 }
 
 
-#: Types that values are rounded to.
+#: Types to which primitives round.
 NARROW: Mapping[P, DType] = {P.TO_F16: DType.F16, P.TO_BF16: DType.BF16}
 
 
 class SpirvRenderer(Renderer):
-    """Operands are ids with their %, of the type `scalar`; names of those that are made of what
-    memory holds end in `suffix`."""
+    """Renders expressions on ids (with their %) of type `scalar`. Names of values that are computed
+    from loaded elements end in `suffix`."""
 
     scalar: ClassVar[str] = "float"
     suffix: ClassVar[str] = "_float"
@@ -101,13 +102,13 @@ class SpirvRenderer(Renderer):
         return _moved(self.scalar, result, operand)
 
     def is_ordered(self, step: Expression) -> bool:
-        """Additions and subtractions, but of a number from itself."""
+        """Return whether a step is an addition or subtraction, but not of a number from itself."""
         if step.primitive is P.SUB:
             return step.arguments[0] is not step.arguments[1]
         return step.primitive is P.ADD
 
     def functions(self, *expressions: Expression) -> Iterator[str]:
-        """Helper functions of the module that expressions in calls take."""
+        """Yield the helper functions of the module that expressions in calls need."""
         found = self.steps(expressions)
         if any(step.name == "relu" for step in found):
             yield "relu"
@@ -119,15 +120,15 @@ class SpirvRenderer(Renderer):
                 yield from (f"narrow_{dtype}", f"widen_{dtype}")
 
     def constants(self, *expressions: Expression, further: Iterable[float] = ()) -> dict[str, str]:
-        """Their constants, and further ones, by name, as literals."""
+        """Return the expressions' constants, and further ones, as literals by name."""
         numbers = (s.number for s in self.steps(expressions) if s.primitive == "constant")
         return {_name(number): _literal(number) for number in (*numbers, *further)}
 
 
 @frozen
 class SpirvBitsRenderer(BitsRenderer):
-    """Operands are ids of 32-bit integers that hold the bits of a `dtype`. What a device does to
-    NaN and subnormal numbers in arithmetic is of no concern here."""
+    """Renders expressions on ids of 32-bit integers that hold the bits of a `dtype`. So the
+    device's arithmetic on NaN and subnormal numbers does not matter."""
 
     scalar: ClassVar[str] = "uint"
     suffix: ClassVar[str] = ""
@@ -179,8 +180,8 @@ WHOLE_OPCODES: Mapping[P, str] = {
 
 
 class SpirvWholeRenderer(Renderer):
-    """On s32 in ids of unsigned integers, whose sign is what an instruction takes it for; naga does
-    so in comparisons alone."""
+    """Renders expressions on s32, in ids of unsigned integers. SPIR-V's instructions define the
+    signedness of their operands; naga follows that only in comparisons."""
 
     scalar: ClassVar[str] = "uint"
     suffix: ClassVar[str] = "_whole"
@@ -227,7 +228,7 @@ class SpirvWholeRenderer(Renderer):
         return f"{result} = {WHOLE_OPCODES[primitive]} {' '.join(operands)}"
 
     def functions(self, *expressions: Expression) -> Iterator[str]:
-        """None."""
+        """Yield nothing: integers need no helper functions."""
         return iter(())
 
     def constants(self, *expressions: Expression, further: Iterable[float] = ()) -> dict[str, str]:
@@ -245,7 +246,7 @@ PAIR_FUNCTIONS: Mapping[P, tuple[str, str]] = {
     P.EQUAL: ("s64_equal", "bool"),
     P.SELECT: ("s64_select", "uvec2"),
 }
-#: What others are made of.
+#: Functions that other functions of the module call.
 MADE_OF: Mapping[P, tuple[P, ...]] = {
     P.NEG: (P.SUB,),
     P.ABS: (P.SUB, P.LESS, P.SELECT),
@@ -256,7 +257,7 @@ MADE_OF: Mapping[P, tuple[P, ...]] = {
 
 
 class SpirvPairRenderer(SpirvWholeRenderer):
-    """On s64 in ids of pairs of words (templates/spirv/lib/pairs.j2)."""
+    """Renders expressions on s64, in ids of pairs of words (templates/spirv/lib/pairs.j2)."""
 
     scalar: ClassVar[str] = "uvec2"
 
@@ -290,8 +291,8 @@ class SpirvPairRenderer(SpirvWholeRenderer):
 
 
 def renderer_for(spec: Elementwise) -> SpirvRenderer | SpirvBitsRenderer | SpirvWholeRenderer:
-    """On integers if it is computed in them; on bits, if the expression is exact in the elements'
-    type and all its steps are on bits."""
+    """Return the renderer of a spec's expression: on integers if it is computed in integers, on
+    bits if it is exact in the elements' type and bits suffice for all its steps, else on floats."""
     if spec.compute.is_integer:
         return SpirvPairRenderer() if spec.compute is DType.S64 else SpirvWholeRenderer()
     on_bits = SpirvBitsRenderer(dtype=spec.dtype)
@@ -311,7 +312,8 @@ def _is_nan(result: str, x: str) -> list[str]:
 
 
 def _choose(primitive: P, result: str, operands: Sequence[str]) -> list[str]:
-    """FMin and FMax may give either operand where one is NaN: then it is their sum."""
+    """Return the lines of a minimum or maximum. FMin and FMax may return either operand if one is
+    NaN; the result is their sum then."""
     x, y = operands
     word = primitive.value.capitalize()
     return [
@@ -325,7 +327,7 @@ def _choose(primitive: P, result: str, operands: Sequence[str]) -> list[str]:
 
 
 def _less_itself(result: str, x: str) -> list[str]:
-    """0, or NaN unless x is finite."""
+    """Return the lines that compute x - x: 0, or NaN unless x is finite."""
     return [
         f"{result}_bits = OpBitcast %uint {x}",
         f"{result}_magnitude = OpBitwiseAnd %uint {result}_bits %uint_0x7fffffff",
@@ -336,20 +338,23 @@ def _less_itself(result: str, x: str) -> list[str]:
 
 
 def _is_zero(argument: Expression) -> bool:
-    """Whether it is a constant that is a zero in f32."""
+    """Return whether an argument is a constant that is zero in f32."""
     return argument.primitive is P.CONSTANT and not _bits(argument.number) & 0x7FFFFFFF
 
 
 def _with_zero(step: Expression, result: str, operands: Sequence[str]) -> list[str]:
-    """A product or quotient of x and a constant zero: a zero, or infinity where x is divided, with
-    the sign of both; NaN if x is NaN, infinite in a product, or zero in a quotient."""
+    """Return the lines of a product or quotient of x and a constant zero.
+
+    The result has the sign of both operands. It is zero, or infinity for x / 0. It is NaN if x is
+    NaN, if x is infinite in a product, or if x is zero in a quotient.
+    """
     at = 1 if _is_zero(step.arguments[1]) else 0
     number, magnitude = _bits(step.arguments[at].number), f"{result}_magnitude"
     has_sign = [f"{result}_has_sign = OpULessThan %bool {magnitude} %uint_0x7f800000"]
     if step.primitive is P.DIV:
         number |= 0x7F800000 if at == 1 else 0
         has_sign = [
-            # From the least number to infinity.
+            # True from the smallest number to infinity.
             f"{result}_above = OpISub %uint {magnitude} %uint_0x1",
             f"{result}_has_sign = OpULessThan %bool {result}_above %uint_0x7f800000",
         ]
@@ -365,7 +370,7 @@ def _with_zero(step: Expression, result: str, operands: Sequence[str]) -> list[s
 
 
 def _uint(bits: int) -> str:
-    """The id of an integer, which is named for its value."""
+    """Return the id of an integer, which is named for its value."""
     return f"%uint_0x{bits:x}" if bits else "%uint_0"
 
 
@@ -375,12 +380,13 @@ def _bits(number: float) -> int:
 
 
 def _name(number: float) -> str:
-    """An id that says the value as a hexadecimal of its bits."""
+    """Return an id that names the value by the hexadecimal digits of its bits."""
     return f"f32_{_bits(number):08x}"
 
 
 def _literal(number: float) -> str:
-    """SPIR-V assembly writes infinity and NaN as numbers with the exponent 128."""
+    """Return the literal of a number. SPIR-V assembly writes infinity and NaN as numbers with the
+    exponent 128."""
     (rounded,) = struct.unpack("<f", struct.pack("<I", _bits(number)))
     if rounded != rounded:
         return "0x1.8p+128"

@@ -1,5 +1,8 @@
-"""Which schedule to take when the user names none. All stay inside what every device guarantees,
-but for rows of more than 8 million columns that are no whole number of vectors."""
+"""Default schedules.
+
+All stay within the limits that every device guarantees, except for rows of more than 8 million
+columns that are not a whole number of vectors.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ from kgen.targets.vulkan.plan.memory import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.rows.rowwise import fewest_lanes
 from kgen.targets.vulkan.plan.rows.rowwise import vector_of as vector_of_row
 
-#: (block_m, block_n, thread_m, thread_n) of staged products: 128 invocations each where the tile
-#: is large enough. A value that an invocation has read is multiplied thread_m or thread_n times.
+#: Values of block_m, block_n, thread_m and thread_n of staged products, with 128 invocations if the
+#: tile is large enough. An invocation multiplies each value thread_m or thread_n times.
 FMA_TILES = (
     (64, 128, 8, 8),
     (128, 64, 8, 8),
@@ -39,54 +42,59 @@ FMA_TILES = (
     (64, 16, 2, 4),
     (16, 16, 1, 4),
 )
-#: With the largest tile, two stages of so many steps are what every device has room for.
+#: Largest block_k: every device has memory for two stages of the largest tile.
 MAX_BLOCK_K = 8
 STAGES = 2
-#: The same of products of s8, whose K-tiles are words of four steps; the last two are for a few
-#: rows or columns.
+#: Tiles of products of s8, whose K-tiles are words of four steps. The last two are for small M or
+#: small N.
 DOT_TILES = ((128, 64, 8, 8), (64, 64, 8, 4), (32, 32, 4, 4), (8, 128, 4, 4), (128, 8, 4, 4))
 DOT_BLOCK_K = 32
-#: (block_m, block_n) of products by cooperative matrices: four subgroups of 32 lanes have whole
-#: matrices of all sizes in the larger ones.
+#: Values of block_m and block_n of products by cooperative matrices. In the larger tiles, four
+#: subgroups of 32 lanes have whole matrices of all sizes.
 COOPERATIVE_TILES = ((128, 64), (64, 64), (32, 32))
-#: The same of up to so many rows: subgroups stand side by side.
+#: Largest M, and block_n, of the tile for small M, whose subgroups are side by side.
 FEW_ROWS = (16, 64)
-#: Bytes of a K-tile's rows, so that each invocation has 16 to copy of an operand.
+#: Bytes of a K-tile's rows, so that each invocation copies 16 bytes of an operand.
 COOPERATIVE_K_BYTES, FEW_ROWS_K_BYTES = 64, 128
-#: Workgroups that run at once on a middling GPU; only the balance of tiles depends on it.
+#: Workgroups that run at once on a typical GPU; only the balance of tiles depends on it.
 TYPICAL_UNITS = 64
-#: Copying one row or column of a K-tile counts as much as multiplying this many of its elements.
+#: Cost of copying one row or column of a K-tile, in multiply-adds of its elements.
 EDGE_WEIGHT = 16
 
-#: Products of up to so many rows or columns read the other operand once, straight from its buffer:
-#: an invocation has all of these.
+#: Largest M (or N) of a skinny GEMM, which reads the other operand once, directly from its buffer.
+#: An invocation computes all of these rows (or columns).
 FEW = 8
-#: Of such a product, the outputs along the other dimension that an invocation computes, and how
-#: many invocations are side by side there, by whether memory is contiguous along it.
+#: Outputs of a skinny GEMM along the other dimension per invocation, and the number of neighbouring
+#: invocations there, by whether memory is contiguous along it.
 UNSTAGED_OUTPUTS = 4
 UNSTAGED_THREADS = {True: 16, False: 4}
 
-#: Lanes of a software driver's vectors, and the outputs of each, of a product on a CPU by the rows
-#: of A that it has (measured on lavapipe: an access costs a loop over the lanes, so the most
-#: outputs per load that registers hold are best).
+#: Lanes of a software driver's vectors, and outputs per lane by the rows of A, for products on a
+#: CPU. In lavapipe, an access is a loop over the lanes, so each load should serve as many outputs
+#: as registers hold.
 CPU_LANES = 8
 CPU_ROWS = 8
 CPU_OUTPUTS = {1: 32, 2: 32, 4: 16, 8: 16}
-#: 16-bit numbers take registers to widen, and pay for more steps at once.
+#: Outputs and steps of 16-bit numbers, whose widening needs registers, and steps of other types.
 CPU_NARROW_OUTPUTS, CPU_NARROW_STEPS, CPU_STEPS = 8, 8, 4
 
 THREADS = 128
-#: Columns of a row that a lane holds before another lane joins, and at most.
+#: Columns of a row per lane: the number above which a row gets another lane, and the largest
+#: number.
 COLUMNS_PER_THREAD = 16
 RESIDENT_COLUMNS = 32
-#: Turns of a loop, after which lavapipe 22.3 leaves it without a word (LP_MAX_TGSI_LOOP_ITERATIONS
-#: of its gallivm); the longest rows take more lanes than every device guarantees instead.
+#: Largest trip count of a loop: lavapipe 22.3 leaves it silently after more iterations
+#: (LP_MAX_TGSI_LOOP_ITERATIONS of its gallivm). The longest rows use more lanes than every device
+#: guarantees instead.
 MAX_TURNS = 65535
 
 
 def matmul(spec: Matmul, target: Target) -> GpuMatmul:
-    """Choose by what limits a product: staged tiles where operands are used again, and for an
-    implicit GEMM; straight from the buffers where they are not, and where the device is a CPU."""
+    """Return the schedule of a matmul.
+
+    Tiles are staged in workgroup memory if operands are reused, and for an implicit GEMM. A skinny
+    GEMM, and any product on a CPU, reads its operands directly from the buffers.
+    """
     if spec.dtype is DType.S8:
         found = _cooperative if is_cooperative(spec, target) else _staged
         return found(spec, target)
@@ -101,7 +109,7 @@ def matmul(spec: Matmul, target: Target) -> GpuMatmul:
 
 
 def _cooperative(spec: Matmul, target: Target) -> CooperativeMatmul:
-    """The largest tile of which there are enough for all units."""
+    """Return the largest cooperative tile of which there are enough for all units."""
     limit = target.limits["maxComputeWorkGroupCount"]
 
     few = spec.m <= FEW_ROWS[0]
@@ -122,7 +130,7 @@ def _cooperative(spec: Matmul, target: Target) -> CooperativeMatmul:
 
 
 def _staged(spec: Matmul, target: Target) -> FmaMatmul:
-    """The tile with the least work in the rounds that its workgroups take."""
+    """Return the staged tile with the least work, counted in rounds of workgroups."""
     limit = target.limits["maxComputeWorkGroupCount"]
 
     def cost(tile: tuple[int, int, int, int]) -> tuple[bool, int]:
@@ -146,9 +154,9 @@ def _staged(spec: Matmul, target: Target) -> FmaMatmul:
 
 
 def _dot_tiles(spec: Matmul, target: Target) -> list[tuple[int, int, int, int]]:
-    """Return the tiles of which a line of a K-tile has at most a byte per invocation, where rows
-    are not whole words and are copied byte by byte."""
-    # Bytes that are taken out of their words hold four times the registers.
+    """Return the tiles of s8. If rows are not whole words and are copied byte by byte, a line of a
+    K-tile has at most one byte per invocation."""
+    # Without dot products, bytes are unpacked, which takes four times the registers.
     tiles = DOT_TILES if target.has(DOT_PRODUCT) else DOT_TILES[1:]
     maps = access_maps(spec)
     bytewise = [plan_matrix(spec, target, access, QUAD).width == 1 for access in maps]
@@ -164,8 +172,8 @@ def _dot_tiles(spec: Matmul, target: Target) -> list[tuple[int, int, int, int]]:
 
 
 def _few(spec: Matmul, target: Target) -> UnstagedMatmul:
-    """Return the schedule of a skinny GEMM: an invocation computes the whole short dimension, and K
-    is cut into as many slices as fill a workgroup."""
+    """Return the schedule of a skinny GEMM: an invocation computes the whole short dimension, and
+    the slices of K fill a workgroup."""
     tall = spec.n < spec.m
     short, long = (spec.n, spec.m) if tall else (spec.m, spec.n)
     a, b = access_maps(spec)
@@ -190,7 +198,8 @@ def _few(spec: Matmul, target: Target) -> UnstagedMatmul:
 
 
 def _on_cpu(spec: Matmul, target: Target) -> UnstagedMatmul:
-    """A vector of invocations side by side along n, or above one another where n is short."""
+    """Return the schedule for a CPU: neighbouring invocations are neighbours along n, or along m if
+    n is short."""
     is_narrow = spec.dtype.itemsize < DType.F32.itemsize
     thread_m = min(CPU_ROWS, _power_of_two(spec.m))
     most = CPU_NARROW_OUTPUTS if is_narrow and thread_m > 1 else CPU_OUTPUTS[thread_m]
@@ -211,7 +220,7 @@ def _on_cpu(spec: Matmul, target: Target) -> UnstagedMatmul:
 
 
 def _power_of_two(number: int) -> int:
-    """The least one that is not below the number."""
+    """Return the smallest power of two that is at least the number."""
     return 1 << (number - 1).bit_length()
 
 
@@ -221,7 +230,7 @@ def elementwise(spec: Elementwise, target: Target) -> GpuStream:
 
 def rowwise(spec: Rowwise, target: Target) -> GpuRows:
     """Return the schedule of a row-wise kernel: as few lanes as hold a row, and several rows per
-    workgroup where rows are short."""
+    workgroup if rows are short."""
     vector, cols = vector_of_row(spec), spec.cols
     row = RowPlan(spec=spec, vector=vector, lanes=1)
     if row.interleaved:
@@ -244,7 +253,8 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
 
 
 def _interleaved(spec: Rowwise, row: RowPlan) -> GpuRows:
-    """Rows next to one another in a workgroup, and lanes for each."""
+    """Return the schedule of interleaved rows: adjacent rows in a workgroup, and the lanes of
+    each."""
     rows, lanes = interleaved_block(spec, THREADS)
     lanes = max(lanes, fewest_lanes(row))
     while -(-spec.cols // lanes) > MAX_TURNS:
@@ -256,5 +266,5 @@ def _interleaved(spec: Rowwise, row: RowPlan) -> GpuRows:
 
 
 def _vector(elements: int) -> int:
-    """The widest vector of which `elements` is a whole number."""
+    """Return the widest vector that divides `elements`."""
     return next(width for width in VECTOR_WIDTHS if elements % width == 0)

@@ -1,9 +1,9 @@
-"""The Vulkan targets, what every device of theirs has, and how far schedules may go beyond it.
+"""Vulkan targets, their guaranteed limits, and the limits of schedules.
 
-The names of limits and features are Vulkan's own. A kernel that stays inside `VULKAN_GUARANTEED`
-runs on every conformant device; what is beyond it is written to the artifact's `requires`, and the
-runtime checks it. Sources: Vulkan specification 1.3, sections "Limits" and "Feature Requirements";
-appendix "Vulkan Environment for SPIR-V" for the versions.
+The names of limits and features are Vulkan's own. A kernel within `VULKAN_GUARANTEED` runs on every
+conformant device. Further needs are written to the artifact's `requires`, which the runtime checks.
+Sources: Vulkan specification 1.3, sections "Limits" and "Feature Requirements"; appendix "Vulkan
+Environment for SPIR-V" for the versions.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 
 KIB = 1024
 
-#: The most that a schedule may ask for: what desktop GPUs and software drivers have in common.
+#: Upper limits of schedules, which desktop GPUs and software drivers support.
 CEILING = {
     "maxComputeSharedMemorySize": 32 * KIB,
     "maxComputeWorkGroupInvocations": 1024,
 }
 
-#: maxStorageBufferRange is a 32-bit number, so no device binds more than this to one tensor.
+#: Largest tensor in bytes: maxStorageBufferRange is a 32-bit number.
 MAX_TENSOR_BYTES = 2**32 - 1
 
-#: The feature that 16-bit tensors need; no core version before 1.4 guarantees it.
+#: Feature for 16-bit tensors, which no core version before 1.4 guarantees.
 STORAGE_16BIT = "storageBuffer16BitAccess"
-#: That of 8-bit tensors, of Vulkan 1.2.
+#: Feature for 8-bit tensors, of Vulkan 1.2.
 STORAGE_8BIT = "storageBuffer8BitAccess"
-#: Four products of bytes and their sum are an instruction.
+#: Option: four products of bytes and their sum are one instruction.
 DOT_PRODUCT = "integer-dot-product"
-#: Devices may round floats of 16 bits as kgen does: SPIR-V has modes for it.
+#: Option: SPIR-V's modes for f16 make the device round as kgen does.
 ROUNDS_F16 = "float-controls"
-#: Lanes of a subgroup, of any size, read one another's numbers.
+#: Option: lanes of a subgroup of any size read one another's values.
 SHUFFLE = "subgroup-shuffle"
-#: Devices may have memory of 16 and 8 bits.
+#: Option: memory of 16 and 8 bits.
 NARROW_STORAGE = "narrow-storage"
-#: Cooperative matrices of bf16.
+#: Option: cooperative matrices of bf16.
 BFLOAT16 = "coopmat-bf16"
 #: Features that every device with Vulkan 1.3 has.
 GUARANTEED_1_3 = (
@@ -45,7 +45,8 @@ GUARANTEED_1_3 = (
     "computeFullSubgroups",
     "vulkanMemoryModel",
 )
-#: What modules for Vulkan 1.3 make use of, each with another module for devices that lack it.
+#: Options that modules for Vulkan 1.3 use; the artifact has another module for devices that lack
+#: one.
 OPTIONS = (DOT_PRODUCT, ROUNDS_F16, SHUFFLE)
 
 
@@ -67,9 +68,11 @@ def _target(api: str, spirv: tuple[int, int], suffix: str = "", *words: str) -> 
     )
 
 
-#: `msl`: the module is translated to Metal Shading Language.
-#: `coopmat`: the device's subgroups multiply matrices.
-#: `unstaged`: the device is a CPU, on which workgroup memory is a copy of what its cache holds.
+#: The targets. Their features:
+#:
+#: - `msl`: the module is translated to Metal Shading Language.
+#: - `coopmat`: subgroups multiply cooperative matrices.
+#: - `unstaged`: the device is a CPU, where workgroup memory only duplicates cached data.
 TARGETS = (
     _target("1.1", (1, 3)),
     _target("1.3", (1, 6), "", *OPTIONS),

@@ -9,15 +9,16 @@ from kgen import temporary
 from kgen.errors import AssembleError
 
 PROGRAM = "spirv-cross"
-#: MSL 3.0, as the program takes versions.
+#: MSL 3.0 as an argument of spirv-cross.
 VERSION = "30000"
 
 
 def translate(module: bytes, kernel: str) -> bytes:
-    """The text of a module. A launch's arguments are the buffers 0, 1 and so on, and its block is
-    the threadgroup, of which MSL says nothing.
+    """Return a module as MSL text.
 
-    Raises AssembleError if the program is missing or refuses the module.
+    The arguments of a launch are the buffers 0, 1 and so on. The block of the launch is the size of
+    the threadgroup, which MSL does not contain. Raises AssembleError if spirv-cross is missing or
+    refuses the module.
     """
     program = shutil.which(PROGRAM)
     if program is None:

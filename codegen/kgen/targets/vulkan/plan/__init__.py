@@ -21,8 +21,10 @@ from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
-    """With its fallbacks: the plan for devices that lack the target's options, and that for devices
-    which have no memory of 16 and 8 bits either. Raises ScheduleError if the schedule does not fit.
+    """Return the plan of an operation with its fallbacks.
+
+    Fallbacks are the plan for devices that lack the target's options, and the plan for devices that
+    also lack memory of 16 and 8 bits. Raises ScheduleError if the schedule does not fit.
     """
 
     def fallback(name: str, *options: str) -> VulkanPlan:
@@ -31,7 +33,7 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
 
     found = _plan(spec, target, schedule)
     if isinstance(found, CooperativePlan):
-        return found  # devices with its matrices have what it needs
+        return found  # devices with cooperative matrices support all that it needs
     fallbacks = []
     if found.uses_options:
         fallbacks.append(fallback("plain", *OPTIONS))

@@ -1,4 +1,4 @@
-"""Limits of all devices of this family: errors name the field and a value that fits."""
+"""Checks of limits that all main loops share. Errors name the field and a value that fits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 
 
 def check_powers_of_two(schedule: Schedule, *names: str) -> None:
-    """These fields must be powers of two: indices are made of shifts and masks."""
+    """Check that these fields are powers of two, because indices use shifts and masks. Raises
+    ScheduleError."""
     for name in names:
         value = getattr(schedule, name)
         if value & (value - 1):
@@ -30,8 +31,8 @@ def check_threads(num_threads: int, target: Target, remedy: str) -> None:
 
 
 def check_blocks(blocks: int, field: str, value: int, target: Target) -> None:
-    """Raise ScheduleError if one dimension of the grid has more workgroups than devices
-    guarantee."""
+    """Check that a dimension of the grid does not exceed the guaranteed limit. Raises
+    ScheduleError."""
     limit = VULKAN_GUARANTEED["maxComputeWorkGroupCount"]
     if blocks > limit:
         raise ScheduleError(

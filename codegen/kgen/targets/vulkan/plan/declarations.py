@@ -1,8 +1,8 @@
 """Types and constants of a module, found by the names that its text uses.
 
-A constant is named for its value (``%uint_16``, ``%int_0x807fffff``, ``%float_0p5``), or has a
-meaning (``%f16_smallest``) and stands in `MEANINGS`. So a template may use what it needs, and a
-rendered kernel declares exactly that.
+A constant is named for its value (``%uint_16``, ``%int_0x807fffff``, ``%float_0p5``), or for its
+meaning (``%f16_smallest``), which `MEANINGS` lists. So templates use any of them, and a rendered
+kernel declares exactly those that its text uses.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-#: Declarations by name, what others are made of first.
+#: Declarations by name; a declaration uses only earlier ones.
 TYPES = {
     "void": "OpTypeVoid",
     "bool": "OpTypeBool",
@@ -54,7 +54,7 @@ TYPES = {
     "bool_from_2_uvec2": "OpTypeFunction %bool %uvec2 %uvec2",
 }
 
-#: Zeros, by the type that they have.
+#: Zeros by their type.
 ZEROS = {
     "vec2_zero": "vec2",
     "vec4_zero": "vec4",
@@ -63,7 +63,7 @@ ZEROS = {
     "uvec4_zero": "uvec4",
 }
 
-#: f32 constants with a meaning: the literal, and what it is.
+#: Literals of f32 constants with a meaning.
 MEANINGS = {
     # The smallest normal f16.
     "f16_smallest": "0x1p-14",
@@ -72,20 +72,20 @@ MEANINGS = {
     "s32_highest": "2147483520",
 }
 
-#: The type of a function of so many f32.
+#: Type of a function with so many parameters of f32.
 _FUNCTION = re.compile(r"float_from_(\d+)_floats")
 _NAME = re.compile(r"%(\w+)")
-#: A constant of s64, by its bits.
+#: Constant of s64, named by its bits.
 _PAIR = re.compile(r"s64_0x([0-9a-f]{8})_([0-9a-f]{8})")
-#: Infinity and NaN, as literals. naga refuses them: a kernel makes them from their bits.
+#: Literals of infinity and NaN. naga refuses them, so kernels compute them from their bits.
 _NOT_FINITE = re.compile(r"-?0x1(\.8)?p\+128")
 _VALUE = re.compile(r"(uint|int|float)_(m?)(0x[0-9a-f]+|\d+)(?:p(\d+))?")
 
 
 def find(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
-    """Declarations of all types and constants that the text uses, in a valid order.
+    """Return declarations of all types and constants that the text uses, in a valid order.
 
-    `constants` are further f32 constants by name, of which the finite ones are declared.
+    `constants` are further f32 constants by name; only finite ones are declared.
     """
     literals = MEANINGS | {n: c for n, c in constants.items() if not _NOT_FINITE.fullmatch(c)}
     names = set(_NAME.findall(text))
@@ -119,7 +119,8 @@ def find(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def not_finite(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
-    """Instructions for a function's first block that make the infinities and NaN that it uses."""
+    """Return the instructions of a function's first block that compute the infinities and NaN that
+    the text uses."""
     used = set(_NAME.findall(text))
     return tuple(
         f"%{name} = OpBitcast %float %uint_0x{name.removeprefix('f32_')}"
@@ -129,13 +130,13 @@ def not_finite(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def pair_name(number: int) -> str:
-    """The name of a constant of s64."""
+    """Return the name of a constant of s64."""
     digits = f"{number & (1 << 64) - 1:016x}"
     return f"s64_0x{digits[:8]}_{digits[8:]}"
 
 
 def word_name(digits: str) -> str:
-    """The name of a word, of which these are the hexadecimal digits."""
+    """Return the name of a word with these hexadecimal digits."""
     return f"uint_0x{int(digits, 16):x}" if int(digits, 16) else "uint_0"
 
 

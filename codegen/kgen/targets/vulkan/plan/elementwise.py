@@ -34,7 +34,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class ResultScalar:
-    """Scalar of the output `name`, as the id `value` and as the bits %<bits>."""
+    """Scalar of the output `name`: its value is the id `value`, its bits are %<bits>."""
 
     name: str
     value: str
@@ -42,13 +42,14 @@ class ResultScalar:
 
     @property
     def is_copied(self) -> bool:
-        """Whether the scalar is an input's or another output's."""
+        """Whether the scalar is a copy of an input's or another output's scalar."""
         return self.value != f"%{self.bits}"
 
 
 @frozen
 class ElementwisePlan(VulkanPlan):
-    """Indices count vectors. `guarded`: some invocation has a vector beyond the last."""
+    """Plan of an element-wise kernel. Indices count vectors. With `guarded`, some invocations have
+    no vector."""
 
     renderer: SpirvRenderer | SpirvBitsRenderer | SpirvWholeRenderer
 
@@ -71,7 +72,7 @@ class ElementwisePlan(VulkanPlan):
 
     @property
     def accesses(self) -> tuple[tuple[int, int], ...]:
-        """Each access of an invocation: its number, and how far from the first it is."""
+        """Accesses of an invocation: the number of each, and its distance from the first."""
         return tuple((u, u * self.num_threads) for u in range(self.schedule.unroll))
 
     @property
@@ -80,7 +81,7 @@ class ElementwisePlan(VulkanPlan):
         return range(self.schedule.vector)
 
     def index(self, access: int, of: StreamOperand) -> Index:
-        """Return the index at which an operand is read, in elements of its buffer, modulo 2^32."""
+        """Return the index of an operand's access, in elements of its buffer, modulo 2^32."""
         at = f"at{access}"
         buffer = self.tensor(of.tensor)
         if of.linear:
@@ -97,11 +98,12 @@ class ElementwisePlan(VulkanPlan):
         return index_of(f"{of.name}{access}_at", terms)
 
     def guards(self, access: int, of: StreamOperand) -> tuple[str, ...]:
-        """Truth values without which `of.spare` is read."""
+        """Return the conditions under which an operand is read; otherwise `of.spare` is read."""
         return tuple(f"{guard}_{access}" for guard in of.guards)
 
     def apart(self, of: StreamOperand) -> tuple[tuple[int, int], ...]:
-        """Scalars of a vector that are read one by one, and how far from the first each is."""
+        """Return the scalars of a vector that are read one by one, and the distance of each from
+        the first."""
         if of.single or self.tensor(of.tensor).width > 1 or self.schedule.vector == 1:
             return ()
         return tuple((c, c * of.lane % 2**32) for c in self.components)
@@ -112,7 +114,7 @@ class ElementwisePlan(VulkanPlan):
 
     @property
     def on_bits(self) -> bool:
-        """Scalars are computed on as the integers that are loaded and stored."""
+        """Whether the kernel computes on the bits that are loaded and stored."""
         return isinstance(self.renderer, SpirvBitsRenderer)
 
     @property
@@ -125,12 +127,12 @@ class ElementwisePlan(VulkanPlan):
 
     @property
     def suffix(self) -> str:
-        """The end of the names of what is computed with."""
+        """Suffix of the names of values that the kernel computes with."""
         return self.renderer.suffix
 
     @property
     def scalar_type(self) -> str:
-        """The type of what is computed with."""
+        """Type of the values that the kernel computes with."""
         return self.renderer.scalar
 
     @property
@@ -139,8 +141,8 @@ class ElementwisePlan(VulkanPlan):
         return tuple(name for at in each for name in self.element(*at).ordered)
 
     def element(self, access: int, component: int) -> Rendered:
-        """The expressions of one scalar; the results are %<output><access>_<component> and the
-        suffix."""
+        """Return the lines that compute the outputs of one scalar, in
+        %<output><access>_<component><suffix>."""
         suffix = self.suffix
         inputs = {
             i.name: f"%{i.name}{access}_{0 if i.single else component}{suffix}"
@@ -159,7 +161,8 @@ class ElementwisePlan(VulkanPlan):
 
 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwisePlan:
-    """Raises ScheduleError if the schedule does not fit the shapes or the target."""
+    """Return the plan. Raises ScheduleError if the schedule does not fit the shapes or the
+    target."""
     check_powers_of_two(schedule, "num_threads", "vector", "unroll")
     check_threads(schedule.num_threads, target, "num_threads=128")
     widest = vector_of(spec)
@@ -208,7 +211,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
 
 @frozen
 class Conversion:
-    """A function of the module of one value, and the type of what it gives."""
+    """Function of the module with one parameter, and the type of its result."""
 
     name: str
 
@@ -237,7 +240,7 @@ def _conversions(
         if computed is DType.S64 and dtype is not DType.S64:
             yield "extend_s32"
     elif not dtype.is_integer:
-        # To the bits of f32, and from there to those of 16 bits.
+        # Convert to the bits of f32, and from there to 16 bits.
         yield f"widen_{computed}"
         if dtype is not DType.F32:
             yield f"narrow_{dtype}"
@@ -252,8 +255,8 @@ def _conversions(
 
 
 def vector_of(spec: Elementwise) -> int:
-    """The widest vector of which the output, and every row of these shapes, is a whole number; one
-    element where some have two words."""
+    """Return the widest vector that divides the output and every row of these shapes; one element
+    if some tensor has elements of two words."""
     if DType.S64 in spec.needed_dtypes:
         return 1
     widest = widest_vector(spec, VECTOR_WIDTHS[0])
@@ -261,14 +264,14 @@ def vector_of(spec: Elementwise) -> int:
 
 
 def words_of(buffer: Tensor) -> int:
-    """Elements of a buffer to one of its tensor: an index of s64 is two words, the lower one
+    """Return the buffer elements per tensor element: an s64 index is two words, the lower one
     first."""
     return 2 if buffer.dtype is DType.S64 and buffer.scalar == "uint" else 1
 
 
 def _buffers(spec: Elementwise, target: Target, vector: int) -> Iterator[Tensor]:
-    """Tensors of bits; one of which an element serves a vector, or whose elements are apart or not
-    aligned as a vector's, is read by scalars."""
+    """Yield the buffers, as tensors of bits. A tensor is read by scalars if one element serves a
+    vector, or if its elements are not contiguous or not aligned to vectors."""
     operands = StreamPlan(spec=spec, vector=vector).inputs
     scalars = {i.tensor for i in operands if i.single or not i.whole}
     for binding, p in enumerate(spec.parameters):

@@ -1,4 +1,4 @@
-"""Indices of elements: sums of coordinates times strides, with the names of what is on the way."""
+"""Indices of elements: sums of coordinates times strides, with the names of intermediate values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class IndexTerm:
 
 @frozen
 class Index:
-    """The sum of `terms`, 0 if there are none."""
+    """Sum of `terms`, 0 if there are none."""
 
     terms: tuple[IndexTerm, ...]
 
@@ -38,8 +38,11 @@ class Index:
 
 
 def index_of(name: str, terms: Sequence[tuple[str, int]]) -> Index:
-    """The index as the sum of coordinates, each given with its stride. `name` names the sum, unless
-    it is a coordinate itself, and starts the names of what is on the way."""
+    """Return the sum of coordinates times strides.
+
+    `name` is the name of the sum, unless that is a coordinate itself, and the prefix of
+    intermediate names.
+    """
     found: list[IndexTerm] = []
     for i, (coordinate, stride) in enumerate(terms):
         alone = len(terms) == 1
@@ -51,5 +54,5 @@ def index_of(name: str, terms: Sequence[tuple[str, int]]) -> Index:
 
 
 def coordinate_names(number: str, dimensions: Sequence[Dimension]) -> dict[int, str]:
-    """Names of a number's coordinates."""
+    """Return the names of a number's coordinates, by dimension."""
     return {d.number: number if d.is_whole else f"{number}_{d.number}" for d in dimensions}

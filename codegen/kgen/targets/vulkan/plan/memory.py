@@ -10,7 +10,7 @@ from kgen.targets.powers_of_two import log2
 from kgen.targets.vulkan.limits import NARROW_STORAGE, STORAGE_8BIT, STORAGE_16BIT
 from kgen_runtime.values import frozen
 
-#: Scalars in one access, widest first.
+#: Possible numbers of scalars in one access, widest first.
 VECTOR_WIDTHS = (4, 2, 1)
 #: Bytes of the scalars that workgroup memory holds.
 WORD = 4
@@ -24,7 +24,7 @@ _VECTORS = {
     "uchar": "u8vec",
 }
 _BYTES = {"float": 4, "uint": 4, "uvec2": 8, "ushort": 2, "half": 2, "uchar": 1}
-#: What scalars of fewer than 32 bits take: the capability, and the device's feature.
+#: Capability and device feature for scalars of fewer than 32 bits.
 NARROW = {
     "half": ("StorageBuffer16BitAccess", STORAGE_16BIT),
     "ushort": ("StorageBuffer16BitAccess", STORAGE_16BIT),
@@ -36,7 +36,7 @@ NARROW = {
 class PackedElement:
     """Element `number` of an access: `bits` bits from `bit` on, in the scalar `word` of the access.
 
-    `place` is the number of the access's elements before it in the scalar; `is_last`: none follows.
+    `place` is its number in the scalar; `is_last` marks the last element of the scalar.
     """
 
     number: int
@@ -53,12 +53,12 @@ class PackedElement:
 
 @frozen
 class Tensor:
-    """A storage buffer: an array of scalars, or of vectors of `vector` scalars.
+    """Storage buffer: an array of scalars, or of vectors of `vector` scalars.
 
-    `scalar` is the SPIR-V type that memory holds: float, half, or uint, ushort or uchar for bits;
-    uvec2 for those of 64 bits, the lower word first. `packed` elements of fewer than 32 bits share
-    a scalar that is a uint, the first one in its lowest bits; accesses of fewer than 32 bits share
-    it too, `per_word` of them.
+    - `scalar`: SPIR-V type in memory: float, half, or uint, ushort or uchar for bits; uvec2 for 64
+      bits, the lower word first.
+    - `packed`: elements of fewer than 32 bits in a uint, the first one in its lowest bits.
+    - `per_word`: accesses of fewer than 32 bits in a uint.
     """
 
     name: str
@@ -72,12 +72,13 @@ class Tensor:
 
     @property
     def variable(self) -> str:
-        """The id of the buffer, which is none of the kernel's own whatever the tensor is called."""
+        """Id of the buffer, which no name of a tensor can make equal to another id of the
+        kernel."""
         return f"{self.name}_tensor"
 
     @property
     def element(self) -> str:
-        """The type of the array's elements."""
+        """Type of the array's elements."""
         return vector_type(self.scalar, self.vector) if self.is_vector else self.scalar
 
     @property
@@ -90,7 +91,7 @@ class Tensor:
 
     @property
     def is_single(self) -> bool:
-        """An access is a scalar of one element."""
+        """Whether an access is a scalar with one element."""
         return self.width == 1 and not self.is_packed
 
     @property
@@ -107,12 +108,12 @@ class Tensor:
 
     @property
     def width(self) -> int:
-        """Elements of the tensor in one access."""
+        """Number of the tensor's elements in one access."""
         return self.vector * self.packed // self.per_word
 
     @property
     def parts(self) -> tuple[PackedElement, ...]:
-        """Place of each element of an access in its words."""
+        """Position of each element of an access in its words."""
         bits, together = 8 * WORD // self.packed, self.packed // self.per_word
         return tuple(
             PackedElement(
@@ -128,7 +129,7 @@ class Tensor:
 
     @property
     def shares_words(self) -> bool:
-        """A word has several accesses, which several invocations may have."""
+        """Whether a word has several accesses, which may belong to several invocations."""
         return self.per_word > 1
 
     @property
@@ -137,7 +138,7 @@ class Tensor:
 
     @property
     def place_mask(self) -> int:
-        """The bits of an access's index that tell its place in a word."""
+        """Bits of an access's index that give its position in a word."""
         return self.per_word - 1
 
     @property
@@ -151,27 +152,27 @@ class Tensor:
 
     @property
     def as_computed(self) -> bool:
-        """Numbers go to memory as they are: f32, or s32 as words."""
+        """Whether numbers are stored without conversion: f32, or s32 as words."""
         return not self.is_packed and self.scalar in ("float", "uint")
 
     @property
     def is_narrow(self) -> bool:
-        """Its scalars have fewer than 32 bits."""
+        """Whether scalars have fewer than 32 bits."""
         return self.scalar in NARROW
 
     @property
     def word(self) -> str:
-        """The type that a scalar's bits are computed with in."""
+        """Type in which the kernel computes on a scalar's bits."""
         return "uvec2" if self.scalar == "uvec2" else "uint"
 
     @property
     def words(self) -> str:
-        """The type of an element of such scalars."""
+        """Type of an array element in which the kernel computes on bits."""
         return vector_type("uint", self.vector) if self.is_vector else self.word
 
     @property
     def floats(self) -> str:
-        """The type of an access of as many f32."""
+        """Type of an access with as many f32."""
         return "float" if self.width == 1 else vector_type("float", self.width)
 
     @property
@@ -180,7 +181,7 @@ class Tensor:
 
     @property
     def numbers(self) -> range:
-        """Numbers of the tensor's elements within an access."""
+        """Numbers of the elements of an access."""
         return range(self.width)
 
     @property
@@ -190,9 +191,11 @@ class Tensor:
 
 @frozen
 class Shared:
-    """An array in workgroup memory, of 4-byte scalars or of vectors of `vector` of them; `stages`
-    of them, one behind another, if that is not None. `by_component`: some accesses are of scalars
-    of a vector."""
+    """Array in workgroup memory, of 4-byte scalars or of vectors of `vector` scalars.
+
+    If `stages` is not None, there are so many arrays, one after another. With `by_component`, some
+    accesses are to single scalars of a vector.
+    """
 
     name: str
     scalar: str
@@ -211,7 +214,7 @@ class Shared:
 
     @property
     def shape(self) -> str:
-        """For readers: the number of elements."""
+        """Number of elements, for a comment."""
         return f"[{self.length}]" if self.stages is None else f"[{self.stages}][{self.length}]"
 
     @property
@@ -224,13 +227,13 @@ def vector_type(scalar: str, width: int) -> str:
 
 
 def bits_of(dtype: DType) -> str:
-    """The scalar type that holds a dtype's bits."""
+    """Return the scalar type that holds a dtype's bits."""
     return {1: "uchar", 2: "ushort", WORD: "uint", 2 * WORD: "uvec2"}[dtype.itemsize]
 
 
 def stored(tensor: Tensor, target: Target) -> Tensor:
-    """A tensor of fewer than 32 bits as words if its accesses are whole ones, or if devices of the
-    target need not have other memory."""
+    """Return the tensor, as words if its elements have fewer than 32 bits and its accesses are
+    whole words, or if the target does not guarantee narrower memory."""
     access = tensor.element_bytes
     if not tensor.is_narrow or (access % WORD and target.has(NARROW_STORAGE)):
         return tensor

@@ -18,31 +18,33 @@ from kgen_runtime.launch_limits import VULKAN_GUARANTEED, Limits, vulkan_limits
 from kgen_runtime.manifest import Extent3, Launch
 from kgen_runtime.values import frozen
 
-#: Modes that make conversions from and to f16 what kgen promises (Vulkan 1.3, "Precision and
-#: Operation of SPIR-V Instructions"), which are capabilities too, and the device's properties.
+#: Execution modes, which are capabilities too, that make conversions from and to f16 round as kgen
+#: requires, and the device's properties (Vulkan 1.3, "Precision and Operation of SPIR-V
+#: Instructions").
 FLOAT_MODES = {
     "DenormPreserve": "shaderDenormPreserveFloat16",
     "SignedZeroInfNanPreserve": "shaderSignedZeroInfNanPreserveFloat16",
     "RoundingModeRTE": "shaderRoundingModeRTEFloat16",
 }
-#: Features of modules whose lanes shuffle numbers.
+#: Features that shuffles need.
 SHUFFLES = ("subgroupShuffle", "subgroupSizeControl", "computeFullSubgroups")
-#: What tells an invocation where it is in its subgroup, by SPIR-V's names.
+#: Inputs with an invocation's position in its subgroup, by SPIR-V's names.
 BUILT_IN = {
     "subgroup_id": "SubgroupId",
     "subgroup_size": "SubgroupSize",
     "subgroup_lane": "SubgroupLocalInvocationId",
 }
-#: The API that has elements of 8 bits, and the version of SPIR-V that needs no extension for them.
+#: API version with elements of 8 bits, and the SPIR-V version that needs no extension for them.
 API_8BIT, SPIRV_8BIT = (1, 2), (1, 5)
 
 
 @frozen
 class VulkanPlan(Plan):
-    """`functions` names the helper functions of the module, in the order of their definition.
+    """Plan of a Vulkan kernel.
 
-    `constants` are floating-point constants of this kernel by name, as literals. `fallbacks` are
-    the plans for devices that lack what this one uses of the target's options, each with a name.
+    - `functions`: helper functions of the module, in the order of their definition.
+    - `constants`: floating-point constants of the kernel by name, as literals.
+    - `fallbacks`: plans, by name, for devices that lack an option which this plan uses.
     """
 
     num_threads: int
@@ -62,12 +64,12 @@ class VulkanPlan(Plan):
 
     @property
     def element_types(self) -> tuple[tuple[str, int], ...]:
-        """Each buffer's element type and its bytes, without repetition."""
+        """Distinct element types of buffers, with their bytes."""
         return tuple(dict.fromkeys((t.element, t.element_bytes) for t in self.tensors))
 
     @property
     def shared_types(self) -> tuple[str, ...]:
-        """Types of workgroup memory accesses, without repetition."""
+        """Distinct types of workgroup memory accesses."""
         scalars = (s.scalar for s in self.shared if s.by_component)
         return tuple(dict.fromkeys((*(s.element for s in self.shared), *scalars)))
 
@@ -78,12 +80,12 @@ class VulkanPlan(Plan):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Variables that tell an invocation which one it is."""
+        """Input variables with the position of an invocation."""
         return ("local_id", "workgroup_id", *(BUILT_IN if self.shuffles else ()))
 
     @property
     def subgroup_inputs(self) -> tuple[tuple[str, str], ...]:
-        """Inputs that are one number: their names, and those of SPIR-V."""
+        """Inputs that are one number, with SPIR-V's names for them."""
         return tuple((name, BUILT_IN[name]) for name in self.inputs if name in BUILT_IN)
 
     @property
@@ -93,18 +95,18 @@ class VulkanPlan(Plan):
 
     @property
     def rounds_f16(self) -> bool:
-        """The device converts from and to f16, as kgen does."""
+        """Whether the device converts from and to f16 and rounds as kgen does."""
         converts = {"narrow_f16", "widen_f16"} & {*self.functions}
         return self.target.has(ROUNDS_F16) and bool(converts)
 
     @property
     def shuffles(self) -> bool:
-        """Lanes of a subgroup read one another's numbers."""
+        """Whether lanes of a subgroup read one another's values."""
         return False
 
     @property
     def uses_options(self) -> bool:
-        """Whether it asks for instructions that some devices lack, and others need not."""
+        """Whether the plan uses an option for which a fallback exists."""
         return self.rounds_f16 or self.shuffles
 
     @property
@@ -118,7 +120,7 @@ class VulkanPlan(Plan):
 
     @property
     def ordered(self) -> tuple[str, ...]:
-        """Results of additions that a driver must do as they stand: NoContraction (Vulkan 1.3,
+        """Results of additions that a driver must not reorder, which get NoContraction (Vulkan 1.3,
         "Precision and Operation of SPIR-V Instructions")."""
         return ()
 
@@ -129,7 +131,7 @@ class VulkanPlan(Plan):
 
     @property
     def interface(self) -> tuple[str, ...]:
-        """The variables that OpEntryPoint lists."""
+        """Variables that OpEntryPoint lists."""
         names = [*self.inputs]
         if self.target.has("interface-lists-all"):
             names += [t.variable for t in self.tensors] + [s.name for s in self.shared]
@@ -153,7 +155,7 @@ class VulkanPlan(Plan):
 
     @property
     def extensions(self) -> tuple[str, ...]:
-        """Extensions of SPIR-V."""
+        """Extensions of SPIR-V that the module declares."""
         limits = self.target.limits
         version = (limits["spirv_major"], limits["spirv_minor"])
         return ("SPV_KHR_8bit_storage",) if self.has_8bit and version < SPIRV_8BIT else ()
@@ -205,11 +207,12 @@ class VulkanPlan(Plan):
         return f"{times(launch.grid)} workgroups of {self.num_threads} invocations"
 
     def declarations(self, text: str) -> tuple[str, ...]:
-        """The types and constants that the text names."""
+        """Return declarations of the types and constants that the text uses."""
         return declarations.find(text, self.constants)
 
     def not_finite(self, text: str) -> tuple[str, ...]:
-        """Declarations of the infinities and NaN that a function's text names."""
+        """Return the instructions that compute the infinities and NaN that a function's text
+        uses."""
         return declarations.not_finite(text, self.constants)
 
     @property
@@ -225,7 +228,7 @@ class VulkanPlan(Plan):
 
 
 def fold_grid(blocks: int) -> Extent3:
-    """A grid of at least this many workgroups; past the limit of x they go on in y.
+    """Return a grid of at least `blocks` workgroups, which extends along y past the limit of x.
 
     Workgroup (x, y) is block y * grid[0] + x.
     """

@@ -1,4 +1,4 @@
-"""A SPIR-V assembler in plain Python: the text that spirv-dis prints, to the binary form."""
+"""SPIR-V assembler in plain Python, from the text that spirv-dis prints to the binary form."""
 
 from kgen.targets.vulkan.spirv.assembler import assemble
 

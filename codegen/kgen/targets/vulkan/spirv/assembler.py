@@ -1,8 +1,8 @@
-"""SPIR-V text to words, driven by the tables of instructions and enumerants.
+"""Encoding of SPIR-V text to words, by the tables of instructions and enumerants.
 
 The text is what spirv-dis prints and spirv-as reads, one instruction a line: ``%result = OpName
-operands``, comments after ``;``. The same text gives the same bytes as spirv-as: ids are numbered
-in the order in which they first appear in the encoded operands.
+operands``, comments after ``;``. The bytes equal those of spirv-as: ids are numbered in the order
+in which they first appear in the encoded operands.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kgen.targets.vulkan.spirv.literals import UINT32, NumberType, number, strin
 from kgen.targets.vulkan.spirv.opcodes import INSTRUCTIONS
 
 MAGIC = 0x07230203
-#: The generator's number that spirv-as writes, "Khronos SPIR-V Tools Assembler".
+#: Generator's number that spirv-as writes, "Khronos SPIR-V Tools Assembler".
 GENERATOR = 7 << 16
-#: An instruction's length is a 16-bit number of words.
+#: Most words of an instruction, whose length has 16 bits.
 MAX_WORDS = 0xFFFF
 
 _TOKEN = re.compile(r'\s*(?:;.*|("(?:\\.|[^"\\])*")|([^\s;"]+)|(\S))')
@@ -67,10 +67,10 @@ def _operands(kinds: list[str]) -> tuple[SpirvOperand, ...]:
 
 
 def assemble(text: str, version: tuple[int, int]) -> bytes:
-    """The binary module of a SPIR-V version, such as (1, 3).
+    """Return the binary module of a SPIR-V version, such as (1, 3).
 
-    Raises AssembleError, with the line's number and text, for text that is no SPIR-V assembly and
-    for ids that are defined twice or not at all. Types are not checked: that is spirv-val's work.
+    Raises AssembleError, with the line's number and text, for text that is not SPIR-V assembly and
+    for ids that are defined twice or not at all. Types are not checked; spirv-val does that.
     """
     module = _Module()
     words: list[int] = []
@@ -101,21 +101,21 @@ def _tokens(line: str) -> list[str]:
 
 @dataclass
 class _Module:
-    """Facts about earlier instructions that later ones need, by id name."""
+    """Facts about earlier instructions that later ones need, by the name of an id."""
 
     ids: dict[str, int] = field(default_factory=dict)
-    #: The line of each name's first use.
+    #: Line of each name's first use.
     used: dict[str, int] = field(default_factory=dict)
     defined: set[str] = field(default_factory=set)
     number_types: dict[str, NumberType] = field(default_factory=dict)
-    #: The type of each result.
+    #: Type of each result.
     result_types: dict[str, str] = field(default_factory=dict)
-    #: The name of each imported set of extended instructions.
+    #: Name of each imported set of extended instructions.
     imports: dict[str, str] = field(default_factory=dict)
 
 
 class _Instruction:
-    """Line that is being encoded: its tokens, and the number of tokens read."""
+    """Line that is being encoded: its tokens, and the number of tokens read so far."""
 
     def __init__(self, module: _Module, tokens: list[str], line: int) -> None:
         self._module = module
@@ -145,7 +145,7 @@ class _Instruction:
         return [(len(words) + 1) << 16 | code, *words]
 
     def _remember(self) -> None:
-        """Note what the operands of later instructions depend on."""
+        """Record the facts on which operands of later instructions depend."""
         if self._result is None:
             return
         module, tokens = self._module, self._tokens
@@ -237,7 +237,7 @@ class _Instruction:
         return _glsl()[name]
 
     def _constant_operation(self) -> list[int]:
-        """The operation inside an OpSpecConstantOp, written without its Op."""
+        """Return the operation inside an OpSpecConstantOp, which is written without its Op."""
         name = f"Op{self._take()}"
         if name not in _instructions():
             raise ValueError(f"unknown instruction {name}")

@@ -18,7 +18,7 @@ MASKS = frozenset(
     )
 )
 
-#: ``Name=value(kinds of the operands that follow)`` for each kind.
+#: Enumerants of each kind, as ``Name=value(kinds of the operands that follow)``.
 ENUMERANTS: dict[str, str] = {
     "Capability": (
         "Matrix=0 Shader=1 Float16=9 Float64=10 Int64=11 Int64Atomics=12 Int16=22 Int8=39 "
@@ -96,7 +96,7 @@ ENUMERANTS: dict[str, str] = {
     ),
 }
 
-#: GLSL.std.450: an instruction takes ids only, as many as its definition says.
+#: Instructions of GLSL.std.450, whose operands are ids.
 GLSL_STD_450 = (
     "Round=1 RoundEven=2 Trunc=3 FAbs=4 SAbs=5 FSign=6 SSign=7 Floor=8 Ceil=9 Fract=10 "
     "Radians=11 Degrees=12 Sin=13 Cos=14 Tan=15 Asin=16 Acos=17 Atan=18 Sinh=19 Cosh=20 Tanh=21 "

@@ -1,8 +1,8 @@
-"""Numbers and strings of SPIR-V text as words.
+"""Encoding of numbers and strings of SPIR-V text as words.
 
-A number takes as many 32-bit words as its type needs, the low word first; a narrower one is sign
-extended if its type is a signed integer and zero extended otherwise (SPIR-V 1.6, section 2.2.1,
-"Literal"). The accepted spellings are those of spirv-as, with the same results.
+A number has as many 32-bit words as its type needs, the low word first. A narrower number is sign
+extended if its type is a signed integer, and zero extended otherwise (SPIR-V 1.6, section 2.2.1,
+"Literal"). The accepted spellings and their results are those of spirv-as.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ UINT32 = NumberType(kind="int", width=32)
 
 
 def number(text: str, kind: NumberType) -> list[int]:
-    """The words of a number; ValueError if it is none, or does not fit its type."""
+    """Return the words of a number. Raises ValueError if the text is not a number, or does not fit
+    its type."""
     floating = kind.kind == "float"
     value = _float_bits(text, kind.width) if floating else _integer_bits(text, kind)
     return [value & 0xFFFFFFFF, value >> 32] if kind.width > 32 else [value]
 
 
 def string(text: str) -> list[int]:
-    """The words of a quoted string: UTF-8, NUL-terminated, NUL-padded to whole words."""
+    """Return the words of a quoted string: UTF-8, NUL-terminated, NUL-padded to whole words."""
     if len(text) < 2 or text[0] != '"' or text[-1] != '"':
         raise ValueError(f"{text} is not a quoted string")
     data = re.sub(r"\\(.)", r"\1", text[1:-1]).encode() + b"\0"
@@ -55,7 +56,7 @@ def _integer_bits(text: str, kind: NumberType) -> int:
     if not _INTEGER.fullmatch(text):
         raise ValueError(f"{text} is not an integer")
     value, width = int(text, _base(text.lstrip("-"))), kind.width
-    # Hexadecimal digits are the bits themselves, so 0xffffffff is a signed number too.
+    # Hexadecimal digits give the bits, so 0xffffffff is legal for a signed number.
     bits_given = text[:2].lower() == "0x"
     high = (1 << width) if bits_given or not kind.signed else (1 << (width - 1))
     low = -(1 << (width - 1)) if kind.signed else 0
@@ -68,7 +69,7 @@ def _integer_bits(text: str, kind: NumberType) -> int:
 
 
 def _base(digits: str) -> int:
-    """A leading zero means octal, as in C."""
+    """Return the base of an integer's digits. A leading zero means octal, as in C."""
     if digits[:2].lower() == "0x":
         return 16
     return 8 if digits[0] == "0" else 10
@@ -82,7 +83,7 @@ def _float_bits(text: str, width: int) -> int:
     sign = 1 if text.startswith("-") else 0
     value = abs(Fraction(text))
     if width == 16:
-        # As spirv-as does it: to binary32 first, and from there towards zero.
+        # spirv-as rounds to binary32 first, and from there towards zero.
         rounded = _encode(value, 32)
         bits = _encode(_decode(rounded, 32), 16, nearest=False)
     else:
@@ -113,9 +114,9 @@ def _infinity(width: int) -> int:
 
 
 def _encode(value: Fraction, width: int, nearest: bool = True) -> int:
-    """Bits of a number that is not negative: rounded to nearest even, or towards zero.
+    """Return the bits of a number that is not negative, rounded to nearest even or towards zero.
 
-    Numbers above the largest give infinity and more.
+    Numbers above the largest finite one give the bits of infinity.
     """
     mantissa = _MANTISSA[width]
     bias = (1 << (width - mantissa - 2)) - 1

@@ -1,8 +1,8 @@
-"""SPIR-V instructions by the operands that they take.
+"""SPIR-V instructions and the kinds of their operands.
 
 Source: the SPIR-V specification 1.6, section 3.49 ("Instructions"), and its machine-readable
-grammar. Here are all instructions of compute shaders but those on images. An operand kind with `?`
-is optional; with `*` it repeats to the end of the instruction.
+grammar. The table has all instructions of compute shaders except those on images. An operand kind
+with `?` is optional; with `*` it repeats to the end of the instruction.
 """
 
 from __future__ import annotations

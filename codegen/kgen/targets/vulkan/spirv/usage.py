@@ -1,4 +1,4 @@
-"""Read the size and the memory of workgroups from a SPIR-V module.
+"""Reading of the size and the memory of workgroups from a SPIR-V module.
 
 SPIR-V 1.6, sections 2.3 ("Physical Layout of a SPIR-V Module") and 3.49 for the instructions.
 """
@@ -52,7 +52,7 @@ def workgroup_usage(module: bytes) -> WorkgroupUsage:
 
 
 def _instructions(module: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Each instruction's code and operands."""
+    """Yield the code and operands of each instruction."""
     words = struct.unpack(f"<{len(module) // 4}I", module)
     at = _HEADER_WORDS
     while at < len(words):

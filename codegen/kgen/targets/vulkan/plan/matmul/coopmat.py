@@ -1,8 +1,10 @@
-"""Matmul by cooperative matrices: K-tiles in workgroup memory in the buffers' layout, matrices that
-a subgroup loads from there and multiplies, and sums that go to the output or its epilogue.
+"""Matmul by cooperative matrices.
 
-A device multiplies matrices of the sizes that it says. One launch serves all sizes: there is a
-module for each, and its subgroups share the block tile as their number and the size ask for.
+K-tiles are copied to workgroup memory, from which subgroups load matrices and multiply them. The
+accumulators are stored directly, or go through the epilogue.
+
+Devices support different sizes of matrices. One launch serves all sizes: the artifact has a module
+for each size, whose subgroups divide the block tile by their number and by the size.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ from kgen.targets.vulkan.plan.memory import Shared, vector_type
 from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen_runtime.values import frozen
 
-#: Features that all modules need; lanes of a subgroup are counted on.
+#: Features that all modules need. Subgroups must have a fixed number of lanes.
 FEATURES = (
     "cooperativeMatrix",
     "vulkanMemoryModel",
@@ -49,14 +51,14 @@ FEATURES = (
     "computeFullSubgroups",
 )
 
-#: The function that transposes elements of a word.
+#: Name of the function that transposes elements of a word.
 TRANSPOSE = "transpose_elements"
 
 
 @frozen
 class MatrixLoad:
-    """A matrix of A or B in workgroup memory: `number` along the edge in `step` along k, where it
-    begins in the subgroup's part of the K-tile."""
+    """Load of matrix `number` along the edge in step `step` along k, and its first element in the
+    subgroup's part of the K-tile."""
 
     operand: CooperativeOperand
     step: int
@@ -79,7 +81,7 @@ class MatrixLoad:
 
 @frozen
 class KTileRuns:
-    """`count` runs of `tiles` K-tiles each."""
+    """Runs of K-tiles: `count` runs of `tiles` K-tiles each."""
 
     count: int
     tiles: int
@@ -91,13 +93,14 @@ class KTileRuns:
 
     @property
     def are_even(self) -> bool:
-        """Whether each run begins in the same of two stages."""
+        """Whether each run has an even number of K-tiles, so that all begin in the same stage."""
         return self.tiles % 2 == 0
 
 
 @frozen
 class CooperativePlan(PaddedPlan):
-    """`direct` says how sums are stored from the accumulators, None if they are not."""
+    """Plan of a matmul by cooperative matrices. `direct` describes the stores from accumulators;
+    None if sums pass through workgroup memory."""
 
     schedule: CooperativeMatmul
     a: CooperativeOperand
@@ -154,7 +157,7 @@ class CooperativePlan(PaddedPlan):
         return found
 
     def _product(self, sums: DType) -> dict[str, object]:
-        """A product of these matrices that a device may list."""
+        """Return the properties of a product of these matrices, as a device lists them."""
         dtype, size = self.spec.dtype.value, self.size
         shape = {"m": size.m, "n": size.n, "k": size.k}
         return shape | {"a": dtype, "b": dtype, "c": sums.value, "result": sums.value}
@@ -176,7 +179,7 @@ class CooperativePlan(PaddedPlan):
 
     @property
     def warp_a_step(self) -> int:
-        """Elements of workgroup memory from a subgroup's rows of A to those of the next."""
+        """Elements of workgroup memory from a subgroup's rows of A to those of the next one."""
         return self.a.step(self.subgroups.warp_m)
 
     @property
@@ -185,8 +188,8 @@ class CooperativePlan(PaddedPlan):
 
     @property
     def by_word(self) -> bool:
-        """Rows of a matrix are shorter than an element of workgroup memory, so that some begin
-        within one."""
+        """Whether rows of a matrix are shorter than an element of workgroup memory, so that some
+        begin within an element."""
         return self.size.k * self.spec.dtype.itemsize < WIDEST
 
     @property
@@ -201,7 +204,7 @@ class CooperativePlan(PaddedPlan):
         )
 
     def loads(self, step: int) -> tuple[MatrixLoad, ...]:
-        """The matrices of a step of a K-tile that a subgroup loads."""
+        """Return the loads of a subgroup for a step of a K-tile."""
         sides = (
             (self.a, self.subgroups.rows, self.size.m),
             (self.b, self.subgroups.columns, self.size.n),
@@ -215,7 +218,7 @@ class CooperativePlan(PaddedPlan):
         )
 
     def before(self, step: int, row: int, column: int) -> str:
-        """The id of a matrix of sums before a step behind the first."""
+        """Return the id of a matrix of sums before a step that is not the first."""
         return f"sum{step - 1}_{row}_{column}"
 
     def after(self, step: int, row: int, column: int) -> str:
@@ -226,8 +229,8 @@ class CooperativePlan(PaddedPlan):
 
     @property
     def runs(self) -> KTileRuns | None:
-        """The runs of A, if K-tiles follow one another in them: a nested loop takes those of a run,
-        where nothing but the offset changes."""
+        """Runs of A with several K-tiles, if it has any. A nested loop processes a run, in which
+        only the offset changes."""
         tiles = self.a.run_tiles if self.a.is_guarded else 0
         return KTileRuns(count=self.k_tiles // tiles, tiles=tiles) if tiles > 1 else None
 
@@ -247,8 +250,8 @@ class CooperativePlan(PaddedPlan):
 
 
 def is_cooperative(spec: Matmul, target: Target) -> bool:
-    """Whether the target has matrices of this type, and all accesses are of 16 bytes, as they must
-    be; others are multiplied one by one."""
+    """Return whether the target supports matrices of this type, and all accesses have 16 bytes,
+    which they require."""
     if not target.has("coopmat") or spec.dtype not in TYPES or spec.b_dtype is not None:
         return False
     if spec.dtype is DType.BF16 and not target.has(BFLOAT16):
@@ -260,8 +263,8 @@ def is_cooperative(spec: Matmul, target: Target) -> bool:
 
 
 def plan_cooperative(spec: Matmul, target: Target, schedule: CooperativeMatmul) -> CooperativePlan:
-    """The plan of the first size, with the others as its variants. Raises ScheduleError if none
-    fits the schedule."""
+    """Return the plan of the first size, with those of other sizes as its variants. Raises
+    ScheduleError if no size fits the schedule."""
     _check(spec, target, schedule)
     sizes = TYPES[spec.dtype].sizes
     fitting = [size for size in sizes if _subgroups(spec, schedule, size).fits]
@@ -336,8 +339,8 @@ def _operand(
     side: ThreadOutputs,
     start: int,
 ) -> CooperativeOperand:
-    """With accesses of 16 bytes; of what is transposed, the widest of which each invocation has
-    as many as a word has elements."""
+    """Return an operand with accesses of 16 bytes. A transposed operand has the widest accesses of
+    which each invocation has as many as a word has elements."""
     most = WIDEST // spec.dtype.itemsize
     if access.inner == "row":
         each = side.block * schedule.block_k // schedule.num_threads

@@ -1,4 +1,4 @@
-"""A or B of a product by cooperative matrices: buffer -> workgroup memory -> matrices."""
+"""Operand of a product by cooperative matrices: buffer -> workgroup memory -> matrices."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class CooperativeOperand(CopiedOperand):
-    """A or B in workgroup memory: along k in rows of 16-byte elements, `pitch` apart, from element
-    `start` of a stage on. So a lane's part of a matrix is contiguous, as matrix instructions take
-    it. What is contiguous along the edge in the buffer is transposed on its way, in registers.
+    """Operand A or B in workgroup memory: rows along k of 16-byte elements, `pitch` elements apart,
+    from element `start` of a stage on.
+
+    So a lane's part of a matrix is contiguous, as matrix instructions require. If the buffer is
+    contiguous along the edge, the copy transposes it in registers.
     """
 
     start: int
@@ -29,13 +31,13 @@ class CooperativeOperand(CopiedOperand):
 
     @property
     def outer_first(self) -> bool:
-        """Words of neighbours along k are next to one another in workgroup memory, and in banks of
-        their own; those along the edge are a pitch apart for each element."""
+        """Whether neighbouring invocations take neighbours along k. Their words are adjacent in
+        workgroup memory, so in different banks; neighbours along the edge are a pitch apart."""
         return self.transposed
 
     def edge_distance(self, word: int, row: int) -> int:
-        """Elements from a copy's first word in workgroup memory to the one that an access's word
-        and the number of its element there become."""
+        """Return the elements of workgroup memory from a copy's first word to the one that holds a
+        row of an access's word."""
         return (word * len(self.rows) + row) * self.pitch
 
     # Workgroup memory
@@ -46,8 +48,8 @@ class CooperativeOperand(CopiedOperand):
 
     @property
     def pitch(self) -> int:
-        """Elements from one row to the next. One more than a row keeps neighbouring rows off the
-        same banks."""
+        """Elements from one row to the next: one more than a row has, so that neighbouring rows are
+        in different banks."""
         return self.row_elements + 1
 
     @property
@@ -55,22 +57,23 @@ class CooperativeOperand(CopiedOperand):
         return self.side.block * self.pitch
 
     def distance(self, inner: int, outer: int) -> int:
-        """In elements; that of words along k is in the copy's own address."""
+        """Return the distance of two copies in elements, without the distance of words along k,
+        which the copy's address includes."""
         return inner * self.matrix.width * self.pitch if self.transposed else outer * self.pitch
 
     # Matrices, as they are loaded from workgroup memory
 
     @property
     def layout(self) -> str:
-        """The id of row-major (0) or column-major (1)."""
+        """Id of the layout: row-major (0) or column-major (1)."""
         return "uint_0" if self.edge == "m" else "uint_1"
 
     def place(self, edge: int, k: int) -> int:
-        """The element of workgroup memory that holds this place."""
+        """Return the element of workgroup memory at a position."""
         return self.start + edge * self.pitch + k * self.itemsize // WIDEST
 
     def word(self, k: int) -> int:
-        """The word of that element in which the place begins."""
+        """Return the word of the element in which a position begins."""
         return k * self.itemsize % WIDEST // WORD
 
     @property
@@ -78,5 +81,5 @@ class CooperativeOperand(CopiedOperand):
         return self.pitch * WIDEST // WORD
 
     def step(self, edge: int) -> int:
-        """Elements from a place to one so far along the edge."""
+        """Return the elements from one position to the one `edge` further along the edge."""
         return edge * self.pitch

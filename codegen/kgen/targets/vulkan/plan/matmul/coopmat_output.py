@@ -1,5 +1,8 @@
-"""Sums of a product by cooperative matrices on their way out: straight from the accumulators where
-a whole matrix lies inside the output or outside, else row by row through workgroup memory."""
+"""Stores of a product by cooperative matrices.
+
+Accumulators are stored directly if every matrix is wholly inside or outside of the output, else row
+by row through workgroup memory.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ from kgen.targets.vulkan.plan.matmul.epilogue import EpilogueFunction
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs
 from kgen_runtime.values import frozen
 
-#: Bytes of a sum, and of an element of workgroup memory.
+#: Bytes of an accumulator, and of an element of workgroup memory.
 WORD, ELEMENT = 4, 16
-#: Sums in an access as wide as matrices must be aligned to: 16 bytes.
+#: Accumulators in an access of 16 bytes, the required alignment of matrices.
 WIDTH = ELEMENT // WORD
 
 
 @frozen
 class Subgroups:
-    """How the subgroups of a workgroup share its block tile, and which matrices each has."""
+    """Division of a block tile among the subgroups of a workgroup, and the matrices of each."""
 
     schedule: CooperativeMatmul
     size: Size
@@ -31,8 +34,8 @@ class Subgroups:
 
     @property
     def m(self) -> int:
-        """Subgroups along m: as many as along n or twice, where the block tile has matrices for
-        them."""
+        """Number of subgroups along m: as many as along n or twice as many, if the block tile has
+        matrices for them."""
         most = max(1, self.schedule.block_m // self.size.m)
         return min(self.number >> log2(self.number) // 2, 1 << most.bit_length() - 1)
 
@@ -42,7 +45,7 @@ class Subgroups:
 
     @property
     def warp_m(self) -> int:
-        """Rows of a subgroup."""
+        """Number of rows of a subgroup."""
         return self.schedule.block_m // self.m
 
     @property
@@ -51,7 +54,7 @@ class Subgroups:
 
     @property
     def fits(self) -> bool:
-        """Each subgroup has whole matrices."""
+        """Whether each subgroup has whole matrices."""
         if self.schedule.num_threads < self.size.lanes or self.schedule.block_k % self.size.k:
             return False
         if min(self.warp_m, self.warp_n) == 0:
@@ -83,8 +86,8 @@ class Subgroups:
 
 @frozen
 class StagedSums:
-    """Sums row by row in workgroup memory, four in an element: where matrices go, and where an
-    invocation's rows are."""
+    """Accumulators in workgroup memory, row by row, four per element: addresses of matrices and of
+    an invocation's rows."""
 
     subgroups: Subgroups
     outputs: Outputs
@@ -99,7 +102,7 @@ class StagedSums:
 
     @property
     def warp_row_step(self) -> int:
-        """Elements from a subgroup's rows to those of the next."""
+        """Elements from a subgroup's rows to those of the next one."""
         return self.subgroups.warp_m * self.pitch
 
     @property
@@ -112,7 +115,7 @@ class StagedSums:
 
     @property
     def rows(self) -> tuple[tuple[int, int], ...]:
-        """An invocation's rows by number, and how far they are from the first."""
+        """Rows of an invocation: the number of each, and its distance from the first."""
         return tuple((i, distance * self.pitch) for i, distance in self.outputs.m.values)
 
     @property
@@ -122,7 +125,7 @@ class StagedSums:
 
 @frozen
 class Component:
-    """SPIR-V's scalar type, and the matrix type of the output's shape, for one dtype."""
+    """Scalar type in SPIR-V, and the matrix type of the output's shape, for one dtype."""
 
     scalar: str
     matrix: str
@@ -132,7 +135,8 @@ class Component:
         return self.scalar == "half"
 
 
-#: Components of matrices that are stored or read beside the sums. Conversions are the module's own.
+#: Components of matrices that are stored, or read beside the accumulators. Functions of the module
+#: convert them.
 COMPONENTS = {
     DType.F32: Component(scalar="float", matrix="matrix_sums"),
     DType.S32: Component(scalar="int", matrix="matrix_sums"),
@@ -142,9 +146,12 @@ COMPONENTS = {
 
 @frozen
 class MatrixArgument:
-    """A tensor of the epilogue, as a matrix for each of the sums': `index` is the id of its first
-    access, `stride` the distance between its rows (0: all are one), or columns by `layout`. Names
-    of its values begin with `stem`, and those of a column's index with `column_prefix`."""
+    """Tensor of the epilogue, read as a matrix for each matrix of accumulators.
+
+    `index` is the id of its first access. `stride` is the distance between its rows (or columns, by
+    `layout`), 0 if all are the same. Names of its values begin with `stem`, and those of a column's
+    index with `column_prefix`.
+    """
 
     name: str
     stem: str
@@ -159,7 +166,7 @@ class MatrixArgument:
 
     @property
     def layout(self) -> str:
-        """The id of row-major (0) or column-major (1)."""
+        """Id of the layout: row-major (0) or column-major (1)."""
         return "uint_1" if self.extent is Extent.M else "uint_0"
 
     @property
@@ -180,29 +187,33 @@ class MatrixArgument:
 
 @frozen
 class DirectSums:
-    """Matrices of sums to the output as they are, or each component through the epilogue, whose
-    arguments are matrices too (a row of numbers is one of stride 0), and rounded."""
+    """Direct stores of matrices of accumulators.
+
+    If there is an epilogue, it is applied to each component; its arguments are matrices too (a
+    vector is a matrix of stride 0). Components are rounded before the store.
+    """
 
     subgroups: Subgroups
     outputs: Outputs
     epilogue: EpilogueFunction
 
     def row_distance(self, row: int) -> int:
-        """Rows from the subgroup's first to those of its matrices of this number."""
+        """Return the rows from the subgroup's first to the first of its matrices number `row`."""
         return row * self.subgroups.size.m
 
     def column_distance(self, column: int) -> int:
-        """Accesses from the subgroup's first column to those of its matrices of this number."""
+        """Return the accesses from the subgroup's first column to the first of its matrices number
+        `column`."""
         return column * self.subgroups.size.n // WIDTH
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """The ids of the columns of the subgroup's matrices."""
+        """Ids of the columns of the subgroup's matrices."""
         return tuple(f"col_n{column}" for column in self.subgroups.columns)
 
     @property
     def warp_columns(self) -> int:
-        """Accesses from a subgroup's columns to those of the next."""
+        """Accesses from a subgroup's columns to those of the next one."""
         return self.subgroups.warp_n // WIDTH
 
     @property
@@ -253,10 +264,13 @@ class DirectSums:
 
 
 def is_direct(spec: Matmul, size: Size, outputs: Outputs, epilogue: EpilogueFunction) -> bool:
-    """Whether sums are stored from the accumulators: what is stored and read has their type, or is
-    f16 where sums of f16 may be, too; no matrix crosses the edge of the output, and accesses are of
-    16 bytes, to which a matrix in memory is aligned (Vulkan's environment for SPIR-V,
-    OpCooperativeMatrixStoreKHR)."""
+    """Return whether accumulators are stored directly.
+
+    Stored and read tensors must have the accumulators' type, or f16 if the device also has
+    accumulators of f16. No matrix may cross the edge of the output. Accesses must have 16 bytes,
+    the alignment of a matrix in memory (Vulkan's environment for SPIR-V,
+    OpCooperativeMatrixStoreKHR).
+    """
     whole = spec.m % size.m == spec.n % size.n == 0 and outputs.width == WIDTH
     types = {spec.out, *(a.dtype for a in epilogue.fused.arguments)}
     if spec.dtype is DType.F16 and types <= {DType.F16, DType.F32}:

@@ -1,4 +1,5 @@
-"""The cooperative matrices that devices multiply: types, sizes, and what both take of a module."""
+"""Cooperative matrices that devices support: types, sizes, and the needs of a module that uses
+them."""
 
 from __future__ import annotations
 
@@ -8,8 +9,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Size:
-    """Matrices of m x k by k x n, and the lanes of a subgroup that multiplies them. `rounds_f16`:
-    devices with matrices of this size convert f16 as kgen does; lavapipe promises less."""
+    """Size of matrices, m x k by k x n, and the lanes of a subgroup that multiplies them.
+
+    `rounds_f16` says whether devices with this size convert f16 as kgen does; lavapipe guarantees
+    less.
+    """
 
     m: int
     n: int
@@ -24,10 +28,12 @@ class Size:
 
 @frozen
 class CooperativeTypes:
-    """The component of A and B in SPIR-V, that of sums, and what they take of a module and of a
-    device. `element`: the component in a vector, where its sign does not matter. `signs`: the
-    operands of a multiply-add that say which components are signed. `sizes` are those that devices
-    have, the one to take first."""
+    """Component types of A and B and of accumulators in SPIR-V, and their requirements.
+
+    - `element`: the component in a vector, where its sign does not matter.
+    - `signs`: operands of a multiply-add that say which components are signed.
+    - `sizes`: supported sizes, the preferred one first.
+    """
 
     component: str
     element: str
@@ -43,16 +49,16 @@ class CooperativeTypes:
         return self.sums == "int"
 
 
-#: AMD from RDNA3 on and NVIDIA; NVIDIA; lavapipe.
+#: Sizes of 16-bit floats: AMD from RDNA3 on and NVIDIA; NVIDIA; lavapipe.
 SIZES_16BIT = (
     Size(m=16, n=16, k=16, lanes=32),
     Size(m=32, n=8, k=16, lanes=32),
     Size(m=16, n=8, k=16, lanes=32),
     Size(m=8, n=8, k=8, lanes=8, rounds_f16=False),
 )
-#: AMD from RDNA4 on and NVIDIA.
+#: Sizes of bf16: AMD from RDNA4 on and NVIDIA.
 SIZES_BF16 = (SIZES_16BIT[0], SIZES_16BIT[2])
-#: NVIDIA; AMD; lavapipe.
+#: Sizes of s8: NVIDIA; AMD; lavapipe.
 SIZES_8BIT = (
     Size(m=16, n=16, k=32, lanes=32),
     Size(m=16, n=8, k=32, lanes=32),

@@ -1,7 +1,7 @@
 """Matmul of s8 by dot products: four steps of k in a word of workgroup memory, sums in s32.
 
-The block tile advances over K in K-tiles of block_k, of which the last is filled up with zeros. The
-next one's loads are under way while one is multiplied.
+The block tile advances over K in K-tiles of block_k; the last one is padded with zeros. Loads of
+the next K-tile are in flight while one is multiplied.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Byte:
-    """A byte of a word."""
+    """Byte of a word, by number."""
 
     number: int
 
@@ -41,18 +41,18 @@ class Byte:
 
     @property
     def bit(self) -> int:
-        """Its first bit."""
+        """First bit of the byte."""
         return 8 * self.number
 
     @property
     def bits_from(self) -> int:
-        """Bits from there to the end of the word."""
+        """Bits from the byte's first to the end of the word."""
         return 8 * QUAD - self.bit
 
 
 @frozen
 class DotStep:
-    """Step along k of four packed elements, in stage `stage`; ids start with `name`."""
+    """Step along k of four packed elements, in stage `stage`; its ids begin with `name`."""
 
     name: str
     stage: str
@@ -77,7 +77,7 @@ class DotPlan(PaddedPlan):
 
     @property
     def has_dot(self) -> bool:
-        """Four products and their sum are an instruction, not a function of the module."""
+        """Whether four products and their sum are one instruction, not a function of the module."""
         return self.target.has(DOT_PRODUCT)
 
     @property
@@ -97,7 +97,7 @@ class DotPlan(PaddedPlan):
 
     @property
     def quads(self) -> int:
-        """Quads of a K-tile."""
+        """Number of quads of a K-tile."""
         return self.schedule.block_k // QUAD
 
     @property
@@ -115,14 +115,14 @@ class DotPlan(PaddedPlan):
 
     @property
     def transpose(self) -> Transpose:
-        """Transpose of the bytes of four steps into quads."""
+        """Transposition of the bytes of four steps into quads."""
         return Transpose(name="transpose_bytes", number=QUAD)
 
     # Sums
 
     @property
     def dots(self) -> tuple[tuple[str, str, str], ...]:
-        """The names of each sum, and of the rows of A and columns of B that it is of."""
+        """Names of each accumulator, and of the row of A and the column of B that it multiplies."""
         return tuple(
             (f"m{m.number}_n{n.number}", f"m{m.number}", f"n{n.number}")
             for m in self.outputs.m.numbers
@@ -130,7 +130,7 @@ class DotPlan(PaddedPlan):
         )
 
     def members(self, m: int, group: int) -> tuple[str, ...]:
-        """The names of a row's sums of a group of columns."""
+        """Return the names of a row's accumulators in a group of columns."""
         first = group * self.outputs.n.group
         return tuple(f"m{m}_n{first + i}" for i in self.outputs.n.members)
 
@@ -140,7 +140,7 @@ class DotPlan(PaddedPlan):
 
 
 def plan_dot(spec: Matmul, target: Target, schedule: FmaMatmul) -> DotPlan:
-    """Raises ScheduleError if the schedule does not fit the target."""
+    """Return the plan. Raises ScheduleError if the schedule does not fit the target."""
     _check(spec, target, schedule)
     m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
     n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
@@ -177,7 +177,7 @@ def plan_dot(spec: Matmul, target: Target, schedule: FmaMatmul) -> DotPlan:
 def _operand(
     spec: Matmul, target: Target, schedule: FmaMatmul, access: AccessMap, side: ThreadOutputs
 ) -> DotOperand:
-    """With the widest accesses that leave a copy for each invocation."""
+    """Return an operand with the widest accesses that leave a copy for each invocation."""
 
     def operand(most: int) -> DotOperand:
         return DotOperand(
@@ -191,7 +191,7 @@ def _operand(
     widths = (WIDEST, WIDEST // 2, QUAD, 1) if access.inner == "k" else (QUAD, 1)
     found = next((o for o in map(operand, widths) if o.is_shared_out), None)
     if found is None:
-        # The narrowest accesses along k are the most.
+        # With the narrowest accesses, a K-tile has the most copies along k.
         too_long = operand(1).inner_block > schedule.num_threads
         fitting = schedule.block_k // 2 if too_long else 2 * schedule.block_k
         raise ScheduleError(

@@ -1,4 +1,4 @@
-"""A or B of a product of s8: buffer -> four steps of k in a word of workgroup memory."""
+"""Operand of a product of s8: buffer -> words of four steps of k in workgroup memory."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from kgen.targets.vulkan.plan.matmul.operand import GroupedOperand
 from kgen.targets.vulkan.plan.memory import Shared
 from kgen_runtime.values import frozen
 
-#: Steps of k in a word, a byte each: a quad.
+#: Steps of k in a quad, which is a word with one byte per step.
 QUAD = 4
 
 
 @frozen
 class DotOperand(GroupedOperand):
-    """A or B in words of four steps, of which a quad has `pitch` groups of neighbours.
+    """Operand A or B in quads; workgroup memory has `pitch` groups of neighbours per quad of k.
 
-    A copy is one access along k, which is quads; or one access of four along the edge from each of
-    four steps, whose bytes are transposed; or single bytes of four steps.
+    A copy is one access along k, which is several quads; or four accesses of four bytes along the
+    edge, one per step, whose bytes are transposed; or single bytes of four steps.
     """
 
     # A copy
 
     @property
     def along_k(self) -> bool:
-        """An access is whole quads."""
+        """Whether an access is whole quads."""
         return self.wide and self.matrix.k_inner
 
     @property
     def quads(self) -> range:
-        """Numbers of the quads along k of a copy."""
+        """Numbers of the quads of a copy along k."""
         return range(self.matrix.width // QUAD if self.along_k else 1)
 
     @property
@@ -43,12 +43,12 @@ class DotOperand(GroupedOperand):
         return super().inner_block
 
     def distance(self, inner: int, outer: int) -> int:
-        """In groups."""
+        """Return the distance in groups."""
         return outer // self.group if self.matrix.k_inner else outer * self.pitch
 
     @property
     def is_shared_out(self) -> bool:
-        """Each invocation has copies, at the same place of a group."""
+        """Whether each invocation has copies, at the same position of a group."""
         if not 0 < self.inner_block <= self.num_threads:
             return False
         step = self.outer_step
@@ -57,7 +57,7 @@ class DotOperand(GroupedOperand):
     # Into workgroup memory
 
     def quad_distance(self, quad: int) -> int:
-        """Groups from a copy's first quad to another."""
+        """Return the groups from a copy's first quad to another."""
         return quad * self.pitch
 
     @property

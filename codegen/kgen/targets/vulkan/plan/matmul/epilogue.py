@@ -1,4 +1,4 @@
-"""A matmul's epilogue, as one function of the module that is called for each output."""
+"""Epilogue of a matmul: a function of the module that is called for each output."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from kgen.targets.vulkan.plan.matmul.outputs import SumGroupStore
 from kgen.targets.vulkan.plan.memory import Tensor
 from kgen_runtime.values import frozen
 
-#: Stems of ids: the function's, which those of its values begin with, and that of its first
-#: parameter.
+#: Name of the function, which is the prefix of its values' names, and name of its first parameter.
 FUNCTION, SUMS = "epilogue", "epilogue_sums"
 
 
@@ -28,18 +27,19 @@ class EpilogueFunction:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The function's parameters, ids without %: the sums, and a value of each argument."""
+        """Parameters of the function, ids without %: an accumulator, and a value of each
+        argument."""
         return (SUMS, *(f"{FUNCTION}_{a.stem}" for a in self.fused.arguments))
 
     @property
     def function_type(self) -> str:
-        """The function's type; one of a single number is that of other functions, too."""
+        """Type of the function; other functions with one parameter share it."""
         others = len(self.parameters) > 1
         return f"float_from_{len(self.parameters)}_floats" if others else "float_from_float"
 
     @cached_property
     def rendered(self) -> Rendered:
-        """The function's body."""
+        """Body of the function."""
         names = (ACCUMULATOR, *(a.name for a in self.fused.arguments))
         values = dict(zip(names, (f"%{p}" for p in self.parameters), strict=True))
         return self.renderer.render(self.fused.expression, values, f"%{FUNCTION}_result")
@@ -50,7 +50,7 @@ class EpilogueFunction:
         return "vector_" if column_terms(self.fused.spec, 1) else ""
 
     def index(self, argument: EpilogueArgument, store: SumGroupStore) -> str:
-        """The id of the index of an argument's values for an access."""
+        """Return the id of the index of an argument's values for an access."""
         return {
             Extent.FULL: f"at_{store.name}",
             Extent.N: self.column_prefix + store.column,
@@ -59,13 +59,13 @@ class EpilogueFunction:
         }[argument.extent]
 
     def values(self, argument: EpilogueArgument, store: SumGroupStore) -> tuple[str, ...]:
-        """The ids of an argument's values for the members of an access."""
+        """Return the ids of an argument's values for the members of an access."""
         stem = f"{argument.stem}_{store.name}"
         width = len(store.members) if argument.varies_along_n else 1
         return tuple(f"{stem}_{i if width > 1 else 0}" for i in range(len(store.members)))
 
     def functions(self, tensors: tuple[Tensor, ...]) -> tuple[str, ...]:
-        """The helper functions that the kernel calls, callees first."""
+        """Return the helper functions that the kernel calls, callees first."""
         names = [
             f"{'widen' if t.read_only else 'narrow'}_{t.dtype}"
             for t in tensors

@@ -1,9 +1,9 @@
 """Matmul by multiply-adds: K-tiles in workgroup memory, thread_m x thread_n sums per invocation.
 
-The block tile advances over K in K-tiles of block_k. While invocations multiply one, they have
-loads of the next under way, which they store to workgroup memory as f32, k by k: to a second stage
-if num_stages is 2, else to where the first was. The remainder of K is a K-tile of its own after the
-loop, with exactly as many steps.
+The block tile advances over K in K-tiles of block_k. While invocations multiply one K-tile, their
+loads of the next one are in flight. They store it to workgroup memory as f32, one row per k: to the
+other stage if num_stages is 2, else to the only one. The remainder of K is a shorter K-tile after
+the loop.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroup, ThreadOut
 from kgen.targets.vulkan.plan.matmul.staging import StagedOperand
 from kgen_runtime.values import frozen
 
-#: Stages of workgroup memory that kernels can have.
+#: Supported numbers of stages of workgroup memory.
 STAGES = (1, 2)
 
 
 @frozen
 class FmaPhase:
-    """Phase of K-tiles that have the same number of k steps.
+    """Phase of K-tiles with the same number of k steps.
 
-    Before a k step a sum is `<name>_sum_<m>_<n>`, after it `<name>_total_<m>_<n>`; `before` is the
-    stem of the first sums, None if they are 0. `stage` is the id of the stage that is read.
+    An accumulator is `<name>_sum_<m>_<n>` before a k step and `<name>_total_<m>_<n>` after it.
+    `before` is the prefix of the initial accumulators, None if they are 0. `stage` is the id of the
+    stage that is read.
     """
 
     name: str
@@ -67,7 +68,7 @@ class FmaPlan(MatmulPlan):
 
     @property
     def main(self) -> FmaPhase | None:
-        """The loop over whole K-tiles; None if K has none."""
+        """Loop over whole K-tiles; None if K has none."""
         k_tiles = self.spec.k // self.schedule.block_k
         if k_tiles == 0:
             return None
@@ -82,12 +83,12 @@ class FmaPlan(MatmulPlan):
 
     @property
     def next_stage(self) -> str:
-        """The id of the stage that the next K-tile goes to."""
+        """Id of the stage of the next K-tile."""
         return "main_next_stage" if self.double_buffered else "uint_0"
 
     @property
     def tail(self) -> FmaPhase | None:
-        """The last K-tile if it is not a whole one."""
+        """Partial K-tile; None if there is none."""
         steps = self.spec.k % self.schedule.block_k
         if steps == 0:
             return None
@@ -95,17 +96,17 @@ class FmaPlan(MatmulPlan):
         return FmaPhase(name="tail", steps=steps, k_tiles=1, before=before, stage="uint_0")
 
     def initial(self, phase: FmaPhase, sum: SumGroup) -> str:
-        """The id of a phase's first sums."""
+        """Return the id of an initial accumulator of a phase."""
         return f"{phase.before}_{sum.name}" if phase.before else self.outputs.zero
 
     @property
     def totals(self) -> str:
-        """The stem of the ids that hold the final sums."""
+        """Prefix of the ids of the final accumulators."""
         return "tail_total" if self.tail else "main_total"
 
 
 def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
-    """Raises ScheduleError if the schedule does not fit the target."""
+    """Return the plan. Raises ScheduleError if the schedule does not fit the target."""
     _check(spec, target, schedule)
     m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
     n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
@@ -139,7 +140,7 @@ def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
 def _operand(
     spec: Matmul, target: Target, schedule: FmaMatmul, access: AccessMap, side: ThreadOutputs
 ) -> StagedOperand:
-    # As wide as leaves an access for each invocation.
+    # The widest access that leaves one for each invocation.
     each = side.block * schedule.block_k // schedule.num_threads
     contiguous = schedule.block_k if access.inner == "k" else side.block
     return StagedOperand(

@@ -1,8 +1,8 @@
 """Indices of an operand whose elements exist under guards, such as a padded convolution's input.
 
-The index of an access is the sum of a part of its row and a part of its k, each made of the digits
-of a number; so are the forms that guards hold against a range. Arithmetic is modulo 2^32: a part
-may begin before the buffer, and a form below its range is large.
+The index of an access is the sum of a part that depends on its row and a part that depends on its
+k. Both are linear forms of the digits of a number, and so are the forms of guards. Arithmetic is
+modulo 2^32: a part may be negative, and a form below its range becomes a large number.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from kgen.targets.contraction.access import AccessMap, Axis, Digit
 from kgen_runtime.values import frozen
 
-#: Numbers of 32 bits.
+#: Modulus of 32-bit arithmetic.
 MODULUS = 2**32
 
 
 @frozen
 class DigitTerm:
-    """Summand: a digit's value times `coefficient`. With it, the sum `before` becomes `to`; names
-    are suffixes to the form's."""
+    """Term: a digit's value times `coefficient`, which is added to the sum `before` and gives the
+    sum `to`. Names are suffixes to the form's."""
 
     digit: int
     coefficient: int
@@ -27,7 +27,7 @@ class DigitTerm:
 
 @frozen
 class IndexForm:
-    """Linear form of digits: `start` and the sum of the terms."""
+    """Linear form of digits: `start` plus the sum of the terms."""
 
     name: str
     start: int
@@ -45,8 +45,8 @@ class NumberDigit:
 
 @frozen
 class IndexParts:
-    """Digits of a number of rows or of accesses along k, innermost first, and the forms of them
-    that a kernel needs: the index, and a value for each guard."""
+    """Digits of a row's number, or of an access's number along k, innermost first, and their forms:
+    the index, and a value for each guard."""
 
     digits: tuple[NumberDigit, ...]
     forms: tuple[IndexForm, ...]
@@ -54,8 +54,11 @@ class IndexParts:
 
 @frozen
 class GuardRange:
-    """Range of a guard: the sum of its values of row and k is below `end`. With it, the condition
-    `before`, if there is one, becomes `to`; names are suffixes to the access's."""
+    """Range of a guard: the sum of its values for row and k is below `end`.
+
+    The condition is combined with the condition `before`, if there is one, to `to`. Names are
+    suffixes to the access's.
+    """
 
     name: str
     end: int

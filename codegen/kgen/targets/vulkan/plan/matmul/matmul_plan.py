@@ -29,45 +29,47 @@ class MatmulPlan(VulkanPlan):
 
     @property
     def totals(self) -> str:
-        """The stem of the ids that hold the final sums."""
+        """Prefix of the ids of the final accumulators."""
         raise NotImplementedError
 
     @property
     def stores_sums(self) -> bool:
-        """The output is sums of integers as they are."""
+        """Whether the output is the integer accumulators."""
         return self.spec.out is DType.S32
 
     @property
     def ordered(self) -> tuple[str, ...]:
-        """The epilogue's: what is added to a sum would go into one of its parts otherwise."""
+        """Ordered additions of the epilogue; a driver could move them into the accumulation
+        otherwise."""
         return self.epilogue.rendered.ordered if self.epilogue.fused.changes else ()
 
     @property
     def sum_type(self) -> str:
-        """The type of a sum in the epilogue: integers are converted before it."""
+        """Type of an accumulator in the epilogue; integers are converted before it."""
         return "uint" if self.stores_sums else "float"
 
     def sums(self, store: SumGroupStore) -> tuple[str, ...]:
-        """The ids of an access's sums."""
+        """Return the ids of the accumulators of an access."""
         if not self.outputs.is_vector:
             return (f"{self.totals}_{store.sum.name}",)
         return tuple(f"sum_{store.name}_{c}" for c in store.members)
 
     def results(self, store: SumGroupStore) -> tuple[str, ...]:
-        """The ids of what is stored."""
+        """Return the ids of the values that an access stores."""
         if not self.epilogue.fused.changes:
             return self.sums(store)
         return tuple(f"finished_{store.name}_{c}" for c in store.members)
 
     def calls(self, store: SumGroupStore) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-        """For each call of the epilogue the ids of a sum, the result, the arguments' values."""
+        """Return the ids of each call of the epilogue: an accumulator, the result, the arguments'
+        values."""
         columns = [self.epilogue.values(a, store) for a in self.epilogue.fused.arguments]
         values = zip(*columns, strict=True) if columns else [()] * len(store.members)
         return tuple(zip(self.sums(store), self.results(store), values, strict=True))
 
     @property
     def k_note(self) -> str:
-        """Trips of the K loop, for the header."""
+        """Trip count of the K loop, for the header."""
         full, rest = divmod(self.spec.k, self.schedule.block_k)
         return k_tiles_note(full, self.schedule.block_k, rest)
 
@@ -91,7 +93,7 @@ class MatmulPlan(VulkanPlan):
 
 @frozen
 class PaddedPlan(MatmulPlan):
-    """A product whose K-tiles are staged whole: what the last one lacks is zeros."""
+    """Plan of a product whose last K-tile is padded with zeros."""
 
     @property
     def k_tiles(self) -> int:
@@ -103,7 +105,7 @@ class PaddedPlan(MatmulPlan):
 
     @property
     def has_rest(self) -> bool:
-        """The last K-tile is not a whole one."""
+        """Whether the last K-tile is partial."""
         return self.spec.k % self.schedule.block_k != 0
 
     @property
@@ -118,14 +120,15 @@ def plan_epilogue(spec: Matmul) -> EpilogueFunction:
 def matmul_tensors(
     spec: Matmul, target: Target, a: Tensor, b: Tensor, width: int
 ) -> tuple[Tensor, ...]:
-    """Buffers of the kernel; those of the epilogue are accessed `width` columns at a time."""
+    """Return the buffers of the kernel; those of the epilogue are accessed `width` columns at a
+    time."""
     widths = epilogue_widths(spec, width)
     rest = (tensor(spec, target, name, each) for name, each in widths.items())
     return tuple(sorted((a, b, *rest), key=lambda t: t.binding))
 
 
 def check_thread_tiles(schedule: FmaMatmul, target: Target) -> None:
-    """Raise ScheduleError for a workgroup that is too large, with thread tiles that fit."""
+    """Check that a workgroup is not too large. Raises ScheduleError, with thread tiles that fit."""
     limit = CEILING["maxComputeWorkGroupInvocations"]
     tiles = {"thread_m": schedule.thread_m, "thread_n": schedule.thread_n}
     blocks = {"thread_m": schedule.block_m, "thread_n": schedule.block_n}
@@ -145,11 +148,12 @@ def check_grid(spec: Matmul, target: Target, schedule: GpuMatmul) -> None:
 
 
 def check_shared(plan: MatmulPlan, field: str) -> None:
-    """Workgroup memory, of which a smaller `field` of the schedule takes less."""
+    """Check that workgroup memory suffices. Raises ScheduleError, with a smaller value of
+    `field`."""
     limit, used = CEILING["maxComputeSharedMemorySize"], plan.shared_bytes
     if used > limit:
         value = getattr(plan.schedule, field)
-        # The largest power of two that fits, if memory is proportional to the field; at least 1.
+        # Largest power of two that fits, if memory is proportional to the field; at least 1.
         fitting = 1 << max(0, (limit * value // used).bit_length() - 1)
         raise ScheduleError(
             f"{field}={value} needs {used} B of workgroup memory; {plan.target.name} allows "

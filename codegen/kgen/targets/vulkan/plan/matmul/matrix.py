@@ -1,4 +1,4 @@
-"""A and B of a matmul in memory, in accesses as wide as their shape allows."""
+"""Operands A and B of a matmul in memory, in the widest accesses that their shape allows."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kgen_runtime.values import frozen
 
 #: Bytes of the widest access.
 WIDEST = 16
-#: The scalar of a tensor of which single elements are read: f16 widens by OpFConvert, others on
-#: their bits.
+#: Scalar type of a tensor that is read by single elements, if it is not bits: f16 is widened by
+#: OpFConvert.
 _SCALARS = {DType.F32: "float", DType.F16: "half"}
 
 
 @frozen
 class Matrix:
-    """A or B. Its edge is m or n; neighbours along k or along the edge are contiguous in memory.
+    """Operand A or B in memory, which is contiguous along k or along its edge (m or n).
 
     Indices count accesses of `width` elements along the contiguous dimension.
     """
@@ -69,7 +69,7 @@ class Matrix:
 
     @property
     def inner(self) -> str:
-        """The name of the contiguous dimension."""
+        """Name of the contiguous dimension."""
         return "k" if self.k_inner else self.edge
 
     @property
@@ -78,12 +78,12 @@ class Matrix:
 
     @property
     def last_edge(self) -> int:
-        """The last access along the edge."""
+        """Number of the last access along the edge."""
         return self.access.rows // self.edge_width - 1
 
     @property
     def last_k(self) -> int:
-        """The last access along k."""
+        """Number of the last access along k."""
         return self.all_k - 1
 
     @property
@@ -97,21 +97,21 @@ class Matrix:
 
 
 def widths_of(dtype: DType) -> tuple[int, ...]:
-    """Elements that one access may have, most first: whole words, or a single element."""
+    """Return the possible elements of an access, most first: whole words, or a single element."""
     per_word = WORD // dtype.itemsize
     found = [words * per_word for words in (4, 2, 1) if words * WORD <= WIDEST]
     return tuple(dict.fromkeys((*found, 1)))
 
 
 def widest(dtype: DType, dividing: tuple[int, ...], most: int) -> int:
-    """The most elements of an access, up to `most`, that divide all these numbers."""
+    """Return the most elements of an access, up to `most`, that divide all these numbers."""
     return next(
         w for w in widths_of(dtype) if w == 1 or (w <= most and all(n % w == 0 for n in dividing))
     )
 
 
 def tensor(spec: Matmul, target: Target, name: str, width: int) -> Tensor:
-    """A parameter as a buffer that is accessed `width` elements at a time."""
+    """Return a parameter as a buffer that is accessed `width` elements at a time."""
     p = spec.parameter(name)
     single = _SCALARS.get(p.dtype, bits_of(p.dtype)) if name in "ab" else _stored(p.dtype)
     found = Tensor(
@@ -126,18 +126,18 @@ def tensor(spec: Matmul, target: Target, name: str, width: int) -> Tensor:
 
 
 def _stored(dtype: DType) -> str:
-    """The scalar of what an epilogue reads and writes: bits, but for f32."""
+    """Return the scalar type of a tensor of the epilogue: f32, or bits."""
     return "float" if dtype is DType.F32 else bits_of(dtype)
 
 
 def plan_matrix(spec: Matmul, target: Target, access: AccessMap, most: int) -> Matrix:
-    """A or B, in the widest accesses of up to `most` elements."""
+    """Return A or B, in the widest accesses of up to `most` elements."""
     width = widest(access.dtype, (access.run, *access.starts, access.start), most)
     return Matrix(tensor=tensor(spec, target, access.name, width), access=access)
 
 
 def refuse_guards(spec: Matmul, schedule: GpuMatmul) -> None:
-    """Raise ScheduleError for an operand that is no matrix, which a main loop does not take."""
+    """Check that operands are matrices, which a main loop requires. Raises ScheduleError."""
     if any(not access.is_affine for access in access_maps(spec)):
         raise ScheduleError(
             f"mainloop={schedule.mainloop} reads matrices only, and {spec.key} reads operand a "
@@ -150,7 +150,8 @@ def in_accesses(terms: tuple[BatchTerm, ...], width: int) -> tuple[BatchTerm, ..
 
 
 def output_width(spec: Matmul, most: int) -> int:
-    """How many outputs of a row are stored at once, and read with them what has their shape."""
+    """Return the number of outputs of a row in one access; arguments of the output's shape have
+    equally wide accesses."""
     terms = batch_terms(spec, "c")
     dividing = (spec.n, spec.out_strides[1], *(t.stride for t in terms))
     shared = [p.dtype for p in spec.parameters if p.name not in "ab"]
@@ -158,7 +159,7 @@ def output_width(spec: Matmul, most: int) -> int:
 
 
 def epilogue_widths(spec: Matmul, width: int) -> Mapping[str, int]:
-    """Elements in an access of each tensor of the epilogue, the output among them."""
+    """Return the elements in an access of each tensor of the epilogue, the output included."""
     along_n = {a.name for a in FusedEpilogue(spec=spec).arguments if a.varies_along_n}
     names = [p.name for p in spec.parameters if p.name not in "ab"]
     return {name: width if name == "out" or name in along_n else 1 for name in names}

@@ -1,5 +1,5 @@
-"""A or B of a matmul: which part of its matrix a workgroup multiplies at a time, and the copies of
-it that an invocation makes where it is staged in workgroup memory."""
+"""Operand of a matmul: the K-tile that a workgroup multiplies at a time, and its copies to
+workgroup memory."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kgen_runtime.values import frozen
 
 @frozen
 class TiledOperand:
-    """Operand A or B; a workgroup multiplies a K-tile of `side.block` x `block_k` of it
-    at a time."""
+    """Operand A or B, of which a workgroup multiplies a K-tile of `side.block` x `block_k` at a
+    time."""
 
     matrix: Matrix
     side: ThreadOutputs
@@ -31,17 +31,17 @@ class TiledOperand:
 
     @property
     def is_guarded(self) -> bool:
-        """Whether elements exist under guards, or lie in another way than a matrix."""
+        """Whether the operand is not a matrix: its elements have guards, or several digits."""
         return not self.matrix.access.is_affine
 
     @property
     def indices(self) -> GuardedIndices:
-        """Indices of an operand that is guarded."""
+        """Indices of a guarded operand."""
         return GuardedIndices(access=self.matrix.access, width=self.matrix.width)
 
     @property
     def clamped(self) -> bool:
-        """Whether block tiles reach over the edge of the matrix."""
+        """Whether block tiles extend past the edge of the matrix."""
         return self.matrix.access.rows % self.side.block != 0
 
     @property
@@ -56,7 +56,7 @@ class TiledOperand:
 
     @property
     def k_step(self) -> int:
-        """Accesses from a K-tile to the next, in the buffer."""
+        """Accesses from a K-tile to the next one, in the buffer."""
         (step,) = self.matrix.access.steps(self.block_k)
         return step // self.matrix.width
 
@@ -68,8 +68,10 @@ class TiledOperand:
 
 @frozen
 class Transpose:
-    """The function `name` of a module: as many words as one has elements, by columns instead of
-    rows. `vector`: the type of a word's elements, if they are taken out of it as such."""
+    """Function `name` of a module that transposes as many words as a word has elements.
+
+    `vector` is the vector type of a word's elements, if the function extracts them as a vector.
+    """
 
     name: str
     number: int
@@ -78,7 +80,7 @@ class Transpose:
 
     @property
     def type(self) -> str:
-        """Vector type of the words."""
+        """Vector type of all words."""
         return f"uvec{self.number}"
 
     @property
@@ -90,8 +92,8 @@ class Transpose:
 class OperandCopy:
     """Copy of an invocation, one of several per K-tile.
 
-    Its distances from the first copy: `inner` along the contiguous dimension and `outer` along the
-    other, both in copies, and the distance in workgroup memory.
+    Distances count from the first copy: `inner` along the contiguous dimension and `outer` along
+    the other one, both in copies, and the distance in workgroup memory.
     """
 
     index: int
@@ -102,8 +104,11 @@ class OperandCopy:
 
 @frozen
 class CopiedOperand(TiledOperand):
-    """A or B, of which all invocations of a workgroup together copy each K-tile to workgroup
-    memory. Neighbours take what is contiguous, or, if `outer_first`, what is not."""
+    """Operand A or B, whose K-tiles all invocations of a workgroup copy to workgroup memory.
+
+    Neighbouring invocations copy neighbours along the contiguous dimension, or along the other one
+    if `outer_first`.
+    """
 
     num_threads: int
 
@@ -111,22 +116,22 @@ class CopiedOperand(TiledOperand):
 
     @property
     def rows(self) -> range:
-        """Numbers of the steps of k that a copy loads one by one."""
+        """Numbers of the steps of k of a copy, each of which is one access."""
         return range(1)
 
     @property
     def has_rows(self) -> bool:
-        """A copy is of several accesses."""
+        """Whether a copy has several accesses."""
         return len(self.rows) > 1
 
     def row_distance(self, row: int) -> int:
-        """Accesses from the first of these to another, in the buffer."""
+        """Return the accesses from a copy's first step of k to another, in the buffer."""
         return self.matrix.access.offset(0, row) // self.matrix.width
 
     @property
     def run_tiles(self) -> int:
-        """K-tiles of a run, such as a filter position; 0 if a K-tile spans several of them, or a
-        copy is of several accesses."""
+        """K-tiles of a run, such as a filter position; 0 if a K-tile spans several runs, or a copy
+        has several accesses."""
         tiles, rest = divmod(self.matrix.access.run, self.block_k)
         return 0 if rest or self.has_rows or not self.matrix.k_inner else tiles
 
@@ -137,12 +142,12 @@ class CopiedOperand(TiledOperand):
 
     @property
     def is_vector(self) -> bool:
-        """An access is of several words."""
+        """Whether an access has several words."""
         return len(self.words) > 1
 
     @property
     def wide(self) -> bool:
-        """Accesses are of whole words."""
+        """Whether accesses are whole words."""
         return self.matrix.width > 1
 
     @property
@@ -153,10 +158,10 @@ class CopiedOperand(TiledOperand):
 
     @property
     def zero(self) -> str:
-        """The id of an access of zeros."""
+        """Id of an access of zeros."""
         return f"uvec{len(self.words)}_zero" if self.is_vector else "uint_0"
 
-    # Which copies an invocation has
+    # Copies of an invocation
 
     @property
     def outer_first(self) -> bool:
@@ -175,7 +180,7 @@ class CopiedOperand(TiledOperand):
 
     @property
     def inner_step(self) -> int:
-        """Invocations side by side along the contiguous dimension."""
+        """Number of neighbouring invocations along the contiguous dimension."""
         if self.outer_first:
             return max(1, self.num_threads // self.outer_block)
         return min(self.inner_block, self.num_threads)
@@ -188,8 +193,8 @@ class CopiedOperand(TiledOperand):
 
     @property
     def first_mask(self) -> int:
-        """An invocation's first copy along the dimension that neighbours share is its number and
-        this."""
+        """Mask of an invocation's number, which gives its first copy along the dimension of
+        neighbours."""
         return (1 << self.first_log2) - 1
 
     @property
@@ -197,7 +202,7 @@ class CopiedOperand(TiledOperand):
         return log2(self.outer_step if self.outer_first else self.inner_step)
 
     def distance(self, inner: int, outer: int) -> int:
-        """In workgroup memory, from an invocation's first copy to another."""
+        """Return the distance in workgroup memory from an invocation's first copy to another."""
         raise NotImplementedError
 
     @property
@@ -210,18 +215,18 @@ class CopiedOperand(TiledOperand):
         )
 
     def edge_place(self, copy: OperandCopy) -> int:
-        """Its distance along the edge from an invocation's first copy."""
+        """Return a copy's distance along the edge from an invocation's first copy."""
         return copy.outer if self.matrix.k_inner else copy.inner
 
     def k_place(self, copy: OperandCopy) -> int:
-        """Return a copy's place along k."""
+        """Return a copy's distance along k from an invocation's first copy."""
         return copy.inner if self.matrix.k_inner else copy.outer
 
 
 @frozen
 class GroupedOperand(CopiedOperand):
-    """Operand in `stages` of workgroup memory, in which neighbours along the edge are adjacent, in
-    groups as an invocation reads them."""
+    """Operand in `stages` stages of workgroup memory. Neighbours along the edge are adjacent, in
+    the groups that an invocation reads."""
 
     stages: int
 
@@ -239,6 +244,6 @@ class GroupedOperand(CopiedOperand):
 
     @property
     def pitch(self) -> int:
-        """Groups of a row along the edge. One more keeps the copies along k, which are written a
-        pitch apart, off one bank."""
+        """Groups of a row along the edge: one more than are used, so that copies along k, which are
+        a pitch apart, are in different banks."""
         return self.side.block // self.group + (1 if self.matrix.k_inner else 0)

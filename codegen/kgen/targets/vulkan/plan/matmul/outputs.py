@@ -1,4 +1,4 @@
-"""Which outputs an invocation of a matmul computes, and how it stores them."""
+"""Outputs of an invocation of a matmul, and their stores."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kgen.targets.vulkan.plan.matmul.matrix import in_accesses
 from kgen.targets.vulkan.plan.memory import vector_type
 from kgen_runtime.values import frozen
 
-#: The most values of an invocation that are next to one another.
+#: Most neighbouring values of an invocation.
 MAX_GROUP = 4
 
 
 @frozen
 class Number:
-    """A value of an invocation: the `member` of its `group`, by number."""
+    """Value of an invocation: number `member` of group `group`."""
 
     number: int
     group: int
@@ -27,7 +27,7 @@ class Number:
 class ThreadOutputs:
     """Outputs of a tile along m or n: `per_thread` for each invocation, in groups of neighbours.
 
-    The groups of an invocation are apart by the groups of all invocations.
+    Between two groups of an invocation are groups of all other invocations.
     """
 
     size: int
@@ -54,18 +54,18 @@ class ThreadOutputs:
 
     @property
     def groups(self) -> tuple[tuple[int, int], ...]:
-        """Each group's number, and its distance from the first, in groups."""
+        """Number of each group, and its distance from the first, in groups."""
         return tuple((j, j * self.threads) for j in range(self.per_thread // self.group))
 
     @property
     def values(self) -> tuple[tuple[int, int], ...]:
-        """Each value's number, and its distance from the first."""
+        """Number of each value, and its distance from the first."""
         step = self.group * self.threads
         return tuple((i, i // self.group * step + i % self.group) for i in range(self.per_thread))
 
     @property
     def numbers(self) -> tuple[Number, ...]:
-        """Each value's number, its group and its place there."""
+        """Values by number, with their group and their position in it."""
         return tuple(
             Number(number=i, group=i // self.group, member=i % self.group)
             for i in range(self.per_thread)
@@ -73,12 +73,12 @@ class ThreadOutputs:
 
     @property
     def members(self) -> range:
-        """Numbers within a group."""
+        """Numbers of the members of a group."""
         return range(self.group)
 
     @property
     def clamped(self) -> bool:
-        """Tiles reach over the edge of the matrix; what is read from there is never used."""
+        """Whether tiles extend past the edge of the matrix; values read from there are not used."""
         return self.size % self.block != 0
 
     @property
@@ -88,7 +88,7 @@ class ThreadOutputs:
 
 @frozen
 class SumGroup:
-    """Sums of an invocation: row `m` and column group `n`, by number."""
+    """Accumulators of an invocation: row number `m` and column group number `n`."""
 
     m: int
     n: int
@@ -100,8 +100,11 @@ class SumGroup:
 
 @frozen
 class Outputs:
-    """The thread_m x thread_n outputs of each invocation. Those of a group of columns are one
-    vector, and stored `width` at a time, which are inside the matrix or outside together."""
+    """Outputs of each invocation, thread_m x thread_n.
+
+    A group of columns is one vector. It is stored `width` columns at a time, which are all inside
+    or all outside of the matrix.
+    """
 
     spec: Matmul
     m: ThreadOutputs
@@ -122,7 +125,7 @@ class Outputs:
 
     @property
     def zero(self) -> str:
-        """The id of a vector of zeros."""
+        """Id of a vector of zeros."""
         return f"{self.type}_zero" if self.is_vector else "float_0"
 
     @property
@@ -140,13 +143,13 @@ class Outputs:
 
     @property
     def _accesses(self) -> tuple[tuple[int, ...], ...]:
-        """Members of a group, by the access that they are stored in."""
+        """Members of a group, one tuple per store."""
         members = tuple(self.n.members)
         return tuple(members[i : i + self.width] for i in range(0, len(members), self.width))
 
     @property
     def columns(self) -> tuple[tuple[str, int], ...]:
-        """The name of each access's column, and its distance from the first, in accesses."""
+        """Name of each access's column, and its distance from the first, in accesses."""
         return tuple(
             (column_name(n, members), (distance * self.n.group + members[0]) // self.width)
             for n, distance in self.n.groups
@@ -178,7 +181,7 @@ class Outputs:
 
     @property
     def column_terms(self) -> tuple[BatchTerm, ...]:
-        """Terms of a vector with a number for each column, in accesses."""
+        """Batch terms of a vector along n, in accesses."""
         return in_accesses(column_terms(self.spec, 1), self.width)
 
     @property
@@ -192,7 +195,7 @@ class Outputs:
 
 @frozen
 class SumGroupStore:
-    """Access to the output: `members` of the sums of row `m` and of column group `n`."""
+    """Access to the output: `members` of the accumulators of row `m` and column group `n`."""
 
     m: int
     n: int
@@ -212,5 +215,5 @@ class SumGroupStore:
 
 
 def column_name(n: int, members: tuple[int, ...]) -> str:
-    """Return the name of an access's column, by its first member."""
+    """Return the name of an access's column, which has the number of its first member."""
     return f"col_n{n}_{members[0]}"

@@ -1,4 +1,4 @@
-"""A and B of a matmul on their way: buffer -> f32 in workgroup memory -> multiply-adds."""
+"""Staging of A and B: buffer -> f32 in workgroup memory -> multiply-adds."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kgen_runtime.values import frozen
 class StagedElements:
     """Elements of an access that one store writes to workgroup memory.
 
-    The store writes element `number` or, for a group, the `members` from it on. `distance` is from
-    the access's address, in groups; `component` is the position of the element in its group.
+    The store writes element `number` or, for a group, the `members` from it on. `distance` counts
+    groups from the access's address; `component` is the position of the element in its group.
     """
 
     number: int
@@ -23,7 +23,7 @@ class StagedElements:
 
 @frozen
 class StagedOperand(GroupedOperand):
-    """A or B as f32 in workgroup memory, where a k has `pitch` groups."""
+    """Operand A or B as f32 in workgroup memory, with `pitch` groups per k."""
 
     # From memory
 
@@ -37,12 +37,12 @@ class StagedOperand(GroupedOperand):
 
     @property
     def idle(self) -> bool:
-        """There are more invocations than accesses in a K-tile."""
+        """Whether a K-tile has fewer accesses than the workgroup has invocations."""
         return self.num_threads > self.accesses
 
     @property
     def edge_places(self) -> tuple[int, ...]:
-        """Places along the edge of an invocation's copies."""
+        """Distinct distances along the edge of an invocation's copies."""
         return tuple(dict.fromkeys(self.edge_place(copy) for copy in self.copies))
 
     @property
@@ -50,7 +50,7 @@ class StagedOperand(GroupedOperand):
         return tuple(dict.fromkeys(self.k_place(copy) for copy in self.copies))
 
     def edge_number(self, copy: OperandCopy) -> int:
-        """The number of a copy's edge place."""
+        """Return the number of a copy's distance among `edge_places`."""
         return self.edge_places.index(self.edge_place(copy))
 
     def k_number(self, copy: OperandCopy) -> int:
@@ -58,33 +58,34 @@ class StagedOperand(GroupedOperand):
 
     @property
     def edge_elements(self) -> tuple[int, ...]:
-        """The edge places in elements."""
+        """Distances of `edge_places` in elements."""
         return tuple(place * self.matrix.edge_width for place in self.edge_places)
 
     @property
     def tail_start(self) -> int:
-        """The first access along k behind the whole K-tiles."""
+        """First access along k after the whole K-tiles."""
         return self.matrix.access.depth // self.block_k * self.block_k // self.matrix.k_width
 
     # Into workgroup memory
 
     def distance(self, inner: int, outer: int) -> int:
-        """In groups, along k alone: each edge place has a start of its own."""
+        """Return the distance in groups along k; each of `edge_places` has an address of its
+        own."""
         return (inner if self.matrix.k_inner else outer) * self.k_pitch
 
     @property
     def k_pitch(self) -> int:
-        """Distance of two neighbouring accesses along k in workgroup memory."""
+        """Distance in workgroup memory between neighbouring accesses along k."""
         return self.matrix.k_width * self.pitch
 
     @property
     def in_groups(self) -> bool:
-        """Accesses are whole groups, and stored as such."""
+        """Whether accesses are whole groups, which are stored as vectors."""
         return self.matrix.edge_width >= self.group
 
     @property
     def as_loaded(self) -> bool:
-        """An access is a group of f32, which goes to workgroup memory as it is."""
+        """Whether an access is a group of f32, which is stored without conversion."""
         tensor = self.matrix.tensor
         return (
             not self.is_guarded
@@ -100,7 +101,7 @@ class StagedOperand(GroupedOperand):
 
     @property
     def by_component(self) -> bool:
-        """Elements are stored one by one into groups."""
+        """Whether elements are stored one by one into groups."""
         return not self.in_groups
 
     @property

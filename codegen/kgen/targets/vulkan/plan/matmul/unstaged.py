@@ -1,8 +1,8 @@
-"""Matmul by multiply-adds straight from the buffers, with nothing staged in workgroup memory.
+"""Matmul by multiply-adds directly from the buffers, without staging in workgroup memory.
 
-For skinny GEMMs (small M or N), where no invocation could use what another one loads, and for
-devices that are CPUs, whose workgroup memory is a copy of what their cache holds. `slices` parts of
-a workgroup take K-tiles of block_k in turn; the first one adds up what they have in the end.
+This suits skinny GEMMs (small M or N), whose invocations do not share loads, and CPUs, where
+workgroup memory only duplicates cached data. `slices` parts of a workgroup process K-tiles of
+block_k in turn; the first part adds the sums of all at the end.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from kgen_runtime.values import frozen
 
 @frozen
 class EdgeAccess:
-    """The accesses of an invocation at one place along the edge: its number, and its distance from
-    the first, in accesses."""
+    """Position of an invocation's accesses along the edge: its number, and its distance from the
+    first, in accesses."""
 
     number: int
     distance: int
@@ -41,10 +41,10 @@ class EdgeAccess:
 
 @frozen
 class TileLoad:
-    """Load of a K-tile: access `edge` along the edge, `k` accesses along k after the K-tile's
+    """Load of a K-tile: position `edge` along the edge, `k` accesses along k after the K-tile's
     first.
 
-    Its index is `distance` more than the first one's.
+    Its index is that of the first load plus `distance`.
     """
 
     edge: int
@@ -58,11 +58,11 @@ class TileLoad:
 
 @frozen
 class UnstagedOperand(TiledOperand):
-    """A or B, of which each invocation loads what it multiplies."""
+    """Operand A or B, of which each invocation loads the elements that it multiplies."""
 
     @property
     def edge_thread(self) -> int:
-        """Accesses along the edge from an invocation's first to its neighbour's."""
+        """Accesses along the edge from an invocation's first to its neighbour's first."""
         return self.side.group // self.matrix.edge_width
 
     @property
@@ -75,7 +75,7 @@ class UnstagedOperand(TiledOperand):
         )
 
     def loads(self, steps: int) -> tuple[TileLoad, ...]:
-        """Loads of a K-tile of `steps` steps."""
+        """Return the loads of a K-tile of `steps` steps."""
         matrix = self.matrix
         return tuple(
             TileLoad(
@@ -89,7 +89,7 @@ class UnstagedOperand(TiledOperand):
 
     @property
     def as_loaded(self) -> bool:
-        """An access is a group of f32, and multiplied as it is."""
+        """Whether an access is a group of f32, which is multiplied without conversion."""
         tensor = self.matrix.tensor
         return (
             self.edge == "n"
@@ -99,20 +99,20 @@ class UnstagedOperand(TiledOperand):
         )
 
     def load(self, stem: str, number: int, step: int) -> str:
-        """The id of the access that holds value `number` along the edge, of a step."""
+        """Return the id of the access with value `number` along the edge at a step."""
         edge, k = number // self.matrix.edge_width, step // self.matrix.k_width
         return f"{stem}_{self.name}{edge}_k{k}"
 
     def value(self, stem: str, number: int, step: int) -> str:
-        """The id of value `number` along the edge, of a step."""
+        """Return the id of value `number` along the edge at a step."""
         element = (step if self.matrix.k_inner else number) % self.matrix.width
         return f"{self.load(stem, number, step)}_{element}"
 
 
 @frozen
 class UnstagedPhase:
-    """Phase of K-tiles of `steps` steps; ids start with `name`, those of the sums before with
-    `before`."""
+    """Phase of K-tiles of `steps` steps; its ids begin with `name`, those of its initial
+    accumulators with `before`."""
 
     name: str
     steps: int
@@ -139,12 +139,12 @@ class UnstagedPlan(MatmulPlan):
     def split(self) -> bool:
         return self.schedule.slices > 1
 
-    # Which invocation does what
+    # Work of an invocation
 
     @property
     def slices_inside(self) -> bool:
-        """Neighbouring invocations are those of neighbouring slices: what they read at once is
-        contiguous where the larger operand is contiguous along k."""
+        """Whether neighbouring invocations belong to neighbouring slices. Their reads are
+        contiguous if the larger operand is contiguous along k."""
         larger = max(self.b, self.a, key=lambda operand: operand.matrix.access.rows)
         return self.split and larger.matrix.k_inner
 
@@ -158,7 +158,7 @@ class UnstagedPlan(MatmulPlan):
 
     @property
     def tile_threads(self) -> int:
-        """Invocations of a slice."""
+        """Number of invocations of a slice."""
         return self.outputs.m.threads * self.outputs.n.threads
 
     @property
@@ -173,7 +173,7 @@ class UnstagedPlan(MatmulPlan):
 
     @property
     def first_k_tile(self) -> str:
-        """The id of the first K-tile's number."""
+        """Id of the first K-tile's number."""
         return "slice" if self.split else "uint_0"
 
     @property
@@ -182,21 +182,21 @@ class UnstagedPlan(MatmulPlan):
 
     @property
     def main(self) -> UnstagedPhase | None:
-        """The loop over whole K-tiles; None if K has none."""
+        """Loop over whole K-tiles; None if K has none."""
         if self.k_tiles == 0:
             return None
         return UnstagedPhase(name="main", steps=self.schedule.block_k, before="acc")
 
     @property
     def tail(self) -> UnstagedPhase | None:
-        """The last K-tile if it is not a whole one."""
+        """Partial K-tile; None if there is none."""
         steps = self.spec.k % self.schedule.block_k
         if steps == 0:
             return None
         return UnstagedPhase(name="tail", steps=steps, before="acc" if self.main else None)
 
     def before(self, phase: UnstagedPhase, step: int, sum: SumGroup) -> str:
-        """The id of a sum before a step."""
+        """Return the id of an accumulator before a step."""
         if step:
             return f"{phase.name}_total{step - 1}_{sum.name}"
         return f"{phase.before}_{sum.name}" if phase.before else self.outputs.zero
@@ -205,20 +205,20 @@ class UnstagedPlan(MatmulPlan):
         last = step == phase.steps - 1
         return f"{phase.name}_total{'' if last else step}_{sum.name}"
 
-    # What a step multiplies
+    # Operands of a step
 
     @property
     def gathers(self) -> bool:
-        """Groups of columns are put together from single values."""
+        """Whether groups of columns are composed of single values."""
         return self.outputs.is_vector and not self.b.as_loaded
 
     def row(self, phase: UnstagedPhase, m: int, step: int) -> str:
-        """The id of A's value, as often as a group of columns has members."""
+        """Return the id of a value of A, broadcast to a group of columns."""
         value = self.a.value(phase.name, m, step)
         return f"{phase.name}_m{m}_k{step}" if self.outputs.is_vector else value
 
     def column(self, phase: UnstagedPhase, n: int, step: int) -> str:
-        """The id of a group of columns of B."""
+        """Return the id of a group of columns of B."""
         first = n * self.outputs.n.group
         if self.b.as_loaded:
             return self.b.load(phase.name, first, step)
@@ -227,34 +227,34 @@ class UnstagedPlan(MatmulPlan):
         return self.b.value(phase.name, first, step)
 
     def members(self, phase: UnstagedPhase, n: int, step: int) -> tuple[str, ...]:
-        """The ids of a group's values."""
+        """Return the ids of a group's values."""
         first = n * self.outputs.n.group
         return tuple(self.b.value(phase.name, first + i, step) for i in self.outputs.n.members)
 
     @property
     def slice_totals(self) -> str:
-        """The stem of a slice's final sums."""
+        """Prefix of a slice's final accumulators."""
         if self.tail is None:
             return "acc"
         return "slice_total" if self.split else "tail_total"
 
     def skipped(self, sum: SumGroup) -> str:
-        """The id of a sum of the slices that have no part of the remainder."""
+        """Return the id of an accumulator in slices that have no part of the partial K-tile."""
         return f"acc_{sum.name}" if self.main else self.outputs.zero
 
     @property
     def totals(self) -> str:
         return "total" if self.split else self.slice_totals
 
-    # What slices hand to the first one
+    # Partial sums of slices
 
     def partial(self, number: int) -> int:
-        """Offset of the sums of this number in workgroup memory."""
+        """Return the offset in workgroup memory of the accumulators with a number."""
         return number * self.num_threads
 
 
 def plan_unstaged(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> UnstagedPlan:
-    """Raises ScheduleError if the schedule does not fit the target."""
+    """Return the plan. Raises ScheduleError if the schedule does not fit the target."""
     _check(spec, target, schedule)
     m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
     n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)

@@ -1,5 +1,7 @@
-"""Rows whose elements lie next to those of other rows: neighbouring invocations have neighbouring
-rows, so that what they read and write at once is contiguous."""
+"""Interleaved rows: adjacent elements belong to different rows.
+
+Neighbouring invocations have neighbouring rows, so that their accesses are contiguous.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def distances(self) -> tuple[int, ...]:
-        """The invocations of a row are as far apart as a workgroup has rows."""
+        """Distances between the invocations of a row: multiples of the rows of a workgroup."""
         return tuple(self.schedule.rows_per_block << bit for bit in range(self.lane_bits))
 
     @property

@@ -1,6 +1,6 @@
 """Loads, computations, folds and exchanges of a row-wise kernel's phases, for the templates.
 
-Indices count vectors, or scalars in tensors that are read by scalars.
+Indices count vectors, or scalars if a tensor is read by scalars.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from kgen.targets.vulkan.plan.memory import Tensor
 from kgen_runtime.values import frozen
 
 RowRenderer = SpirvRenderer | SpirvWholeRenderer
-#: Two, so that one barrier per exchange is enough: the next one writes where nobody reads.
+#: Number of exchange buffers. With two, one barrier per exchange suffices: the next exchange writes
+#: to the buffer that is not being read.
 EXCHANGE_BUFFERS = 2
 COLUMN, ROW = variable("column"), variable("row")
 
@@ -29,8 +30,9 @@ COLUMN, ROW = variable("column"), variable("row")
 class LaneVector:
     """Vector of a lane: `index` names its number in the row, `offset` counts from the lane's first.
 
-    `partial`: some lanes have none (%<name>_inside is false) and read the row's first vector.
-    `coordinates` and `columns` (names of the scalars' columns) are needed by loads or expressions.
+    With `partial`, some lanes do not have it (%<name>_inside is false) and read the row's first
+    vector. `coordinates` and `columns` (names of the scalars' columns) are those that loads or
+    expressions need.
     """
 
     name: str
@@ -52,7 +54,8 @@ class LaneVector:
 
 @frozen
 class RowLoad:
-    """Load of an element of a tensor: its scalars are %<name>_<c>, with the renderer's suffix."""
+    """Load of an array element of a tensor; its scalars are %<name>_<c>, with the renderer's
+    suffix."""
 
     name: str
     tensor: Tensor
@@ -61,8 +64,8 @@ class RowLoad:
 
 @frozen
 class RowStore:
-    """Store of `values` (ids of numbers) to an element of a tensor; `name` starts intermediate
-    names."""
+    """Store of `values` (ids of numbers) to an array element of a tensor; `name` is the prefix of
+    intermediate names."""
 
     name: str
     tensor: Tensor
@@ -86,7 +89,7 @@ class VectorBody:
 
 @frozen
 class Carried:
-    """A lane's value of a fold in a loop over its vectors: at first `initial`, then `following`."""
+    """Value of a lane's fold in a loop over its vectors: `initial` first, then `following`."""
 
     value: str
     initial: str
@@ -109,9 +112,11 @@ class SubgroupExchange:
 
 @frozen
 class LaneFold:
-    """A fold over a row's lanes as a function of the module, by way of `buffer` among subgroups:
-    `near` combine %<name>_value with the value of a lane of the subgroup, `far` %<name>_total with
-    that of another subgroup."""
+    """Fold over a row's lanes, as a function of the module.
+
+    `near` steps combine %<name>_value with the value of a lane of the subgroup. `far` steps combine
+    %<name>_total with the value of another subgroup, through `buffer`.
+    """
 
     name: str
     mine: str
@@ -122,8 +127,8 @@ class LaneFold:
 
 @frozen
 class PhasePlan:
-    """`after` is the label of the block from which a loop is entered; `row_stores` are outputs of
-    which a row has one element."""
+    """Phase in the form of the template. `after` is the label of the block before its loop;
+    `row_stores` are the outputs with one element per row."""
 
     phase: RowPhase
     after: str
@@ -146,8 +151,11 @@ class PhasePlan:
 
 @frozen
 class RowPhases:
-    """`resident` rows are held by their lanes. `row_read` is the id of the row that is read;
-    `distances` are how far apart the lanes are that exchange what they have folded."""
+    """Phases of a row-wise kernel.
+
+    Lanes hold `resident` rows. `row_read` is the id of the row that is read. `distances` are the
+    distances between lanes that exchange partial results.
+    """
 
     row: RowPlan
     renderer: RowRenderer
@@ -157,7 +165,7 @@ class RowPhases:
     distances: tuple[int, ...]
     shuffles: bool
 
-    # -- where things lie -----------------------------------------------------------------------
+    # -- addresses ------------------------------------------------------------------------------
 
     @property
     def row_starts(self) -> tuple[Index, ...]:
@@ -177,7 +185,7 @@ class RowPhases:
 
     @property
     def of_row(self) -> Mapping[str, RowLoad]:
-        """Inputs of which a row has one element, by their names."""
+        """Inputs with one element per row, by name."""
         return {
             of.name: RowLoad(
                 name=f"{of.name}_of_row", tensor=self.tensors[of.tensor], index=self._start(of)
@@ -192,7 +200,7 @@ class RowPhases:
         return RowLoad(name=name, tensor=self.tensors[of.tensor], index=index)
 
     def _index(self, of: RowInput | RowOutput, vector: LaneVector, number: str) -> Index:
-        """Return the index of a vector in a tensor; `number` is the name of the row's number."""
+        """Return the index of a vector in a tensor; `number` is the id of the row's number."""
         assert of.columns is not None
         tensor, start = self.tensors[of.tensor], self._start(of)
         names = coordinate_names(vector.read, vector.coordinates)
@@ -219,7 +227,7 @@ class RowPhases:
         )
 
     def _turn(self, phase: RowPhase, has_columns: bool) -> LaneVector:
-        """The vector of a turn of a phase's loop."""
+        """Return the vector of an iteration of a phase's loop."""
         name = f"turn{phase.number}"
         near = [i.columns for i in self.row.inputs if i.name in phase.inputs]
         near += [] if phase.folds else [of.columns for of in self.row.outputs]
@@ -259,7 +267,7 @@ class RowPhases:
     def _phases(self) -> Iterator[PhasePlan]:
         resident = self.resident
         suffix = self.renderer.suffix
-        #: Ids of what is the same for a whole row.
+        #: Ids of values that are constant along a row.
         row_known = {variable(of): f"%{load.name}_0{suffix}" for of, load in self.of_row.items()}
         row_known[ROW] = "%row_number"
         vectors = self.vectors if resident else ()
@@ -270,7 +278,7 @@ class RowPhases:
             if not resident:
                 vectors = (self._turn(phase, COLUMN in unknown(phase.wanted, row_known)),)
                 held = [_columns_known(vector) for vector in vectors]
-            #: What the lane has of each fold.
+            #: Partial result of the lane for each fold.
             lane = {f: "" if resident else f"%{f.name}_lane" for f in phase.folds}
             initial = dict(lane)
             bodies = []
@@ -316,8 +324,8 @@ class RowPhases:
         known: list[dict[Expression, str]],
         lane: dict[RowFold, str],
     ) -> VectorBody:
-        """Return the loads and steps of one vector: the results are added to `known`, for each
-        scalar of the vector, and to `lane`."""
+        """Return the loads and steps of one vector, and add the results to `known`, for each scalar
+        of the vector, and to `lane`."""
         loads = []
         for of in self.row.inputs:
             if of.columns and of.name in phase.inputs and variable(of.name) not in known[0]:
@@ -364,7 +372,8 @@ class RowPhases:
     def _fold(
         self, fold: RowFold, values: Sequence[str], vector: LaneVector, lane: dict[RowFold, str]
     ) -> list[str]:
-        """Lines that fold values into the lane's, but not those of a vector that is not there."""
+        """Return the lines that fold values into the lane's partial result, unless the vector is
+        missing."""
         lines, before = [], lane[fold]
         total = before
         for c, value in enumerate(values):
@@ -384,7 +393,8 @@ class RowPhases:
         return lines
 
     def _exchanges(self, fold: RowFold, value: str, first: int) -> list[SubgroupExchange]:
-        """The steps that give every lane the fold over all of them; `first` steps come before."""
+        """Return the steps after which every lane has the fold over all lanes; `first` steps come
+        before."""
         found = []
         for i, distance in enumerate(self.distances):
             name = f"{fold.name}_step{i}"
@@ -402,7 +412,7 @@ class RowPhases:
         return found
 
     def _lane_fold(self, fold: RowFold, mine: str, number: int) -> LaneFold:
-        """`number` folds come before."""
+        """Return the fold over lanes; `number` folds come before it."""
         name = f"{fold.name}_of_lanes"
         near = self.combine(fold, f"%{name}_both", f"%{name}_value", f"%{name}_theirs")
         far = self.combine(fold, f"%{name}_more", f"%{name}_total", f"%{name}_other")
@@ -415,7 +425,7 @@ class RowPhases:
         )
 
     def combine(self, fold: RowFold, result: str, value: str, other: str) -> list[str]:
-        """Lines that make one of two values."""
+        """Return the lines that combine two values."""
         step = node(fold.reduction.combine, variable("value"), variable("other"))
         return self.renderer.instruction(step, result, [value, other])
 
@@ -424,7 +434,7 @@ class RowPhases:
 
 
 def _columns_known(vector: LaneVector) -> list[dict[Expression, str]]:
-    """The columns of a vector's scalars, if they are needed."""
+    """Return a table of known values with the columns of a vector's scalars, if they are needed."""
     if not vector.columns:
         return [{} for _ in range(vector.scalars)]
     return [{COLUMN: f"%{column}"} for column in vector.columns]

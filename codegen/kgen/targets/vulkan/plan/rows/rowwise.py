@@ -1,4 +1,4 @@
-"""Row-wise kernels: one row per group of invocations, held by them or read again by each phase."""
+"""Row-wise kernels: a group of invocations holds a row, or reads it again in each phase."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan, fold_grid
 from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
-#: Lanes of the largest subgroup that a device may have (Vulkan 1.3, "Limits", maxSubgroupSize).
+#: Lanes of the largest subgroup of any device (Vulkan 1.3, "Limits", maxSubgroupSize).
 LARGEST_SUBGROUP = 128
-#: Scalars of a row that an invocation may hold; drivers spill what does not fit in registers.
+#: Most scalars of a row that an invocation holds; more would spill.
 MAX_RESIDENT = 64
 
 
@@ -71,7 +71,7 @@ class RowwisePlan(VulkanPlan):
 
     @property
     def interleaved(self) -> bool:
-        """Neighbouring invocations have neighbouring rows."""
+        """Whether neighbouring invocations have neighbouring rows."""
         return False
 
     @property
@@ -89,28 +89,29 @@ class RowwisePlan(VulkanPlan):
 
     @property
     def shuffles(self) -> bool:
-        """Subgroups are full if a workgroup has as many invocations as the largest may have."""
+        """Whether lanes exchange values by shuffles. That requires full subgroups, so a workgroup
+        of at least the largest subgroup."""
         has_folds = bool(self.shared) and self.num_threads >= LARGEST_SUBGROUP
         return self.target.has(SHUFFLE) and has_folds
 
     @property
     def nearest(self) -> int:
-        """Distance from a lane of a row to the next."""
+        """Distance from a lane of a row to the next one."""
         return self.distances[0]
 
     @property
     def row_reach(self) -> int:
-        """Behind all lanes of a row."""
+        """Distance that reaches past all lanes of a row."""
         return 2 * self.distances[-1]
 
     @property
     def other_rows(self) -> str:
-        """The id of the bits of an invocation's number in which those of other rows differ."""
+        """Id of the mask of an invocation's number that selects the row."""
         return f"uint_0x{-self.row_reach % 2**32:x}"
 
     @property
     def fold_type(self) -> str:
-        """Type of a function of an invocation's number and value."""
+        """Type of a function with an invocation's number and value as parameters."""
         return "uint_from_2_uint" if self.on_integers else "float_from_uint_float"
 
     @property
@@ -124,12 +125,12 @@ class RowwisePlan(VulkanPlan):
 
     @property
     def row_read(self) -> str:
-        """The id of the row that is read, the last one's beyond it."""
+        """Id of the row that is read: the last row if the invocation's own does not exist."""
         return "row_read" if self.guarded else "row"
 
     @property
     def row_repeats(self) -> bool:
-        """Whether there are several matrices, of which each counts its rows from 0."""
+        """Whether there are several matrices, each of which numbers its rows from 0."""
         return self.row.height < self.spec.rows
 
     @cached_property
@@ -150,7 +151,7 @@ class RowwisePlan(VulkanPlan):
 
     @property
     def number(self) -> str:
-        """The type of what is computed with."""
+        """Type of the values that the kernel computes with."""
         return self.renderer.scalar
 
     def conversions(self, tensor: Tensor) -> tuple[Conversion, ...]:
@@ -169,7 +170,8 @@ class RowwisePlan(VulkanPlan):
 def plan_rowwise(
     spec: Rowwise, target: Target, schedule: GpuRows, kind: type[RowwisePlan] = RowwisePlan
 ) -> RowwisePlan:
-    """Raises ScheduleError if the schedule does not fit the shapes or the target."""
+    """Return the plan. Raises ScheduleError if the schedule does not fit the shapes or the
+    target."""
     check_powers_of_two(schedule, "num_threads", "rows_per_block", "vector")
     check_threads(schedule.num_threads, target, "num_threads=128")
     renderer = SpirvWholeRenderer() if spec.compute.is_integer else SpirvRenderer()
@@ -216,21 +218,25 @@ def plan_rowwise(
 
 
 def vector_of(spec: Rowwise) -> int:
-    """The widest vector of which every row of these shapes is a whole number; one element where
-    some that are walked have two words."""
+    """Return the widest vector that divides every row of these shapes; one element if a tensor that
+    is read by vectors has elements of two words."""
     return 1 if walked_itemsize(spec) > WORD else widest_vector(spec, VECTOR_WIDTHS[0])
 
 
 def fewest_lanes(row: RowPlan) -> int:
-    """Two where a row has one value only, so that its folds come back from another lane: drivers
-    that see a value less its own maximum take it for 0, also where it is NaN or infinite."""
+    """Return the least number of lanes of a row: two if a row has only one value.
+
+    Its folds then come from another lane. Otherwise drivers would see a value minus its own maximum
+    and replace it by 0, even if it is NaN or infinite.
+    """
     folds = [fold for phase in row.phases for fold in phase.folds]
     alone = row.spec.cols == 1 or any(row.is_of_row(fold.argument) for fold in folds)
     return 2 if folds and alone else 1
 
 
 def _buffers(row: RowPlan, target: Target) -> Iterator[Tensor]:
-    """Tensors of bits; one of which a row or a vector has a single element is taken by scalars."""
+    """Yield the buffers, as tensors of bits. A tensor is read by scalars if a row or a vector has a
+    single element of it."""
     single = {i.tensor for i in row.inputs if i.columns is None or i.columns.single}
     single |= {of.name for of in row.reduced_outputs}
     for binding, p in enumerate(row.spec.parameters):
@@ -259,7 +265,7 @@ def _check(row: RowPlan, target: Target, schedule: GpuRows) -> None:
             f"rows_per_block={schedule.rows_per_block} gives a row of one value a single "
             f"invocation, and some drivers then lose a NaN; try {remedy}"
         )
-    # What is not kept from phase to phase is unrolled all the same.
+    # Vectors are unrolled even if nothing is kept from phase to phase.
     held = row.turns * row.vector * max(1, row.values_kept)
     if schedule.resident and held > MAX_RESIDENT:
         raise ScheduleError(
