@@ -1,7 +1,8 @@
-"""GPU programs run on the CPU, as text: PTX and LLVM IR, all lanes of many workgroups at once.
+"""Emulator of GPU programs: PTX and LLVM IR text, run on the CPU, all lanes of many workgroups at
+once.
 
-Nothing here knows how kgen plans or renders a kernel: instructions are implemented from their
-documents, so that a mistake of the planner is not repeated.
+The emulator knows nothing about kgen's plans and templates. It implements instructions from their
+documents, so that it does not repeat a mistake of the planner.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ __all__ = [
     "run",
 ]
 
-#: Workgroups that one run may have: the checks number them in 20 bits (ptx/tags.py).
+#: Most workgroups of a run: the checks number them in 20 bits (ptx/tags.py).
 MAX_WORKGROUPS = (1 << 20) - 1
 
 
@@ -55,22 +56,22 @@ def run(
 ) -> LaunchReport:
     """Run one launch of the entry point.
 
-    An ndarray argument is a pointer to a global buffer of exactly its bytes (C-contiguous, written
-    in place); a numpy scalar is passed by value; a TensorMap is one of PTX, in 128 bytes by value
-    or behind a pointer. `dynamic_shared` is in bytes. `workgroups` runs only these, at most
-    MAX_WORKGROUPS. `cluster` is the CTAs of a thread block cluster (PTX). `arch` (sm_90, gfx942) is
-    the device whose limits the launch is held against, by default the one that the text names.
-    `profile` counts the traffic of the memories too, and by source line. The result is the same for
-    the same `seed`, the counters are so for every seed. With `strict`, unordered writes of the same
-    value, and order that rests on a warp collective (PTX), are faults and not warnings. A run goes
-    on after a fault that leaves other lanes as they are, until it has met `most_faults` distinct
-    ones. `numerics` are what the sums of matrix instructions lose beside f32 arithmetic; nothing if
-    None.
+    - An ndarray argument is a pointer to a global buffer of exactly its bytes (C-contiguous,
+    written in place). A numpy scalar is passed by value. A TensorMap is a tensor map of PTX: 128
+    bytes by value or through a pointer. - `dynamic_shared`: bytes of dynamic shared memory. -
+    `workgroups`: run only these, at most MAX_WORKGROUPS. - `cluster`: CTAs of a thread block
+    cluster (PTX). - `arch` (sm_90, gfx942): device whose limits the launch must respect, by default
+    the one that the text names. - `profile`: count memory traffic as well, and count by source
+    line. - `seed`: schedule of the run. Equal seeds give equal results; counters are equal for all
+    seeds. - `strict`: unordered writes of equal values, and order that depends on a warp collective
+    (PTX), are faults instead of warnings. - `most_faults`: a run continues after a fault that does
+    not affect other lanes, until it has met so many distinct ones. - `numerics`: precision that
+    matrix instructions lose relative to f32 sums; None for nothing.
 
-    Raises EmulationFault for a fault of the program (races, out-of-bounds and the like are looked
-    for if `checks`), UnknownInstruction for a word that is not known, EmulationError for a source
-    that does not parse, arguments that do not fit its parameters, and a launch that the device
-    would refuse.
+    Raises EmulationFault for a fault of the program (with `checks` also for races, out-of-bounds
+    accesses and the like), UnknownInstruction for an unknown instruction, and EmulationError for a
+    source that does not parse, arguments that do not fit its parameters, or a launch that the
+    device would refuse.
     """
     count = math.prod(grid) if workgroups is None else len(workgroups)
     if count > MAX_WORKGROUPS:

@@ -1,4 +1,4 @@
-"""The `--arg`s of `kgen emulate`: what a kernel is called with, and where its outputs go."""
+"""Parser of the `--arg` options of `kgen emulate`: kernel arguments, and the files of outputs."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ DTYPES = {
     "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8",
     "f16": "f2", "f32": "f4", "f64": "f8",
 }  # fmt: skip
-#: Bytes of an output before the kernel runs: NaN in every float format.
+#: Value of each byte of an output before the kernel runs: NaN in every float format.
 UNWRITTEN = 0xFF
-#: Limit of an output's dimensions, which is numpy's.
+#: Most dimensions of an output: numpy's limit.
 MAX_DIMENSIONS = 32 if np.__version__.startswith("1.") else 64
-#: Limit of a whole number's digits; Python takes no more than some 4000.
+#: Most digits of a whole number; Python's own limit is about 4000.
 MOST_DIGITS = 100
-#: Limit of --seeds, beyond which a run never ends in practice.
+#: Largest --seeds; more would not end in practice.
 MOST_SEEDS = 1_000_000_000
 #: Element types of tensor maps for those of numpy.
 _MAP_DTYPES = {
@@ -44,7 +44,7 @@ _MAP_DTYPES = {
 }  # fmt: skip
 #: Characters of an argument that a message shows.
 MOST_SHOWN = 120
-#: Kinds of `--arg`: what the kernel receives, and the file that is written afterwards.
+#: Kinds of `--arg`: the value that the kernel receives, and the file that is written afterwards.
 MEANINGS = {
     "in:a.npy": ("a pointer to the bytes of the array, and no more", "-"),
     "inout:a.npy:b.npy": ("a pointer to the bytes of the array", "b.npy"),
@@ -90,7 +90,7 @@ def parse(texts: Sequence[str]) -> list[EmulatedArgument]:
 
 
 def _tensor(text: str) -> EmulatedArgument:
-    """in:a.npy, inout:a.npy:b.npy or out:f32:64x64:c.npy."""
+    """Parse a tensor: in:a.npy, inout:a.npy:b.npy or out:f32:64x64:c.npy."""
     kind, _, rest = text.partition(":")
     output = None
     if kind == "in":
@@ -109,7 +109,7 @@ def _tensor(text: str) -> EmulatedArgument:
 
 
 def _unwritten(shape: list[int], dtype: np.dtype[Any], text: str) -> Array:
-    """An output as it is before the kernel runs. Raises SpecError if there is no room for it."""
+    """Return an output before the kernel runs. Raises SpecError if there is no memory for it."""
     if len(shape) > MAX_DIMENSIONS:
         raise SpecError(
             f"--arg {_shown(text)} has {len(shape)} dimensions; at most {MAX_DIMENSIONS} are "
@@ -144,9 +144,9 @@ def _scalar(kind: str, rest: str, text: str) -> np.generic:
 
 
 def _tensor_map(rest: str, text: str, before: Sequence[EmulatedArgument]) -> EmulatedArgument:
-    """tensormap:{"tensor": "in:a.npy", "box": [64, 128], ...}, innermost dimension first.
+    """Parse tensormap:{"tensor": "in:a.npy", "box": [64, 128], ...}, innermost dimension first.
 
-    `tensor` may also be the number of an earlier argument, from 0, whose array it is.
+    `tensor` may also be the number of an earlier argument, from 0, whose array is used.
     """
     from kgen.emulate.tensor_map import TensorMap
 
@@ -214,7 +214,7 @@ def _output(name: str, text: str) -> Path:
 
 
 def _shape(extents: str, text: str) -> list[int]:
-    """Sizes of `64x64`. Raises SpecError."""
+    """Parse sizes such as `64x64`. Raises SpecError."""
     sizes = extents.split("x")
     if not all(re.fullmatch(rf"0*[1-9]\d{{0,{MOST_DIGITS - 1}}}", n, re.ASCII) for n in sizes):
         raise SpecError(
@@ -225,7 +225,7 @@ def _shape(extents: str, text: str) -> list[int]:
 
 
 def _shown(text: str) -> str:
-    """An argument, cut so that the message that quotes it stays short."""
+    """Return an argument, shortened for a message."""
     return shorten(text, MOST_SHOWN)
 
 
@@ -239,14 +239,14 @@ def _load(name: str) -> Array:
         shown = _shown(name)
         raise SpecError(f"--arg {shown} cannot be read: {error}; pass a smaller array") from None
     except ValueError:
-        # numpy's own advice is to allow pickles.
+        # numpy's message would advise to allow pickles.
         raise SpecError(
             f"--arg {_shown(name)} is not a .npy file; write one with numpy.save"
         ) from None
 
 
 def whole(name: str, text: str, least: int) -> int:
-    """A whole number of `least` or more. Raises SpecError."""
+    """Parse a whole number of at least `least`. Raises SpecError."""
     if len(text) > MOST_DIGITS:
         shown = f"{text[:MOST_DIGITS]}..."
         raise SpecError(f"--{name} {shown} is not a whole number of up to {MOST_DIGITS} digits")

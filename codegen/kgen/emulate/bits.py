@@ -1,4 +1,4 @@
-"""Integers as bits and bytes."""
+"""Bit operations on arrays of integers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Array = npt.NDArray[Any]
 
 
 def parts(words: Array, dtype: npt.DTypeLike) -> Array:
-    """Words as narrower numbers, low ones first: [..., part]."""
+    """Return words as narrower numbers, low ones first: [..., part]."""
     return np.ascontiguousarray(words)[..., None].view(dtype)
 
 
 def leading_zeros(words: Array, bits: int) -> Array:
-    """How many of the lower `bits` of unsigned words are 0 above the highest 1."""
+    """Return the number of zeros above the highest 1 in the lower `bits` of unsigned words."""
     for shift in (1, 2, 4, 8, 16, 32):  # fill with ones below the highest one
         if shift < bits:
             words = words | (words >> words.dtype.type(shift))

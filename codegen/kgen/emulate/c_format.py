@@ -1,6 +1,6 @@
 """Format strings of C's printf (ISO C 7.23.6.1) on a 64-bit host with glibc.
 
-CUDA's printf leaves the formatting to the host, so that the host's C library defines the text.
+CUDA's printf leaves formatting to the host, so the host's C library defines the text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CONVERSION = re.compile(
     re.ASCII,
 )
 _BITS = {"hh": 8, "h": 16, "": 32, **dict.fromkeys(("l", "ll", "j", "z", "t"), 64)}
-#: The widest field, and the most digits, of one conversion.
+#: Widest field, and most digits, of a conversion.
 _MOST_DIGITS = 1024
 
 
@@ -37,7 +37,7 @@ class FormatConversion:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Bytes of each argument that it takes, in order."""
+        """Bytes of each argument of the conversion, in order."""
         stars = [4 for field in (self.width, self.precision) if field == "*"]
         wide = self.kind in "speEfFgG" or _BITS[self.length] == 64
         return (*stars, 8 if wide else 4)
@@ -45,7 +45,7 @@ class FormatConversion:
 
 @lru_cache(maxsize=64)
 def parse(given: bytes) -> tuple[bytes | FormatConversion, ...]:
-    """The literal text and the conversions of a format string.
+    """Return the literal text and the conversions of a format string.
 
     Raises EmulationError for a conversion that is not supported.
     """
@@ -69,8 +69,8 @@ def parse(given: bytes) -> tuple[bytes | FormatConversion, ...]:
 def convert(
     conversion: FormatConversion, values: Sequence[int], string: Callable[[int], bytes]
 ) -> bytes:
-    """The text of one conversion. `values` are the bits of its arguments; `string` reads a string
-    at an address."""
+    """Return the text of a conversion. `values` are the bits of its arguments; `string` reads a
+    string at an address."""
     *stars, value = values
     left, width = "-" in conversion.flags, conversion.width
     wide = _signed(stars.pop(0), 32) if width == "*" else int(width or 0)
@@ -108,7 +108,7 @@ def convert(
 
 
 def _integer(conversion: FormatConversion, value: int, digits: int | None) -> tuple[bytes, bytes]:
-    """(sign or base, digits) of an integer or a pointer."""
+    """Return (sign or base, digits) of an integer or a pointer."""
     kind = conversion.kind
     size = 64 if kind == "p" else _BITS[conversion.length]
     number = value & ((1 << size) - 1)
@@ -129,7 +129,7 @@ def _integer(conversion: FormatConversion, value: int, digits: int | None) -> tu
 
 
 def _float(conversion: FormatConversion, value: int, digits: int) -> tuple[bytes, bytes, bool]:
-    """(sign, digits, whether zeros may fill it) of the bits of a double."""
+    """Return (sign, digits, whether zeros may pad it) of the bits of a double."""
     (number,) = struct.unpack("<d", struct.pack("<Q", value))
     sign = _sign(conversion, negative=math.copysign(1, number) < 0)
     finite = math.isfinite(number)

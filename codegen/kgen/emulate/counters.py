@@ -1,6 +1,6 @@
-"""The names under which both emulators count, so that a profile and a budget read the same.
+"""Names of the counters of both emulators, which profiles and budgets share.
 
-All are sums over the workgroups that ran, except those of `MOST_OF_ANY`.
+Counters are sums over the workgroups that ran, except those of `MOST_OF_ANY`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 #: Counters that are the maximum over the workgroups.
 MOST_OF_ANY = frozenset({"barriers", "copies_in_flight"})
 
-#: Meaning of each counter. An instruction is one issue by one warp or wave.
+#: Meaning of each counter. An instruction counts once per warp or wave that issues it.
 MEANING = {
     "instructions": "instructions issued",
     "lane_instructions": "instructions, each times its active lanes",

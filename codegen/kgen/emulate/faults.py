@@ -1,4 +1,4 @@
-"""Faults of a run: made from the lanes at fault, and collected."""
+"""Collection of the faults of a run, which are created from the lanes at fault."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kgen.emulate.report import EmulationFault, Fault
 
-#: How many lanes a fault names: the first few of the first workgroup that is concerned.
+#: Most lanes that a fault names: the first ones of the first workgroup at fault.
 LANES_NAMED = 8
 
 
@@ -28,9 +28,9 @@ def fault_at(
     address: npt.NDArray[Any] | int | None = None,
     array: Callable[[int], str] | None = None,
 ) -> Fault:
-    """The fault of the lanes [workgroup, ...]; `coordinates` are those of the workgroups.
+    """Return the fault of the lanes [workgroup, ...]; `coordinates` are those of the workgroups.
 
-    The address may be one for each lane, of which the first counts; `array` says what lies there.
+    If there is an address per lane, the first one counts. `array` names the array at that address.
     """
     workgroup = int(lanes.reshape(len(lanes), -1).any(axis=1).argmax())
     concerned = np.flatnonzero(lanes[workgroup])
@@ -54,28 +54,29 @@ def fault_at(
 
 
 class FaultLog:
-    """The distinct faults of one run, in the order in which they were met."""
+    """Distinct faults of one run, in order of occurrence."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.faults: list[Fault] = []
 
     def add(self, fault: Fault) -> None:
-        """Note a fault after which the run goes on. Raises EmulationFault if none is to follow."""
+        """Add a fault after which the run continues. Raises EmulationFault if it is the last one
+        allowed."""
         self._append(fault)
         if len(self.faults) >= self.most:
             raise self.error()
 
     def last(self, fault: Fault) -> EmulationFault:
-        """Note a fault after which the run cannot go on; return the error to raise."""
+        """Add a fault after which the run cannot continue; return the error to raise."""
         self._append(fault)
         return self.error()
 
     @contextmanager
     def collected(self) -> Iterator[None]:
-        """Raise EmulationFault at the end of a run that has met faults.
+        """Raise EmulationFault at the end of a run with faults.
 
-        What else goes wrong after the first of them may come of it, and says nothing new.
+        Other errors after the first fault may be consequences of it, and are dropped.
         """
         try:
             yield
@@ -90,11 +91,11 @@ class FaultLog:
             raise self.error()
 
     def error(self) -> EmulationFault:
-        """Return the error that names every noted fault; at least one was noted."""
+        """Return the error that names every fault; there must be at least one."""
         first, *others = self.faults
         return EmulationFault(first, others)
 
     def _append(self, fault: Fault) -> None:
-        """Note a fault unless the same instruction has one of this kind already."""
+        """Add a fault unless the same instruction has one of this kind already."""
         if all((f.kind, f.line) != (fault.kind, fault.line) for f in self.faults):
             self.faults.append(fault)

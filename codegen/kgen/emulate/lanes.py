@@ -1,4 +1,4 @@
-"""Helpers for many lanes at once: active addresses, turns at shared places."""
+"""Helpers for many lanes at once: active addresses, turns at shared addresses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ Array = npt.NDArray[Any]
 
 
 def settle(address: Array, mask: Array | None) -> Array:
-    """Addresses whose inactive lanes hold the address of an active one, so that any is valid."""
+    """Return addresses in which inactive lanes have the address of an active one, so that all are
+    valid."""
     if mask is None:
         return address
     shape = np.broadcast_shapes(address.shape, mask.shape)
@@ -23,7 +24,7 @@ def settle(address: Array, mask: Array | None) -> Array:
 
 
 def in_order(places: Array) -> tuple[Array, Array]:
-    """(lanes by place, those of one place in their order; where in it each one's place begins)"""
+    """Return lanes sorted by place, stably, and the position at which each one's place begins."""
     order = np.argsort(places, kind="stable")
     by_place = places[order]
     first = np.ones(len(order), np.bool_)
@@ -32,8 +33,8 @@ def in_order(places: Array) -> tuple[Array, Array]:
 
 
 def turns(places: Array) -> Iterator[Array]:
-    """Index arrays that together are all lanes; each holds a place at most once, and lanes of one
-    place come in order."""
+    """Yield index arrays that together contain all lanes. An array has each place at most once, and
+    the lanes of a place come in order."""
     order, start = in_order(places)
     turn = np.arange(len(order)) - start
     by_turn = order[np.argsort(turn, kind="stable")]

@@ -1,4 +1,4 @@
-"""Whether a device takes a launch at all, which is asked before anything runs."""
+"""Check of a launch against the limits of a device, before anything runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kgen_runtime.manifest import Launch
 
 
 def check_launch(request: Request, limits: Limits, usage: Usage) -> None:
-    """Raise EmulationError for what the driver of such a device would refuse to launch."""
+    """Check that the driver of such a device would accept a launch. Raises EmulationError."""
     launch = Launch(
         entry_point=request.entry,
         grid=request.grid,

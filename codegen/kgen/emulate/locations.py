@@ -1,8 +1,8 @@
-"""Which line of the programmer's own source each line of a kernel's text was compiled from.
+"""Source locations: the line of the programmer's source from which a line of a kernel was compiled.
 
-Compilers say it in PTX with `.file` and `.loc`, which holds for the instructions up to the next one
-(PTX ISA 11.5, debugging directives): `nvcc -lineinfo`, clang and Triton with debug information. In
-LLVM IR an instruction's `!dbg` is a DILocation, in whose scope the file is (LLVM Language
+In PTX, compilers write `.file` and `.loc`; a `.loc` applies to the instructions up to the next one
+(PTX ISA 11.5, debugging directives). `nvcc -lineinfo`, clang and Triton with debug information do
+so. In LLVM IR, an instruction's `!dbg` is a DILocation, whose scope has the file (LLVM Language
 Reference, Specialized Metadata Nodes).
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kgen.emulate.report import LineCounts
 
-#: A line, counted from 1, of a file.
+#: File and line, counted from 1.
 Place = tuple[Path, int]
 
 _SUMS = tuple(field.name for field in fields(LineCounts) if field.name != "kind")
@@ -27,7 +27,8 @@ _FIELD = re.compile(r"""(line|scope|file|filename|directory): !?(\d+|"[^"]*")"""
 
 
 def places(source: str) -> dict[int, Place]:
-    """The place of every line of a kernel's text that has one; files by the names in the text."""
+    """Return the source location of every line of a kernel's text that has one. Files have the
+    names in the text."""
     return _places_in_llvm(source) if "!DILocation(" in source else _places_in_ptx(source)
 
 
@@ -37,7 +38,7 @@ def _places_in_ptx(source: str) -> dict[int, Place]:
     current: Place | None = None
     for number, line in enumerate(source.splitlines(), 1):
         if (loc := _LOC.match(line)) is not None and loc[1] in files:
-            # Line 0 is what no line of the source asked for.
+            # Line 0 marks instructions without a source line.
             current = (files[loc[1]], int(loc[2])) if int(loc[2]) else None
         elif line.startswith("}"):
             current = None
@@ -60,7 +61,7 @@ def _places_in_llvm(source: str) -> dict[int, Place]:
 
 
 def _file_of(nodes: Mapping[str, tuple[str, dict[str, str]]], node: dict[str, str]) -> Path | None:
-    """The file of the innermost scope that names one."""
+    """Return the file of the innermost scope that names one."""
     while "file" not in node:
         if node.get("scope") not in nodes:
             return None
@@ -74,9 +75,9 @@ def _file_of(nodes: Mapping[str, tuple[str, dict[str, str]]], node: dict[str, st
 def by_place(
     lines: Mapping[int, LineCounts], where: Mapping[int, Place]
 ) -> dict[Path, dict[int, LineCounts]]:
-    """Counts of PTX lines as sums for the source lines that they come from, by file.
+    """Return the counts of source lines, by file, as sums over the lines of the kernel's text.
 
-    `issued` and `lanes` are sums over all instructions of the line.
+    `issued` and `lanes` are sums over all instructions of a source line.
     """
     found: dict[Path, dict[int, LineCounts]] = {}
     for number, counts in lines.items():

@@ -1,6 +1,8 @@
-"""The 8-bit floats e4m3 and e5m2 (PTX ISA 5.2.3; OCP 8-bit floating point specification 1.0), and
-the FNUZ variants of gfx942: a bias one larger, no infinity, the only NaN in place of -0 (CDNA3
-instruction set manual, "Data types").
+"""8-bit floats: e4m3 and e5m2, and their FNUZ variants.
+
+Sources: PTX ISA 5.2.3; OCP 8-bit floating point specification 1.0. The FNUZ variants of gfx942 have
+a bias that is larger by one, no infinity, and a single NaN in place of -0 (CDNA3 instruction set
+manual, "Data types").
 """
 
 from __future__ import annotations
@@ -13,10 +15,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Minifloat:
-    """`fraction` bits, the rest of the seven bits exponent; `largest` is the code of the maximum.
+    """Format with `fraction` bits of fraction; the remaining bits of seven are the exponent.
 
-    The bits of positive numbers are in the numbers' order, so that a table of the values of all
-    codes converts both ways.
+    `largest` is the code of the largest finite number. The codes of positive numbers are in the
+    order of their values, so that a table of all values converts both ways.
     """
 
     fraction: int
@@ -28,7 +30,7 @@ class Minifloat:
     fnuz: bool = False
 
     def values(self) -> Array:
-        """The value of each of the 256 codes, as f32."""
+        """Return the values of all 256 codes, as f32."""
         code = np.arange(128)
         exponent, fraction = code >> self.fraction, code & ((1 << self.fraction) - 1)
         significand = np.where(exponent > 0, 1, 0) + fraction / (1 << self.fraction)
@@ -52,20 +54,23 @@ VALUES = {name: format_.values() for name, format_ in FORMATS.items()}
 
 
 def decode(name: str, codes: Array) -> Array:
-    """Codes as f32; exact."""
+    """Convert codes to f32, exactly."""
     return VALUES[name].take(codes)
 
 
 def encode(name: str, number: Array, *, saturate: bool = True) -> Array:
-    """To nearest even; NaN as the positive one. A number that is rounded beyond the largest one is
-    that one, or without ``saturate`` what follows it: infinity or NaN."""
+    """Round numbers to codes, to nearest even. NaN becomes the positive NaN.
+
+    A number that rounds above the largest finite one becomes the largest, or without ``saturate``
+    the next code: infinity or NaN.
+    """
     format_ = FORMATS[name]
     magnitude = np.abs(number.astype(np.float64))
     _, exponent = np.frexp(magnitude)
     lowest = 1 - format_.bias
     step = np.ldexp(1.0, np.maximum(exponent - 1, lowest) - format_.fraction)
     largest = VALUES[name][format_.largest]
-    with np.errstate(invalid="ignore"):  # NaN, which is seen to below, and infinity
+    with np.errstate(invalid="ignore"):  # NaN and infinity are handled below
         exact = np.where(np.isinf(magnitude), np.inf, np.rint(magnitude / step) * step)
     code = np.searchsorted(VALUES[name][: format_.largest + 1], np.fmin(exact, largest))
     nan = 0x80 if format_.fnuz else 0x7F

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgen.errors import EmulationError
 from kgen_runtime.values import frozen
 
-#: Bits of a significand behind its leading one.
+#: Bits of an f32 significand after the leading one.
 F32_FRACTION = 23
 
 
@@ -14,8 +14,8 @@ class Numerics:
     """Options of matrix instructions; the default is a sum in f32, each addition rounded.
 
     No vendor documents how its matrix units add, so each option is a published measurement. Both
-    adders work alike: the products of one instruction and the accumulator are shifted to the
-    largest exponent among them, truncated, and added exactly; the sum is truncated to f32.
+    adders shift the products of one instruction and the accumulator to the largest exponent among
+    them, truncate and add them exactly, and truncate the sum to f32.
 
     fp8: SageAttention2, arXiv 2411.10958 (an accumulator of 1 sign, 8 exponent and 13 mantissa
     bits); DeepSeek-V3, arXiv 2412.19437, section 3.5.2 ("the highest 14 bits of each mantissa
@@ -25,7 +25,7 @@ class Numerics:
     and output denormal values to zero"). NVIDIA's tensor cores keep them, so PTX refuses it.
     """
 
-    #: accumulator bits of fp8 (e4m3, e5m2) products behind the leading one; 13 on Ada and Hopper
+    #: accumulator bits of fp8 (e4m3, e5m2) products after the leading one; 13 on Ada and Hopper
     fp8_accumulator_bits: int | None = None
     #: sums of f16, bf16 and tf32 products are truncated instead of rounded
     truncating_adder: bool = False
@@ -42,7 +42,8 @@ class Numerics:
             raise EmulationError(f"extra_bits is {self.extra_bits}; it is 0 to 8")
 
     def kept_bits(self, element: str) -> int | None:
-        """Bits behind the leading one that an addend keeps; None if sums are rounded f32 sums."""
+        """Return the bits after the leading one that an addend keeps; None if sums are rounded f32
+        sums."""
         if element in ("e4m3", "e5m2") and self.fp8_accumulator_bits is not None:
             return self.fp8_accumulator_bits
         inexact = element in ("f16", "bf16", "tf32", "e4m3", "e5m2")

@@ -1,8 +1,8 @@
-"""The lines that a program prints, bounded in number and in length."""
+"""Lines that a program prints, limited in number and in length."""
 
 from __future__ import annotations
 
-#: Lines that are kept, and characters of each.
+#: Most lines that are kept, and most characters of each.
 MOST_LINES, MOST_CHARACTERS = 1000, 500
 
 
@@ -47,7 +47,7 @@ class PrintLog:
 
 
 def _readable(line: bytes) -> str:
-    """A line as text, in which characters that steer a terminal are escaped."""
+    """Return a line as text with escaped control characters."""
     text = line.decode("utf-8", "backslashreplace")[: MOST_CHARACTERS + 1]
     text = "".join(
         c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in text

@@ -1,7 +1,7 @@
-"""A launch's counts as a reader wants them: sums beside what they could be at best, worst lines.
+"""Profile of a launch: sums beside their ideals, and the source lines with the most waste.
 
-Nothing here is a time: a profile says how much work there is, and which source lines make more of
-it than the same bytes need.
+A profile has no times. It counts work, and names the source lines that do more work than the same
+bytes need.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Waste(StrEnum):
 
 @frozen
 class Total:
-    """A sum over the launch beside what it could be at best; no ideal where there is none."""
+    """Sum over the launch, and its ideal if it has one."""
 
     name: str
     value: int
@@ -77,7 +77,7 @@ class Profile:
         return WORDS[self.language]
 
     def totals(self) -> list[Total]:
-        """The sums that a reader looks at first."""
+        """Return the sums at the top of a profile."""
         words, report, counters = self.words, self.report, self.report.counters
         lanes = report.subgroup_width * report.instructions
         moved = counters["global_load_bytes"] + counters["global_store_bytes"]
@@ -141,7 +141,8 @@ class Profile:
         return found
 
     def mix(self) -> list[tuple[str, int]]:
-        """Instructions by class, the most first; each matrix instruction after `matrix`."""
+        """Return instructions by class, the most frequent first; each matrix instruction follows
+        `matrix`."""
         counters = self.report.counters
         classes = [
             (name, count)
@@ -156,7 +157,7 @@ class Profile:
         return found
 
     def wasteful(self, waste: Waste) -> list[tuple[int, LineCounts]]:
-        """Source lines that are above their ideal, the worst first."""
+        """Return the source lines above their ideal, the worst first."""
         lines = [(n, c) for n, c in self.report.lines.items() if excess(c, waste)]
         return sorted(lines, key=lambda line: (-excess(line[1], waste), line[0]))
 
@@ -175,18 +176,18 @@ class Profile:
 
 
 def hot(lines: Mapping[int, LineCounts]) -> dict[int, LineCounts]:
-    """The lines that are executed most: at least half as often as any."""
+    """Return the hot lines: those executed at least half as often as the most frequent one."""
     most = max((counts.issued for counts in lines.values()), default=0)
     return {number: counts for number, counts in lines.items() if 2 * counts.issued >= most}
 
 
 def is_wasteful(counts: LineCounts) -> bool:
-    """Whether a line is above one of its ideals."""
+    """Return whether a line is above one of its ideals."""
     return any(excess(counts, waste) for waste in Waste)
 
 
 def excess(counts: LineCounts, waste: Waste) -> int:
-    """Wavefronts or sectors beyond the ideal."""
+    """Return the wavefronts or sectors above the ideal."""
     if waste is Waste.BANK_CONFLICTS:
         return counts.shared_wavefronts - counts.shared_wavefronts_ideal
     return counts.global_sectors - counts.global_sectors_ideal

@@ -10,10 +10,10 @@ from kgen.errors import EmulationError
 from kgen_runtime.values import frozen
 
 Index3 = tuple[int, int, int]
-#: Characters of a fault's line; its source line and its fix make it one of at most 500.
+#: Most characters of a fault's line, so that it has at most 500 with its source line and its fix.
 MOST_CHARACTERS = 370
 
-#: The classes of faults, and what each means.
+#: Classes of faults and their meaning.
 FAULTS: Mapping[str, str] = {
     "race": "two threads access the same bytes, at least one writes, and nothing orders the two",
     "uninitialised-read": "a thread reads shared memory or uses an mbarrier that nothing has "
@@ -48,7 +48,7 @@ FIXES: Mapping[str, str] = {
     "poison": "drop nuw and nsw, or compute in a wider type",
     "trap": "see which condition the kernel tests before the trap",
 }
-#: The classes of warnings: code that no rule forbids but that deserves a look.
+#: Classes of warnings: legal code that deserves a look.
 WARNINGS: Mapping[str, str] = {
     "proxy-read-overwritten": "TMA overwrites bytes that threads have read, with no "
     "fence.proxy.async between",
@@ -63,12 +63,13 @@ WARNINGS: Mapping[str, str] = {
 
 @frozen
 class Fault:
-    """A fault in the emulated program.
+    """Fault or warning about the emulated program.
 
-    `kind` is its class, of `FAULTS`; in a warning, of `WARNINGS`. `line` counts from 1 in the
-    source text, `lanes` are the first few threads of the workgroup that are concerned, besides
-    which there are `more_lanes`. `array` says what lies at `address`, "" if that is not known.
-    `seed` is that of the schedule.
+    - `kind`: its class in `FAULTS`, or in `WARNINGS` for a warning.
+    - `line`: line of the source text, from 1.
+    - `lanes`: first few threads of the workgroup at fault; there are `more_lanes`.
+    - `array`: array at `address`; "" if unknown.
+    - `seed`: seed of the schedule.
     """
 
     kind: str
@@ -103,10 +104,10 @@ class Fault:
 
 
 class EmulationFault(EmulationError):
-    """The program did something wrong; `fault` says what, where and in which lanes.
+    """Error for a program with faults.
 
-    `faults` are all distinct ones that the run met, in their order, `fault` being the first.
-    `printed` are the lines that the threads printed before the run ended.
+    `faults` are all distinct faults of the run, in order; `fault` is the first. `printed` are the
+    lines that the threads printed before the run ended.
     """
 
     printed: tuple[str, ...] = ()
@@ -117,7 +118,7 @@ class EmulationFault(EmulationError):
 
 
 class UnknownInstruction(EmulationError):
-    """An instruction that the emulator does not know; it is never skipped."""
+    """Error for an instruction that the emulator does not know; it is never skipped."""
 
     def __init__(self, entry: str, instruction: str, line: int) -> None:
         self.instruction, self.line = instruction, line
@@ -132,11 +133,11 @@ class UnknownInstruction(EmulationError):
 class LineCounts:
     """Counts of the instructions of one source line, summed over all workgroups that ran.
 
-    `kind` is their class as the counters name it, that of the last if there are several. `issued`
-    counts the warps (waves) that issued them, `lanes` their active lanes. A wavefront is one cycle
-    of shared memory (LDS); the ideal is what the same bytes need with no two lanes in one bank. A
-    sector is the unit of global traffic: 32 bytes in PTX, 64 in AMDGPU IR; the ideal is what the
-    same bytes need when they lie side by side.
+    - `kind`: class of the instructions as in the counters; that of the last one if there are
+    several. - `issued`: warps (waves) that issued them; `lanes`: their active lanes. - A wavefront
+    is one cycle of shared memory (LDS). Its ideal is the number of wavefronts for the same bytes
+    without bank conflicts. - A sector is the unit of global traffic: 32 bytes in PTX, 64 in AMDGPU
+    IR. Its ideal is the number of sectors for the same bytes if they were contiguous.
     """
 
     kind: str = "other"

@@ -1,4 +1,4 @@
-"""A launch as a caller asks for it."""
+"""Request: the options of a launch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Request:
-    """The options of :func:`kgen.emulate.run`, which says what they mean."""
+    """Options of :func:`kgen.emulate.run`, which documents them."""
 
     entry: str
     grid: Index3
@@ -35,10 +35,10 @@ class Request:
     most_faults: int = 1
 
     def in_order(self) -> npt.NDArray[np.int64]:
-        """The workgroups that run, [workgroup, 3]: those of a cluster together and in the order of
-        their ranks, and whole clusters.
+        """Return the workgroups that run, [workgroup, 3], in whole clusters and in the order of
+        ranks.
 
-        The clusters run in the order of their numbers, or shuffled by a seed other than 0. Raises
+        Clusters run in the order of their numbers, or shuffled by a seed other than 0. Raises
         EmulationError for a workgroup outside the grid.
         """
         size = np.array(self.cluster)

@@ -1,4 +1,4 @@
-"""Run of one launch under several schedules, which may show different faults."""
+"""Runs of one launch under several schedules, which may show different faults."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from kgen.emulate.report import Fault, LaunchReport
 
-#: How many schedules a kernel is run under where nobody says: seeds 0, 1 and 2.
+#: Default number of schedules: seeds 0, 1 and 2.
 SCHEDULES = 3
 
 
@@ -18,12 +18,13 @@ def run_all(
     arguments: Sequence[Any],
     seeds: Sequence[int],
 ) -> LaunchReport:
-    """Launch with each seed, on the same data: the arguments hold what the first one wrote.
+    """Run a launch with each seed, on the same data; the arguments hold the results of the first
+    seed.
 
-    The report is that of the first, with the warnings of all. Raises EmulationFault for the first
-    fault.
+    The report is that of the first seed, with the warnings of all. Raises EmulationFault for the
+    first fault.
     """
-    # Copied together: arrays that are the same memory stay so.
+    # One deep copy, so that arrays with shared memory still share it.
     before = copy.deepcopy(list(arguments)) if len(seeds) > 1 else []
     report = launch(arguments, seeds[0])
     found = [launch(copy.deepcopy(before), seed) for seed in seeds[1:]]
@@ -36,7 +37,7 @@ def run_all(
 
 
 def once(warnings: Sequence[Fault]) -> tuple[Fault, ...]:
-    """The first warning of each kind and line."""
+    """Return the first warning of each kind and line."""
     found: dict[tuple[str, int], Fault] = {}
     for warning in warnings:
         found.setdefault((warning.kind, warning.line), warning)

@@ -1,8 +1,8 @@
-"""Tensor maps as plain fields: what the driver's cuTensorMapEncodeTiled packs into 128 bytes.
+"""Tensor maps: the fields that the driver's cuTensorMapEncodeTiled packs into 128 bytes.
 
-The order is the driver's: the innermost dimension first, in every field and in the coordinates of
-an instruction. The requirements are those of the driver's documentation (CUDA Driver API, Tensor
-Map Object Management), so that no kernel runs here with a map that the driver would not encode.
+The innermost dimension comes first, in every field and in the coordinates of an instruction, as in
+the driver. The requirements are those of the driver (CUDA Driver API, Tensor Map Object
+Management), so the emulator refuses every map that the driver would refuse.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy.typing as npt
 
 from kgen.errors import EmulationError
 
-#: Bytes of each element type; the driver has no 8-bit floats, they are u8.
+#: Bytes of each element type. The driver has no 8-bit floats; they are u8.
 ELEMENT_BYTES = {
     "u8": 1,
     **dict.fromkeys(("u16", "f16", "bf16"), 2),
     **dict.fromkeys(("u32", "s32", "f32", "tf32"), 4),
     **dict.fromkeys(("u64", "s64", "f64"), 8),
 }
-#: The bits of the NaN that fills what lies outside, by type.
+#: Bits of the NaN that fills elements out of bounds, by type.
 NAN_BITS = {
     **dict.fromkeys(("f16", "bf16"), 0x7FFF),
     **dict.fromkeys(("f32", "tf32"), 0x7FFFFFFF),
@@ -93,18 +93,18 @@ class TensorMap:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """Every how many-th element a box takes; the innermost dimension has no step."""
+        """Step between the elements of a box in each dimension; the innermost one has step 1."""
         given = self.element_strides or (1,) * self.rank
         return (1, *given[1:])
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Elements of a box in shared memory: with a step, only those that it hits."""
+        """Elements of a box in shared memory; with a step, only the elements at it."""
         return tuple(-(-b // s) for b, s in zip(self.box, self.steps, strict=True))
 
     @property
     def box_bytes(self) -> int:
-        """Bytes that one instruction copies, those outside of the tensor included."""
+        """Bytes that one instruction copies, including those outside of the tensor."""
         return int(np.prod(self.counts)) * self.element_bytes
 
     @property
@@ -142,7 +142,7 @@ class TensorMap:
         if self.swizzle and row > self.swizzle:
             _refuse(f"has rows of {row} bytes in its box, longer than the swizzle {self.swizzle}")
         if self.swizzle and row < self.swizzle:
-            # The driver takes it, but no document says where such rows lie.
+            # The driver accepts this, but no document defines the layout of such rows.
             _refuse(
                 f"has rows of {row} bytes in its box; they must fill the swizzle {self.swizzle}"
             )

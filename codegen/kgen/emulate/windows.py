@@ -1,7 +1,7 @@
-"""Addresses of the buffers of global memory: each has a window of the address space, far
-from the next, so that an address beyond either end of a buffer belongs to no other one.
+"""Addresses of the buffers of global memory.
 
-Windows count from 1: no buffer is at address 0.
+Each buffer has a window of the address space, far from the next one, so that an address past either
+end of a buffer is in no other buffer. Windows are numbered from 1: no buffer is at address 0.
 """
 
 from __future__ import annotations
@@ -10,5 +10,5 @@ WINDOW_BITS = 40
 
 
 def window_start(number: int) -> int:
-    """The address of the first byte of a buffer, given its number from 0 on."""
+    """Return the address of the first byte of a buffer, given its number from 0."""
     return (number + 1) << WINDOW_BITS

@@ -1,15 +1,15 @@
-"""Pieces of the sentences in which faults and warnings are told."""
+"""Wording of faults and warnings: lists of numbers and names, shortened texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-#: Names that one message lists.
+#: Most names that a message lists.
 MOST_NAMES = 5
 
 
 def numbers(noun: str, values: Iterable[int]) -> str:
-    """Numbers in rising order as ranges: `lane 3`, `lanes 0 to 7, 9`."""
+    """Return numbers in rising order as ranges: `lane 3`, `lanes 0 to 7, 9`."""
     listed = [int(value) for value in values]
     ranges: list[list[int]] = []
     for value in listed:
@@ -24,7 +24,7 @@ def numbers(noun: str, values: Iterable[int]) -> str:
 
 
 def listed(names: Iterable[str], wanted: str) -> str:
-    """Names in a message, those nearest to the wanted one first; at most MOST_NAMES of them."""
+    """Return names for a message, those nearest to the wanted one first; at most MOST_NAMES."""
     import difflib
 
     known = list(names)
@@ -35,6 +35,6 @@ def listed(names: Iterable[str], wanted: str) -> str:
 
 
 def shorten(text: str, most: int = 60) -> str:
-    """A piece of a program's text that fits into a message of one line."""
+    """Return a piece of a program's text, shortened for a message."""
     text = " ".join(text.split())
     return text if len(text) <= most else f"{text[: most - 4]} ..."
