@@ -1,12 +1,12 @@
-"""An emulator of textual LLVM IR: AMDGPU kernels, and scalar or vector functions of a CPU.
+"""Emulator of textual LLVM IR: AMDGPU kernels, and scalar or vector functions of a CPU.
 
-Reading: :mod:`lexer`, :mod:`constants`, :mod:`instructions`, :mod:`parser` give a :mod:`module`,
-whose functions :mod:`decode` turns into a :mod:`program` of closures with the meanings in
-:mod:`ops` and :mod:`intrinsics`. Running: :mod:`launch` runs a chunk of workgroups at a time in
-lockstep as :mod:`flow` says, on the state in :mod:`machine` and :mod:`memory`, with the checks of
-:mod:`races`.
+- Reading: :mod:`lexer`, :mod:`constants`, :mod:`instructions` and :mod:`parser` produce a
+:mod:`module`. :mod:`decode` turns its functions into a :mod:`program` of closures, with the
+semantics in :mod:`ops` and :mod:`intrinsics`. - Running: :mod:`launch` runs a chunk of workgroups
+at a time. :mod:`flow` runs it in lockstep, on the state in :mod:`machine` and :mod:`memory`, with
+the checks of :mod:`order`.
 
-A new instruction is a line in a table of :mod:`ops`, a new intrinsic one in :mod:`intrinsics`: a
+A new instruction is a line in a table of :mod:`ops`, a new intrinsic a line in :mod:`intrinsics`: a
 function from the parsed instruction to a function of the operands' values.
 """
 

@@ -1,6 +1,6 @@
 """Interface of a chunk of workgroups to the parts of the emulator: lanes, masks, faults.
 
-A part takes a :class:`Chunk`, which says nothing of memories or registers; the machine is one.
+Parts take a :class:`Chunk`, which does not expose memories or registers. The machine implements it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from kgen.emulate.report import EmulationFault, Fault
 
 
 class CopiesUnderWay(Protocol):
-    """Asynchronous copies to LDS, as the memories tell them of other accesses."""
+    """Asynchronous copies to LDS, which memories notify of other accesses."""
 
     def count(self, m: Chunk) -> None:
-        """The active waves begin an access to global memory."""
+        """Note that the active waves begin an access to global memory."""
 
     def land_what_is_read(self, m: Chunk, offsets: Array, size: int) -> None:
-        """The active waves' own copies to where they now read ``size`` bytes."""
+        """Land the active waves' own copies to the ``size`` bytes that they read now."""
 
     def line_of(self, workgroup: int, lane: int) -> int:
-        """Return the source line of the lane's last copy under way."""
+        """Return the source line of the lane's last unfinished copy."""
 
 
 class MemoryTraffic(Protocol):
@@ -34,29 +34,29 @@ class MemoryTraffic(Protocol):
     def shared(
         self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int, align: int, kind: str
     ) -> None:
-        """The active lanes access LDS."""
+        """Count an access of the active lanes to LDS."""
 
     def loaded(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> None:
-        """The active lanes load from global memory."""
+        """Count loads of the active lanes from global memory."""
 
     def stored(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> None:
-        """The active lanes store to global memory."""
+        """Count stores of the active lanes to global memory."""
 
 
 class Chunk(Protocol):
-    """The lanes [workgroup, lane] that execute now, and how one of them is at fault."""
+    """Lanes [workgroup, lane] that execute now, and the reporting of their faults."""
 
     module: Module
     entry: str
     wave: int
-    #: Of the workgroups: [workgroup, 3].
+    #: Coordinates of the workgroups: [workgroup, 3].
     coordinates: Array
     checks: bool
-    #: From which the turns of waves were dealt.
+    #: Seed of the schedule of waves.
     seed: int
-    #: What was wrong until now.
+    #: Faults so far.
     faults: FaultLog
-    #: The lanes that execute now, broadcastable to [workgroup, lane]; None is all of them.
+    #: Lanes that execute now, broadcastable to [workgroup, lane]; None for all.
     mask: Array | None
 
     @property
@@ -72,19 +72,19 @@ class Chunk(Protocol):
     def traffic(self) -> MemoryTraffic | None: ...
 
     def warn(self, found: Fault) -> None:
-        """Note what no rule forbids; once is enough for each line."""
+        """Add a warning, once per source line."""
 
     def selected(self) -> Array:
-        """The active lanes in full: [workgroup, lane]."""
+        """Return the active lanes at full shape: [workgroup, lane]."""
 
     def waves(self, value: Array) -> Array:
-        """[w, lane, ...] or [w, 1, ...] -> [w, wave, lane of the wave, ...]"""
+        """Reshape [w, lane, ...] or [w, 1, ...] to [w, wave, lane of the wave, ...]."""
 
     def of_wave(self, value: Array) -> Array:
         """Repeat one value per wave for each of its lanes: [w, wave, ...] -> [w, lane, ...]"""
 
     def active(self, shape: tuple[int, ...]) -> Array | None:
-        """The mask at the shape of a value that is uniform along its axes of length 1."""
+        """Return the mask at the shape of a value that is uniform along its axes of length 1."""
 
 
 def fault(
@@ -96,8 +96,8 @@ def fault(
     address: int | None = None,
     array: str = "",
 ) -> EmulationFault:
-    """The fault of the lanes in ``where``, broadcastable to [workgroup, lane]; ``array`` says what
-    lies at the address."""
+    """Return the fault of the lanes in ``where``, broadcastable to [workgroup, lane]; ``array``
+    names the array at the address."""
     found = fault_at(
         kind,
         message,
@@ -114,7 +114,7 @@ def fault(
 
 
 def waves_in(m: Chunk, lanes: Array | None) -> Array:
-    """[row, wave, 1]: the waves that have one of the lanes."""
+    """Return the waves that have at least one of the lanes: [row, wave, 1]."""
     if lanes is None:
         return np.ones((1, m.lanes // m.wave, 1), np.bool_)
     return np.asarray(m.waves(lanes).any(axis=2, keepdims=True))

@@ -1,8 +1,7 @@
-"""The classes by which executed instructions are counted, as :mod:`kgen.emulate.counters` names
-them.
+"""Classes of executed instructions, with the names of :mod:`kgen.emulate.counters`.
 
-A flat access counts as one of global memory here, since the class is known before anything runs;
-its traffic is counted where it goes.
+The class is known before anything runs, so a flat access counts as an access to global memory. Its
+traffic is counted in the memory that it reaches.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _BY_OPCODE = {
     }.items()
     for opcode in opcodes.split()
 }
-#: The first that matches the name of an intrinsic without ``llvm.`` and ``amdgcn.``.
+#: Classes of intrinsics: the first pattern that matches the name without ``llvm.`` and ``amdgcn.``.
 _BY_CALLEE = tuple(
     (re.compile(pattern), name)
     for pattern, name in (
@@ -55,7 +54,7 @@ _BY_CALLEE = tuple(
         (r"vector\.reduce|sad\.|lerp|perm$|alignby|bfm", "integer"),
     )
 )
-#: Promises and hints: no instruction comes of them.
+#: Intrinsics that become no instruction: promises and hints.
 _NOT_ISSUED = re.compile(
     r"assume|lifetime|sideeffect|donothing|experimental\.noalias|sched\.|iglp"
     r"|expect|ssa\.copy|launder|dbg"
@@ -67,7 +66,7 @@ _OVERLOADS = re.compile(r"(\.v\d+\w+)+$|\.internal$")
 
 
 def class_of(ins: LlvmInstruction) -> str | None:
-    """The class of an instruction; None for one that does nothing when it is executed."""
+    """Return the class of an instruction; None if its execution does nothing."""
     if ins.opcode in ("load", "store"):
         pointer = ins.operands[-1].type.element
         assert isinstance(pointer, Pointer)
@@ -85,13 +84,15 @@ def class_of(ins: LlvmInstruction) -> str | None:
 
 
 def _names_registers(ins: LlvmInstruction) -> bool:
-    """An element of a vector in registers, at a constant index: it is a register of its own."""
+    """Return whether an instruction only names registers: an element of a vector at a constant
+    index."""
     vector, index = ins.operands[0].type, ins.operands[-1]
     return vector.element.bits >= _REGISTER_BITS and isinstance(index, Constant)
 
 
 def matrix_name(ins: LlvmInstruction) -> str | None:
-    """NAME of the counter ``matrix.NAME``, as in mfma.f32.32x32x8f16."""
+    """Return the NAME of the counter ``matrix.NAME``, such as mfma.f32.32x32x8f16; None for other
+    instructions."""
     if ins.opcode != "call" or class_of(ins) != "matrix":
         return None
     return _OVERLOADS.sub("", _FAMILIES.sub("", ins.callee, count=1).removeprefix("x86."))

@@ -1,4 +1,4 @@
-"""How often each instruction was executed."""
+"""Execution counts of instructions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgen.emulate.llvm.frontend.program import CompiledFunction
 def executed(
     programs: Iterable[CompiledFunction], waves: Mapping[object, int], lanes: Mapping[object, int]
 ) -> list[Executed]:
-    """The counts of every instruction that does something, from those of segments."""
+    """Return the counts of every instruction that does something, from those of segments."""
     return [
         Executed(line, class_, matrix, waves[segment], lanes[segment])
         for program in programs

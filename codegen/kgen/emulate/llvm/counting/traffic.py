@@ -1,18 +1,18 @@
-"""How much work the memories have with each instruction: a profile's wavefronts and sectors.
+"""Memory traffic of each instruction: the wavefronts and sectors of a profile.
 
-The model has no caches and no time:
+The model has neither caches nor time:
 
-- LDS has 32 banks of 4 bytes, 64 on gfx950, and serves an access in phases: of as many lanes as
-  fill its banks once, neighbours except in 16-byte reads of gfx9. A phase takes as many cycles as
-  the busiest bank has different words; any number of lanes may share a word. Sources: Composable
-  Kernel documentation, "Understanding AMD GPU LDS and Bank Conflicts"; the phases of ds_read_b128
-  on MI300 and MI350 in github.com/triton-lang/triton/pull/11365. Lanes of an atomic are served one
-  after the other where they meet in a word.
-- Global memory moves in sectors of 64 bytes (ROCm Compute Profiler documentation, vL1D: requests
-  to L2 are of 64 bytes): the access of one wave fetches each sector that it touches once.
+  - LDS has 32 banks of 4 bytes, or 64 on gfx950. It serves an access in phases, each of as many
+  lanes as fill the banks once; these are neighbours except in 16-byte reads of gfx9. A phase takes
+  as many cycles as the busiest bank has different words; lanes may share a word. Lanes of an atomic
+  that share a word are served one after the other. Sources: Composable Kernel documentation,
+  "Understanding AMD GPU LDS and Bank Conflicts"; the phases of ds_read_b128 on MI300 and MI350 in
+  github.com/triton-lang/triton/pull/11365. - Global memory has sectors of 64 bytes (ROCm Compute
+  Profiler documentation, vL1D: requests to L2 have 64 bytes). The access of a wave fetches each
+  sector that it touches once.
 
-The ideal is what the same phases need with no conflict, and what the same distinct bytes need when
-they lie side by side.
+The ideal is the number of wavefronts without bank conflicts, and the number of sectors if the same
+distinct bytes were contiguous.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from kgen.emulate.llvm.types import Array
 
 _WORD = 4
 _SECTOR = 64
-#: The widest access of LDS that is one instruction.
+#: Bytes of the widest LDS access that is one instruction.
 _WIDEST = 16
-#: The lanes of a wave in the order of the phases of a 16-byte read, in blocks of four lanes.
+#: Blocks of four lanes in the order of the phases of a 16-byte read on gfx9.
 _READ_128_GFX9 = (0, 5, 1, 4, 2, 7, 3, 6)
 _READ_128_GFX950 = (0, 3, 5, 6, 1, 2, 4, 7)
-#: How many patterns of LDS accesses are kept with their counts.
+#: Number of cached patterns of LDS accesses.
 _REMEMBERED = 4096
 
 
 class WaveTraffic(LineTraffic[Moved]):
-    """The traffic of waves on ``processor``, gfx90a or the like."""
+    """Traffic of waves on ``processor``, such as gfx90a."""
 
     def __init__(self, processor: str) -> None:
         super().__init__(_SECTOR, Moved)
@@ -50,7 +50,8 @@ class WaveTraffic(LineTraffic[Moved]):
     def shared(
         self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int, align: int, kind: str
     ) -> None:
-        """The active lanes access ``size`` bytes of LDS each; ``kind`` is load, store or atomic."""
+        """Count an access of ``size`` bytes of LDS per active lane; ``kind`` is load, store or
+        atomic."""
         waves, times = _by_wave(m, offsets)
         moved = self.by_line[ins.line]
         width = _width(size, align)
@@ -82,15 +83,16 @@ class WaveTraffic(LineTraffic[Moved]):
     # -- global memory --------------------------------------------------------------------------
 
     def loaded(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> None:
-        """The active lanes load ``size`` bytes of global memory each."""
+        """Count loads of ``size`` bytes of global memory per active lane."""
         self.add_global(self.by_line[ins.line], *_by_wave(m, pointer), size, store=False)
 
     def stored(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> None:
-        """The active lanes store, or change atomically, ``size`` bytes of global memory each."""
+        """Count stores or atomics of ``size`` bytes of global memory per active lane."""
         self.add_global(self.by_line[ins.line], *_by_wave(m, pointer), size, store=True)
 
     def prefetched(self, m: Chunk, ins: LlvmInstruction, pointer: Array, inside: Array) -> None:
-        """The active lanes prefetch the lines of these addresses, some ``inside`` a buffer."""
+        """Count prefetches of the lines of these addresses, of which some are ``inside`` a
+        buffer."""
         moved = self.by_line[ins.line]
         waves, times = _by_wave(m, pointer)
         moved.prefetches += int(np.count_nonzero(waves != NOWHERE)) * times
@@ -99,9 +101,10 @@ class WaveTraffic(LineTraffic[Moved]):
 
 
 def _by_wave(m: Chunk, address: Array) -> tuple[Array, int]:
-    """Addresses as [wave, lane], -1 in lanes that are not active, and how often each row stands.
+    """Return addresses as [wave, lane], -1 in inactive lanes, and the multiplicity of each row.
 
-    Workgroups that do the same stand once. The one lane of a CPU may touch several places at once.
+    Workgroups that do the same share one row. The single lane of a CPU may access several addresses
+    at once.
     """
     if address.shape[1] not in (1, m.lanes):
         return address.reshape(1, -1), 1
@@ -113,7 +116,8 @@ def _by_wave(m: Chunk, address: Array) -> tuple[Array, int]:
 
 
 def _width(size: int, align: int) -> int:
-    """Bytes per lane of the instructions that LLVM makes of an access: one that is not aligned to
-    its size becomes several narrower ones (SITargetLowering, allowsMisalignedMemoryAccesses)."""
+    """Return the bytes per lane of the instructions that LLVM generates for an access. An access
+    that is not aligned to its size becomes several narrower ones (SITargetLowering,
+    allowsMisalignedMemoryAccesses)."""
     widest = min(size, _WIDEST)
     return widest if align >= widest or widest <= _WORD else min(widest, max(align, _WORD))

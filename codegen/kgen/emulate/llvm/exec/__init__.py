@@ -1,1 +1,1 @@
-"""Running a chunk of workgroups in lockstep: the machine, control flow, turns of waves."""
+"""Execution of a chunk of workgroups in lockstep: the machine, control flow, turns of waves."""

@@ -1,8 +1,8 @@
-"""How lanes move through a program: lockstep, divergence, reconvergence and barriers.
+"""Control flow: lockstep, divergence, reconvergence and barriers.
 
-While all lanes are together the position is one int and no mask is kept. Apart, every lane has a
-position, and of those whose turn it is, those at the lowest one run, under a mask; values that
-outlive the segment are merged so that the other lanes keep theirs.
+While all lanes are at the same position, the position is one int and there is no mask. After they
+diverge, every lane has a position. Of the lanes whose turn it is, those at the lowest position run
+under a mask. Values that are live after the segment are merged, so that other lanes keep theirs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Position = int | Array
 
 
 def execute(machine: Machine, program: CompiledFunction, arguments: list[Any]) -> Any:
-    """Run ``program`` for the lanes of ``machine.mask``; returns the value of its ``ret``."""
+    """Run ``program`` for the lanes of ``machine.mask``, and return the value of its ``ret``."""
     registers = list(program.template)
     for register, argument in zip(program.parameters, arguments, strict=True):
         registers[register] = argument
@@ -79,9 +79,9 @@ class _Flow:
         return int(np.min(self.position))
 
     def _settle(self) -> None:
-        """Let go workgroups that have completed their barrier; find lanes that are together.
+        """Release workgroups that have completed their barrier, and detect lanes at one position.
 
-        In lockstep all workgroups go on at once, so that they stay together.
+        In lockstep, all workgroups are released at once, so that they stay together.
         """
         position = self.position
         if isinstance(position, np.ndarray):
@@ -128,7 +128,7 @@ class _Flow:
         self._branch(segment, taken, mask)
 
     def _branch(self, segment: CodeSegment, taken: Array, mask: Array | None) -> None:
-        """Each lane of ``mask`` takes the edge that ``taken`` gives for it."""
+        """Move each lane of ``mask`` along its edge in ``taken``."""
         self._count_divergence(segment, taken, mask)
         position: Array = np.full((1, 1), DONE) if mask is None else np.asarray(self.position)
         for index, edge in enumerate(segment.edges):
@@ -143,7 +143,7 @@ class _Flow:
         self.position = position
 
     def _count_divergence(self, segment: CodeSegment, taken: Array, mask: Array | None) -> None:
-        """Count the waves whose lanes go to different places."""
+        """Count the waves whose lanes take different edges."""
         machine = self.machine
         if taken.shape[1] == 1:
             return
@@ -156,7 +156,7 @@ class _Flow:
         machine.events.divergent_branches += parted * (machine.workgroups // shape[0])
 
     def _take(self, edge: Edge) -> None:
-        """Every lane takes this edge."""
+        """Move all lanes along an edge."""
         registers = self.registers
         if edge.moves:
             values = [registers[source] for _, source in edge.moves]
@@ -174,7 +174,7 @@ class _Flow:
     # -- barriers -------------------------------------------------------------------------------
 
     def _wait(self, segment: CodeSegment, position: Array, mask: Array) -> None:
-        """Park the lanes of ``mask`` until no lane of their workgroup can run on."""
+        """Suspend the lanes of ``mask`` until no lane of their workgroup can run."""
         self._check_all_called(segment)
         self._check_waves_whole(segment, position, mask)
         self.machine.arrive(segment.terminator)
@@ -183,7 +183,7 @@ class _Flow:
         self.position = np.where(mask, WAITING, position)
 
     def _release(self, position: Array) -> None:
-        """Whole workgroups whose lanes are all parked or done go on."""
+        """Release the workgroups whose lanes are all suspended or finished."""
         shape = np.broadcast_shapes(position.shape, self.resume.shape)
         complete = (position >= WAITING).all(axis=1, keepdims=True)
         waiting = np.broadcast_to(complete & (position == WAITING), shape)
@@ -206,7 +206,8 @@ class _Flow:
             )
 
     def _check_waves_whole(self, segment: CodeSegment, position: Array, mask: Array) -> None:
-        """A barrier counts waves: a wave must come to it with all lanes that still run."""
+        """Check that each wave reaches a barrier with all its unfinished lanes, because barriers
+        count waves."""
         machine = self.machine
         if not machine.checks or mask.shape[1] == 1:
             return
@@ -225,5 +226,5 @@ class _Flow:
 
 
 def _unfinished(position: Position) -> Array | None:
-    """The lanes that have not ended, where they are not all at one place."""
+    """Return the unfinished lanes; None if all lanes are at one position."""
     return None if isinstance(position, int) else np.not_equal(position, DONE)

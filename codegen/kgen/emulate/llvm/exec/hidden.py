@@ -19,14 +19,15 @@ from kgen.emulate.report import Index3
 _IMPLICIT, _IMPLICIT_BYTES, _DIMENSIONS_AT = "<3I3H3H", 256, 64
 #: header, setup, workgroup size, reserved, grid size in lanes.
 _PACKET, _PACKET_BYTES = "<2H3HH3I", 64
-#: The intrinsics that ask, and for which of the two.
+#: Intrinsics that return one of the two, and which one.
 ASKS = {"llvm.amdgcn.implicitarg.ptr": "implicit", "llvm.amdgcn.dispatch.ptr": "dispatch"}
 
 
 def place_hidden(
     module: Module, memory: GlobalMemory, grid: Index3, workgroup: Index3
 ) -> dict[str, int]:
-    """The addresses of both, put into memory; nothing if no function of the module asks."""
+    """Place the hidden arguments in memory and return their addresses; none if no function of the
+    module uses them."""
     blocks = (block for function in module.functions.values() for block in function.blocks)
     asked = (ins.callee for block in blocks for ins in block.instructions)
     if not any(callee in ASKS for callee in asked):

@@ -1,4 +1,4 @@
-"""Run a kernel: read its text, lay out memory, and run its workgroups in chunks."""
+"""Launch of a kernel: read its text, lay out memory, and run its workgroups in chunks."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ from kgen_runtime.launch_limits import Usage, amdgpu_limits
 
 Argument = np.ndarray[Any, Any] | np.generic
 
-#: Lanes that run in lockstep: enough to hide the cost of one step of the interpreter, few enough
-#: for the registers of a kernel to stay in the caches.
+#: Lanes that run in lockstep: enough to hide the cost of a step of the interpreter, few enough that
+#: the registers of a kernel stay in caches.
 _CHUNK_LANES = 1 << 15
 #: Bytes of LDS, with its checks, that a chunk may hold.
 _CHUNK_LDS_BYTES = 64 << 20
-#: A loop that ends goes round no oftener than there are bytes to work on; on the one lane of a CPU,
-#: which does all the work, a few times as often. Besides, this many steps are free.
+#: Steps that a launch may take in addition to its limit. A loop that ends has at most as many
+#: iterations as there are bytes; a few times as many on a CPU, whose single lane does all the work.
 _FREE_STEPS = 20_000
 _CPU_STEPS_PER_BYTE = 8
-#: With a seed, only some workgroups run at a time, and of each only one wave.
+#: Workgroups of which only one wave runs at a time, with a seed.
 _HELD_BACK = 16
 
 
 def run(source: str, request: Request) -> LaunchReport:
     """Execute a function of a module of textual LLVM IR; see :func:`kgen.emulate.run`.
 
-    An AMDGPU kernel runs workgroups of lanes; a function for a CPU runs as one lane, with a grid
-    and a block of one. Waves are held back as :mod:`turns` says.
+    An AMDGPU kernel runs workgroups of lanes. A function for a CPU runs as one lane, with a grid
+    and a block of one. :mod:`wave_turns` decides which waves run.
     """
     start = time.perf_counter()
     module = parse(source)
@@ -149,7 +149,7 @@ class _Launch:
     # -- execution ------------------------------------------------------------------------------
 
     def start(self, coordinates: Array) -> None:
-        """These are the workgroups that will run, in this order."""
+        """Prepare the workgroups with these coordinates, in order."""
         if not self.checks or not self.function.kernel:
             return
         written = written_by(self.module, self.function.name)
@@ -227,7 +227,8 @@ class _Launch:
         return (_FREE_STEPS + self.memory.bytes) * one_by_one
 
     def _has_barriers_in_calls(self) -> bool:
-        """Lanes of a workgroup must come to them in one call: only lockstep brings them there."""
+        """Return whether called functions have barriers. All lanes of a workgroup must reach those
+        in one call, which only lockstep guarantees."""
         called = (p for name, p in self.programs.items() if name != self.function.name)
         return any(segment.barrier for program in called for segment in program.segments)
 

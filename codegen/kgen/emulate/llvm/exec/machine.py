@@ -1,4 +1,4 @@
-"""The state that every instruction sees while a chunk of workgroups runs in lockstep."""
+"""State of a chunk of workgroups that runs in lockstep, which every instruction receives."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kgen.emulate.report import Fault, Index3
 
 @dataclass(kw_only=True)
 class Machine:
-    """``workgroups`` x ``lanes`` lanes at once, the block rounded up to whole waves."""
+    """State of ``workgroups`` x ``lanes`` lanes; a workgroup is rounded up to whole waves."""
 
     module: Module
     entry: str
@@ -90,21 +90,21 @@ class Machine:
         return -(-size // self.wave) * self.wave
 
     def warn(self, found: Fault) -> None:
-        """Note what no rule forbids; once is enough for each line."""
+        """Add a warning, once per source line."""
         if all((w.kind, w.line) != (found.kind, found.line) for w in self.warnings):
             self.warnings.append(found)
 
     def lane_numbers(self) -> Array:
-        """[1, lane] flat thread number in the workgroup."""
+        """Flat number of each lane in its workgroup: [1, lane]."""
         return np.arange(self.lanes, dtype=np.int64)[None, :]
 
     def selected(self) -> Array:
-        """The active lanes in full: [workgroup, lane]."""
+        """Return the active lanes at full shape: [workgroup, lane]."""
         mask = np.True_ if self.mask is None else self.mask
         return np.broadcast_to(mask, (self.workgroups, self.lanes))
 
     def waves(self, value: Array) -> Array:
-        """[w, lane, ...] or [w, 1, ...] -> [w, wave, lane of the wave, ...]"""
+        """Reshape [w, lane, ...] or [w, 1, ...] to [w, wave, lane of the wave, ...]."""
         whole = np.broadcast_to(value, (len(value), self.lanes, *value.shape[2:]))
         return whole.reshape(len(value), -1, self.wave, *value.shape[2:])
 
@@ -114,7 +114,7 @@ class Machine:
         return repeated
 
     def count(self, segment: object) -> None:
-        """The active lanes execute a segment of a program."""
+        """Count the execution of a segment by the active lanes."""
         waves = self.workgroups * (self.lanes // self.wave)
         lanes = self.workgroups * self.lanes
         if self.mask is not None:
@@ -127,7 +127,8 @@ class Machine:
 
     @contextmanager
     def narrowed(self, condition: Array) -> Iterator[bool]:
-        """Only lanes for which the condition holds execute inside; yields whether any does."""
+        """Narrow the mask inside the context to lanes for which the condition holds; yield whether
+        there are any."""
         before = self.mask
         mask = condition if before is None else before & condition
         self.mask = None if mask.all() else mask
@@ -137,11 +138,12 @@ class Machine:
             self.mask = before
 
     def finish(self) -> None:
-        """Every workgroup of the chunk is done."""
+        """Finish the chunk after all its workgroups have ended."""
         self.events.barriers = max(self.events.barriers, int(self.barriers.max()))
 
     def whole_waves(self, ins: LlvmInstruction) -> None:
-        """Fault unless every wave that executes ``ins`` does so with all its lanes."""
+        """Check that every wave that executes ``ins`` does so with all its lanes; else report a
+        fault."""
         if self.mask is None or not self.checks:
             return
         waves = self.waves(self.mask)
@@ -165,8 +167,8 @@ class Machine:
         acquire: bool = False,
         device: bool = False,
     ) -> None:
-        """Order the active lanes' accesses, as :class:`Clocks` says, in the memories that the
-        fence is for. A release that is for LDS waits for the wave's copies to it."""
+        """Order the active lanes' accesses in the memories of the fence, as in :class:`Clocks`. A
+        release for LDS waits for the wave's copies to it."""
         if release and self.copies is not None and self.module.synchronizes(ins, "local"):
             self.copies.land(self)
         for name, clocks in self._clocks():
@@ -174,7 +176,7 @@ class Machine:
                 clocks.fence(self, release=release, acquire=acquire, device=device)
 
     def signal(self) -> None:
-        """The active waves arrive at a split barrier."""
+        """Let the active waves arrive at a split barrier."""
         self.signalled = self.signalled | waves_in(self, self.mask)
         for _, clocks in self._clocks():
             clocks.signal(self)
@@ -186,7 +188,7 @@ class Machine:
             yield "global", self.races.clocks
 
     def arrive(self, ins: LlvmInstruction) -> None:
-        """The active waves come to a barrier: to the wait of a split one, with a signal."""
+        """Let the active waves reach a barrier, or the wait of a split barrier after its signal."""
         if not ins.callee.endswith(".wait"):
             return
         waves = waves_in(self, self.mask)
@@ -201,7 +203,7 @@ class Machine:
         self.signalled = self.signalled & ~waves
 
     def pass_barrier(self, released: Array | None) -> None:
-        """The lanes in ``released`` (None: all) leave a barrier."""
+        """Let the lanes in ``released`` (None: all) leave a barrier."""
         self.barriers += 1 if released is None else released.any(axis=1)
         for _, clocks in self._clocks():
             clocks.barrier(self, released)
@@ -209,7 +211,7 @@ class Machine:
     # -- masks ----------------------------------------------------------------------------------
 
     def active(self, shape: tuple[int, ...]) -> Array | None:
-        """The mask at the shape of a value that is uniform along its axes of length 1."""
+        """Return the mask at the shape of a value that is uniform along its axes of length 1."""
         if self.mask is None:
             return None
         mask: Array = self.mask
@@ -221,7 +223,8 @@ class Machine:
 
 
 def merge(mask: Array, new: Any, old: Any) -> Any:
-    """``new`` for the lanes in ``mask``, ``old`` for the others; tuples field by field."""
+    """Return ``new`` in the lanes of ``mask`` and ``old`` in the others; tuples are merged field by
+    field."""
     if isinstance(new, tuple):
         return tuple(merge(mask, n, o) for n, o in zip(new, old, strict=True))
     if new.ndim > mask.ndim:

@@ -21,7 +21,7 @@ from kgen.emulate.llvm.memory.codec import encode
 from kgen.emulate.llvm.memory.global_memory import GlobalBuffer, GlobalMemory
 from kgen.emulate.llvm.types import LDS
 
-#: Bytes between two arrays in LDS: an access past the end of one is not one of the next.
+#: Bytes between two arrays in LDS, so that an access past the end of one is not in the next.
 _GAP_BYTES = 128
 
 
@@ -36,7 +36,7 @@ class Placement:
     """Start of each array in LDS, in the order of their addresses."""
 
     def behind_gap(self, align: int) -> int:
-        """Return the start of the next array in LDS, which leaves a gap behind the last one."""
+        """Return the start of the next array in LDS, after a gap."""
         end = self.lds_size
         start = -(-(end + _GAP_BYTES) // align) * align if end else 0
         self.gaps.append(range(end, start))
@@ -44,7 +44,8 @@ class Placement:
 
 
 def place_globals(module: Module, memory: GlobalMemory, dynamic_shared: int) -> Placement:
-    """LDS arrays of unknown size share the dynamic part, of ``dynamic_shared`` bytes."""
+    """Place a module's globals in memory. LDS arrays of unknown size share the ``dynamic_shared``
+    bytes of dynamic LDS."""
     placement = Placement()
     for variable in module.globals.values():
         if variable.space == LDS and variable.type.size:
@@ -76,10 +77,9 @@ def _initialised(variable: Global, memory: GlobalMemory, placement: Placement) -
 
 @lru_cache(maxsize=8)
 def static_lds(module: Module, name: str) -> int:
-    """Bytes of the LDS arrays that a kernel, or what it calls, names: what it has on a device.
+    """Return the bytes of the LDS arrays that a kernel or its callees use, as on a device.
 
-    Arrays of other kernels are left out, and so are the gaps between those that are placed here.
-    The last few are kept, as the parser keeps modules.
+    The emulator's gaps between arrays are not included. The last few results are cached.
     """
     named: set[str] = set()
     reached, ahead = {name}, [module.functions[name]]
@@ -102,7 +102,7 @@ def _instructions(function: LlvmFunction) -> Iterator[LlvmInstruction]:
 
 
 def _globals(operand: Operand) -> Iterator[str]:
-    """Names of the globals that an operand is made of."""
+    """Yield the names of the globals in an operand."""
     if not isinstance(operand, Constant):
         return
     if operand.kind == "global":

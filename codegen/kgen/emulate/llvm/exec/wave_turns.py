@@ -1,11 +1,11 @@
-"""Turns of waves: which waves run, and which are held back.
+"""Scheduling of waves: which waves run, and which are held back.
 
-Without a seed all waves run in lockstep, the lanes at the lowest position first. A wave that waits
-for another one in a loop may stand below it for ever; after some patience the waves that stand
-lowest are held back for a while.
+Without a seed, all waves run in lockstep, lanes at the lowest position first. A wave that waits for
+another one in a loop may stay at a lower position forever. After some steps, the waves at the
+lowest position are held back for a while.
 
-With a seed, of some workgroups one wave runs as far as it can, or as long as it was dealt, while
-all others are held back: so that no order that lockstep happens to give hides a fault.
+With a seed, one wave of some workgroups runs as far as it can, or for a random number of steps,
+while the others are held back. So the order of lockstep cannot hide a fault.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from kgen.emulate.llvm.types import Array
 if TYPE_CHECKING:
     from kgen.emulate.llvm.exec.machine import Machine
 
-#: How many segments lockstep runs before it holds back the lowest waves, and for how many.
+#: Segments that run in lockstep before the lowest waves are held back, and for which they are.
 _PATIENCE = 2048
 _RESPITE = 256
-#: The longest turn with a seed is of this many segments; shorter ones are likelier.
+#: Most segments of a turn with a seed; shorter turns are likelier.
 _LONGEST_TURN = 10
 
 
@@ -43,7 +43,8 @@ class WaveTurns:
         return self.waves is not None or self.left <= 0
 
     def chosen(self, position: Array | int) -> Array | None:
-        """The lanes that may run now: [workgroup, lane], or None for all. Some of them can."""
+        """Return the lanes that may run now, [workgroup, lane], or None for all. At least one of
+        them can."""
         if self.random is None and self.waves is None and self.left > 0:
             self.left -= 1
             return None
@@ -56,7 +57,7 @@ class WaveTurns:
         return np.repeat(self.waves, self.machine.wave, axis=1)
 
     def _able(self, position: Array | int) -> Array:
-        """[workgroup, wave]: the waves that have a lane to run."""
+        """Return the waves that have a lane to run: [workgroup, wave]."""
         m = self.machine
         able = np.broadcast_to(np.asarray(position) < WAITING, (m.workgroups, m.lanes))
         return np.asarray(m.waves(able).any(axis=2))

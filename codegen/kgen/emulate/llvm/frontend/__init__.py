@@ -1,1 +1,1 @@
-"""Front end of LLVM IR text: tokens, a module, instructions decoded to closures."""
+"""Front end for LLVM IR text: tokens, a module, and instructions decoded to closures."""

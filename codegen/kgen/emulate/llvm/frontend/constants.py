@@ -1,4 +1,4 @@
-"""Types, operands and constants in textual LLVM IR."""
+"""Parser of types, operands and constants in textual LLVM IR."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _CONSTANT_WORDS = _ZEROS | {"true", "false", "splat"}
 _EXPRESSIONS = frozenset(
     words("getelementptr bitcast addrspacecast ptrtoint inttoptr trunc add sub xor")
 )
-#: Words between an opcode and its first type that change nothing here: wrapping and fast-math
-#: flags promise that a case does not arise or allow less precision.
+#: Words between an opcode and its first type: wrapping and fast-math flags. They promise that a
+#: case does not occur, or allow less precision.
 FLAGS = frozenset(
     words(
         "nuw nsw exact disjoint nneg inbounds nusw samesign fast nnan ninf nsz arcp contract afn"
@@ -53,8 +53,8 @@ FLAGS = frozenset(
     )
 )
 
-#: What reads an instruction from its opcode, line and the name of its result, with the cursor
-#: behind the opcode.
+#: Function that parses an instruction, given its opcode, line and the name of its result; the
+#: cursor is after the opcode.
 Parse = Callable[[str, int, str], LlvmInstruction]
 
 
@@ -132,7 +132,7 @@ class OperandParser:
     # -- operands -------------------------------------------------------------------------------
 
     def typed_operand(self) -> Operand:
-        """``<type> [attributes] <value>``"""
+        """Parse ``<type> [attributes] <value>``."""
         type_ = self.type()
         if isinstance(type_, Void) and type_.name == "metadata":
             self._skip_metadata()
@@ -141,7 +141,8 @@ class OperandParser:
         return self.operand(type_)
 
     def typed_operands(self) -> list[Operand]:
-        """Separated by commas, up to a comma that starts something else."""
+        """Parse typed operands that are separated by commas, up to a comma that starts something
+        else."""
         t = self.tokens
         operands = [self.typed_operand()]
         while t.text == "," and t.kinds[t.at + 1] != "metadata" and t.texts[t.at + 1] != "align":
@@ -150,7 +151,7 @@ class OperandParser:
         return operands
 
     def alignment(self, type_: LlvmType) -> int:
-        """``, align 16``, or else the ABI alignment of the type."""
+        """Parse ``, align 16``; without it, return the ABI alignment of the type."""
         t = self.tokens
         if t.text == "," and t.texts[t.at + 1] == "align":
             t.at += 2
@@ -158,7 +159,7 @@ class OperandParser:
         return type_.align
 
     def skip_attributes(self) -> None:
-        """Parameter attributes: words, ``align 4``, ``range(...)``, ``"key"="value"``."""
+        """Skip parameter attributes: words, ``align 4``, ``range(...)``, ``"key"="value"``."""
         t = self.tokens
         while True:
             if t.kind == "word" and t.text not in _CONSTANT_WORDS and t.text not in _EXPRESSIONS:
@@ -175,7 +176,7 @@ class OperandParser:
                 return
 
     def _skip_metadata(self) -> None:
-        """``!12``, ``!{...}``, ``!DILocation(...)`` or a typed value."""
+        """Skip ``!12``, ``!{...}``, ``!DILocation(...)`` or a typed value."""
         t = self.tokens
         if t.kind == "metadata":
             t.next()
@@ -224,7 +225,7 @@ class OperandParser:
         return Constant(type_, "int", value)
 
     def _list(self) -> tuple[Operand, ...]:
-        """``<...>``, ``[...]``, ``{...}`` or ``<{...}>``, opening here."""
+        """Parse ``<...>``, ``[...]``, ``{...}`` or ``<{...}>`` at the cursor."""
         t = self.tokens
         packed = t.text == "<" and t.texts[t.at + 1] == "{"
         t.at += 2 if packed else 1
@@ -236,7 +237,7 @@ class OperandParser:
         return tuple(elements)
 
     def _expression(self, type_: LlvmType) -> LlvmInstruction:
-        """A constant expression: ``opcode [flags] (operands)``."""
+        """Parse a constant expression: ``opcode [flags] (operands)``."""
         t = self.tokens
         line = t.line
         opcode = t.next()
@@ -267,11 +268,11 @@ def _unescape(text: str) -> bytes:
 
 
 def _float_bits(text: str, type_: Floating) -> int:
-    """The bits, in ``type_``, of a decimal or hexadecimal literal.
+    """Return the bits, in ``type_``, of a decimal or hexadecimal literal.
 
-    ``0x...`` without a letter gives the bits of the value as a double, for float too; ``0xH``
-    (half), ``0xR`` (bfloat) and ``f0x`` give the bits themselves. ``-inf``, ``+qnan`` and
-    ``+nan(0x1)``, with the payload of a quiet NaN or of a signalling ``snan``, are words.
+    ``0x...`` without a letter gives the bits of the value as a double, even for float. ``0xH``
+    (half), ``0xR`` (bfloat) and ``f0x`` give the bits themselves. There are words for infinities
+    and NaN: ``-inf``, ``+qnan``, and ``+nan(0x1)`` or ``snan`` with a payload.
     """
     if (special := _SPECIAL.match(text)) is not None:
         return _special_bits(special, type_)
@@ -283,7 +284,7 @@ def _float_bits(text: str, type_: Floating) -> int:
 
 
 _SPECIAL = re.compile(r"(?P<sign>[-+])(?P<word>inf|qnan|s?nan)(?:\(0x(?P<payload>\w+)\))?$")
-#: Bits of the significand.
+#: Bits of each type's significand.
 _SIGNIFICAND = {"double": 52, "float": 23, "half": 10, "bfloat": 7}
 
 

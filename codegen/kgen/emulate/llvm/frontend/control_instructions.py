@@ -1,4 +1,4 @@
-"""Terminators, phis and calls in textual LLVM IR; the part of :mod:`instructions` for them."""
+"""Parser of terminators, phis and calls in textual LLVM IR; a part of :mod:`instructions`."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class ControlParser:
         )
 
     def _skip_attribute(self) -> None:
-        """A word, a number or ``#3``; ``align(8)``."""
+        """Skip a word, a number, ``#3`` or ``align(8)``."""
         self.tokens.next()
         if self.tokens.text == "(":
             self.tokens.skip_brackets()

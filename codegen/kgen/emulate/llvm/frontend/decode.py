@@ -1,4 +1,5 @@
-"""A parsed function to a :class:`CompiledFunction`: every instruction becomes a closure, once."""
+"""Decoder of a parsed function to a :class:`CompiledFunction`: every instruction becomes a
+closure."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ from kgen.emulate.llvm.ops.overflow import CHECKED, Overflows, overflow_of
 from kgen.emulate.llvm.types import Array, LlvmInteger, Void
 from kgen.emulate.report import UnknownInstruction
 
-#: Bits of an integer that a value can hold.
+#: Bits of the widest supported integer.
 _WIDEST = 64
 
 
@@ -44,11 +45,11 @@ _WIDEST = 64
 def decode(
     module: Module, name: str, symbols: tuple[tuple[str, int], ...]
 ) -> Mapping[str, CompiledFunction]:
-    """The function ``name`` and all that it calls, by name; ``symbols`` are globals' addresses.
-    The last few are kept: tests and the verifier run a kernel under several schedules.
+    """Return the function ``name`` and all functions that it calls, by name.
 
-    Raises :class:`UnknownInstruction` for the first instruction in them that has no meaning here,
-    whether or not it would be executed.
+    ``symbols`` are the addresses of globals. The last few results are cached, because tests and the
+    verifier run a kernel under several schedules. Raises :class:`UnknownInstruction` for the first
+    unknown instruction, whether or not it would be executed.
     """
     programs: dict[str, CompiledFunction] = {}
     waiting = [name]
@@ -117,7 +118,8 @@ class _Decoder:
     # -- segments -------------------------------------------------------------------------------
 
     def _escaping(self, pieces: list[BasicBlock]) -> dict[str, set[str]]:
-        """Return by segment the names that it defines and another segment, or a phi, reads."""
+        """Return, for each segment, the names that it defines and that another segment or a phi
+        reads."""
         home = {ins.result: p.name for p in pieces for ins in p.instructions if ins.result}
         escaping: dict[str, set[str]] = defaultdict(set)
         for piece in pieces:
@@ -146,7 +148,7 @@ class _Decoder:
                 steps.append(step)
         if last.opcode == "unreachable":
             steps.append(_trap(last))
-        # A phi is assigned on the way in, so that what it defines is never lost to a mask.
+        # Phis are assigned on the edge, so a mask never drops their values.
         written_here = {ins.result for ins in body}
         edges: tuple[Edge, ...]
         if last.opcode == "ret":
@@ -183,7 +185,7 @@ class _Decoder:
     # -- instructions ---------------------------------------------------------------------------
 
     def _guarded(self, ins: LlvmInstruction, build: Callable[[LlvmInstruction], Any]) -> Any:
-        """Turn what a builder cannot do into the error that names the instruction."""
+        """Run a builder, and turn its failure into an error that names the instruction."""
         try:
             return build(ins)
         except (TypeError, KeyError) as error:
@@ -244,7 +246,7 @@ class _Decoder:
     def _checked(
         self, ins: LlvmInstruction, compute: Callable[..., Any], overflows: Overflows
     ) -> Step:
-        """Step of an operation on integers that promises not to overflow."""
+        """Return the step of an integer operation that promises not to overflow."""
         d = self._named(ins.result)
         a, b = (self._register(operand) for operand in ins.operands)
 
@@ -275,7 +277,7 @@ class _Decoder:
     # -- control --------------------------------------------------------------------------------
 
     def _choose(self, ins: LlvmInstruction) -> Callable[[Registers], int | Array]:
-        """Which edge is taken, from the registers."""
+        """Return the function that chooses an edge from the registers."""
         if ins.opcode == "br" and ins.operands:
             return self._choose_branch(ins)
         if ins.opcode == "switch":
@@ -310,7 +312,7 @@ class _Decoder:
 
 
 def _refuse_overflow(m: Any, ins: LlvmInstruction, where: Array) -> None:
-    """Fault if a lane that executes `ins` overflows."""
+    """Report a fault if a lane that executes `ins` overflows."""
     lanes = m.selected() & (where.any(axis=2) if where.ndim > 2 else where)
     if lanes.any():
         promise = " and ".join(sorted(ins.flags))

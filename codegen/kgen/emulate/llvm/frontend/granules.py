@@ -1,4 +1,4 @@
-"""The units of memory in which races are looked for."""
+"""Granules: the units of memory in which races are detected."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kgen.emulate.llvm.frontend.module import LlvmInstruction, Module
 from kgen.emulate.llvm.types import BUFFER_RESOURCE, LlvmType, Pointer
 
 _LARGEST = 16
-#: Buffer resources are checked, and so accessed, in dwords; see :mod:`intrinsics.buffers`.
+#: Bytes in which buffer resources are checked, and so accessed; see :mod:`intrinsics.buffers`.
 _BUFFER_PART = 4
 
 
 @lru_cache(maxsize=16)
 def granule(module: Module, spaces: tuple[int, ...]) -> int:
-    """The largest power of two of which every access to the address spaces is a whole number. The
-    last few are kept, as the parser keeps modules."""
+    """Return the largest power of two that divides every access to the address spaces. The last few
+    results are cached."""
     smallest = _LARGEST
     for function in module.functions.values():
         for block in function.blocks:
@@ -26,7 +26,8 @@ def granule(module: Module, spaces: tuple[int, ...]) -> int:
 
 
 def _unit(ins: LlvmInstruction, spaces: Collection[int]) -> int:
-    """The largest power of two that divides size and alignment of an access to the spaces."""
+    """Return the largest power of two that divides the size and the alignment of an access to the
+    spaces."""
     accessed = _accessed(ins)
     if accessed is None or not any(_is_in(operand.type, spaces) for operand in ins.operands):
         return _LARGEST
@@ -36,7 +37,7 @@ def _unit(ins: LlvmInstruction, spaces: Collection[int]) -> int:
 
 
 def _accessed(ins: LlvmInstruction) -> tuple[int, int] | None:
-    """(bytes, alignment) of an access."""
+    """Return (bytes, alignment) of an access; None for other instructions."""
     if ins.opcode == "store":
         return ins.operands[0].type.size, ins.align
     if ins.opcode == "load":

@@ -1,7 +1,7 @@
-"""Parser of one instruction of LLVM IR text, to an :class:`LlvmInstruction`.
+"""Parser of an instruction of LLVM IR text to an :class:`LlvmInstruction`.
 
-Those that compute a value of their operands are here; :mod:`memory_instructions` and
-:mod:`control_instructions` hold the others.
+This module has the instructions that compute a value from their operands;
+:mod:`memory_instructions` and :mod:`control_instructions` have the others.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class InstructionParser:
         }
 
     def parse(self) -> LlvmInstruction:
-        """The instruction at the cursor, with whatever trails it (alignment, metadata)."""
+        """Parse the instruction at the cursor, with alignment and metadata after it."""
         t = self.tokens
         line = t.line
         result = ""
@@ -60,7 +60,7 @@ class InstructionParser:
         opcode = t.next()
         parser = self._parsers.get(opcode)
         if parser is None:
-            # Decoding names it as unknown; the parser only has to get past it.
+            # Decoding reports it as unknown; the parser only skips it.
             instruction = LlvmInstruction(opcode=opcode, line=line, result=result)
             while t.kind != "end" and t.line == line:
                 t.next()
@@ -81,7 +81,8 @@ class InstructionParser:
         return _NO_OVERFLOW & found
 
     def _skip_trailing(self) -> str:
-        """``, !tbaa !3``, ``, addrspace(5)``, ``#2``, ``[ "bundle"(...) ]``; returns ``!mmra``."""
+        """Skip ``, !tbaa !3``, ``, addrspace(5)``, ``#2`` and ``[ "bundle"(...) ]``; return
+        ``!mmra``."""
         t = self.tokens
         mmra = ""
         while True:

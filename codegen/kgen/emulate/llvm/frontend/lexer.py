@@ -1,4 +1,4 @@
-"""Tokens of textual LLVM IR (LLVM Language Reference, "Syntax" and "Identifiers")."""
+"""Lexer of textual LLVM IR (LLVM Language Reference, "Syntax" and "Identifiers")."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from kgen.errors import EmulationError
 
-#: Blanks and comments, then a token; at the end of the text an empty one.
+#: Blanks and comments, then a token; the token at the end of the text is empty.
 _TOKEN = re.compile(
     r"""
     (?:[ \t\r]|;[^\n]*|\#dbg_[^\n]*)*
@@ -28,7 +28,7 @@ _TOKEN = re.compile(
 
 
 class Tokens:
-    """The tokens of a text with a cursor. Every error names the line."""
+    """Tokens of a text, with a cursor. Every error names the line."""
 
     def __init__(self, source: str) -> None:
         self.kinds: list[str] = []
@@ -72,7 +72,7 @@ class Tokens:
         return self.lines[self.at]
 
     def next(self) -> str:
-        """The text of this token; the cursor moves past it."""
+        """Return the token at the cursor and move past it."""
         if self.kinds[self.at] == "end":
             raise self.error("the text ends too early")
         text = self.texts[self.at]
@@ -80,7 +80,7 @@ class Tokens:
         return text
 
     def accept(self, text: str) -> bool:
-        """Move past ``text`` if it is here."""
+        """Move past ``text`` if it is at the cursor; return whether it is."""
         if self.texts[self.at] == text:
             self.at += 1
             return True
@@ -104,7 +104,7 @@ class Tokens:
             raise self.error("expected an integer") from None
 
     def skip_brackets(self) -> None:
-        """Move past a balanced group that opens here."""
+        """Move past the balanced group that opens at the cursor."""
         depth = 0
         while True:
             text = self.next()
@@ -123,10 +123,10 @@ class Tokens:
 
 
 def words(text: str) -> list[str]:
-    """A table of words, written as one string."""
+    """Split a table of words that is written as one string."""
     return text.split()
 
 
 def symbol(text: str) -> str:
-    """A name without its sigil and quotes: ``%"a b"`` is ``a b``."""
+    """Return a name without its sigil and quotes: ``%"a b"`` is ``a b``."""
     return text[1:].strip('"')

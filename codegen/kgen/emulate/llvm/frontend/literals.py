@@ -1,4 +1,4 @@
-"""Constants as values."""
+"""Values of constants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from kgen.emulate.llvm.types import Aggregate, Array, Floating, LlvmInteger, Llv
 
 
 def constant_value(constant: Constant, symbols: Mapping[str, int]) -> Any:
-    """The value of a constant, uniform over workgroups and lanes; ``symbols`` are addresses."""
+    """Return the value of a constant, uniform over workgroups and lanes; ``symbols`` are
+    addresses."""
     type_, kind, value = constant.type, constant.kind, constant.value
     if kind == "zero":
         return _zero(type_)

@@ -1,4 +1,4 @@
-"""Instructions on memory in textual LLVM IR; the part of :mod:`instructions` for them."""
+"""Parser of instructions on memory in textual LLVM IR; a part of :mod:`instructions`."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class MemoryParser:
         )
 
     def _atomic_words(self) -> tuple[str, str]:
-        """``atomic``, ``volatile``, ``weak``, the scope and the orderings; returns the scope and
-        the (strongest) ordering."""
+        """Skip ``atomic``, ``volatile``, ``weak``, the scope and the orderings; return the scope
+        and the strongest ordering."""
         t = self.tokens
         scope = ordering = ""
         while True:
@@ -91,7 +91,7 @@ class MemoryParser:
         )
 
     def alloca(self, opcode: str, line: int, result: str) -> LlvmInstruction:
-        """``alloca <type> [, <ty> <count>] [, align n] [, addrspace(n)]``"""
+        """Parse ``alloca <type> [, <ty> <count>] [, align n] [, addrspace(n)]``."""
         t = self.tokens
         t.accept("inalloca")
         type_ = self.operands.type()

@@ -1,4 +1,4 @@
-"""A parsed LLVM IR module: plain records, nothing resolved but names and types."""
+"""Parsed LLVM IR module: plain records with resolved names and types."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from kgen_runtime.values import frozen
 
 _NODE = re.compile(r"(!\d+) = (?:distinct )?(!\{.*)")
 _REFERENCE = re.compile(r"!\d+")
-#: A list of annotations is a node that refers to nodes.
+#: Depth to which nodes of annotations refer to other nodes.
 _NESTED = 3
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant. ``value`` depends on ``kind``:
+    """Constant. Its ``value`` depends on ``kind``:
 
-    ``int`` and ``bits`` (a float as the integer of its bits) an int; ``zero`` (zeroinitializer,
-    null, undef, poison and none) nothing; ``global`` the symbol's name; ``list`` the elements of
-    a vector, array or struct; ``bytes`` the text of ``c"..."``; ``expression`` an LlvmInstruction
-    whose operands are constants.
+    - ``int``, and ``bits`` (the bits of a float): an int
+    - ``zero`` (zeroinitializer, null, undef, poison and none): nothing
+    - ``global``: the symbol's name
+    - ``list``: the elements of a vector, array or struct
+    - ``bytes``: the text of ``c"..."``
+    - ``expression``: an LlvmInstruction whose operands are constants
     """
 
     type: LlvmType
@@ -32,7 +34,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Local:
-    """A use of an SSA name."""
+    """Use of an SSA name."""
 
     type: LlvmType
     name: str
@@ -110,7 +112,7 @@ class Global:
 
 @dataclass(kw_only=True, frozen=True, eq=False)
 class Module:
-    """A text that was parsed; the parser keeps the last few, which are told apart as objects."""
+    """Parsed text. The parser caches the last few modules, which are compared by identity."""
 
     triple: str
     globals: dict[str, Global]
@@ -119,25 +121,26 @@ class Module:
 
     @cached_property
     def _metadata(self) -> dict[str, str]:
-        """The text of every numbered node."""
+        """Text of every numbered node."""
         found = (_NODE.match(line) for line in self.lines if line.startswith("!"))
         return {match[1]: match[2] for match in found if match is not None}
 
     def synchronizes(self, ins: LlvmInstruction, memory: str) -> bool:
-        """Whether a fence is for ``memory``: global, or local (LDS). One that has no annotation is
-        for all (LLVM "User Guide for AMDGPU Backend", memory model relaxation annotations)."""
+        """Return whether a fence applies to ``memory``: global, or local (LDS). A fence without an
+        annotation applies to all (LLVM "User Guide for AMDGPU Backend", memory model relaxation
+        annotations)."""
         node = ins.mmra
         for _ in range(_NESTED):
             node = _REFERENCE.sub(lambda match: self._metadata.get(match[0], ""), node)
         return "amdgpu-synchronize-as" not in node or f'"{memory}"' in node
 
     def text(self, line: int) -> str:
-        """The source line, 1-based, without its indentation."""
+        """Return a source line, from 1, without its indentation."""
         return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
 
 
 def immediate(operand: Operand) -> int:
-    """The value of an operand that the LangRef requires to be a constant integer."""
+    """Return the value of an operand that the LangRef requires to be a constant integer."""
     if isinstance(operand, Constant):
         if operand.kind == "zero":
             return 0

@@ -1,4 +1,4 @@
-"""Textual LLVM IR to a :class:`Module`: the top level and the bodies of functions."""
+"""Parser of textual LLVM IR to a :class:`Module`: the top level and the bodies of functions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LINKAGE_WITHOUT_VALUE = frozenset(("external", "extern_weak"))
 
 @lru_cache(maxsize=8)
 def parse(source: str) -> Module:
-    """Parse a module. Raises :class:`EmulationError` that names the line.
+    """Parse a module. Raises :class:`EmulationError`, which names the line.
 
-    The last few are kept: a kernel for a CPU is run once for each range of its tasks.
+    The last few modules are cached, because a kernel for a CPU runs once per range of its tasks.
     """
     return _ModuleParser(source).parse()
 
@@ -72,7 +72,7 @@ class _ModuleParser:
         )
 
     def _skip_to_top_level(self, start: int) -> None:
-        """Past declarations, metadata and whatever follows an entity that was read."""
+        """Skip declarations, metadata and the remainder of the entity that was read."""
         t = self.tokens
         while t.kind != "end":
             starts = t.at > start and t.starts_line()
@@ -91,7 +91,7 @@ class _ModuleParser:
             self.operands.narrow_pointers |= value.startswith(("amdgcn", "amdgpu"))
 
     def _attributes(self) -> None:
-        """``attributes #0 = { nounwind "key"="value" }``"""
+        """Parse ``attributes #0 = { nounwind "key"="value" }``."""
         t = self.tokens
         t.expect("attributes")
         group = t.expect_kind("attribute")
@@ -119,7 +119,8 @@ class _ModuleParser:
             self.operands.named_types[name] = self.operands.type()
 
     def _global(self) -> None:
-        """``@name = [linkage ...] [addrspace(n)] global|constant <type> [value] [, align n]``"""
+        """Parse ``@name = [linkage ...] [addrspace(n)] global|constant <type> [value] [, align
+        n]``."""
         t = self.tokens
         name = symbol(t.next())
         t.expect("=")

@@ -1,4 +1,4 @@
-"""Blocks cut behind every barrier, where lanes of different waves may stand at a time."""
+"""Pieces of blocks: blocks are split after every barrier, where waves wait for each other."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from kgen.emulate.llvm.frontend.module import BasicBlock, LlvmInstruction
 _TERMINATORS = frozenset(("br", "switch", "ret", "unreachable"))
 _BARRIERS = frozenset(("llvm.amdgcn.s.barrier", "llvm.amdgcn.s.barrier.wait"))
 
-#: Pieces of a block are named by its label; from the second on with this and a number. No label
-#: has a newline.
+#: Separator in the names of pieces: the block's label, and from the second piece on this and a
+#: number. Labels have no newline.
 _SEPARATOR = "\n"
 
 
 def split(block: BasicBlock) -> list[BasicBlock]:
-    """The pieces of a block; what follows its terminator is dropped."""
+    """Return the pieces of a block, without anything after its terminator."""
     pieces: list[BasicBlock] = []
     body: list[LlvmInstruction] = []
     name = block.name
@@ -26,17 +26,17 @@ def split(block: BasicBlock) -> list[BasicBlock]:
 
 
 def continuation(name: str) -> str:
-    """The piece behind the barrier that ends the piece ``name``."""
+    """Return the name of the piece after the barrier that ends the piece ``name``."""
     label, _, number = name.partition(_SEPARATOR)
     return f"{label}{_SEPARATOR}{int(number or 0) + 1}"
 
 
 def block_of(name: str) -> str:
-    """The label of the block that a piece belongs to."""
+    """Return the label of a piece's block."""
     return name.partition(_SEPARATOR)[0]
 
 
 def targets(piece: BasicBlock) -> tuple[str, ...]:
-    """The pieces that may follow."""
+    """Return the names of the pieces that may follow."""
     last = piece.instructions[-1]
     return (continuation(piece.name),) if last.opcode == "call" else last.labels

@@ -1,4 +1,4 @@
-"""Processor of a kernel, as its text names it."""
+"""Processor of a kernel, from its text."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ _TRIPLE = re.compile(r"amdgpu(\d+)\.(\w\w)(?:-|$)")
 
 
 def named_in_triple(triple: str) -> str:
-    """The processor of a target triple: ``amdgpu9.42-amd-amdhsa`` is for gfx942; "" for none."""
+    """Return the processor of a target triple: ``amdgpu9.42-amd-amdhsa`` is for gfx942; "" for
+    none."""
     found = _TRIPLE.match(triple)
     return f"gfx{found[1]}{found[2]}" if found else ""
 
 
 def wave_size(function: LlvmFunction) -> int:
-    """Return the lanes of a wave, by the features, else by the processor: gfx9 64, later 32."""
+    """Return the lanes of a wave: by the features, else 64 for gfx9 and 32 for later processors."""
     features = function.attributes.get("target-features", "")
     for size in (32, 64):
         if f"+wavefrontsize{size}" in features:
@@ -33,7 +34,7 @@ def wave_size(function: LlvmFunction) -> int:
 
 
 def allowed_numerics(numerics: Numerics, processor: str) -> Numerics:
-    """Options that describe this processor; others are refused."""
+    """Return the options that describe a processor. Raises EmulationError for others."""
     if numerics != Numerics(flush_subnormals=numerics.flush_subnormals):
         raise EmulationError("numerics: only flush_subnormals applies to AMDGPU IR")
     if numerics.flush_subnormals and processor != "gfx90a":

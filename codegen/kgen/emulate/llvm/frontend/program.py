@@ -1,7 +1,7 @@
-"""A function made ready to run: closures over numbered registers, in segments.
+"""Compiled function: closures over numbered registers, in segments.
 
-A segment is a stretch of a block without a barrier inside. Positions in a program are the indices
-of its segments, which stand in the order of :mod:`topology`.
+A segment is a part of a block without a barrier inside. Positions in a program are the indices of
+its segments, in the order of :mod:`topology`.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.types import Array
 from kgen_runtime.values import frozen
 
-#: A register holds an array, or a tuple of values for a struct; None before its definition.
+#: Registers. Each holds an array, or a tuple of values for a struct; None before its definition.
 Registers = list[Any]
-#: What a table of instructions or intrinsics holds: see :mod:`kgen.emulate.llvm.ops`.
+#: Entry of a table of instructions or intrinsics; see :mod:`kgen.emulate.llvm.ops`.
 Build = Callable[[LlvmInstruction], Callable[..., Any]]
 Step = Callable[[Machine, Registers], None]
 
-#: Positions of lanes that run nothing: at a barrier, and done. Larger than any segment's index, so
-#: that the lowest position is one that can run as long as there is one.
+#: Positions of lanes that do not run: at a barrier, and finished. They are larger than any
+#: segment's index, so that the lowest position can run if any can.
 WAITING = 1 << 30
 DONE = WAITING + 1
 
 
 @frozen
 class Edge:
-    """A way out of a segment: where it leads, and the registers that phis assign on it."""
+    """Edge out of a segment: its destination, and the registers that phis assign on it."""
 
     target: int
     moves: tuple[tuple[int, int], ...] = ()
@@ -56,7 +56,8 @@ class CodeSegment:
 
     @cached_property
     def counted(self) -> tuple[tuple[int, str, str | None], ...]:
-        """Line, class and matrix name of every instruction that does something."""
+        """Line, class and name of the matrix instruction, for every instruction that does
+        something."""
         return tuple(
             (ins.line, class_, matrix_name(ins))
             for ins in self.instructions

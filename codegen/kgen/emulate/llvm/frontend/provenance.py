@@ -1,8 +1,8 @@
-"""Which memory a kernel may write, from its text: races need no books about the rest.
+"""Memory that a kernel may write, from its text. Race detection ignores all other memory.
 
-A pointer comes from parameters and globals, through address arithmetic, phis and selects, and
-integers that pointers were turned into. What comes from elsewhere (a pointer loaded from memory)
-may point anywhere.
+A pointer originates from parameters and globals, through address arithmetic, phis, selects, and
+conversions to integers and back. Any other pointer, such as one loaded from memory, may point
+anywhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kgen.emulate.llvm.frontend.module import (
 )
 from kgen.emulate.llvm.types import Pointer
 
-#: Of a pointer that may point anywhere.
+#: Origin of a pointer that may point anywhere.
 _ANYWHERE = ""
 _ONLY_FIRST = frozenset(("getelementptr",))
 _PASSES = frozenset(
@@ -28,8 +28,8 @@ _PASSES = frozenset(
 
 @lru_cache(maxsize=8)
 def written_by(module: Module, name: str) -> frozenset[str] | None:
-    """Names of a kernel's parameters and of globals that it may write; None for any memory. The
-    last few are kept, as the parser keeps modules."""
+    """Return the names of parameters and globals that a kernel may write; None for any memory. The
+    last few results are cached."""
     kernel = module.functions[name]
     if any(_written(ins) for other in _called(module, kernel) for ins in _instructions(other)):
         return None
@@ -42,7 +42,7 @@ def written_by(module: Module, name: str) -> frozenset[str] | None:
 
 
 def _called(module: Module, kernel: LlvmFunction) -> list[LlvmFunction]:
-    """The module's functions that a kernel calls, and those that these call."""
+    """Return the module's functions that a kernel calls, directly or indirectly."""
     found: dict[str, LlvmFunction] = {}
     left = [kernel]
     while left:
@@ -58,7 +58,7 @@ def _instructions(function: LlvmFunction) -> list[LlvmInstruction]:
 
 
 def _written(ins: LlvmInstruction) -> tuple[Operand, ...]:
-    """The operands through which an instruction may write."""
+    """Return the operands through which an instruction may write."""
     if ins.opcode == "store":
         return ins.operands[1:]
     if ins.opcode in ("atomicrmw", "cmpxchg"):
@@ -115,7 +115,8 @@ def _result(ins: LlvmInstruction, origins: dict[str, frozenset[str]]) -> frozens
 def _of(
     operand: Operand, origins: dict[str, frozenset[str]], *, strict: bool = True
 ) -> frozenset[str]:
-    """Return the origins of an operand. If ``strict``, one without an origin may be any of them."""
+    """Return the origins of an operand. With ``strict``, an operand without an origin may point
+    anywhere."""
     if not isinstance(operand, Constant):
         found = origins.get(operand.name, frozenset())
         return found or frozenset((_ANYWHERE,)) if strict else found

@@ -1,11 +1,11 @@
-"""The order in which diverged lanes run.
+"""Order in which diverged lanes run.
 
-Of all lanes that are apart, those at the lowest position run first. Lanes meet again where their
-paths join if every position on the way to the join is lower, and none behind it is: the order must
-keep the blocks of a loop together and put everything behind a loop after it. That is a weak
-topological order (F. Bourdoncle, "Efficient chaotic iteration strategies with widenings", 1993):
-strongly connected components in topological order, each one its header first and then the rest of
-it, ordered in the same way.
+Of diverged lanes, those at the lowest position run first. Lanes reconverge where their paths join
+if all positions before the join are lower than it, and all positions after it are higher. So the
+order must keep the blocks of a loop together, and have everything after a loop later. That is a
+weak topological order (F. Bourdoncle, "Efficient chaotic iteration strategies with widenings",
+1993): strongly connected components in topological order; in each component, its header, then the
+other nodes, ordered in the same way.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ def _order(
 def _components(
     successors: Sequence[Sequence[int]], roots: Sequence[int], among: Collection[int]
 ) -> list[list[int]]:
-    """Strongly connected components, each after all that it reaches, its first-found node first.
+    """Return the strongly connected components, each after all components that it reaches, and with
+    its first-found node first.
 
-    R. Tarjan's algorithm without recursion: a kernel may have thousands of blocks in a row.
+    This is R. Tarjan's algorithm without recursion, because a kernel may have thousands of blocks
+    in a chain.
     """
     found: dict[int, int] = {}
     lowest: dict[int, int] = {}
