@@ -23,7 +23,7 @@ from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.packing.panel import Stage, transpose_stages, zip_stages
 from kgen.targets.cpu.plan.packing.transpose import TRANSPOSE_BYTES
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, tile
-from kgen.targets.cpu.plan.vectors import Access, Vector, float_constant
+from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch
@@ -356,7 +356,7 @@ class AttentionPlan(CpuPlan):
 
     @property
     def minus_infinity(self) -> str:
-        return float_constant(-math.inf, "float")
+        return self.compute.constant(-math.inf)
 
     @property
     def _renderer(self) -> CpuRenderer:
