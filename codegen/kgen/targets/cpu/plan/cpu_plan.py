@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream, CpuTransposed, Schedule
-from kgen.spec import DType, Spec
+from kgen.spec import DType, Elementwise, Matmul, Rowwise
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import BF16_FEATURES, PRODUCT_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
@@ -52,7 +52,7 @@ class CpuPlan(Plan):
     @classmethod
     def single(
         cls,
-        spec: Spec,
+        spec: Matmul | Elementwise | Rowwise,
         target: Target,
         schedule: Schedule,
         compute: Vector,
