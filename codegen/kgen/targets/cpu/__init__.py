@@ -48,14 +48,22 @@ from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan, fuses
 from kgen.targets.cpu.plan.kernels.blis import plan_blis
+from kgen.targets.cpu.plan.kernels.depthwise import plan_depthwise
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
+from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise, plan_transposed
+from kgen.targets.cpu.plan.kernels.gemv import plan_outer
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
+from kgen.targets.cpu.plan.kernels.rows.interleaved import plan_interleaved
+from kgen.targets.cpu.plan.kernels.rows.rowwise import digits_of, plan_rowwise
+from kgen.targets.cpu.plan.kernels.rows.split import plan_split_rows
+from kgen.targets.cpu.plan.math.flushes import flushed_outputs
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule import adapt, attention_blocks, convolved, cost_model, row_schedules
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
+from kgen.targets.rows.split import is_interleaved
 from kgen_runtime.manifest import Tolerance
 
 #: Of gelu, gelu_tanh and silu of x, relative to x.
@@ -135,7 +143,6 @@ class CpuFamily(Family):
         return with_suffixes(name)
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
-        # What no heuristic needs is imported when it is first planned.
         if isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul):
             return with_tile(plan_matmul(spec, target, schedule))
         if isinstance(spec, Conv2d) and isinstance(schedule, WinogradMatmul):
@@ -145,32 +152,20 @@ class CpuFamily(Family):
         if isinstance(spec, Conv2d) and isinstance(schedule, BlockedMatmul):
             return with_tile(plan_convolution(spec, target, schedule))
         if isinstance(spec, Conv2d) and isinstance(schedule, CpuDepthwise):
-            from kgen.targets.cpu.plan.kernels.depthwise import plan_depthwise
-
             return plan_depthwise(spec, target, schedule)
         if isinstance(spec, Attention) and isinstance(schedule, CpuAttention):
             from kgen.targets.cpu.plan.kernels.online_softmax import plan_attention
 
             return plan_attention(spec, target, schedule)
         if isinstance(spec, Elementwise) and isinstance(schedule, CpuTransposed):
-            from kgen.targets.cpu.plan.kernels.elementwise import plan_transposed
-
             return plan_transposed(spec, target, schedule)
-        if isinstance(schedule, CpuStream):
-            if isinstance(spec, Elementwise) and type(schedule) is CpuStream:
-                from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise
-
-                return plan_elementwise(spec, target, schedule)
-            if isinstance(spec, Rowwise) and isinstance(schedule, CpuRows | CpuSplitRows):
-                from kgen.targets.cpu.plan.kernels.rows.interleaved import plan_interleaved
-                from kgen.targets.cpu.plan.kernels.rows.rowwise import plan_rowwise
-                from kgen.targets.cpu.plan.kernels.rows.split import plan_split_rows
-                from kgen.targets.rows.split import is_interleaved
-
-                if isinstance(schedule, CpuSplitRows):
-                    return plan_split_rows(spec, target, schedule)
-                planned = plan_interleaved if is_interleaved(spec) else plan_rowwise
-                return planned(spec, target, schedule)
+        if isinstance(spec, Elementwise) and type(schedule) is CpuStream:
+            return plan_elementwise(spec, target, schedule)
+        if isinstance(spec, Rowwise) and isinstance(schedule, CpuSplitRows):
+            return plan_split_rows(spec, target, schedule)
+        if isinstance(spec, Rowwise) and isinstance(schedule, CpuRows):
+            planned = plan_interleaved if is_interleaved(spec) else plan_rowwise
+            return planned(spec, target, schedule)
         raise ScheduleError(
             f"a {schedule.mainloop} schedule is not supported for {spec.op} on {target.name}; "
             f"use {type(self.choose(spec, target)).__name__}"
@@ -191,39 +186,8 @@ class CpuFamily(Family):
     def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
         if isinstance(spec, Formula) and spec.has_exact_steps:
             return EXACT
-        if isinstance(spec, Rowwise) and spec.compute is DType.F64:
-            return Tolerance(
-                accumulate=DType.F64,
-                factor=4.0,
-                function_error=F64_ERROR,
-                reason=F64_REASON,
-            )
-        if isinstance(spec, Rowwise):
-            from kgen.targets.cpu.plan.kernels.rows.rowwise import digits_of
-            from kgen.targets.cpu.plan.math.flushes import flushed_outputs
-
-            digits = digits_of(spec)
-            return Tolerance(
-                accumulate=DType.F32,
-                factor=4.0,
-                function_error=FUNCTION_ERRORS.get(digits, ELEMENTWISE_ERROR),
-                flushed_outputs=flushed_outputs(spec, target),
-                reason=f"exp2 and log2 by polynomials with digits for {digits}; sums in f32",
-            )
-        if isinstance(spec, Elementwise):
-            if spec.compute is DType.F64:
-                return Tolerance(
-                    accumulate=DType.F64,
-                    factor=1.0,
-                    function_error=F64_ERROR,
-                    reason=F64_REASON,
-                )
-            return Tolerance(
-                accumulate=DType.F32,
-                factor=1.0,
-                function_error=ELEMENTWISE_ERROR,
-                reason="exp2 and log2 by polynomials, to about two units in the last place of f32",
-            )
+        if isinstance(spec, Rowwise | Elementwise):
+            return _tolerance_of_formula(spec, target)
         if isinstance(spec, Attention):
             return Tolerance(
                 accumulate=DType.F32,
@@ -368,6 +332,29 @@ class CpuFamily(Family):
         return (llvm_ir.toolchain(),)
 
 
+def _tolerance_of_formula(spec: Rowwise | Elementwise, target: Target) -> Tolerance:
+    factor = 4.0 if isinstance(spec, Rowwise) else 1.0
+    if spec.compute is DType.F64:
+        return Tolerance(
+            accumulate=DType.F64, factor=factor, function_error=F64_ERROR, reason=F64_REASON
+        )
+    if isinstance(spec, Elementwise):
+        return Tolerance(
+            accumulate=DType.F32,
+            factor=factor,
+            function_error=ELEMENTWISE_ERROR,
+            reason="exp2 and log2 by polynomials, to about two units in the last place of f32",
+        )
+    digits = digits_of(spec)
+    return Tolerance(
+        accumulate=DType.F32,
+        factor=factor,
+        function_error=FUNCTION_ERRORS.get(digits, ELEMENTWISE_ERROR),
+        flushed_outputs=flushed_outputs(spec, target),
+        reason=f"exp2 and log2 by polynomials with digits for {digits}; sums in f32",
+    )
+
+
 def multiplies_groups(schedule: Schedule) -> bool:
     """Return whether the main loop multiplies by dot-product instructions where a type has them."""
     if isinstance(schedule, OuterMatmul):
@@ -376,6 +363,7 @@ def multiplies_groups(schedule: Schedule) -> bool:
 
 
 def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> MatmulPlan:
+    # What no chooser of schedules needs is imported when it is first planned.
     if isinstance(schedule, LimbsMatmul):
         from kgen.targets.cpu.plan.kernels.limbs import plan_limbs
 
@@ -390,8 +378,6 @@ def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Matmul
             "scales; use mainloop=inner or limbs"
         )
     if isinstance(schedule, OuterMatmul):
-        from kgen.targets.cpu.plan.kernels.gemv import plan_outer
-
         return plan_outer(spec, target, schedule)
     if isinstance(schedule, CpuSplitMatmul):
         from kgen.targets.cpu.plan.kernels.blis_split import plan_split

@@ -8,14 +8,12 @@ import pytest
 
 from kgen.schedule import CpuMatmul, CpuSplitMatmul
 from kgen.spec import Layout, Matmul
-from kgen.targets.cpu.plan.accumulators import Accumulators
+from kgen.targets.cpu.plan.accumulators import Accumulators, Slices
 from kgen.targets.cpu.plan.extents import Blocking
-from kgen.targets.cpu.plan.kernels.slices_of_k import Slices
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING, WidenedA, WidenedB
-from kgen.targets.cpu.plan.tiles.next_part import NextPart
-from kgen.targets.cpu.plan.tiles.panels import PanelPacking
-from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
+from kgen.targets.cpu.plan.tiles.panels import NextPart, PanelPacking
+from kgen.targets.cpu.plan.tiles.tile import RegisterTiles
 from kgen.targets.cpu.plan.vectors import Vector
 
 FLOATS = Vector(count=8, scalar="float")

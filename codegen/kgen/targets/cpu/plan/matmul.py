@@ -7,6 +7,7 @@ import dataclasses
 from functools import cached_property
 from typing import Any, Self
 
+from kgen.errors import ScheduleError
 from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
@@ -17,7 +18,7 @@ from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.finishing import Finish
 from kgen.targets.cpu.plan.math.functions import Functions
 from kgen.targets.cpu.plan.packing.compensation import Starts
-from kgen.targets.cpu.plan.packing.interleaved import Interleaving
+from kgen.targets.cpu.plan.packing.lanes import Interleaving
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.vectors import Vector, scalar_type
@@ -191,3 +192,28 @@ def with_tile(plan: MatmulPlan) -> MatmulPlan:
     *before, multiply = plan.launches
     launches = (*before, dataclasses.replace(multiply, tile=tile))
     return dataclasses.replace(plan, launches=launches)
+
+
+def check_multiple(schedule: BlockedMatmul, field: str, unit: int, reason: str) -> None:
+    value = getattr(schedule, field)
+    if value % unit:
+        raise ScheduleError(
+            f"{field}={value} is not a multiple of {unit}, {reason}; "
+            f"try {field}={-(-value // unit) * unit}"
+        )
+
+
+def check_ahead(spec: Matmul, schedule: BlockedMatmul) -> None:
+    """Raise ScheduleError if the schedule packs a B that is prepacked."""
+    if spec.constant and schedule.pack_b:
+        raise ScheduleError("pack_b=1 is not supported for a prepacked B; try pack_b=0")
+
+
+def check_stack(target: Target, schedule: BlockedMatmul, nbytes: int) -> None:
+    """The packing buffers of a task must fit a thread's stack."""
+    limit = target.limits["stack_bytes"]
+    if nbytes > limit:
+        raise ScheduleError(
+            f"mc={schedule.mc}, kc={schedule.kc} and nc={schedule.nc} need {nbytes} bytes of "
+            f"scratch; {target.name} allows {limit}; try a smaller kc, mc or nc"
+        )

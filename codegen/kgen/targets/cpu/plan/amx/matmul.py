@@ -14,22 +14,22 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Origin, origin
 from kgen.targets.cpu.plan.amx.beside import Beside
 from kgen.targets.cpu.plan.amx.packing import TiledA, TiledB, column_unit
-from kgen.targets.cpu.plan.amx.steps_of_tiles import FinishedRows, TileSteps
 from kgen.targets.cpu.plan.amx.tiles import (
     ROW_BYTES,
     TILE_REGISTERS,
     TILE_ROWS,
+    FinishedRows,
     TileColumn,
     TileProduct,
     TileRow,
+    TileSteps,
     check_registers,
     tile_k,
     tile_rows,
 )
-from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.cpu_plan import Buffer, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.matmul import MatmulPlan
+from kgen.targets.cpu.plan.matmul import MatmulPlan, check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
 from kgen.targets.cpu.plan.packing.packed_windows import WindowedA
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat

@@ -15,8 +15,8 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, CpuSplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.cpu.plan.accumulators import PARTIAL_SUMS
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
-from kgen.targets.cpu.plan.kernels.slices_of_k import PARTIAL_SUMS
 from kgen_runtime.manifest import Launch, Workspace
 
 

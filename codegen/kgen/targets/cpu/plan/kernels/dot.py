@@ -8,20 +8,18 @@ from kgen.errors import ScheduleError
 from kgen.schedule import BlockedMatmul, DotMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.cpu_plan import Buffer, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.matmul import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA
-from kgen.targets.cpu.plan.packing.interleaved import Interleaving
-from kgen.targets.cpu.plan.packing.lanes import Strip, StripRow, Unpack, strips
+from kgen.targets.cpu.plan.packing.lanes import Interleaving, Strip, StripRow, Unpack, strips
 from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, are_windows
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot, DotOperands
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelsAhead
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile
-from kgen.targets.cpu.plan.tiles.tile_loop import TileLoop
-from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_keeps_b, check_registers
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_keeps_b, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 

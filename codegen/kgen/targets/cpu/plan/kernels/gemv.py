@@ -14,7 +14,6 @@ from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
 from kgen.spec import ConstantOperand, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, locality
 from kgen.targets.cpu.plan.kernels.dot import rounds_bf16
 from kgen.targets.cpu.plan.kernels.gemv_strips import (
@@ -30,10 +29,9 @@ from kgen.targets.cpu.plan.kernels.gemv_strips import (
     rows_of_b,
     strips,
 )
-from kgen.targets.cpu.plan.matmul import MatmulPlan, padded
+from kgen.targets.cpu.plan.matmul import MatmulPlan, check_multiple, check_stack, padded
 from kgen.targets.cpu.plan.packing.compensation import Starts
-from kgen.targets.cpu.plan.packing.interleaved import Interleaving
-from kgen.targets.cpu.plan.packing.lanes import Unpack
+from kgen.targets.cpu.plan.packing.lanes import Interleaving, Unpack
 from kgen.targets.cpu.plan.tiles.dots import DotOperands
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen

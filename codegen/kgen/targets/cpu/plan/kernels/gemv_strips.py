@@ -11,8 +11,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
-from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
-from kgen.targets.cpu.plan.tiles.words import WORD, has_words
+from kgen.targets.cpu.plan.tiles.dots import WORD, Dot, dot_for, has_words
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 

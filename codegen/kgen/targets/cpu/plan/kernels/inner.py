@@ -15,7 +15,6 @@ from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, locality, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.inner_blocks import BlocksOfB, blocks_of_b
@@ -29,16 +28,14 @@ from kgen.targets.cpu.plan.kernels.inner_vectors import (
     tile_registers,
     vector_along,
 )
+from kgen.targets.cpu.plan.matmul import check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
-from kgen.targets.cpu.plan.tiles.dots import DotOperands, dot_for
+from kgen.targets.cpu.plan.tiles.dots import DotOperands, dot_for, takes_words
 from kgen.targets.cpu.plan.tiles.folds import FoldedSums, folds
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelSteps
-from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
-from kgen.targets.cpu.plan.tiles.tile import RegisterTile, Row, Sum
-from kgen.targets.cpu.plan.tiles.tile_loop import TileLoop
-from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
-from kgen.targets.cpu.plan.tiles.words import takes_words
+from kgen.targets.cpu.plan.tiles.tile import RegisterTile, RegisterTiles, Row, Sum
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.blocks import BLOCK
 from kgen_runtime.values import frozen

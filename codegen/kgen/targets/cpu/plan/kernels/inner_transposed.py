@@ -14,9 +14,8 @@ from kgen.targets.cpu.plan.kernels.inner_vectors import (
     column_bytes,
     panel_columns,
 )
-from kgen.targets.cpu.plan.packing.panel import Side
+from kgen.targets.cpu.plan.packing.panel import RegisterTranspose, Side, register_transpose
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
-from kgen.targets.cpu.plan.packing.transpose import RegisterTranspose, register_transpose
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 

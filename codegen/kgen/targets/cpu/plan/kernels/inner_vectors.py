@@ -9,9 +9,8 @@ from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
-from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.plan.tiles.dots import WORD, dot_for, takes_words
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
-from kgen.targets.cpu.plan.tiles.words import WORD, takes_words
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen_runtime.blocks import BLOCK
 from kgen_runtime.values import frozen

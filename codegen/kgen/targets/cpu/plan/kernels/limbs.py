@@ -16,7 +16,6 @@ from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access
 from kgen.targets.cpu.plan.kernels.limb_parts import (
     GROUP,
@@ -43,7 +42,7 @@ from kgen.targets.cpu.plan.kernels.limb_parts import (
     shared_k,
     starts_of_limbs,
 )
-from kgen.targets.cpu.plan.matmul import MatmulPlan
+from kgen.targets.cpu.plan.matmul import MatmulPlan, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.device import Multiplied

@@ -58,21 +58,15 @@ class Functions:
     #: VSCALEFPS multiplies by 2^n for any n, subnormal results included (Intel SDM volume 2).
     has_scalef: bool = False
 
-    @property
-    def log2_e(self) -> float:
-        return 1 / math.log(2)
-
-    @property
-    def sqrt_half(self) -> float:
-        return math.sqrt(0.5)
+    log2_e: ClassVar[float] = 1 / math.log(2)
+    ln2: ClassVar[float] = math.log(2)
+    sqrt_half: ClassVar[float] = math.sqrt(0.5)
 
     @property
     def sqrt_half_bits(self) -> int:
-        return bits_of(self.sqrt_half, self.scalar)
-
-    @property
-    def ln2(self) -> float:
-        return math.log(2)
+        number, integer = ("<f", "<I") if self.scalar == "float" else ("<d", "<Q")
+        (bits,) = struct.unpack(integer, struct.pack(number, self.sqrt_half))
+        return int(bits)
 
     @property
     def lowest_exponent(self) -> float:
@@ -104,13 +98,8 @@ class Functions:
         return tuple(found)
 
     # gelu_tanh: x/2 (1 + tanh u) = x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3).
-    @property
-    def gelu_linear(self) -> float:
-        return -2 * math.sqrt(2 / math.pi)
-
-    @property
-    def gelu_cubic(self) -> float:
-        return self.gelu_linear * 0.044715
+    gelu_linear: ClassVar[float] = -2 * math.sqrt(2 / math.pi)
+    gelu_cubic: ClassVar[float] = gelu_linear * 0.044715
 
 
 #: e^r for |r| <= ln 2 / 2, with no more digits than results have: the least relative error that
@@ -172,11 +161,3 @@ def functions_for(target: Target, vector: Vector, out: DType) -> Functions:
         has_scalef=target.has("avx512f") and vector.count == SCALEF_COUNT,
         exp_coefficients=EXP_COEFFICIENTS.get(out, FLOAT.exp_coefficients),
     )
-
-
-def bits_of(value: float, scalar: str) -> int:
-    """The bits, as an integer, of a value rounded to float or double."""
-    number, integer = ("<f", "<I") if scalar == "float" else ("<d", "<Q")
-    (bits,) = struct.unpack(integer, struct.pack(number, value))
-    assert isinstance(bits, int)
-    return bits

@@ -12,11 +12,12 @@ from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, windows_of
 from kgen.targets.cpu.plan.packing.panel import (
     PanelsOfB,
     PanelVector,
+    RegisterTranspose,
     index_list,
     interleave,
     panel,
+    register_transpose,
 )
-from kgen.targets.cpu.plan.packing.transpose import RegisterTranspose, register_transpose
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from kgen.spec import DType
+from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import (
     AVX_VNNI_FEATURES,
@@ -184,3 +184,18 @@ def word_dot(sums: Vector, target: Target) -> Dot | None:
     """The instruction for pairs of s16 beside sums of s32, if the target has one."""
     found = (dots.get(sums.bytes) for feature, dots in WORD_DOTS if target.has(feature))
     return next(filter(None, found), None)
+
+
+#: Neighbouring elements of bf16 in a word of 32 bits: a shift makes an f32 of the lower half, a
+#: mask of the upper one, half the loads and shuffles of widening each element by itself.
+WORD = 2
+
+
+def takes_words(spec: Matmul, target: Target) -> bool:
+    """Operands of bf16 for which the target has no products."""
+    return has_words(spec) and dot_for(spec.dtype, target) is None
+
+
+def has_words(spec: Matmul) -> bool:
+    """Both operands are made of such words."""
+    return spec.dtype is spec.b_type is DType.BF16
