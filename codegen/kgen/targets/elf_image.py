@@ -35,7 +35,7 @@ class Layout:
 
 @dataclass(kw_only=True)
 class OutputSection:
-    """Section of the output. `link` names the section that its header points at."""
+    """Section of the output. `link` names the section to which its header refers."""
 
     name: str
     type: int
@@ -96,12 +96,12 @@ def shared_object(
 
 
 class Image:
-    """The output under construction: sections get their place as they are added."""
+    """Output under construction. Sections get their place when they are added."""
 
     def __init__(self, layout: Layout, *, notes: int) -> None:
         self.layout = layout
         self.sections: list[OutputSection] = []
-        #: The output of each input section, by its index.
+        #: Output section of each input section, by the input's index.
         self.kept: dict[int, OutputSection] = {}
         self._headers = (5 + layout.has_phdr + notes) * elf.SEGMENT.size
         self._end = elf.HEADER.size + self._headers
@@ -134,7 +134,8 @@ class Image:
         return next(s for s in self.sections if s.name == name)
 
     def number(self, section: OutputSection) -> int:
-        """Its index among the output's section headers; the null section is 0."""
+        """Return the index of a section among the output's section headers; the null section is
+        0."""
         return 1 + next(i for i, s in enumerate(self.sections) if s is section)
 
     def address(self, symbol: ElfSymbol) -> int:
@@ -235,7 +236,7 @@ class Image:
         return bytes(image)
 
     def _segments(self) -> list[tuple[int, ...]]:
-        """Program headers of what has been added so far."""
+        """Return the program headers of the sections added so far."""
         code = [s for s in self.sections if s.flags & elf.SHF_EXECINSTR]
         constant = [s for s in self.sections if s.flags == elf.SHF_ALLOC]
         start, dynamic, rw = elf.HEADER.size, [self.named(".dynamic")], elf.PF_R | elf.PF_W

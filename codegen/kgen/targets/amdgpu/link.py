@@ -1,7 +1,8 @@
 """Link the object file of one kernel into the code object that the HIP runtime loads.
 
-`ld.lld -shared` does the same: a test compares symbols, notes, constants and code. The ROCm loader
-reads section headers, ``.symtab`` and the loadable segments (AMDGPUUsage, "Code Object").
+The result equals that of `ld.lld -shared`: a test compares symbols, notes, constants and code. The
+ROCm loader reads section headers, ``.symtab`` and the loadable segments (AMDGPUUsage, "Code
+Object").
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from kgen.targets.elf import Relocation
 from kgen.targets.elf_image import Layout, check, shared_object
 
 EM_AMDGPU = 224
-#: Kernels start at multiples of 256 bytes, as their descriptors promise.
+#: Kernels are aligned to 256 bytes, which their descriptors promise.
 LAYOUT = Layout(page=0x1000, code_alignment=256, has_phdr=True)
 #: Relocations (AMDGPUUsage, "Relocation Records"), all of them relative: S + A - P.
 R_REL32, R_REL64, R_REL32_LO, R_REL32_HI = 4, 5, 10, 11
