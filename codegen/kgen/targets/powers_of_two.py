@@ -12,3 +12,21 @@ def log2(value: int) -> int:
 def power_of_two(value: int) -> int:
     """Return the least power of two that is not below `value`."""
     return 1 << (value - 1).bit_length()
+
+
+class Unit(int):
+    """A power of two, and the numbers by which code rounds an extent to multiples of it."""
+
+    @property
+    def mask(self) -> int:
+        """Rounds down, by `and`; up, once `less_one` is added."""
+        return -self
+
+    @property
+    def less_one(self) -> int:
+        return self - 1
+
+    @property
+    def shift(self) -> int:
+        """Divides an extent, by a shift to the right."""
+        return log2(self)

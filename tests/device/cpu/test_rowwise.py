@@ -19,7 +19,7 @@ from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan
-from kgen.targets.cpu.plan.kernels.rows.shifted import head_of
+from kgen.targets.rows.shifted import head_of
 from tests.device.cpu.cpu_support import (
     GuardedBytes,
     addresses,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
-from kgen.ops.expression import call, constant, rebuilt
+from kgen.ops.signs import EXP2_NONPOSITIVE, with_nonpositive_exponentials
 from kgen.ops.storage import infinity_bits, sign_bit
 from kgen.spec import Elementwise
 from kgen.targets.base import Target
@@ -23,8 +23,6 @@ from kgen.targets.llvm_remainder import Remainder
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: A function of the module: 2^(x c) of x that are zero or below, with a constant c above zero.
-EXP2_NONPOSITIVE = "exp2_nonpositive"
 #: Types that values are rounded to.
 NARROWED = frozenset({P.TO_F32, P.TO_F16, P.TO_BF16})
 #: From it on every number is a whole one; one below that is added to it is rounded to one.
@@ -53,7 +51,7 @@ class CpuRenderer(LlvmRenderer):
         return tuple(sorted({name for name in found if name is not None}))
 
     def lowered(self, expression: Expression) -> Expression:
-        return with_functions(super().lowered(expression), self.type.dtype)
+        return with_nonpositive_exponentials(super().lowered(expression), self.type.dtype)
 
     def intrinsic(self, primitive: P) -> str | None:
         if primitive in (P.EXP2, P.LOG2, P.MAXNUM):
@@ -273,44 +271,3 @@ def function_of(step: Expression) -> str | None:
     if step.primitive is P.CALL:
         return step.name
     return step.primitive.value if step.primitive in (P.EXP2, P.LOG2, P.REMAINDER) else None
-
-
-def with_functions(expression: Expression, compute: DType) -> Expression:
-    """An expression in primitives with the better form that 2^(x c) has in f32 where x is not above
-    zero, but the constant c is."""
-    if compute is not DType.F32:
-        return expression
-
-    def change(step: Expression) -> Expression:
-        if step.primitive is not P.EXP2 or not is_nonpositive(step.arguments[0]):
-            return step
-        x, factor = step.arguments[0], constant(1.0)
-        if x.primitive is P.MUL and x.arguments[1].number > 0.0:
-            x, factor = x.arguments
-        return call(EXP2_NONPOSITIVE, (x, factor))
-
-    return rebuilt(expression, change)
-
-
-def is_nonpositive(step: Expression) -> bool:
-    """Whether a number is known to be zero or below, unless it is NaN."""
-    if step.primitive is P.MUL:
-        x, y = step.arguments
-        signs = [(is_nonpositive(x), is_nonnegative(y)), (is_nonnegative(x), is_nonpositive(y))]
-        return any(map(all, signs))
-    if step.primitive is P.SUB:
-        x, y = step.arguments
-        return y.name in ("max", "maxnum") and y.primitive is P.REDUCE and y.arguments == (x,)
-    if step.primitive is P.NEG:
-        return is_nonnegative(step.arguments[0])
-    return step.primitive is P.CONSTANT and step.number <= 0.0
-
-
-def is_nonnegative(step: Expression) -> bool:
-    """Whether a number is known to be zero or above, unless it is NaN."""
-    if step.primitive is P.MUL:
-        x, y = step.arguments
-        return x is y or (is_nonnegative(x) and is_nonnegative(y))
-    if step.primitive is P.NEG:
-        return is_nonpositive(step.arguments[0])
-    return step.primitive is P.ABS or (step.primitive is P.CONSTANT and step.number >= 0.0)

@@ -266,6 +266,31 @@ class RowPlan:
         )
 
     @property
+    def of_row(self) -> tuple[RowInput, ...]:
+        """Inputs with one element per row."""
+        return tuple(of for of in self.inputs if of.columns is None)
+
+    @property
+    def folds(self) -> tuple[RowFold, ...]:
+        """Folds of all phases."""
+        return tuple(fold for phase in self.phases for fold in phase.folds)
+
+    @property
+    def has_matrices(self) -> bool:
+        """Whether rows are counted within each of several matrices."""
+        return self.height < self.spec.rows
+
+    @property
+    def computed_rows(self) -> tuple[Dimension, ...]:
+        """Dimensions of a row whose coordinate is not the row's number itself."""
+        return tuple(d for d in self.row_dimensions if not d.is_whole)
+
+    @property
+    def computed_columns(self) -> tuple[Dimension, ...]:
+        """Dimensions of a column whose coordinate is not the column's number itself."""
+        return tuple(d for d in self.column_dimensions if not d.is_whole)
+
+    @property
     def row_dimensions(self) -> tuple[Dimension, ...]:
         """Dimensions that split a row's number into the coordinates that some tensor needs."""
         return coordinates(self._split.rows, {d for i in self.tensors for d, _ in i.row_terms})

@@ -9,13 +9,13 @@ from kgen import pipeline
 from kgen.errors import ScheduleError
 from kgen.ops.expression import Expression, node, reduce, variable
 from kgen.ops.expression import Primitive as P
+from kgen.ops.signs import is_nonpositive, with_nonpositive_exponentials
 from kgen.schedule import CpuRows
 from kgen.spec import DType, Rowwise
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.expressions import is_nonpositive, with_functions
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan
-from kgen.targets.cpu.plan.kernels.rows.shifted import head_of
 from kgen.targets.cpu.plan.math.flushes import may_be_flushed
+from kgen.targets.rows.shifted import head_of
 
 X = variable("x")
 
@@ -118,7 +118,7 @@ def test_lines_are_where_no_input_begins_again() -> None:
 )
 def test_signs(step: Expression, known: bool) -> None:
     assert is_nonpositive(step) == known
-    found = with_functions(node(P.EXP2, step), DType.F32)
+    found = with_nonpositive_exponentials(node(P.EXP2, step), DType.F32)
     assert (found.name == "exp2_nonpositive") == known
 
 

@@ -32,7 +32,6 @@ class Buffer:
 
     @property
     def line(self) -> str:
-        """Line of the header."""
         where = "" if self.is_on_stack else ", in a workspace"
         return f"{self.name}: {self.holds}, {self.bytes} B{where}"
 

@@ -70,7 +70,6 @@ class Blocking:
 
     @property
     def has_row_tiles(self) -> bool:
-        """Several register tiles share a panel of B."""
         return self.row_tiles > 1
 
     @property
@@ -177,8 +176,3 @@ class Blocking:
 
     def whole(self, elements: int) -> int:
         return elements - elements % self.lanes
-
-    @property
-    def lane_mask(self) -> int:
-        """Rounds a count down to whole vectors, by `and`."""
-        return -self.lanes

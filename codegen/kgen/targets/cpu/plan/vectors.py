@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kgen.spec import DType
 from kgen.targets.llvm_ir import UNSIGNED, FloatType, float_literal
+from kgen.targets.powers_of_two import Unit
 from kgen_runtime.values import frozen
 
 #: The mask of the upper half of an f32, which is a bf16.
@@ -54,12 +55,10 @@ class Vector:
 
     @property
     def bits(self) -> int:
-        """Bits of one element."""
         return _BITS[self.scalar]
 
     @property
     def bytes(self) -> int:
-        """Bytes of the vector."""
         return self.count * self.bits // 8
 
     @property
@@ -68,8 +67,11 @@ class Vector:
 
     @property
     def has_longs(self) -> bool:
-        """Whether the elements are integers of 64 bits."""
         return self.scalar == "i64"
+
+    @property
+    def unit(self) -> Unit:
+        return Unit(self.count)
 
     @property
     def mask(self) -> Vector:
@@ -93,12 +95,10 @@ class Vector:
 
     @property
     def integers(self) -> Vector:
-        """Integers of the same width."""
         return Vector(count=self.count, scalar=f"i{self.bits}")
 
     @property
     def half(self) -> Vector:
-        """Half as many elements."""
         return Vector(count=self.count // 2, scalar=self.scalar)
 
     @property
@@ -132,7 +132,6 @@ class Vector:
         return self.splat(2.0**exponent)
 
     def of_values(self, values: Sequence[float]) -> str:
-        """The constant with these elements."""
         return "<" + ", ".join(f"{self.scalar} {self.constant(value)}" for value in values) + ">"
 
     def constant(self, value: float) -> str:
@@ -197,7 +196,6 @@ class Access:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The least and the largest integer."""
         assert self.dtype.limits is not None
         return self.dtype.limits
 

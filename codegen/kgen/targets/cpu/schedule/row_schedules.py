@@ -19,10 +19,10 @@ from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, vector_of
 from kgen.targets.cpu.plan.kernels.elementwise_blocks import blocks_of
 from kgen.targets.cpu.plan.kernels.elementwise_rows import takes_rows
 from kgen.targets.cpu.plan.kernels.rows.interleaved import unchecked_interleaved
-from kgen.targets.cpu.plan.kernels.rows.kept import EXPENSIVE
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, may_pass_caches, unchecked_rows
-from kgen.targets.cpu.plan.kernels.rows.shifted import mean_of
 from kgen.targets.cpu.plan.kernels.rows.split import may_be_split
+from kgen.targets.rows.kept import EXPENSIVE
+from kgen.targets.rows.shifted import mean_of
 from kgen.targets.rows.split import is_interleaved
 from kgen.targets.stream import StreamPlan
 

@@ -35,7 +35,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def across_warps(self) -> bool:
-        return bool(self._folds) and self.threads_per_row > 1
+        return bool(self.row.folds) and self.threads_per_row > 1
 
     @property
     def num_parts(self) -> int:

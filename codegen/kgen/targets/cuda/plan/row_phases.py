@@ -12,7 +12,7 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.expressions import PtxRenderer, RegisterType, renderer_of
 from kgen.targets.cuda.plan.constants import CONSTANTS
 from kgen.targets.expressions import Rendered
-from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowPhase, RowVector
+from kgen.targets.rows.folds_and_phases import RowFold, RowPhase, RowVector
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import StreamInput
 from kgen_runtime.values import frozen
@@ -111,13 +111,8 @@ class RowPhases:
         return renderer_of(self.target, self.type)
 
     @cached_property
-    def of_row(self) -> tuple[RowInput, ...]:
-        """Inputs with one element per row."""
-        return tuple(i for i in self.row.inputs if i.columns is None)
-
-    @cached_property
     def made(self) -> tuple[PhasePlan, ...]:
-        leaves = {i.name: f"%{i.name}_of_row" for i in self.of_row} | {"row": "%row_number"}
+        leaves = {i.name: f"%{i.name}_of_row" for i in self.row.of_row} | {"row": "%row_number"}
         row_known = {variable(name): register for name, register in leaves.items()}
         pieces = self.row.pieces if self.resident else self.row.pieces[:1]
         kept = [self._nothing_known() for _ in pieces]

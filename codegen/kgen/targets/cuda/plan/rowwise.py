@@ -15,7 +15,7 @@ from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.header import counted, row_note
 from kgen.targets.powers_of_two import log2
-from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput, maximum_of
+from kgen.targets.rows.folds_and_phases import RowInput, RowOutput, maximum_of
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, tile_of, walked_itemsize, widest_vector
 from kgen_runtime.manifest import Launch
@@ -91,7 +91,7 @@ class RowwisePlan(cuda_plan.FormulaPlan):
     @property
     def across_warps(self) -> bool:
         """Whether the threads of a row exchange partial results through shared memory."""
-        return bool(self._folds) and self.threads_per_row > self.target.subgroup
+        return bool(self.row.folds) and self.threads_per_row > self.target.subgroup
 
     @property
     def warp_mask(self) -> int:
@@ -113,10 +113,6 @@ class RowwisePlan(cuda_plan.FormulaPlan):
         return butterfly(self.cluster)
 
     @property
-    def _folds(self) -> tuple[RowFold, ...]:
-        return tuple(fold for phase in self.row.phases for fold in phase.folds)
-
-    @property
     def num_parts(self) -> int:
         """Partial results of a fold in shared memory, one per warp."""
         return self.num_warps
@@ -129,14 +125,14 @@ class RowwisePlan(cuda_plan.FormulaPlan):
     def partials(self) -> dict[str, int]:
         """Byte offset of each fold's partial results; separate places spare a barrier."""
         nbytes = self.num_parts * PARTIAL_BYTES
-        return {fold.name: i * nbytes for i, fold in enumerate(self._folds)}
+        return {fold.name: i * nbytes for i, fold in enumerate(self.row.folds)}
 
     @property
     def cluster_partials(self) -> dict[str, int]:
         """Byte offset of each fold's results per CTA of the cluster, after the results of warps."""
-        first = len(self._folds) * self.num_parts * PARTIAL_BYTES
+        first = len(self.row.folds) * self.num_parts * PARTIAL_BYTES
         nbytes = self.cluster * PARTIAL_BYTES
-        return {fold.name: first + i * nbytes for i, fold in enumerate(self._folds)}
+        return {fold.name: first + i * nbytes for i, fold in enumerate(self.row.folds)}
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -187,8 +187,7 @@ class RowPhases:
 
     @cached_property
     def made(self) -> tuple[PhasePlan, ...]:
-        of_row = [i.name for i in self.row.inputs if not i.columns]
-        row_known = {variable(name): f"%{name}.of_row" for name in of_row}
+        row_known = {variable(of.name): f"%{of.name}.of_row" for of in self.row.of_row}
         row_known[variable("row")] = "%row.number"
         splat: dict[Expression, str] = {}
         kept: list[dict[Expression, str]] = [{} for _ in self.places]
@@ -271,7 +270,7 @@ class RowPhases:
             index = wide = str(piece.offset)
         elif self.resident and not piece.offset and not piece.partial:
             index = self.first
-        computed = tuple(d for d in self.row.column_dimensions if not d.is_whole)
+        computed = self.row.computed_columns
         return LaneVector(
             name=name,
             piece=piece,

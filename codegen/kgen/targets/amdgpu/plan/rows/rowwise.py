@@ -27,10 +27,9 @@ from kgen.targets.base import Target
 from kgen.targets.header import counted, row_note
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
-from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowPhase
+from kgen.targets.rows.folds_and_phases import RowPhase
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, tile_of, walked_itemsize, widest_vector
-from kgen.targets.stream import Dimension
 from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
@@ -157,10 +156,6 @@ class RowwisePlan(AmdgpuPlan):
         return "%row.read" if self.row_edge else self.row_number
 
     @property
-    def several_matrices(self) -> bool:
-        return self.row.height < self.spec.rows
-
-    @property
     def first_writes(self) -> bool:
         """Whether only the first thread of a row writes the result."""
         return bool(self.row.reduced_outputs) and self.lanes_share
@@ -249,10 +244,6 @@ class RowwisePlan(AmdgpuPlan):
         return f"mainloop: {', '.join(fold.title for fold in phase.folds)}"
 
     @property
-    def folds(self) -> tuple[RowFold, ...]:
-        return tuple(fold for phase in self.row.phases for fold in phase.folds)
-
-    @property
     def notes(self) -> tuple[str, ...]:
         passes = len([p for p in self.row.phases if p.inputs])
         threads = counted(self.row.lanes, "thread")
@@ -268,20 +259,10 @@ class RowwisePlan(AmdgpuPlan):
         rows, of = self.schedule.rows_per_block, "thread" if self.interleaved else "wave"
         nbytes = self.parts.nbytes * rows
         layout = f"{self.spec.compute} [row: {rows}][{of}: {self.row_waves}], {nbytes} B"
-        found = (f"@{fold.name}_parts: {layout}" for fold in self.folds)
-        return (f"LDS, {nbytes * len(self.folds)} B", *found)
+        found = (f"@{fold.name}_parts: {layout}" for fold in self.row.folds)
+        return (f"LDS, {nbytes * len(self.row.folds)} B", *found)
 
     # -- addresses of rows ---------------------------------------------------------------------
-
-    @property
-    def of_row(self) -> tuple[RowInput, ...]:
-        """Inputs with one element per row."""
-        return tuple(i for i in self.row.inputs if i.columns is None)
-
-    @property
-    def row_dimensions(self) -> tuple[Dimension, ...]:
-        """Dimensions of a row's coordinates that are computed."""
-        return tuple(d for d in self.row.row_dimensions if not d.is_whole)
 
     @property
     def row_moves(self) -> tuple[tuple[Move, str], ...]:
@@ -324,7 +305,7 @@ class RowwisePlan(AmdgpuPlan):
         of_rows, of_vectors = renderer_of(self.single), renderer_of(self.value)
         for step in steps(*self.row.results):
             yield from (of_rows if self.row.is_of_row(step) else of_vectors).declaration(step)
-        for fold in self.folds:
+        for fold in self.row.folds:
             primitive = fold.reduction.combine
             step = node(primitive, variable("x"), variable("y"))
             if self.row.turns > 1 or not self.resident:

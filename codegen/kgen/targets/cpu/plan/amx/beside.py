@@ -31,7 +31,6 @@ class Beside:
 
     @property
     def part_column(self) -> int:
-        """Bytes of a column of the part."""
         return self.blocking.schedule.kc * self.blocking.spec.dtype.itemsize
 
     @property

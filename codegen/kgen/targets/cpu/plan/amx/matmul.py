@@ -117,7 +117,6 @@ class AmxPlan(MatmulPlan):
 
     @property
     def k_steps(self) -> int:
-        """Tiles along K."""
         return -(-self.spec.k // self.run.compute.count)
 
     @cached_property
@@ -224,7 +223,6 @@ class AmxPlan(MatmulPlan):
 
     @property
     def sums_row(self) -> int:
-        """Bytes of a row of a register tile's sums."""
         return self.schedule.nr * self.acc.itemsize
 
     # -- launches -----------------------------------------------------------------------------

@@ -89,7 +89,6 @@ class TiledA:
 
     @property
     def bytes(self) -> int:
-        """Bytes of a task's rows."""
         row = self.runs.pack_row if self.packs else self.copy_row
         return self.blocking.schedule.pack_a * self.blocking.schedule.mc * row
 
@@ -134,7 +133,6 @@ class TiledB:
 
     @property
     def column_bytes(self) -> int:
-        """Bytes of a column in tiles."""
         return self.k_steps * ROW_BYTES
 
     @property

@@ -56,7 +56,6 @@ def tile_product(dtype: DType, target: Target) -> TileProduct | None:
 
 
 def tile_k(dtype: DType) -> int:
-    """K of a tile."""
     return ROW_BYTES // dtype.itemsize
 
 
@@ -122,7 +121,6 @@ class TileSteps:
 
     @property
     def of_block(self) -> int:
-        """Tiles along K of a block."""
         return self.blocking.schedule.kc // self.run_k
 
     @property

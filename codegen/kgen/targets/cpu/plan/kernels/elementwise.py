@@ -42,7 +42,6 @@ class ElementwisePlan(RowAddresses):
     of vectors where they have 16 bits, and written."""
 
     def access(self, name: str) -> Access:
-        """How a tensor is read or written."""
         return access(self.target, self.spec.dtype_of(name), self.compute)
 
     # -- floats of 16 bits, by pairs of vectors ------------------------------------------------
@@ -55,7 +54,6 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def single_outputs(self) -> tuple[str, ...]:
-        """The other outputs."""
         return tuple(n for n in self.spec.outputs if n not in self.paired_outputs)
 
     @property
@@ -85,7 +83,6 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def written(self) -> tuple[Access, ...]:
-        """How each output is."""
         return tuple(map(self.access, self.spec.outputs))
 
     # -- blocks that are transposed ------------------------------------------------------------
@@ -105,7 +102,6 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def turned(self) -> tuple[StreamOperand, ...]:
-        """Operands that are transposed."""
         turned = self.blocks.turned if self.blocks else ()
         return tuple(i for i in self.operands if i.name in turned)
 
@@ -214,12 +210,10 @@ class ElementwisePlan(RowAddresses):
         return result if output == OUT and alone else own
 
     def result(self, rendered: Rendered, output: str) -> str:
-        """An output's vector."""
         return rendered.results[self.spec.outputs.index(output)]
 
     @property
     def module_functions(self) -> tuple[str, ...]:
-        """Functions of the module that the expression calls."""
         renderer, calls = self.renderer, self.rendered_calls
         return renderer.functions(*calls) if isinstance(renderer, CpuRenderer) else ()
 

@@ -42,7 +42,6 @@ class Blocks:
 
     @property
     def last_row(self) -> int:
-        """First row of the last block."""
         return self.rows - self.size
 
     @property

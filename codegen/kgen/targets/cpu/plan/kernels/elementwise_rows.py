@@ -42,7 +42,6 @@ class RowAddresses(FormulaPlan):
 
     @property
     def by_rows(self) -> bool:
-        """The output is taken row by row."""
         return takes_rows(self.stream)
 
     @cached_property
@@ -162,7 +161,6 @@ class RowAddresses(FormulaPlan):
         return tuple((self.coordinate(d), stride * itemsize) for d, stride in of.terms if d < rows)
 
     def coordinate(self, dimension: int) -> str:
-        """A row's coordinate."""
         return "%r" if len(self.stream.sizes) == 2 else f"%r.at{dimension}"
 
     @property

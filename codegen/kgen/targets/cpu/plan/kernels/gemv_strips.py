@@ -53,7 +53,6 @@ class RowsOfB:
 
     @property
     def strip(self) -> int:
-        """Columns of a strip."""
         return self.vectors * self.sums.count
 
     @property

@@ -141,10 +141,6 @@ class InnerPlan(TiledPlan):
 
     # -- columns, a stream each ----------------------------------------------------------------
 
-    def rows_ahead(self, width: int) -> int:
-        """Return 0: nothing is packed."""
-        return 0
-
     @property
     def panel_steps(self) -> PanelSteps:
         """Each column of a whole tile begins a part of the block."""

@@ -255,7 +255,6 @@ def block_of_a(spec: Matmul) -> int:
 
 
 def limbs_scratch(spec: Matmul) -> int:
-    """Bytes of a row of A."""
     kc = shared_k(spec)
     return -(-spec.k // kc) * (limb_count(spec) * kc + block_of_a(spec)) + LINE_BYTES
 

@@ -17,31 +17,7 @@ from kgen.schedule import LimbsMatmul
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access
-from kgen.targets.cpu.plan.kernels.limb_parts import (
-    GROUP,
-    HALF_OF_BYTES,
-    RUN,
-    SCALE_BYTES,
-    TURN,
-    UNIT_BYTES,
-    BlocksOfA,
-    BlocksOfLimbs,
-    Factor,
-    Limb,
-    LimbColumns,
-    LimbConstants,
-    LimbDot,
-    LimbRow,
-    LimbTile,
-    PieceOfA,
-    PlaceOfNumber,
-    block_of_a,
-    limb_count,
-    limb_dot,
-    limb_registers,
-    shared_k,
-    starts_of_limbs,
-)
+from kgen.targets.cpu.plan.kernels import limb_parts as parts
 from kgen.targets.cpu.plan.matmul import MatmulPlan, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -54,12 +30,12 @@ from kgen_runtime.values import frozen
 @frozen
 class LimbsPlan(MatmulPlan):
     schedule: LimbsMatmul
-    limb_dot: LimbDot
+    limb_dot: parts.LimbDot
 
     @property
     def multiplied(self) -> Multiplied:
         """Each limb of a number of A is multiplied by the number of B."""
-        return Multiplied(operands=str(DType.S8), products=limb_count(self.spec))
+        return Multiplied(operands=str(DType.S8), products=parts.limb_count(self.spec))
 
     # -- vectors -------------------------------------------------------------------------------
 
@@ -82,30 +58,30 @@ class LimbsPlan(MatmulPlan):
         return self.words if self.limb_dot.widen else self.compute.of("i32")
 
     @property
-    def constants(self) -> LimbConstants:
+    def constants(self) -> parts.LimbConstants:
         unit_below = 8 * len(self.limbs) - 2
-        return LimbConstants(
-            halves=sum(HALF_OF_BYTES << limb.bits for limb in self.limbs),
-            lower_halves=HALF_OF_BYTES << 8 | HALF_OF_BYTES,
+        return parts.LimbConstants(
+            halves=sum(parts.HALF_OF_BYTES << limb.bits for limb in self.limbs),
+            lower_halves=parts.HALF_OF_BYTES << 8 | parts.HALF_OF_BYTES,
             unit_below=unit_below,
             per_unit=2 * 127 + unit_below,
         )
 
     @property
-    def limbs(self) -> tuple[Limb, ...]:
+    def limbs(self) -> tuple[parts.Limb, ...]:
         return tuple(
-            Limb(
+            parts.Limb(
                 name=f"l{i}",
                 bits=8 * i,
                 plane=i * self.schedule.kc,
                 starts=starts,
-                start=at * UNIT_BYTES,
+                start=at * parts.UNIT_BYTES,
             )
-            for i, (starts, at) in enumerate(starts_of_limbs(self.spec))
+            for i, (starts, at) in enumerate(parts.starts_of_limbs(self.spec))
         )
 
     @property
-    def starting_limbs(self) -> tuple[Limb, ...]:
+    def starting_limbs(self) -> tuple[parts.Limb, ...]:
         """Limbs whose sums do not start from zero."""
         return tuple(limb for limb in self.limbs if limb.starts)
 
@@ -115,8 +91,8 @@ class LimbsPlan(MatmulPlan):
     def b_format(self) -> PanelFormat:
         width = self.compute.count
         if not self.spec.has_blocks:
-            return PanelFormat(width=width, depth=GROUP, k_unit=self.schedule.kc)
-        runs = (SCALE_BYTES, *[RUN] * ((BLOCK_BYTES - SCALE_BYTES) // RUN))
+            return PanelFormat(width=width, depth=parts.GROUP, k_unit=self.schedule.kc)
+        runs = (parts.SCALE_BYTES, *[parts.RUN] * ((BLOCK_BYTES - parts.SCALE_BYTES) // parts.RUN))
         return PanelFormat(width=width, depth=BLOCK_BYTES, k_unit=BLOCK_BYTES, runs=runs)
 
     @cached_property
@@ -126,20 +102,20 @@ class LimbsPlan(MatmulPlan):
     @property
     def minus_zero(self) -> int:
         """Minus what is added to the numbers of B."""
-        return -OFFSET if self.spec.has_blocks else -HALF_OF_BYTES
+        return -OFFSET if self.spec.has_blocks else -parts.HALF_OF_BYTES
 
     @cached_property
-    def b_blocks(self) -> BlocksOfLimbs:
+    def b_blocks(self) -> parts.BlocksOfLimbs:
         column = BLOCK_BYTES if self.spec.has_blocks else self.schedule.kc
-        numbers_at = SCALE_BYTES * self.lanes if self.spec.has_blocks else 0
-        return BlocksOfLimbs(
+        numbers_at = parts.SCALE_BYTES * self.lanes if self.spec.has_blocks else 0
+        return parts.BlocksOfLimbs(
             column_block=column,
             block=column * self.lanes,
             column=column * self.a_blocks.count,
             panel=column * self.a_blocks.count * self.lanes,
             numbers_at=numbers_at,
-            step=RUN * self.lanes,
-            turn=TURN * RUN * self.lanes,
+            step=parts.RUN * self.lanes,
+            turn=parts.TURN * parts.RUN * self.lanes,
             numbers=column * self.lanes - numbers_at,
             lanes_shift=self.lanes.bit_length() - 1,
         )
@@ -149,17 +125,17 @@ class LimbsPlan(MatmulPlan):
         return access(self.target, DType.F16, self.compute)
 
     @property
-    def turn(self) -> tuple[Factor, ...]:
+    def turn(self) -> tuple[parts.Factor, ...]:
         halves = (False, True) if self.spec.has_blocks else (False,)
-        found = [(u, upper) for u in range(TURN) for upper in halves]
+        found = [(u, upper) for u in range(parts.TURN) for upper in halves]
         return tuple(
-            Factor(
+            parts.Factor(
                 name=f"f{i}",
                 vector=f"b{u}",
                 at=u * self.b_blocks.step,
                 is_first=not upper,
                 upper=upper,
-                a=u * GROUP + upper * BLOCK // 2,
+                a=u * parts.GROUP + upper * BLOCK // 2,
                 before=f".f{i - 1}" if i else "",
                 after=".next" if i == len(found) - 1 else f".f{i}",
             )
@@ -180,10 +156,10 @@ class LimbsPlan(MatmulPlan):
     # -- A ----------------------------------------------------------------------------------
 
     @cached_property
-    def a_blocks(self) -> BlocksOfA:
-        k, kc, limbs = self.spec.k, self.schedule.kc, limb_count(self.spec) * self.schedule.kc
-        count, kept = -(-k // kc), block_of_a(self.spec)
-        return BlocksOfA(
+    def a_blocks(self) -> parts.BlocksOfA:
+        k, kc, limbs = self.spec.k, self.schedule.kc, parts.limb_count(self.spec) * self.schedule.kc
+        count, kept = -(-k // kc), parts.block_of_a(self.spec)
+        return parts.BlocksOfA(
             count=count,
             whole=k // kc,
             pieces=self._pieces(kc),
@@ -195,9 +171,9 @@ class LimbsPlan(MatmulPlan):
             kept_row=count * kept,
         )
 
-    def _pieces(self, length: int) -> tuple[PieceOfA, ...]:
+    def _pieces(self, length: int) -> tuple[parts.PieceOfA, ...]:
         return tuple(
-            PieceOfA(
+            parts.PieceOfA(
                 name=f"p{at}",
                 at=at,
                 valid=length - at if at < length < at + self.lanes else 0,
@@ -212,13 +188,14 @@ class LimbsPlan(MatmulPlan):
 
     # -- tiles ------------------------------------------------------------------------------
 
-    def tile(self, *, bottom: bool = False, right: bool = False) -> LimbTile:
+    def tile(self, *, bottom: bool = False, right: bool = False) -> parts.LimbTile:
         """A whole one, or the one at the lower or the right end."""
         rows = self.spec.m % self.schedule.mr if bottom else self.schedule.mr
         columns = self.spec.n % self.schedule.nr if right else self.schedule.nr
-        return LimbTile(
+        panel = self.b_blocks.panel
+        return parts.LimbTile(
             rows=tuple(
-                LimbRow(
+                parts.LimbRow(
                     name=f"m{m}",
                     limbs=m * self.a_blocks.limb_row,
                     blocks=m * self.a_blocks.kept_row,
@@ -227,15 +204,17 @@ class LimbsPlan(MatmulPlan):
                 for m in range(rows)
             ),
             columns=tuple(
-                LimbColumns(name=f"v{v}", b=v * self.b_blocks.panel, acc=v * self.acc.vector_bytes)
+                parts.LimbColumns(
+                    name=f"v{v}", b=v * self.b_blocks.panel, acc=v * self.acc.vector_bytes
+                )
                 for v in range(-(-columns // self.lanes))
             ),
         )
 
-    def chains(self, tile: LimbTile) -> tuple[tuple[str, str, str], ...]:
+    def chains(self, tile: parts.LimbTile) -> tuple[tuple[str, str, str], ...]:
         """The sums of limbs of a block: what they start from, and what they become in a turn."""
 
-        def start(row: LimbRow, limb: Limb) -> str:
+        def start(row: parts.LimbRow, limb: parts.Limb) -> str:
             starts = limb.starts and not self.limb_dot.widen
             return f"%{row.name}.{limb.name}.start" if starts else "zeroinitializer"
 
@@ -251,7 +230,7 @@ class LimbsPlan(MatmulPlan):
         )
 
     @property
-    def tiles(self) -> tuple[LimbTile, ...]:
+    def tiles(self) -> tuple[parts.LimbTile, ...]:
         rights = [right for right in (False, True) if self._exists(right)]
         bottoms = [
             b
@@ -266,18 +245,14 @@ class LimbsPlan(MatmulPlan):
     # -- the rows that are multiplied in f32 --------------------------------------------------
 
     @property
-    def place(self) -> PlaceOfNumber:
-        return PlaceOfNumber(
+    def place(self) -> parts.PlaceOfNumber:
+        return parts.PlaceOfNumber(
             block_shift=self.schedule.kc.bit_length() - 1,
             place_mask=self.schedule.kc - 1,
-            group_mask=(self.b_blocks.numbers // self.b_blocks.step - 1) * GROUP,
-            byte_mask=GROUP - 1,
+            group_mask=(self.b_blocks.numbers // self.b_blocks.step - 1) * parts.GROUP,
+            byte_mask=parts.GROUP - 1,
             half_shift=(BLOCK // 2).bit_length() - 1,
         )
-
-    @property
-    def lanes_less_one(self) -> int:
-        return self.lanes - 1
 
     @property
     def columns_padded(self) -> str:
@@ -327,14 +302,14 @@ class LimbsPlan(MatmulPlan):
 
 def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan:
     """Raises ScheduleError if the schedule does not fit operands, registers or stack."""
-    dot = limb_dot(spec, target)
+    dot = parts.limb_dot(spec, target)
     if dot is None:
         raise ScheduleError(
             "mainloop=limbs requires a prepacked B of s8 or s4, an A in layout nn or nt, and dot "
             f"products of bytes; {spec.key} on {target.name} lacks one of them; use a blocked main "
             "loop (blis or dot)"
         )
-    kc = shared_k(spec)
+    kc = parts.shared_k(spec)
     if not schedule.pack_a or schedule.pack_b or schedule.kc != kc:
         raise ScheduleError(
             f"kc={schedule.kc}, pack_a={schedule.pack_a:d}, pack_b={schedule.pack_b:d}: "
@@ -343,7 +318,7 @@ def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan
         )
     lanes = target.limits["vector_bytes"] // 4
     check_multiple(schedule, "nr", lanes, "the columns of a vector")
-    needed = limb_registers(limb_count(spec), schedule.mr, schedule.nr // lanes)
+    needed = parts.limb_registers(parts.limb_count(spec), schedule.mr, schedule.nr // lanes)
     limit = target.limits["vector_registers"]
     if needed > limit:
         raise ScheduleError(

@@ -86,11 +86,6 @@ class Starts:
         return str(rows - rows % START_ROWS)
 
     @property
-    def mask(self) -> int:
-        """Rounds rows down to whole groups, by `and`."""
-        return -START_ROWS
-
-    @property
     def has_groups(self) -> bool:
         return self.blocking.rows_vary or int(self.blocking.rows) >= START_ROWS
 

@@ -94,16 +94,6 @@ class RunsOfA:
         return self.run.compute.count
 
     @property
-    def run_round(self) -> int:
-        """Added to K before `k_mask`, it rounds up."""
-        return self.run_k - 1
-
-    @property
-    def k_mask(self) -> int:
-        """Rounds a depth down to whole runs, by `and`."""
-        return -self.run_k
-
-    @property
     def depth_whole(self) -> str:
         if self.blocking.depth_varies:
             return "%depth.whole"
@@ -157,18 +147,7 @@ class GroupsOfB(PanelsOfB):
 
     @property
     def width(self) -> int:
-        """Columns of a vector."""
         return self.row.compute.count
-
-    @property
-    def shift(self) -> int:
-        """Divides K by whole groups."""
-        return self.group.bit_length() - 1
-
-    @property
-    def rounding(self) -> int:
-        """Added to K before the division, rounds up."""
-        return self.group - 1
 
     @property
     def packed(self) -> Vector:
@@ -252,11 +231,6 @@ class GroupsOfB(PanelsOfB):
         """In some block of K."""
         depths = (self.blocking.first_depth, self.blocking.last_depth)
         return any(depth // self.group % self.width for depth in depths)
-
-    @property
-    def transpose_mask(self) -> int:
-        """Rounds groups down to whole transposes, by `and`."""
-        return -self.width
 
     @property
     def interleave(self) -> str:

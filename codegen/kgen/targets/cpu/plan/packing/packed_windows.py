@@ -142,13 +142,7 @@ class WindowedA:
 
     @property
     def count(self) -> int:
-        """Elements of a vector."""
         return self.vector.count
-
-    @property
-    def lane_mask(self) -> int:
-        """Rounds a count down to whole vectors, by `and`."""
-        return -self.count
 
     @property
     def fill(self) -> str:
@@ -195,12 +189,7 @@ class WindowedA:
 
     @property
     def segment(self) -> int:
-        """Elements of a segment."""
         return self.conv.weights[1] * (self.conv.kernel[-1] if self.rows_of_kernel else 1)
-
-    @property
-    def segments(self) -> int:
-        return self.conv.product.k // self.segment
 
     @cached_property
     def axes(self) -> tuple[WindowAxis, ...]:
@@ -213,12 +202,10 @@ class WindowedA:
 
     @property
     def positions(self) -> int:
-        """Windows of an image."""
         return math.prod(self.conv.out_sizes)
 
     @property
     def image(self) -> int:
-        """Bytes of an image."""
         return self.channels * math.prod(self.conv.sizes) * self.itemsize
 
     @property
@@ -235,7 +222,6 @@ class WindowedA:
 
     @property
     def k_first(self) -> str:
-        """First k of the block."""
         return "%k0" if self.blocking.k_blocked else "0"
 
 

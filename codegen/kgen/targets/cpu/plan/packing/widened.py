@@ -65,7 +65,6 @@ class WidenedA:
 
     @property
     def row(self) -> int:
-        """Bytes of a packed run."""
         schedule = self.blocking.schedule
         longest = schedule.mc if self.by_columns else schedule.kc
         return -(-longest // self.vector.count) * self.vector.bytes + ROW_PADDING

@@ -216,7 +216,6 @@ class RegisterTiles:
 
     @property
     def all(self) -> tuple[RegisterTile, ...]:
-        """Tiles that the shape needs."""
         whole = (self.bottom,) if self.blocking.has_whole_panel else ()
         low = (*whole, self.corner) if self.blocking.has_edge_panel else whole
         found = self.top if self.blocking.has_whole_rows else ()

@@ -182,10 +182,10 @@ class TiledPlan(MatmulPlan):
         )
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
 
-    @abstractmethod
     def rows_ahead(self, width: int) -> int:
         """Return the bytes from the first row of an unpacked B that a step reads, `width` bytes of
-        it, to the first one that it prefetches."""
+        it, to the first one that it prefetches; 0 if nothing is packed."""
+        return 0
 
     @property
     def fetches(self) -> bool:

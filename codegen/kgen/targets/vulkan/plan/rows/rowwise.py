@@ -128,11 +128,6 @@ class RowwisePlan(VulkanPlan):
         """Id of the row that is read: the last row if the invocation's own does not exist."""
         return "row_read" if self.guarded else "row"
 
-    @property
-    def row_repeats(self) -> bool:
-        """Whether there are several matrices, each of which numbers its rows from 0."""
-        return self.row.height < self.spec.rows
-
     @cached_property
     def row_phases(self) -> RowPhases:
         return RowPhases(
@@ -197,8 +192,7 @@ def plan_rowwise(
         Shared(name=f"exchange{i}", scalar=renderer.scalar, length=schedule.num_threads)
         for i in range(EXCHANGE_BUFFERS)
     )
-    folds = [fold for phase in row.phases for fold in phase.folds]
-    identities = map(row.identity, folds)
+    identities = map(row.identity, row.folds)
     return kind(
         spec=spec,
         target=target,
@@ -209,7 +203,7 @@ def plan_rowwise(
         launches=(launch,),
         num_threads=schedule.num_threads,
         tensors=buffers,
-        shared=exchange if folds and row.lanes > 1 else (),
+        shared=exchange if row.folds and row.lanes > 1 else (),
         functions=tuple(dict.fromkeys([*needed, *renderer.functions(*row.results)])),
         constants=renderer.constants(*row.results, further=identities),
         folded=folded,
@@ -229,9 +223,8 @@ def fewest_lanes(row: RowPlan) -> int:
     Its folds then come from another lane. Otherwise drivers would see a value minus its own maximum
     and replace it by 0, even if it is NaN or infinite.
     """
-    folds = [fold for phase in row.phases for fold in phase.folds]
-    alone = row.spec.cols == 1 or any(row.is_of_row(fold.argument) for fold in folds)
-    return 2 if folds and alone else 1
+    alone = row.spec.cols == 1 or any(row.is_of_row(fold.argument) for fold in row.folds)
+    return 2 if row.folds and alone else 1
 
 
 def _buffers(row: RowPlan, target: Target) -> Iterator[Tensor]:

@@ -23,7 +23,6 @@ from kgen.targets.header import counted
 from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import split, tile_of
-from kgen.targets.stream import Dimension
 from kgen_runtime.values import frozen
 
 
@@ -65,7 +64,6 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def line(self) -> int:
-        """Rows next to one another."""
         return split(self.spec).rows[-1]
 
     @property
@@ -136,11 +134,6 @@ class InterleavedPlan(RowwisePlan):
         """An input's elements differ from row to row, and lie next to one another."""
         return split(self.spec).strides[name][0][-1] != 0
 
-    @property
-    def column_dimensions(self) -> tuple[Dimension, ...]:
-        """How a column's number gives the coordinates that some tensor needs and are not it."""
-        return tuple(d for d in self.row.column_dimensions if not d.is_whole)
-
     def column_terms(self, name: str, body: str, index: str) -> tuple[tuple[str, int], ...]:
         """Return the terms of a tensor's column in the row: operands, and bytes per unit of
         each."""
@@ -149,7 +142,7 @@ class InterleavedPlan(RowwisePlan):
         itemsize = self.itemsize(of)
         if of.columns.linear and of.columns.terms:
             return ((index, itemsize),)
-        named = {d.number for d in self.column_dimensions}
+        named = {d.number for d in self.row.computed_columns}
         return tuple(
             (f"%{body}.at{d}" if d in named else index, stride * itemsize)
             for d, stride in of.columns.terms

@@ -22,8 +22,9 @@ from kgen.targets.cpu.plan.kernels.rows.bodies import (
     accumulator,
     cuts_of,
 )
-from kgen.targets.cpu.plan.kernels.rows.kept import Kept
-from kgen.targets.cpu.plan.kernels.rows.online import (
+from kgen.targets.rows.folds_and_phases import RowFold, RowOutput, RowPhase
+from kgen.targets.rows.kept import Kept
+from kgen.targets.rows.online import (
     ELEMENT,
     EXTREME,
     LEAST_F32,
@@ -33,9 +34,8 @@ from kgen.targets.cpu.plan.kernels.rows.online import (
     Online,
     online_of,
 )
-from kgen.targets.cpu.plan.kernels.rows.shifted import head_of, in_head
-from kgen.targets.rows.folds_and_phases import RowFold, RowOutput, RowPhase
 from kgen.targets.rows.plan import RowPlan
+from kgen.targets.rows.shifted import head_of, in_head
 from kgen_runtime.values import frozen
 
 #: A product added to what there is.
@@ -64,7 +64,6 @@ class RowPhases:
 
     @property
     def has_lines(self) -> bool:
-        """There are several lines in a row."""
         return self.row.row_vectors > 1
 
     def phases(self) -> tuple[PhasePlan, ...]:
@@ -302,7 +301,7 @@ class RowPhases:
     @cached_property
     def online(self) -> Mapping[str, Online]:
         """Folds that are found together with an extreme, by their names."""
-        folds = {fold.name: fold for phase in self.row.phases for fold in phase.folds}
+        folds = {fold.name: fold for fold in self.row.folds}
         relative = [fold for fold in folds.values() if fold.relative_to]
         return {fold.name: online_of(fold, folds[fold.relative_to]) for fold in relative}
 

@@ -10,10 +10,11 @@ from kgen.errors import ScheduleError
 from kgen.ops import Expression
 from kgen.ops import Primitive as P
 from kgen.ops.expression import node
+from kgen.ops.signs import with_nonpositive_exponentials
 from kgen.schedule import CpuRows, CpuStream
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer, renderer_of, with_functions
+from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer, renderer_of
 from kgen.targets.cpu.plan.cpu_plan import (
     LINE_BYTES,
     Buffer,
@@ -24,16 +25,16 @@ from kgen.targets.cpu.plan.cpu_plan import (
     vector_for,
 )
 from kgen.targets.cpu.plan.kernels.rows.bodies import Fetch, PhasePlan
-from kgen.targets.cpu.plan.kernels.rows.kept import Kept, kept_values
-from kgen.targets.cpu.plan.kernels.rows.online import extreme_of, first_place_of
 from kgen.targets.cpu.plan.kernels.rows.phases import ADD_PRODUCT, RowPhases, combination
-from kgen.targets.cpu.plan.kernels.rows.shifted import head_of, with_shift
 from kgen.targets.cpu.plan.math.flushes import flushed_outputs
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.header import counted
 from kgen.targets.rows.folds_and_phases import RowInput, RowOutput, RowPhase
+from kgen.targets.rows.kept import Kept, kept_values
+from kgen.targets.rows.online import extreme_of, first_place_of
 from kgen.targets.rows.plan import RowPlan
+from kgen.targets.rows.shifted import head_of, with_shift
 from kgen.targets.rows.split import is_interleaved, line_length, tile_of
 from kgen.targets.stream import Dimension
 from kgen_runtime.values import frozen
@@ -86,7 +87,7 @@ class RowwisePlan(FormulaPlan):
         """Rewrite variances for one pass where the schedule says so."""
         if self.head:
             expression = with_shift(expression, self.head)
-        return with_functions(expression, self.spec.compute)
+        return with_nonpositive_exponentials(expression, self.spec.compute)
 
     def may_shift(self, head: int) -> bool:
         """Return whether a variance can be relative to the mean of the first `head` columns: a row
@@ -101,7 +102,6 @@ class RowwisePlan(FormulaPlan):
         return self.spec.cols * max(dtype.itemsize for dtype in self.spec.input_dtypes)
 
     def access(self, name: str) -> Access:
-        """How a tensor is read or written."""
         return access(
             self.target,
             self.row.dtype_of(name),
@@ -143,16 +143,14 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def module_functions(self) -> tuple[str, ...]:
-        """Functions of the module that the expression calls."""
         renderer = self.renderer
         return renderer.functions(*self.row.results) if isinstance(renderer, CpuRenderer) else ()
 
     @property
     def declarations(self) -> tuple[str, ...]:
-        folds = [fold for phase in self.row.phases for fold in phase.folds]
-        computed = [*self.row.results, *map(combination, folds)]
+        computed = [*self.row.results, *map(combination, self.row.folds)]
         computed += [node(P.ROUND, of.result) for of in self.row.outputs if of.name in self.rounded]
-        computed += [ADD_PRODUCT] if any(map(self.row_phases.adds_product, folds)) else []
+        computed += [ADD_PRODUCT] if any(map(self.row_phases.adds_product, self.row.folds)) else []
         found = list(self.renderer.declarations(*computed))
         if self.module_functions:
             found += self.functions.declarations(self.compute)
@@ -163,26 +161,11 @@ class RowwisePlan(FormulaPlan):
 
     # -- where rows lie ------------------------------------------------------------------------
 
-    @property
-    def has_matrices(self) -> bool:
-        """`row` is counted within each of several matrices."""
-        return self.row.height < self.spec.rows
-
-    @property
-    def row_dimensions(self) -> tuple[Dimension, ...]:
-        """How a row's number gives the coordinates that some input needs and that are not it."""
-        return tuple(d for d in self.row.row_dimensions if d.divisor > 1 or not d.outermost)
-
-    @property
-    def of_row(self) -> tuple[RowInput, ...]:
-        """Inputs of which a row has one element."""
-        return tuple(i for i in self.row.inputs if i.columns is None)
-
     def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[str, int], ...]:
         """Return the terms of a tensor's row: operands, and bytes per unit of each."""
         if isinstance(of, RowOutput) and of.row_stride:
             return (("%row", of.row_stride * self.itemsize(of)),)
-        return self._bytes(of, "%row", self.row_dimensions, of.row_terms)
+        return self._bytes(of, "%row", self.row.computed_rows, of.row_terms)
 
     def row_pointer(self, of: RowInput | RowOutput) -> str:
         if isinstance(of, RowOutput):
@@ -228,11 +211,7 @@ class RowwisePlan(FormulaPlan):
     @property
     def line_dimensions(self) -> tuple[Dimension, ...]:
         """How a line's number gives the coordinates that some input needs and that are not it."""
-        return tuple(
-            d
-            for d in self.row.column_dimensions
-            if d.number < self._inner and (d.divisor > 1 or not d.outermost)
-        )
+        return tuple(d for d in self.row.computed_columns if d.number < self._inner)
 
     @property
     def _inner(self) -> int:
@@ -292,7 +271,6 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def row_buffers(self) -> tuple[str, ...]:
-        """Slots on the stack."""
         used = dict.fromkeys(self.places[kept.slot] for kept in self.kept)
         return tuple(place for place in used if place != self.row_as_place)
 
@@ -303,7 +281,6 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def stage(self) -> Access:
-        """How slots are read and written."""
         return Access(dtype=self.spec.compute, compute=self.compute)
 
     @property
@@ -385,7 +362,7 @@ class RowwisePlan(FormulaPlan):
 
     @cached_property
     def row_phases(self) -> RowPhases:
-        known = {i.name: f"%{i.name}.all" for i in self.of_row} | {"row": "%row.number"}
+        known = {i.name: f"%{i.name}.all" for i in self.row.of_row} | {"row": "%row.number"}
         return self.phases_class(
             row=self.row,
             run=self.run,

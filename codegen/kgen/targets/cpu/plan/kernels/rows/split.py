@@ -19,12 +19,12 @@ from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, check_task
 from kgen.targets.cpu.plan.kernels.rows.bodies import Cut, Fetch, PartialResult, PhasePlan
-from kgen.targets.cpu.plan.kernels.rows.kept import Kept
 from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, check_head, unchecked_rows
-from kgen.targets.cpu.plan.kernels.rows.shifted import head_of
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.rows.folds_and_phases import RowOutput, RowPhase
+from kgen.targets.rows.kept import Kept
+from kgen.targets.rows.shifted import head_of
 from kgen.targets.rows.split import is_interleaved, line_length
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
@@ -151,7 +151,6 @@ class SplitRowsPlan(RowwisePlan):
 
     @property
     def record_bytes(self) -> int:
-        """Bytes of a row's record."""
         return len(self.fold_offsets) * self.fold_bytes
 
     def partial_results(self, phase: RowPhase) -> tuple[PartialResult, ...]:

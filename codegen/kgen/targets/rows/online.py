@@ -16,13 +16,13 @@ from kgen.ops import Primitive as P
 from kgen.ops.expression import call, node, rebuilt, select, variable
 from kgen.ops.patterns import bound
 from kgen.ops.rows import COLUMN
-from kgen.targets.cpu.expressions import EXP2_NONPOSITIVE
+from kgen.ops.signs import EXP2_NONPOSITIVE
 from kgen.targets.rows.folds_and_phases import RowFold
 from kgen_runtime.values import frozen
 
 #: Operands: a value and the extreme that it goes with; the next element.
 VALUE, EXTREME, ELEMENT = map(variable, ("value", "extreme", "element"))
-#: 2^((x - t) c), as it is or as a function of the CPU.
+#: 2^((x - t) c), as it is or as a function of numbers that are not positive.
 _DISTANCE, _C = variable("x") - variable("t"), variable("c")
 _EXPONENTIAL, _CALLED = node(P.EXP2, _DISTANCE * _C), call(EXP2_NONPOSITIVE, (_DISTANCE, _C))
 #: What the maximum of exponentials is at first: a number, from which -inf is infinitely far, so
