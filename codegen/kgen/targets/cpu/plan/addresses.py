@@ -6,13 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from kgen.spec import Matmul
-from kgen.targets.batch import (
-    BATCH,
-    BatchCoordinate,
-    BatchTerm,
-    batch_coordinates,
-    batch_terms,
-)
+from kgen.targets.batch import BATCH, BatchCoordinate, BatchTerm, batch_coordinates, batch_terms
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, column_terms, is_matrix
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.epilogue import FusedEpilogue

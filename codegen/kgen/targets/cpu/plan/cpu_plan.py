@@ -11,7 +11,7 @@ from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import BF16_FEATURES, PRODUCT_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.header import counted
-from kgen.targets.llvm_remainder import Remainder
+from kgen.targets.powers_of_two import Unit
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
@@ -144,10 +144,6 @@ class CpuPlan(Plan):
         products."""
         return tuple(sorted(self.target.features - PRODUCT_FEATURES.keys()))
 
-    def remainder(self) -> Remainder:
-        """Return the module's function for remainders, if the expression takes one."""
-        return Remainder(type=self.compute.floats, attributes="#2")
-
 
 @frozen
 class Run:
@@ -161,8 +157,8 @@ class Run:
     unroll: int = 1
 
     @property
-    def step(self) -> int:
-        return self.vector * self.unroll
+    def step(self) -> Unit:
+        return Unit(self.vector * self.unroll)
 
     @property
     def unrolled(self) -> int:
@@ -183,18 +179,6 @@ class Run:
     @property
     def has_single(self) -> bool:
         return self.whole > self.unrolled
-
-
-@frozen
-class StreamMasks:
-    """Masks for non-temporal stores: `out` keeps what an address has beyond a multiple of what is
-    written at once, `vector` and `step` round elements down; `item_shift` divides bytes by those of
-    an element."""
-
-    out: int
-    item_shift: int
-    vector: int
-    step: int
 
 
 @frozen
@@ -226,13 +210,10 @@ class FormulaPlan(CpuPlan):
         return 1
 
     @property
-    def masks(self) -> StreamMasks:
-        return StreamMasks(
-            out=self.written_vectors * self.out.stored.bytes - 1,
-            item_shift=(self.out.itemsize - 1).bit_length(),
-            vector=-self.compute.count,
-            step=-self.run.step,
-        )
+    def written_bytes(self) -> Unit:
+        """Bytes that are written at once; `less_one` is the mask of what an address has beyond a
+        multiple of them."""
+        return Unit(self.written_vectors * self.out.stored.bytes)
 
 
 def locality(level: int) -> int:

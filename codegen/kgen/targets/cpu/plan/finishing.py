@@ -12,12 +12,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.cpu_plan import access, fuses
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
-from kgen.targets.cpu.plan.math.normal import (
-    NormalTables,
-    NormalTail,
-    normal_tables,
-    normal_tail,
-)
+from kgen.targets.cpu.plan.math.normal import NormalTables, NormalTail, normal_tables, normal_tail
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.epilogue import ACCUMULATOR, EpilogueArgument, FusedEpilogue
 from kgen.targets.expressions import Rendered

@@ -16,7 +16,6 @@ from kgen.targets.cpu.plan.addresses import Tensors
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.finishing import Finish
-from kgen.targets.cpu.plan.math.functions import Functions
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.lanes import Interleaving
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
@@ -91,10 +90,7 @@ class MatmulPlan(CpuPlan):
     @cached_property
     def tensors(self) -> Tensors:
         return Tensors(
-            spec=self.spec,
-            blocking=self.blocking,
-            epilogue=self.epilogue,
-            packed_b=self.packed_b,
+            spec=self.spec, blocking=self.blocking, epilogue=self.epilogue, packed_b=self.packed_b
         )
 
     @cached_property
@@ -122,15 +118,6 @@ class MatmulPlan(CpuPlan):
     @property
     def epilogue(self) -> FusedEpilogue:
         return self.finish.epilogue
-
-    @property
-    def functions(self) -> Functions:
-        return self.finish.functions
-
-    @property
-    def module_functions(self) -> tuple[str, ...]:
-        """Functions of the module that the epilogue's functions call."""
-        return self.finish.module_functions
 
     def pointer(self, name: str) -> str:
         return f"%{next((a.stem for a in self.epilogue.arguments if a.name == name), name)}"

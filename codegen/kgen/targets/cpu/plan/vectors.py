@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kgen.spec import DType
 from kgen.targets.llvm_ir import UNSIGNED, FloatType, float_literal
+from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.powers_of_two import Unit
 from kgen_runtime.values import frozen
 
@@ -68,6 +69,11 @@ class Vector:
     @property
     def has_longs(self) -> bool:
         return self.scalar == "i64"
+
+    @property
+    def remainder(self) -> Remainder:
+        """The module's function for remainders."""
+        return Remainder(type=self.floats, attributes="#2")
 
     @property
     def unit(self) -> Unit:
@@ -157,8 +163,8 @@ class Access:
     f16_by_cpu: bool = True
 
     @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
+    def itemsize(self) -> Unit:
+        return Unit(self.dtype.itemsize)
 
     @property
     def is_wide(self) -> bool:

@@ -42,9 +42,7 @@ TILE_PRODUCTS: dict[DType, TileProduct] = {
         reason="tdpfp16ps adds pairs in f32 and rounds to nearest",
     ),
     DType.S8: TileProduct(
-        mnemonic="tdpbssd",
-        feature="amx_int8",
-        reason="products of s8 are added in s32, exactly",
+        mnemonic="tdpbssd", feature="amx_int8", reason="products of s8 are added in s32, exactly"
     ),
 }
 

@@ -130,10 +130,7 @@ class BlisPlan(TiledPlan):
     def a_pack(self) -> WidenedA:
         _, m_stride, k_stride = self.tensors.a_strides
         return WidenedA(
-            blocking=self.blocking,
-            vector=self.sum_vector,
-            m_stride=m_stride,
-            k_stride=k_stride,
+            blocking=self.blocking, vector=self.sum_vector, m_stride=m_stride, k_stride=k_stride
         )
 
     @property

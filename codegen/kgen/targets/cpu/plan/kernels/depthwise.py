@@ -16,7 +16,6 @@ from kgen.targets.contraction.implicit_gemm import ImplicitGemm, implicit_gemm
 from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan, Run, access, vector_for
 from kgen.targets.cpu.plan.finishing import Finish, finishing_type
-from kgen.targets.cpu.plan.math.functions import Functions
 from kgen.targets.cpu.plan.packing.packed_windows import (
     KernelAxis,
     WindowAxis,
@@ -90,14 +89,6 @@ class DepthwisePlan(CpuPlan):
     @property
     def epilogue(self) -> FusedEpilogue:
         return self.finish.epilogue
-
-    @property
-    def functions(self) -> Functions:
-        return self.finish.functions
-
-    @property
-    def module_functions(self) -> tuple[str, ...]:
-        return self.finish.module_functions
 
     @property
     def sum_vector(self) -> Vector:

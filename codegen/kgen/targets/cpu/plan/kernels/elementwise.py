@@ -19,13 +19,7 @@ from kgen.targets.cpu.expressions import (
     on_bits,
     renderer_of,
 )
-from kgen.targets.cpu.plan.cpu_plan import (
-    LINE_BYTES,
-    Run,
-    access,
-    check_task,
-    vector_for,
-)
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Run, access, check_task, vector_for
 from kgen.targets.cpu.plan.kernels.elementwise_blocks import Blocks, blocks_of
 from kgen.targets.cpu.plan.kernels.elementwise_rows import RowAddresses, Segment, takes_rows
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for

@@ -160,11 +160,7 @@ def outer_products(rows: int, group: int) -> OuterProducts:
 def strips(columns: int, width: int) -> tuple[OuterStrip, ...]:
     """Columns in strips of `width`."""
     return tuple(
-        OuterStrip(
-            name=f"n{at}",
-            first=at,
-            valid=0 if at + width <= columns else columns - at,
-        )
+        OuterStrip(name=f"n{at}", first=at, valid=0 if at + width <= columns else columns - at)
         for at in range(0, columns, width)
     )
 

@@ -247,10 +247,7 @@ class InnerPlan(TiledPlan):
         first, *others = self.k_steps.chains
         totals = [f"%{s.name}.{len(others)}" if others else self.last(s, first) for s in sums]
         return FoldedSums(
-            name=name,
-            row=row,
-            sums=tuple(sums),
-            folds=folds(f"%{name}", totals, self.sums.count),
+            name=name, row=row, sums=tuple(sums), folds=folds(f"%{name}", totals, self.sums.count)
         )
 
     @property

@@ -10,10 +10,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR
-from kgen.targets.cpu.plan.kernels.inner_vectors import (
-    column_bytes,
-    panel_columns,
-)
+from kgen.targets.cpu.plan.kernels.inner_vectors import column_bytes, panel_columns
 from kgen.targets.cpu.plan.packing.panel import RegisterTranspose, Side, register_transpose
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.vectors import Access, Vector

@@ -204,9 +204,7 @@ class LimbsPlan(MatmulPlan):
                 for m in range(rows)
             ),
             columns=tuple(
-                parts.LimbColumns(
-                    name=f"v{v}", b=v * self.b_blocks.panel, acc=v * self.acc.vector_bytes
-                )
+                parts.LimbColumns(name=f"v{v}", b=v * panel, acc=v * self.acc.vector_bytes)
                 for v in range(-(-columns // self.lanes))
             ),
         )

@@ -81,12 +81,7 @@ class RunsOfA:
     def windows(self, target: Target) -> WindowedA | None:
         """Return how the windows of a convolution are packed, if A is these."""
         return windows_of(
-            self.blocking,
-            target,
-            self.run,
-            self.packed,
-            self.pack_row,
-            clears_end=self.k_tail > 0,
+            self.blocking, target, self.run, self.packed, self.pack_row, clears_end=self.k_tail > 0
         )
 
     @property

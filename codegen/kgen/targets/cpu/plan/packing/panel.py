@@ -71,10 +71,7 @@ class PanelsOfB(ABC):
     def transpose(self, column: PanelVector) -> PanelTranspose:
         """Return the in-register transpose of a vector of columns that are contiguous along K."""
         return PanelTranspose(
-            size=column.count,
-            valid=column.valid,
-            stride=self.column_stride,
-            pack_row=self.pack_row,
+            size=column.count, valid=column.valid, stride=self.column_stride, pack_row=self.pack_row
         )
 
 
@@ -147,17 +144,14 @@ class PanelTranspose:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        return transpose_sides(self.size, self.valid, self.stride, self.pack_row)
+        return tuple(
+            Side(index=i, start=min(i, self.valid - 1) * self.stride, to=i * self.pack_row)
+            for i in range(self.size)
+        )
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         return transpose_stages(self.size)
-
-
-def transpose_sides(size: int, valid: int, stride: int, pack_row: int) -> tuple[Side, ...]:
-    return tuple(
-        Side(index=i, start=min(i, valid - 1) * stride, to=i * pack_row) for i in range(size)
-    )
 
 
 def transpose_stages(count: int) -> tuple[Stage, ...]:
@@ -224,29 +218,16 @@ TRANSPOSE_BYTES = 16
 
 
 @frozen
-class RegisterTranspose:
-    """Transposition of a square block: as many rows as a row has elements.
-
-    `stride` and `pack_row` are the bytes from one row to the next in the matrix and where it is
-    packed; `packed` is a transposed row there.
-    """
+class RegisterTranspose(PanelTranspose):
+    """Transposition of a square block: as many rows as a row has elements. `packed` is a transposed
+    row where it is packed."""
 
     access: Access
     packed: Vector
-    stride: int
-    pack_row: int
-
-    @property
-    def size(self) -> int:
-        return self.access.compute.count
 
     @property
     def widens(self) -> bool:
         return self.packed != self.access.stored
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        return transpose_sides(self.size, self.size, self.stride, self.pack_row)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -257,12 +238,13 @@ def register_transpose(
     dtype: DType, *, stride: int, pack_row: int, packed: str = ""
 ) -> RegisterTranspose:
     """`packed` is LLVM's type of a packed element, if not the stored one."""
-    access = Access(
-        dtype=dtype, compute=Vector(count=TRANSPOSE_BYTES // dtype.itemsize, scalar="float")
-    )
+    size = TRANSPOSE_BYTES // dtype.itemsize
+    access = Access(dtype=dtype, compute=Vector(count=size, scalar="float"))
     return RegisterTranspose(
-        access=access,
-        packed=access.stored.of(packed) if packed else access.stored,
+        size=size,
+        valid=size,
         stride=stride,
         pack_row=pack_row,
+        access=access,
+        packed=access.stored.of(packed) if packed else access.stored,
     )

@@ -47,13 +47,7 @@ class InterleavedPlan(RowwisePlan):
 
     @cached_property
     def row(self) -> RowPlan:
-        return RowPlan(
-            spec=self.spec,
-            vector=1,
-            lanes=1,
-            form=self._form,
-            online=self.online_with,
-        )
+        return RowPlan(spec=self.spec, vector=1, lanes=1, form=self._form, online=self.online_with)
 
     @property
     def row_bytes_read(self) -> int:
