@@ -70,7 +70,8 @@ def _optimised(text: str, arch: str, machine: llvm.TargetMachine) -> llvm.Module
         module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
-        raise AssembleError(f"LLVM refuses the IR for {arch}: {one_line(error)}") from None
+        why = " ".join(str(error).split())
+        raise AssembleError(f"LLVM refuses the IR for {arch}: {why}") from None
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     # The template's vectors are the ones that are wanted.
     options.loop_vectorization = False
@@ -107,7 +108,3 @@ def target_machine(arch: str, features: Sequence[str]) -> llvm.TargetMachine:
 def _initialise() -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-
-
-def one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

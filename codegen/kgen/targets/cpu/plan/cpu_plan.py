@@ -256,3 +256,12 @@ def check_task(schedule: CpuStream, unit: int) -> None:
             f"task={schedule.task} is not a multiple of {unit}, the elements of "
             f"unroll={schedule.unroll} vectors; try task={-(-schedule.task // unit) * unit}"
         )
+
+
+def check_unroll(schedule: CpuStream | CpuTransposed, why: str = "") -> None:
+    """Raise ScheduleError unless a mask can count the elements of whole steps."""
+    if schedule.unroll.bit_count() > 1:
+        raise ScheduleError(
+            f"unroll={schedule.unroll} is not a power of two{why}; "
+            f"try unroll={1 << schedule.unroll.bit_length() - 1}"
+        )

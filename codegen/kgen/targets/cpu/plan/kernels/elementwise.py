@@ -19,7 +19,14 @@ from kgen.targets.cpu.expressions import (
     on_bits,
     renderer_of,
 )
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Run, access, check_task, vector_for
+from kgen.targets.cpu.plan.cpu_plan import (
+    LINE_BYTES,
+    Run,
+    access,
+    check_task,
+    check_unroll,
+    vector_for,
+)
 from kgen.targets.cpu.plan.kernels.elementwise_blocks import Blocks, blocks_of
 from kgen.targets.cpu.plan.kernels.elementwise_rows import RowAddresses, Segment, takes_rows
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
@@ -346,7 +353,7 @@ def plan_transposed(spec: Elementwise, target: Target, schedule: CpuTransposed) 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> ElementwisePlan:
     """Plan the kernel. Raises ScheduleError if a task is not a multiple of its vectors, or steps
     are not a power of two of them."""
-    _check_unroll(schedule)
+    check_unroll(schedule)
     stream = StreamPlan(spec=spec, vector=1)
     by_rows = takes_rows(stream)
     cols = stream.sizes[-1]
@@ -370,12 +377,3 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
     return ElementwisePlan.single(
         spec, target, schedule, compute, template="elementwise", tasks=tasks, tile=tile, run=run
     )
-
-
-def _check_unroll(schedule: CpuStream) -> None:
-    """The elements of whole steps are counted by a mask."""
-    if schedule.unroll.bit_count() > 1:
-        raise ScheduleError(
-            f"unroll={schedule.unroll} is not a power of two; "
-            f"try unroll={1 << schedule.unroll.bit_length() - 1}"
-        )

@@ -15,20 +15,8 @@ from kgen.schedule import OuterMatmul
 from kgen.spec import ConstantOperand, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, locality
+from kgen.targets.cpu.plan.kernels import gemv_strips
 from kgen.targets.cpu.plan.kernels.dot import rounds_bf16
-from kgen.targets.cpu.plan.kernels.gemv_strips import (
-    OuterDepth,
-    OuterGroup,
-    OuterProducts,
-    OuterStrip,
-    RowOfA,
-    RowsOfB,
-    SumsInPage,
-    Taken,
-    outer_products,
-    rows_of_b,
-    strips,
-)
 from kgen.targets.cpu.plan.matmul import MatmulPlan, check_multiple, check_stack, padded
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.lanes import Interleaving, Unpack
@@ -43,7 +31,7 @@ ALIAS_BYTES = 4096
 @frozen
 class OuterPlan(MatmulPlan):
     schedule: OuterMatmul
-    rows_of_b: RowsOfB
+    rows_of_b: gemv_strips.RowsOfB
 
     @property
     def fetches(self) -> bool:
@@ -79,8 +67,8 @@ class OuterPlan(MatmulPlan):
         return (room, self.starts.buffer) if self.starts else (room,)
 
     @property
-    def page(self) -> SumsInPage:
-        return SumsInPage(distance=ALIAS_BYTES // 2, mask=ALIAS_BYTES - LINE_BYTES)
+    def page(self) -> gemv_strips.SumsInPage:
+        return gemv_strips.SumsInPage(distance=ALIAS_BYTES // 2, mask=ALIAS_BYTES - LINE_BYTES)
 
     @cached_property
     def interleaving(self) -> Interleaving:
@@ -106,7 +94,7 @@ class OuterPlan(MatmulPlan):
     @property
     def words(self) -> Vector | None:
         """Vector of words, each of two columns, if bf16 is multiplied so."""
-        return self.sum_vector.integers if self.rows_of_b.taken is Taken.WORDS else None
+        return self.sum_vector.integers if self.rows_of_b.taken is gemv_strips.Taken.WORDS else None
 
     @property
     def a_scalar(self) -> str:
@@ -114,7 +102,7 @@ class OuterPlan(MatmulPlan):
         stored = self.dot or self.words
         return self.interleaving.row.stored.scalar if stored else self.sum_vector.scalar
 
-    def unpacks(self, b: str, group: OuterGroup) -> tuple[Unpack, ...]:
+    def unpacks(self, b: str, group: gemv_strips.OuterGroup) -> tuple[Unpack, ...]:
         """Return the shuffles from rows `b`.<row> to vectors of groups, `b`_v0.stored and so on."""
         return self.interleaving.unpacks(
             ["zeroinitializer" if row.absent else f"{b}.{row.name}" for row in group.rows],
@@ -128,9 +116,10 @@ class OuterPlan(MatmulPlan):
         return self.tensors.a_strides[1]
 
     @property
-    def rows_of_a(self) -> tuple[RowOfA, ...]:
+    def rows_of_a(self) -> tuple[gemv_strips.RowOfA, ...]:
         return tuple(
-            RowOfA(index=m, a=m * self.a_m, sums=m * self.acc.row) for m in range(self.schedule.mr)
+            gemv_strips.RowOfA(index=m, a=m * self.a_m, sums=m * self.acc.row)
+            for m in range(self.schedule.mr)
         )
 
     @cached_property
@@ -153,9 +142,9 @@ class OuterPlan(MatmulPlan):
     # -- K: blocks of parts, then shorter parts, then single rows -------------------------------
 
     @property
-    def depth(self) -> OuterDepth:
+    def depth(self) -> gemv_strips.OuterDepth:
         k, kc, parts = self.spec.k, self.schedule.kc, self.schedule.parts
-        return OuterDepth(
+        return gemv_strips.OuterDepth(
             part=kc // parts,
             blocks=k - k % kc,
             rest_part=k % kc // parts,
@@ -165,19 +154,19 @@ class OuterPlan(MatmulPlan):
         )
 
     @property
-    def whole_products(self) -> OuterProducts:
-        return outer_products(self.schedule.parts, self.rows_of_b.group)
+    def whole_products(self) -> gemv_strips.OuterProducts:
+        return gemv_strips.outer_products(self.schedule.parts, self.rows_of_b.group)
 
     @property
-    def left_products(self) -> OuterProducts:
-        return outer_products(self.depth.left, self.rows_of_b.group)
+    def left_products(self) -> gemv_strips.OuterProducts:
+        return gemv_strips.outer_products(self.depth.left, self.rows_of_b.group)
 
     @property
-    def products(self) -> tuple[OuterProducts, ...]:
+    def products(self) -> tuple[gemv_strips.OuterProducts, ...]:
         whole = (self.whole_products,) if self.spec.k >= self.schedule.parts else ()
         return (*whole, self.left_products) if self.depth.left else whole
 
-    def fetches_row(self, strip: OuterStrip) -> bool:
+    def fetches_row(self, strip: gemv_strips.OuterStrip) -> bool:
         """The strip fetches the rows behind: the first of a line."""
         return strip.first * self.spec.b_type.itemsize % LINE_BYTES == 0
 
@@ -195,12 +184,12 @@ class OuterPlan(MatmulPlan):
     # -- columns: of tasks that are one pass; steps of nr, and those left over at the right -----
 
     @property
-    def strips(self) -> tuple[OuterStrip, ...]:
-        return strips(self.schedule.nr, self.rows_of_b.strip)
+    def strips(self) -> tuple[gemv_strips.OuterStrip, ...]:
+        return gemv_strips.strips(self.schedule.nr, self.rows_of_b.strip)
 
     @property
-    def edge_strips(self) -> tuple[OuterStrip, ...]:
-        return strips(self.spec.n % self.schedule.nr, self.rows_of_b.strip)
+    def edge_strips(self) -> tuple[gemv_strips.OuterStrip, ...]:
+        return gemv_strips.strips(self.spec.n % self.schedule.nr, self.rows_of_b.strip)
 
     @property
     def columns_stepped(self) -> str:
@@ -220,7 +209,7 @@ class OuterPlan(MatmulPlan):
 
 def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan:
     """Raises ScheduleError if the schedule does not fit the operands, the vectors or the stack."""
-    rows = rows_of_b(spec, target, words=schedule.words)
+    rows = gemv_strips.rows_of_b(spec, target, words=schedule.words)
     if rows is None:
         raise ScheduleError(
             f"mainloop=outer requires an unpacked row-major B of a type that {target.name} "
@@ -232,7 +221,7 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
             f"pack_b={schedule.pack_b:d}: mainloop=outer packs neither operand and multiplies all "
             f"{spec.m} rows of A at once; try mr={spec.m}, mc={spec.m}, pack_a=0, pack_b=0"
         )
-    if schedule.words and rows.taken is not Taken.WORDS:
+    if schedule.words and rows.taken is not gemv_strips.Taken.WORDS:
         raise ScheduleError(f"words=1 requires bf16 operands, not {spec.key}; try words=0")
     if schedule.halves:
         if rows.sums.bytes < LINE_BYTES:

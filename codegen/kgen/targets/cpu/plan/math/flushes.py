@@ -7,9 +7,8 @@ from kgen.ops import Expression
 from kgen.ops import Primitive as P
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
+from kgen.targets.rows.kept import EXPENSIVE
 
-#: Computed by approximations, whose error may be as large as the smallest normal number.
-APPROXIMATE = frozenset({P.CALL, P.EXP2, P.LOG2, P.DIV, P.SQRT, P.RSQRT, P.RECIPROCAL})
 #: Arithmetic that hands such an error on, and what is one of its operands.
 ARITHMETIC = frozenset({P.ADD, P.SUB, P.MUL, P.FMA, P.NEG, P.ABS, P.REDUCE})
 CHOICES = frozenset({P.MIN, P.MAX, P.MAXNUM})
@@ -28,8 +27,9 @@ def flushed_outputs(spec: Rowwise, target: Target) -> tuple[str, ...]:
 
 
 def may_be_flushed(step: Expression) -> bool:
-    """Whether a correct value, in primitives, may be off by the smallest normal number."""
-    if step.primitive in APPROXIMATE:
+    """Return whether a correct value, in primitives, may be off by the smallest normal number:
+    expensive steps are computed by approximations, whose error may be as large."""
+    if step.primitive in EXPENSIVE:
         return True
     if step.primitive in ARITHMETIC:
         return any(map(may_be_flushed, step.arguments))

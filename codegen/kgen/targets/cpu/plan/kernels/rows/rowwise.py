@@ -21,6 +21,7 @@ from kgen.targets.cpu.plan.cpu_plan import (
     FormulaPlan,
     Run,
     access,
+    check_unroll,
     fuses,
     vector_for,
 )
@@ -445,11 +446,8 @@ def check_nontemporal(plan: RowwisePlan) -> None:
             f"nontemporal=1 requires an output of whole rows of at least {compute.count} elements, "
             "and inputs that broadcast along all of the reduced axes or none; try nontemporal=0"
         )
-    if schedule.nontemporal and schedule.unroll.bit_count() > 1:
-        raise ScheduleError(
-            f"unroll={schedule.unroll} is not a power of two, which nontemporal=1 requires; "
-            f"try unroll={1 << schedule.unroll.bit_length() - 1}"
-        )
+    if schedule.nontemporal:
+        check_unroll(schedule, ", which nontemporal=1 requires")
 
 
 def unchecked_rows(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwisePlan:
