@@ -26,10 +26,6 @@ class Accumulators:
     in_out: bool
 
     @property
-    def is_integer(self) -> bool:
-        return self.vector.is_integer
-
-    @property
     def is_rounded(self) -> bool:
         """Integers become f32 before the epilogue."""
         return self.vector != self.finished
@@ -37,10 +33,6 @@ class Accumulators:
     @property
     def itemsize(self) -> int:
         return self.vector.bits // 8
-
-    @property
-    def vector_bytes(self) -> int:
-        return self.vector.bytes
 
     @property
     def bytes(self) -> int:

@@ -138,6 +138,12 @@ class CpuPlan(Plan):
         """The intrinsic for a product and its sum, without the type."""
         return multiply_add(self.target)
 
+    @staticmethod
+    def locality(level: int) -> int:
+        """Return the locality argument of llvm.prefetch for a cache level (LLVM Language Reference:
+        3 keeps the line in the first level, 2 in the second)."""
+        return 4 - level
+
     @property
     def features(self) -> tuple[str, ...]:
         """Features that the code may use and the CPU must have: the target's, except those for
@@ -214,12 +220,6 @@ class FormulaPlan(CpuPlan):
         """Bytes that are written at once; `less_one` is the mask of what an address has beyond a
         multiple of them."""
         return Unit(self.written_vectors * self.out.stored.bytes)
-
-
-def locality(level: int) -> int:
-    """Return the locality argument of llvm.prefetch for a cache level (LLVM Language Reference: 3
-    keeps the line in the first level, 2 in the second)."""
-    return 4 - level
 
 
 def vector_for(target: Target, dtype: DType, elements: int) -> Vector:

@@ -140,6 +140,10 @@ class Vector:
     def of_values(self, values: Sequence[float]) -> str:
         return "<" + ", ".join(f"{self.scalar} {self.constant(value)}" for value in values) + ">"
 
+    def numbers(self, first: int = 0) -> str:
+        """Return the constant with `first` and the numbers after it."""
+        return self.of_values(range(first, first + self.count))
+
     def constant(self, value: float) -> str:
         """Return the literal of one element with this value."""
         if self.is_integer:

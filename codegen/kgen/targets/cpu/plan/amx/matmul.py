@@ -12,8 +12,7 @@ from kgen.schedule import AmxMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Origin, origin
-from kgen.targets.cpu.plan.amx.beside import Beside
-from kgen.targets.cpu.plan.amx.packing import TiledA, TiledB, column_unit
+from kgen.targets.cpu.plan.amx.packing import Beside, TiledA, TiledB, column_unit
 from kgen.targets.cpu.plan.amx.tiles import (
     ROW_BYTES,
     TILE_REGISTERS,
@@ -312,10 +311,6 @@ class AmxPlan(MatmulPlan):
             sums, out = offset * self.acc.itemsize, offset * self.out.itemsize
             found.append(FinishedColumns(name=name, offset=offset, sums=sums, out=out, valid=valid))
         return tuple(found)
-
-    def column_numbers(self, offset: int) -> str:
-        """`offset`, `offset` + 1, ... for the lanes of a vector."""
-        return "<" + ", ".join(f"i64 {offset + i}" for i in range(self.compute.count)) + ">"
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:

@@ -14,7 +14,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
 from kgen.spec import ConstantOperand, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, locality
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access
 from kgen.targets.cpu.plan.kernels import gemv_strips
 from kgen.targets.cpu.plan.kernels.dot import rounds_bf16
 from kgen.targets.cpu.plan.matmul import MatmulPlan, check_multiple, check_stack, padded
@@ -176,10 +176,6 @@ class OuterPlan(MatmulPlan):
         row = self.tensors.b_strides[1] * self.schedule.apart
         offsets = (i * row for i in range(1, self.schedule.prefetch + 1))
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
-
-    @property
-    def fetch_locality(self) -> int:
-        return locality(self.schedule.level)
 
     # -- columns: of tasks that are one pass; steps of nr, and those left over at the right -----
 

@@ -15,13 +15,14 @@ from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, locality, vector_for
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.kernels.inner_blocks import BlocksOfB, blocks_of_b
 from kgen.targets.cpu.plan.kernels.inner_transposed import TransposedB, transposed_format
 from kgen.targets.cpu.plan.kernels.inner_vectors import (
+    BlocksOfB,
     Chain,
     StepsAlongK,
+    blocks_of_b,
     is_inner,
     k_of_step,
     may_transpose_b,
@@ -170,10 +171,6 @@ class InnerPlan(TiledPlan):
     def next_row(self, row: Row) -> int:
         """Bytes from a tile's corner in A to the row that is fetched for one of its rows."""
         return row.a + self.next_rows * self.schedule.mr * self.loop.a_m
-
-    @property
-    def next_locality(self) -> int:
-        return locality(self.schedule.level)
 
     def fetches_at(self, chain: Chain, dtype: DType) -> bool:
         """Once for each line that a step reads of rows or columns of that type."""

@@ -12,7 +12,7 @@ from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import WORD, dot_for, takes_words
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
-from kgen_runtime.blocks import BLOCK
+from kgen_runtime.blocks import BLOCK, BLOCK_BYTES, OFFSET
 from kgen_runtime.values import frozen
 
 #: Registers that elements pass through between memory and multiply-adds, where they are widened.
@@ -126,3 +126,78 @@ def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll
     widened = not along.is_wide and along.compute == sums
     widened |= spec.b_type is not spec.dtype
     return needed + WIDENING_REGISTERS + unroll - 1 if widened else needed
+
+
+#: Bytes of a block before its numbers.
+SCALE_BYTES = 2
+#: The bits of 2^23 in f32, whose last place is 1.
+EXPONENT = 0x4B000000
+
+
+@frozen
+class BlockPiece:
+    """A vector of numbers of a block, `at` elements from its first, whose bytes are `byte` from the
+    block's; `valid` as of a chain."""
+
+    name: str
+    at: int
+    byte: int
+    upper: bool
+    valid: int
+
+
+@frozen
+class BlocksOfB:
+    """Blocks along K of a B of 4 bits (:mod:`kgen_runtime.blocks`), multiplied into sums of type
+    `sums`; `scale` reads a block's scale into the first element of the narrowest vector.
+
+    A chain's step is a block. Its numbers become floats by their place among the digits of 2^23,
+    and its products are added up before they are scaled, once for all of them.
+    """
+
+    sums: Vector
+    scale: Access
+
+    @property
+    def bytes(self) -> int:
+        return BLOCK_BYTES
+
+    @property
+    def shift(self) -> int:
+        """Divides a number of elements by those of a block."""
+        return BLOCK.bit_length() - 1
+
+    @property
+    def numbers(self) -> Vector:
+        """Bytes that have a vector's numbers in one of their halves."""
+        return self.sums.of("i8")
+
+    @property
+    def exponent(self) -> str:
+        return self.sums.integers.splat(EXPONENT)
+
+    @property
+    def zero(self) -> str:
+        """Constant that is subtracted from a number once it has its exponent."""
+        return self.sums.splat(2.0**23 + OFFSET)
+
+    def pieces(self, chain: Chain) -> tuple[BlockPiece, ...]:
+        """A block's vectors, but for those past the end of K."""
+        count, half = self.sums.count, BLOCK // 2
+        valid = chain.valid or BLOCK
+        return tuple(
+            BlockPiece(
+                name=f"{chain.name}p{at}",
+                at=at,
+                byte=SCALE_BYTES + at % half,
+                upper=at >= half,
+                valid=0 if at + count <= valid else valid - at,
+            )
+            for at in range(0, BLOCK, count)
+            if at < valid
+        )
+
+
+def blocks_of_b(target: Target, sums: Vector) -> BlocksOfB:
+    scale = access(target, DType.F16, Vector(count=4, scalar="float"))
+    return BlocksOfB(sums=sums, scale=scale)

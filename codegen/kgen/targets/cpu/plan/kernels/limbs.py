@@ -204,7 +204,7 @@ class LimbsPlan(MatmulPlan):
                 for m in range(rows)
             ),
             columns=tuple(
-                parts.LimbColumns(name=f"v{v}", b=v * panel, acc=v * self.acc.vector_bytes)
+                parts.LimbColumns(name=f"v{v}", b=v * panel, acc=v * self.acc.vector.bytes)
                 for v in range(-(-columns // self.lanes))
             ),
         )

@@ -18,11 +18,9 @@ from kgen.targets.cpu.plan.packing.panel import (
     panel,
     register_transpose,
 )
+from kgen.targets.cpu.plan.packing.widened import ROW_PADDING
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
-
-#: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
-ROW_PADDING = 64
 
 
 def rounded(extent: int, unit: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, locality
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen_runtime.values import frozen
 
@@ -72,11 +72,6 @@ class PanelsAhead:
 
     bytes: int
     level: int
-
-    @property
-    def locality(self) -> int:
-        """Locality of llvm.prefetch."""
-        return locality(self.level)
 
 
 def last_bytes(width: int) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul
 from kgen.spec import ConstantOperand, Extent
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Tensors
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, locality
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer
 from kgen.targets.cpu.plan.matmul import MatmulPlan, padded
 from kgen.targets.cpu.plan.tiles.panels import (
     NextPart,
@@ -157,7 +157,7 @@ class TiledPlan(MatmulPlan):
     @property
     def rows_locality(self) -> int:
         """Locality of llvm.prefetch for rows of B."""
-        return locality(self.rows_fetched.level if self.rows_fetched else 1)
+        return self.locality(self.rows_fetched.level if self.rows_fetched else 1)
 
     @property
     def fetches_to_pack(self) -> bool:
@@ -257,7 +257,7 @@ class TiledPlan(MatmulPlan):
             lanes=self.compute.count,
             a_stride=self.loop.a_m,
             b_step=self.loop.b_step,
-            out_strides=direct if self.is_direct else (self.acc.row, self.acc.vector_bytes),
+            out_strides=direct if self.is_direct else (self.acc.row, self.acc.vector.bytes),
             has_halves=self.has_halves,
         )
 
@@ -273,7 +273,7 @@ class TiledPlan(MatmulPlan):
     @property
     def has_halves(self) -> bool:
         """Half a vector costs half: AVX-512 has instructions for both widths."""
-        return self.sum_vector.bytes == AVX512_BYTES and not self.acc.is_integer
+        return self.sum_vector.bytes == AVX512_BYTES and not self.acc.vector.is_integer
 
     @property
     def sums_initial(self) -> str:

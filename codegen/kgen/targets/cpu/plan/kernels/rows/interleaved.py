@@ -98,11 +98,6 @@ class InterleavedPlan(RowwisePlan):
         return self.units % self.schedule.task != 0
 
     @property
-    def row_offsets(self) -> str:
-        """A vector's rows, counted from its first."""
-        return f"<{', '.join(f'i64 {i}' for i in range(self.compute.count))}>"
-
-    @property
     def masked_types(self) -> tuple[Vector, ...]:
         """Vector types with masked accesses; a remainder of one element is a scalar access."""
         types = {self.access(of.name).stored for of in self.row.tensors}
