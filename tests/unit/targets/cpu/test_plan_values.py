@@ -112,7 +112,7 @@ def test_slices_are_whole_blocks_of_k(k: int, split: int, count: int, depth: int
 
 def test_accumulators_count_bytes() -> None:
     assert (SUMS.itemsize, SUMS.vector.bytes, SUMS.bytes) == (4, 32, 960)
-    assert not SUMS.is_rounded and not SUMS.is_integer
+    assert not SUMS.is_rounded and not SUMS.vector.is_integer
 
 
 def test_a_panel_format_rounds_k_and_n_up() -> None:

@@ -129,10 +129,6 @@ class TiledB:
     band_groups: int
 
     @property
-    def k_tail(self) -> int:
-        return self.groups.blocking.spec.k % self.groups.k_unit
-
-    @property
     def column_bytes(self) -> int:
         return self.k_steps * ROW_BYTES
 
@@ -182,7 +178,7 @@ class TiledB:
     @property
     def last_chunk(self) -> tuple[GroupOfRows, ...]:
         """Groups of the last band if K ends in it; some are cut, or beyond K."""
-        tail, group = self.k_tail, self.groups.group
+        tail, group = self.groups.blocking.spec.k % self.groups.k_unit, self.groups.group
         depths = (min(max(tail - i * group, 0), group) for i in range(TILE_ROWS))
         return tuple(self._group(i, depth) for i, depth in enumerate(depths))
 

@@ -112,13 +112,10 @@ class OuterPlan(MatmulPlan):
     # -- the sums' first values, if B is taken for unsigned ------------------------------------
 
     @property
-    def a_m(self) -> int:
-        return self.tensors.a_strides[1]
-
-    @property
     def rows_of_a(self) -> tuple[gemv_strips.RowOfA, ...]:
+        row = self.tensors.a_strides[1]
         return tuple(
-            gemv_strips.RowOfA(index=m, a=m * self.a_m, sums=m * self.acc.row)
+            gemv_strips.RowOfA(index=m, a=m * row, sums=m * self.acc.row)
             for m in range(self.schedule.mr)
         )
 
@@ -133,7 +130,7 @@ class OuterPlan(MatmulPlan):
             dot=self.dots.dot,
             run=Access(dtype=self.spec.dtype, compute=Vector(count=run_k, scalar="float")),
             pointer=self.tensors.a_origin.base,
-            a_row=self.a_m,
+            a_row=self.tensors.a_strides[1],
             sums=self.sum_vector,
             depth=str(self.spec.k - tail),
             tail=tail,

@@ -201,10 +201,6 @@ class RowwisePlan(FormulaPlan):
         """Lines per row: one, unless an input broadcasts along some of the row's axes."""
         return self.row.row_vectors
 
-    @property
-    def has_lines(self) -> bool:
-        return self.lines > 1
-
     def inputs_of_lines(self, phase: RowPhase) -> list[RowInput]:
         """Return the inputs of a phase whose place depends on the line."""
         return [i for i in self.row.inputs if i.columns and i.name in phase.inputs]
