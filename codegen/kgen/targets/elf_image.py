@@ -23,7 +23,7 @@ Patch = Callable[[bytearray, Relocation, int, int], None]
 
 
 @frozen
-class Layout:
+class FileLayout:
     """Layout of a shared object, in bytes: of a `page`, and the least alignments of loaded sections
     and of code. `has_phdr`: the program headers describe themselves (PT_PHDR)."""
 
@@ -73,7 +73,7 @@ def check(source: ElfFile, inputs: Iterable[Section], machines: Collection[int])
 
 
 def shared_object(
-    source: ElfFile, inputs: Sequence[Section], layout: Layout, patch: Patch
+    source: ElfFile, inputs: Sequence[Section], layout: FileLayout, patch: Patch
 ) -> bytes:
     """Return the shared object (ET_DYN) of an object's loaded sections."""
     notes = [s for s in inputs if s.type == elf.SHT_NOTE]
@@ -98,7 +98,7 @@ def shared_object(
 class Image:
     """Output under construction. Sections get their place when they are added."""
 
-    def __init__(self, layout: Layout, *, notes: int) -> None:
+    def __init__(self, layout: FileLayout, *, notes: int) -> None:
         self.layout = layout
         self.sections: list[OutputSection] = []
         #: Output section of each input section, by the input's index.

@@ -14,8 +14,8 @@ def power_of_two(value: int) -> int:
     return 1 << (value - 1).bit_length()
 
 
-class Unit(int):
-    """A power of two, and the numbers by which code rounds an extent to multiples of it."""
+class RoundingUnit(int):
+    """Unit to whose multiples code rounds an extent by its bits, where it is a power of two."""
 
     @property
     def mask(self) -> int:

@@ -12,11 +12,11 @@ import struct
 from kgen.errors import AssembleError
 from kgen.targets import elf
 from kgen.targets.elf import Relocation
-from kgen.targets.elf_image import Layout, check, shared_object
+from kgen.targets.elf_image import FileLayout, check, shared_object
 
 EM_AMDGPU = 224
 #: Kernels are aligned to 256 bytes, which their descriptors promise.
-LAYOUT = Layout(page=0x1000, code_alignment=256, has_phdr=True)
+LAYOUT = FileLayout(page=0x1000, code_alignment=256, has_phdr=True)
 #: Relocations (AMDGPUUsage, "Relocation Records"), all of them relative: S + A - P.
 R_REL32, R_REL64, R_REL32_LO, R_REL32_HI = 4, 5, 10, 11
 

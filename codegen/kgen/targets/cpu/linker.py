@@ -16,11 +16,11 @@ from collections.abc import Callable
 from kgen.errors import AssembleError
 from kgen.targets import elf
 from kgen.targets.elf import Relocation
-from kgen.targets.elf_image import Layout, check, shared_object
+from kgen.targets.elf_image import FileLayout, check, shared_object
 
 EM_X86_64, EM_AARCH64 = 62, 183
 #: 64 KiB is aarch64's largest page.
-LAYOUT = Layout(page=0x10000, alignment=16)
+LAYOUT = FileLayout(page=0x10000, alignment=16)
 #: Frame descriptions serve debuggers and exceptions; a kernel raises none.
 DROPPED = (".eh_frame", ".note.GNU-stack")
 

@@ -11,7 +11,7 @@ from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import BF16_FEATURES, PRODUCT_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.header import counted
-from kgen.targets.powers_of_two import Unit
+from kgen.targets.powers_of_two import RoundingUnit
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
@@ -163,8 +163,8 @@ class Run:
     unroll: int = 1
 
     @property
-    def step(self) -> Unit:
-        return Unit(self.vector * self.unroll)
+    def step(self) -> RoundingUnit:
+        return RoundingUnit(self.vector * self.unroll)
 
     @property
     def unrolled(self) -> int:
@@ -216,10 +216,10 @@ class FormulaPlan(CpuPlan):
         return 1
 
     @property
-    def written_bytes(self) -> Unit:
+    def written_bytes(self) -> RoundingUnit:
         """Bytes that are written at once; `less_one` is the mask of what an address has beyond a
         multiple of them."""
-        return Unit(self.written_vectors * self.out.stored.bytes)
+        return RoundingUnit(self.written_vectors * self.out.stored.bytes)
 
 
 def vector_for(target: Target, dtype: DType, elements: int) -> Vector:

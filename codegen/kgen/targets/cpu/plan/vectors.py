@@ -8,7 +8,7 @@ from dataclasses import replace
 from kgen.spec import DType
 from kgen.targets.llvm_ir import UNSIGNED, FloatType, float_literal
 from kgen.targets.llvm_remainder import Remainder
-from kgen.targets.powers_of_two import Unit
+from kgen.targets.powers_of_two import RoundingUnit
 from kgen_runtime.values import frozen
 
 #: The mask of the upper half of an f32, which is a bf16.
@@ -76,8 +76,8 @@ class Vector:
         return Remainder(type=self.floats, attributes="#2")
 
     @property
-    def unit(self) -> Unit:
-        return Unit(self.count)
+    def unit(self) -> RoundingUnit:
+        return RoundingUnit(self.count)
 
     @property
     def mask(self) -> Vector:
@@ -167,8 +167,8 @@ class Access:
     f16_by_cpu: bool = True
 
     @property
-    def itemsize(self) -> Unit:
-        return Unit(self.dtype.itemsize)
+    def itemsize(self) -> RoundingUnit:
+        return RoundingUnit(self.dtype.itemsize)
 
     @property
     def is_wide(self) -> bool:
