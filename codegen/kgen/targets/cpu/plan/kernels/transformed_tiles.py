@@ -22,15 +22,13 @@ from kgen.targets.contraction.implicit_gemm import (
     of_all_positions,
 )
 from kgen.targets.cpu.plan.accumulators import Accumulators
-from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.cpu_plan import Buffer, access, fuses, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.matmul import padded
+from kgen.targets.cpu.plan.matmul import check_ahead, check_multiple, check_stack, padded
 from kgen.targets.cpu.plan.packing.widened import WidenedA
 from kgen.targets.cpu.plan.tiles.linear_maps import LinearMap, LinearStep, linear_map
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
-from kgen.targets.cpu.plan.tiles.tile_loop import TileLoop
-from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.header import counted
 from kgen_runtime.manifest import TensorParam
