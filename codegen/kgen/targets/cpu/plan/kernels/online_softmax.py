@@ -12,16 +12,16 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.ops import parse
 from kgen.ops.expression import Expression
+from kgen.ops.signs import EXP2_NONPOSITIVE
 from kgen.schedule import CpuAttention
 from kgen.spec import Attention, DType
 from kgen.spec.attention import Diagonal
 from kgen.targets.base import Target
-from kgen.targets.cpu.expressions import EXP2_NONPOSITIVE, CpuRenderer
+from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.cpu_plan import Buffer, CpuPlan, access
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
-from kgen.targets.cpu.plan.packing.panel import Stage, transpose_stages, zip_stages
-from kgen.targets.cpu.plan.packing.transpose import TRANSPOSE_BYTES
+from kgen.targets.cpu.plan.packing.panel import TRANSPOSE_BYTES, Stage, transpose_stages, zip_stages
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, tile
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.header import counted
