@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from kgen.constants import Array
 
 
-#: The fields of a schedule that name its tile: of a block on GPUs, of registers on CPUs.
-TILE = ("block_m", "block_n", "block_k", "mr", "nr")
-TILE_LEGEND = "block tile, MxNxK elements, of a GPU matmul; register tile, MxN, of a CPU matmul."
+#: The fields of a schedule that name its tile: of a block on GPUs and of attention, of registers
+#: on CPUs.
+TILES = (("block_m", "block_n", "block_k"), ("block_q", "block_k"), ("mr", "nr"))
+TILE_LEGEND = (
+    "block tile, MxNxK elements, of a GPU matmul; register tile, MxN, of a CPU matmul; "
+    "queries x keys of attention."
+)
 #: What replaces options of a former version.
 TUNE = "run kgen tune with the same kernels, then kgen build --tuning kgen-tuning.toml"
 
@@ -160,7 +164,8 @@ def _print(rows: list[dict[str, object]]) -> None:
     for row in rows:
         schedule, resources = row["schedule"], row["resources"]
         assert isinstance(schedule, dict) and isinstance(resources, dict)
-        tile = [str(schedule[name]) for name in TILE if name in schedule]
+        names = next((each for each in TILES if {*each} <= schedule.keys()), ())
+        tile = [str(schedule[name]) for name in names]
         table.append(
             (
                 row["kernel"],
