@@ -1,9 +1,9 @@
-; conv2d_1x13x4x3_11x13x3x3_f32_nhwc_hwio_p1_winograd2_packedb_bias
+; conv2d_1x8x4x3_8x8x3x3_f32_nhwc_hwio_p1_winograd2_packedb
 ;
-; computes:  out = convolution(A, B) + bias with padding 1x1x1x1, math winograd2, accumulated in f32
+; computes:  out = convolution(A, B) with padding 1x1x1x1, math winograd2, accumulated in f32
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=winograd,mr=2,nr=8,mc=2,kc=8,nc=8,pack_a=1,pack_b=0 (user)
-; launch:    4 tasks of up to 2 x 8 outputs; 2 x 2 blocks; rows are tiles
+; launch:    2 tasks of up to 2 x 8 outputs; 2 x 1 blocks; rows are tiles
 ; method:    Winograd F(2x2, 3x3): a tile of 2 x 2 outputs sees 4 x 4 inputs; its transform has 16 positions, in
 ;              each of which tiles x channels meet channels x outputs
 ; memory:    stack, 6784 B
@@ -11,27 +11,23 @@
 ;            %acc: their sums, [16][mc][nc], 32 B per row, 2048 B
 ;            %patch: inputs of a cut tile, 512 B
 ;            %block: outputs of a tile, 128 B
-; arguments: a: input f32[1, 4, 3, 13], strides [156, 39, 13, 1]
-;            b: input f32[2, 208, 8, 1], strides [1664, 8, 1, 1], prepacked: (k, n) at [n / 8][k / 1][n % 8][k %
+; arguments: a: input f32[1, 4, 3, 8], strides [96, 24, 8, 1]
+;            b: input f32[1, 128, 8, 1], strides [1024, 8, 1, 1], prepacked: (k, n) at [n / 8][k / 1][n % 8][k %
 ;              1], zero past K and N
-;            bias: input f32[11], strides [1]
-;            out: output f32[1, 4, 3, 11], strides [132, 33, 11, 1]
+;            out: output f32[1, 4, 3, 8], strides [96, 24, 8, 1]
 
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal void @tile_2x8(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %depth) #1 {
+define internal void @tile_2x8(ptr noalias %a, ptr noalias %b, ptr noalias %acc) #1 {
 enter:
-  %sum_m0_n0.start = load <8 x float>, ptr %acc, align 32
-  %sum_m1_n0.at = getelementptr i8, ptr %acc, i64 32
-  %sum_m1_n0.start = load <8 x float>, ptr %sum_m1_n0.at, align 32
   br label %k.enter
 k.enter:
   br label %k.head
 k.head:
   %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
-  %sum_m0_n0 = phi <8 x float> [ %sum_m0_n0.start, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
-  %sum_m1_n0 = phi <8 x float> [ %sum_m1_n0.start, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
-  %k.more = icmp ult i64 %k, %depth
+  %sum_m0_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m1_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 8
   br i1 %k.more, label %k.body, label %k.done
 k.body:
   %k.b.offset = mul nuw i64 %k, 32
@@ -54,45 +50,7 @@ k.latch:
   br label %k.head
 k.done:
   store <8 x float> %sum_m0_n0, ptr %acc, align 32
-  store <8 x float> %sum_m1_n0, ptr %sum_m1_n0.at, align 32
-  ret void
-}
-
-define internal void @tile_2x3(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %depth) #1 {
-enter:
-  %sum_m0_n0.start = load <8 x float>, ptr %acc, align 32
   %sum_m1_n0.at = getelementptr i8, ptr %acc, i64 32
-  %sum_m1_n0.start = load <8 x float>, ptr %sum_m1_n0.at, align 32
-  br label %k.enter
-k.enter:
-  br label %k.head
-k.head:
-  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
-  %sum_m0_n0 = phi <8 x float> [ %sum_m0_n0.start, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
-  %sum_m1_n0 = phi <8 x float> [ %sum_m1_n0.start, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
-  %k.more = icmp ult i64 %k, %depth
-  br i1 %k.more, label %k.body, label %k.done
-k.body:
-  %k.b.offset = mul nuw i64 %k, 32
-  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0 = load <8 x float>, ptr %k.b, align 4
-  %k.a.offset = mul nuw i64 %k, 4
-  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.scalar = load float, ptr %k.a, align 4
-  %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
-  %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
-  %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
-  %a_m1.at = getelementptr i8, ptr %k.a, i64 96
-  %a_m1.scalar = load float, ptr %a_m1.at, align 4
-  %a_m1.first = insertelement <8 x float> poison, float %a_m1.scalar, i32 0
-  %a_m1 = shufflevector <8 x float> %a_m1.first, <8 x float> poison, <8 x i32> zeroinitializer
-  %sum_m1_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n0, <8 x float> %sum_m1_n0)
-  br label %k.latch
-k.latch:
-  %k.after = add nuw i64 %k, 1
-  br label %k.head
-k.done:
-  store <8 x float> %sum_m0_n0, ptr %acc, align 32
   store <8 x float> %sum_m1_n0, ptr %sum_m1_n0.at, align 32
   ret void
 }
@@ -290,7 +248,7 @@ enter:
   ret void
 }
 
-define void @conv2d_1x13x4x3_11x13x3x3_f32_nhwc_hwio_p1_winograd2_packedb_bias(ptr %a, ptr %b, ptr %bias, ptr %out, i64 %begin, i64 %end) #0 {
+define void @conv2d_1x8x4x3_8x8x3x3_f32_nhwc_hwio_p1_winograd2_packedb(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
   %a.pack = alloca [4096 x i8], align 64
   %acc = alloca [2048 x i8], align 64
@@ -305,47 +263,10 @@ task.head:
   br i1 %task.more, label %task.body, label %task.done
 task.body:
   ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
-  %task.m = udiv i64 %task, 2
-  %block.m = urem i64 %task.m, 2
-  %block.n = urem i64 %task, 2
+  %block.m = urem i64 %task, 2
   %m0 = mul nuw i64 %block.m, 2
-  %n0 = mul nuw i64 %block.n, 8
-  %columns.left = sub i64 11, %n0
-  %columns.less = icmp ult i64 %columns.left, 8
-  %columns = select i1 %columns.less, i64 %columns.left, i64 8
-  %columns.whole = and i64 %columns, -8
-  %panels.left.over = urem i64 %columns, 8
-  %panels.whole = sub i64 %columns, %panels.left.over
-  %b.n0.offset = mul nuw i64 %n0, 832
-  %b.n0 = getelementptr i8, ptr %b, i64 %b.n0.offset
-  br label %acc.clear.enter
-acc.clear.enter:
-  br label %acc.clear.head
-acc.clear.head:
-  %acc.clear = phi i64 [ 0, %acc.clear.enter ], [ %acc.clear.after, %acc.clear.latch ]
-  %acc.clear.more = icmp ult i64 %acc.clear, 2048
-  br i1 %acc.clear.more, label %acc.clear.body, label %acc.clear.done
-acc.clear.body:
-  %acc.clear.at = getelementptr i8, ptr %acc, i64 %acc.clear
-  store <32 x i8> zeroinitializer, ptr %acc.clear.at, align 32
-  br label %acc.clear.latch
-acc.clear.latch:
-  %acc.clear.after = add nuw i64 %acc.clear, 32
-  br label %acc.clear.head
-acc.clear.done:
-  br label %k0.enter
-k0.enter:
-  br label %k0.head
-k0.head:
-  %k0 = phi i64 [ 0, %k0.enter ], [ %k0.after, %k0.latch ]
-  %k0.more = icmp ult i64 %k0, 13
-  br i1 %k0.more, label %k0.body, label %k0.done
-k0.body:
-  %depth.left = sub i64 13, %k0
-  %depth.less = icmp ult i64 %depth.left, 8
-  %depth = select i1 %depth.less, i64 %depth.left, i64 8
+
   ; ---- prologue: transform the inputs of the block's tiles
-  %depth.whole = and i64 %depth, -8
   br label %t.enter
 t.enter:
   br label %t.head
@@ -359,11 +280,11 @@ t.body:
   %t.y.count = udiv i64 %t.tile, 2
   %t.y = urem i64 %t.y.count, 2
   %t.x = urem i64 %t.tile, 2
-  %t.image.offset = mul nuw i64 %t.image, 624
+  %t.image.offset = mul nuw i64 %t.image, 384
   %t.at.image = getelementptr i8, ptr %a, i64 %t.image.offset
   %t.y.first = mul nuw i64 %t.y, 2
   %t.y.from = sub i64 %t.y.first, 1
-  %t.y.offset = mul i64 %t.y.from, 156
+  %t.y.offset = mul i64 %t.y.from, 96
   %t.y.missing = sub i64 0, %t.y.from
   %t.y.start = call i64 @llvm.smax.i64(i64 %t.y.missing, i64 0)
   %t.y.left = sub i64 4, %t.y.from
@@ -372,7 +293,7 @@ t.body:
   %t.y.iswhole = icmp eq i64 %t.y.length, 4
   %t.x.first = mul nuw i64 %t.x, 2
   %t.x.from = sub i64 %t.x.first, 1
-  %t.x.offset = mul i64 %t.x.from, 52
+  %t.x.offset = mul i64 %t.x.from, 32
   %t.x.missing = sub i64 0, %t.x.from
   %t.x.start = call i64 @llvm.smax.i64(i64 %t.x.missing, i64 0)
   %t.x.left = sub i64 3, %t.x.from
@@ -381,8 +302,6 @@ t.body:
   %t.x.iswhole = icmp eq i64 %t.x.length, 4
   %t.at.y = getelementptr i8, ptr %t.at.image, i64 %t.y.offset
   %t.at.x = getelementptr i8, ptr %t.at.y, i64 %t.x.offset
-  %t.at.offset = mul nuw i64 %k0, 4
-  %t.at = getelementptr i8, ptr %t.at.x, i64 %t.at.offset
   %t.iswhole = and i1 %t.y.iswhole, %t.x.iswhole
   %t.to.offset = mul nuw i64 %t, 96
   %t.to = getelementptr i8, ptr %a.pack, i64 %t.to.offset
@@ -406,11 +325,11 @@ c.enter:
   br label %c.head
 c.head:
   %c = phi i64 [ 0, %c.enter ], [ %c.after, %c.latch ]
-  %c.more = icmp ult i64 %c, %depth.whole
+  %c.more = icmp ult i64 %c, 8
   br i1 %c.more, label %c.body, label %c.done
 c.body:
   %c.from.offset = mul nuw i64 %c, 4
-  %c.from = getelementptr i8, ptr %t.at, i64 %c.from.offset
+  %c.from = getelementptr i8, ptr %t.at.x, i64 %c.from.offset
   %c.to.offset = mul nuw i64 %c, 4
   %c.to = getelementptr i8, ptr %t.to, i64 %c.to.offset
   br i1 %t.iswhole, label %c.tile.whole, label %c.tile.cut
@@ -423,7 +342,7 @@ cp.y.head:
   %cp.y.more = icmp ult i64 %cp.y, %t.y.stop
   br i1 %cp.y.more, label %cp.y.body, label %cp.y.done
 cp.y.body:
-  %cp.y.offset = mul nuw i64 %cp.y, 156
+  %cp.y.offset = mul nuw i64 %cp.y, 96
   %cp.y.from = getelementptr i8, ptr %c.from, i64 %cp.y.offset
   %cp.y.to.offset = mul nuw i64 %cp.y, 128
   %cp.y.to = getelementptr i8, ptr %patch, i64 %cp.y.to.offset
@@ -435,7 +354,7 @@ cp.x.head:
   %cp.x.more = icmp ult i64 %cp.x, %t.x.stop
   br i1 %cp.x.more, label %cp.x.body, label %cp.x.done
 cp.x.body:
-  %cp.x.from.offset = mul nuw i64 %cp.x, 52
+  %cp.x.from.offset = mul nuw i64 %cp.x, 32
   %cp.x.from = getelementptr i8, ptr %cp.y.from, i64 %cp.x.from.offset
   %cp.x.to.offset = mul nuw i64 %cp.x, 32
   %cp.x.to = getelementptr i8, ptr %cp.y.to, i64 %cp.x.to.offset
@@ -454,7 +373,7 @@ cp.y.done:
   call void @transform_inputs(ptr %patch, i64 128, i64 32, ptr %c.to)
   br label %c.tile.joined
 c.tile.whole:
-  call void @transform_inputs(ptr %c.from, i64 156, i64 52, ptr %c.to)
+  call void @transform_inputs(ptr %c.from, i64 96, i64 32, ptr %c.to)
   br label %c.tile.joined
 c.tile.joined:
   br label %c.latch
@@ -462,52 +381,6 @@ c.latch:
   %c.after = add nuw i64 %c, 8
   br label %c.head
 c.done:
-  %ct.some = icmp ne i64 %depth.whole, %depth
-  br i1 %ct.some, label %ct.do, label %ct.done
-ct.do:
-  %ct.from.offset = mul nuw i64 %depth.whole, 4
-  %ct.from = getelementptr i8, ptr %t.at, i64 %ct.from.offset
-  %ct.to.offset = mul nuw i64 %depth.whole, 4
-  %ct.to = getelementptr i8, ptr %t.to, i64 %ct.to.offset
-  br label %ctp.y.enter
-ctp.y.enter:
-  br label %ctp.y.head
-ctp.y.head:
-  %ctp.y = phi i64 [ %t.y.start, %ctp.y.enter ], [ %ctp.y.after, %ctp.y.latch ]
-  %ctp.y.more = icmp ult i64 %ctp.y, %t.y.stop
-  br i1 %ctp.y.more, label %ctp.y.body, label %ctp.y.done
-ctp.y.body:
-  %ctp.y.offset = mul nuw i64 %ctp.y, 156
-  %ctp.y.from = getelementptr i8, ptr %ct.from, i64 %ctp.y.offset
-  %ctp.y.to.offset = mul nuw i64 %ctp.y, 128
-  %ctp.y.to = getelementptr i8, ptr %patch, i64 %ctp.y.to.offset
-  br label %ctp.x.enter
-ctp.x.enter:
-  br label %ctp.x.head
-ctp.x.head:
-  %ctp.x = phi i64 [ %t.x.start, %ctp.x.enter ], [ %ctp.x.after, %ctp.x.latch ]
-  %ctp.x.more = icmp ult i64 %ctp.x, %t.x.stop
-  br i1 %ctp.x.more, label %ctp.x.body, label %ctp.x.done
-ctp.x.body:
-  %ctp.x.from.offset = mul nuw i64 %ctp.x, 52
-  %ctp.x.from = getelementptr i8, ptr %ctp.y.from, i64 %ctp.x.from.offset
-  %ctp.x.to.offset = mul nuw i64 %ctp.x, 32
-  %ctp.x.to = getelementptr i8, ptr %ctp.y.to, i64 %ctp.x.to.offset
-  %ctp.input = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %ctp.x.from, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  store <8 x float> %ctp.input, ptr %ctp.x.to, align 32
-  br label %ctp.x.latch
-ctp.x.latch:
-  %ctp.x.after = add nuw i64 %ctp.x, 1
-  br label %ctp.x.head
-ctp.x.done:
-  br label %ctp.y.latch
-ctp.y.latch:
-  %ctp.y.after = add nuw i64 %ctp.y, 1
-  br label %ctp.y.head
-ctp.y.done:
-  call void @transform_inputs(ptr %patch, i64 128, i64 32, ptr %ct.to)
-  br label %ct.done
-ct.done:
   br label %t.latch
 t.latch:
   %t.after = add nuw i64 %t, 1
@@ -525,20 +398,18 @@ position.body:
   %a.position = getelementptr i8, ptr %a.pack, i64 %a.position.offset
   %acc.position.offset = mul nuw i64 %position, 128
   %acc.position = getelementptr i8, ptr %acc, i64 %acc.position.offset
-  %b.k.offset = mul nuw i64 %k0, 32
-  %b.k = getelementptr i8, ptr %b.n0, i64 %b.k.offset
-  %b.position.offset = mul nuw i64 %position, 416
-  %b.position = getelementptr i8, ptr %b.k, i64 %b.position.offset
+  %b.position.offset = mul nuw i64 %position, 256
+  %b.position = getelementptr i8, ptr %b, i64 %b.position.offset
   br label %j.enter
 j.enter:
   br label %j.head
 j.head:
   %j = phi i64 [ 0, %j.enter ], [ %j.after, %j.latch ]
-  %j.more = icmp ult i64 %j, %panels.whole
+  %j.more = icmp ult i64 %j, 8
   br i1 %j.more, label %j.body, label %j.done
 j.body:
   ; ---- a panel of nr columns
-  %p.b.offset = mul nuw i64 %j, 832
+  %p.b.offset = mul nuw i64 %j, 512
   %p.b = getelementptr i8, ptr %b.position, i64 %p.b.offset
 
   ; ---- mainloop: register tiles, from the top to the bottom
@@ -556,7 +427,7 @@ p.i.body:
   %p.w.column = mul nuw i64 %j, 4
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
   %p.w.acc = getelementptr i8, ptr %acc.position, i64 %p.w.corner
-  call void @tile_2x8(ptr %p.w.a, ptr %p.b, ptr %p.w.acc, i64 %depth)
+  call void @tile_2x8(ptr %p.w.a, ptr %p.b, ptr %p.w.acc)
   br label %p.i.latch
 p.i.latch:
   %p.i.after = add nuw i64 %p.i, 2
@@ -567,50 +438,13 @@ j.latch:
   %j.after = add nuw i64 %j, 8
   br label %j.head
 j.done:
-  %right.panel.some = icmp ult i64 %panels.whole, %columns
-  br i1 %right.panel.some, label %right.panel.do, label %right.panel.done
-right.panel.do:
-  ; ---- the remainder panel
-  %r.b.offset = mul nuw i64 %panels.whole, 832
-  %r.b = getelementptr i8, ptr %b.position, i64 %r.b.offset
-
-  ; ---- mainloop: register tiles, from the top to the bottom
-  br label %r.i.enter
-r.i.enter:
-  br label %r.i.head
-r.i.head:
-  %r.i = phi i64 [ 0, %r.i.enter ], [ %r.i.after, %r.i.latch ]
-  %r.i.more = icmp ult i64 %r.i, 2
-  br i1 %r.i.more, label %r.i.body, label %r.i.done
-r.i.body:
-  %r.w.a.offset = mul nuw i64 %r.i, 96
-  %r.w.a = getelementptr i8, ptr %a.position, i64 %r.w.a.offset
-  %r.w.row = mul nuw i64 %r.i, 32
-  %r.w.column = mul nuw i64 %panels.whole, 4
-  %r.w.corner = add nuw i64 %r.w.row, %r.w.column
-  %r.w.acc = getelementptr i8, ptr %acc.position, i64 %r.w.corner
-  call void @tile_2x3(ptr %r.w.a, ptr %r.b, ptr %r.w.acc, i64 %depth)
-  br label %r.i.latch
-r.i.latch:
-  %r.i.after = add nuw i64 %r.i, 2
-  br label %r.i.head
-r.i.done:
-  br label %right.panel.done
-right.panel.done:
   br label %position.latch
 position.latch:
   %position.after = add nuw i64 %position, 1
   br label %position.head
 position.done:
-  br label %k0.latch
-k0.latch:
-  %k0.after = add nuw i64 %k0, 8
-  br label %k0.head
-k0.done:
 
   ; ---- epilogue: transform the sums of each tile to outputs
-  %bias.columns.offset = mul nuw i64 %n0, 4
-  %bias.columns = getelementptr i8, ptr %bias, i64 %bias.columns.offset
   br label %o.enter
 o.enter:
   br label %o.head
@@ -624,21 +458,20 @@ o.body:
   %o.y.count = udiv i64 %o.tile, 2
   %o.y = urem i64 %o.y.count, 2
   %o.x = urem i64 %o.tile, 2
-  %o.at.image = mul nuw i64 %o.image, 132
+  %o.at.image = mul nuw i64 %o.image, 96
   %o.y.first = mul nuw i64 %o.y, 2
   %o.y.left = sub nuw i64 4, %o.y.first
   %o.y.stop.less = icmp ult i64 %o.y.left, 2
   %o.y.stop = select i1 %o.y.stop.less, i64 %o.y.left, i64 2
-  %o.y.elements = mul nuw i64 %o.y.first, 33
+  %o.y.elements = mul nuw i64 %o.y.first, 24
   %o.at.y = add nuw i64 %o.at.image, %o.y.elements
   %o.x.first = mul nuw i64 %o.x, 2
   %o.x.left = sub nuw i64 3, %o.x.first
   %o.x.stop.less = icmp ult i64 %o.x.left, 2
   %o.x.stop = select i1 %o.x.stop.less, i64 %o.x.left, i64 2
-  %o.x.elements = mul nuw i64 %o.x.first, 11
+  %o.x.elements = mul nuw i64 %o.x.first, 8
   %o.at.x = add nuw i64 %o.at.y, %o.x.elements
-  %o.element = add nuw i64 %o.at.x, %n0
-  %o.out.offset = mul nuw i64 %o.element, 4
+  %o.out.offset = mul nuw i64 %o.at.x, 4
   %o.out = getelementptr i8, ptr %out, i64 %o.out.offset
   %o.sums.offset = mul nuw i64 %o, 32
   %o.sums = getelementptr i8, ptr %acc, i64 %o.sums.offset
@@ -647,15 +480,12 @@ n.enter:
   br label %n.head
 n.head:
   %n = phi i64 [ 0, %n.enter ], [ %n.after, %n.latch ]
-  %n.more = icmp ult i64 %n, %columns.whole
+  %n.more = icmp ult i64 %n, 8
   br i1 %n.more, label %n.body, label %n.done
 n.body:
   %w.sums.offset = mul nuw i64 %n, 4
   %w.sums = getelementptr i8, ptr %o.sums, i64 %w.sums.offset
   call void @transform_sums(ptr %w.sums, ptr %block)
-  %w.bias.at.offset = mul nuw i64 %n, 4
-  %w.bias.at = getelementptr i8, ptr %bias.columns, i64 %w.bias.at.offset
-  %w.bias = load <8 x float>, ptr %w.bias.at, align 4
   br label %w.y.enter
 w.y.enter:
   br label %w.y.head
@@ -666,7 +496,7 @@ w.y.head:
 w.y.body:
   %w.y.sums.offset = mul nuw i64 %w.y, 64
   %w.y.sums = getelementptr i8, ptr %block, i64 %w.y.sums.offset
-  %w.y.elements = mul nuw i64 %w.y, 33
+  %w.y.elements = mul nuw i64 %w.y, 24
   %w.y.element = add nuw i64 %w.y.elements, %n
   br label %w.x.enter
 w.x.enter:
@@ -679,13 +509,11 @@ w.x.body:
   %w.x.sums.offset = mul nuw i64 %w.x, 32
   %w.x.sums = getelementptr i8, ptr %w.y.sums, i64 %w.x.sums.offset
   %w.output = load <8 x float>, ptr %w.x.sums, align 32
-  %w.x.elements = mul nuw i64 %w.x, 11
+  %w.x.elements = mul nuw i64 %w.x, 8
   %w.x.element = add nuw i64 %w.y.element, %w.x.elements
   %w.out.at.offset = mul nuw i64 %w.x.element, 4
   %w.out.at = getelementptr i8, ptr %o.out, i64 %w.out.at.offset
-  ; A @ B + bias
-  %w.finished = fadd <8 x float> %w.output, %w.bias
-  store <8 x float> %w.finished, ptr %w.out.at, align 4
+  store <8 x float> %w.output, ptr %w.out.at, align 4
   br label %w.x.latch
 w.x.latch:
   %w.x.after = add nuw i64 %w.x, 1
@@ -701,57 +529,6 @@ n.latch:
   %n.after = add nuw i64 %n, 8
   br label %n.head
 n.done:
-  %n.tail.some = icmp ne i64 %columns.whole, %columns
-  br i1 %n.tail.some, label %n.tail.do, label %n.tail.done
-n.tail.do:
-  %e.sums.offset = mul nuw i64 %columns.whole, 4
-  %e.sums = getelementptr i8, ptr %o.sums, i64 %e.sums.offset
-  call void @transform_sums(ptr %e.sums, ptr %block)
-  %e.bias.at.offset = mul nuw i64 %columns.whole, 4
-  %e.bias.at = getelementptr i8, ptr %bias.columns, i64 %e.bias.at.offset
-  %e.bias = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %e.bias.at, <8 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  br label %e.y.enter
-e.y.enter:
-  br label %e.y.head
-e.y.head:
-  %e.y = phi i64 [ 0, %e.y.enter ], [ %e.y.after, %e.y.latch ]
-  %e.y.more = icmp ult i64 %e.y, %o.y.stop
-  br i1 %e.y.more, label %e.y.body, label %e.y.done
-e.y.body:
-  %e.y.sums.offset = mul nuw i64 %e.y, 64
-  %e.y.sums = getelementptr i8, ptr %block, i64 %e.y.sums.offset
-  %e.y.elements = mul nuw i64 %e.y, 33
-  %e.y.element = add nuw i64 %e.y.elements, %columns.whole
-  br label %e.x.enter
-e.x.enter:
-  br label %e.x.head
-e.x.head:
-  %e.x = phi i64 [ 0, %e.x.enter ], [ %e.x.after, %e.x.latch ]
-  %e.x.more = icmp ult i64 %e.x, %o.x.stop
-  br i1 %e.x.more, label %e.x.body, label %e.x.done
-e.x.body:
-  %e.x.sums.offset = mul nuw i64 %e.x, 32
-  %e.x.sums = getelementptr i8, ptr %e.y.sums, i64 %e.x.sums.offset
-  %e.output = load <8 x float>, ptr %e.x.sums, align 32
-  %e.x.elements = mul nuw i64 %e.x, 11
-  %e.x.element = add nuw i64 %e.y.element, %e.x.elements
-  %e.out.at.offset = mul nuw i64 %e.x.element, 4
-  %e.out.at = getelementptr i8, ptr %o.out, i64 %e.out.at.offset
-  ; A @ B + bias
-  %e.finished = fadd <8 x float> %e.output, %e.bias
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %e.finished, ptr align 4 %e.out.at, <8 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0>)
-  br label %e.x.latch
-e.x.latch:
-  %e.x.after = add nuw i64 %e.x, 1
-  br label %e.x.head
-e.x.done:
-  br label %e.y.latch
-e.y.latch:
-  %e.y.after = add nuw i64 %e.y, 1
-  br label %e.y.head
-e.y.done:
-  br label %n.tail.done
-n.tail.done:
   br label %o.latch
 o.latch:
   %o.after = add nuw i64 %o, 1
@@ -769,7 +546,5 @@ task.done:
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
-declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
-declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
 attributes #1 = { noinline noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
