@@ -31,7 +31,7 @@ _LLVM = (
     r"|urem i\d+ %[\w.$-]+, 1"
     r"|(?:mul|and)(?: nuw| nsw)* i\d+ (?:0, %[\w.$-]+|%[\w.$-]+, 0)"
     r"|(?:shl|lshr|udiv|urem)(?: nuw| nsw| exact)* i\d+ 0, %[\w.$-]+"
-    r"|getelementptr(?: inbounds| nuw| nusw)* (?:[\w.]+|<[^>]+>),"
+    r"|getelementptr(?: inbounds| nuw| nusw)* (?:[\w.]+|<[^>]+>|\[[^]]+\]),"
     r" ptr(?: addrspace\(\d+\))? (?P<of2>[%@][\w.$-]+), i\d+ 0"
     r")[ \t]*\n"
 )

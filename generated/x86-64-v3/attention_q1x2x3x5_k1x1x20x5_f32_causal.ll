@@ -196,8 +196,7 @@ r.body:
   %all.stop.next = call i64 @llvm.smin.i64(i64 %all.stop, i64 %r.stop)
   %r.query.offset = mul nuw i64 %r, 32
   %r.query = getelementptr i8, ptr %queries, i64 %r.query.offset
-  %r.x0.at = getelementptr [4 x i8], ptr %r.q, i64 0
-  %r.x0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.x0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %r.x0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.q, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %r.x0.scaled = fmul <8 x float> %r.x0, splat (float 0x3FDC9F25C0000000)
   store <8 x float> %r.x0.scaled, ptr %r.query, align 32
   %r.acc.offset = mul nuw i64 %r, 32
@@ -278,22 +277,14 @@ t.body:
   %t.row7.offset = mul nuw i64 %t.key7, 20
   %t.row7 = getelementptr i8, ptr %k.batch, i64 %t.row7.offset
   %t.to = getelementptr float, ptr %kt, i64 %t
-  %t0.at0 = getelementptr [4 x i8], ptr %t.row0, i64 0
-  %t0.0.r0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at0, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t0.at1 = getelementptr [4 x i8], ptr %t.row1, i64 0
-  %t0.0.r1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at1, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t0.at2 = getelementptr [4 x i8], ptr %t.row2, i64 0
-  %t0.0.r2 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at2, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t0.at3 = getelementptr [4 x i8], ptr %t.row3, i64 0
-  %t0.0.r3 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at3, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t0.at4 = getelementptr [4 x i8], ptr %t.row4, i64 0
-  %t0.0.r4 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at4, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t0.at5 = getelementptr [4 x i8], ptr %t.row5, i64 0
-  %t0.0.r5 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at5, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t0.at6 = getelementptr [4 x i8], ptr %t.row6, i64 0
-  %t0.0.r6 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at6, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %t0.at7 = getelementptr [4 x i8], ptr %t.row7, i64 0
-  %t0.0.r7 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t0.at7, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %t0.0.r0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t.row0, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %t0.0.r1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t.row1, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %t0.0.r2 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t.row2, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %t0.0.r3 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t.row3, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %t0.0.r4 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t.row4, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %t0.0.r5 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t.row5, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %t0.0.r6 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t.row6, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %t0.0.r7 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %t.row7, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
   %t0.1.r0 = shufflevector <8 x float> %t0.0.r0, <8 x float> %t0.0.r4, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
   %t0.1.r4 = shufflevector <8 x float> %t0.0.r0, <8 x float> %t0.0.r4, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
   %t0.1.r1 = shufflevector <8 x float> %t0.0.r1, <8 x float> %t0.0.r5, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
@@ -530,8 +521,7 @@ f.body:
   %f.x0.sum = load <8 x float>, ptr %f.acc, align 32
   %f.x0.ratio = fdiv <8 x float> %f.x0.sum, %f.total.all
   %f.x0 = select <8 x i1> %f.none, <8 x float> zeroinitializer, <8 x float> %f.x0.ratio
-  %f.x0.to = getelementptr [4 x i8], ptr %f.out.row, i64 0
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %f.x0, ptr align 4 %f.x0.to, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>)
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %f.x0, ptr align 4 %f.out.row, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>)
   br label %f.latch
 f.latch:
   %f.after = add nuw i64 %f, 1

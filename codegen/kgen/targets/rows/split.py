@@ -73,8 +73,8 @@ def is_interleaved(spec: Rowwise) -> bool:
         found = _merged(spec)
         return found.rows_are_near and not found.columns_are_near
     last = len(spec.domain) - 1
-    inner = max((a for a, n in enumerate(spec.domain) if n > 1), default=last)
-    return not {inner, last} & set(spec.axes)
+    sized = [axis for axis, size in enumerate(spec.domain) if size > 1]
+    return not {*sized[-1:], last} & set(spec.axes)
 
 
 def interleaved_block(spec: Rowwise, threads: int) -> tuple[int, int]:

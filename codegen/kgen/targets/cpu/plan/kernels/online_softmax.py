@@ -75,6 +75,17 @@ class VectorSlice:
 
 
 @frozen
+class Constants:
+    """LLVM operands: vectors, and the scalar `minus_infinity`."""
+
+    log2_e: str
+    ln_2: str
+    scale: str
+    lowest: str
+    minus_infinity: str
+
+
+@frozen
 class AttentionPlan(CpuPlan):
     """Tasks are blocks of queries of a batch element and K/V head, the last blocks first."""
 
@@ -339,24 +350,15 @@ class AttentionPlan(CpuPlan):
         return functions_for(self.target, self.compute, DType.F32)
 
     @property
-    def log2_e(self) -> str:
-        return self.compute.splat(math.log2(math.e))
-
-    @property
-    def ln_2(self) -> str:
-        return self.compute.splat(math.log(2.0))
-
-    @property
-    def scale(self) -> str:
-        return self.compute.splat(self.spec.factor)
-
-    @property
-    def lowest(self) -> str:
-        return self.compute.splat(-math.inf)
-
-    @property
-    def minus_infinity(self) -> str:
-        return self.compute.constant(-math.inf)
+    def constants(self) -> Constants:
+        t = self.compute
+        return Constants(
+            log2_e=t.splat(math.log2(math.e)),
+            ln_2=t.splat(math.log(2.0)),
+            scale=t.splat(self.spec.factor),
+            lowest=t.splat(-math.inf),
+            minus_infinity=t.constant(-math.inf),
+        )
 
     @property
     def _renderer(self) -> CpuRenderer:

@@ -99,6 +99,88 @@ class TileAxis:
 
 
 @frozen
+class Square:
+    """Buffer of `size` x `size` vectors, row by row."""
+
+    size: int
+    vector_bytes: int
+
+    @property
+    def row(self) -> int:
+        """Bytes of a row."""
+        return self.size * self.vector_bytes
+
+    @property
+    def bytes(self) -> int:
+        return self.size * self.row
+
+
+@frozen
+class ImageTiles:
+    """Tiles of the images of a convolution. Elements have `itemsize` bytes, vectors of channels
+    `vector_bytes`."""
+
+    conv: Conv2d
+    transforms: Transforms
+    itemsize: int
+    vector_bytes: int
+
+    @property
+    def axes(self) -> tuple[TileAxis, ...]:
+        """Vertical axis of an image, then its horizontal axis."""
+        conv, tile = self.conv, self.transforms.tile
+        counts = [-(-size // tile) for size in conv.out_sizes]
+        along = (conv.sizes[1] * conv.channels, conv.channels)
+        out_along = (conv.out_sizes[1] * conv.outputs, conv.outputs)
+        return tuple(
+            TileAxis(
+                name="yx"[i],
+                divisor=math.prod(counts[i + 1 :]),
+                count=counts[i],
+                size=conv.sizes[i],
+                before=conv.pads[i][0],
+                along=along[i] * self.itemsize,
+                out_size=conv.out_sizes[i],
+                out_along=out_along[i],
+            )
+            for i in range(2)
+        )
+
+    @property
+    def patch(self) -> Square:
+        """Inputs of a tile that reaches over the image, with zeros outside."""
+        return Square(size=self.transforms.size, vector_bytes=self.vector_bytes)
+
+    @property
+    def block(self) -> Square:
+        """Outputs of a tile."""
+        return Square(size=self.transforms.tile, vector_bytes=self.vector_bytes)
+
+    @property
+    def per_image(self) -> int:
+        return math.prod(axis.count for axis in self.axes)
+
+    @property
+    def image_bytes(self) -> int:
+        return math.prod(self.conv.sizes) * self.conv.channels * self.itemsize
+
+    @property
+    def out_image(self) -> int:
+        """Elements of the outputs of an image."""
+        return math.prod(self.conv.out_sizes) * self.conv.outputs
+
+
+@frozen
+class PositionSteps:
+    """Bytes from one position of the transform to the next, in the transformed tiles `a`, in a
+    panel of the weights `b` and in the sums `acc`."""
+
+    a: int
+    b: int
+    acc: int
+
+
+@frozen
 class WinogradPlan(TiledPlan):
     """`spec` is the product in one position of the transform: tiles x channels x outputs."""
 
@@ -133,30 +215,23 @@ class WinogradPlan(TiledPlan):
         """Transformed weights, the channels of one position after those of the other."""
         return self.b_format.of(of_all_positions(self.spec))
 
-    @property
-    def b_position(self) -> int:
-        """Bytes in a panel of B from one position to the next."""
-        return self.spec.k * self.tensors.b_strides[1]
-
     @cached_property
     def a_pack(self) -> WidenedA:
         return WidenedA(
             blocking=self.blocking, vector=self.sum_vector, m_stride=0, k_stride=self.a.itemsize
         )
 
-    @property
-    def a_position(self) -> int:
-        """Bytes from the transformed tiles of a position to those of the next."""
-        return padded(self.schedule.mc * self.a_pack.row)
-
-    @property
-    def acc_position(self) -> int:
-        """Bytes from the sums of a position to those of the next."""
-        return padded(self.schedule.mc * self.scratch_row)
+    @cached_property
+    def position(self) -> PositionSteps:
+        return PositionSteps(
+            a=padded(self.schedule.mc * self.a_pack.row),
+            b=self.spec.k * self.tensors.b_strides[1],
+            acc=padded(self.schedule.mc * self.scratch_row),
+        )
 
     @property
     def acc_bytes(self) -> int:
-        return self.transforms.positions * self.acc_position
+        return self.transforms.positions * self.position.acc
 
     @cached_property
     def acc(self) -> Accumulators:
@@ -197,14 +272,14 @@ class WinogradPlan(TiledPlan):
         )
 
     def operand_buffers(self) -> tuple[Buffer, ...]:
-        t, vector = self.transforms, self.compute.bytes
+        t = self.transforms
         a = f"transformed tiles, [{t.positions}][mc][kc], {self.a_pack.row} B per row"
         acc = f"their sums, [{t.positions}][mc][nc], {self.acc.row} B per row"
         return (
-            Buffer(name="%a.pack", holds=a, bytes=t.positions * self.a_position),
+            Buffer(name="%a.pack", holds=a, bytes=t.positions * self.position.a),
             Buffer(name="%acc", holds=acc, bytes=self.acc_bytes),
-            Buffer(name="%patch", holds="inputs of a cut tile", bytes=t.positions * vector),
-            Buffer(name="%block", holds="outputs of a tile", bytes=t.tile**2 * vector),
+            Buffer(name="%patch", holds="inputs of a cut tile", bytes=self.image_tiles.patch.bytes),
+            Buffer(name="%block", holds="outputs of a tile", bytes=self.image_tiles.block.bytes),
         )
 
     @property
@@ -222,11 +297,11 @@ class WinogradPlan(TiledPlan):
 
     @cached_property
     def input_transform(self) -> TileTransform:
-        return TileTransform.of(self.transforms.inputs, 0, self.a_position)
+        return TileTransform.of(self.transforms.inputs, 0, self.position.a)
 
     @cached_property
     def output_transform(self) -> TileTransform:
-        return TileTransform.of(self.transforms.outputs, self.acc_position, self.compute.bytes)
+        return TileTransform.of(self.transforms.outputs, self.position.acc, self.compute.bytes)
 
     def factor(self, step: LinearStep) -> str:
         """Operand of a step's factor."""
@@ -234,53 +309,14 @@ class WinogradPlan(TiledPlan):
 
     # -- tiles of the images -------------------------------------------------------------------
 
-    @property
-    def axes(self) -> tuple[TileAxis, ...]:
-        conv, tile = self.conv, self.transforms.tile
-        counts = [-(-size // tile) for size in conv.out_sizes]
-        along = (conv.sizes[1] * conv.channels, conv.channels)
-        out_along = (conv.out_sizes[1] * conv.outputs, conv.outputs)
-        return tuple(
-            TileAxis(
-                name="yx"[i],
-                divisor=math.prod(counts[i + 1 :]),
-                count=counts[i],
-                size=conv.sizes[i],
-                before=conv.pads[i][0],
-                along=along[i] * self.a.itemsize,
-                out_size=conv.out_sizes[i],
-                out_along=out_along[i],
-            )
-            for i in range(2)
+    @cached_property
+    def image_tiles(self) -> ImageTiles:
+        return ImageTiles(
+            conv=self.conv,
+            transforms=self.transforms,
+            itemsize=self.a.itemsize,
+            vector_bytes=self.compute.bytes,
         )
-
-    @property
-    def tiles_per_image(self) -> int:
-        return math.prod(axis.count for axis in self.axes)
-
-    @property
-    def image(self) -> int:
-        """Bytes of an image."""
-        return math.prod(self.conv.sizes) * self.conv.channels * self.a.itemsize
-
-    @property
-    def out_image(self) -> int:
-        """Elements of the outputs of an image."""
-        return math.prod(self.conv.out_sizes) * self.conv.outputs
-
-    @property
-    def patch_row(self) -> int:
-        """Bytes of a row of a cut tile's inputs."""
-        return self.transforms.size * self.compute.bytes
-
-    @property
-    def patch_bytes(self) -> int:
-        return self.transforms.size * self.patch_row
-
-    @property
-    def block_row(self) -> int:
-        """Bytes of a row of a tile's outputs."""
-        return self.transforms.tile * self.compute.bytes
 
     @property
     def out_like(self) -> tuple[tuple[str, int], ...]:
