@@ -75,7 +75,7 @@ class VectorSlice:
 
 
 @frozen
-class Constants:
+class SoftmaxConstants:
     """LLVM operands: vectors, and the scalar `minus_infinity`."""
 
     log2_e: str
@@ -350,9 +350,9 @@ class AttentionPlan(CpuPlan):
         return functions_for(self.target, self.compute, DType.F32)
 
     @property
-    def constants(self) -> Constants:
+    def constants(self) -> SoftmaxConstants:
         t = self.compute
-        return Constants(
+        return SoftmaxConstants(
             log2_e=t.splat(math.log2(math.e)),
             ln_2=t.splat(math.log(2.0)),
             scale=t.splat(self.spec.factor),

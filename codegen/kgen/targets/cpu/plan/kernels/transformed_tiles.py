@@ -99,7 +99,7 @@ class TileAxis:
 
 
 @frozen
-class Square:
+class SquareBuffer:
     """Buffer of `size` x `size` vectors, row by row."""
 
     size: int
@@ -147,14 +147,14 @@ class ImageTiles:
         )
 
     @property
-    def patch(self) -> Square:
+    def patch(self) -> SquareBuffer:
         """Inputs of a tile that reaches over the image, with zeros outside."""
-        return Square(size=self.transforms.size, vector_bytes=self.vector_bytes)
+        return SquareBuffer(size=self.transforms.size, vector_bytes=self.vector_bytes)
 
     @property
-    def block(self) -> Square:
+    def block(self) -> SquareBuffer:
         """Outputs of a tile."""
-        return Square(size=self.transforms.tile, vector_bytes=self.vector_bytes)
+        return SquareBuffer(size=self.transforms.tile, vector_bytes=self.vector_bytes)
 
     @property
     def per_image(self) -> int:
