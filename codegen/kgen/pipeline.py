@@ -142,7 +142,9 @@ def assembled(planned: Plan) -> BuiltKernel:
 
 def for_target(spec: Spec, target: Target, values: Mapping[str, Array]) -> Spec:
     """The spec without the constant operands that change nothing on this target: those that it does
-    not pack, and whose values are not in the bundle."""
+    not pack, and whose values are not in the bundle. Winograd requires its constant weights."""
     if not isinstance(spec, Matmul | Conv2d) or targets.family(target.family).packs_ahead:
+        return spec
+    if isinstance(spec, Conv2d) and spec.transforms:
         return spec
     return dataclasses.replace(spec, constant=tuple(o for o in spec.constant if o in values))

@@ -12,8 +12,9 @@ def support_table() -> list[dict[str, Any]]:
     """Rows of the support table, one per named target.
 
     `ops` maps each operation to its dtypes. `math` are the ways to multiply f32 besides the exact
-    one. `narrow` are the types that B may have beside an A of f32. `proof` says how the test suite
-    executes the target: on a device (or qemu), or in the emulator of its text.
+    one, `conv_math` those of conv2d. `narrow` are the types that B may have beside an A of f32.
+    `proof` says how the test suite executes the target: on a device (or qemu), or in the emulator
+    of its text.
     """
     return [
         {
@@ -22,6 +23,7 @@ def support_table() -> list[dict[str, Any]]:
             "arch": target.arch,
             "ops": {op.op: [d.value for d in family.dtypes(op.op, target)] for op in OPS},
             "math": [m.value for m in family.maths(target) if m is not Math.EXACT],
+            "conv_math": ["winograd"] if family.has_winograd else [],
             "narrow": [b.value for b in family.narrow(target)],
             "proof": family.proof(target),
         }

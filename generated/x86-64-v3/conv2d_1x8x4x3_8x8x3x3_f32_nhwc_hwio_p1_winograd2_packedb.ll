@@ -4,8 +4,8 @@
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=winograd,mr=2,nr=8,mc=2,kc=8,nc=8,pack_a=1,pack_b=0 (user)
 ; launch:    2 tasks of up to 2 x 8 outputs; 2 x 1 blocks; rows are tiles
-; method:    Winograd F(2x2, 3x3): a tile of 2 x 2 outputs sees 4 x 4 inputs; its transform has 16 positions, in
-;              each of which tiles x channels meet channels x outputs
+; method:    Winograd F(2x2, 3x3): a tile of 2 x 2 outputs sees 4 x 4 inputs; its transform has 16 positions,
+;              each a GEMM of tiles x channels by channels x outputs
 ; memory:    stack, 6784 B
 ;            %a.pack: transformed tiles, [16][mc][kc], 96 B per row, 4096 B
 ;            %acc: their sums, [16][mc][nc], 32 B per row, 2048 B
@@ -290,7 +290,7 @@ t.body:
   %t.y.left = sub i64 4, %t.y.from
   %t.y.stop = call i64 @llvm.smin.i64(i64 %t.y.left, i64 4)
   %t.y.length = sub i64 %t.y.stop, %t.y.start
-  %t.y.iswhole = icmp eq i64 %t.y.length, 4
+  %t.y.iscut = icmp ne i64 %t.y.length, 4
   %t.x.first = mul nuw i64 %t.x, 2
   %t.x.from = sub i64 %t.x.first, 1
   %t.x.offset = mul i64 %t.x.from, 32
@@ -299,12 +299,14 @@ t.body:
   %t.x.left = sub i64 3, %t.x.from
   %t.x.stop = call i64 @llvm.smin.i64(i64 %t.x.left, i64 4)
   %t.x.length = sub i64 %t.x.stop, %t.x.start
-  %t.x.iswhole = icmp eq i64 %t.x.length, 4
+  %t.x.iscut = icmp ne i64 %t.x.length, 4
   %t.at.y = getelementptr i8, ptr %t.at.image, i64 %t.y.offset
   %t.at.x = getelementptr i8, ptr %t.at.y, i64 %t.x.offset
-  %t.iswhole = and i1 %t.y.iswhole, %t.x.iswhole
+  %t.iscut = or i1 %t.y.iscut, %t.x.iscut
   %t.to.offset = mul nuw i64 %t, 96
   %t.to = getelementptr i8, ptr %a.pack, i64 %t.to.offset
+  br i1 %t.iscut, label %t.outside.do, label %t.outside.done
+t.outside.do:
   br label %t.clear.enter
 t.clear.enter:
   br label %t.clear.head
@@ -320,6 +322,8 @@ t.clear.latch:
   %t.clear.after = add nuw i64 %t.clear, 32
   br label %t.clear.head
 t.clear.done:
+  br label %t.outside.done
+t.outside.done:
   br label %c.enter
 c.enter:
   br label %c.head
@@ -332,7 +336,10 @@ c.body:
   %c.from = getelementptr i8, ptr %t.at.x, i64 %c.from.offset
   %c.to.offset = mul nuw i64 %c, 4
   %c.to = getelementptr i8, ptr %t.to, i64 %c.to.offset
-  br i1 %t.iswhole, label %c.tile.whole, label %c.tile.cut
+  br i1 %t.iscut, label %c.tile.cut, label %c.tile.whole
+c.tile.whole:
+  call void @transform_inputs(ptr %c.from, i64 96, i64 32, ptr %c.to)
+  br label %c.tile.joined
 c.tile.cut:
   br label %cp.y.enter
 cp.y.enter:
@@ -371,9 +378,6 @@ cp.y.latch:
   br label %cp.y.head
 cp.y.done:
   call void @transform_inputs(ptr %patch, i64 128, i64 32, ptr %c.to)
-  br label %c.tile.joined
-c.tile.whole:
-  call void @transform_inputs(ptr %c.from, i64 96, i64 32, ptr %c.to)
   br label %c.tile.joined
 c.tile.joined:
   br label %c.latch

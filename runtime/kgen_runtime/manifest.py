@@ -287,8 +287,8 @@ class Resources:
 class Tolerance:
     """Bound on the error of each output element: |error| <= u_out |ref| + (factor sqrt(K) u_acc +
     operand_error) (|A| |B|) + function_error |f|, with u the unit roundoffs of the output and of
-    the accumulator. Of a Winograd convolution, |A| |B| is what the absolute values of operands and
-    transforms make."""
+    the accumulator. Of a Winograd convolution, |A| |B| is computed with the absolute values of the
+    operands and of the transforms."""
 
     #: Type of the accumulator.
     accumulate: DType

@@ -14,6 +14,7 @@ def table() -> str:
     cells = []
     for row in found:
         types = [" ".join(row["ops"][op]) or "not yet" for op in operations]
-        options = [" ".join(row[option]) or "–" for option in ("math", "narrow")]
+        columns = (row["math"] + row["conv_math"], row["narrow"])
+        options = [" ".join(column) or "–" for column in columns]
         cells.append([f"`{row['target']}`", *types, *options, row["proof"]])
     return rows(header, cells)

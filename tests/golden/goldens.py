@@ -248,13 +248,13 @@ def goldens() -> Iterator[Golden]:
         input=(1, 5, 4, 6), weights=(8, 5, 3, 3), dtype=DType.F32, padding=1, weight_layout="hwio"
     )
     yield Golden(target="x86-64-v3", spec=conv, schedule={"mr": 4, "nr": 8, "mc": 8, "nc": 8})
-    # The same with transformed tiles.
+    # Winograd: transformed tiles.
     winograd = replace(
         conv, input=(1, 8, 4, 3), weights=(8, 8, 3, 3), math="winograd2", constant=("b",)
     )
     blocks = {"mr": 2, "nr": 8, "mc": 2, "kc": 8, "nc": 8}
     yield Golden(target="x86-64-v3", spec=winograd, schedule=blocks)
-    # The same of bytes, padded with their zero point.
+    # The exact convolution in s8, padded with its zero point.
     conv = replace(conv, dtype=DType.S8, out_dtype=None, padding_value=-7)
     yield Golden(target="x86-64-v4+vnni", spec=conv, schedule={"mr": 4, "nr": 16, "mc": 8})
     # A depthwise one: tiles at both ends of a row, and a remainder of the channels.

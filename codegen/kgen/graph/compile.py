@@ -226,7 +226,7 @@ def compile_model(
             "weights too"
         )
     if conv not in CONVS:
-        raise GraphError(f"conv={conv} is not one of {', '.join(CONVS)}")
+        raise GraphError(f"conv={conv} is not supported; take {' or '.join(CONVS)}")
     found = building.targets_of(targets)
     if wanted is not None:
         _check_weights(wanted, found)

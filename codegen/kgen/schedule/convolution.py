@@ -23,9 +23,9 @@ class CpuDepthwise(Schedule):
 
 @frozen
 class WinogradMatmul(BlockedMatmul):
-    """Winograd convolution: a block of mc tiles of the images, transformed, meets nc outputs in
-    each of the transform's positions, by the register tiles of a BLIS product."""
+    """Winograd convolution: multiply mc transformed tiles by the weights of nc outputs, in each
+    position of the transform, with BLIS register tiles."""
 
     mainloop: ClassVar[str] = "winograd"
-    #: 0: weights come transformed and packed.
+    #: Always 0: the build transforms and packs the weights.
     pack_b: bool = False

@@ -74,9 +74,9 @@ class Conv2d(Spec):
     (:class:`BType`, but not s4). Weights that are `constant` are a matrix, which the runtime's
     `pack` reorders: outputs x (places, channels) for ohwi, (places, channels) x outputs for hwio.
 
-    `math` is the arithmetic of f32 (:class:`ConvMath`). Winograd's multiplies constant weights that
-    the build transformed: positions and channels x outputs, whatever the layout of the weights. NaN
-    and infinities of an image may reach all outputs of a tile.
+    `math` is the arithmetic of f32 (:class:`ConvMath`). Winograd requires constant weights. The
+    build stores them transformed, as a matrix of (positions, channels) x outputs, for each weight
+    layout. NaN and infinities of an image may reach all outputs of a tile.
 
     Raises SpecError for anything out of range.
     """
@@ -257,13 +257,18 @@ class Conv2d(Spec):
             ("dilation", by_x(self.dilations), set(self.dilations) == {1}, "1"),
             ("groups", self.groups, self.groups == 1, "1"),
             ("layout", self.layout, self.layout is ImageLayout.NHWC, "nhwc"),
-            ("constant", ",".join(self.constant), bool(self.constant), "b"),
         ):
             if not supported:
+                other = "dtype=f32 or " if name == "dtype" else ""
                 raise SpecError(
                     f"{name}={value} is not supported with math={self.math}, which needs {only}; "
-                    "take math=exact"
+                    f"take {other}math=exact"
                 )
+        if not self.constant:
+            raise SpecError(
+                f"math={self.math} requires constant weights; pass constant=b=FILE.npy (Python: "
+                'constant=("b",)), or math=exact'
+            )
 
     # -- sizes ---------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ def cases(target: Target, random: Random, count: int) -> Iterator[Case]:
         spec = product(target, random)
         yield Case(spec=spec, schedule=small_blocks(spec, target, random))
     for _ in range(count - count // 2):
-        yield Case(spec=random.choice((relu, rowwise, views, convolution))(random))
+        yield Case(spec=random.choice((relu, rowwise, views, convolution, winograd))(random))
 
 
 def length(random: Random) -> int:
@@ -165,6 +165,21 @@ def convolution(random: Random) -> Conv2d:
         weight_layout=random.choice(("ohwi", "hwio")),
         constant=random.choice(((), (ConstantOperand.B,))),
         epilogue=random.choice(((), ("bias", "relu"))),
+    )
+
+
+def winograd(random: Random) -> Conv2d:
+    """Tiles that reach over the images on any side, of channels of any number."""
+    channels = random.choice((8, 16, random.randint(1, 19)))
+    return Conv2d(
+        input=(random.randint(1, 2), channels, random.randint(3, 13), random.randint(3, 13)),
+        weights=(random.randint(1, 20), channels, 3, 3),
+        dtype=DType.F32,
+        math=random.choice(("winograd2", "winograd4")),
+        padding=tuple(random.randint(0, 2) for _ in range(4)),
+        weight_layout=random.choice(("ohwi", "hwio")),
+        constant=(ConstantOperand.B,),
+        epilogue=random.choice(((), ("bias", "relu"), ("residual",))),
     )
 
 

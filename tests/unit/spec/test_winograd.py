@@ -115,15 +115,21 @@ def test_names() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"dtype": "f16"}, "dtype=f16 is not supported with math=winograd4, which needs f32"),
+        ({"dtype": "f16"}, "math=winograd4, which needs f32; take dtype=f32 or math=exact$"),
         ({"weights": (4, 8, 1, 1), "padding": 0}, "weights=4x8x1x1 .* needs 3x3 kernels"),
         ({"input": (1, 8, 9), "weights": (4, 8, 3)}, "weights=4x8x3 .* needs 3x3 kernels"),
-        ({"stride": 2}, "stride=2x2 .* needs 1"),
+        (
+            {"stride": 2},
+            "stride=2x2 is not supported with math=winograd4, which needs 1; take math",
+        ),
         ({"dilation": 2}, "dilation=2x2 .* needs 1"),
         ({"groups": 2, "weights": (4, 4, 3, 3)}, "groups=2 .* needs 1; take math=exact"),
         ({"layout": "nchw", "weight_layout": "ohwi"}, "layout=nchw .* needs nhwc"),
         ({"b_dtype": "bf16"}, "b_dtype=bf16 .* needs weights of f32"),
-        ({"constant": ()}, "constant= .* needs b"),
+        (
+            {"constant": ()},
+            "winograd4 requires constant weights; pass constant=b=FILE.npy .* or math",
+        ),
         ({"math": "winograd3"}, "math=winograd3 is unknown"),
     ],
 )

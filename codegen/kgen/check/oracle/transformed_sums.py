@@ -1,4 +1,4 @@
-"""Magnitude of what a Winograd convolution adds, for the bound on its error.
+"""Magnitude of the terms of a Winograd convolution, for the bound on its error.
 
 A tile of outputs is A^T (sum over channels of U * (B^T d B)) A, with U the transformed weights that
 are given. To first order, each rounding changes an output by at most u times

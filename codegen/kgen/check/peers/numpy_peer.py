@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgen.check.oracle import operations as oracle
-from kgen.check.oracle import window_products
+from kgen.check.oracle import transformed_sums, window_products
 from kgen.check.oracle.elementwise import Arrays
 from kgen.check.oracle.rowwise import FOLDS
 from kgen.check.oracle.views import split, viewed
@@ -23,6 +23,7 @@ from kgen_runtime.expressions.definitions import DEFINITIONS
 from kgen_runtime.expressions.evaluators import Evaluator, RowEvaluator
 from kgen_runtime.expressions.views import TENSORS
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.reference.winograd_weights import winograd_tile
 
 #: Functions that numpy has as one: of an array, into another.
 INTO: Mapping[str, Callable[[Array, Array], object]] = {
@@ -89,7 +90,10 @@ def _conv2d(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
     windows = np.moveaxis(seen[(slice(None), *steps, slice(None), *apart)], rank + 1, -1)
     split = windows.reshape(*windows.shape[:-1], groups, -1)
     rows = np.moveaxis(split, -2, 0)
-    weights = aligned(window_products.weights(spec, x["b"], slice(None)))
+    if winograd_tile(spec):
+        weights = aligned(transformed_sums.kernels(spec, x["b"])[np.newaxis].astype(x["b"].dtype))
+    else:
+        weights = aligned(window_products.weights(spec, x["b"], slice(None)))
     epilogue, arrays = oracle.tree(spec["epilogue"]), Arrays()
     _check_erf(spec["epilogue"])
 

@@ -33,7 +33,11 @@ def run(args: argparse.Namespace) -> int:
         (
             *(r["target"], r["family"], r["arch"]),
             *(" ".join(r["ops"][o]) for o in ops),
-            *(" ".join(r["math"]) or None, " ".join(r["narrow"]) or None, r["proof"]),
+            *(
+                " ".join(r["math"] + r["conv_math"]) or None,
+                " ".join(r["narrow"]) or None,
+                r["proof"],
+            ),
         )
         for r in rows
     ]

@@ -1,15 +1,14 @@
-"""Winograd's arithmetic for 3x3 convolutions of constant weights, where the cost model predicts
-less time: weights are transformed when the model is compiled."""
+"""Choose Winograd for 3x3 convolutions that the cost model predicts to be faster, and transform
+their constant weights."""
 
 from __future__ import annotations
 
 import dataclasses
 
+from kgen.constants import ahead
 from kgen.errors import SpecError
 from kgen.graph.lowering.calls import Binding, CallBuffer, KernelCall, Lowered
-from kgen.graph.reading.model import Array
 from kgen.spec import Conv2d, ConvMath
-from kgen.spec.winograd import transformed
 from kgen.targets import family
 from kgen.targets.base import Target
 
@@ -30,7 +29,7 @@ def with_transformed_weights(lowered: Lowered, target: Target) -> Lowered:
         weights, spec = call.bindings["b"].buffer, chosen[spec]
         name = f"{weights}:{spec.math}"
         if name not in constants:
-            constants[name] = _transformed(spec, constants[weights])
+            constants[name] = ahead(spec, constants[weights])
             buffers[name] = CallBuffer(id=name, dtype=spec.dtype, elements=constants[name].size)
         bindings = {**call.bindings, "b": Binding(buffer=name)}
         calls.append(dataclasses.replace(call, spec=spec, bindings=bindings))
@@ -54,9 +53,3 @@ def fastest(spec: Conv2d, target: Target) -> Conv2d:
         return float("inf") if predicted is None else predicted.seconds
 
     return min(found, key=seconds)
-
-
-def _transformed(spec: Conv2d, weights: Array) -> Array:
-    assert spec.transforms
-    shape = (*spec.kernel, spec.channels, spec.outputs)
-    return transformed(weights.reshape(shape), spec.transforms)

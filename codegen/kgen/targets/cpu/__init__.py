@@ -216,7 +216,7 @@ class CpuFamily(Family):
         if conv and conv.transforms:
             from kgen.targets.cpu.plan.kernels.transformed_tiles import roundings
 
-            # A position sums K / 9 products.
+            # Each position sums C = K / 9 products, so sqrt(C) = sqrt(K) / 3.
             count = roundings(conv, target)
             return Tolerance(
                 accumulate=spec.accumulate,

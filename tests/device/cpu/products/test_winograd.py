@@ -15,6 +15,7 @@ import kgen_runtime
 from kgen import bundle, pipeline, targets
 from kgen.check.verify.run import verify
 from kgen.errors import KgenError
+from kgen.graph.lowering.transformed_weights import fastest
 from kgen.spec import Conv2d
 from kgen.targets.cpu import FAMILY
 from tests import needs
@@ -171,6 +172,10 @@ FAULTS = {
         r"(%acc\.position\.offset = mul nuw i64 %position), 320",
         r"\1, 352",
     ),
+    "tiles that are cut on the left or right only keep it, too": (
+        r"br i1 %t\.iscut(, label %t\.outside\.do)",
+        r"br i1 %t.y.iscut\1",
+    ),
     "a bias of another block": (r"(%bias\.columns\.offset = mul nuw i64 %n0), 4", r"\1, 0"),
 }
 
@@ -208,11 +213,15 @@ def test_verification_sees_an_error_beyond_the_bound(math: str) -> None:
     assert result.status == "failed"
 
 
+@pytest.mark.parametrize("math", MATHS)
+def test_products_that_are_rounded_before_they_are_added(math: str) -> None:
+    """Vectors of 16 bytes, without fused multiply-adds."""
+    check(conv((1, 5, 6, 7), 10, math), "x86-64")
+
+
 def test_cross_compiled_code() -> None:
-    """Vectors of 16 bytes, and products that are rounded before they are added."""
-    for target in ("aarch64-neon", "x86-64"):
-        kernel = pipeline.kernel(conv((1, 5, 6, 7), 10, "winograd2"), targets.find(target))
-        assert kernel.assembled.artifacts
+    spec = conv((1, 5, 6, 7), 10, "winograd2")
+    assert pipeline.kernel(spec, targets.find("aarch64-neon")).assembled.artifacts
 
 
 def test_models_have_winograd_where_it_is_asked_for(tmp_path: Path) -> None:
@@ -237,10 +246,20 @@ def test_models_have_winograd_where_it_is_asked_for(tmp_path: Path) -> None:
         with kgen_runtime.load(made.save(tmp_path / "m.kgen"), device="cpu") as kernels:
             found = kernels.program.run(x=image)
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-3)
-    with pytest.raises(KgenError, match="conv=fast is not one of exact, winograd"):
+    with pytest.raises(KgenError, match="conv=fast is not supported; take exact or winograd"):
         kgen.compile_model(model, [target], conv="fast")  # type: ignore[arg-type]
 
 
+def test_models_stay_exact_where_that_is_predicted_to_be_faster() -> None:
+    target = targets.find(V3)
+    maths = [
+        fastest(conv((1, channels, 28, 28), outputs, "exact"), target).math
+        for channels, outputs in ((1, 16), (64, 64))
+    ]
+    assert maths == ["exact", "winograd4"]
+
+
 def test_gpus_refuse_winograd() -> None:
+    spec, target = conv((1, 8, 5, 5), 8, "winograd4"), targets.find("sm_80")
     with pytest.raises(KgenError, match="math=winograd4 is not supported by sm_80 for conv2d"):
-        pipeline.plan(conv((1, 8, 5, 5), 8, "winograd4"), targets.find("sm_80"))
+        pipeline.plan(pipeline.for_target(spec, target, {}), target)

@@ -195,6 +195,10 @@ CONVOLUTIONS = (
            epilogue="x * scale + residual", epilogue_shapes=("scale=n", "residual=mxn")),
     Conv2d(input=(1, 3, 3, 4, 5), weights=(4, 3, 2, 1, 3), weight_layout="hwio", dtype="f32",
            padding=(0, 0, 1, 1, 0, 1)),
+    Conv2d(input=(1, 5, 6, 7), weights=(4, 5, 3, 3), padding=1, dtype="f32", math="winograd2",
+           constant=("b",), epilogue="relu(x + bias)"),
+    Conv2d(input=(2, 3, 5, 6), weights=(4, 3, 3, 3), dtype="f32", math="winograd4",
+           constant=("b",), weight_layout="hwio"),
 )  # fmt: skip
 
 

@@ -204,7 +204,7 @@ class WinogradPlan(TiledPlan):
         m, n = self.transforms.tile, self.transforms.size
         return (
             f"Winograd F({m}x{m}, 3x3): a tile of {m} x {m} outputs sees {n} x {n} inputs; its "
-            f"transform has {counted(n * n, 'position')}, in each of which tiles x channels meet "
+            f"transform has {counted(n * n, 'position')}, each a GEMM of tiles x channels by "
             "channels x outputs",
         )
 
@@ -344,9 +344,8 @@ class WinogradPlan(TiledPlan):
 def transform_cycles(
     spec: Matmul, times: Any, lanes: int, multiply_adds: float, loads: float
 ) -> Any:
-    """Return the cycles of transforming the inputs of all tiles, so many times, and their sums; 0
-    for other products. Rates are vectors per cycle. Registers do not hold what the columns of a
-    tile leave for its rows."""
+    """Return the cycles of the transforms: inputs `times` times, sums once; 0 for other products.
+    Rates are vectors per cycle. Results of the column pass are spilled."""
     transforms = spec.operation.transforms if isinstance(spec, ImplicitGemm) else None
     if not isinstance(spec, ImplicitGemm) or transforms is None:
         return 0.0

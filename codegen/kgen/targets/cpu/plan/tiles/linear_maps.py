@@ -41,7 +41,7 @@ class LinearStep:
 
 @frozen
 class LinearMap:
-    """`steps` in order, and what they leave: the name of each row's result."""
+    """Steps in order, and the names of the results, one per row."""
 
     steps: tuple[LinearStep, ...]
     results: tuple[str, ...]
