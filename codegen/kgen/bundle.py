@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from kgen import render, targets
 from kgen.errors import BundleError, ScheduleError
+from kgen.spec import Spec
 from kgen.spec.keys import unique_keys
 from kgen_runtime.bundle import MANIFEST
 from kgen_runtime.files import replacing
@@ -200,11 +201,15 @@ def check_names(names: Sequence[str]) -> None:
             raise BundleError(f"{name} is requested twice; name each kernel and target once")
 
 
+def _in_kernel_form(spec: Spec, constant: Array) -> Array:
+    from kgen.constants import ahead  # numpy is imported only for constants
+
+    return ahead(spec, constant)
+
+
 def _entry(
     kernel: BuiltKernel, key: str, files: dict[str, bytes], constants: Mapping[str, Array]
 ) -> KernelEntry:
-    from kgen.constants import ahead
-
     plan, spec, target = kernel.plan, kernel.plan.operation, kernel.plan.target
     family = targets.family(target.family)
     artifacts = []
@@ -233,7 +238,7 @@ def _entry(
         launches=plan.launches,
         artifacts=tuple(artifacts),
         constants=tuple(
-            _stored(param, ahead(spec, constants[param.name]), files)
+            _stored(param, _in_kernel_form(spec, constants[param.name]), files)
             for param in plan.parameters
             if param.name in constants and param.name in spec.constants
         ),

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 #: Rows of a matrix.
 Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
@@ -99,6 +100,8 @@ TRANSFORMS: Mapping[ConvMath, Transforms] = {
 def transformed(weights: npt.NDArray[Any], transforms: Transforms) -> npt.NDArray[np.float32]:
     """Return G g G^T of weights in the order hwio, computed in f64 and rounded once: a row for each
     channel of each position, a column for each output."""
+    import numpy as np  # specs are read without numpy
+
     g = np.array([[float(x) for x in row] for row in transforms.weights])
     found = np.einsum("ik,jl,klco->ijco", g, g, weights.astype(np.float64), optimize=True)
     return np.asarray(found.reshape(-1, weights.shape[-1]), np.float32)
