@@ -8,8 +8,9 @@ import pytest
 
 from kgen.errors import KgenError
 from kgen.schedule import BlockedMatmul
-from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
+from kgen.spec import ConstantOperand, Conv2d, DType, Epilogue, Layout, Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.implicit_gemm import planned_as
 from kgen.targets.cpu import FAMILY, MATMULS
 from kgen.targets.cpu.schedule.space import spaces
 from tests.device.cpu.cpu_support import check, here
@@ -41,12 +42,31 @@ def drawn(random: Random, target: Target) -> Matmul | None:
     return spec
 
 
-def sampled(random: Random, target: Target, mainloop: str) -> tuple[Matmul, BlockedMatmul] | None:
-    """Return a random candidate of a main loop; None if no GEMM that is drawn has one."""
+def drawn_winograd(random: Random) -> Conv2d:
+    """Return a random convolution with Winograd's arithmetic."""
+    channels, outputs = random.randint(1, 40), random.randint(1, 40)
+    sizes = random.randint(1, 12), random.randint(1, 12)
+    return Conv2d(
+        input=(random.choice([1, 2]), channels, *sizes),
+        weights=(outputs, channels, 3, 3),
+        math=random.choice(["winograd2", "winograd4"]),
+        dtype="f32",
+        padding=1,
+        constant=("b",),
+    )
+
+
+def sampled(
+    random: Random, target: Target, mainloop: str
+) -> tuple[Matmul | Conv2d, BlockedMatmul] | None:
+    """Return a random candidate of a main loop; None if no product that is drawn has one."""
     for _ in range(DRAWS):
-        if (spec := drawn(random, target)) is None:
+        spec = drawn_winograd(random) if mainloop == "winograd" else drawn(random, target)
+        if spec is None:
             continue
-        for space in spaces(spec, target, mainloop=mainloop):
+        product = planned_as(spec)
+        assert isinstance(product, Matmul)
+        for space in spaces(product, target, mainloop=mainloop):
             schedule = space.schedule(random.randrange(len(space)))
             if schedule.mainloop == mainloop:
                 return spec, schedule
