@@ -353,18 +353,13 @@ class Attention(Spec):
         """Pairs of a query and a key within `causal` and `window`, of one head."""
         if not self.causal and self.window is None:
             return self.queries * self.keys
-        return sum(max(0, stop - start) for start, stop in map(self.reach, range(self.queries)))
-
-    def reach(self, query: int, keys: int | None = None) -> tuple[int, int]:
-        """First key and end of the keys that `causal` and `window` leave a query, of so many."""
-        keys = self.keys if keys is None else keys
-        moved = keys - self.queries if self.diagonal is Diagonal.BOTTOM_RIGHT else 0
-        position, start, stop = query + moved, 0, keys
-        if self.causal:
-            stop = min(stop, position + 1)
-        if self.window is not None:
-            start, stop = max(start, position - self.window + 1), min(stop, position + self.window)
-        return start, stop
+        # Keys of the query at position p: from p - window + 1 to the end p + 1 or p + window.
+        first = self.keys - self.queries if self.diagonal is Diagonal.BOTTOM_RIGHT else 0
+        end = first + (1 if self.causal or self.window is None else self.window)
+        ends = _clipped_sum(end, self.queries, self.keys)
+        if self.window is None:
+            return ends
+        return ends - _clipped_sum(first - self.window + 1, self.queries, self.keys)
 
     @property
     def key(self) -> str:
@@ -395,6 +390,17 @@ class Attention(Spec):
         parts += ["kv_length"] if self.kv_length else []
         parts += ["lse"] if self.lse else []
         return "_".join(parts)
+
+
+def _clipped_sum(first: int, count: int, most: int) -> int:
+    """Return the sum of `count` consecutive integers from `first` on, each clipped to 0 and
+    `most`."""
+
+    def below(end: int) -> int:
+        rising = max(0, min(end, most))
+        return rising * (rising - 1) // 2 + max(0, end - most) * most
+
+    return below(first + count) - below(first)
 
 
 def _packed(

@@ -48,11 +48,30 @@ def test_tensors_and_their_strides() -> None:
         ),
     ],
 )
-def test_reach_and_pairs(fields: Any, expected: Any) -> None:
+def test_pairs(fields: Any, expected: Any) -> None:
     spec = Attention(**SMALL, **fields)
-    assert [spec.reach(i) for i in range(5)] == expected
-    pairs = sum(stop - start for start, stop in expected)
-    assert spec.flops == 2 * 12 * pairs * 32
+    assert spec.pairs == sum(stop - start for start, stop in expected)
+    assert spec.flops == 2 * 12 * spec.pairs * 32
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("window", [None, 1, 3, 20])
+@pytest.mark.parametrize("diagonal", ["top_left", "bottom_right"])
+@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (7, 3), (3, 7), (1, 9), (12, 12)])
+def test_pairs_are_those_of_the_definition(
+    causal: bool, window: int | None, diagonal: str, queries: int, keys: int
+) -> None:
+    if not causal and window is None:
+        diagonal = "top_left"
+    fields: dict[str, Any] = {"causal": causal, "window": window, "diagonal": diagonal}
+    spec = Attention(q=(1, 1, queries, 16), k=(1, 1, keys, 16), **fields)
+    moved = keys - queries if diagonal == "bottom_right" else 0
+    assert spec.pairs == sum(
+        (not causal or key <= query + moved)
+        and (window is None or abs(key - query - moved) < window)
+        for query in range(queries)
+        for key in range(keys)
+    )
 
 
 @pytest.mark.parametrize(

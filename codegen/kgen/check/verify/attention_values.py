@@ -1,7 +1,7 @@
 """Inputs of attention: masks that hide keys, whole rows too, lengths, and scores of any size.
 
-Every set has masks and lengths. That of special values has NaN and infinities in queries and keys,
-scores far apart, rows of -infinity, lengths out of range, and NaN behind each length.
+Every set has masks and lengths. The set of special values has NaN and infinities in queries, scores
+far apart, rows of -infinity, lengths out of range, and NaN in K and V after each length.
 """
 
 from __future__ import annotations

@@ -56,8 +56,6 @@ INPUT_POISON = {
     DType.S8: 0x5A,
     DType.U8: 0x5A,
     DType.BOOL: 0x5A,
-    DType.S32: 0x5A5A_5A5A,
-    DType.S64: 0x5A5A_5A5A_5A5A_5A5A,
 }
 OUTPUT_POISON = {
     DType.F64: 0xFFFA_A5A5_A5A5_A5A5,

@@ -124,7 +124,7 @@ def test_scores_of_any_size_and_masked_rows(tmp_path: Path) -> None:
         np.testing.assert_allclose(out[0, 0, row], expected[row], rtol=2e-2, atol=1e-3)
 
 
-def test_keys_beyond_the_length_are_not_read(tmp_path: Path) -> None:
+def test_keys_beyond_the_length_do_not_reach_results(tmp_path: Path) -> None:
     spec = attention(3, 40, 8, kv_length=True)
     q, k, v = (np.ones(p.shape, np.float32) for p in spec.parameters[:3])
     bundle.pack([built(spec, V3, **SMALL)]).save(tmp_path / "attention.kgen")
@@ -163,11 +163,18 @@ MUTATIONS = {
 }  # fmt: skip
 
 
+def mutated() -> Attention:
+    fields: dict[str, Any] = {"window": 30, "kv_length": True, "mask": (13, 45)}
+    return attention(13, 45, 12, heads=4, kv_heads=2, batch=2, **BOTTOM, **fields)
+
+
+def test_without_a_mutation_verification_passes() -> None:
+    check(mutated(), V3, **SMALL)
+
+
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_verification_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = attention(
-        13, 45, 12, heads=4, kv_heads=2, batch=2, **BOTTOM, window=30, kv_length=True, mask=(13, 45)
-    )
+    spec = mutated()
     plan = pipeline.plan_with(spec, targets.find(V3), SMALL)
     source = pipeline.source(plan)
     text, count = re.subn(*MUTATIONS[name], source.text)
@@ -182,7 +189,10 @@ def test_verification_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"block_k": 20}, "block_k=20 is not a multiple of the 8 elements of a vector; try block_"),
         ({"mr": 6, "nv": 3, "block_q": 12}, "mr=6 and nv=3 need 23 registers; x86-64-v3 has 16"),
-        ({"block_q": 4096, "mr": 1}, "block_q=4096 needs"),
+        ({"mr": 8, "nv": 2, "block_q": 16}, "has 16; try mr=4"),
+        ({"mr": 1, "nv": 9}, "has 16; try nv=7"),
+        ({"block_q": 4092, "mr": 12, "nv": 1, "block_k": 64}, "; try block_q=60"),
+        ({"block_q": 6, "mr": 6, "nv": 1, "block_k": 65536}, "; try block_k=512"),
         ({"block_q": 13, "mr": 6, "nv": 2}, "block_q=13 is not a multiple of mr=6"),
     ],
 )

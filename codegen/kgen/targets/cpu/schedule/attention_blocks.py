@@ -21,7 +21,7 @@ from kgen.targets.cpu.schedule.cost_model import SHARE, START_CYCLES, THREADS
 
 BLOCKS_OF_QUERIES = (8, 16, 32, 64, 128, 256)
 BLOCKS_OF_KEYS = (16, 32, 64, 128, 256)
-#: Rows from which a taller tile spares less than a tenth of the loads of B.
+#: Tallest register tile: more rows save less than a tenth of the loads of B.
 TALLEST = 12
 #: Instructions of a vector of exponentials, of the rest of a row, of widening a vector of 16 bits,
 #: and of a call of a register tile.
@@ -42,7 +42,7 @@ def choose(spec: Attention, target: Target) -> CpuAttention:
 
 
 def space(spec: Attention, target: Target) -> Iterator[CpuAttention]:
-    """Schedules within the registers: low and wide tiles for few queries, and for many both."""
+    """Yield the schedules whose register tiles fit, for every `nv` and two heights."""
     lanes = target.limits["vector_bytes"] // 4
     rows = spec.group * spec.queries
     widest = -(-max(spec.out_head, min(spec.keys, BLOCKS_OF_KEYS[-1])) // lanes)

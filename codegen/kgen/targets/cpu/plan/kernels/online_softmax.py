@@ -31,19 +31,19 @@ from kgen_runtime.values import frozen
 
 #: Elements of A in registers at a time: the next one is loaded while one is multiplied.
 BROADCASTS = 2
-#: Register tiles whose functions exist: of scores and of results.
+#: Names of the two products: Q K^T, and weights times V.
 SCORES, VALUES = "scores", "values"
 
 
 @frozen
 class TilePart:
-    """Function of a register tile, of one of the two products. In bytes: `b_start` from the first
-    column of the block to its own, `out_start` the same in the sums. `steps` are those of the inner
-    index, `b_row` the bytes from one to the next, and those of A from one step to the next are
-    those of an f32."""
+    """Function that computes one register tile of scores or of results.
+
+    `b_start` and `out_start` are the byte offsets of its first column in B and in the sums. `steps`
+    is the trip count, `b_row` the bytes between rows of B. A advances by one f32 per step.
+    """
 
     name: str
-    product: str
     tile: RegisterTile
     b_start: int
     out_start: int
@@ -51,10 +51,6 @@ class TilePart:
     b_row: int
     b: Access
     is_loaded: bool
-
-    @property
-    def height(self) -> int:
-        return len(self.tile.rows)
 
     @property
     def carried(self) -> tuple[tuple[str, str, str], ...]:
@@ -67,7 +63,7 @@ class TilePart:
 
 @frozen
 class VectorSlice:
-    """Vector of a row: number, first element, and how many of them are there, 0 for all."""
+    """Vector of a row: its index, its first element, and its number of valid elements (0: all)."""
 
     index: int
     first: int
@@ -87,7 +83,7 @@ class SoftmaxConstants:
 
 @frozen
 class AttentionPlan(CpuPlan):
-    """Tasks are blocks of queries of a batch element and K/V head, the last blocks first."""
+    """Plan of attention; a task is a block of queries of a batch element and K/V head."""
 
     spec: Attention
     schedule: CpuAttention
@@ -151,7 +147,7 @@ class AttentionPlan(CpuPlan):
 
     @property
     def shift(self) -> bool:
-        """Positions of queries depend on the number of keys."""
+        """Whether positions of queries depend on the number of keys."""
         return self.spec.diagonal is Diagonal.BOTTOM_RIGHT
 
     @property
@@ -174,7 +170,8 @@ class AttentionPlan(CpuPlan):
 
     @property
     def extremes(self) -> tuple[tuple[str, str, str], ...]:
-        """Keys that some query attends to, and those that all do: name, first value, next."""
+        """Loop-carried bounds as name, first value, next value: the union of the keys of the
+        block's queries (`keys.*`), and their intersection (`all.*`)."""
         keys = str(self.spec.keys)
         first = {"keys.start": keys, "keys.stop": "0", "all.start": "0", "all.stop": keys}
         return tuple((f"%{name}", value, f"%{name}.next") for name, value in first.items())
@@ -307,7 +304,6 @@ class AttentionPlan(CpuPlan):
             found.append(
                 TilePart(
                     name=f"{product}_{height}_{number}",
-                    product=product,
                     tile=tile(
                         height,
                         width,
@@ -375,7 +371,7 @@ class AttentionPlan(CpuPlan):
         return self._renderer.render(self._cap, {"x": x}, result).lines
 
     def score_name(self, is_edge: bool) -> str:
-        """End of the name of a score that its exponential is of."""
+        """Suffix of the register that holds the final score."""
         if is_edge:
             return "score"
         return "masked" if self.mask else "capped" if self.spec.softcap else "product"
@@ -457,7 +453,7 @@ class AttentionPlan(CpuPlan):
 
 
 def plan_attention(spec: Attention, target: Target, schedule: CpuAttention) -> AttentionPlan:
-    """Raises ScheduleError for blocks that do not fit."""
+    """Return the plan. Raises ScheduleError for blocks that do not fit."""
     compute = Vector(count=target.limits["vector_bytes"] // 4, scalar="float")
     if schedule.block_k % compute.count:
         up = -(-schedule.block_k // compute.count) * compute.count
@@ -468,10 +464,12 @@ def plan_attention(spec: Attention, target: Target, schedule: CpuAttention) -> A
     registers = target.limits["vector_registers"]
     used = schedule.mr * schedule.nv + schedule.nv + BROADCASTS
     if used > registers:
-        fitting = max(1, (registers - BROADCASTS) // schedule.nv - 1)
+        fitting = (registers - BROADCASTS) // schedule.nv - 1
+        heights = [mr for mr in range(1, fitting + 1) if schedule.block_q % mr == 0]
+        remedy = f"mr={heights[-1]}" if heights else f"mr=1 and nv={(registers - BROADCASTS) // 2}"
         raise ScheduleError(
             f"mr={schedule.mr} and nv={schedule.nv} need {used} registers; {target.name} has "
-            f"{registers}; try mr={fitting}"
+            f"{registers}; try {remedy}"
         )
     blocks = -(-spec.group * spec.queries // schedule.block_q)
     launch = Launch(
@@ -491,8 +489,10 @@ def plan_attention(spec: Attention, target: Target, schedule: CpuAttention) -> A
     )
     room = target.limits["stack_bytes"]
     if kernel.scratch_bytes > room:
+        half = schedule.block_q // 2 // schedule.mr * schedule.mr
+        remedy = f"block_q={half}" if half else f"block_k={schedule.block_k // 2}"
         raise ScheduleError(
-            f"block_q={schedule.block_q} needs {kernel.scratch_bytes} B of stack; "
-            f"{target.name} allows {room}; try block_q={max(schedule.mr, schedule.block_q // 2)}"
+            f"block_q={schedule.block_q} and block_k={schedule.block_k} need "
+            f"{kernel.scratch_bytes} B of stack; {target.name} allows {room}; try {remedy}"
         )
     return kernel
