@@ -147,9 +147,14 @@ class HipBackend(StreamBackend):
 
     def __init__(self, index: int = 0) -> None:
         self.info = _describe(index)
-        self._current = _CurrentDevice(index)
         self._owned = set()
         self._closed = False
+
+    @property
+    def _current(self) -> _CurrentDevice:
+        """Context in which the device is current; a new one per use, because uses nest and threads
+        overlap."""
+        return _CurrentDevice(self.info.index)
 
     @staticmethod
     def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
@@ -186,10 +191,11 @@ class HipBackend(StreamBackend):
         sizes = map(c_uint, (*launch.grid, *launch.block, launch.dynamic_shared_memory))
         call("hipModuleLaunchKernel", function, *sizes, stream, parameters, None)
 
-    def _begin_capture(self) -> int:
-        stream = _made("hipStreamCreateWithFlags", c_uint(STREAM_NON_BLOCKING))
+    def _new_stream(self) -> int:
+        return _made("hipStreamCreateWithFlags", c_uint(STREAM_NON_BLOCKING))
+
+    def _begin_capture(self, stream: int) -> None:
         call("hipStreamBeginCapture", stream, c_int(CAPTURE_MODE_RELAXED))
-        return stream
 
     def _end_capture(self, stream: int) -> int:
         graph = c_void_p()

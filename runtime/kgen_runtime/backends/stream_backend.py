@@ -36,7 +36,6 @@ class StreamBackend(Backend):
     driver_call: Callable[..., Any]
     _closed = True
     #: Makes the device current, and restores the caller's.
-    _current: AbstractContextManager[None]
     _owned: set[int]
 
     def _call(self, function: str, *arguments: Any) -> Any:
@@ -101,8 +100,9 @@ class StreamBackend(Backend):
     def capture(self, steps: Sequence[SequenceStep]) -> Any:
         """A graph of these launches, in order, which replays them."""
         with self._current:
-            stream = self._begin_capture()
+            stream = self._new_stream()
             try:
+                self._begin_capture(stream)
                 try:
                     for step in steps:
                         self.launch(step.kernel, step.buffers, int(stream))
@@ -118,10 +118,19 @@ class StreamBackend(Backend):
             finally:
                 self._call("GraphDestroy", graph)
 
+    @property
     @abstractmethod
-    def _begin_capture(self) -> Any:
-        """A new stream that captures launches. A driver that loads code at its first launch may do
-        so meanwhile."""
+    def _current(self) -> AbstractContextManager[None]:
+        """Context in which the device or its context is current."""
+
+    @abstractmethod
+    def _new_stream(self) -> Any:
+        """Return a new stream for a capture."""
+
+    @abstractmethod
+    def _begin_capture(self, stream: Any) -> None:
+        """Let a stream capture launches. A driver that loads code at its first launch may do so
+        meanwhile."""
 
     @abstractmethod
     def _end_capture(self, stream: Any) -> Any:

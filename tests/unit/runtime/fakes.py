@@ -278,7 +278,15 @@ def in_a_child(check: Callable[[], None]) -> int:
 
 
 def check_captured(
-    backend: Backend, e: KernelEntry, fake: Any, *, launch: str, begin: str, free: str, error: Any
+    backend: Backend,
+    e: KernelEntry,
+    fake: Any,
+    *,
+    launch: str,
+    begin: str,
+    free: str,
+    streams: tuple[str, str],
+    error: Any,
 ) -> None:
     """A sequence is captured as a graph, which is replayed with one call; a driver that captures
     nothing makes each launch. The names are the driver's calls."""
@@ -311,6 +319,8 @@ def check_captured(
     fake.fail[begin] = error
     run(backend.sequence(steps), 5)
     assert len(fake.graphs) == 1
+    created, destroyed = (len(fake.named(name)) for name in streams)
+    assert created == destroyed == 2
     for buffer in (x, h, out):
         backend.free(buffer)
     backend.close()

@@ -77,7 +77,7 @@ class CudaBackend(StreamBackend):
         self.info = _describe(index)
         self._device = call("cuDeviceGet", index)
         self._context = call("cuDevicePrimaryCtxRetain", self._device)
-        self._current = _CurrentContext(self._context)
+        self._pushed = _CurrentContext(self._context)
         self._owned: set[int] = set()
         self._closed = False
 
@@ -172,12 +172,16 @@ class CudaBackend(StreamBackend):
             sizes = (*launch.grid, *launch.block, launch.dynamic_shared_memory)
             call("cuLaunchKernel", function, *sizes, stream, parameters, 0)
 
-    def _begin_capture(self) -> Any:
-        api = driver()
-        stream = call("cuStreamCreate", api.CUstream_flags.CU_STREAM_NON_BLOCKING)
-        mode = api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    @property
+    def _current(self) -> _CurrentContext:
+        return self._pushed
+
+    def _new_stream(self) -> Any:
+        return call("cuStreamCreate", driver().CUstream_flags.CU_STREAM_NON_BLOCKING)
+
+    def _begin_capture(self, stream: Any) -> None:
+        mode = driver().CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         call("cuStreamBeginCapture", stream, mode)
-        return stream
 
     def _end_capture(self, stream: Any) -> Any:
         return call("cuStreamEndCapture", stream)

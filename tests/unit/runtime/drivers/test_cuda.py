@@ -83,6 +83,7 @@ def test_a_sequence_is_captured_once(fake: FakeDriver) -> None:
         launch="cuLaunchKernel",
         begin="cuStreamBeginCapture",
         free="cuGraphExecDestroy",
+        streams=("cuStreamCreate", "cuStreamDestroy"),
         error="CUDA_ERROR_NOT_SUPPORTED",
     )
 

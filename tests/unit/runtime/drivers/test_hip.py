@@ -194,14 +194,16 @@ def test_end_to_end(fake: FakeHip) -> None:
 
 def test_a_sequence_is_captured_once(fake: FakeHip) -> None:
     check_captured(
-        HipBackend(),
+        HipBackend(1),
         hsaco(),
         fake,
         launch="hipModuleLaunchKernel",
         begin="hipStreamBeginCapture",
         free="hipGraphExecDestroy",
+        streams=("hipStreamCreateWithFlags", "hipStreamDestroy"),
         error=801,
     )
+    assert fake.current == 0
 
 
 def test_arrays_outlive_the_backend(fake: FakeHip) -> None:
