@@ -220,7 +220,7 @@ def _structure(spec: Spec) -> Iterator[str]:
         yield "interleaved"
     elif isinstance(spec, Elementwise) and len(sizes_of(spec)) > 1:
         yield "by rows"
-    if isinstance(spec, Formula) and {*spec.input_dtypes, spec.out} != {spec.dtype}:
+    if isinstance(spec, Formula) and {*spec.input_dtypes, *spec.output_dtypes} != {spec.dtype}:
         yield f"of {' '.join(spec.input_dtypes)} to {' '.join(spec.out_dtypes or (spec.out,))}"
 
 

@@ -240,3 +240,6 @@ def test_classes_distinguish_what_fields_count() -> None:
     assert names[3] != names[4] and sizes[5] == (28, 28, 96, 25)
     converted = Elementwise(expression="relu(x)", shapes=((64,),), dtype="f32", out_dtype="bf16")
     assert class_of(converted, TARGET) != names[0]
+    both = {"expression": "a=relu(x);b=neg(x)", "shapes": ((64,),), "dtype": "f32"}
+    narrow = Elementwise(**both, out_dtypes=("f32", "s8"))  # type: ignore[arg-type]
+    assert class_of(narrow, TARGET) != class_of(Elementwise(**both), TARGET)  # type: ignore[arg-type]
