@@ -16,10 +16,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 import kgen
 from benchmarks import suite
+from benchmarks.differences import apart
 from benchmarks.models import cost, engines
 from benchmarks.models.ceiling import least_seconds
 from benchmarks.models.models import MODELS, Model
@@ -101,14 +100,6 @@ def timed(
         peers=peers,
         values={"first_decile": best, "load": found[0].load, "others": taken.load}
         | ({"furthest_apart": max(errors)} if errors else {}),
-    )
-
-
-def apart(ours: engines.Outputs, theirs: engines.Outputs) -> float:
-    """Largest difference of results, as a fraction of the largest one."""
-    return max(
-        float(np.abs(array - theirs[name]).max() / max(np.abs(theirs[name]).max(), 1e-30))
-        for name, array in ours.items()
     )
 
 

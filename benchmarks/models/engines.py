@@ -6,15 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import kgen_runtime
+from benchmarks.differences import Outputs
 from benchmarks.models.models import Inputs, Model
-
-Outputs = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)

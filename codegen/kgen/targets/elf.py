@@ -118,9 +118,6 @@ class ElfFile:
                 return section
         raise AssembleError(f"section {name} is missing in the object file")
 
-    def relocations_of(self, section: Section) -> tuple[Relocation, ...]:
-        return tuple(r for r in self.relocations if r.section == section.index)
-
 
 @frozen
 class Note:

@@ -24,8 +24,8 @@ Patch = Callable[[bytearray, Relocation, int, int], None]
 
 @frozen
 class FileLayout:
-    """Layout of a shared object, in bytes: of a `page`, and the least alignments of loaded sections
-    and of code. `has_phdr`: the program headers describe themselves (PT_PHDR)."""
+    """Page size and minimum alignments of a shared object, in bytes. `has_phdr`: the program
+    headers describe themselves (PT_PHDR)."""
 
     page: int
     alignment: int = 1
@@ -140,13 +140,11 @@ class Image:
 
     def address(self, symbol: ElfSymbol) -> int:
         if symbol.section not in self.kept:
-            raise AssembleError(
-                f"the kernel refers to {symbol.name}, whose section is not loaded on the device"
-            )
+            raise AssembleError(f"the kernel refers to {symbol.name}, whose section is not loaded")
         return self.kept[symbol.section].address + symbol.value
 
     def symbol_table(self, symbols: Iterable[ElfSymbol]) -> bytes:
-        """Return a symbol table, whose names are those of `names_of`."""
+        """Return a symbol table; `names_of` the same symbols gives its string table."""
         names, entries = elf.StringTable(), bytes(elf.SYMBOL.size)
         for s in symbols:
             number = self.number(self.kept[s.section])

@@ -124,7 +124,7 @@ class TuningFile:
 
     def save(self) -> None:
         """Write the file at once: an interruption leaves the old file. Raises TargetError, also for
-        more rows than builds read quickly: a row is dropped by measuring it, never to make room."""
+        a file beyond its limits. No row is dropped to make room."""
         text = self.text().encode()
         if self.count > MOST_ROWS or len(text) > MOST_BYTES:
             raise TargetError(

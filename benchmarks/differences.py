@@ -1,0 +1,22 @@
+"""Comparison of a model's results with those of another engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Outputs = Mapping[str, npt.NDArray[Any]]
+
+
+def apart(ours: Outputs, theirs: Outputs) -> float:
+    """Return the largest difference of results, relative to the largest value of the same output;
+    NaN if any difference is NaN."""
+    found = [0.0]
+    for name, expected in theirs.items():
+        if expected.size:
+            one, other = ours[name].astype(np.float64), expected.astype(np.float64)
+            found.append(np.abs(one - other).max() / max(np.abs(other).max(), 1e-30))
+    return float(np.max(found))
