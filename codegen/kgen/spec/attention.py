@@ -36,7 +36,7 @@ class HeadLayout(StrEnum):
 
 
 class Diagonal(StrEnum):
-    """Corner of the scores in which the diagonal of `causal` and `window` ends."""
+    """Corner of the score matrix at which the diagonal of `causal` and `window` is anchored."""
 
     TOP_LEFT = "top_left"  # query i is at the position of key i
     BOTTOM_RIGHT = "bottom_right"  # the last query is at the position of the last key
@@ -44,13 +44,15 @@ class Diagonal(StrEnum):
 
 @frozen
 class Attention(Spec):
-    """out = softmax(scores) V for each head, where scores = cap(scale Q K^T) + mask, in f32.
+    """Fused attention: out = softmax(scores) V for each head, with scores = cap(scale Q K^T) +
+    mask, in f32.
 
-    `q` is batch x heads x queries x elements, `k` batch x K/V heads x keys x elements, and `v` (by
-    default as `k`) has the same but for the elements, which are those of the output. Heads are a
-    multiple of K/V heads: query head h uses K/V head h // (heads / K/V heads). `layout` is the
-    order in which q and out are stored, `kv_layout` (by default the same) that of k and v; strides
-    are those of the first three stored axes, in elements, and None means packed.
+    `q` is batch x heads x queries x elements, `k` is batch x K/V heads x keys x elements. `v` has
+    the shape of `k`, but may have another number of elements per head, which the output then has
+    too. The number of heads is a multiple of the number of K/V heads: query head h uses K/V head h
+    // (heads / K/V heads). `layout` is the stored order of q and out, `kv_layout` (by default the
+    same) that of k and v. Strides are those of the first three stored axes, in elements; None means
+    packed.
 
     A query attends to the keys that all of these leave:
 

@@ -1,12 +1,12 @@
-"""Attention in float64, with the error that a kernel may make.
+"""Attention in float64, with a bound of a kernel's error.
 
-out = sum(w v) / sum(w) with w = exp(score - m), of which the maximum m cancels out whatever it is.
-Per score, the error e is that of a product of `head` terms (:func:`tolerance.product`), scaled, and
-a rounding of each step after it: scale, cap, mask, the difference to the maximum and the product
-with log2(e) that exp2 takes. An exponential's relative error then is exp(e) - 1 plus the
-function's. Weights that are rounded on their way into a matrix unit add `operand_error`, and half
-the smallest subnormal of the inputs' type. Both sums are those of `keys` terms; the rescaling of
-sums as the maximum grows is one more rounding of a term of theirs, and its exponential cancels out.
+out = sum(w v) / sum(w) with w = exp(score - m). The maximum m cancels out. Per score, the error e
+is that of a product of `head` terms (:func:`tolerance.product`), scaled, and a rounding of each
+step after it: scale, cap, mask, the difference to the maximum and the product with log2(e) that
+exp2 takes. An exponential's relative error then is exp(e) - 1 plus the function's. Weights that are
+rounded on their way into a matrix unit add `operand_error`, and half the smallest subnormal of the
+inputs' type. Both sums have `keys` terms. When the maximum grows, sums are rescaled: that is one
+more rounding of each term, and the exponential cancels out of `out`.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _least(spec: Spec, target: Tolerance) -> float:
 
 
 def attended(spec: Spec, values: Mapping[str, Values], b: Any, h: Any, rows: slice) -> Mask:
-    """Which keys the queries of a box attend to: heads x queries x keys."""
+    """Return the mask of keys that the queries of a box attend to: heads x queries x keys."""
     queries, keys = spec["q"][2], spec["k"][2]
     lengths = key_counts(spec, values)[b][:, None, None]
     query = np.arange(rows.start, rows.stop)[:, None]
