@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream, CpuTransposed, Schedule
-from kgen.spec import DType, Elementwise, Matmul, Rowwise
+from kgen.spec import Attention, DType, Elementwise, Matmul, Rowwise
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import BF16_FEATURES, PRODUCT_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
@@ -51,7 +51,7 @@ class CpuPlan(Plan):
     @classmethod
     def single(
         cls,
-        spec: Matmul | Elementwise | Rowwise,
+        spec: Matmul | Elementwise | Rowwise | Attention,
         target: Target,
         schedule: Schedule,
         compute: Vector,

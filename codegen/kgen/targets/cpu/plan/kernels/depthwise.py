@@ -27,7 +27,6 @@ from kgen.targets.cpu.plan.tiles.dots import Dot, DotOperands, word_dot
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import counted
-from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 #: Instructions of a row's tiles, for vectors of channels and for the remaining channels, in about
@@ -372,20 +371,14 @@ def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> Dept
     spec = implicit_gemm(conv)
     compute = vector_for(target, finishing_type(spec), conv.outputs)
     rows = conv.images * math.prod(conv.out_sizes[:-1])
-    launch = Launch(
-        entry_point=conv.key,
-        grid=(-(-rows // schedule.task), 1, 1),
-        arguments=tuple(p.name for p in conv.parameters),
-    )
     sums = compute.of(scalar_type(spec.accumulate))
-    return DepthwisePlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="cpu/depthwise.ll.j2",
-        launches=(launch,),
-        compute=compute,
-        out=access(target, spec.out, compute),
+    return DepthwisePlan.single(
+        spec,
+        target,
+        schedule,
+        compute,
+        template="depthwise",
+        tasks=-(-rows // schedule.task),
         a=access(target, conv.product.dtype, sums),
         b=access(target, spec.b_type, sums),
     )

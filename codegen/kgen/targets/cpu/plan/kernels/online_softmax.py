@@ -26,7 +26,6 @@ from kgen.targets.cpu.plan.tiles.tile import RegisterTile, tile
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
-from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 #: Elements of A in registers at a time: the next one is loaded while one is multiplied.
@@ -472,19 +471,13 @@ def plan_attention(spec: Attention, target: Target, schedule: CpuAttention) -> A
             f"{registers}; try {remedy}"
         )
     blocks = -(-spec.group * spec.queries // schedule.block_q)
-    launch = Launch(
-        entry_point=spec.key,
-        grid=(spec.batch * spec.kv_heads * blocks, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-    )
-    kernel = AttentionPlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="cpu/attention.ll.j2",
-        launches=(launch,),
-        compute=compute,
-        out=access(target, spec.out, compute),
+    kernel = AttentionPlan.single(
+        spec,
+        target,
+        schedule,
+        compute,
+        template="attention",
+        tasks=spec.batch * spec.kv_heads * blocks,
         stored=access(target, spec.dtype, compute),
     )
     room = target.limits["stack_bytes"]
