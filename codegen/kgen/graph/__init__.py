@@ -1,1 +1,1 @@
-"""The front end for models: ONNX in, programs of kernels out (docs/how-it-works/models.md)."""
+"""Model compiler: ONNX in, programs of kernels out (docs/how-it-works/models.md)."""

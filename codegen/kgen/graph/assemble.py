@@ -1,4 +1,8 @@
-"""Lowered calls as a program of one target: kernels, weights in their order, one arena."""
+"""Program writer: turn lowered kernel calls into the manifest's Program for one target.
+
+The module places constants in weight files, in the packing that each kernel takes, and assigns all
+intermediate buffers to one arena.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +29,15 @@ if TYPE_CHECKING:
     from kgen.targets.base import Plan as KernelPlan
 
 
-#: Constants of fewer bytes lie in one weight: a page for each bias would be more than the biases.
+#: Constants of fewer bytes share one weight file: a page for each bias would waste most of it.
 SMALL = 1 << 14
-#: The name of that weight.
+#: Name of the shared weight file.
 SMALL_NAME = "small"
 
 
 @frozen
 class AssembledProgram:
-    """Program, the files of its weights, and its memory plan."""
+    """Program, the contents of its weight files, and its memory plan."""
 
     program: Program
     weights: Mapping[str, Array]
@@ -41,7 +45,7 @@ class AssembledProgram:
 
 
 def lives(lowered: Lowered) -> dict[str, Life]:
-    """Lives of all buffers except inputs, constants and outputs."""
+    """Return the live range of every buffer that is no input, constant or output."""
     kept = {*lowered.inputs.values(), *lowered.constants, *lowered.outputs.values()}
     found: dict[str, Life] = {}
     for number, call in enumerate(lowered.calls):
@@ -64,11 +68,15 @@ def assembled(
     plans: Mapping[int, KernelPlan],
     keys: Mapping[Spec, str],
 ) -> AssembledProgram:
-    """Program of calls: each call's plan by its number, each kernel's key in the bundle by spec."""
+    """Return the program of the calls of one target.
+
+    `plans` maps the number of each call to its plan, `keys` each spec to its kernel's key in the
+    bundle.
+    """
     return _Assembly(name, target, graph, lowered, plans, keys).all()
 
 
-#: A constant, and the packing in which a kernel takes it.
+#: Name of a constant, and the packing in which a kernel takes it.
 Order = tuple[str, Packing | None]
 
 
@@ -92,7 +100,7 @@ class _Assembly:
         self.inputs = {buffer: name for name, buffer in lowered.inputs.items()}
         self.outputs = {buffer: name for name, buffer in lowered.outputs.items()}
         past = {present: name for name, present in lowered.states.items()}
-        #: States, under the names of the inputs that they were, by buffer.
+        #: Name of the state that each buffer belongs to: the name of the input of its pair.
         self.states = {buf: name for buf, name in self.inputs.items() if name in lowered.states}
         self.states |= {buf: past[name] for buf, name in self.outputs.items() if name in past}
         self.values: dict[str, Value] = {}
@@ -100,7 +108,7 @@ class _Assembly:
         self.weights: dict[str, Weight] = {}
         self.value_names, self.weight_names = _Names(), _Names()
         self.files: dict[str, Array] = {}
-        #: Where a constant lies in the order in which a kernel takes it.
+        #: Place of each constant in each packing.
         self.by_order = self.placed_weights()
 
     def all(self) -> AssembledProgram:
@@ -127,13 +135,13 @@ class _Assembly:
         return AssembledProgram(program=program, weights=self.files, memory=self.memory)
 
     def interface(self, name: str, buffer: str) -> Value:
-        """An input or an output as the model has it."""
+        """Return the manifest's value for an input or an output of the model."""
         of = self.graph.outputs.get(name, buffer)
         param = self.whole(buffer, self.graph.values[of].shape)
         return self.value(buffer, param, self.place(buffer, param), name)
 
     def whole(self, buffer: str, shape: tuple[int, ...]) -> TensorParam:
-        """A buffer as the model has it."""
+        """Return a whole buffer as a packed parameter of this shape."""
         return TensorParam(
             name=buffer,
             role="input",
@@ -167,7 +175,7 @@ class _Assembly:
         return Place(kind="arena", offset=self.memory.offsets[self.owner[buffer]])
 
     def placed_weights(self) -> dict[Order, Place]:
-        """Places of all constants; each large one has a weight of its own."""
+        """Return the places of all constants. A large constant has a weight file of its own."""
         found: dict[Order, Place] = {}
         offsets: dict[Order, int] = {}
         small: list[Array] = []
@@ -191,12 +199,12 @@ class _Assembly:
         return found
 
     def ordered(self, buffer: str, param: TensorParam) -> Array:
-        """The bytes of a constant in the order of a parameter."""
+        """Return a constant's bytes in the order that a parameter takes."""
         array = np.ascontiguousarray(self.lowered.constants[buffer]).reshape(-1)
         if param.packing is not None:
             matrix = param.unpacked
             strides = tuple(stride * array.itemsize for stride in matrix.strides)
-            # Matrices of groups lie beside each other.
+            # The matrices of groups lie side by side.
             spans = zip(matrix.shape, matrix.strides, strict=True)
             assert sum((size - 1) * stride for size, stride in spans) < array.size, param.name
             seen = np.lib.stride_tricks.as_strided(array, matrix.shape, strides)
@@ -204,14 +212,17 @@ class _Assembly:
         return array.view(np.uint8)
 
     def weight(self, wanted: str, data: Array) -> Place:
-        """A weight of these bytes."""
+        """Add a weight file with these bytes, and return its place."""
         name = self.weight_names.unused(wanted)
         self.weights[name] = found = weight(name, data)
         self.files[found.file] = data
         return Place(kind="weights", name=name)
 
     def value(self, buffer: str, param: TensorParam, place: Place, wanted: str = "") -> Value:
-        """A buffer as a kernel sees it: one name for each way in which it is looked at."""
+        """Return the manifest's value for a buffer as one kernel reads it.
+
+        Reads that differ in type, shape, strides or place are values with different names.
+        """
         wanted = wanted or self.graph.names.get(buffer, buffer)
         key = (buffer, param.dtype, param.shape, param.strides, place)
         if key not in self.known:
@@ -224,13 +235,13 @@ class _Assembly:
 
 
 class _Names:
-    """Names that are given once each: one that is taken gets a number."""
+    """Unique names: a name that is taken gets a number."""
 
     def __init__(self) -> None:
         self.last: dict[str, int] = {}
 
     def unused(self, wanted: str) -> str:
-        """The wanted name, or with the next number that none has yet."""
+        """Return the wanted name, or the name with the next free number."""
         number = self.last.get(wanted, 0)
         name = wanted
         while name in self.last:

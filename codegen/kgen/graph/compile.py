@@ -1,4 +1,7 @@
-"""The stages of a model: file -> graph -> fused formulas -> calls -> kernels and programs."""
+"""Compiler for ONNX models: file -> graph -> fused formulas -> kernel calls -> bundle.
+
+:func:`compile_model` is the public entry point. The other functions are its stages.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ from kgen.targets.tuning.file import Tuning
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen
 
-#: What a model's program is called.
+#: Name of a model's program.
 NAME = "main"
 #: Arithmetic of convolutions, by name.
 ConvName = Literal["exact", "winograd"]
@@ -62,7 +65,7 @@ CONVS: tuple[str, ...] = get_args(ConvName)
 
 @frozen
 class CompiledModel:
-    """Bundle of a model with one program per target; calls and memory plans by target."""
+    """Bundle of a compiled model, with its kernel calls and memory plans by target name."""
 
     bundle: bundle.Bundle
     lowered: Mapping[str, Lowered]
@@ -73,11 +76,11 @@ class CompiledModel:
         return f"<CompiledModel: {', '.join(program.qualified_name for program in programs)}>"
 
     def save(self, path: str | os.PathLike[str], *, external_weights: bool = False) -> Path:
-        """Write the bundle, as :meth:`Bundle.save`."""
+        """Write the bundle as :meth:`Bundle.save` does."""
         return self.bundle.save(path, external_weights=external_weights)
 
     def to_bytes(self) -> bytes:
-        """The bundle's bytes, as :meth:`Bundle.to_bytes`."""
+        """Return the bundle's bytes as :meth:`Bundle.to_bytes` does."""
         return self.bundle.to_bytes()
 
 
@@ -92,8 +95,11 @@ def load(
     alignment: int = ALIGNMENT,
     capacities: Mapping[str, int] = MappingProxyType({}),
 ) -> Fused:
-    """A model's fused graph, with its products' weights, or both of their operands, in a narrow
-    type. Kernels' tensors start at multiples of `alignment` bytes. Raises GraphError."""
+    """Read an ONNX model and return its fused graph.
+
+    `weights` narrows the constant operands of its products, `products` both operands. Every tensor
+    of a kernel starts at a multiple of `alignment` bytes. Raises GraphError.
+    """
     with no_misfits(source):
         model, graph = graph_by_bodies(
             read(source), shapes, convolves=convolves, capacities=capacities
@@ -114,8 +120,10 @@ def graph_by_bodies(
     convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS,
     capacities: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[Model, Graph]:
-    """A model and its graph, in which the bodies of operators are in the place of nodes that are
-    refused otherwise. Raises GraphError, of a node whose body is refused too the first one."""
+    """Build a model's graph; operators without a lowering are replaced by their function bodies.
+
+    Raises GraphError. If a node's body is refused too, the error is that of the node itself.
+    """
     reasons: dict[str, GraphError] = {}
     while True:
         try:
@@ -128,18 +136,18 @@ def graph_by_bodies(
                 raise
             reasons |= new
         except NodeRefused as error:
-            # Values of a body are named after the result of its node.
+            # Values inside a function body are named after the node's output.
             outer = (why for name, why in reasons.items() if within(error.output, name))
             raise next(outer, error) from None
 
 
 def within(value: str, result: str) -> bool:
-    """Whether a value is made by the body of the node of a result."""
+    """Whether a value belongs to the function body of the node that computes `result`."""
     return value == result or value.startswith(f"{result}/")
 
 
 def check_names(model: Model) -> None:
-    """Raises GraphError for an input that is an output too: a program has one value of a name."""
+    """Raise GraphError if an input is also an output: names in a program are unique."""
     for name in model.outputs:
         if name in model.inputs:
             raise GraphError(
@@ -150,7 +158,7 @@ def check_names(model: Model) -> None:
 
 @contextmanager
 def no_misfits(source: Source) -> Iterator[None]:
-    """Raises GraphError for a model whose nodes fit their operators, but not one another."""
+    """Raise GraphError for a model whose nodes are valid alone but contradict one another."""
     try:
         yield
     except RecursionError:
@@ -168,8 +176,11 @@ def no_misfits(source: Source) -> Iterator[None]:
 def lowered_for(
     fused: Fused, target: Target, states: Mapping[str, str] = MappingProxyType({})
 ) -> Lowered:
-    """The calls that a target has kernels for; of outputs that are `states`, which are written in
-    place, each by its own. Raises GraphError for what has none."""
+    """Return the kernel calls of a graph for one target.
+
+    An output that is a state keeps a kernel of its own, which writes it in place. Raises GraphError
+    for what the target has no kernel for.
+    """
     try:
         found = lower(fused, alignment := family(target.family).alignment)
     except SpecError as error:
@@ -195,19 +206,23 @@ def compile_model(
 ) -> CompiledModel:
     """Compile an ONNX model for `targets`, which are names or Target values.
 
-    `model` is the path of an ONNX file, the bytes of one, or an onnx.ModelProto.
-    `shapes` fixes the shapes of inputs that the model leaves open, `{"x": (8, 16)}`, or named
-    dimensions, `{"batch": 8}`. `states` maps inputs to the outputs that they are in the next run;
-    those stay in the program. `capacities` are the largest sizes of outputs whose size depends on
-    data, `{"selected": 300}`; without one an output has room for all that the model may give.
-    Constant `weights` of products are rounded to bf16, to s8 with a
-    scale for each column, or to s4 with one for each 32. With `products` (bf16 or f16) products
-    round both of their operands to that type, and add in f32. With `conv="winograd"`, 3x3
-    convolutions of f32 on CPUs have Winograd's arithmetic where the cost model predicts less time.
-    `tuning`, `executor` and `cache` are those of :func:`kgen.build`.
+    `model` is the path of an ONNX file, its bytes, or an onnx.ModelProto.
 
-    Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
-    where a target cannot, with the node that it is about.
+    - `shapes` fixes inputs with open dimensions, `{"x": (8, 16)}`, or named dimensions, `{"batch":
+      8}`.
+    - `states` maps inputs to the outputs that replace them in the next run; both stay in the
+      program.
+    - `capacities` limits outputs whose size depends on data, in elements: `{"selected": 300}`.
+      Without it, an output has room for the largest size that the model allows.
+    - `weights` rounds constant weights to bf16, to s8 with a scale per column, or to s4 with a
+      scale per block of 32.
+    - `products` (bf16 or f16) rounds both operands of each product; sums stay f32.
+    - `conv="winograd"` computes 3x3 convolutions of f32 on CPUs with Winograd's algorithm where the
+      cost model predicts less time.
+    - `tuning`, `executor` and `cache` are those of :func:`kgen.build`.
+
+    Raises GraphError for a model that cannot be read or compiled, and TargetError or ScheduleError,
+    naming the node, if a target cannot compute it.
     """
     if not isinstance(model, str | os.PathLike | bytes | onnx.ModelProto):
         raise GraphError(
@@ -250,7 +265,7 @@ def compile_model(
         lowered = {t.name: lowered_for(fused[t.name], t, kept) for t in found}
     if conv != "exact":
         lowered = {t.name: with_transformed_weights(lowered[t.name], t) for t in found}
-    # All is planned before anything is assembled, so that what cannot be done fails at once.
+    # Plan everything before assembling anything, so that errors appear at once.
     plans = {}
     for target in found:
         first = planned(lowered[target.name], target, own)
@@ -290,8 +305,11 @@ def compile_model(
 
 
 def graphs_for(targets: Iterable[Target], load: Callable[..., Fused]) -> dict[str, Fused]:
-    """The fused graph of each target, by its name. Targets share the graph of those with kernels
-    for more convolutions if it only has convolutions that they have kernels for, too."""
+    """Return the fused graph of each target, by target name.
+
+    A target without kernels for some convolutions needs a graph that decomposes them. It shares the
+    graph of the other targets if the model has no such convolution.
+    """
     kernels = {target.name: kernels_of(target) for target in targets}
     found: dict[ConvolutionKernels, Fused] = {}
     for each in sorted(set(kernels.values()), key=dataclasses.astuple, reverse=True):
@@ -314,7 +332,7 @@ def convolutions(fused: Fused) -> Iterator[Conv2d]:
 
 
 def _check_weights(wanted: BType, found: Iterable[Target]) -> None:
-    """Raises TargetError for a target that has no products of this type of weights."""
+    """Raise TargetError if a target has no products with this type of weights."""
     for target in found:
         known = family(target.family).narrow(target)
         if wanted not in known:
@@ -324,7 +342,7 @@ def _check_weights(wanted: BType, found: Iterable[Target]) -> None:
 
 
 def _capacities_of(given: Mapping[str, int]) -> dict[str, int]:
-    """Largest sizes of outputs. Raises GraphError."""
+    """Check and return the largest sizes of outputs, in elements. Raises GraphError."""
     for name, size in given.items():
         if type(size) is not int or not 1 <= size <= MOST_ELEMENTS:
             raise GraphError(
@@ -335,7 +353,7 @@ def _capacities_of(given: Mapping[str, int]) -> dict[str, int]:
 
 
 def _shapes_of(given: Mapping[str, Shape | int]) -> dict[str, Shape]:
-    """Shapes of inputs, and sizes of named dimensions, as tuples. Raises GraphError."""
+    """Return shapes of inputs and sizes of named dimensions as tuples. Raises GraphError."""
     try:
         found = {
             name: tuple(map(operator.index, shape if isinstance(shape, Iterable) else (shape,)))
@@ -355,7 +373,7 @@ def _shapes_of(given: Mapping[str, Shape | int]) -> dict[str, Shape]:
 
 
 def planned(lowered: Lowered, target: Target, tuning: Tuning | None = None) -> dict[int, Plan]:
-    """The kernels' plans by the numbers of their calls; one for all calls of one spec."""
+    """Return the plan of each call by its number. Calls of one spec share a plan."""
     known: dict[Spec, Plan] = {}
     found = {}
     for number, call in enumerate(lowered.calls):
@@ -372,6 +390,6 @@ def planned(lowered: Lowered, target: Target, tuning: Tuning | None = None) -> d
 
 
 def nodes_of(plan: Plan, lowered: Lowered, plans: Mapping[int, Plan]) -> str:
-    """The nodes that a kernel stands for, for an error about it."""
+    """Return the names of the nodes that a kernel computes, for an error message."""
     numbers = (n for n, found in plans.items() if found is plan)
     return nodes_shown([node for number in numbers for node in lowered.calls[number].nodes])

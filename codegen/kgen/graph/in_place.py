@@ -1,9 +1,9 @@
-"""Inputs whose memory a kernel's output may reuse, because each element is computed in place.
+"""Rules for computing in place: which inputs' memory a kernel's output may reuse.
 
-Such an input is the table of a scatter, whose memory is the output's. Or the input has the shape
-and the strides of the output, and each element is read last when that element is written: an
-operand of an element-wise expression or of a product's epilogue, or the rows of a row-wise
-operation whose results are whole rows. runtime/c/in_place.c has the same rules.
+The output of a scatter lies in the memory of its table. Any other such input has the shape and the
+strides of the output, and the kernel reads each of its elements for the last time when it writes
+the output's element: an operand of an element-wise expression or of a GEMM's epilogue, or a row of
+a row-wise operation whose output rows are complete. runtime/c/in_place.c has the same rules.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ def in_place(
     launches: Sequence[Launch],
     schedule: Mapping[str, Any],
 ) -> frozenset[str]:
-    """Return the names of these inputs. A kernel of several launches has none: one launch may read
-    what another has written. Nor has a kernel whose vectors or tiles of the output may overlap, so
-    that it computes elements twice: one with nontemporal stores or AMX."""
+    """Return the names of the inputs whose memory the output may reuse.
+
+    The set is empty for a kernel of several launches, as one launch may read what another has
+    written. It is also empty where stores may overlap, so that elements are computed twice: with
+    nontemporal stores or AMX tiles.
+    """
     if (table := lies_upon(spec)) is not None:
         return frozenset({table})
     overlaps = schedule.get("nontemporal") or schedule.get("mainloop") == "amx"
@@ -52,7 +55,7 @@ def in_place(
 
 
 def _viewed(formulas: Formulas) -> set[str]:
-    """Return the names of inputs that views read, directly or inside formulas."""
+    """Return the names of inputs that are read through views, directly or inside an expression."""
     found: set[str] = set()
     waiting = list(formulas.values())
     while waiting:

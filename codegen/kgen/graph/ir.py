@@ -1,4 +1,6 @@
-"""A model in kgen's words: sources, formulas, views and products over values of fixed shapes.
+"""Graph of a model: inputs, constants, formulas, views and products with static shapes.
+
+The reader of an ONNX model builds this graph, rewrites change it, and fusion turns it into kernels.
 
 ::
 
@@ -8,7 +10,8 @@
                          | ViewNode      a view of another value
                          | ProductNode   numpy's matmul of two values, or a convolution
 
-Values are numbered in a topological order. Equal operations on equal operands are one value.
+Values are numbered in topological order. Equal operations on equal operands are one value (common
+subexpression elimination).
 """
 
 from __future__ import annotations
@@ -40,23 +43,23 @@ from kgen_runtime.dtypes import DType
 from kgen_runtime.schema.program import Count
 from kgen_runtime.values import frozen
 
-#: Elements of a table that a node needs: places along an axis, zeros to begin with, copies.
+#: Largest constant that a node may add to the model, in elements.
 MOST_OF_TABLE = 1 << 24
-#: The end of the name of a constant's transpose.
+#: Suffix of the name of a constant's transpose.
 TRANSPOSED = ".T"
 #: Remedy for a node whose inputs contradict one another.
 CHANGE_MODEL = "change that shape in the model, or export it again"
 
 
 def broadcasts_to(shape: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether a tensor of a shape broadcasts to another shape, as numpy's broadcast_to does it."""
+    """Whether a shape broadcasts to another shape, as in numpy's broadcast_to."""
     behind = other[len(other) - len(shape) :]
     return len(shape) <= len(other) and all(n in (1, m) for n, m in zip(shape, behind, strict=True))
 
 
 @frozen
 class SourceNode:
-    """Input or constant of the model, by its name in the model."""
+    """Input or constant of the model, with its name in the model."""
 
     kind: Literal["input", "constant"]
     name: str
@@ -64,10 +67,10 @@ class SourceNode:
 
 @frozen
 class FormulaNode:
-    """Expression of the values that its variables name.
+    """Expression whose variables name other values.
 
-    `axes` are the axes of its domain that its row-wise functions reduce; empty if it has no
-    row-wise function.
+    `axes` are the axes of the domain that its row-wise functions reduce; empty without such a
+    function.
     """
 
     expression: Expression
@@ -92,10 +95,10 @@ class ViewNode:
 
 @frozen
 class ProductNode:
-    """Matrix product of the values `a` and `b`.
+    """Matrix product of the values `a` and `b`, or a convolution.
 
-    With `conv`, `a` are images whose channels are the last axis, and the rows that are multiplied
-    are its windows. `conv` has no epilogue.
+    With `conv`, `a` are images with channels last (NHWC) and `b` is the matrix of weights. `conv`
+    has no epilogue.
     """
 
     a: str
@@ -112,8 +115,7 @@ Operation = SourceNode | FormulaNode | ViewNode | ProductNode
 
 @frozen
 class GraphValue:
-    """Value of a graph. `name` is the model's name, if any; `nodes` are the ONNX nodes that
-    computed it."""
+    """Value of a graph. `nodes` are the ONNX nodes that compute it."""
 
     id: str
     dtype: DType
@@ -132,7 +134,11 @@ class GraphValue:
 
 @frozen
 class Graph:
-    """`names` are those that values have in the model."""
+    """Values of a model in topological order.
+
+    `outputs` maps output names to values, `constants` names of SourceNodes to elements, and `names`
+    values to their names in the model.
+    """
 
     name: str
     inputs: tuple[str, ...]
@@ -142,18 +148,21 @@ class Graph:
     names: Mapping[str, str]
     #: Sizes of outputs that depend on data.
     counts: tuple[Count, ...] = ()
-    #: Stored numbers of constants, by the constants' names.
+    #: Quantised elements of dequantised constants, by the constants' names.
     dequantized: Mapping[str, Dequantized] = field(default_factory=dict)
-    #: Names of constants, by those of constants that were made as their views.
+    #: Name of the original constant, by the name of a constant that was folded from its views.
     originals: Mapping[str, str] = field(default_factory=dict)
-    #: Bytes that kernels' tensors start at multiples of, on all targets.
+    #: Alignment of kernels' tensors on all targets, in bytes.
     alignment: int = ALIGNMENT
 
 
 @frozen
 class ConvolutionKernels:
-    """Convolutions that a target has kernels for, beside those of groups of several channels:
-    depthwise ones, and ones that pad bytes with any zero point."""
+    """Optional convolution kernels of a target, beside grouped convolutions of several channels.
+
+    `depthwise` stands for one channel per group, `pads_with_zero_point` for s8 images padded with a
+    zero point other than 0.
+    """
 
     depthwise: bool = False
     pads_with_zero_point: bool = False
@@ -168,7 +177,7 @@ PLAIN_CONVOLUTIONS = ConvolutionKernels()
 
 
 class Builder:
-    """Adds values; what is there already is not added again."""
+    """Builder of a graph. Adding an operation that exists returns the existing value."""
 
     def __init__(
         self,
@@ -178,21 +187,22 @@ class Builder:
         convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS,
     ) -> None:
         self.convolves = convolves
-        #: What is known of the model's values, by their names there.
+        #: Types and shapes of the model's values, by their names in the model.
         self.tensors = tensors
         self.values: dict[str, GraphValue] = {}
         self.constants: dict[str, Array] = {}
-        #: Stored numbers of constants, by the constants' names.
+        #: Quantised elements of dequantised constants, by the constants' names.
         self.dequantized = dict(dequantized)
         self.originals: dict[str, str] = {}
         self.known: dict[tuple[object, ...], str] = {}
-        #: Names of the constants that nodes needed beside the model's, by their contents; and the
-        #: last number behind each name.
+        #: Names of constants that were added for nodes, by contents, and the last number used for
+        #: each name.
         self.made_here: dict[tuple[object, ...], str] = {}
         self.last_number: dict[str, int] = {}
-        #: Numbers of rows: what functions of rows give, and what is computed of that alone.
+        #: Ids of values that have one number per row: results of row-wise reductions, and formulas
+        #: of them.
         self.rows: set[str] = set()
-        #: The node that is being lowered.
+        #: Node that is being lowered.
         self.node: Node | None = None
 
     def add(
@@ -202,7 +212,7 @@ class Builder:
         dtype: DType,
         nodes: tuple[str, ...] | None = None,
     ) -> GraphValue:
-        """A value of the node that is being lowered, or of those that are named."""
+        """Add a value, for the node that is being lowered or for `nodes`. Raises GraphError."""
         shape = tuple(map(int, shape))
         if nodes is None:
             nodes = (self.node.name, *self.node.others) if self.node else ()
@@ -252,12 +262,12 @@ class Builder:
 
     @property
     def result(self) -> TensorType:
-        """Type and shape of the node's first result."""
+        """Type and shape of the node's first output."""
         assert self.node is not None
         return self.tensors[self.node.outputs[0]]
 
     def refusal(self, why: str, remedy: str) -> GraphError:
-        """An error that says why the node is refused, and what the user can do."""
+        """Return the error that says why the node is refused, and what the user can do."""
         assert self.node is not None
         more = f"; {self.node.unfolded}" if self.node.unfolded else ""
         output = next(filter(None, self.node.outputs), "")
@@ -271,8 +281,10 @@ class Builder:
         return self.add(SourceNode(kind="constant", name=name), array.shape, dtype)
 
     def check_table(self, elements: int) -> None:
-        """Raises GraphError for a table of so many elements that a node would need beside the
-        model, before memory is taken for it."""
+        """Raise GraphError if a node would add a constant of more than MOST_OF_TABLE elements.
+
+        The check comes before memory is allocated for the constant.
+        """
         if elements > MOST_OF_TABLE:
             raise self.refusal(
                 f"needs a table of {elements} elements; {MOST_OF_TABLE} is the limit",
@@ -280,7 +292,7 @@ class Builder:
             )
 
     def made(self, what: str, array: Array, dtype: DType) -> GraphValue:
-        """A constant that a node needs beside the model's."""
+        """Add a constant that a node needs and the model does not have."""
         assert self.node is not None
         array = np.ascontiguousarray(array)
         first = f"{self.node.name}:{what}"
@@ -296,7 +308,7 @@ class Builder:
         return self.constant(self.made_here[key], array, dtype)
 
     def array(self, value: GraphValue | None) -> Array | None:
-        """A constant's elements; None for any other value."""
+        """Return a constant's elements; None for any other value."""
         if value is None or not isinstance(value.operation, SourceNode):
             return None
         return (
@@ -304,7 +316,8 @@ class Builder:
         )
 
     def elements(self, value: GraphValue) -> Array | None:
-        """Elements of a constant or of a view of one; None for any other value."""
+        """Return the elements of a constant, or of a view of a constant; None for any other
+        value."""
         operation = value.operation
         if not isinstance(operation, ViewNode):
             return self.array(value)
@@ -314,7 +327,8 @@ class Builder:
         return None if array is None else operation.step.of_array(array)
 
     def folded(self, value: GraphValue) -> GraphValue:
-        """A view of a constant as a constant of its own; any other value as it is."""
+        """Return a view of a constant as a new constant (constant folding); other values
+        unchanged."""
         array = self.elements(value) if isinstance(value.operation, ViewNode) else None
         if array is None:
             return value
@@ -327,7 +341,7 @@ class Builder:
         return made
 
     def original(self, value: GraphValue) -> str | None:
-        """Name of the constant that a value is a view of; None for any other value."""
+        """Return the name of the constant that a value is a view of; None for any other value."""
         operation = value.operation
         if isinstance(operation, ViewNode):
             return self.original(self.values[operation.of])
@@ -336,7 +350,8 @@ class Builder:
         return self.originals.get(operation.name, operation.name)
 
     def stored(self, value: GraphValue) -> Dequantized | None:
-        """Stored numbers of a constant that was dequantised, or of a view of one."""
+        """Return the quantised elements of a dequantised constant or of a view of one; None for
+        others."""
         operation = value.operation
         if isinstance(operation, ViewNode):
             found = self.stored(self.values[operation.of])
@@ -344,26 +359,30 @@ class Builder:
         return self.dequantized.get(operation.name) if isinstance(operation, SourceNode) else None
 
     def term(self, value: GraphValue | Number) -> Expression:
-        """A value in a formula: a number, if all its elements are that one."""
+        """Return a value as an operand of a formula: a number if all of its elements are equal."""
         if not isinstance(value, GraphValue):
             return value if isinstance(value, Expression) else constant(value)
         array = self.array(value)
         if array is not None and value.dtype not in (DType.BF16, DType.BOOL) and array.size:
             first = array.flat[0]
             alike = array.size == 1 or bool(np.all(array == first))
-            # Of integers those that an f64 holds.
+            # An integer must be exact in f64.
             if alike and (not value.dtype.is_integer or int(float(first)) == int(first)):
                 return constant(float(first))
         return variable(value.id)
 
     def tensor(self, value: GraphValue) -> Expression:
-        """A value in a view, which a number cannot be."""
+        """Return a value as an operand of a view, which accepts no number."""
         return variable(value.id)
 
     def scatter(
         self, table: GraphValue, index: GraphValue, rows: GraphValue, axis: int
     ) -> Expression:
-        """Rows, which may be computed in another order than the table's, in places of a table."""
+        """Return the expression that writes `rows` into `table` at the places `index` along an
+        axis.
+
+        A permutation of the rows becomes part of the expression.
+        """
         term = self.tensor(rows)
         if isinstance(rows.operation, ViewNode) and (order := self.order_of(rows)):
             term = view("permute", (variable(rows.operation.of), *order))
@@ -408,9 +427,12 @@ class Builder:
         return self.permute(made, order)
 
     def squeezed_rows(self, expression: Expression) -> Shape:
-        """The shape of numbers of rows that all values of a formula are, without the axes that were
-        reduced; () if they are not. The formula is then of these numbers, and can be part of the
-        rows' kernel."""
+        """Return the shape before a reshape that restores the reduced axes of all operands.
+
+        Returns () unless all operands are reshapes of values with one number per row, of equal
+        shape. The formula can then run on these values, and fuse into the row-wise kernel that
+        computes them.
+        """
         found = set()
         for name in inputs(expression):
             at = self.values[name].operation
@@ -420,7 +442,8 @@ class Builder:
         return found.pop() if len(found) == 1 and not has_views(expression) else ()
 
     def order_of(self, value: GraphValue) -> tuple[int, ...]:
-        """The order that a value is another's in; () if it is none in another order."""
+        """Return the axes by which a value permutes another one; () for a value that is no
+        permutation."""
         at = value.operation
         return at.step.numbers if isinstance(at, ViewNode) and at.step.kind == "permute" else ()
 
@@ -433,14 +456,14 @@ class Builder:
         }
 
     def _before(self, value: GraphValue, back: tuple[int, ...]) -> GraphValue:
-        """A value before the permutation that an order undoes."""
+        """Return a value with the permutation `back` applied, after extending its rank."""
         wide = self.reshape(value, (1,) * (len(back) - value.rank) + value.shape)
         return self.permute(wide, back)
 
     def view(
         self, value: GraphValue, kind: str, numbers: Sequence[int], shape: Sequence[int]
     ) -> GraphValue:
-        """A view of a value; itself, if it looks the same."""
+        """Return a view of a value, or the value itself if the view changes nothing."""
         numbers = tuple(map(int, numbers))
         same = tuple(shape) == value.shape and (
             kind != "permute" or numbers == tuple(range(value.rank))
@@ -452,7 +475,7 @@ class Builder:
         )
 
     def reshape(self, value: GraphValue, shape: Sequence[int]) -> GraphValue:
-        """Reshape a value. Axes of one element are inserted and removed before a permutation."""
+        """Reshape a value. Axes of size 1 are inserted and removed before a permutation."""
         if math.prod(value.shape) != math.prod(shape):
             raise self.refusal(
                 f"makes {'x'.join(map(str, shape))} of {'x'.join(map(str, value.shape))}, which "
@@ -467,7 +490,7 @@ class Builder:
         return self.view(value, "reshape", shape, shape)
 
     def permute(self, value: GraphValue, axes: Sequence[int]) -> GraphValue:
-        """With its axes in this order; of what is permuted already, that in another order."""
+        """Permute the axes of a value. Two permutations in a row become one."""
         if sorted(axes) != list(range(value.rank)):
             raise self.refusal(
                 f"orders {value.rank} axes by {list(axes)}", "name each axis once in the model"
@@ -480,7 +503,8 @@ class Builder:
     def slice(
         self, value: GraphValue, axis: int, start: int, count: int, step: int = 1
     ) -> GraphValue:
-        """`count` elements along an axis, `step` apart. Raises GraphError if one is outside."""
+        """Return `count` elements along an axis, `step` apart. Raises GraphError if one is
+        outside."""
         n = value.shape[axis]
         if start < 0 or count < 1 or start + (count - 1) * step >= n:
             raise self.refusal(
@@ -498,7 +522,7 @@ class Builder:
         return self.view(value, "slice", (axis, start, count, step), shape)
 
     def expand(self, value: GraphValue, shape: Sequence[int]) -> GraphValue:
-        """The value broadcast to a shape. Raises GraphError if it does not broadcast."""
+        """Return the value broadcast to a shape. Raises GraphError if it does not broadcast."""
         if not broadcasts_to(value.shape, shape):
             raise self.refusal(
                 f"has an input of shape {by_x(value.shape)}, which does not broadcast to "
@@ -508,9 +532,11 @@ class Builder:
         return self.view(value, "expand", shape, shape)
 
     def product(self, a: GraphValue, b: GraphValue) -> GraphValue:
-        """numpy's matmul of operands of two or more axes. Where an axis of the batch was made of
-        several, as of groups of heads that share a matrix, the product has these: each may have a
-        stride of its own."""
+        """Return numpy's matmul of two operands of rank 2 or more.
+
+        If a reshape merged several axes into one batch axis (heads of grouped-query attention share
+        a matrix), the product keeps them apart, as each may have another stride.
+        """
         if a.shape[-1] != b.shape[-2]:
             raise self.refusal(
                 f"multiplies rows of {a.shape[-1]} by columns of {b.shape[-2]}; they must be of "
@@ -528,14 +554,15 @@ class Builder:
         return self.add(ProductNode(a=a.id, b=b.id), shape, a.dtype)
 
     def convolution(self, x: GraphValue, w: GraphValue, conv: Conv2d) -> GraphValue:
-        """A convolution of images whose channels are the last axis; `w` is the matrix of weights, a
-        row for each channel of each place."""
+        """Return a convolution of images with channels last.
+
+        `w` is the matrix of weights, with a row for each channel at each kernel position.
+        """
         shape = (conv.images, *conv.out_sizes, conv.outputs)
         return self.add(ProductNode(a=x.id, b=w.id, conv=conv), shape, x.dtype)
 
     def batch_parts(self, value: GraphValue) -> list[Shape] | None:
-        """The axes that each axis of a batch of matrices was made of by a reshape; None if each was
-        made of one."""
+        """Return the axes that a reshape merged into each batch axis; None if it merged none."""
         source, _ = self.before_reshape(value)
         if source is None:
             return None
@@ -550,7 +577,8 @@ class Builder:
         return parts if any(len(part) > 1 for part in parts) else None
 
     def before_reshape(self, value: GraphValue) -> tuple[GraphValue | None, bool]:
-        """Matrices before a reshape of their batch, and whether they were transposed since."""
+        """Return the matrices before a reshape of their batch, and whether they were transposed
+        since."""
         rank, is_transposed = value.rank, False
         at = value.operation
         swap = (*range(rank - 2), rank - 1, rank - 2)
@@ -564,7 +592,7 @@ class Builder:
         return (source, is_transposed) if fits else (None, False)
 
     def cut(self, value: GraphValue, parts: Sequence[Shape]) -> GraphValue:
-        """Matrices whose batch has the axes `parts` instead of one for each."""
+        """Reshape matrices so that each batch axis is split into the axes of `parts`."""
         sizes = (1,) * (len(parts) + 2 - value.rank) + value.shape[:-2]
         fine = [
             size

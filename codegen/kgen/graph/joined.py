@@ -1,6 +1,6 @@
-"""Concatenation in place: the kernels of its operands write parts of its result.
+"""Concat without copies: the kernels of its operands write slices of its output directly.
 
-No kernel copies the operands. The outputs of a recurrent layer's time steps are such parts.
+The outputs of a recurrent layer's time steps are joined this way.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from kgen_runtime.values import frozen
 
 
 def blocks_of(expression: Expression, shapes: Mapping[str, Shape]) -> tuple[str, ...] | None:
-    """Inputs that an expression concatenates whole, in the order of their memory; None for any
-    other expression. `shapes` are the shapes of its inputs."""
+    """Return the inputs that an expression concatenates whole, in memory order.
+
+    Returns None for any other expression. `shapes` maps each input to its shape.
+    """
     found = _Blocks.of(expression, shapes)
     return None if found is None or len(found.names) < 2 else found.names
 
 
 @frozen
 class _Blocks:
-    """Inputs that follow one another in memory, read as one tensor of `shape`."""
+    """Inputs that are adjacent in memory and read as one tensor of `shape`."""
 
     names: tuple[str, ...]
     shape: Shape
@@ -63,10 +65,10 @@ class _Blocks:
 
 
 def roots_to_join(graph: Graph, order: Sequence[GraphValue], roots: Set[str]) -> set[str]:
-    """Formulas that become roots, so that concatenations that are roots need no kernel.
+    """Return the formulas to materialize so that concatenations need no kernel of their own.
 
-    A concatenation's kernel is saved by at most one more: of an operand that becomes a root, or
-    that copies an operand that must stay elsewhere.
+    A concatenation qualifies if it costs at most one extra kernel: for an operand that must now be
+    materialized, or for the copy of an operand that must stay in a buffer of its own.
     """
     outputs = {_source(graph, name).id for name in graph.outputs.values()}
     tables = {
@@ -88,7 +90,7 @@ def roots_to_join(graph: Graph, order: Sequence[GraphValue], roots: Set[str]) ->
 
 
 def _joined(graph: Graph, value: GraphValue) -> list[GraphValue]:
-    """Operands that can be written as parts of a concatenation's result; none if one cannot."""
+    """Return a concatenation's operands, or [] unless all can be slices of its output."""
     operation = value.operation
     if not isinstance(operation, FormulaNode) or operation.axes:
         return []
@@ -105,7 +107,7 @@ def _joined(graph: Graph, value: GraphValue) -> list[GraphValue]:
 
 
 def _source(graph: Graph, name: str) -> GraphValue:
-    """Value whose memory a reshape reads; for any other value, itself."""
+    """Return the value whose memory a chain of reshapes reads: `name` itself without a reshape."""
     value = graph.values[name]
     while isinstance(value.operation, ViewNode) and value.operation.step.keeps_order:
         value = graph.values[value.operation.of]
@@ -113,12 +115,12 @@ def _source(graph: Graph, name: str) -> GraphValue:
 
 
 def joined_in_place(lowered: Lowered, alignment: int) -> Lowered:
-    """Return the calls without those that only concatenate buffers, which become parts of the
-    result.
+    """Return the calls without concatenations: their operands become slices of the output buffer.
 
-    A part is written and read by kernels alone, belongs to one result, and starts at a multiple of
-    `alignment` bytes in it. One operand of each result may be none, such as an output: it is
-    copied. No call overwrites the result later, as a scatter does with its table.
+    A slice starts at a multiple of `alignment` bytes. Only one call writes its buffer, and the
+    buffer is no input, constant, output or table of a scatter. One operand of each concatenation
+    may break these rules: it is copied into its slice. A concatenation whose output a scatter
+    overwrites stays.
     """
     overwritten = {*lowered.within.values()}
     kept = {*lowered.inputs.values(), *lowered.constants, *lowered.outputs.values()}
@@ -143,8 +145,10 @@ def joined_in_place(lowered: Lowered, alignment: int) -> Lowered:
 
 
 def _parts(lowered: Lowered, call: KernelCall, alignment: int) -> dict[str, Binding]:
-    """Places of buffers in the result of a call that only concatenates them; none for any other
-    call."""
+    """Return the slice of the output for each buffer that a call concatenates.
+
+    Returns {} for a call that does anything else, and if a slice would be misaligned.
+    """
     spec = call.spec
     if not isinstance(spec, Elementwise) or len(spec.outputs) > 1 or spec.table:
         return {}
@@ -169,7 +173,8 @@ def _parts(lowered: Lowered, call: KernelCall, alignment: int) -> dict[str, Bind
 
 
 def _moved(call: KernelCall, parts: Mapping[str, Binding]) -> KernelCall:
-    """Return the call with its parts bound to their places in the results."""
+    """Return the call with the buffers in `parts` replaced by slices of the concatenations'
+    outputs."""
 
     def moved(binding: Binding) -> Binding:
         while (part := parts.get(binding.buffer)) is not None:

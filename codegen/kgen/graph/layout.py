@@ -1,8 +1,8 @@
-"""Layouts: where the elements of a view lie in the memory of the tensor that it is a view of.
+"""Strided layouts: where the elements of a view lie in the memory of its source tensor.
 
-Views that only look at a tensor otherwise (reshape, permute, slice, expand) are applied to a layout
-one after another, as numpy does it. So a view is never a copy by itself: its consumer uses its
-strides (a product) or its formula (an element-wise kernel).
+Reshape, permute, slice and expand change a layout as they change a numpy array's strides. A view is
+therefore no copy: a GEMM reads it through strides, an element-wise kernel through views in its
+expression.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class StridedLayout:
 
     @staticmethod
     def of(shape: Shape) -> StridedLayout:
-        """A packed tensor's."""
+        """Return the layout of a packed tensor."""
         return StridedLayout(shape=shape, strides=packed(shape))
 
     @property
@@ -43,14 +43,14 @@ class StridedLayout:
 
     @property
     def is_packed(self) -> bool:
-        """The first elements of memory, in their order."""
+        """Whether the elements are the first ones of the memory, in row-major order."""
         walked = [(n, s) for n, s in zip(self.shape, self.strides, strict=True) if n > 1]
         wanted = packed(tuple(n for n, _ in walked))
         return self.offset == 0 and tuple(s for _, s in walked) == wanted
 
     @property
     def coalesced(self) -> StridedLayout:
-        """Merge axes: as few as reach the same elements in the same order."""
+        """The layout with as few axes as reach the same elements in the same order."""
         walked: list[tuple[int, int]] = []
         for n, stride in zip(self.shape, self.strides, strict=True):
             if n > 1 and walked and walked[-1][1] == stride * n:
@@ -74,7 +74,7 @@ class StridedLayout:
         return StridedLayout(shape=tuple(shape), strides=tuple(strides), offset=offset)
 
     def expanded(self, shape: Shape) -> StridedLayout:
-        """Layout of the tensor broadcast to `shape`."""
+        """Return the layout of the tensor broadcast to `shape`."""
         new = len(shape) - len(self.shape)
         strides = tuple(
             0 if n == 1 and m != 1 else s
@@ -83,10 +83,9 @@ class StridedLayout:
         return dataclasses.replace(self, shape=shape, strides=(0,) * new + strides)
 
     def reshaped(self, shape: Shape) -> StridedLayout | None:
-        """Layout of the tensor in another shape; None if strides cannot express it.
+        """Return the layout of the tensor reshaped to `shape`; None if strides cannot express it.
 
-        Both shapes are cut where their products of leading sizes agree; each part must be walked
-        with one stride.
+        Each new axis must divide a run of old axes that one stride walks.
         """
         old = [(n, s) for n, s in zip(self.shape, self.strides, strict=True) if n != 1]
         strides: list[int] = []
@@ -95,7 +94,7 @@ class StridedLayout:
             if n == 1:
                 strides.append(0)
                 continue
-            # The run of old axes that this size begins in, or goes on in.
+            # Old axes that this new axis covers, or begins to cover.
             taken, stop = old[first][0], first + 1
             while taken % n and stop < len(old):
                 taken *= old[stop][0]
@@ -111,7 +110,7 @@ class StridedLayout:
         return StridedLayout(shape=shape, strides=tuple(strides), offset=self.offset)
 
     def applied(self, step: ViewStep) -> StridedLayout | None:
-        """With a view upon it; None if that is no layout."""
+        """Return the layout of a view of this layout; None if strides cannot express it."""
         match step.kind:
             case "permute":
                 return self.permuted(step.numbers)
@@ -125,14 +124,17 @@ class StridedLayout:
 
 @frozen
 class ViewStep:
-    """View of a tensor: `reshape` to a shape, `permute` by axes, `expand` to a shape, or `slice`
-    (axis, start, count and step)."""
+    """View of a tensor: `reshape`, `permute`, `expand` or `slice`.
+
+    `numbers` are the new shape (reshape, expand), the axes (permute), or the axis, start, count and
+    step (slice).
+    """
 
     kind: str
     numbers: tuple[int, ...]
 
     def of_array(self, array: Array) -> Array:
-        """The view of an array."""
+        """Return this view of a numpy array."""
         match self.kind:
             case "permute":
                 return array.transpose(self.numbers)
@@ -147,13 +149,13 @@ class ViewStep:
 
     @property
     def keeps_order(self) -> bool:
-        """The elements are the same, in the same order."""
+        """Whether the view has the same elements in the same order."""
         return self.kind == "reshape"
 
 
 def replayed(layout: StridedLayout, steps: Sequence[ViewStep]) -> StridedLayout | None:
-    """A layout with views upon it, the first one first; None if no layout says that, or no formula
-    of a kernel."""
+    """Return the layout after several views, applied in order; None if strides cannot express
+    it."""
     found: StridedLayout | None = layout
     for step in steps:
         if found is None:
@@ -164,7 +166,8 @@ def replayed(layout: StridedLayout, steps: Sequence[ViewStep]) -> StridedLayout 
 
 @frozen
 class Seen:
-    """A packed input of `shape`, and the formula of it that has the elements of a layout."""
+    """Packed input of `shape`, and the expression of views that reads a layout's elements from
+    it."""
 
     shape: Shape
     formula: Expression
@@ -172,7 +175,7 @@ class Seen:
 
 @frozen
 class Span:
-    """Part of a packed memory: elements `start` to `start + size`, and a layout in it."""
+    """Range of a packed memory, `start` to `start + size` elements, and a layout relative to it."""
 
     start: int
     size: int
@@ -180,11 +183,12 @@ class Span:
 
 
 def span_of(layout: StridedLayout, size: int, multiple: int) -> Span:
-    """The part of `size` elements that a layout reads, from a multiple of `multiple` elements on.
+    """Return the smallest range of a memory of `size` elements that a layout reads.
 
-    Layouts that differ in their offset alone have equal spans with other starts, if the starts
-    are such multiples: so steps of time have one kernel. A span begins where an element of the
-    outermost axis does, and has whole ones.
+    The range starts at a multiple of `multiple` elements and holds whole rows of the outermost
+    axis. Layouts that differ only in their offset get ranges of equal size and layout, so that the
+    time steps of a recurrent layer share one kernel. Without such a range, the result is the whole
+    memory.
     """
     moving = [(n, s) for n, s in zip(layout.shape, layout.strides, strict=True) if n > 1 and s]
     outer = max((s for _, s in moving), default=1)
@@ -200,17 +204,18 @@ def span_of(layout: StridedLayout, size: int, multiple: int) -> Span:
 
 
 def is_seen(layout: StridedLayout, size: int) -> bool:
-    """Whether a formula can see a layout, by itself; one of many axes without those that are
-    walked as one."""
+    """Whether a kernel's expression can read the layout, after merging axes if there are too
+    many."""
     shown = layout.coalesced if len(layout.shape) > MAX_RANK else layout
     return seen(shown, size, "x") is not None
 
 
 def seen(layout: StridedLayout, size: int, name: str) -> Seen | None:
-    """How a formula of kgen sees a layout in `size` elements of packed memory; None if it cannot.
+    """Return the views by which an expression reads a layout; None if no views express it.
 
-    Memory is cut into axes at the layout's strides, or at what they are multiples of. Axes of
-    stride 0 are of size 1 in the formula, and axes of size 1 in front are left out.
+    The packed memory of `size` elements becomes a tensor with one axis for each stride. Slices and
+    a permutation of that tensor then give the layout. Broadcast axes (stride 0) have size 1 in the
+    expression, and leading axes of size 1 are omitted.
     """
     moving = [
         i for i, (n, s) in enumerate(zip(layout.shape, layout.strides, strict=True)) if n > 1 and s
@@ -219,8 +224,8 @@ def seen(layout: StridedLayout, size: int, name: str) -> Seen | None:
     strides = [layout.strides[i] for i in order]
     if any(s < 0 for s in strides) or any(s == t for s, t in pairwise(strides)):
         return None
-    # The axes of memory: one for each moving axis, of which it takes every so-manyth element, and
-    # what lies between elements of the innermost.
+    # Split the memory into one axis for each moving axis, sliced with a step if its stride is a
+    # multiple of the axis's unit, and one for the gap between elements of the innermost axis.
     units, outer = [], size
     for stride in strides:
         units.append(math.gcd(outer, stride))
@@ -234,8 +239,8 @@ def seen(layout: StridedLayout, size: int, name: str) -> Seen | None:
     stops = [a + (n - 1) * step + 1 for a, n, step in zip(starts, counts, by, strict=True)]
     if any(stop > n for stop, n in zip(stops, sizes, strict=True)):
         return None
-    # Axes of one element, where the layout has them behind its first moving axis. What lies between
-    # elements of the innermost is cut to one, and is the first such axis; else it is in front.
+    # Keep axes of size 1 that come after the layout's first moving axis. The axis of the gap is
+    # sliced to size 1 and serves as the first of them; without such axes it goes in front.
     rank = len(layout.shape)
     ones = [i for i in range(min(moving, default=rank), rank) if i not in moving]
     between = [len(order)] if outer > 1 else []
@@ -255,7 +260,7 @@ def seen(layout: StridedLayout, size: int, name: str) -> Seen | None:
     if wanted != list(range(len(shape))) and len(wanted) == len(shape):
         walked = [axis for axis in wanted if axis < len(sizes)]
         if found.primitive is variable(name).primitive and walked == list(range(len(sizes))):
-            # Only axes of one element move: the input may have that shape itself.
+            # Only axes of size 1 move, so the input takes that shape itself.
             shape = tuple(shape[axis] for axis in wanted)
         else:
             found = view("permute", (found, *wanted))

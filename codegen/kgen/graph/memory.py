@@ -1,8 +1,8 @@
-"""The memory plan: every buffer's place in one arena, so that those that live at once are apart.
+"""Memory planner: the offset of every intermediate buffer in one arena.
 
-Greedy by size (Y. Pisarchyk and J. Lee, "Efficient Memory Management for Deep Neural Net
-Inference", 2020): the largest buffer first, each at the lowest offset at which it meets none that
-lives while it does.
+Buffers with overlapping live ranges get disjoint memory. The algorithm is greedy by size (Y.
+Pisarchyk and J. Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020): place the
+largest buffer first, each at the lowest offset that is free during its live range.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from collections.abc import Iterator, Mapping
 
 from kgen_runtime.values import frozen
 
-#: Offsets are multiples of it, in bytes: the most that a Vulkan device may ask for.
+#: Alignment of offsets in bytes: the largest that a Vulkan device may require.
 ALIGNMENT = 256
-#: Where something begins and ends in an arena, in bytes.
+#: First byte and end of a range in the arena.
 Range = tuple[int, int]
 
 
 @frozen
 class Life:
-    """A buffer of `nbytes`, from the step that writes it to the last one that reads it."""
+    """Live range of a buffer of `nbytes`: from the step that writes it to the last that reads
+    it."""
 
     nbytes: int
     first: int
@@ -28,14 +29,13 @@ class Life:
 
     @property
     def taken(self) -> int:
-        """Bytes that it takes of an arena."""
+        """Bytes that the buffer occupies in the arena: `nbytes` rounded up to the alignment."""
         return -(-self.nbytes // ALIGNMENT) * ALIGNMENT
 
 
 @frozen
 class MemoryPlan:
-    """Offset of each buffer in the arena, the arena's bytes, and a lower bound of any
-    plan's bytes."""
+    """Offset of each buffer, size of the arena, and a lower bound for any plan, all in bytes."""
 
     offsets: Mapping[str, int]
     nbytes: int
@@ -45,8 +45,8 @@ class MemoryPlan:
 def plan(lives: Mapping[str, Life]) -> MemoryPlan:
     offsets: dict[str, int] = {}
     placed = _Placed(1 + max((life.last for life in lives.values()), default=0))
-    # Among equal sizes the longest life comes first, then the earliest one, so that the turns of a
-    # repetition have equal plans. Names make the order unique.
+    # Sort by size, then by length of the live range, then by its start, so that equal repeated
+    # layers get equal plans. Names make the order unique.
     order = sorted(
         lives,
         key=lambda name: (
@@ -68,12 +68,15 @@ def plan(lives: Mapping[str, Life]) -> MemoryPlan:
 
 
 class _Placed:
-    """Ranges of the arena that are occupied, by the steps in which they are: a segment tree over
-    steps, whose nodes have ranges that are apart, so that few are looked at."""
+    """Occupied ranges of the arena by step, in a segment tree over the steps.
+
+    Each node of the tree holds disjoint ranges, so a query inspects few of them.
+    """
 
     def __init__(self, steps: int) -> None:
         self.size = 1 << (steps - 1).bit_length()
-        #: By node of the tree: ranges occupied in all of its steps, and those in some of them.
+        #: Ranges by tree node: `through` those occupied in all of its steps, `within` in some of
+        #: them.
         self.through: dict[int, list[Range]] = {}
         self.within: dict[int, list[Range]] = {}
 
@@ -89,7 +92,7 @@ class _Placed:
             _join(self.within.setdefault(node, []), found)
 
     def ranges(self, life: Life) -> list[Range]:
-        """Ranges that are occupied in one of a life's steps, by where they begin."""
+        """Return the ranges that are occupied in any step of a live range, by their start."""
         found: set[Range] = set()
         for node in self._cover(life):
             found.update(self.within.get(node, ()))
@@ -98,7 +101,10 @@ class _Placed:
         return sorted(found)
 
     def _cover(self, life: Life) -> Iterator[int]:
-        """The largest nodes whose steps are those of a life together; node n has 2n and 2n + 1."""
+        """Yield the largest nodes that together cover a live range.
+
+        Node n has the children 2n and 2n + 1.
+        """
         first, end = life.first + self.size, life.last + 1 + self.size
         while first < end:
             if first % 2:
@@ -111,7 +117,7 @@ class _Placed:
 
 
 def _join(ranges: list[Range], new: Range) -> None:
-    """Add a range to sorted ones that are apart; those that it meets or touches become one."""
+    """Insert a range into sorted, disjoint ranges, and merge those that it overlaps or touches."""
     first = bisect_left(ranges, new[0], key=lambda known: known[1])
     stop = bisect_right(ranges, new[1], lo=first, key=lambda known: known[0])
     if first < stop:
@@ -120,7 +126,7 @@ def _join(ranges: list[Range], new: Range) -> None:
 
 
 def least(lives: Mapping[str, Life]) -> int:
-    """The most bytes that live at one step, which every plan needs."""
+    """Return the peak of live bytes over all steps, which is a lower bound for every plan."""
     changes: dict[int, int] = {}
     for life in lives.values():
         changes[life.first] = changes.get(life.first, 0) + life.taken

@@ -1,4 +1,4 @@
-"""Results that reuse the memory of a dead input, because each element is computed in place."""
+"""In-place outputs: a kernel's output reuses the memory of an input that dies at that kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def may_lie_upon(plan: Plan) -> frozenset[str]:
-    """Parameters of a kernel whose memory its output may reuse."""
+    """Return the names of a kernel's parameters whose memory its output may reuse."""
     outputs = [p for p in plan.parameters if p.is_output]
     inputs = [p for p in plan.parameters if not p.is_output]
     spec, schedule = plan.operation.to_json(), plan.schedule.to_json()
@@ -24,10 +24,13 @@ def may_lie_upon(plan: Plan) -> frozenset[str]:
 def together(
     lowered: Lowered, plans: Mapping[int, Plan], lives: Mapping[str, Life]
 ) -> tuple[dict[str, Life], dict[str, str]]:
-    """Merged lives of buffers that share memory, under the name of the first; and that name by
-    buffer."""
+    """Merge the live ranges of buffers that share memory.
+
+    Returns the merged ranges by the name of the first buffer that owns the memory, and that name
+    for every buffer.
+    """
     owner = {name: name for name in lives}
-    #: Parameters whose memory an output may reuse, by plan: many calls have one plan.
+    #: Parameters whose memory an output may reuse, by the plan's id. Many calls share a plan.
     known: dict[int, frozenset[str]] = {}
     found = dict(lives)
     for number, call in enumerate(lowered.calls):

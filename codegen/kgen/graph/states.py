@@ -1,8 +1,9 @@
-"""States: pairs of a model's input and output that stay in the program from one run to the next.
+"""Model states (such as a KV cache): an input and an output that share memory between runs.
 
-The output of a run is the input of the next one. It is written where the input lies, if the step
-that writes it may (:mod:`kgen.graph.in_place`) and nothing reads the input after it; else
-it is copied there at the end.
+The value of the output after one run is the value of the input in the next run. The kernel that
+computes the output writes it into the input's memory if the input is dead by then and
+:mod:`kgen.graph.in_place` allows computing in place. Otherwise the output has a buffer of its own,
+and a copy at the end of the program moves it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
 
 
 def states_of(graph: Graph, pairs: Mapping[str, str]) -> dict[str, str]:
-    """Outputs by the inputs that they are in the next run. A `*` in a pair stands for any text,
-    the same in both names. Raises GraphError."""
+    """Return the state pairs {input: output} of a graph, with each `*` in `pairs` expanded.
+
+    A `*` matches any text, which must be equal in the input's and the output's name. Raises
+    GraphError for unknown names, for unequal types or shapes, for a name in two pairs, and if no
+    output is left that is not a state.
+    """
     sources = [graph.values[name] for name in graph.inputs]
     inputs = {v.operation.name: v for v in sources if isinstance(v.operation, SourceNode)}
     found: dict[str, str] = {}
@@ -63,7 +68,10 @@ def states_of(graph: Graph, pairs: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_states(lowered: Lowered, states: Mapping[str, str], plans: Mapping[int, Plan]) -> Lowered:
-    """The calls with each state's output in its input's place."""
+    """Return the calls with every state updated: in place, or by a copy that is appended.
+
+    `plans` maps the number of each call to its plan.
+    """
     calls = list(lowered.calls)
     buffers = dict(lowered.buffers)
     outputs = dict(lowered.outputs)
@@ -84,8 +92,10 @@ def _writer(calls: Sequence[KernelCall], buffer: str) -> int:
 
 
 def _is_in_place(lowered: Lowered, before: str, after: str, plans: Mapping[int, Plan]) -> bool:
-    """Whether the first call that writes the memory of `after` may write it where `before` lies:
-    nothing reads that behind it, and itself only element upon element."""
+    """Whether the first call that writes `after` may write it into the memory of `before`.
+
+    No later call may read `before`, and this call may read it only element by element, in place.
+    """
     calls = lowered.calls
     number = next(n for n, c in enumerate(calls) if after in map(lowered.memory_of, c.writes))
     reads = [n for n, c in enumerate(calls) if any(b.buffer == before for b in c.bindings.values())]

@@ -1,4 +1,4 @@
-"""Scatters write rows into their table: their results lie in its memory, or in that of a copy."""
+"""Memory for scatters: each scatter writes into its table's memory, or into a copy of the table."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from kgen.spec import Elementwise
 
 
 def with_tables(lowered: Lowered, states: Mapping[str, str]) -> Lowered:
-    """The calls, with a copy of each table that has to stay as it is: one that is read later or
-    for the rows, and inputs, constants and outputs but for a state that the result is in the next
-    run."""
+    """Return the calls with each scatter's output placed in its table's memory.
+
+    A table is copied first if it is read by a later call or by the scatter's other operands, or if
+    it or the result is an input, a constant or an output. A pair that is a state needs no copy.
+    """
     calls: list[KernelCall] = []
     buffers, within = dict(lowered.buffers), dict(lowered.within)
     last = {b.buffer: n for n, c in enumerate(lowered.calls) for b in c.bindings.values()}
@@ -44,7 +46,7 @@ def with_tables(lowered: Lowered, states: Mapping[str, str]) -> Lowered:
 
 
 def copy_of(of: CallBuffer, into: str, nodes: tuple[str, ...]) -> KernelCall:
-    """A call that copies a buffer into another."""
+    """Return a call that copies the buffer `of` into the buffer `into`."""
     return KernelCall(
         spec=elementwise(call_of("cast", variable("x0")), ((of.elements,),), (of.dtype,), of.dtype),
         bindings={"x0": Binding(buffer=of.id), "out": Binding(buffer=into)},

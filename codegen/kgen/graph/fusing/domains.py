@@ -1,4 +1,4 @@
-"""The domain that a formula is computed in, with as few axes as its leaves' layouts allow."""
+"""Iteration domain of a formula: merge its axes as far as the layouts of its operands allow."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from kgen.graph.reading.model import Shape
 
 
 def own_sizes(layout: StridedLayout) -> Shape:
-    """The sizes of what a layout has elements for: 1 where one serves all."""
+    """Return the sizes of the axes along which a layout moves, and 1 for broadcast axes."""
     return tuple(n if s else 1 for n, s in zip(layout.shape, layout.strides, strict=True))
 
 
 def are_near(
     layouts: Iterable[StridedLayout], domain: Shape, axes: tuple[int, ...], reduced: bool
 ) -> bool:
-    """Whether neighbouring columns, or neighbouring rows, are next to one another in all inputs and
-    the output, as far as they are not one element."""
+    """Whether all tensors are contiguous, or constant, along the innermost row axis or column axis.
+
+    `axes` are the reduced axes. The output counts unless the kernel reduces.
+    """
     kept = tuple(axis for axis in range(len(domain)) if axis not in axes)
     strides = [layout.strides for layout in layouts]
     if not reduced:
@@ -32,9 +34,11 @@ def are_near(
 def coalesced(
     domain: Shape, leaves: Mapping[str, Leaf], axes: tuple[int, ...] = ()
 ) -> tuple[Shape, dict[str, StridedLayout], tuple[int, ...]]:
-    """The domain with axes made one where all leaves walk them as one, and without those of one
-    element; the leaves' layouts in it, and the row-wise axes. So kernels of models that differ in
-    leading axes only are one."""
+    """Merge axes of a domain that every operand walks with one stride, and drop axes of size 1.
+
+    Returns the merged domain, the operands' layouts in it, and the reduced axes. Models that differ
+    only in leading axes then share kernels.
+    """
     layouts = {name: leaf.layout.expanded(domain) for name, leaf in leaves.items()}
     groups: list[list[int]] = []
     for axis, n in enumerate(domain):

@@ -1,8 +1,9 @@
-"""Fusion of formulas into the epilogues of products, and the layout of a product's result.
+"""Epilogue fusion: which element-wise formulas become part of a GEMM or convolution kernel.
 
-A product takes in all formulas up to the farthest value that all its uses lead to, as long as they
-are element-wise and their other operands are what an epilogue takes: vectors along n or m, numbers,
-or tensors like the result.
+A product absorbs all formulas up to the farthest value that post-dominates it (all its uses lead to
+that value). The formulas must be element-wise, and their other operands must have a shape that an
+epilogue reads: n, m x 1, a single number, or the shape of the result. The module also chooses the
+layout in which a product writes its result.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from kgen_runtime.dtypes import DType
 class Epilogues:
     """Epilogues of all products of a graph.
 
-    `root_of` has a product's root, `products` the product of a root, `regions` the values between
-    both, the root included, and `memory` the layouts of results that are not packed. `roots` are
-    the values in memory.
+    - `root_of` maps a product to the value that its kernel writes, and `products` is the inverse.
+    - `regions` maps that value to the values that its kernel computes after the product.
+    - `memory` has the layouts of results that are not packed.
+    - `roots` are the materialized values.
     """
 
     def __init__(
@@ -37,17 +39,17 @@ class Epilogues:
         self.root_of: dict[str, str] = {}
         self.products: dict[str, str] = {}
         self.regions: dict[str, frozenset[str]] = {}
-        #: The root of the region that a value is in.
+        #: Written value of the region that each value belongs to.
         self.region_of: dict[str, str] = {}
         self.outputs = frozenset(graph.outputs.values())
         self.memory: dict[str, StridedLayout] = {}
         self.find()
 
     def find(self) -> None:
-        """Puts what follows each product into its epilogue, and orders its result in memory as its
-        uses want it."""
+        """Absorb the formulas after each product, and choose the layouts of the results."""
         joins = joins_of(self.order, self.uses, self.outputs)
-        # Of products that are summed the last one has the others' sum beside it, and so on.
+        # Go backwards: of several products that are added, the last one takes the sum of the others
+        # as an operand.
         for value in reversed(self.order):
             if isinstance(value.operation, ProductNode):
                 self._absorb(value, joins)
@@ -80,18 +82,22 @@ class Epilogues:
             self.roots.add(at)
 
     def is_widened(self, root: str, end: str) -> bool:
-        """Whether bytes would be written as floats, which is left to those who read them."""
+        """Whether an epilogue would write s8 as f32; the conversion then stays with the
+        consumers."""
         dtypes = self.values[root].dtype, self.values[end].dtype
         return dtypes == (DType.S8, DType.F32) and end not in self.outputs
 
     def is_taken(self, region: frozenset[str], product: str) -> bool:
-        """Whether another product has some of these values in its epilogue."""
+        """Whether the epilogue of another product contains one of these values."""
         own = self.root_of.get(product)
         return any(self.region_of.get(name, own) != own for name in region)
 
     def between(self, product: str, end: str) -> frozenset[str] | None:
-        """The formulas by which a value that all uses of a product lead to is made of it; None if
-        others are among them, or more than an epilogue has."""
+        """Return the formulas on all paths from a product to the value `end`.
+
+        Returns None if a path holds another product, a view that moves elements or a reduction, or
+        if there are more values than an epilogue can have.
+        """
         found: set[str] = set()
         left = [*self.uses.get(product, ())]
         while left:
@@ -116,8 +122,10 @@ class Epilogues:
         return frozenset(found) | {x for x in operands if self.is_dequantized(x, product)}
 
     def is_dequantized(self, name: str, product: str) -> bool:
-        """Whether a value is bytes that one formula alone takes as floats, in the shape of a
-        product: the bytes are its operand."""
+        """Whether a value dequantises s8 for one formula only, in the shape of a product.
+
+        The epilogue then reads the s8 operand itself.
+        """
         value = self.values[name]
         if not isinstance(value.operation, FormulaNode) or len(self.uses[name]) != 1:
             return False
@@ -130,10 +138,12 @@ class Epilogues:
         )
 
     def is_epilogue(self, product: GraphValue, end: str, region: frozenset[str]) -> bool:
-        """Whether all formulas of a region are of the product, and of operands that an epilogue
-        takes beside it."""
+        """Whether an epilogue can compute all formulas of a region.
+
+        Types, shapes and the number of operands must fit.
+        """
         last = self.values[end]
-        # Sums of f32 may be written in the type that the operands have.
+        # The output of an f32 sum may have the type of the product's operands.
         types = {product.dtype, self.values[product.operands[0]].dtype}
         finishes_in = product.dtype
         if product.dtype is DType.S32:
@@ -151,7 +161,7 @@ class Epilogues:
             is_whole = value.dtype is DType.S8 and is_saturated(value.operation.expression)
             is_between = name != end and product.dtype is DType.S32
             if is_between and value.dtype is not finishes_in and not is_whole:
-                # An integer between them is rounded, which numbers of s8 are already.
+                # An intermediate integer would be rounded; only a saturated s8 is exact already.
                 return False
             for operand in value.operands:
                 at, views = origin(self.values, self.roots, operand)
@@ -163,7 +173,7 @@ class Epilogues:
                 layout = replayed(StridedLayout.of(self.values[at].shape), views)
                 if layout is None:
                     return False
-                # A full operand has the output's type.
+                # An operand of the result's shape has the output's type.
                 own = self.values[at].dtype
                 layout = layout.expanded(value.shape)
                 extent = extent_of(self.graph, layout, extents, own.itemsize)
@@ -177,7 +187,7 @@ class Epilogues:
         return not is_too_long(expression) and len(operands) <= MOST_OPERANDS - 3
 
     def expanded(self, end: str, region: frozenset[str]) -> Expression:
-        """A value's formula of what is outside of a region."""
+        """Return the formula of a value with all formulas of a region substituted."""
         done: dict[str, Expression] = {}
         for name in sorted(region, key=lambda name: int(name[1:])):
             operation = self.values[name].operation
@@ -189,7 +199,7 @@ class Epilogues:
         return done[end]
 
     def _reorder(self, product: GraphValue, root: str) -> None:
-        """Write the result in permuted order where all uses permute it first."""
+        """Write the result in permuted order if all uses permute it first."""
         shape = self.values[root].shape
         wanted = self._wanted(root)
         if wanted is None or shape != product.shape or self.has_full_operand(root, product):
@@ -205,8 +215,10 @@ class Epilogues:
             self.memory[root] = layout
 
     def _wanted(self, name: str) -> StridedLayout | None:
-        """The one layout in which all uses of a value see it packed, once they have reshaped and
-        permuted it; None if there is none."""
+        """Return the layout of a value in which every use sees a packed tensor.
+
+        Uses may reshape and permute the value. Returns None if no layout serves all uses.
+        """
         if name in self.outputs:
             return None
         found: set[StridedLayout | None] = set()

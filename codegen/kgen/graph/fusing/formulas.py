@@ -1,4 +1,4 @@
-"""Formulas of roots: what a fused graph is made of, and what a formula says of its operands."""
+"""Result of fusion: the formula of every materialized value, and the layouts of its operands."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Leaf:
-    """A root, and the layout that a formula reads it in. What is an index and a number in one
-    formula is two leaves, as a kernel reads both in types of their own."""
+    """Operand of a formula: a materialized value, read in a layout.
+
+    A value that one formula reads both as an index and as a number is two leaves, as the kernel
+    reads them in different types.
+    """
 
     root: str
     layout: StridedLayout
@@ -35,10 +38,10 @@ class Leaf:
 
 @frozen
 class Lazy:
-    """A value as a formula of leaves: its variables are theirs.
+    """Formula of a value, whose variables are leaves.
 
-    `axes` of `domain` are those of its row-wise functions; without them the domain is its shape.
-    `inlined` are the values that are in it.
+    `axes` of `domain` are reduced by its row-wise functions; without such functions the domain is
+    the value's shape. `inlined` are the values whose formulas were substituted.
     """
 
     value: GraphValue
@@ -54,8 +57,14 @@ class Lazy:
 
 @frozen
 class Fused:
-    """`roots` that kernels write, in order, with their formulas; `products` by the root that has
-    them in its formula. `memory` is how a root's elements lie."""
+    """Fused graph.
+
+    - `roots` are the values that kernels write, in order, and `formulas` their formulas.
+    - `products` maps a root to the product whose epilogue computes it.
+    - `leaves` maps the formulas' variables to operands, and `operands` each product to its A and B.
+    - `memory` has the layout of every materialized value.
+    - `outputs` maps the model's outputs to roots.
+    """
 
     graph: Graph
     roots: tuple[str, ...]
@@ -68,14 +77,16 @@ class Fused:
 
 
 def is_scattered(value: GraphValue) -> bool:
-    """Whether a kernel of its own writes the value into another one."""
+    """Whether a value is a scatter, whose kernel writes into its table."""
     return isinstance(value.operation, FormulaNode) and is_scatter(value.operation.expression)
 
 
 def viewed_operands(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:
-    """Operands of views in a formula, which have to have their own shape; and of these the tables
-    and indices of gathers and scatters, and what is looked at in several ways, which have to be in
-    memory."""
+    """Return the operands of views in a formula, and those of them that must be materialized.
+
+    An operand of a view must have its own shape, without broadcasting. Tables and indices of
+    gathers and scatters, and operands that are read through several views, must be in memory.
+    """
     exact: set[str] = set()
     rooted: set[str] = set()
     looks: dict[Expression, dict[str, int]] = {}
@@ -96,8 +107,8 @@ def viewed_operands(expression: Expression) -> tuple[frozenset[str], frozenset[s
 
 
 def indices_apart(expression: Expression) -> tuple[Expression, dict[str, str]]:
-    """The expression with names of their own for inputs where others are gathered or scattered by
-    them, and the inputs by these names."""
+    """Return the expression with separate names for inputs that serve as indices, and their old
+    names."""
     names: dict[str, str] = {}
 
     def change(step: Expression) -> Expression:
@@ -113,7 +124,7 @@ def indices_apart(expression: Expression) -> tuple[Expression, dict[str, str]]:
 
 
 def index_inputs(expression: Expression) -> frozenset[str]:
-    """Variables by which others are gathered or scattered."""
+    """Return the variables that serve as indices of gathers and scatters."""
     if not size_of(expression).has_views:
         return frozenset()
     found: set[str] = set()

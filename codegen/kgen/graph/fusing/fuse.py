@@ -1,11 +1,10 @@
-"""Which values are written to memory, and what formula computes each of them.
+"""Operator fusion: which values are written to memory, and which formula computes each of them.
 
-A *root* is a value that is in memory: what a kernel writes, an input or a constant. Every other
-formula is put into those that take it, and every other view is a layout of a root. So an
-element-wise chain is one expression, and a decomposed normalization one row-wise expression,
-whatever the exporter made of it. A value that several kernels need is a root, unless it is cheap.
-
-What follows a product has been found before (:mod:`kgen.graph.fusing.epilogues`).
+A *root* is a value in memory: an input, a constant, or the output of a kernel. Every other formula
+is substituted into its consumers, and every other view becomes a layout of a root. An element-wise
+chain thus becomes one expression, and a decomposed normalization one row-wise expression. A value
+that several kernels need is a root unless it is cheap to compute again. Epilogues of products were
+chosen before (:mod:`kgen.graph.fusing.epilogues`).
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ from kgen_runtime.dtypes import DType, computed_in
 
 
 def fuse(graph: Graph) -> Fused:
-    """Roots are added until every formula and every product can read what it takes."""
+    """Fuse a graph: add roots until every formula and product can read its operands."""
     fusion = _Fusion(graph)
     while fusion.compose() or fusion.share() or fusion.join():
         pass
@@ -71,18 +70,20 @@ class _Fusion:
         self.lazies: dict[str, Lazy] = {}
         self.leaves: dict[str, Leaf] = {}
         self.names: dict[Leaf, str] = {}
-        #: How many leaves have names, by root.
+        #: Number of named leaves by root.
         self.counts: Counter[str] = Counter()
 
     # -- views ------------------------------------------------------------------------------
 
     def origin(self, name: str) -> tuple[str, tuple[ViewStep, ...]]:
-        """The root or formula that a value is a view of, and the views."""
+        """Return the root or formula that a chain of views reads, and the views."""
         return origin(self.values, self.roots, name)
 
     def cuts(self, name: str) -> list[str]:
-        """Views that are to be in memory, each as a layout of the one before it, so that a view can
-        be a layout of the last one. Such a layout reaches as far as it can."""
+        """Return the views to materialize so that each other view is a readable layout of a root.
+
+        Each materialized view covers as much of the chain as possible.
+        """
         chain = [name]
         while chain[-1] not in self.roots and isinstance(
             at := self.values[chain[-1]].operation, ViewNode
@@ -113,7 +114,7 @@ class _Fusion:
         return self.epilogues.memory.get(root, StridedLayout.of(self.values[root].shape))
 
     def leaf(self, root: str, views: Iterable[ViewStep]) -> Leaf | None:
-        """A root seen through views; None if kernels cannot read it so."""
+        """Return a root read through views; None if no kernel can read that layout."""
         layout = replayed(self.layout_of(root), tuple(views))
         if layout is None or not is_seen(layout, math.prod(self.values[root].shape)):
             return None
@@ -130,8 +131,8 @@ class _Fusion:
     # -- formulas of leaves -----------------------------------------------------------------
 
     def compose(self) -> bool:
-        """Formulas of all values that are no sources or products. True if values had to become
-        roots: then formulas before them have to be made again."""
+        """Compute the formulas of all values. True if this added roots, so that it must run
+        again."""
         self.names, self.leaves, self.lazies = {}, {}, {}
         self.counts.clear()
         before = len(self.roots)
@@ -147,7 +148,7 @@ class _Fusion:
         return len(self.roots) > before
 
     def copied(self, value: GraphValue) -> Lazy:
-        """A view that is written to memory."""
+        """Return the formula of a view that is written to memory."""
         operation = value.operation
         assert isinstance(operation, ViewNode)
         found = self.taken(value, operation.of, (operation.step,))
@@ -190,8 +191,8 @@ class _Fusion:
         parts |= {own: self.as_index(parts[name]) for own, name in indices.items()}
         expression = substituted(expression, parts)
         if axes and value.shape != domain and not reduces(expression):
-            # Numbers of rows beside others that are in memory: of each row they are one number, but
-            # a row-wise kernel that reads them has a result of whole rows.
+            # Results of reductions and materialized operands together: a row-wise kernel that reads
+            # the latter writes whole rows, and the value has one number per row.
             self.roots.update(lazy.value.id for lazy in rows)
             return self.formula(value)
         inlined = frozenset().union(*(lazy.inlined for lazy in taken.values()))
@@ -203,7 +204,7 @@ class _Fusion:
         return found
 
     def as_index(self, expression: Expression) -> Expression:
-        """A formula of leaves that others are gathered or scattered by."""
+        """Return the expression of an index, whose leaves are marked as indices."""
         leaves = {name: self.leaves[name] for name in inputs(expression)}
         return substituted(
             expression,
@@ -214,25 +215,24 @@ class _Fusion:
         )
 
     def root_itself(self, name: str) -> None:
-        """A value in memory as it is, packed, for who takes only that."""
+        """Make a value a root that is read packed, without a layout of another root."""
         at, views = self.origin(name)
         lazy = self.lazies.get(at)
         if at not in self.roots and lazy is not None and lazy.axes:
-            # A view of rows is no row kernel: it would be a copy.
+            # A view of a row-wise result would need a copy, so materialize the result itself.
             self.roots.add(at)
         if at not in self.roots or (views and not self.is_packed(at, views)):
             self.roots.add(name)
 
     def root_all(self, name: str) -> None:
-        """A value in memory of its own, as it is, for who writes into it."""
+        """Make a value a root that covers all of its memory, because a scatter writes into it."""
         at, views = self.origin(name)
         leaf = self.leaf(at, views) if at in self.roots else None
         if leaf is None or not self.is_all(at, leaf.layout):
             self.roots.add(name)
 
     def read_of_table(self, operation: FormulaNode, taken: Mapping[str, Lazy]) -> set[str]:
-        """Operands that a kernel which writes into a table would compute of the whole table, which
-        it reads in no other way."""
+        """Return the operands of a scatter that read the table which the scatter overwrites."""
         table = operation.expression.arguments[0].name
         (whole,) = inputs(taken[table].expression)
         reads = {name for name, lazy in taken.items() if whole in inputs(lazy.expression)}
@@ -243,8 +243,10 @@ class _Fusion:
         return leaf is not None and leaf.layout.is_packed
 
     def taken(self, into: GraphValue, name: str, more: tuple[ViewStep, ...] = ()) -> Lazy:
-        """An operand as a formula of leaves, with more views upon it. It is a root behind this if
-        it must be one."""
+        """Return an operand as a formula of leaves, through further views.
+
+        The value becomes a root if its formula cannot be substituted.
+        """
         while True:
             at, views = self.origin(name)
             views = simplified(self.values[at].shape, (*views, *more))
@@ -282,13 +284,15 @@ class _Fusion:
         )
 
     def is_inlined(self, name: str, into: GraphValue) -> bool:
-        """Whether a formula may be part of another: what is behind a product goes into its epilogue
-        alone."""
+        """Whether the formula of `name` may be substituted into `into`.
+
+        A formula in a product's epilogue stays in that epilogue.
+        """
         owners = self.epilogues.region_of
         return owners.get(name) == owners.get(into.id)
 
     def is_deeper(self, lazy: Lazy) -> bool:
-        """Whether a formula sees a leaf with more axes than it has."""
+        """Whether a formula reads a leaf with more axes than the leaf's layout has."""
         for leaf in (self.leaves[name] for name in inputs(lazy.expression)):
             shown = seen(leaf.layout, math.prod(self.values[leaf.root].shape), "x")
             if shown is not None and len(shown.shape) > len(leaf.layout.shape):
@@ -296,7 +300,8 @@ class _Fusion:
         return False
 
     def pushed(self, lazy: Lazy, views: tuple[ViewStep, ...]) -> Expression | None:
-        """The formula of a view of a formula: of its leaves, seen through the same views."""
+        """Return the formula of a view of a formula, with the views applied to the leaves; None if
+        impossible."""
         if lazy.axes or not lazy.is_plain:
             return None
         found = {}
@@ -312,7 +317,10 @@ class _Fusion:
     def rows_of(
         self, value: GraphValue, operation: FormulaNode, rows: list[Lazy], exact: frozenset[str]
     ) -> tuple[Shape, tuple[int, ...] | None]:
-        """The domain and the axes of a formula with row-wise parts; None if they do not agree."""
+        """Return the domain of a formula, and its reduced axes.
+
+        The axes are () without row-wise parts, and None if the row-wise parts do not agree.
+        """
         if operation.axes:
             shapes = [self.values[name].shape for name in operation.operands]
             found = (tuple(np.broadcast_shapes(*shapes)), operation.axes)
@@ -330,7 +338,8 @@ class _Fusion:
         return domain, axes if same and fits and not (exact and rows) else None
 
     def unfit(self, lazy: Lazy, taken: Mapping[str, Lazy]) -> set[str]:
-        """Parts of a formula that have to be roots, because it cannot be one kernel's with them."""
+        """Return the parts of a formula that must be roots, because one kernel cannot compute them
+        together."""
         if not any(part.inlined for part in taken.values()):
             return set()
         found = set()
@@ -339,7 +348,8 @@ class _Fusion:
             if not part.inlined:
                 continue
             whole = self.computed(lazy)
-            # A comparison of integers that selects floats would make all of it one of integers.
+            # A comparison of integers that selects floats would make the kernel compute in
+            # integers.
             alike = self.is_computed_alike(part, whole) and alone.is_integer is whole.is_integer
             alike = alike or self.is_rounded_within(part, lazy, whole)
             if not alike or (lazy.axes and not part.is_plain):
@@ -352,8 +362,11 @@ class _Fusion:
         return found
 
     def apart(self, lazy: Lazy, taken: Mapping[str, Lazy]) -> set[str]:
-        """Parts of a formula that have to be roots, because its leaves together need more axes than
-        a kernel has. Raises GraphError if there are no such parts."""
+        """Return the parts that must be roots because the formula needs more axes than a kernel
+        has.
+
+        Raises GraphError if the formula has no such parts.
+        """
         if len(lazy.domain) <= MAX_RANK or has_views(lazy.expression):
             return set()
         leaves = {name: self.leaves[name] for name in inputs(lazy.expression)}
@@ -370,7 +383,7 @@ class _Fusion:
         return found
 
     def is_computed_alike(self, part: Lazy, whole: DType) -> bool:
-        """Whether a part of a formula is the same where all of it is computed in a type."""
+        """Whether a part gives equal results when the kernel computes in the type `whole`."""
         own, dtype = self.computed(part), part.value.dtype
         converts = part.expression.name == "cast" and not part.expression.arguments[0].arguments
         if converts and not dtype.is_integer:
@@ -378,13 +391,16 @@ class _Fusion:
         if dtype is not DType.BOOL and dtype.is_integer != own.is_integer:
             return False
         if dtype in (DType.S32, DType.S64) and dtype is not whole:
-            # Made s64 from s32, for what that does not hold; or s32, to which results wrap around.
+            # A conversion to s64 avoids an overflow, one to s32 wraps around: neither is the same
+            # in floats.
             return False
         return own is whole
 
     def is_rounded_within(self, part: Lazy, lazy: Lazy, whole: DType) -> bool:
-        """Whether a part makes bytes that the formula which takes them computes as floats. Windows
-        would compute them once for each place."""
+        """Whether a part is saturated s8 that the consumer computes in f32.
+
+        Consumers with windows are excluded, as they would compute the part once per place.
+        """
         of, into = self.values[part.value.id].operation, lazy.value.operation
         return (
             part.value.dtype is DType.S8
@@ -405,7 +421,7 @@ class _Fusion:
         return computed_in(dtypes, (lazy.value.dtype,))
 
     def read_as(self, root: str) -> DType:
-        """Type of a root's numbers where they are read: an epilogue's sums of s32 are f32."""
+        """Return the type in which a root is read: s32 sums in an epilogue are read as f32."""
         dtype = self.values[root].dtype
         return DType.F32 if dtype is DType.S32 and root in self.epilogues.root_of else dtype
 
@@ -416,7 +432,7 @@ class _Fusion:
         for number, name in enumerate(product.operands):
             at, views = self.origin(name)
             if at not in self.roots:
-                # Where a layout of what it is a view of will do, that is written, and not the view.
+                # Materialize the source of the views if the product can read it through them.
                 layout = replayed(StridedLayout.of(self.values[at].shape), views)
                 fits = layout is not None and matrix(self.graph, product, number, layout)
                 self.roots.add(at if fits else name)
@@ -428,7 +444,7 @@ class _Fusion:
     # -- what several kernels need ------------------------------------------------------------
 
     def output(self, name: str) -> None:
-        """A model's output is what a kernel writes, packed."""
+        """Materialize a model's output, packed."""
         at, views = self.origin(name)
         if isinstance(self.values[at].operation, SourceNode):
             self.roots.add(name)
@@ -439,24 +455,24 @@ class _Fusion:
             self.roots.add(name)
 
     def is_all(self, root: str, layout: StridedLayout) -> bool:
-        """Whether a layout has a root's memory as it is."""
+        """Whether a layout covers a root's memory in its order."""
         return layout.is_packed and layout.size == math.prod(self.values[root].shape)
 
     def share(self) -> bool:
-        """Makes roots of what several roots would compute. True if there were any."""
+        """Materialize what several kernels would compute. True if this added roots."""
         owners: dict[str, set[str]] = {}
         for root in self.roots:
             if root in self.lazies:
                 for name in self.lazies[root].inlined:
                     owners.setdefault(name, set()).add(root)
         new = {name for name, by in owners.items() if len(by) > 1 and not self.is_cheap(name)}
-        # Of those, what is needed only by others of them is no root for it.
+        # A value that only other new roots need will be computed once anyway.
         first = new - self.inside(new, owners)
         self.root_numbers(first)
         return bool(first)
 
     def root_numbers(self, names: Iterable[str]) -> None:
-        """Make values roots, or in their place the bytes that they are made of."""
+        """Make values roots; for a dequantised value, make its s8 numbers the root instead."""
         for name in names:
             numbers = self.numbers_of(name)
             self.roots.add(numbers)
@@ -464,7 +480,8 @@ class _Fusion:
                 self.lazies[name] = self.formula(self.values[name])
 
     def numbers_of(self, name: str) -> str:
-        """The bytes of which a value is a formula, unless they are a root; else the value."""
+        """Return the s8 numbers that a value dequantises, if they are not a root; otherwise the
+        value."""
         at = self.values[name].operation
         parts = Dequantization.of(at.expression) if isinstance(at, FormulaNode) else None
         if parts is None or parts.numbers not in self.lazies or parts.numbers in self.roots:
@@ -472,7 +489,8 @@ class _Fusion:
         return parts.numbers if self.values[parts.numbers].dtype is DType.S8 else name
 
     def join(self) -> bool:
-        """Make roots of what is written into a concatenation's result. True if there were any."""
+        """Materialize operands that can be written directly into a concatenation. True if this
+        added roots."""
         new = roots_to_join(self.graph, self.order, self.roots)
         self.roots |= new
         return bool(new)

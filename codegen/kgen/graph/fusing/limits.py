@@ -1,4 +1,5 @@
-"""How large a kernel's formula may become."""
+"""Size limits of fused formulas: how many operands, characters and nested calls a kernel may
+have."""
 
 from __future__ import annotations
 
@@ -11,26 +12,26 @@ from kgen.ops.parse import DEEPEST
 from kgen.spec.shapes import MAX_RANK
 from kgen_runtime.values import frozen
 
-#: Of one kernel: operands that it reads, and characters of its expression, with room for the names
-#: that it gets.
+#: Limits of one kernel: operands, and characters of its expression. Names of operands take further
+#: characters.
 MOST_OPERANDS = 9
 MOST_CHARACTERS = 600
-#: Where it has views, as a sum of what a window's places see has: without them, which compute
-#: nothing, and with them.
+#: Limits for expressions with views, such as a sum over a window: characters without the views,
+#: which compute nothing, and with them.
 MOST_SEEN = 2000
 LONGEST = 10000
-#: Of a number where only what is computed counts.
+#: Characters that a number counts when views are excluded.
 DIGITS = 9
-#: Calls that lowering may put around a formula and its operands: slices along each axis of an
-#: operand, their order and size, and the size and type of the result.
+#: Calls that lowering may add around a formula: a slice per axis of an operand, a permutation and
+#: reshape, and the shape and type of the result.
 MOST_AROUND = MAX_RANK + 4
-#: Functions of a value that several kernels compute for themselves.
+#: Largest number of calls that several kernels compute again instead of reading the result.
 CHEAP = 2
 
 
 @frozen
 class FormulaSize:
-    """Size of a formula as text, in which a subexpression that is used twice counts twice.
+    """Size of a formula as text. A subexpression that is used twice counts twice.
 
     `characters` counts all of the text, `computed` all but the views. `depth` is the depth of
     nested calls, with the calls that turn truth values into numbers.
@@ -42,7 +43,7 @@ class FormulaSize:
     has_views: bool
 
 
-#: Sizes of the formulas that were asked for: those of their parts are not computed again.
+#: Cache of sizes, so that parts of a formula are measured once.
 _SIZES: WeakKeyDictionary[Expression, FormulaSize] = WeakKeyDictionary()
 
 
@@ -53,7 +54,7 @@ def size_of(expression: Expression) -> FormulaSize:
 
 
 def _size(step: Expression, parts: Sequence[FormulaSize]) -> FormulaSize:
-    """The size of a step whose arguments have these sizes."""
+    """Return the size of an expression whose arguments have these sizes."""
     is_number, is_view = step.primitive is Primitive.CONSTANT, step.primitive is Primitive.VIEW
     own = len(step.name or step.primitive.value) + 2
     tensors = (
@@ -74,7 +75,7 @@ def _size(step: Expression, parts: Sequence[FormulaSize]) -> FormulaSize:
 
 
 def is_too_long(expression: Expression) -> bool:
-    """Whether a formula is too long, or too deep, for one kernel."""
+    """Whether a formula is too long, or nested too deeply, for one kernel."""
     size = size_of(expression)
     return (
         size.computed > (MOST_SEEN if size.has_views else MOST_CHARACTERS)
@@ -84,5 +85,6 @@ def is_too_long(expression: Expression) -> bool:
 
 
 def characters(expression: Expression) -> int:
-    """About how long a formula's text is, in which what is used twice stands twice."""
+    """Return the approximate length of a formula's text; repeated subexpressions count each
+    time."""
     return size_of(expression).characters

@@ -1,7 +1,7 @@
-"""Formulas of what another kernel writes become further outputs of that kernel.
+"""Multi-output fusion: an element-wise formula of a kernel's result becomes another output of it.
 
-A result that several kernels need is in memory, and what is computed of it element by element, such
-as its numbers in 16 bits for the next product, would be a kernel that reads it again.
+Without this, a materialized result would be read again by a kernel of its own, for example to
+convert it to 16 bits for the next product.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from kgen.ops.views import has_views
 from kgen.spec import Elementwise, Rowwise
 from kgen_runtime.dtypes import DType
 
-#: What further outputs are called.
+#: Name of the further outputs.
 NAME = "also"
 MOST_OUTPUTS = 4
 
 
 def with_further_outputs(lowered: Lowered, apart: Collection[str] = ()) -> Lowered:
-    """The calls with as few kernels as have all outputs; what writes the buffers `apart` stays as
-    it is."""
+    """Return the calls with element-wise consumers merged into the kernels of their operands.
+
+    Calls that write a buffer of `apart` stay as they are.
+    """
     calls: list[KernelCall] = []
-    #: Numbers of the calls by the buffers that they write.
+    #: Number of the call that writes each buffer.
     writers: dict[str, int] = {}
     kept = frozenset(apart)
     for call in lowered.calls:
@@ -42,7 +44,11 @@ def with_further_outputs(lowered: Lowered, apart: Collection[str] = ()) -> Lower
 
 
 def _maker(calls: Sequence[KernelCall], writers: Mapping[str, int], call: KernelCall) -> int | None:
-    """The number of the call whose result is all that a formula takes, as it is computed."""
+    """Return the number of the call that can compute `call`'s formula as a further output, or None.
+
+    Every operand of the formula must be that call's result, computed and read in f32 without
+    rounding.
+    """
     spec, bound = call.spec, {b for name, b in call.bindings.items() if name != "out"}
     if not isinstance(spec, Elementwise) or len(bound) > 1 or has_views(*spec.formula_calls):
         return None
@@ -56,7 +62,7 @@ def _maker(calls: Sequence[KernelCall], writers: Mapping[str, int], call: Kernel
     if first.scatter is not None:
         return None
     name = next(n for n, b in calls[number].bindings.items() if b == read)
-    # A name stands for the value as it is computed: it is read so only where nothing was rounded.
+    # The expression sees the value before it is stored, so the store must not round.
     fits = first.dtype_of(name) is first.compute is spec.compute is DType.F32
     whole = first.output_shape(name)
     others = (first.output_shape(n) for n in first.outputs)
@@ -67,7 +73,7 @@ def _maker(calls: Sequence[KernelCall], writers: Mapping[str, int], call: Kernel
 
 
 def _formula_of(made: KernelCall, call: KernelCall) -> Expression:
-    """The formula of a call in what the call that makes its operand takes."""
+    """Return the formula of `call` with its operand replaced by the formula that computes it."""
     first, second = made.spec, call.spec
     assert isinstance(first, Elementwise | Rowwise) and isinstance(second, Elementwise)
     (read,) = {b for name, b in call.bindings.items() if name != "out"}
@@ -76,7 +82,7 @@ def _formula_of(made: KernelCall, call: KernelCall) -> Expression:
 
 
 def _with_output(made: KernelCall, call: KernelCall) -> KernelCall:
-    """The call that makes a result, with what another makes of it."""
+    """Return the call `made` with the formula of `call` as a further output."""
     first, second = made.spec, call.spec
     assert isinstance(first, Elementwise | Rowwise) and isinstance(second, Elementwise)
     of = _formula_of(made, call)

@@ -1,4 +1,4 @@
-"""Ways through a graph: what values are views of, what uses them, and where their uses meet."""
+"""Graph traversal for fusion: sources of views, uses of values, and post-dominators."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from kgen.graph.ir import Graph, GraphValue, ViewNode
 from kgen.graph.layout import ViewStep
 from kgen.graph.reading.model import Shape
 
-#: Views in a run that are read as one layout. Each consumer walks them all.
+#: Longest chain of views that is read as one layout. Each consumer walks the whole chain.
 MOST_VIEWS = 64
 
 
 def origin(
     values: Mapping[str, GraphValue], roots: Container[str], name: str
 ) -> tuple[str, tuple[ViewStep, ...]]:
-    """The root or formula that a value is a view of, and the views."""
+    """Return the materialized value or formula that a chain of views reads, and the views."""
     found: list[ViewStep] = []
     while name not in roots and isinstance(at := values[name].operation, ViewNode):
         found.append(at.step)
@@ -24,9 +24,10 @@ def origin(
 
 
 def simplified(shape: Shape, views: Iterable[ViewStep]) -> tuple[ViewStep, ...]:
-    """The views without those that change nothing: of reshapes in a row the last one counts."""
+    """Return the views without those that change nothing; of adjacent reshapes the last one
+    remains."""
     found: list[ViewStep] = []
-    #: Shapes in front of each of these views, and behind the last one.
+    #: Shapes before each of these views, and after the last one.
     shapes = [shape]
     for step in views:
         if found and found[-1].kind == step.kind == "reshape":
@@ -40,7 +41,7 @@ def simplified(shape: Shape, views: Iterable[ViewStep]) -> tuple[ViewStep, ...]:
 
 
 def shape_behind(shape: Shape, views: Iterable[ViewStep]) -> Shape:
-    """Shape after views."""
+    """Return the shape after a chain of views."""
     for step in views:
         match step.kind:
             case "permute":
@@ -54,8 +55,7 @@ def shape_behind(shape: Shape, views: Iterable[ViewStep]) -> Shape:
 
 
 def ends_of_runs(order: Iterable[GraphValue]) -> set[str]:
-    """Views that are written to memory, as so many others stand between them and the last value
-    that is none or is written."""
+    """Return the views to materialize, so that no chain of views is longer than MOST_VIEWS."""
     run: dict[str, int] = {}
     for value in order:
         at = value.operation
@@ -84,8 +84,11 @@ def uses_of(graph: Graph, used: set[str]) -> dict[str, list[str]]:
 def joins_of(
     order: Sequence[GraphValue], uses: Mapping[str, Sequence[str]], outputs: Container[str]
 ) -> dict[str, str | None]:
-    """For each value the first one that all its uses lead to: its immediate post-dominator, by the
-    algorithm of Cooper, Harvey and Kennedy. None is the end, where outputs lead to."""
+    """Return the immediate post-dominator of each value: the first value that all its uses lead to.
+
+    None stands for the end of the graph, which follows every output. The algorithm is that of K.
+    Cooper, T. Harvey and K. Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
+    """
     found: dict[str, str | None] = {}
     depth: dict[str | None, int] = {None: 0}
     for value in reversed(order):

@@ -1,4 +1,5 @@
-"""Products: how one reads its operands in memory, and what its epilogue takes beside it."""
+"""Operands of products: which strided layouts a GEMM or convolution reads, and which epilogues
+take."""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class OperandMatrix:
-    """Matrix that a product reads in a strided operand.
+    """Matrix that a GEMM reads from a strided operand.
 
     Rows are `ld` elements apart (columns if `transposed`), matrices `batch_strides` elements along
-    each axis of the batch.
+    each axis of the batch. The matrix begins at element `offset`.
     """
 
     transposed: bool
@@ -30,8 +31,11 @@ class OperandMatrix:
 def matrix(
     graph: Graph, product: GraphValue, number: int, layout: StridedLayout
 ) -> OperandMatrix | None:
-    """An operand of a product as a matrix, or as many as the batch has; None if it is none, or is
-    one that the other operand does not go with: blocks of 4 bits lie along k, and so must A."""
+    """Return how a product reads an operand of this layout, as one matrix or one per batch element.
+
+    Returns None for a layout that no kernel reads. Beside weights in 4-bit blocks, which lie along
+    k, A must be contiguous along k as well.
+    """
     *batch, m, n = product_extents(graph, product)
     if (conv := convolution(product)) is not None and number == 0:
         return images(graph, product, layout)
@@ -60,13 +64,13 @@ def matrix(
 
 
 def convolution(product: GraphValue) -> Conv2d | None:
-    """The convolution that a product is."""
+    """Return the convolution that a product computes; None for a GEMM."""
     assert isinstance(product.operation, ProductNode)
     return product.operation.conv
 
 
 def images(graph: Graph, product: GraphValue, layout: StridedLayout) -> OperandMatrix | None:
-    """The images of a convolution as a matrix of pixels; None if they are not packed."""
+    """Return the images of a convolution as a matrix of pixels; None if they are not packed."""
     operand = graph.values[product.operands[0]]
     cut = layout.expanded(operand.shape)
     if layout.offset * operand.dtype.itemsize % graph.alignment:
@@ -79,8 +83,10 @@ def images(graph: Graph, product: GraphValue, layout: StridedLayout) -> OperandM
 
 
 def product_extents(graph: Graph, product: GraphValue) -> Shape:
-    """The axes of the batch, rows and columns of a product. Without axes of a batch all share one
-    B, and are rows."""
+    """Return the batch axes, M and N of a product.
+
+    A batch that shares one B has no batch axes here: its rows count as M.
+    """
     operation = product.operation
     assert isinstance(operation, ProductNode)
     *batch, m, n = product.shape
@@ -90,9 +96,9 @@ def product_extents(graph: Graph, product: GraphValue) -> Shape:
 
 
 def extent_of(graph: Graph, layout: StridedLayout, extents: Shape, itemsize: int) -> str | None:
-    """Extent of an operand of an epilogue; None for a layout that an operand cannot have.
+    """Return the extent of an epilogue operand: "1", "n", "mx1" or "mxn".
 
-    Such a layout begins within a tensor at an offset that separate memory could not have.
+    Returns None for a layout that no epilogue reads, and for an offset that is not aligned.
     """
     *batch, m, n = extents
     extents = (math.prod(batch), m, n)
@@ -121,8 +127,11 @@ def extent_of(graph: Graph, layout: StridedLayout, extents: Shape, itemsize: int
 
 @frozen
 class Batch:
-    """A product of matrices in memory: sizes of the batch's axes, with strides for a, b and the
-    output along each, and rows, with their distances in a and the output."""
+    """Batched GEMM in memory.
+
+    `strides` are those of A, B and the output along each axis of the batch, `lda` and `ldc` the row
+    strides of A and of the output, all in elements.
+    """
 
     sizes: Shape
     strides: tuple[tuple[int, int, int], ...]
@@ -132,7 +141,7 @@ class Batch:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Fields of the kernel's spec."""
+        """Batch fields of the Matmul spec."""
         if not self.sizes:
             return {}
         names = [f"batch_stride_{of}" for of in "abc"]
@@ -142,8 +151,8 @@ class Batch:
         return {"batch_dims": self.sizes} | dict(zip(names, columns, strict=True))
 
     def coalesced(self) -> Batch:
-        """Without axes of one matrix, and with those made one that all three tensors walk as
-        one."""
+        """Return the batch without axes of size 1, and with axes merged that all tensors walk with
+        one stride."""
         axes: list[tuple[int, tuple[int, int, int]]] = []
         for n, strides in zip(self.sizes, self.strides, strict=True):
             if n == 1:
@@ -157,8 +166,11 @@ class Batch:
         )
 
     def with_rows(self, k: int, n: int) -> Batch:
-        """Batch with its last axes merged into the rows, where their matrices share B and are
-        contiguous: fewer products with larger M then read B once."""
+        """Return the batch with its last axes merged into M.
+
+        The matrices along such an axis share B and are contiguous, so that fewer GEMMs with larger
+        M read B once.
+        """
         found = self
         while found.sizes:
             a, b, c = found.strides[-1]

@@ -1,4 +1,4 @@
-"""Truth values in formulas: where numbers are taken, a truth value is 1 or 0."""
+"""Conversion between truth values and numbers in formulas."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from kgen.ops.registry import functions
 
 
 def typed(expression: Expression) -> Expression:
-    """The formula with truth values as 1 and 0 where a view or a function takes numbers, and
-    computed numbers as truth values where these are taken. Numbers in memory are taken as
-    either."""
+    """Return a formula with explicit conversions between truth values and numbers.
+
+    A truth value becomes 1 or 0 where a view or a function takes numbers. A computed number becomes
+    a truth value where a function takes one. Inputs are read as either.
+    """
     done: dict[Expression, Expression] = {}
     for step in steps(expression):
         arguments = []
@@ -26,7 +28,7 @@ def typed(expression: Expression) -> Expression:
 
 
 def converted(step: Expression) -> tuple[bool, ...]:
-    """Arguments of a step that are truth values where it takes numbers, or the reverse."""
+    """Return, for each argument of a step, whether it needs a conversion."""
     return tuple(
         argument.truth != wanted and (argument.truth or argument.primitive is Primitive.CALL)
         for wanted, argument in zip(takes_truths(step), step.arguments, strict=True)
@@ -34,7 +36,7 @@ def converted(step: Expression) -> tuple[bool, ...]:
 
 
 def takes_truths(step: Expression) -> tuple[bool, ...]:
-    """Arguments that a step reads as truth values."""
+    """Return, for each argument of a step, whether the step reads it as a truth value."""
     if step.primitive is not Primitive.CALL:
         return (False,) * len(step.arguments)
     function = functions()[step.name]

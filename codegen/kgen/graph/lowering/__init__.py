@@ -1,1 +1,1 @@
-"""Kernels' specs of a fused graph, and the buffers that they are bound to."""
+"""Lowering: a fused graph becomes kernel calls, each a spec with its buffers."""

@@ -1,4 +1,5 @@
-"""A model as calls of kernels, and the buffers that they read and write."""
+"""Kernel calls: the lowered form of a model, as a list of kernels and the buffers they read and
+write."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class CallBuffer:
-    """Memory of `elements` elements: an input, a constant, or the output of a call."""
+    """Buffer of `elements` elements: an input, a constant, or the output of a call."""
 
     id: str
     dtype: DType
@@ -22,7 +23,7 @@ class CallBuffer:
 
 @frozen
 class Binding:
-    """The buffer of a kernel's tensor, and how many elements behind its start it lies."""
+    """Buffer of a kernel's tensor, and the tensor's offset in it in elements."""
 
     buffer: str
     offset: int = 0
@@ -30,7 +31,7 @@ class Binding:
 
 @frozen
 class KernelCall:
-    """Kernel with the buffers of its parameters; `writes` are the buffers of its outputs."""
+    """Kernel spec with the buffers of its parameters; `writes` are the buffers of its outputs."""
 
     spec: Spec
     bindings: Mapping[str, Binding]
@@ -39,33 +40,37 @@ class KernelCall:
 
     @property
     def writes_behind_start(self) -> bool:
-        """Whether an output begins behind the first element of its buffer, as parts do."""
+        """Whether an output begins after the first element of its buffer, as slices of a Concat
+        do."""
         return any(b.offset for b in self.bindings.values() if b.buffer in self.writes)
 
 
 @frozen
 class Lowered:
-    """Calls in order, and all buffers. `inputs` and `constants` are the sources among them, with
-    constants' elements; `outputs` have the buffers of the model's outputs."""
+    """Kernel calls in order, and all buffers.
+
+    `inputs` and `outputs` map the model's names to buffers, `constants` map buffers to their
+    elements.
+    """
 
     calls: tuple[KernelCall, ...]
     buffers: Mapping[str, CallBuffer]
     inputs: Mapping[str, str]
     constants: Mapping[str, Array]
     outputs: Mapping[str, str]
-    #: Outputs by the inputs in whose place they are written, for the next run.
+    #: States: the name of the output by the name of the input whose memory it is written to.
     states: Mapping[str, str] = field(default_factory=dict)
-    #: Buffers by those that have to lie in their memory.
+    #: Buffers that lie in the memory of another buffer, by name.
     within: Mapping[str, str] = field(default_factory=dict)
 
     def memory_of(self, buffer: str) -> str:
-        """The buffer in whose memory one lies."""
+        """Return the buffer in whose memory a buffer lies."""
         while buffer in self.within:
             buffer = self.within[buffer]
         return buffer
 
 
 def nodes_shown(nodes: Sequence[str]) -> str:
-    """Names of the nodes that a kernel computes, for an error about the kernel."""
+    """Return the names of the nodes that a kernel computes, for an error message."""
     more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
     return f" (node {', '.join(nodes[:3])}{more})"

@@ -1,4 +1,4 @@
-"""Fused formulas and products as specs of kernels, with what each of their tensors is bound to."""
+"""Lower fused formulas and products to kernel specs, and bind their tensors to buffers."""
 
 from __future__ import annotations
 
@@ -43,8 +43,11 @@ from kgen_runtime.dtypes import DType
 
 
 def lower(fused: Fused, alignment: int = ALIGNMENT) -> Lowered:
-    """The calls, of kernels whose tensors start at multiples of `alignment` bytes. Raises SpecError
-    for what no kernel computes."""
+    """Return the kernel calls of a fused graph.
+
+    Every tensor of a kernel starts at a multiple of `alignment` bytes. Raises SpecError for what no
+    kernel computes.
+    """
     return _Lowering(fused, alignment).all()
 
 
@@ -55,19 +58,19 @@ class _Lowering:
         self.calls: list[KernelCall] = []
         self.buffers: dict[str, CallBuffer] = {}
         self.constants: dict[str, Array] = {}
-        #: Roots that formulas read.
+        #: Materialized values that formulas read.
         self.looked_at = {
             fused.leaves[name].root
             for lazy in fused.formulas.values()
             for name in inputs(lazy.expression)
         }
-        #: Copies of leaves as some kernel needs them: packed, or of another type.
+        #: Packed or converted copies of operands, for kernels that need them.
         self.copies: dict[tuple[Leaf, Shape, DType, str], str] = {}
-        #: Element-wise kernels that calls have: those of time steps are equal.
+        #: Cached constructor of specs: the time steps of a recurrent layer share one spec.
         self.elementwise = cache(elementwise)
 
     def check_ranks(self) -> None:
-        """Raises GraphError for an input or output of more dimensions than a program's have."""
+        """Raise GraphError for an input or output of higher rank than a program supports."""
         given = {self.name_of(name): name for name in self.graph.inputs}
         given.update(self.graph.outputs)
         for name, value in given.items():
@@ -98,7 +101,7 @@ class _Lowering:
                 raise type(error)(f"{error}{nodes_shown(self.all_nodes(root, product))}") from None
         outputs = self.outputs()
         for name in self.graph.inputs:
-            # One that nothing reads is still given.
+            # An unused input is still a parameter of the program.
             self.buffer(name)
         return Lowered(
             calls=tuple(self.calls),
@@ -120,8 +123,11 @@ class _Lowering:
         return self.buffers.setdefault(name, CallBuffer(id=name, dtype=dtype, elements=elements))
 
     def outputs(self) -> dict[str, str]:
-        """The buffer of each output. Two outputs of one value are two buffers. Inputs and constants
-        are copied, unless they have no elements."""
+        """Return the buffer of each output.
+
+        A value that is two outputs gets two buffers. Inputs and constants that are outputs are
+        copied, unless they have no elements.
+        """
         found: dict[str, str] = {}
         taken: set[str] = set()
         for name, root in self.fused.outputs.items():
@@ -140,7 +146,7 @@ class _Lowering:
         return tuple(dict.fromkeys(found))
 
     def all_nodes(self, root: str, product: str | None = None) -> tuple[str, ...]:
-        """The nodes that a root's kernel stands for: its product's, and those of its formula."""
+        """Return the nodes that a kernel computes: those of its product and of its formula."""
         found = () if product is None else self.nodes(product, ())
         if root in self.fused.formulas:
             inlined = self.fused.formulas[root].inlined
@@ -175,7 +181,7 @@ class _Lowering:
         nodes: tuple[str, ...],
         into: str = "",
     ) -> None:
-        """An element-wise kernel."""
+        """Emit an element-wise kernel."""
         if has_views(expression):
             domain, layouts = value.shape, {name: leaf.layout for name, leaf in leaves.items()}
         else:
@@ -189,11 +195,11 @@ class _Lowering:
             assert shown is not None, leaf
             found, shape = shown.formula, shown.shape
             if is_scatter(expression) and expression.arguments[0].name == name:
-                # It is written, so its layout is its memory's.
+                # The table is written, so the kernel takes it in its memory's layout.
                 assert leaf.layout.is_packed and leaf.layout.size == buffer.elements, leaf
                 shape = leaf.layout.shape
             elif has_views(expression) and layouts[name].shape not in (shape, ()):
-                # A number of no axes broadcasts as it is seen, with one.
+                # A scalar has one axis in the expression and broadcasts without an expand.
                 found = view("expand", (found, *layouts[name].shape))
             formulas[name] = found
             shapes.append(shape)
@@ -216,8 +222,8 @@ class _Lowering:
     ) -> None:
         """Emit a row-wise kernel.
 
-        Operands that it cannot read in place are copied first, and every operand that is not packed
-        if neither rows nor columns are contiguous everywhere.
+        Operands that it cannot read in place are copied first. If neither rows nor columns are
+        contiguous in all tensors, every operand that is not packed is copied.
         """
         domain, layouts, axes = coalesced(lazy.domain, leaves, lazy.axes)
         dtypes = self.row_dtypes(leaves)
@@ -241,7 +247,7 @@ class _Lowering:
             start = part.start if buffer.id == leaf.root else 0
             shapes.append(own[name])
             bindings[f"x{number}"] = Binding(buffer=buffer.id, offset=start)
-        # Where no input has all rows and columns, the first one gets them.
+        # If the inputs together do not span all rows and columns, expand the first one.
         if np.broadcast_shapes(*map(own_sizes, layouts.values())) != domain:
             first = next(iter(formulas))
             formulas[first] = view("expand", (formulas[first], *domain))
@@ -255,14 +261,17 @@ class _Lowering:
         self.call(spec, bindings, lazy.value.id, nodes)
 
     def span(self, root: str, layout: StridedLayout) -> Span:
-        """The part of a root's memory that a kernel is given for a layout."""
+        """Return the range of a value's memory that a kernel takes for a layout."""
         buffer = self.buffers[root]
         multiple = -(-self.alignment // buffer.dtype.itemsize)
         return span_of(layout, buffer.elements, multiple)
 
     def row_dtypes(self, leaves: Mapping[str, Leaf]) -> dict[str, DType]:
-        """The inputs' types: their own, but not f64 beside other floats, which would be computed
-        in."""
+        """Return the operands' types for a row-wise kernel.
+
+        An f64 operand beside narrower floats is converted to their type; otherwise the kernel would
+        compute in f64.
+        """
         found = {name: self.buffers[leaf.root].dtype for name, leaf in leaves.items()}
         floats = [dtype for dtype in found.values() if not dtype.is_integer]
         if DType.F64 in floats and len(set(floats)) > 1:
@@ -270,8 +279,10 @@ class _Lowering:
         return found
 
     def copied(self, leaf: Leaf, sizes: Shape, dtype: DType, output: str = "") -> str:
-        """A leaf in memory of its own, packed, of these sizes; in that of an output if it is for
-        one."""
+        """Return a packed copy of an operand, of these sizes.
+
+        The copy is the buffer of the model's output `output` if that is given.
+        """
         key = (leaf, sizes, dtype, output)
         if key not in self.copies:
             name = f"{leaf.root}.{len(self.copies)}"
@@ -311,7 +322,8 @@ class _Lowering:
             buffer = leaf.root
             constant = ("b",) if name == "b" and buffer in self.constants else ()
             if self.buffers[buffer].dtype is DType.U8:
-                # Blocks lie as they are, and all of a batch share them.
+                # Weights in 4-bit blocks keep their storage, and all matrices of a batch share
+                # them.
                 bindings[name], letters = Binding(buffer=buffer), f"{letters}t"
                 strides.append((0,) * len(sizes))
                 continue
@@ -335,7 +347,7 @@ class _Lowering:
         if letters[0] == "n" and self.has_no_rows(root, product, extents):
             batch = batch.with_rows(k, n)
         if len(batch.sizes) > 1 or (batch.m <= FEW and bindings["b"].buffer in self.looked_at):
-            # What lies as it is for others is not packed once more.
+            # A matrix that other kernels read unpacked is not stored a second time as prepacked.
             constant = ()
         epilogue, shapes, operands = self.epilogue(root, product, extents)
         dtype = self.values[operation.a].dtype

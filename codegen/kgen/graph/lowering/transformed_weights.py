@@ -1,5 +1,7 @@
-"""Choose Winograd for 3x3 convolutions that the cost model predicts to be faster, and transform
-their constant weights."""
+"""Winograd selection: choose it for each 3x3 convolution that the cost model predicts to be faster.
+
+The constant weights of a chosen convolution are transformed at compile time.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,10 @@ from kgen.targets.base import Target
 
 
 def with_transformed_weights(lowered: Lowered, target: Target) -> Lowered:
-    """Return the calls with the arithmetic of the least predicted time for each convolution, and
-    its weights."""
+    """Return the calls with the fastest predicted arithmetic for each convolution.
+
+    The weights of each chosen convolution are transformed and added to the constants.
+    """
     chosen: dict[Conv2d, Conv2d] = {}
     calls: list[KernelCall] = []
     buffers, constants = dict(lowered.buffers), dict(lowered.constants)
@@ -37,7 +41,7 @@ def with_transformed_weights(lowered: Lowered, target: Target) -> Lowered:
 
 
 def fastest(spec: Conv2d, target: Target) -> Conv2d:
-    """Return the convolution with the arithmetic of the least predicted time on a target."""
+    """Return the spec with the arithmetic of least predicted time on a target."""
     own = family(target.family)
     found = [spec]
     for math in ConvMath if own.has_winograd else ():

@@ -1,1 +1,1 @@
-"""Rewrites of a graph before fusion that keep its results."""
+"""Graph rewrites of models: fusions, narrower types, cheaper forms."""

@@ -1,11 +1,10 @@
-"""Functions that an exporter decomposed, recognised by their values.
+"""Graph rewrite: recognise decomposed activation functions (Gelu, Silu, Mish, ...).
 
-A formula that depends on its inputs only by way of one part of it is a function of that part. It is
-computed at some numbers from the mathematical definitions, and if it agrees there with a function
-of the scalar language, it is that function: `x * 0.5 * (1 + erf(x / 1.4142135))` is gelu(x),
-however it is written. Numbers far from zero and near to it, infinities and NaN are among them, so
-that no bound, no small summand and no guard is taken for nothing. A function has its own accuracy
-and, on some targets, its own better form.
+A subexpression that depends on its inputs only through one part is a function of that part. The
+rewrite evaluates it at sample points and compares the values with the functions of the scalar
+language: `x * 0.5 * (1 + erf(x / 1.4142135))` is gelu(x), however it is written. The points include
+numbers near zero and far from it, infinities and NaN, so that a clamp, a small addend or a guard is
+not lost. A named function has its own accuracy bound and, on some targets, a faster implementation.
 """
 
 from __future__ import annotations
@@ -19,27 +18,28 @@ from kgen.ops.registry import call_of, functions
 from kgen_runtime.expressions.definitions import DEFINITIONS
 from kgen_runtime.expressions.mathematics import Scalars
 
-#: Functions that exporters write out. Others are one operator of ONNX, or as good in parts.
+#: Functions that exporters decompose. Others have an ONNX operator, or lose nothing when
+#: decomposed.
 NAMES = ("gelu", "gelu_tanh", "silu", "hard_swish", "mish", "softplus", "sigmoid", "rsqrt")
-#: Where functions are compared, and how near they must come, relative to the larger of the argument
-#: and the value: constants are rounded to f32. At the first one all functions differ.
+#: Sample points, and the tolerance there relative to the larger of argument and value. The
+#: tolerance allows for constants that were rounded to f32. All functions differ at the first point.
 POINTS = (1.3, -7.3, -3.1, -2.6, -1.7, -0.9, -0.31, -0.04, 0.02, 0.13, 0.5, 1.0, 2.2, 2.9, 3.4, 6.1)
 CLOSE = 4e-7
-#: Where bounds, summands against zeros and guards show, and how near values must come there,
-#: relative to themselves: 1 - 2**-23 is not 1.
+#: Points where clamps, addends near zero and guards show, and the relative tolerance there: it
+#: tells 1 - 2**-23 from 1.
 FAR = (
     -1e30, -1e5, -80.0, -40.0, -20.0, -12.0, 0.0, 1e-30, 1e-12,
     12.0, 20.0, 40.0, 80.0, 1e5, 1e30, math.inf, math.nan,
 )  # fmt: skip
 CLOSE_FAR = 1e-7
-#: Steps that a function is written in at most.
+#: Largest number of steps of a decomposed function.
 MOST_STEPS = 14
 
 
 def recognised(expression: Expression) -> Expression:
-    """The expression with the functions in it that are known by name."""
+    """Return the expression with every decomposed function replaced by a call of the function."""
     done: dict[Expression, Expression] = {}
-    #: Steps in an order in which each stands behind its arguments.
+    #: Topological number of each step.
     numbers: dict[Expression, int] = {}
     for step in steps(expression):
         arguments = tuple(done[a] for a in step.arguments)
@@ -56,7 +56,7 @@ def _named(whole: Expression, numbers: Mapping[Expression, int]) -> Expression:
     for part in _waists(whole, numbers):
         names = [name for name in NAMES if name != whole.name]
         for number, x in enumerate(POINTS):
-            # Most formulas differ from all functions at the first point.
+            # Most expressions differ from all functions at the first point.
             value = _value(whole, part, x)
             names = [name for name in names if _agree(value, _values(name, POINTS)[number], x)]
             if not names:
@@ -68,7 +68,7 @@ def _named(whole: Expression, numbers: Mapping[Expression, int]) -> Expression:
 
 
 def _is_scalar(step: Expression) -> bool:
-    """A function of numbers, and not of rows."""
+    """Whether a step is an element-wise function of numbers."""
     return step.primitive is Primitive.CALL and not functions()[step.name].rowwise
 
 
@@ -87,17 +87,17 @@ def _agree_far(a: float, b: float, x: float) -> bool:
     if a == b or (math.isnan(a) and math.isnan(b)):
         return True
     if not math.isfinite(a):
-        # Parts may overflow where the function does not: log(1 + exp(x)).
+        # An intermediate value may overflow where the function does not: log(1 + exp(x)).
         return abs(x) > 1
     if a == 0 and x < 0:
-        # Of 1 + erf(x) and 1 + tanh(x) nothing is left in f64.
+        # 1 + erf(x) and 1 + tanh(x) cancel to 0 in f64.
         return abs(b) < 1e-16 * abs(x)
-    # Far below zero a constant of f32 is an exponent's, which grows as the square of x.
+    # Far below zero, the error of an f32 constant in an exponent grows with the square of x.
     return abs(a - b) < CLOSE_FAR * abs(b) * (1 + x * x if x < 0 else 1)
 
 
 def _waists(whole: Expression, numbers: Mapping[Expression, int]) -> list[Expression]:
-    """Parts that all paths from a formula to its inputs go through, the farthest first."""
+    """Return the parts that all paths from the result to the inputs pass, in path order."""
     inner: list[Expression] = []
     truths = set(_truths(whole))
     front = {a for a in whole.arguments if a.primitive is not Primitive.CONSTANT}
@@ -114,12 +114,15 @@ def _waists(whole: Expression, numbers: Mapping[Expression, int]) -> list[Expres
 
 
 def _is_within(whole: Expression, part: Expression) -> bool:
-    """Whether there are functions between a formula and a part of it."""
+    """Whether there are function calls between an expression and a part of it."""
     return any(a is not part and a.arguments for a in whole.arguments)
 
 
 def _truths(step: Expression) -> Iterator[Expression]:
-    """The arguments that a function takes as truth values; an input need not say that it is one."""
+    """Yield the arguments that a function takes as truth values.
+
+    An input in that position is not a number, although its type may not say so.
+    """
     if step.primitive is Primitive.CALL:
         function = functions()[step.name]
         each = zip(function.parameters, step.arguments, strict=False)

@@ -1,13 +1,12 @@
-"""Products of dequantised values as products of bytes, added in s32.
+"""Graph rewrite: products of dequantised values become s8 products with s32 accumulation.
 
-QDQ, QOperator and dynamic models all become products of (a - zero_a) scale_a and (b - zero_b)
-scale_b, whose numbers are s8 (:mod:`kgen.graph.operators.quantized`). This rewrite makes each of
-them ::
+QDQ, QOperator and dynamically quantised models all multiply (a - zero_a) scale_a by (b - zero_b)
+scale_b, with a and b in s8 (:mod:`kgen.graph.operators.quantized`). The rewrite computes ::
 
     sum a b - zero_a sum (b - zero_b) - zero_b sum a
 
-of the numbers, and multiplies the whole sum by the scales. The formulas become the product's
-epilogue. Sums over a constant B are constants.
+in integers and multiplies the result by both scales. The corrections and scales become the epilogue
+of the product. Sums over a constant B are constants.
 """
 
 from __future__ import annotations
@@ -41,16 +40,19 @@ from kgen.spec.conv2d import Conv2d
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: Depth up to which sums of products of bytes less their zero points are exact in f32.
+#: Largest K for which a sum of products of bytes less their zero points is exact in f32.
 EXACT_DEPTH = 256
-#: Parts of a formula that only looks at a value.
+#: Primitives of an expression that only reads a value through views.
 LOOKS = (Primitive.VIEW, Primitive.INPUT, Primitive.CONSTANT)
 
 
 @frozen
 class Bytes:
-    """Operand (numbers - zero) * scale. Numbers are s8; `zero` and `scale` are numbers, or values
-    that broadcast to them. `stored` has the arrays of a constant."""
+    """Quantised operand (numbers - zero) * scale.
+
+    `numbers` are s8. `zero` and `scale` are numbers, or values that broadcast to `numbers`.
+    `stored` has the arrays of a constant.
+    """
 
     numbers: GraphValue
     scale: Expression
@@ -59,14 +61,16 @@ class Bytes:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether every view keeps scale and zero point, because they are numbers."""
+        """Whether scale and zero point are single numbers, which every view keeps."""
         return not inputs(self.scale) and not inputs(self.zero)
 
 
 @frozen
 class Affine:
-    """Formula numbers * factor + added, of sums of products in floats; `added` broadcasts to its
-    last axis. With `is_rectified` what is below zero is zero."""
+    """Affine form numbers * factor + added of an integer product in floats.
+
+    `factor` and `added` have one number per column, or one for all. `is_rectified` adds a Relu.
+    """
 
     numbers: Expression
     factor: Array
@@ -77,7 +81,7 @@ class Affine:
 
 @frozen
 class Sums:
-    """Product of bytes in s32, with its operands."""
+    """Integer product (s32) with its operands."""
 
     product: GraphValue
     a: Bytes
@@ -86,8 +90,11 @@ class Sums:
 
 
 def integer_products(graph: Graph, *, pads_with_zero_point: bool) -> Graph:
-    """The graph with integer products; kernels of convolutions may pad with any zero point, or with
-    0 only. Raises GraphError for an integer operator whose sums would be rounded."""
+    """Return the graph with integer products.
+
+    `pads_with_zero_point` says that convolution kernels pad with any zero point, not only 0. Raises
+    GraphError for an integer operator whose sums would be rounded.
+    """
     return _Integers(graph, pads_with_zero_point).all()
 
 
@@ -96,11 +103,12 @@ class _Integers(Rewriting):
         super().__init__(graph)
         self.pads_with_zero_point = pads_with_zero_point
         self.known: dict[str, Bytes | None] = {}
-        #: Products that were rewritten, by their ids in the graph.
+        #: Rewritten products, by their ids in the original graph.
         self.sums: dict[str, Sums] = {}
-        #: Products by constants in floats, also behind a bias and a Relu, by their ids there.
+        #: Products with constant B in floats, also after a bias and a Relu, by their original ids.
         self.affine: dict[str, Affine] = {}
-        #: Exact results in s32 as floats, by their ids in the graph.
+        #: Float results of integer products that are also needed as exact s32, by their original
+        #: ids.
         self.floats: dict[str, GraphValue] = {}
 
     def visit(self, value: GraphValue) -> None:
@@ -120,8 +128,11 @@ class _Integers(Rewriting):
         return self.copy(value)
 
     def by_channel(self, value: GraphValue, expression: Expression) -> Expression | None:
-        """A sum of windows over a dequantised value by constant weights, as one of windows over its
-        numbers: scale and zero point go into the weights and a constant. None for another sum."""
+        """Rewrite a depthwise convolution of a dequantised value, given as a sum over its window.
+
+        The sum then reads the s8 numbers; scale and zero point move into the constant weights and a
+        constant addend. Returns None for any other expression.
+        """
         terms, left = [], [expression]
         while left:
             step = left.pop()
@@ -157,7 +168,7 @@ class _Integers(Rewriting):
         return found
 
     def array(self, name: str) -> Array | None:
-        """Elements of a constant of f32; None for another value."""
+        """Return the elements of an f32 constant; None for any other value."""
         value = self.graph.values[name]
         is_constant = isinstance(value.operation, SourceNode) and value.dtype is DType.F32
         if not is_constant or not isinstance(value.operation, SourceNode):
@@ -165,8 +176,7 @@ class _Integers(Rewriting):
         return self.graph.constants.get(value.operation.name)
 
     def of_bytes(self, step: Expression, known: dict[Expression, Expression]) -> Expression:
-        """A formula in which windows over a dequantised value, as of a convolution by channel, see
-        its numbers and are dequantised behind that."""
+        """Return an expression whose windows read s8 numbers and dequantise what they read."""
         if step not in known:
             names = inputs(step)
             found = None
@@ -181,7 +191,8 @@ class _Integers(Rewriting):
         return known[step]
 
     def window_of_bytes(self, step: Expression, name: str) -> Expression | None:
-        """A view of a dequantised value, dequantised behind the view."""
+        """Return a view of a dequantised value as the dequantised view of its s8 numbers, or
+        None."""
         if any(part.primitive not in LOOKS for part in steps(step)):
             return None
         inner = self.bytes_of(name)
@@ -193,7 +204,7 @@ class _Integers(Rewriting):
     # -- operands -----------------------------------------------------------------------------
 
     def bytes_of(self, name: str) -> Bytes | None:
-        """A value's numbers of s8; None for a value that has none."""
+        """Return a value as a quantised operand; None if it is not dequantised s8."""
         if name not in self.known:
             self.known[name] = self._bytes_of(self.graph.values[name])
         return self.known[name]
@@ -214,7 +225,8 @@ class _Integers(Rewriting):
         return self.of_views(value, operation) or self.of_formula(value, operation.expression)
 
     def of_formula(self, value: GraphValue, expression: Expression) -> Bytes | None:
-        """Operands of a dequantisation, as :mod:`kgen.graph.operators.quantized` writes it."""
+        """Return the operands of a dequantisation that :mod:`kgen.graph.operators.quantized` wrote,
+        or None."""
         parts = Dequantization.of(expression)
         if parts is None:
             return None
@@ -227,7 +239,8 @@ class _Integers(Rewriting):
         )  # fmt: skip
 
     def of_views(self, value: GraphValue, operation: FormulaNode) -> Bytes | None:
-        """Windows that only look at a dequantised value: padding is its zero point."""
+        """Return windows of a dequantised value as windows of its s8 numbers, padded with the zero
+        point."""
         expression = operation.expression
         names = inputs(expression)
         if len(names) != 1 or any(step.primitive not in LOOKS for step in steps(expression)):
@@ -247,8 +260,10 @@ class _Integers(Rewriting):
     def within_padding(
         self, inner: Bytes, value: GraphValue, expression: Expression
     ) -> Expression | None:
-        """Views of numbers in the place of views of a value; padding is the zero point. A zero
-        point from data is added to the padding, which a table of ones tells from the numbers."""
+        """Return an expression's views applied to s8 numbers, with padding equal to the zero point.
+
+        A zero point that is not constant is added to padding of zeros, by means of a constant mask.
+        """
         pads = [step for step in steps(expression) if step.name == "pad"]
         if any(step.arguments[-1] != constant(0.0) for step in pads):
             return None
@@ -273,8 +288,10 @@ class _Integers(Rewriting):
         return rebuilt(expression, lambda step: variable(made.id) if step == whole else step)
 
     def bordered(self, inner: Bytes, numbers: Expression, like: GraphValue) -> GraphValue:
-        """Padded numbers, as which a value is seen, with a zero point from data in their
-        padding."""
+        """Return s8 numbers whose padding is a zero point that is not constant.
+
+        `numbers` pads a tensor of the shape of `like` with zeros.
+        """
         sizes = list(like.shape)
         pads = [step for step in steps(numbers) if step.name == "pad"]
         for step in pads:
@@ -291,8 +308,7 @@ class _Integers(Rewriting):
         return slice(before, before + count)
 
     def differs(self, found: Bytes) -> bool:
-        """Whether scales or zero points differ from number to number, so that no view keeps
-        them."""
+        """Whether scale or zero point varies within the tensor, so that views would not keep it."""
         names = (*inputs(found.scale), *inputs(found.zero))
         return any(math.prod(self.builder.values[name].shape) > 1 for name in names)
 
@@ -300,8 +316,8 @@ class _Integers(Rewriting):
         return Bytes(numbers=numbers, scale=found.scale, zero=found.zero)
 
     def moved_term(self, term: Expression) -> Expression:
-        """A scale or a zero point of the copied graph; one of a whole tensor has no axes, so that
-        it broadcasts to every view of the tensor."""
+        """Return a scale or zero point as a value of the copied graph; one for a whole tensor
+        becomes a scalar."""
         if not inputs(term):
             return term
         found = self.builder.values[self.ids[term.name]]
@@ -311,7 +327,7 @@ class _Integers(Rewriting):
         return variable(found.id)
 
     def stored(self, value: GraphValue) -> Dequantized | None:
-        """Arrays of a constant that is dequantised."""
+        """Return the quantised elements of a constant or of a view of one, or None."""
         operation = value.operation
         if isinstance(operation, SourceNode):
             return self.graph.dequantized.get(operation.name)
@@ -321,8 +337,10 @@ class _Integers(Rewriting):
         return None
 
     def of_constant(self, value: GraphValue, stored: Dequantized) -> Bytes | None:
-        """Constant operand: numbers as s8; scales and zero points, one for all or for each
-        column."""
+        """Return a constant operand in s8, with one scale and zero point, or one per column.
+
+        Returns None for other granularities.
+        """
         if stored.numbers.ndim < 2:
             return None
         columns = changed(stored, lambda array: array[..., :1, :])
@@ -341,13 +359,13 @@ class _Integers(Rewriting):
         )  # fmt: skip
 
     def vector(self, name: str, array: Array, dtype: DType = DType.F32) -> Expression:
-        """Numbers of columns as one number, if all of them are equal, or as a constant."""
+        """Return values per column as one number if all are equal, otherwise as a constant."""
         if bool(np.all(array == array.flat[0])):
             return constant(float(array.flat[0]))
         return variable(self.made(name, array, dtype).id)
 
     def made(self, name: str, array: Array, dtype: DType) -> GraphValue:
-        """A constant. Several values may share a name."""
+        """Add a constant; a number is appended to a name that is taken."""
         array = np.ascontiguousarray(array.astype(dtype.storage))
         shown, number = name, 1
         known = self.builder.constants
@@ -376,8 +394,10 @@ class _Integers(Rewriting):
         self.take(value, self.scaled(value, sums))
 
     def padded_images(self, a: Bytes, conv: Conv2d) -> tuple[Bytes, Conv2d]:
-        """Images of bytes with their convolution, whose padding is their zero point. One that
-        kernels do not pad with is put around the images."""
+        """Return the images and the convolution of s8, whose padding equals the zero point.
+
+        Padding that the kernels do not support is written around the images.
+        """
         conv = dataclasses.replace(conv, dtype=DType.S8, out_dtype=None)
         is_data = bool(inputs(a.zero))
         zero = 0.0 if is_data else a.zero.number
@@ -398,13 +418,15 @@ class _Integers(Rewriting):
         return dataclasses.replace(a, numbers=numbers), conv
 
     def along_k(self, term: Expression, axis: int) -> bool:
-        """Whether a term differs along the axis that is added up."""
+        """Whether a scale or zero point varies along the reduced axis."""
         shape = self.builder.values[term.name].shape if inputs(term) else ()
         return len(shape) >= -axis and shape[axis] > 1
 
     def scaled(self, value: GraphValue, sums: Sums) -> GraphValue:
-        """The product in floats. With constant scales and zero points it is a multiple of the sums,
-        and a constant for each column."""
+        """Return the product in floats: the s32 sums with corrections, times both scales.
+
+        With constant scales and zero points this is one multiplication and one addition per column.
+        """
         a, b = sums.a, sums.b
         if a.is_uniform and b.stored is not None and not np.any(b.stored.zero):
             factor = a.scale.number * b.stored.scale.astype(np.float64)
@@ -431,7 +453,7 @@ class _Integers(Rewriting):
         )
 
     def compensated(self, value: GraphValue, sums: Sums, dtype: DType) -> Expression:
-        """Sums of numbers less their zero points, computed in f32 or s32."""
+        """Return the s32 sums with the corrections for zero points, computed in f32 or s32."""
         a, b = sums.a, sums.b
         found = self.wide(variable(sums.product.id), dtype)
         name = self.graph.names.get(value.id, value.id)
@@ -454,21 +476,23 @@ class _Integers(Rewriting):
         return found
 
     def column_sums(self, b: Bytes) -> Array:
-        """Sums of a constant's columns, less their zero points."""
+        """Return the sums over the columns of a constant B, less its zero points."""
         assert b.stored is not None
         found = b.stored.numbers.sum(axis=-2, keepdims=True, dtype=np.int64)
         return np.asarray(found - b.stored.zero * b.stored.numbers.shape[-2])
 
     def summed(self, x: GraphValue, axis: int, dtype: DType, value: GraphValue) -> Expression:
-        """Sums of the numbers along an axis."""
+        """Return the sums of s8 numbers along an axis."""
         axis %= x.rank
         shape = [1 if i == axis else n for i, n in enumerate(x.shape)]
         node = FormulaNode(expression=call("sum", (variable(x.id),)), axes=(axis,))
         return variable(self.builder.add(node, shape, dtype, value.nodes).id)
 
     def window_sums(self, conv: Conv2d, a: Bytes, dtype: DType, value: GraphValue) -> Expression:
-        """Sums of the numbers that windows see, by weights of one: a number for each window, or for
-        each output if there are groups."""
+        """Return the sums over the windows of a convolution, computed with weights of 1.
+
+        There is one number per window, or one per output channel if the convolution has groups.
+        """
         outputs = 1 if conv.groups == 1 else conv.outputs
         conv = dataclasses.replace(conv, weights=(outputs, *conv.weights[1:]))
         ones = self.made("ones", np.ones((conv.product.k, outputs)), DType.S8)
@@ -478,7 +502,7 @@ class _Integers(Rewriting):
         return self.wide(variable(sums.id), dtype)
 
     def wide(self, term: Expression, dtype: DType) -> Expression:
-        """A term as a value of a type."""
+        """Return a term converted to a type."""
         if not inputs(term) or self.builder.values[term.name].dtype is dtype:
             return term
         value = self.builder.values[term.name]
@@ -486,8 +510,10 @@ class _Integers(Rewriting):
         return variable(self.builder.add(node, value.shape, dtype, value.nodes).id)
 
     def folded(self, value: GraphValue, expression: Expression) -> GraphValue | None:
-        """A bias, a Relu or a quantisation behind a product by constants, with its factors in those
-        of the product; None for another formula."""
+        """Fold a bias, a Relu or a quantisation after an integer product into its factors.
+
+        Returns None for any other formula.
+        """
         if value.dtype is DType.S8:
             return self.folded_quantization(value, expression)
         names = inputs(expression)
@@ -517,8 +543,10 @@ class _Integers(Rewriting):
         return self.builder.add(made, value.shape, value.dtype, found.nodes)
 
     def folded_quantization(self, value: GraphValue, expression: Expression) -> GraphValue | None:
-        """Saturated round(x / scale) + zero of a product by constants. A Relu that the limits do
-        as well is left out."""
+        """Fold round(x / scale) + zero, saturated, after an integer product with constant B.
+
+        A Relu is dropped if the saturation has the same effect.
+        """
         quotients = [step for step in steps(expression) if step.name == "div"]
         if len(quotients) != 1 or quotients[0].arguments[1].primitive is not Primitive.CONSTANT:
             return None
@@ -547,7 +575,10 @@ class _Integers(Rewriting):
     # -- integer results ----------------------------------------------------------------------
 
     def converted(self, value: GraphValue, name: str) -> bool:
-        """Whether the value is a product as s32, which is exact, or one of these as f32."""
+        """Replace a conversion of an integer product to s32, or back to f32, by the exact sums.
+
+        Returns whether the value is such a conversion.
+        """
         views: list[GraphValue] = []
         at = self.graph.values[name]
         while isinstance(at.operation, ViewNode):
@@ -571,7 +602,7 @@ class _Integers(Rewriting):
         return True
 
     def seen(self, found: GraphValue, views: list[GraphValue], like: GraphValue) -> GraphValue:
-        """A value through the views of another one."""
+        """Apply a chain of views to another value."""
         for at in reversed(views):
             assert isinstance(at.operation, ViewNode)
             node = ViewNode(of=found.id, step=at.operation.step)
@@ -599,7 +630,7 @@ class _Integers(Rewriting):
 
 
 def times(x: Expression, y: Expression) -> Expression:
-    """A product of two terms, without a factor of 1."""
+    """Return the product of two terms; a factor of 1 is dropped."""
     if constant(1.0) in (x, y):
         return y if x == constant(1.0) else x
     return call("mul", (x, y))

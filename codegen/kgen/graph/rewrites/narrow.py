@@ -1,10 +1,10 @@
-"""Constant weights of products in fewer bits: bf16, s8 with a scale for each column, or s4 with one
-for each block of 32 (:mod:`kgen_runtime.blocks`).
+"""Weight-only quantisation: constant weights of products in bf16, s8 or s4.
 
-Each number becomes the nearest one that the narrow type has. The largest of a column of s8 is 127
-scales; the scales go into the product's epilogue. Convolutions have columns too, one for each
-output channel, in bf16 and s8; those of one channel per group stay as they are. A table of
-embeddings that a product has the transpose of is looked up in as the product has it.
+s8 has a scale per column, and the largest weight of a column becomes 127; s4 has a scale per block
+of 32 (:mod:`kgen_runtime.blocks`). Each weight becomes the nearest number of the type. Scales
+become part of the product's epilogue. Convolutions support bf16 and s8, with a scale per output
+channel; depthwise convolutions keep their weights. An embedding table whose transpose a product
+reads (tied weights) is looked up in its narrow form.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from kgen.spec.choices import BType
 from kgen_runtime import blocks
 from kgen_runtime.dtypes import DType
 
-#: Types that weights may be narrowed to.
+#: Types of narrow weights.
 WEIGHTS = (BType.BF16, BType.S8, BType.S4)
-#: Operators whose second operands are weights.
+#: Operators whose second operand is a matrix of weights.
 PRODUCTS = ("MatMul", "Gemm")
-#: What the largest number of a column of s8 becomes.
+#: Quantised value of the largest weight of a column of s8.
 LARGEST = 127.0
 
 
 def weights_of(model: Model) -> frozenset[str]:
-    """The constants that products of matrices have as their weights."""
+    """Return the constants that matrix products take as weights."""
     used = {node.inputs[1] for node in model.nodes if node.operator in PRODUCTS}
     return frozenset(used & model.constants.keys())
 
 
 def convolutions_of(model: Model) -> dict[str, Array]:
-    """Largest weight of each output channel, by the weights of convolutions.
+    """Return the largest weight of each output channel, by the name of a convolution's weights.
 
-    Without convolutions before a normalization, whose weights are not the model's, and those of one
-    channel per group.
+    Depthwise convolutions are excluded, and convolutions before a BatchNormalization, whose weights
+    change when the normalization is folded.
     """
     normalized = {n.inputs[0] for n in model.nodes if n.operator == "BatchNormalization"}
     return {
@@ -66,11 +66,10 @@ def convolutions_of(model: Model) -> dict[str, Array]:
 def narrowed(
     graph: Graph, dtype: BType, weights: frozenset[str], convolutions: Mapping[str, Array]
 ) -> Graph:
-    """The graph with products by these constants, if they are matrices of f32, of narrow ones, and
-    with these convolutions, but for s4.
+    """Return the graph with narrow weights in products and convolutions that take these constants.
 
-    Raises GraphError for weights that are not finite, which s8 and s4 have no numbers for, and for
-    a graph that has none to narrow, as one of f16.
+    Convolutions keep their weights for s4. Raises GraphError for weights with NaN or infinity,
+    which s8 and s4 cannot hold, and for a model without a constant f32 matrix.
     """
     narrowing = _Narrowing(graph, dtype, weights, {} if dtype is BType.S4 else convolutions)
     found = narrowing.all()
@@ -92,13 +91,13 @@ class _Narrowing(Rewriting):
     ) -> None:
         super().__init__(graph)
         self.dtype, self.weights, self.convolutions = dtype, weights, convolutions
-        #: Numbers, and scales if they have some, of tables that are narrow, by their copies' ids.
+        #: Narrow form of each table, by the table's id: quantised elements, and scales for s8.
         self.tables: dict[str, tuple[GraphValue, ...]] = {}
         self.has_narrowed = False
         self.tied = frozenset() if dtype is BType.S4 else self.tied_tables()
 
     def tied_tables(self) -> frozenset[str]:
-        """Gathered tables whose transposes products read in a narrow type."""
+        """Return the gathered tables whose transposes products read as weights."""
         tables, found = gathered_tables(self.graph), set()
         for value in self.graph.values.values() if tables else ():
             if isinstance(value.operation, ProductNode) and value.dtype is DType.F32:
@@ -126,7 +125,7 @@ class _Narrowing(Rewriting):
         self.multiply(value, operation, *matrix)
 
     def narrow_table(self, value: GraphValue, name: str) -> None:
-        """A table's rows, as the columns of its transpose are."""
+        """Quantise a table with a scale per row, which is a column of the transpose."""
         array, shown = self.graph.constants[name], f"{name}:{self.dtype}"
         if self.dtype is BType.BF16:
             numbers = self.constant(shown, in_bf16(array), DType.BF16)
@@ -139,7 +138,7 @@ class _Narrowing(Rewriting):
         )
 
     def look_up(self, step: Expression) -> Expression:
-        """The rows of a narrow table in place of those of a table."""
+        """Return a Gather of a narrow table in place of a Gather of the table."""
         if step.primitive is not Primitive.VIEW or step.name != "gather":
             return step
         table, index, axis = step.arguments
@@ -149,7 +148,8 @@ class _Narrowing(Rewriting):
         return parts[0] if len(parts) == 1 else call("mul", parts)
 
     def matrix(self, name: str) -> tuple[str, Array] | None:
-        """The name and the elements, K x N, of a matrix that is to be narrowed."""
+        """Return the name and the K x N elements of a matrix to quantise; None for any other
+        operand."""
         value = self.graph.values[name]
         operation = value.operation
         if isinstance(operation, ViewNode) and operation.step.kind == "permute":
@@ -166,8 +166,8 @@ class _Narrowing(Rewriting):
         return operation.name, self.graph.constants[operation.name]
 
     def largest(self, name: str) -> Array | None:
-        """Largest weight of each output channel of a convolution, in all places of its kernel; None
-        for other constants."""
+        """Return the largest weight of each output channel of a convolution; None for other
+        constants."""
         return self.convolutions.get(self.graph.originals.get(name, ""))
 
     def multiply(self, value: GraphValue, operation: ProductNode, name: str, array: Array) -> None:
@@ -217,16 +217,16 @@ class _Narrowing(Rewriting):
 
 
 def in_bf16(array: Array) -> Array:
-    """The nearest numbers of bf16, the even one of two."""
+    """Round to bf16, to nearest with ties to even."""
     import ml_dtypes
 
     return array.astype(ml_dtypes.bfloat16)
 
 
 def in_s8(array: Array, largest: Array | None = None) -> tuple[Array, Array]:
-    """Whole numbers, and what each column of them is multiplied by, no subnormal number.
+    """Return the quantised matrix in s8, and the scale of each column; no scale is subnormal.
 
-    `largest` holds the number of each column that becomes 127, if the array lacks some rows.
+    `largest` has the magnitude of each column that becomes 127, if the array lacks some rows.
     """
     if largest is None:
         largest = np.abs(array).max(axis=0)

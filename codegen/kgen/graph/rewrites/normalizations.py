@@ -1,4 +1,4 @@
-"""A BatchNormalization behind a convolution becomes part of the convolution's weights and bias."""
+"""Graph rewrite: fold BatchNormalization after Conv into the convolution's weights and bias."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from kgen.graph.reading.model import Array, Model, Node, TensorType
 
 #: Positions of weights and bias among a convolution's inputs.
 WEIGHTS, BIAS = 1, 2
-#: Deviations between the mean and the bias up to which a normalization is folded. The folded bias
-#: is that many times larger than the result, and loses as many units in the last place: 8 bits.
+#: Largest distance between the mean and the bias, in standard deviations. The folded bias is that
+#: many times larger than the result, which costs log2(256) = 8 bits of accuracy.
 MOST_DEVIATIONS = 256
 
 
 def folded(model: Model) -> Model:
-    """The model without normalizations of what only they take, by constants, behind convolutions
-    with constant weights. Both are rounded once, from f64."""
+    """Return the model with foldable normalizations merged into the convolution before them.
+
+    The convolution's weights must be constant, and only the normalization may use its result.
+    Folded weights and biases are computed in f64 and rounded once.
+    """
     uses: dict[str, int] = {}
     for node in model.nodes:
         for name in node.inputs:
@@ -56,8 +59,7 @@ def folded(model: Model) -> Model:
 
 
 def is_constant(model: Model, conv: Node, norm: Node) -> bool:
-    """Whether all factors are constant, fit, are of a type that numpy has, and keep the result's
-    digits."""
+    """Whether all parameters are constant floats of matching shapes, and folding keeps accuracy."""
     known = model.constants
     vectors = [name for name in (*conv.inputs[BIAS:], *norm.inputs[1:5]) if name]
     weights = known.get(conv.inputs[WEIGHTS])
@@ -73,22 +75,24 @@ def is_constant(model: Model, conv: Node, norm: Node) -> bool:
 
 
 def keeps_digits(model: Model, conv: Node, norm: Node) -> bool:
-    """Whether the mean is near enough to the bias: subtracted from the sum it cancels, which it
-    cannot as a part of the bias."""
+    """Whether the mean is close to the bias.
+
+    Subtracting a mean from the sum cancels exactly; as part of a rounded bias it does not.
+    """
     mean, variance = (model.constants[name].astype(np.float64) for name in norm.inputs[3:5])
     deviation = np.sqrt(variance + float(norm.attribute("epsilon", 1e-5)))
     return bool((np.abs(bias_of(model, conv) - mean) <= MOST_DEVIATIONS * deviation).all())
 
 
 def bias_of(model: Model, conv: Node) -> Array:
-    """A convolution's bias in f64; zeros where it has none."""
+    """Return a convolution's bias in f64, zeros if it has none."""
     if len(conv.inputs) > BIAS and conv.inputs[BIAS]:
         return model.constants[conv.inputs[BIAS]].astype(np.float64)
     return np.zeros(model.constants[conv.inputs[WEIGHTS]].shape[0])
 
 
 def multiplied(model: Model, conv: Node, norm: Node) -> tuple[Array, Array]:
-    """The weights and the bias of a convolution, with its normalization in them."""
+    """Return the weights and the bias of a convolution after folding its normalization."""
     weights = model.constants[conv.inputs[WEIGHTS]]
     scale, shift, mean, variance = (
         model.constants[name].astype(np.float64) for name in norm.inputs[1:5]

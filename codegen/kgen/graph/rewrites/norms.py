@@ -1,8 +1,8 @@
-"""Normalizations of rows that an exporter took apart, as the functions that they are.
+"""Graph rewrite: recognise decomposed LayerNormalization and RMSNormalization.
 
-Whatever multiplies by the inverse root of its own mean square is layer_norm or rms_norm, in any
-order of factors, by a division or by a root's reciprocal. So models whose exporters write them out
-have the kernels of those that have an operator.
+An expression that multiplies a value by the reciprocal root of its own mean square is a
+normalization, in any order of factors, with a division or a reciprocal. Models whose exporters
+decompose the operator thus get the kernel of the operator.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ONE, ZERO = constant(1.0), constant(0.0)
 
 
 def normalized(expression: Expression) -> Expression:
-    """The expression with the normalizations in it by their names."""
+    """Return the expression with every decomposed normalization replaced by a call."""
     done: dict[Expression, Expression] = {}
     for step in steps(expression):
         arguments = tuple(done[a] for a in step.arguments)
@@ -37,7 +37,7 @@ def _named(whole: Expression) -> Expression:
 
 
 def _factors(of: Expression) -> list[Expression]:
-    """Factors of a product; a dividing square root counts as its reciprocal."""
+    """Return the factors of a product; division by a square root counts as a reciprocal root."""
     if of.name == "mul":
         return [factor for argument in of.arguments for factor in _factors(argument)]
     if of.name == "div" and of.arguments[1].name == "sqrt":
@@ -46,7 +46,8 @@ def _factors(of: Expression) -> list[Expression]:
 
 
 def _normal(factors: Sequence[Expression]) -> Expression | None:
-    """A distance times its inverse root mean square, and a scale."""
+    """Return a call of layer_norm or rms_norm for x * rsqrt(mean(x^2) + epsilon) * scale, or
+    None."""
     for root in factors:
         found = _mean_square(root.arguments[0]) if root.name == "rsqrt" else None
         if found is None or found[0] not in factors:
@@ -65,7 +66,7 @@ def _normal(factors: Sequence[Expression]) -> Expression | None:
 
 
 def _mean_square(of: Expression) -> tuple[Expression, Expression] | None:
-    """Operands x and epsilon of mean(x^2) + epsilon."""
+    """Return x and epsilon of mean(x^2) + epsilon, or None."""
     if of.name != "add":
         return None
     mean, epsilon = of.arguments
@@ -80,7 +81,8 @@ def _mean_square(of: Expression) -> tuple[Expression, Expression] | None:
 
 
 def _scaled(factors: Sequence[Expression]) -> Expression | None:
-    """A normalization that has no scale yet, with the other factors as that."""
+    """Multiply the other factors into the scale of a normalization whose scale is 1, or return
+    None."""
     for norm in factors:
         if norm.name not in (LAYER, RMS) or norm.arguments[1] != ONE:
             continue
@@ -94,7 +96,7 @@ def _scaled(factors: Sequence[Expression]) -> Expression | None:
 
 
 def _shifted(norm: Expression, shift: Expression) -> Expression | None:
-    """A normalization that has no shift yet, with one."""
+    """Make an addend the shift of a layer_norm whose shift is 0, or return None."""
     if norm.name != LAYER or norm.arguments[2] != ZERO or not _is_plain(shift):
         return None
     x, scale, _, epsilon = norm.arguments
@@ -102,7 +104,7 @@ def _shifted(norm: Expression, shift: Expression) -> Expression | None:
 
 
 def _product(factors: Sequence[Expression]) -> Expression | None:
-    """Product of the factors, 1 without any; None if functions of rows are in them."""
+    """Return the product of the factors, 1 for none; None if one holds a row-wise function."""
     if not all(map(_is_plain, factors)):
         return None
     found = factors[0] if factors else ONE

@@ -1,8 +1,8 @@
-"""Permutations go behind formulas: what is computed of tensors that are all permuted alike is
-computed in the order in which they lie, and is then permuted.
+"""Graph rewrite: move Transpose below formulas whose operands are all permuted alike.
 
-So the order that a convolution writes, channels innermost, stays through the activations, sums,
-poolings and scales behind it until the next convolution takes it, whose own permutation undoes it.
+The formula runs in the memory order of its operands, and its result is permuted instead. The
+channels-last layout of a convolution's output thus stays through activations, additions, poolings
+and scales until the next convolution, whose own permutation cancels it.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from kgen.graph.reading.model import Shape
 from kgen.ops.expression import Expression, Primitive, constant, steps, variable, with_arguments
 from kgen_runtime.values import frozen
 
-#: Views whose first number is an axis, of tensors that have as many axes as the result.
+#: Views whose first number is an axis, and whose operands have the rank of the result.
 ALONG = ("concat", "pad", "slice")
 
 
-#: Between the model's name of a value and the order in which it is another's.
+#: Separator between a value's name in the model and the axis order of a permuted value.
 IN_ORDER = "~"
 
 
-#: The end of the name of a value's numbers of u8 less 128, as s8.
+#: Suffix of the name of a u8 value that is stored as s8 after subtracting 128.
 SIGNED = ":s8"
 
 
 def in_order(name: str, order: Sequence[int]) -> str:
-    """Name of a model's value with its axes in this order."""
+    """Return the name of a model's value with its axes in this order."""
     return f"{name}{IN_ORDER}{','.join(map(str, order))}"
 
 
 def order_in(name: str) -> tuple[str, tuple[int, ...]]:
-    """The model's name in such a name, and the order; () if there is none."""
+    """Return the model's name and the axis order of such a name; () if it holds no order."""
     plain, mark, numbers = name.rpartition(IN_ORDER)
     axes = numbers.split(",")
     if not mark or not all(axis.isdecimal() for axis in axes):
@@ -42,7 +42,8 @@ def order_in(name: str) -> tuple[str, tuple[int, ...]]:
 
 @frozen
 class PermutedOperand:
-    """Operand of a formula: its shape, and the `order` that it is permuted in, if any."""
+    """Operand of a formula: its shape, and the permutation `order` that it is the result of, if
+    any."""
 
     shape: Shape
     order: tuple[int, ...] = ()
@@ -51,8 +52,11 @@ class PermutedOperand:
 def common_order(
     expression: Expression, shape: Sequence[int], operands: Mapping[str, PermutedOperand]
 ) -> tuple[int, ...]:
-    """The order that all operands of a formula's rank are in, but those that broadcast; () if
-    there is none, or the formula has views that depend on it."""
+    """Return the permutation that all operands of a formula share.
+
+    Smaller operands and vectors, which broadcast, may be in any order. Returns () without a common
+    order, and for a formula whose views do not allow another order.
+    """
     orders = {o.order for o in operands.values() if o.order}
     order = next(iter(orders), ())
     if len(orders) != 1 or len(order) != len(shape) or order == tuple(range(len(order))):
@@ -60,7 +64,7 @@ def common_order(
     permuted = [o for o in operands.values() if o.order]
     largest = max(math.prod(o.shape) for o in permuted)
     for operand in operands.values():
-        # Of one axis that is longer than 1 the order does not matter.
+        # The order does not matter with only one axis longer than 1.
         is_vector = sum(n > 1 for n in operand.shape) <= 1
         if not operand.order and not is_vector and math.prod(operand.shape) >= largest:
             return ()
@@ -75,7 +79,7 @@ def common_order(
 
 
 def reordered(expression: Expression, order: Sequence[int], names: Mapping[str, str]) -> Expression:
-    """The formula of tensors before their permutation, by other names."""
+    """Return the formula on operands before their permutation, with new names and axes."""
     done: dict[Expression, Expression] = {}
     for step in steps(expression):
         arguments = tuple(done[a] for a in step.arguments)
@@ -91,13 +95,15 @@ def reordered(expression: Expression, order: Sequence[int], names: Mapping[str, 
 
 
 def inverse(order: Sequence[int]) -> tuple[int, ...]:
-    """The order that undoes one."""
+    """Return the permutation that undoes a permutation."""
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
 def squeezed(old: Shape, order: Sequence[int], new: Shape) -> tuple[Shape, tuple[int, ...]]:
-    """Operand of a permutation to a shape with other axes of one element: its shape with those
-    axes in front, and the order."""
+    """Return a shape and a permutation of it that reshape a permuted tensor to the shape `new`.
+
+    `old` and `new` differ in axes of size 1 only.
+    """
     long = [axis for axis, n in enumerate(new) if n > 1]
     places = [order[axis] for axis, n in enumerate(old) if n > 1]
     ones = [axis for axis, n in enumerate(new) if n == 1]

@@ -1,4 +1,4 @@
-"""A graph copied value by value, with something else in place of some of them."""
+"""Base class of graph rewrites: copy a graph value by value, and replace some values."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kgen.ops.expression import substituted, variable
 
 
 class Rewriting:
-    """The copy has ids of its own. Extend `visit` for what is to be otherwise."""
+    """Copy of a graph with new ids. Subclasses override `visit` to replace values."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.builder = graph, Builder({})
         self.builder.constants = dict(graph.constants)
-        #: The copies' ids by the values'.
+        #: Id of the copy by the id of the original value.
         self.ids: dict[str, str] = {}
         self.names: dict[str, str] = {}
 
@@ -39,7 +39,7 @@ class Rewriting:
         self.take(value, self.add(self.moved(value.operation), value))
 
     def take(self, value: GraphValue, copy: GraphValue) -> None:
-        """The copy stands for the value from here on."""
+        """Register `copy` as the replacement of a value."""
         if value.id in self.graph.names:
             self.names[copy.id] = self.graph.names[value.id]
         self.ids[value.id] = copy.id
@@ -48,7 +48,7 @@ class Rewriting:
         return self.builder.add(operation, like.shape, like.dtype, like.nodes)
 
     def moved(self, operation: Operation) -> Operation:
-        """Copy of an operation on the copied values."""
+        """Return an operation with its operands replaced by their copies."""
         match operation:
             case FormulaNode():
                 new = {name: variable(self.ids[name]) for name in operation.operands}

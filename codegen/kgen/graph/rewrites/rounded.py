@@ -1,7 +1,7 @@
-"""Products of f32 in a type of 16 bits: both operands are rounded to it, and sums stay f32.
+"""Mixed precision: matrix products of f32 read bf16 or f16 operands, and still accumulate in f32.
 
-The rounding goes to what is written to memory, in front of all views of it, so that a kernel writes
-the narrow numbers and what multiplies them reads half the bytes.
+The conversion is inserted before all views of an operand, at the value that is written to memory.
+The producer then writes 16-bit numbers, and the product reads half the bytes.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from kgen.graph.rewrites.rewriting import Rewriting
 from kgen.ops.expression import call, variable
 from kgen_runtime.dtypes import DType
 
-#: Types that products may have.
+#: Types of the operands.
 TYPES = (DType.BF16, DType.F16)
 
 
 def product_nodes(model: Model) -> frozenset[str]:
-    """The nodes that are products of matrices."""
+    """Return the names of the nodes that are matrix products."""
     return frozenset(node.name for node in model.nodes if node.operator in PRODUCTS)
 
 
 def rounded(graph: Graph, dtype: DType, nodes: Collection[str]) -> Graph:
-    """The graph with the products of f32 that stand for these nodes in another type. Raises
-    GraphError where there is none, as in a model of f16."""
+    """Return the graph with the f32 products of these nodes on 16-bit operands.
+
+    Raises GraphError if the model has no such product.
+    """
     rounding = _Rounding(graph, dtype, nodes)
     found = rounding.all()
     if not rounding.has_rounded:
@@ -58,7 +60,7 @@ class _Rounding(Rewriting):
         self.take(value, self.add(ProductNode(a=a.id, b=b.id), value))
 
     def rounded(self, value: GraphValue) -> GraphValue:
-        """An operand in the narrow type."""
+        """Return an operand converted to the 16-bit type."""
         operation, b = value.operation, self.builder
         name = self.graph.names.get(value.id)
         if isinstance(operation, ViewNode):

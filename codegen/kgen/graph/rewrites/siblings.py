@@ -1,8 +1,9 @@
-"""Products of one matrix with several constant ones, made one product of them side by side.
+"""Graph rewrite: merge products that share A and have constant B into one wider product.
 
-Queries, keys and values are the usual case: three products of the same rows, each with a bias or
-without. What reads them sees a part of each row, which costs nothing where it is a view anyway;
-products with other formulas behind them stay apart, since those go into their epilogues.
+Query, key and value projections are the usual case: three products of the same rows, with or
+without a bias. Consumers read slices of the wider result, which costs nothing if they read through
+views. Products with other formulas after them stay separate, because those formulas fuse into
+epilogues.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from kgen.graph.rewrites.rewriting import Rewriting
 from kgen.ops.expression import call, variable
 from kgen_runtime.values import frozen
 
-#: Between the model's names of the values that one has side by side.
+#: Separator between the names of values that are concatenated.
 BESIDE = "|"
 
 
 @frozen
 class Sibling:
-    """A product with a constant, and the sum with a constant vector behind it, if there is one."""
+    """Product with a constant matrix, and the bias that is added to it, if any."""
 
     product: GraphValue
     end: GraphValue
@@ -33,7 +34,7 @@ class Sibling:
 
 
 def merged(graph: Graph) -> Graph:
-    """The graph with siblings as slices of one product."""
+    """Return the graph with each group of sibling products merged into one."""
     groups = [group for group in _groups(graph) if len(group) > 1]
     return _MergeSiblings(graph, groups).all() if groups else graph
 
@@ -77,7 +78,7 @@ def _is_aligned(product: GraphValue) -> bool:
 
 
 def _sibling(graph: Graph, product: GraphValue, uses: Sequence[GraphValue]) -> Sibling:
-    """With its bias, if all that uses it is a sum with a vector."""
+    """Return a product with its bias, if its only use is the addition of a constant vector."""
     alone = Sibling(product=product, end=product)
     if len(uses) != 1 or not isinstance(formula := uses[0].operation, FormulaNode):
         return alone
@@ -93,12 +94,12 @@ def _sibling(graph: Graph, product: GraphValue, uses: Sequence[GraphValue]) -> S
 
 
 class _MergeSiblings(Rewriting):
-    """Copies a graph with each group of sibling products merged into one product."""
+    """Copy of a graph with each group of sibling products merged into one."""
 
     def __init__(self, graph: Graph, groups: Sequence[list[Sibling]]) -> None:
         super().__init__(graph)
         self.first = {group[0].product.id: group for group in groups}
-        #: What is made of a group at once: its values are not copied.
+        #: Products and biased results of all groups, which are replaced together.
         self.members = {
             name for group in groups for s in group for name in (s.product.id, s.end.id)
         }
@@ -134,7 +135,7 @@ class _MergeSiblings(Rewriting):
             start += count
 
     def beside(self, names: Sequence[str]) -> GraphValue:
-        """Constants with the same rows as one of all their columns."""
+        """Return constant matrices or vectors concatenated along their columns."""
         values = [self.graph.values[name] for name in names]
         arrays: list[Array] = [
             self.graph.constants[v.operation.name]

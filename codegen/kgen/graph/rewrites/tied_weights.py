@@ -1,8 +1,8 @@
-"""Tied weights: a matrix that is the transpose of another constant becomes a view of it.
+"""Graph rewrite: tied weights share memory; a transposed copy of a constant becomes a view.
 
-A decoder's last product multiplies by its table of embeddings, of which an exporter writes the
-transpose, or folding makes it. So both uses have one memory, where M is so small that the
-product reads an unpacked matrix as fast as a packed one (:data:`FEW`).
+The output projection of a decoder multiplies by the transpose of the embedding table, which the
+model stores as a second constant. The rewrite applies to a skinny GEMM only (:data:`FEW`): it is
+limited by reading B, and reads it unpacked as fast as prepacked.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNod
 from kgen.graph.rewrites.rewriting import Rewriting
 from kgen.ops.expression import Expression, Primitive, steps
 
-#: Rows of a product that is limited by reading its matrix, in any order.
+#: Largest M of a GEMM that is limited by reading B, whatever its layout.
 FEW = 4
 
 
 def tied(graph: Graph) -> Graph:
-    """Graph in which skinny products by transposes of gathered tables read the tables."""
+    """Return the graph with skinny products that read the transposes of gathered tables."""
     tables = gathered_tables(graph)
     return _ShareTable(graph, tables).all() if tables else graph
 
 
 def gathered_tables(graph: Graph) -> dict[tuple[int, ...], GraphValue]:
-    """Constant matrices that rows are gathered of, by their shapes."""
+    """Return the constant matrices that a Gather reads, by shape."""
     found = {}
     for value in graph.values.values():
         if isinstance(value.operation, FormulaNode):
@@ -38,7 +38,7 @@ def gathered_tables(graph: Graph) -> dict[tuple[int, ...], GraphValue]:
 
 
 def _gathered(expression: Expression) -> list[str]:
-    """The tables in a formula."""
+    """Return the names of the tables that an expression gathers from."""
     return [
         step.arguments[0].name
         for step in steps(expression)
@@ -52,8 +52,7 @@ def _is_matrix(value: GraphValue) -> bool:
 
 
 class _ShareTable(Rewriting):
-    """Copies a graph with each matrix that is a table's transpose replaced by a view of
-    the table."""
+    """Copy of a graph with transposes of gathered tables replaced by views of the tables."""
 
     def __init__(self, graph: Graph, tables: dict[tuple[int, ...], GraphValue]) -> None:
         super().__init__(graph)
@@ -72,7 +71,7 @@ class _ShareTable(Rewriting):
         self.take(value, self.add(ProductNode(a=self.ids[operation.a], b=made.id), value))
 
     def table(self, matrix: GraphValue) -> GraphValue | None:
-        """The table that a matrix is the transpose of."""
+        """Return the table that a constant matrix is the transpose of, or None."""
         found = self.tables.get(matrix.shape[::-1])
         if found is None or found.dtype is not matrix.dtype or not _is_matrix(matrix):
             return None

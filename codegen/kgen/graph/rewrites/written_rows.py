@@ -1,7 +1,7 @@
-"""States of which one place along an axis is new: `where(places == position, row, state)`.
+"""Graph rewrite: `where(positions == position, row, state)` becomes a scatter into the state.
 
-A decoder's caches are states, of which a step writes the row of its token. As a `where` it reads
-and writes all of a cache; as a scatter it writes that row, into the state.
+The KV cache of a decoder is a state, in which each step writes the row of its token. The `where`
+reads and writes the whole cache; the scatter writes one row in place.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ INDICES = (DType.S32, DType.S64)
 
 
 def written_rows(graph: Graph, states: Mapping[str, str]) -> Graph:
-    """The graph with scatters in place of such choices, of outputs by the inputs that they are in
-    the next run."""
+    """Return the graph with such selections replaced by scatters.
+
+    `states` maps each input to the output that replaces it in the next run.
+    """
     found = {}
     sources = {
         v.operation.name: v for v in graph.values.values() if isinstance(v.operation, SourceNode)
@@ -39,7 +41,7 @@ def written_rows(graph: Graph, states: Mapping[str, str]) -> Graph:
 
 @frozen
 class _Row:
-    """Row written into a state, at the place along an axis that `position` has."""
+    """Row that a step writes into a state, at index `position` along `axis`."""
 
     state: str
     row: str
@@ -66,7 +68,7 @@ def _row_of(graph: Graph, value: GraphValue, state: GraphValue) -> _Row | None:
 
 
 def _place_of(graph: Graph, chosen: Expression, value: GraphValue) -> tuple[str, int] | None:
-    """The position that a truth value compares the places along an axis of a value with."""
+    """Return the position and the axis that a condition compares with 0, 1, ..., or None."""
     steps: list[ViewStep] = []
     while chosen.primitive is Primitive.INPUT:
         operation = graph.values[chosen.name].operation
@@ -96,7 +98,7 @@ def _place_of(graph: Graph, chosen: Expression, value: GraphValue) -> tuple[str,
 
 
 def _elements(graph: Graph, value: GraphValue) -> Array | None:
-    """A constant's, or those of a view of one."""
+    """Return the elements of a constant or of a view of one; None for any other value."""
     operation = value.operation
     if isinstance(operation, ViewNode):
         known = _elements(graph, graph.values[operation.of])
@@ -107,13 +109,16 @@ def _elements(graph: Graph, value: GraphValue) -> Array | None:
 
 
 def no_place(size: int) -> float:
-    """Index that a scatter along an axis of `size` elements skips: before the first element,
-    counted from the end. A runtime takes an index past the last element for a mistake."""
+    """Return an index that a scatter along an axis of `size` elements skips.
+
+    The index lies before the first element when counted from the end. An index past the last
+    element would be an error at run time.
+    """
     return float(-size - 1)
 
 
 class _ScatterRows(Rewriting):
-    """Copies a graph with each write of a row into a state turned into a scatter."""
+    """Copy of a graph with each row-wise selection into a state replaced by a scatter."""
 
     def __init__(self, graph: Graph, rows: Mapping[str, _Row]) -> None:
         super().__init__(graph)
@@ -126,7 +131,8 @@ class _ScatterRows(Rewriting):
         b = self.builder
         size = value.shape[found.axis]
         position = b.reshape(b.values[self.ids[found.position]], (1,))
-        # Places are compared: a negative one matches none, and does not count from the end.
+        # The comparison is exact: a negative position matches nothing and does not count from the
+        # end.
         at = variable(position.id)
         place = call_of("where", call_of("less", at, constant(0.0)), constant(no_place(size)), at)
         index = b.add(FormulaNode(expression=place), (1,), position.dtype, value.nodes)
