@@ -1,1 +1,1 @@
-"""ONNX files in: read, checked, shapes fixed, constants folded."""
+"""ONNX reader: parse and check a file, fix its shapes, fold its constants."""

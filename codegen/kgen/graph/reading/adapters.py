@@ -1,9 +1,9 @@
-"""Operators of opset 1 to 5 as those of opset 6, whose results ONNX can infer.
+"""Opset converter: rewrites operators of opset 1 to 5 as operators of opset 6.
 
-Each adapter is the text of ONNX's changelog for one operator: an attribute that became an input, an
-input that became an attribute, or a type that was a word. All others differ in `consumed_inputs`,
-which no result depends on. What opset 6 says differently from later opsets stays as the model has
-it: lowerings read it, such as operands that broadcast by attributes.
+ONNX's shape inference supports opset 6 and later. Each adapter follows ONNX's changelog for one
+operator: an attribute became an input, an input became an attribute, or a type name became a
+number. The other operators differ only in `consumed_inputs`, which affects no result. Differences
+between opset 6 and later opsets remain, such as broadcasting by attributes; lowerings handle them.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from kgen.graph.reading.tensors import graphs_of
 
 #: Constants by name.
 Constants = MutableMapping[str, TensorProto]
-#: Models of an older opset become models of this one.
+#: Opset that older models are converted to.
 OPSET = 6
-#: Copies that a Tile of opset 1 makes at most.
+#: Most copies that a Tile of opset 1 may make.
 MOST_TILES = 1024
 
 
 def adapt(model: onnx.ModelProto) -> None:
-    """Write the old operators of a model and its functions as opset 6 has them, in place. Raises
-    GraphError."""
+    """Convert the operators of a model and its functions to opset 6 in place. Raises GraphError."""
     for part in (model, *model.functions):
         opset = opsets_of(part).get("", OPSET)
         if opset > OPSET:
@@ -47,7 +46,7 @@ def adapt(model: onnx.ModelProto) -> None:
 
 
 def _adapt_function(function: onnx.FunctionProto, opset: int) -> None:
-    """A function has no constants beside its nodes: those of adapters become nodes."""
+    """Convert a function. A function has no initializers, so new constants become nodes."""
     graph = onnx.GraphProto(node=function.node)
     _Adapting(opset).graph(graph, {})
     constants = [
@@ -86,7 +85,7 @@ class _Adapting:
 
 
 def _constants(graph: onnx.GraphProto) -> dict[str, TensorProto]:
-    """A graph's own constants by name, without those in other files."""
+    """Return a graph's own constants by name, without those in external files."""
     found = {tensor.name: tensor for tensor in graph.initializer if not uses_external_data(tensor)}
     for node in graph.node:
         if node.op_type == "Constant" and node.domain in DOMAINS:
@@ -95,7 +94,7 @@ def _constants(graph: onnx.GraphProto) -> dict[str, TensorProto]:
 
 
 def _numbers(node: onnx.NodeProto, input: int, what: str, known: Constants) -> list[int]:
-    """Whole numbers of an input. Raises ValueError unless it is a constant of whole numbers."""
+    """Return the integers of an input. Raises ValueError unless it is a constant of integers."""
     name = node.input[input] if input < len(node.input) else ""
     if not name:
         raise ValueError(f"it has no {what}")
@@ -110,7 +109,7 @@ def _numbers(node: onnx.NodeProto, input: int, what: str, known: Constants) -> l
 
 
 def _take(node: onnx.NodeProto, name: str) -> onnx.AttributeProto | None:
-    """An attribute that the node has no longer; None if it had none of this name."""
+    """Remove an attribute and return it; None if the node lacks it."""
     for i, attribute in enumerate(node.attribute):
         if attribute.name == name:
             found = onnx.AttributeProto()
@@ -128,41 +127,41 @@ def _needed(node: onnx.NodeProto, name: str) -> onnx.AttributeProto:
 
 
 def _reshape(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
-    """The shape is an input from opset 5 on."""
+    """Opset 5 made the shape an input."""
     shape = np.asarray(_needed(node, "shape").ints, np.int64)
     node.input.append(f"{name}/shape")
     return [numpy_helper.from_array(shape, node.input[1])]
 
 
 def _concat(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
-    """The axis has no default from opset 4 on; it was 1."""
+    """Opset 4 removed the default of the axis, which was 1."""
     if all(attribute.name != "axis" for attribute in node.attribute):
         node.attribute.append(helper.make_attribute("axis", 1))
     return []
 
 
 def _pad(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
-    """`paddings` are `pads` from opset 2 on."""
+    """Opset 2 renamed `paddings` to `pads`."""
     node.attribute.append(helper.make_attribute("pads", list(_needed(node, "paddings").ints)))
     return []
 
 
 def _cast(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
-    """The type is a number from opset 6 on; it was a word."""
+    """Opset 6 made the type a number; before, it was a name."""
     word = _needed(node, "to").s.decode(errors="replace")
     node.attribute.append(helper.make_attribute("to", TensorProto.DataType.Value(word.upper())))
     return []
 
 
 def _upsample(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
-    """Scales of height and width are those of all four axes from opset 7 on."""
+    """Opset 7 has scales for all four axes; before, only for height and width."""
     height, width = (_needed(node, f"{side}_scale").f for side in ("height", "width"))
     node.attribute.append(helper.make_attribute("scales", [1.0, 1.0, height, width]))
     return []
 
 
 def _selu(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
-    """The defaults have more digits from opset 6 on."""
+    """Opset 6 gave the defaults of alpha and gamma more digits."""
     named = {attribute.name for attribute in node.attribute}
     for key, number in (("alpha", 1.6732), ("gamma", 1.0507)):
         if key not in named:
@@ -171,8 +170,10 @@ def _selu(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto
 
 
 def _tile(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
-    """The numbers of copies along all axes are one input from opset 6 on. They were a number and
-    its axis, which is a Concat whatever the input's rank is."""
+    """Opset 6 made the repeats of all axes one input; before, there was one count and its axis.
+
+    The old form becomes a Concat, which needs no rank.
+    """
     counts = {
         what: _numbers(node, i, what, known) for i, what in enumerate(("tiles", "axis"), start=1)
     }
@@ -188,7 +189,7 @@ def _tile(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto
 
 
 def _split(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
-    """The sizes are an attribute from opset 2 on; they were an input too."""
+    """Opset 2 made the sizes an attribute; before, they could be an input."""
     if len(node.input) > 1 and node.input[1]:
         _take(node, "split")
         sizes = _numbers(node, 1, "split", known)
@@ -197,8 +198,8 @@ def _split(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProt
     return []
 
 
-#: By operator: the opset that has it as the adapter writes it, and the adapter. This one changes a
-#: node and gives the constants that it takes, whose names begin with a name of its own.
+#: Adapter of each operator, and the first opset that needs none. An adapter changes a node and
+#: returns the constants that the node needs, whose names begin with a given prefix.
 ADAPTERS: Mapping[
     str, tuple[int, Callable[[onnx.NodeProto, str, Constants], list[TensorProto]]]
 ] = {

@@ -1,5 +1,5 @@
-"""The branches of an If in its place: the one that is taken where the condition is known, else
-both, and a choice between their results."""
+"""If operators: inline the branch that a constant condition selects, or both branches with a
+Where."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from onnx import helper, numpy_helper
 
 from kgen.errors import GraphError
 
-#: Of an If whose condition is not known, for an error in one of its branches.
+#: Explanation for an error in a branch of an If whose condition is not constant.
 NEEDED = (
     "depends on data, so both of its branches are computed; make its condition constant if only "
     "one of them fits"
 )
-#: Graphs within graphs.
+#: Limit of subgraph nesting.
 MOST_NESTED = 16
 
 
 def branch_of(
     node: onnx.NodeProto, condition: bool
 ) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto], list[str]]:
-    """The constants and nodes of a branch, and the names of its results. What it makes is named
-    after the If and the branch, so that no name occurs twice."""
+    """Return the constants and nodes of a branch, and the names of its results.
+
+    Names inside get a prefix from the If and the branch, so that they are unique in the model.
+    """
     wanted = "then_branch" if condition else "else_branch"
     graph = next((a.g for a in node.attribute if a.name == wanted), None)
     if graph is None or len(graph.output) != len(node.output):
@@ -51,7 +53,7 @@ def branch_of(
 def taken_branch(
     node: onnx.NodeProto, condition: bool
 ) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto]]:
-    """The constants and nodes that make an If's results where its condition is known."""
+    """Return the constants and nodes that compute an If whose condition is constant."""
     tensors, nodes, results = branch_of(node, condition)
     pairs = [(one, other) for one, other in zip(results, node.output, strict=True) if other]
     return tensors, nodes + [helper.make_node("Identity", [one], [other]) for one, other in pairs]
@@ -60,12 +62,15 @@ def taken_branch(
 def choices(
     node: onnx.NodeProto, shape: Sequence[int], ones: Sequence[str], others: Sequence[str]
 ) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto]]:
-    """The constants and nodes that choose an If's results from those of its branches, by a
-    condition of a shape, which has one element."""
+    """Return the constants and nodes that select an If's results from those of its branches.
+
+    `shape` is the shape of the condition, which has one element. `ones` and `others` name the
+    results of the branches.
+    """
     (condition,), name = node.input, node.name or node.output[0]
     tensors, nodes = [], []
     if shape:
-        # A number alone chooses between results of any shape.
+        # Where broadcasts a scalar condition to any result.
         whole, condition = condition, f"{name}/condition"
         empty = numpy_helper.from_array(np.zeros(0, np.int64), f"{condition}/shape")
         tensors.append(empty)
@@ -77,7 +82,7 @@ def choices(
 
 
 def check_alike(node: onnx.NodeProto, result: str, *kinds: onnx.TypeProto) -> None:
-    """Raises GraphError for a result that is not of one type and shape in both branches."""
+    """Raise GraphError unless a result has the same type and shape in both branches."""
     tensors = [kind.tensor_type for kind in kinds]
     one, other = (
         f"{'x'.join(str(dim.dim_value) for dim in t.shape.dim) or 'one number'} of "
@@ -92,7 +97,7 @@ def check_alike(node: onnx.NodeProto, result: str, *kinds: onnx.TypeProto) -> No
 
 
 def renamed(node: onnx.NodeProto, names: Mapping[str, str], depth: int = 0) -> onnx.NodeProto:
-    """A node with other names for some values, those that its graphs take from outside too."""
+    """Return a copy of a node with values renamed, also where its subgraphs capture them."""
     if depth > MOST_NESTED:
         raise GraphError(
             f"subgraphs are nested more than {MOST_NESTED} deep, the limit; export the model "

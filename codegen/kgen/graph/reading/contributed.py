@@ -1,7 +1,7 @@
-"""Operators that ONNX Runtime adds to ONNX (`com.microsoft`), written as ONNX's own operators.
+"""ONNX Runtime's contributed operators (`com.microsoft`), replaced by ONNX's own operators.
 
-Optimised models that ONNX Runtime saves have them. Each entry of `WRITERS` follows ONNX Runtime's
-document of its contributed operators. Later rewrites fuse the nodes that are written here.
+Models that ONNX Runtime optimised and saved contain them. Each entry of `WRITERS` follows ONNX
+Runtime's ContribOperators.md. Later rewrites fuse the nodes that are written here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def gelu(w: Writer) -> list[str]:
 
 
 def fast_gelu(w: Writer) -> list[str]:
-    """Write the tanh approximation of Gelu."""
+    """Write FastGelu: the tanh approximation of Gelu."""
     x = w.add("Add", w.input(0), w.input(1)) if w.input(1) else w.input(0)
     if w.opset >= GELU:
         return [w.add("Gelu", x, approximate="tanh")]
@@ -51,7 +51,7 @@ def quick_gelu(w: Writer) -> list[str]:
 
 
 def fused_matmul(w: Writer) -> list[str]:
-    """Write MatMul, or Einsum if an operand is transposed: it works for any number of axes."""
+    """Write MatMul, or Einsum for transposed operands of any rank."""
     if w.attributes.get("transBatchA") or w.attributes.get("transBatchB"):
         raise w.refusal("has transBatchA or transBatchB, which kgen does not support",
                         "export it with a Transpose")  # fmt: skip
@@ -86,7 +86,7 @@ def fused_conv(w: Writer) -> list[str]:
 
 
 def skip_norm(w: Writer) -> list[str]:
-    """Write the normalization of a sum; the sum itself is the fourth result."""
+    """Write the normalization of a sum; the sum itself is the fourth output."""
     is_simple = w.node.op_type.endswith("SimplifiedLayerNormalization")
     total = w.input(0)
     if w.node.op_type.startswith("Skip"):

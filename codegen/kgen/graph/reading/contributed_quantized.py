@@ -1,5 +1,4 @@
-"""Quantised operators of ONNX Runtime, written as ONNX's operators between DequantizeLinear and
-QuantizeLinear."""
+"""ONNX Runtime's quantised operators, written with DequantizeLinear and QuantizeLinear."""
 
 from __future__ import annotations
 
@@ -12,15 +11,17 @@ from onnx import TensorProto
 from kgen.graph.reading.model import Array
 from kgen.graph.reading.writer import Writer
 
-#: First opset with scales for each element of an axis.
+#: First opset with scales per element of an axis.
 AXIS = 13
-#: Bits of the numbers that MatMulNBits has.
+#: Bits per weight that MatMulNBits supports.
 WIDTHS = (2, 4, 8)
 
 
 def read(w: Writer, first: int, axis: int | None = None) -> str:
-    """Dequantise the three inputs from `first` on: numbers, scale and zero point. With `axis`,
-    vectors of scales have one number for each element of it."""
+    """Dequantise the inputs `first`, `first + 1` and `first + 2`: numbers, scale and zero point.
+
+    With `axis`, a vector of scales has one element for each index along that axis.
+    """
     given = [w.input(first + i) for i in range(3)]
     shape = w.known[given[1]].dims if given[1] in w.known else ()
     if axis is None or not shape or list(shape) == [1]:
@@ -34,7 +35,7 @@ def read(w: Writer, first: int, axis: int | None = None) -> str:
 
 
 def written(w: Writer, x: str, scale: str, zero: str, like: str) -> list[str]:
-    """Quantise a result; without a zero point to the type of the value `like`."""
+    """Quantise a result; without a zero point, to the type of the value `like`."""
     return [w.add("QuantizeLinear", x, scale, zero or w.number(0.0, like))]
 
 
@@ -59,7 +60,8 @@ def concat(w: Writer) -> list[str]:
 
 
 def gemm(w: Writer) -> list[str]:
-    """Write Gemm. The bias is in units of both scales; without a scale the result stays floats."""
+    """Write Gemm. The unit of the bias is the product of both scales; without a scale the output is
+    f32."""
     is_transposed = int(w.attributes.get("transB", 0))
     own = {"transA": int(w.attributes.get("transA", 0)), "transB": is_transposed}
     given = [read(w, 0), read(w, 3, axis=0 if is_transposed else 1)]
@@ -73,20 +75,20 @@ def gemm(w: Writer) -> list[str]:
 
 
 def matmul_to_float(w: Writer) -> list[str]:
-    """A, B, scale of A, scale of B, zero point of A, zero point of B, bias."""
+    """Write MatMulIntegerToFloat: inputs A, B, scales of A and B, zero points of A and B, bias."""
     a = w.add("DequantizeLinear", *filter(None, (w.input(0), w.input(2), w.input(4))))
     return by_columns(w, a, (w.input(1), w.input(3), w.input(5)), w.input(6))
 
 
 def dynamic_matmul(w: Writer) -> list[str]:
-    """A in floats, B, scale of B, zero point of B, bias."""
+    """Write DynamicQuantizeMatMul: inputs A in floats, B, scale of B, zero point of B, bias."""
     first = w.add("DynamicQuantizeLinear", w.input(0), outputs=3)
     a = w.add("DequantizeLinear", first, f"{first}.1", f"{first}.2")
     return by_columns(w, a, (w.input(1), w.input(2), w.input(3)), w.input(4))
 
 
 def by_columns(w: Writer, a: str, b: tuple[str, str, str], bias: str) -> list[str]:
-    """Multiply by a matrix with one scale, or one for each column."""
+    """Multiply by a matrix with one scale, or one per column."""
     tensor = w.known.get(b[0])
     scales = w.known.get(b[1])
     each = scales is not None and list(scales.dims) not in ([], [1])
@@ -102,14 +104,17 @@ def by_columns(w: Writer, a: str, b: tuple[str, str, str], bias: str) -> list[st
 
 
 def unpacked(array: Array, bits: int) -> Array:
-    """Numbers of a few bits, the lowest ones of each byte first, along the last axis."""
+    """Unpack numbers of a few bits along the last axis; the lowest bits of a byte come first."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     found = array.astype(np.uint8)[..., None] >> shifts & np.uint8((1 << bits) - 1)
     return np.asarray(found.reshape(*array.shape[:-1], -1))
 
 
 def matmul_nbits(w: Writer) -> list[str]:
-    """Write MatMul by the numbers of B, which has rows of blocks along k with a scale each."""
+    """Write MatMulNBits as MatMul with dequantised weights.
+
+    B is stored as N rows of blocks along K, with a scale and a zero point per block.
+    """
     k, n, block = (int(w.attributes[name]) for name in ("K", "N", "block_size"))
     bits = int(w.attributes.get("bits", 4))
     if bits not in WIDTHS or w.input(4):

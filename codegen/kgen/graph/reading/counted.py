@@ -1,8 +1,8 @@
-"""Operators whose results have a size that depends on data, at the end of a model: nodes of fixed
-shapes write the elements into room for as many as there may be, and count them.
+"""Operators with data-dependent output sizes: NonZero, Compress, TopK, Unique, NonMaxSuppression.
 
-The elements that are taken are numbered by a running sum, and each is written to the place of its
-number. An element that is not taken, or has no room, has no place and writes nothing.
+Each becomes nodes of fixed shapes that write into an output of the largest possible size, and count
+its elements. A running sum of flags numbers the selected elements, and a scatter writes each to the
+index of its number. Elements that are not selected, or exceed the capacity, are not written.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from kgen_runtime.schema.program import Count
 
 Types = Mapping[str, onnx.TypeProto]
 Constants = Mapping[str, Array]
-#: Steps that a NonMaxSuppression is unrolled to.
+#: Most boxes per class to which a NonMaxSuppression is unrolled.
 MOST_SELECTED = 1024
 FLOATS = (T.FLOAT, T.FLOAT16, T.BFLOAT16, T.DOUBLE)
 
 
 class Counted:
-    """Nodes in the place of one node, and the counts of its results."""
+    """Nodes that replace one node, and the counts of its results."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Counted:
         capacity: int | None,
         taken: Container[str],
     ) -> None:
-        """`capacity` is the one that the user gives; `taken` are names of the model's nodes."""
+        """`capacity` is the user's limit of elements; `taken` are names of values in the model."""
         self.node, self.types, self.constants, self.given = node, types, constants, capacity
         self._taken = taken
         self.attributes = attributes_of(node)
@@ -68,7 +68,7 @@ class Counted:
         return self._unused(f"{self.prefix}/{len(self.nodes)}")
 
     def _unused(self, wanted: str) -> str:
-        """The wanted name, or with the next number if the model has a value of this name."""
+        """Return the wanted name, with a number appended if the model has a value of this name."""
         names = itertools.chain([wanted], (f"{wanted}#{i}" for i in itertools.count(2)))
         return next(n for n in names if n not in self._taken and n not in self.types)
 
@@ -79,37 +79,39 @@ class Counted:
         return self.add("Cast", x, to=to)
 
     def number(self, x: str) -> str:
-        """A value of one element without axes."""
+        """Reshape a value of one element to a scalar."""
         return self.add("Reshape", x, self.constant(np.zeros(0)))
 
     # -- parts ----------------------------------------------------------------------------------
 
     def shape(self, number: int) -> tuple[int, ...]:
-        """Shape of an input."""
+        """Return the shape of an input."""
         return dims_of(self.types[self.node.input[number]])
 
     def dtype(self, number: int) -> int:
         return int(self.types[self.node.input[number]].tensor_type.elem_type)
 
     def capacity(self, most: int) -> int:
-        """Room for the elements, of which there are at most `most`."""
+        """Return the size of the output: the user's capacity, at most `most`."""
         return most if self.given is None else min(self.given, most)
 
     def counted(self, result: str, axis: int, size: str) -> None:
-        """Say that a value, of any integer type, is the size of a result along an axis."""
+        """Declare that the value `size`, of any integer type, is the size of a result along an
+        axis."""
         if result:
             name = self._unused(f"{result}.count")
             self.add("Cast", self.number(size), result=name, to=T.INT64)
             self.counts.append(Count(output=result, axis=axis, size=name))
 
     def numbered(self, flags: str, n: int) -> tuple[str, str]:
-        """The number of each flagged element among the flagged ones, and how many there are."""
+        """Return the index of each flagged element among the flagged ones, and how many there
+        are."""
         sums = self.add("CumSum", self.cast(flags, T.INT32), self.constant(0))
         total = self.add("Slice", sums, self.constant([n - 1]), self.constant([n]))
         return self.add("Sub", sums, self.constant(1, np.int32)), total
 
     def scattered(self, flags: str, numbers: str, n: int, room: int) -> str:
-        """The flagged ones of 0, 1, ..., n - 1, each in the place of its number."""
+        """Return the flagged ones of 0, 1, ..., n - 1, each written to the index `numbers`."""
         if room < n:
             has_room = self.add("Less", numbers, self.constant(room, np.int32))
             flags = self.add("And", flags, has_room)
@@ -118,13 +120,13 @@ class Counted:
         return self.add("ScatterND", self.constant(np.zeros(room)), *rows)
 
     def flagged(self, flags: str, n: int, room: int) -> tuple[str, str]:
-        """The places of flagged elements in order, and how many there are."""
+        """Return the indices of flagged elements in order, and how many there are."""
         numbers, total = self.numbered(flags, n)
         return self.scattered(flags, numbers, n, room), total
 
 
 def non_zero(c: Counted) -> None:
-    """The places of elements other than 0, a row for each axis."""
+    """Write NonZero: the coordinates of nonzero elements, a row per axis."""
     sizes = c.shape(0)
     n = math.prod(sizes)
     room = c.capacity(n)
@@ -138,7 +140,7 @@ def non_zero(c: Counted) -> None:
 
 
 def compress(c: Counted) -> None:
-    """The elements along an axis, or of all, that a condition names."""
+    """Write Compress: the selected elements along an axis, or of the flattened tensor."""
     x, condition = c.node.input
     axis = c.attributes.get("axis")
     if axis is None:
@@ -153,7 +155,7 @@ def compress(c: Counted) -> None:
 
 
 def top_k(c: Counted) -> None:
-    """The first elements in order, as many as there is room for; k of them count."""
+    """Write TopK with the largest possible K; the first k results count."""
     k = c.node.input[1]
     axis = c.attributes.get("axis", -1) % len(c.shape(0))
     room = c.capacity(c.shape(0)[axis])
@@ -166,8 +168,11 @@ def top_k(c: Counted) -> None:
 
 
 def unique(c: Counted) -> None:
-    """Distinct elements or slices. Each pair is compared; an element counts if none before it is
-    equal, and its place is the number of smaller ones that count, or of those before it."""
+    """Write Unique: the distinct elements, or distinct slices along an axis.
+
+    All pairs are compared. An element counts if no equal one precedes it. Its index is the number
+    of smaller counted elements if sorted, otherwise of the counted elements before it.
+    """
     x, axis = c.node.input[0], c.attributes.get("axis")
     shape, kind = c.shape(0), c.dtype(0)
     n = math.prod(shape) if axis is None else shape[axis]
@@ -209,7 +214,10 @@ def unique(c: Counted) -> None:
 
 
 def _compared(c: Counted, rows: str, n: int, width: int, is_float: bool) -> tuple[str, str]:
-    """Whether row j equals row i, and whether it is less, at [i, j]; NaN is the largest number."""
+    """Return two n x n tables: whether row j equals row i, and whether it is less, at [i, j].
+
+    NaN equals NaN and is larger than every number.
+    """
     mine, other = c.reshaped(rows, n, 1, width), c.reshaped(rows, 1, n, width)
     equal, less = c.add("Equal", other, mine), c.add("Less", other, mine)
     if is_float:
@@ -231,15 +239,17 @@ def _compared(c: Counted, rows: str, n: int, width: int, is_float: bool) -> tupl
 
 
 def non_max_suppression(c: Counted) -> None:
-    """Boxes in the order of their scores, each time without those that overlap the box taken. A
-    score of minus infinity is that of a box that is no longer there."""
+    """Write NonMaxSuppression: select the best box, remove boxes that overlap it, and repeat.
+
+    A removed box has a score of minus infinity.
+    """
     given = [*c.node.input, *[""] * 3]
     boxes, scores = given[:2]
     batch, classes, n = c.shape(1)
     known = c.constants.get(given[2]) if given[2] else np.zeros(1, np.int64)
     most = n if known is None else min(n, max(0, int(known.reshape(-1)[0])))
     room = c.capacity(batch * classes * most)
-    # One more than there is room for shows that there was none.
+    # One more box than the capacity shows that the capacity was too small.
     steps = min(most, room + 1)
     if steps > MOST_SELECTED:
         raise GraphError(
@@ -284,7 +294,7 @@ def non_max_suppression(c: Counted) -> None:
 
 
 def _edges(c: Counted, boxes: str, batch: int, n: int) -> list[str]:
-    """Lower and upper edges along both axes of all boxes, and their areas."""
+    """Return the lower and upper edges of all boxes along both axes, and their areas."""
     a, b, d, e = (
         c.reshaped(c.add("Slice", boxes, *(c.constant([v]) for v in (i, i + 1, 2))), batch, 1, n)
         for i in range(4)
@@ -302,7 +312,7 @@ def _edges(c: Counted, boxes: str, batch: int, n: int) -> list[str]:
 
 
 def _overlap(c: Counted, all_of: list[str], one: list[str]) -> str:
-    """Intersection over union of each box with one."""
+    """Return the intersection over union of all boxes with one box."""
     zero = c.constant(0, np.float32)
     sides = [
         c.add(
@@ -321,7 +331,7 @@ def _overlap(c: Counted, all_of: list[str], one: list[str]) -> str:
     return c.add("Div", shared, union)
 
 
-#: Function that makes the nodes of each operator.
+#: Function that writes the nodes of each operator.
 COUNTED: Mapping[str, Callable[[Counted], None]] = {
     "Compress": compress,
     "NonMaxSuppression": non_max_suppression,
@@ -331,17 +341,17 @@ COUNTED: Mapping[str, Callable[[Counted], None]] = {
 }
 
 
-#: Operators whose second input decides the size of the results.
+#: Operators whose second input decides the size of their outputs.
 BY_SECOND = ("Compress", "TopK")
 
 
 def decides(node: onnx.NodeProto) -> str:
-    """The input whose values decide the size of a node's results."""
+    """Return the input whose values decide the size of a node's outputs."""
     return str(node.input[node.op_type in BY_SECOND])
 
 
 def is_counted(node: onnx.NodeProto, constants: Constants) -> bool:
-    """Whether the size of a node's results depends on data."""
+    """Whether the size of a node's outputs depends on data."""
     if node.op_type in BY_SECOND:
         return len(node.input) > 1 and node.input[1] not in constants
     return node.op_type in COUNTED

@@ -1,6 +1,6 @@
-"""Constants that a DequantizeLinear made while a model was read, and the numbers they are made of.
+"""Quantised constants: the integers behind a constant that DequantizeLinear produced.
 
-The constant itself is in floats. Products read the stored numbers instead.
+Constant folding turns such a constant into floats. Integer products read the stored integers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STORED = ("int8", "uint8", "int4", "uint4", "int2", "uint2")
 def stored(
     node: onnx.NodeProto, given: Sequence[Array], known: Mapping[str, Dequantized]
 ) -> Dequantized | None:
-    """Stored numbers of the result of a node of constants; None if they are not known."""
+    """Return the stored numbers of a folded node's result; None if they are not known."""
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     before = known.get(node.input[0]) if node.input else None
     if node.op_type == "Identity":
@@ -39,14 +39,14 @@ def stored(
 
 
 def changed(found: Dequantized, change: Callable[[Array], Array]) -> Dequantized:
-    """Copy with all three arrays seen otherwise."""
+    """Return a copy with `change` applied to all three arrays."""
     return Dequantized(
         numbers=change(found.numbers), scale=change(found.scale), zero=change(found.zero)
     )
 
 
 def along(array: Array, shape: Sequence[int], axis: int, block: int) -> Array:
-    """Scales or zero points, one for each number of a tensor of a shape."""
+    """Broadcast scales or zero points to a tensor's shape, per tensor, per axis or per block."""
     if block:
         array = np.repeat(array, block, axis=axis)
         array = array[tuple(slice(n) for n in shape)]

@@ -6,10 +6,10 @@ import onnx
 
 #: ONNX's own domain, under both of its names.
 DOMAINS = ("", "ai.onnx")
-#: Domain of ONNX's operators that may still change; kgen knows them by their function bodies.
+#: Domain of ONNX's preview operators, which kgen supports through their function bodies.
 PREVIEW = "ai.onnx.preview"
 
 
 def opsets_of(model: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
-    """Opset versions of a model or a function by domain; ONNX's own domain is ''."""
+    """Return the opset version of each domain; ONNX's own domain is ''."""
     return {o.domain if o.domain not in DOMAINS else "": o.version for o in model.opset_import}

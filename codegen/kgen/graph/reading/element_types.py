@@ -1,4 +1,4 @@
-"""ONNX's element types: those that values may have, and what to do about the others."""
+"""ONNX element types: those that kgen supports, and remedies for the others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import onnx
 
 from kgen_runtime.dtypes import DType
 
-#: ONNX's element types that values may have.
+#: Supported element types.
 DTYPES: Mapping[int, DType] = {
     onnx.TensorProto.DOUBLE: DType.F64,
     onnx.TensorProto.FLOAT: DType.F32,
@@ -23,18 +23,18 @@ DTYPES: Mapping[int, DType] = {
 
 
 def name_of(kind: int) -> str:
-    """ONNX's name of an element type, or the number of an unknown one."""
+    """Return ONNX's name of an element type, or the number of an unknown one."""
     known = onnx.TensorProto.DataType.values()
     return str(onnx.TensorProto.DataType.Name(kind)) if kind in known else f"type {kind}"
 
 
 def unsupported(kind: int) -> str:
-    """Why values of a type are refused, and what the user can do, as the end of a message."""
+    """Return the end of a message about values of an unsupported type."""
     return f"is of {name_of(kind)}, which kernels do not support; {remedy(kind)}"
 
 
 def remedy(kind: int) -> str:
-    """Remedy for values of a type that no kernel supports."""
+    """Return the remedy for values of an unsupported type."""
     name = name_of(kind)
     if name == "STRING":
         return "turn text into numbers outside of the model"

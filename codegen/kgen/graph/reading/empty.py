@@ -1,5 +1,4 @@
-"""Values without elements: they become constants, and Split and Concat no longer make or read
-them."""
+"""Tensors without elements: they become constants, and Split and Concat no longer refer to them."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ SIZES_ARE_INPUT = 13
 
 
 def is_empty(kind: onnx.TypeProto) -> bool:
-    """Return whether a tensor type of fixed shape has no elements."""
+    """Whether a tensor type of fixed shape has no elements."""
     return math.prod(dims_of(kind)) == 0
 
 
 def empty_results(typed: Mapping[str, onnx.TypeProto]) -> dict[str, Array]:
-    """Return the values of all results that have no elements, by name."""
+    """Return an empty array for each result without elements, by name."""
     return {
         name: np.zeros(dims_of(kind), helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type))
         for name, kind in typed.items()
@@ -37,8 +36,11 @@ def without_empty(
     typed: Mapping[str, onnx.TypeProto],
     opset: int,
 ) -> tuple[onnx.NodeProto, dict[str, Array]] | None:
-    """Return a Split without its empty results, or a Concat without its empty inputs, and the
-    constants that it needs. Returns None if the node has none, and for any other operator."""
+    """Return a Split without its empty results, or a Concat without its empty inputs.
+
+    The second value holds the constants that the new node needs. Returns None if the node has no
+    empty values, and for any other operator.
+    """
     if node.op_type == "Concat":
         left = [value for value in node.input if value in types and not is_empty(types[value])]
         if len(left) in (0, len(node.input)) or not types.keys() >= {*node.input}:
@@ -61,7 +63,7 @@ def without_empty(
 
 
 def without_results(node: onnx.NodeProto, known: Collection[str]) -> onnx.NodeProto:
-    """Return the node without results that are known: those without elements became constants."""
+    """Return the node without results that are already known."""
     if not any(value in known for value in node.output):
         return node
     found = onnx.NodeProto()
@@ -73,7 +75,7 @@ def without_results(node: onnx.NodeProto, known: Collection[str]) -> onnx.NodePr
 def _copy(
     node: onnx.NodeProto, inputs: list[str], outputs: list[str], operator: str
 ) -> onnx.NodeProto:
-    """Return the node with fewer inputs and results; Identity if it has one of each."""
+    """Return a copy with fewer inputs and results; an Identity if one of each remains."""
     is_same = len(inputs) == len(outputs) == 1
     found = helper.make_node("Identity" if is_same else operator, inputs, outputs, name=node.name)
     if not is_same:

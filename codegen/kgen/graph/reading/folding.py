@@ -1,8 +1,8 @@
-"""Values of nodes whose inputs are all known, computed while a model is read.
+"""Constant folding: compute nodes whose inputs are all constant while the model is read.
 
-onnx's reference computes them, with definitions of our own in place of what is wrong or missing in
-it. A node that cannot be computed says why: the import leaves it to be lowered, and a refusal of it
-repeats the reason.
+onnx's reference evaluator computes them, with :mod:`kgen.graph.reading.definitions` in place of
+operators that it computes wrongly or not at all. A node that cannot be folded keeps the reason,
+which is repeated if the node is refused later.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from kgen.graph.reading.messages import shortened
 from kgen.graph.reading.model import Array
 from kgen.graph.reading.tensors import graphs_of
 
-#: Operators whose results have a size that depends on the values of their inputs: at most as many
-#: elements as these, with an index along each axis for each.
+#: Operators whose output size depends on the values of their inputs. An output has at most as many
+#: elements as the inputs, each with an index per axis.
 OF_DATA = frozenset({"NonZero", "Unique", "Compress"})
-#: Operators that onnx's reference computes in loops of Python.
+#: Operators that onnx's reference computes in Python loops.
 SLOW = frozenset(
     {
         *("Conv", "ConvInteger", "ConvTranspose", "DeformConv", "QLinearConv"),
@@ -33,7 +33,7 @@ SLOW = frozenset(
         *("Col2Im", "DFT", "NonMaxSuppression", "STFT", "TfIdfVectorizer"),
     }
 )
-#: Elements that a slow operator may make.
+#: Most elements that a slow operator may compute.
 MOST_SLOW = 1 << 16
 #: Operators whose results differ from run to run.
 RANDOM = frozenset(
@@ -45,14 +45,16 @@ RANDOM = frozenset(
 
 
 class NotFolded(Exception):
-    """Why a node of constants stays a node; part of a message."""
+    """Reason why a node of constants is not folded; part of a message."""
 
 
 def check_foldable(
     node: onnx.NodeProto, given: Sequence[Array], typed: Mapping[str, onnx.TypeProto]
 ) -> None:
-    """Raise NotFolded for a node of constants that must not be computed: it may have no end, take
-    very long, or give texts or other results in each run."""
+    """Raise NotFolded for a node of constants that must not be computed.
+
+    Such a node may never terminate, takes very long, makes strings, or differs from run to run.
+    """
     if node.op_type in RANDOM:
         raise NotFolded("it is random")
     if any(graphs_of(attribute) for attribute in node.attribute):
@@ -69,7 +71,7 @@ def check_foldable(
 def bytes_of_results(
     node: onnx.NodeProto, given: Sequence[Array], typed: Mapping[str, onnx.TypeProto]
 ) -> int:
-    """Bytes that a node's results take at most."""
+    """Return the largest number of bytes that a node's results may take."""
     if node.op_type in OF_DATA:
         return sum(8 * max(1, array.ndim) * array.size for array in given)
     return sum(map(nbytes_of, typed.values()))
@@ -81,7 +83,7 @@ def computed(
     types: Mapping[str, onnx.TypeProto],
     opsets: Mapping[str, int],
 ) -> dict[str, Array]:
-    """Results of a node by name. Raises NotFolded where its definition fails on these inputs."""
+    """Return a node's results by name. Raises NotFolded if the reference fails on these inputs."""
     names = [name for name in node.output if name]
     alone = helper.make_graph(
         [node],

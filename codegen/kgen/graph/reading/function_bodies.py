@@ -1,4 +1,5 @@
-"""Inlining of function bodies: the nodes that replace an operator or a call of a local function."""
+"""Function bodies: the nodes that replace an operator without a lowering, or a call of a local
+function."""
 
 from __future__ import annotations
 
@@ -47,8 +48,7 @@ def body_by_schema(
     types: Mapping[str, onnx.TypeProto],
     opsets: Mapping[str, int],
 ) -> FunctionBody | None:
-    """Return the body by which ONNX defines a node's operator, for inputs of these types, or None
-    if ONNX has no body for them."""
+    """Return ONNX's function body of a node's operator for inputs of these types, or None."""
     domain = "" if node.domain in DOMAINS else node.domain
     opset = opsets.get(domain, 1)
     if not has_body(node.op_type, opset, domain):
@@ -80,9 +80,11 @@ def body_of(
     name: str,
     defaults: Mapping[str, onnx.AttributeProto],
 ) -> FunctionBody:
-    """Return a function's nodes with the names, inputs and attributes of the calling node `name`,
-    without nodes that no result needs. `defaults` has the values of attributes that the calling
-    node leaves out."""
+    """Return the nodes of a function, specialised for the node `name` that calls it.
+
+    Names, inputs and attributes are those of the call; nodes that no result needs are dropped.
+    `defaults` has the values of attributes that the calling node leaves out.
+    """
     prefix = next(value for value in node.output if value)
     given = {
         **defaults,
@@ -114,8 +116,10 @@ def body_of(
 
 
 def bound(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
-    """Return a function's node with references to the function's attributes replaced by their
-    values, in subgraphs too. A reference without a value is left out."""
+    """Return a function's node with references to the function's attributes replaced by values.
+
+    Subgraphs are included. A reference without a value is dropped.
+    """
     found = onnx.NodeProto()
     found.CopyFrom(node)
     del found.attribute[:]
@@ -133,6 +137,8 @@ def bound(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onn
 
 
 def _nearest(versions: Sequence[int], opset: int) -> int:
-    """Return the newest version of a body up to an opset, else the oldest: all versions of a body
-    compute the same."""
+    """Return the newest version of a body up to an opset, otherwise the oldest.
+
+    All versions of a body compute the same results.
+    """
     return max((v for v in versions if v <= opset), default=min(versions))

@@ -1,7 +1,7 @@
-"""A model's own functions, put in the place of their uses, where that stays within bounds.
+"""Inlining of a model's local functions.
 
-Functions of another opset in which an operator means something else stay, with those that they
-call: the import reads each node of their bodies in their own opset.
+Functions whose opset gives an operator another meaning are not inlined here, nor are functions that
+call them: the importer reads each node of their bodies in the function's own opset.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from kgen.graph.reading.domains import DOMAINS, opsets_of
 from kgen.graph.reading.messages import shortened
 from kgen.graph.reading.tensors import attributes, graphs_of
 
-#: Bytes of nodes that functions may become: one that calls another twice, which calls another
-#: twice, has no end in practice. And functions within functions.
+#: Limits of inlining: total bytes of nodes, because functions that call each other twice grow
+#: exponentially, and nesting.
 MOST_BYTES, MOST_NESTED = 256 << 20, 64
 
 #: Operators whose meaning changed while their inputs and attributes stayed.
@@ -27,15 +27,17 @@ Key = tuple[str, str, str]
 
 
 def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model without functions but those of another opset, which stand behind those that they
-    call. Raises GraphError."""
+    """Return the model with its functions inlined, except those of another opset.
+
+    The remaining functions are ordered so that callees come first. Raises GraphError.
+    """
     if not model.functions:
         return model
     known = {(f.domain, f.name, f.overload): f for f in model.functions}
     sizes: dict[Key, int] = {}
 
     def size_of(nodes: Iterable[onnx.NodeProto], within: tuple[Key, ...]) -> int:
-        """Bytes of what these nodes become."""
+        """Return the bytes of these nodes after inlining."""
         total = 0
         for node in every(nodes):
             key = (node.domain, node.op_type, node.overload)
@@ -56,20 +58,20 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
             f"the model's functions become {total >> 20} MiB of nodes; {MOST_BYTES >> 20} MiB is "
             "the limit; export it without functions"
         )
-    known = {key: known[key] for key in sizes}  # Those that the model calls.
+    known = {key: known[key] for key in sizes}  # Only the functions that the model calls.
     kept = _of_another_opset(model, known)
     imports = opsets_of(model)
     for key, function in known.items():
         if key in kept:
             continue
-        # The inliner leaves out functions of another opset.
+        # onnx's inliner skips functions of another opset, so give them the model's.
         for domain, version in opsets_of(function).items():
             if domain not in imports:
                 model.opset_import.append(helper.make_opsetid(domain, version))
                 imports[domain] = version
         del function.opset_import[:]
         function.opset_import.extend(model.opset_import)
-    # It refuses a model that has them at all.
+    # The inliner refuses a model that contains the other functions.
     left = [key for key in known if key not in kept]
     del model.functions[:]
     model.functions.extend(known[key] for key in left)
@@ -86,7 +88,7 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def every(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
-    """These nodes, and those of graphs within them."""
+    """Yield these nodes and the nodes of their subgraphs."""
     left = [nodes]
     while left:
         for node in left.pop():
@@ -97,8 +99,10 @@ def every(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
 def _of_another_opset(
     model: onnx.ModelProto, known: Mapping[Key, onnx.FunctionProto]
 ) -> dict[Key, onnx.FunctionProto]:
-    """Functions with an operator that means something else in the model's opset, and those that
-    they call, each behind those that it calls itself."""
+    """Return the functions in which an operator has another meaning than in the model's opset.
+
+    Functions that they call are included, callees first.
+    """
     imports = opsets_of(model)
     found: dict[Key, onnx.FunctionProto] = {}
 
@@ -122,7 +126,7 @@ def _of_another_opset(
 
 
 def _differs(function: onnx.FunctionProto, imports: Mapping[str, int]) -> bool:
-    """Whether an operator of a function means something else in the model's opsets."""
+    """Whether an operator of a function has another meaning in the model's opsets."""
     own = opsets_of(function)
     for node in every(function.node):
         domain = "" if node.domain in DOMAINS else node.domain
@@ -135,8 +139,11 @@ def _differs(function: onnx.FunctionProto, imports: Mapping[str, int]) -> bool:
 
 
 def _means_the_same(operator: str, domain: str, before: int, after: int) -> bool:
-    """Whether a node of one opset may stand in a model of another: both have the operator with the
-    same inputs, and the attributes that the one has mean the same in the other."""
+    """Whether a node of one opset means the same in another.
+
+    Both opsets must have the operator with the same inputs, and the attributes of the first must
+    have the same defaults in the second.
+    """
     try:
         one, other = (defs.get_schema(operator, v, domain) for v in (before, after))
     except defs.SchemaError:

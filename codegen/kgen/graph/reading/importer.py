@@ -1,9 +1,8 @@
-"""ONNX to a model: shapes fixed, types inferred and constants folded, node by node.
+"""ONNX importer: fixed shapes, inferred types and folded constants, in one pass over the nodes.
 
-Nodes are walked once, in order. One whose inputs are all known is computed by onnx's own reference,
-with definitions in place of what is wrong in it; of any other the types are inferred, given the
-values of those inputs that are known. So whatever is computed from shapes alone is a constant
-behind this walk, and no shape stays open.
+A node whose inputs are all constant is computed by onnx's reference evaluator. For any other node
+the types of the outputs are inferred, given the constants among its inputs. What is computed from
+shapes alone thus becomes a constant, and no shape stays open.
 """
 
 from __future__ import annotations
@@ -64,15 +63,15 @@ from kgen.graph.reading.order import shown_name, taken_by
 from kgen.graph.reading.written_out import replaced
 from kgen_runtime.schema.program import Count
 
-#: Bytes that folded constants may take at one time, beside three times what the model brings
-#: itself: weights are transposed and cast; shapes, masks and tables of positions are the remainder.
+#: Most bytes of folded constants at one time, beside BROUGHT times the model's own constants:
+#: weights are transposed and cast; shapes, masks and position tables are the remainder.
 MOST_FOLDED = 256 << 20
 BROUGHT = 3
-#: First opset in which all nodes that count have their inputs.
+#: Lowest opset of the nodes that replace an operator with a data-dependent output size.
 COUNTED_OPSET = 18
-#: Letters of an attribute.
+#: Most letters in a string attribute.
 MOST_TEXT = 1 << 12
-#: What reading a node raises whose inputs and attributes do not fit its operator.
+#: Errors from reading a node whose inputs or attributes do not fit its operator.
 MISFITS = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError),
     *(RecursionError, TypeError, ValueError),
@@ -86,10 +85,13 @@ def imported(
     by_body: Collection[str] = (),
     capacities: Mapping[str, int] = MappingProxyType({}),
 ) -> Model:
-    """The model with its inputs of these shapes. `capacities` are the largest sizes of outputs
-    whose size depends on data. A node whose operator is not among the supported
-    ones, or whose first result is in `by_body`, is replaced by the body that ONNX defines it by.
-    Raises GraphError, for operators without a body with the number of nodes of each."""
+    """Import a model for inputs of these shapes.
+
+    A node whose operator is not in `supported`, or whose first result is in `by_body`, is replaced
+    by the function body that ONNX defines for it. `capacities` are the largest sizes of outputs
+    whose size depends on data. Raises GraphError; for unsupported operators it counts the nodes of
+    each.
+    """
     walk = _Walk(proto, shapes, supported, by_body, capacities)
     for i, node in enumerate(proto.graph.node):
         name = shown_name(node, i)
@@ -101,7 +103,8 @@ def imported(
                 "split it into several nodes"
             ) from None
         except MISFITS as error:
-            # What no exporter writes: results that an operator must have, attributes of a type.
+            # No exporter writes such nodes: required results are missing, or attributes have the
+            # wrong type.
             raise GraphError(
                 f"node {name} ({node.op_type}) does not fit its operator: {shortened(error)}; "
                 "export the model again"
@@ -110,7 +113,7 @@ def imported(
 
 
 def check_distinct(what: str, names: Sequence[str]) -> None:
-    """Raises GraphError where two have one name."""
+    """Raise GraphError if a name occurs twice."""
     for name, count in Counter(names).items():
         if count > 1:
             raise GraphError(
@@ -120,9 +123,10 @@ def check_distinct(what: str, names: Sequence[str]) -> None:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raises GraphError for names that no line, and so no bundle, can show."""
+    """Raise GraphError for names with characters that cannot be printed."""
     for name in names:
-        if not isinstance(name, str) or not name.isprintable():  # bytes are no UTF-8
+        # Names that are not UTF-8 are bytes.
+        if not isinstance(name, str) or not name.isprintable():
             raise GraphError(
                 f"the name {name!a} has characters that cannot be printed; export the model "
                 "with others"
@@ -130,7 +134,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 class _Walk:
-    """Knowledge of the values up to some node."""
+    """Pass over a model's nodes: what is known of each value so far."""
 
     def __init__(
         self,
@@ -145,10 +149,10 @@ class _Walk:
         #: Sizes of outputs that depend on data.
         self.counts: list[Count] = []
         self.functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
-        #: Bytes that folding may still make, and those of each constant that it made.
+        #: Bytes that folding may still use, and the bytes of each folded constant.
         self.left = MOST_FOLDED
         self.charged: dict[str, int] = {}
-        #: How many nodes and outputs take each value.
+        #: Number of nodes and outputs that use each value.
         self.uses = Counter(name for node in proto.graph.node for name in taken_by(node))
         self.uses.update(o.name for o in proto.graph.output)
         #: Names of all nodes' results.
@@ -159,9 +163,9 @@ class _Walk:
         self.types: dict[str, onnx.TypeProto] = {}
         self.open: set[str] = set()
         self.nodes: list[Node] = []
-        #: Operators that are not supported, each with the name of a node.
+        #: Unsupported operators, each with the name of a node.
         self.unsupported: list[tuple[str, str]] = []
-        #: Nodes of the steps of all loops.
+        #: Number of nodes from all unrolled loops.
         self.unrolled = 0
         check_distinct("constants", [t.name for t in proto.graph.initializer])
         check_distinct("inputs", [i.name for i in proto.graph.input])
@@ -178,7 +182,7 @@ class _Walk:
         self._fix(shapes)
 
     def _fix(self, shapes: Mapping[str, Shape]) -> None:
-        """The inputs' shapes, of which none may stay open."""
+        """Fix the shape of every input. Raises GraphError for a shape that stays open."""
         names = [i.name for i in self.inputs]
         check_names((self.proto.graph.name, *names, *self.constants))
         sizes = self._dimensions({n: s for n, s in shapes.items() if n not in names})
@@ -194,7 +198,7 @@ class _Walk:
                 kind = given.type.tensor_type.elem_type
                 raise GraphError(f"input {given.name} {unsupported(kind)}")
             dims = [
-                # Some exporters write -1 for what is open.
+                # Some exporters write -1 for an open dimension.
                 dim.dim_value
                 if dim.HasField("dim_value") and dim.dim_value >= 0
                 else sizes.get(dim.dim_param, dim.dim_param or "?")
@@ -207,7 +211,7 @@ class _Walk:
             wanted = tuple(int(n) for n in dims) if wanted is None else wanted
             fixed = [n for n in dims if not isinstance(n, str)]
             fits = len(wanted) == len(dims) and all(
-                # Some exporters write 0 for what is open.
+                # Some exporters write 0 for an open dimension.
                 isinstance(n, str) or n in (0, m)
                 for n, m in zip(dims, wanted, strict=True)
             )
@@ -219,7 +223,7 @@ class _Walk:
                 )
             kind = given.type.tensor_type.elem_type
             self.types[given.name] = helper.make_tensor_type_proto(kind, list(wanted))
-            # An input without elements is known.
+            # An input without elements is a known constant.
             self.constants |= empty_results({given.name: self.types[given.name]})
         if left:
             options = " ".join(f"--shape {word}" for word in left)
@@ -231,12 +235,13 @@ class _Walk:
             )
 
     def _named(self) -> set[str]:
-        """The named dimensions of the inputs."""
+        """Return the names of the inputs' symbolic dimensions."""
         shapes = (given.type.tensor_type.shape for given in self.inputs)
         return {dim.dim_param for shape in shapes for dim in shape.dim if dim.dim_param}
 
     def _dimensions(self, sizes: Mapping[str, Shape]) -> dict[str, int]:
-        """Sizes of named dimensions. Raises GraphError for a name that the model lacks."""
+        """Return the sizes of named dimensions. Raises GraphError for a name that the model
+        lacks."""
         named = sorted(self._named())
         for name, shape in sizes.items():
             if name not in named:
@@ -289,7 +294,7 @@ class _Walk:
             self._keep(node.output[0], self._shape_of(node))
             return
         if is_onnx and node.op_type == "CastLike" and node.input[1] in self.types:
-            # What it is to be like is known, if not its elements.
+            # The type of the second input is known, even if its elements are not.
             kind = self.types[node.input[1]].tensor_type.elem_type
             node = helper.make_node("Cast", node.input[:1], node.output, name=node.name, to=kind)
             known = node.input[0] in self.constants
@@ -352,13 +357,13 @@ class _Walk:
         )
 
     def _waits(self, node: onnx.NodeProto) -> bool:
-        """Whether a node is not replaced only because it reads an unsupported node's result."""
+        """Whether an unsupported node would be replaced if its inputs' types were known."""
         reads = bool(self.unsupported) and not self.open.isdisjoint(node.input)
         return reads and (node.op_type in COUNTED or has_body(node.op_type, self.opsets.get("", 1)))
 
     def _branches(self, node: onnx.NodeProto, depth: int) -> None:
-        """The branch of an If whose condition is known; else both of them, which change nothing but
-        their results, and a choice between these."""
+        """Inline the selected branch of an If; without a constant condition, both branches and a
+        Where."""
         if depth > MOST_NESTED:
             raise GraphError(f"graphs are nested more than {MOST_NESTED} deep; export without them")
         (condition,) = node.input
@@ -389,8 +394,7 @@ class _Walk:
         self._inlined(*choices(node, shape, ones, others), depth)
 
     def _loop(self, node: onnx.NodeProto, name: str, depth: int) -> None:
-        """The nodes of all steps of a Loop or Scan. Raises Unrollable unless the number of steps is
-        known."""
+        """Unroll a Loop or Scan. Raises Unrollable unless the number of steps is constant."""
         if depth > MOST_NESTED:
             raise GraphError(f"graphs are nested more than {MOST_NESTED} deep; export without them")
         if any(value in self.open for value in node.input):
@@ -410,7 +414,7 @@ class _Walk:
     def _loop_steps(
         self, node: onnx.NodeProto, name: str, depth: int
     ) -> tuple[list[str], list[Joined]]:
-        """The last states of a Loop, and the results of all steps that are to be joined."""
+        """Return the final states of a Loop, and the per-step results to concatenate."""
         for value, what in zip(node.input[:2], ("trip count", "condition"), strict=False):
             if value and value not in self.constants:
                 raise Unrollable(f"its {what} depends on data")
@@ -440,7 +444,7 @@ class _Walk:
     def _scan_steps(
         self, node: onnx.NodeProto, name: str, depth: int
     ) -> tuple[list[str], list[Joined]]:
-        """The last states of a Scan, and the results of all steps that are to be joined."""
+        """Return the final states of a Scan, and the per-step results to concatenate."""
         scan = scan_of(node, name, self.opsets.get("", 1))
         states, sequences = node.input[: scan.num_states], node.input[scan.num_states :]
         body = steps_of(node, name, len(node.input), len(node.output))
@@ -462,7 +466,7 @@ class _Walk:
     def _step(
         self, node: onnx.NodeProto, name: str, nodes: Sequence[onnx.NodeProto], depth: int
     ) -> None:
-        """The nodes of one step of a loop, as far as the limit of all loops allows."""
+        """Visit the nodes of one step of a loop. Raises GraphError past the limit for all loops."""
         self.unrolled += 1 + len(nodes)
         check_unrolled(name, node.op_type, self.unrolled)
         start = len(self.unsupported)
@@ -473,8 +477,10 @@ class _Walk:
             raise Unrollable(f"its body takes {inner}")
 
     def _count(self, node: onnx.NodeProto, name: str, depth: int) -> None:
-        """The nodes of a node whose results have a size that depends on data: outputs of the model
-        that no node takes."""
+        """Replace a node with a data-dependent output size by nodes of fixed shapes.
+
+        Raises GraphError unless its outputs are outputs of the model that no node uses.
+        """
         given = [self.capacities[value] for value in node.output if value in self.capacities]
         most = min(given, default=None)
         made = Counted(node, self.types, self.constants, most, self.results)
@@ -504,8 +510,10 @@ class _Walk:
             self.visit(inner, shown_name(inner, number), depth + 1)
 
     def _body(self, node: onnx.NodeProto, name: str) -> FunctionBody | None:
-        """The body of a function of the model, or of an operator that ONNX defines by one; None if
-        there is none, or if the types of the inputs that it depends on are not known."""
+        """Return the function body of a node, from the model or from ONNX, or None.
+
+        The result is also None if the body depends on input types that are not known.
+        """
         node = without_results(node, self.types)
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
@@ -517,8 +525,11 @@ class _Walk:
     def _replaced(
         self, node: onnx.NodeProto, name: str, operator: str, body: FunctionBody, depth: int
     ) -> None:
-        """The nodes of a body in the place of a node; those of them that are not supported are that
-        node's. Raises NodeRefused for one whose body does not fit."""
+        """Visit the nodes of a function body in place of a node.
+
+        Unsupported operators inside are reported as the node's. Raises NodeRefused for a body that
+        does not fit.
+        """
         if depth > MOST_NESTED:
             raise GraphError(
                 f"node {name} ({operator}): functions are nested more than {MOST_NESTED} deep, the "
@@ -540,7 +551,7 @@ class _Walk:
 
     @contextmanager
     def _of(self, opsets: Mapping[str, int]) -> Iterator[None]:
-        """Nodes within are of these opsets."""
+        """Interpret the nodes within by these opsets."""
         before, self.opsets = self.opsets, {**self.opsets, **opsets}
         try:
             yield
@@ -555,7 +566,7 @@ class _Walk:
         return np.asarray(shape[bounds.get("start", 0) : bounds.get("end")], np.int64)
 
     def _infer(self, node: onnx.NodeProto, name: str) -> dict[str, onnx.TypeProto]:
-        """The types of what a node makes; none of them where that cannot be said."""
+        """Return the types of a node's outputs, without those that cannot be inferred."""
         if any(value in self.open for value in node.input):
             return {}
         given = [value for value in node.input if value]
@@ -568,20 +579,22 @@ class _Walk:
         )
 
     def _fold(self, node: onnx.NodeProto, name: str, typed: Mapping[str, onnx.TypeProto]) -> None:
-        """Compute a node whose inputs are known. Raises NotFolded where that is not possible, and
-        GraphError for a constant that is too large."""
+        """Compute a node of constants.
+
+        Raises NotFolded if that is impossible, and GraphError for a constant that is too large.
+        """
         given = {v: self.constants[v] for v in node.input if v}
         arrays = list(given.values())
         check_foldable(node, arrays, typed)
         if (numbers := stored(node, arrays, self.dequantized)) is not None:
             self.dequantized[node.output[0]] = numbers
         if node.op_type == "Identity":
-            # Exporters name one matrix once for each layer that takes it: it stays one.
+            # Exporters repeat one matrix under several names: share its memory.
             self._keep(node.output[0], arrays[0])
             return
         nbytes = bytes_of_results(node, arrays, typed)
         if node.op_type == "Constant":
-            # The file has these bytes.
+            # The file contains these bytes.
             self.left += (1 + BROUGHT) * nbytes
         if nbytes > self.left:
             shapes = ", ".join("x".join(map(str, dims_of(kind))) or "1" for kind in typed.values())
@@ -597,7 +610,7 @@ class _Walk:
             self.left -= array.nbytes
 
     def _release(self, values: Iterable[str]) -> None:
-        """Forget those constants that folding made of which the last use has been folded."""
+        """Free folded constants after their last use has been folded."""
         for value in dict.fromkeys(values):
             self.uses[value] -= 1
             if not self.uses[value] and value in self.charged:
@@ -611,7 +624,7 @@ class _Walk:
         )
 
     def _why_open(self, node: onnx.NodeProto, value: str) -> str:
-        """Why the shape of a node's result is not known, and what the user can do."""
+        """Return why the shape of a node's result is not known, and the remedy."""
         data = [v for v in dict.fromkeys(node.input[1:]) if v and v not in self.constants]
         if not data:
             return (
@@ -642,7 +655,7 @@ class _Walk:
                 )
 
     def _check_capacities(self) -> None:
-        """Raises GraphError if a capacity names an output of fixed size, or no output."""
+        """Raise GraphError for a capacity of an output of fixed size, or of an unknown output."""
         known = [count.output for count in self.counts]
         for name, size in self.capacities.items():
             if name not in known:
@@ -687,13 +700,16 @@ class _Walk:
         )
 
 
-#: Names of nodes that a message has of one operator.
+#: Most names of nodes in a message about one operator.
 MOST_NAMES = 5
 
 
 def _unsupported(found: Sequence[tuple[str, str]]) -> str:
-    """Message about nodes whose operators are not supported: the operators with how many nodes each
-    has, the most frequent first, and names of nodes as far as there is room."""
+    """Return the message about unsupported operators.
+
+    It lists the operators with their numbers of nodes, the most frequent first, and names of nodes
+    as far as there is room.
+    """
     names: dict[str, list[str]] = {}
     for operator, name in found:
         names.setdefault(operator, []).append(name)
@@ -718,7 +734,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def array_of(tensor: onnx.TensorProto) -> Array:
-    """A constant's elements. Raises GraphError if they do not fill its shape."""
+    """Return a constant's elements. Raises GraphError if they do not fill its shape."""
     try:
         return np.asarray(numpy_helper.to_array(tensor))
     except Exception as error:

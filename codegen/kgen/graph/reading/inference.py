@@ -1,4 +1,4 @@
-"""Types of what a node makes, by onnx's own inference."""
+"""Shape and type inference for one node: onnx's inference, with corrections."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kgen.errors import GraphError
 from kgen.graph.reading.messages import shortened
 from kgen.graph.reading.model import Array, Shape
 
-#: Pools, and the opset from which their inference leaves out windows that begin behind the input,
-#: as ONNX's text says of every opset.
+#: Pools, and the first opset whose inference drops windows that begin past the input, which ONNX's
+#: text requires in every opset.
 POOLS = ("AveragePool", "LpPool", "MaxPool")
 POOLS_AS_SAID = 22
-#: The first opset that infers an Upsample, which has the scales of all axes.
+#: First opset whose inference supports an Upsample with scales for all axes.
 UPSAMPLE_INFERRED = 7
-#: The first opset whose Constant may be of any type; those before mean the same.
+#: First opset whose Constant may have any type; earlier ones mean the same.
 CONSTANT_OF_ANY_TYPE = 13
-#: Elements of a constant whose values inference is told: those of a shape, not of weights.
+#: Most elements of a constant whose values inference sees: enough for shapes, but not weights.
 MOST_TOLD = 4096
 
 
@@ -31,9 +31,10 @@ def inferred(
     constants: Mapping[str, Array],
     opset: int,
 ) -> dict[str, onnx.TypeProto]:
-    """Types of the tensors whose shapes follow from the inputs' types and constants.
+    """Return the types of a node's outputs whose shapes follow from its inputs.
 
-    Raises GraphError, which calls the node `name`, if it does not fit its inputs.
+    `constants` are the known inputs. Raises GraphError, naming the node `name`, if it does not fit
+    its inputs.
     """
     if node.op_type in POOLS:
         opset = max(opset, POOLS_AS_SAID)
@@ -48,12 +49,12 @@ def inferred(
             for value, array in constants.items()
         }
     elif node.op_type == "STFT" and all(a.name != "onesided" for a in node.attribute):
-        # Inference takes 0 where the node has none, ONNX's text 1.
+        # Inference takes 0 for a missing attribute; ONNX's text says 1.
         given = onnx.NodeProto.FromString(node.SerializeToString())
         given.attribute.append(helper.make_attribute("onesided", 1))
         node = given
     elif node.op_type == "MaxUnpool" and len(node.input) > 2 and node.input[2] in constants:
-        # The shape that the node is given, which inference does not read.
+        # Inference ignores the input that holds the output's shape.
         shape = constants[node.input[2]].reshape(-1).tolist()
         kind = types[node.input[0]].tensor_type.elem_type
         return {node.output[0]: helper.make_tensor_type_proto(kind, shape)}
@@ -85,8 +86,10 @@ def inferred(
 
 
 def _check_numbers(node: onnx.NodeProto, name: str) -> None:
-    """Raise GraphError for attributes that ONNX's inference takes as indices without a check: it
-    would read outside of its memory, or end the process."""
+    """Raise GraphError for attributes that onnx's inference uses as unchecked indices.
+
+    It would read out of bounds or abort the process.
+    """
     given = {a.name: a.i for a in node.attribute}
     if node.op_type == "Split" and given.get("num_outputs", len(node.output)) != len(node.output):
         raise GraphError(
@@ -105,8 +108,10 @@ def _by_body(
     types: Mapping[str, onnx.TypeProto],
     imports: list[onnx.OperatorSetIdProto],
 ) -> dict[str, onnx.TypeProto]:
-    """Types of an operator that ONNX defines only by a function body, as GreaterOrEqual before
-    opset 16. Inference reads a body only within a model."""
+    """Infer the types of an operator that ONNX defines only by a function body.
+
+    GreaterOrEqual before opset 16 is one. onnx infers a body only within a model.
+    """
     alone = helper.make_graph(
         [node],
         "body",
@@ -118,15 +123,17 @@ def _by_body(
 
 
 def _one_number(kind: onnx.TypeProto) -> onnx.TypeProto:
-    """The type of a number for that of a list of one: ONNX's own body of AffineGrid gives Range
-    such lists."""
+    """Return the type of a scalar for a list of one number.
+
+    ONNX's function body of AffineGrid passes such lists to Range.
+    """
     if not _is_known(kind) or math.prod(dims_of(kind)) != 1:
         return kind
     return helper.make_tensor_type_proto(kind.tensor_type.elem_type, [])
 
 
 def _is_known(kind: onnx.TypeProto) -> bool:
-    """A tensor of a shape whose sizes are all given."""
+    """Whether a tensor's shape is known in full."""
     return (
         kind.HasField("tensor_type")
         and kind.tensor_type.HasField("shape")
@@ -139,6 +146,6 @@ def dims_of(kind: onnx.TypeProto) -> Shape:
 
 
 def nbytes_of(kind: onnx.TypeProto) -> int:
-    """Bytes of a tensor; texts count as pointers."""
+    """Return the bytes of a tensor; strings count as pointers."""
     dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
     return math.prod(dims_of(kind)) * int(dtype.itemsize)

@@ -1,5 +1,4 @@
-"""Loop and Scan whose trip count is known when a model is read: the nodes of each step, one step
-after the other."""
+"""Unrolling of Loop and Scan with a constant trip count."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from kgen.graph.reading.model import Array, Shape
 from kgen.graph.reading.written_out import constant_node
 from kgen_runtime.values import frozen
 
-#: Nodes that the steps of all loops of a model may have together.
+#: Most nodes that all unrolled loops of a model may have together.
 MOST_UNROLLED = 1 << 13
 #: First opset in which Scan has no batch axis.
 SCAN_WITHOUT_BATCH = 9
@@ -25,18 +24,19 @@ LOOPS = ("Loop", "Scan")
 
 
 class Unrollable(Exception):
-    """Why the steps of a node cannot be written out; part of a message."""
+    """Reason why a loop cannot be unrolled; part of a message."""
 
 
 @frozen
 class StepSlices:
-    """Axis of a Scan's input or result, and whether its steps go from the last element on."""
+    """Axis along which a Scan cuts an input or result into steps, and whether the last step comes
+    first."""
 
     axis: int
     is_reversed: bool
 
     def taken(self, value: str, step: int, length: int, result: str) -> list[onnx.NodeProto]:
-        """Nodes that take the element of a step from an input."""
+        """Return nodes that extract the slice of a step from an input."""
         number = length - 1 - step if self.is_reversed else step
         index = f"{result}/number"
         return [
@@ -47,15 +47,17 @@ class StepSlices:
 
 @frozen
 class Joined:
-    """Result of a Loop or Scan that joins those of all steps along a new axis; `kind` is the
-    declared type of one step."""
+    """Result of a Loop or Scan that stacks the results of all steps along a new axis.
+
+    `kind` is the declared type of one step, `values` the names of the steps' results.
+    """
 
     slices: StepSlices
     kind: onnx.TypeProto
     values: list[str] = field(default_factory=list)
 
     def nodes(self, shape: Shape, result: str) -> list[onnx.NodeProto]:
-        """Nodes that join the results of the steps, each of `shape`."""
+        """Return nodes that stack the results of the steps, each of `shape`."""
         axis = _counted(self.slices.axis, len(shape) + 1)
         parts = [f"{result}/{number}" for number in range(len(self.values))]
         whole = np.asarray((*shape[:axis], 1, *shape[axis:]), np.int64)
@@ -68,7 +70,7 @@ class Joined:
         return [*nodes, helper.make_node("Concat", order, [result], name=result, axis=axis)]
 
     def without_steps(self, result: str) -> Array:
-        """The result of no steps, without elements. Raises Unrollable if its shape is not
+        """Return the empty result of a loop without steps. Raises Unrollable if its shape is not
         declared."""
         tensor = self.kind.tensor_type
         dims = tensor.shape.dim
@@ -81,10 +83,12 @@ class Joined:
 
 @frozen
 class Steps:
-    """Body of a Loop or Scan. Constants of the body are the same in all steps: `tensors`, and the
-    results of the nodes `constants`."""
+    """Body of a Loop or Scan, for unrolling.
 
-    #: Start of the names of what it makes.
+    `tensors` and `constants` are shared by all steps, and `shared` has their names in the model.
+    """
+
+    #: Prefix of the names of values that the loop computes.
     prefix: str
     inputs: Sequence[str]
     outputs: Sequence[str]
@@ -95,13 +99,13 @@ class Steps:
     kinds: Sequence[onnx.TypeProto]
 
     def joined(self, slices: Sequence[StepSlices]) -> list[Joined]:
-        """The last results, which are joined, before the first step."""
+        """Return the loop's stacked results, before the first step."""
         first = len(self.kinds) - len(slices)
         pairs = zip(slices, self.kinds[first:], strict=True)
         return [Joined(slices=one, kind=kind) for one, kind in pairs]
 
     def step(self, number: int, given: Sequence[str]) -> tuple[list[onnx.NodeProto], list[str]]:
-        """Nodes of a step whose body takes the values `given`, and the names of its results."""
+        """Return the nodes of a step on the values `given`, and the names of its results."""
         prefix = f"{self.prefix}/{number}"
         made = {value for node in self.nodes for value in node.output if value}
         names = {
@@ -111,13 +115,13 @@ class Steps:
         }
         nodes = [renamed(node, names) for node in self.nodes]
         for place, node in enumerate(nodes):
-            # The same in all steps, whose kernels and whose text in the manifest are the same.
+            # Equal node names in all steps let steps share kernels and manifest text.
             node.name = f"{self.prefix}/{node.name or f'{node.op_type}{place}'}"
         return nodes, [names.get(value, value) for value in self.outputs]
 
 
 def steps_of(node: onnx.NodeProto, name: str, num_inputs: int, num_outputs: int) -> Steps:
-    """Return the body of a Loop or Scan, which must take and make this many values."""
+    """Return the body of a Loop or Scan, which must have these numbers of inputs and outputs."""
     graph = next((a.g for a in node.attribute if a.name == "body"), None)
     found = (len(graph.input), len(graph.output)) if graph is not None else (0, 0)
     if graph is None or found != (num_inputs, num_outputs):
@@ -150,7 +154,7 @@ def steps_of(node: onnx.NodeProto, name: str, num_inputs: int, num_outputs: int)
 
 @frozen
 class ScanLayout:
-    """Scan: how many states it has, and how its inputs and results are cut into steps."""
+    """Number of states of a Scan, and how its inputs and results are cut into steps."""
 
     num_states: int
     inputs: Sequence[StepSlices]
@@ -158,7 +162,7 @@ class ScanLayout:
 
 
 def scan_of(node: onnx.NodeProto, name: str, opset: int) -> ScanLayout:
-    """Read the attributes of a Scan. Raises Unrollable for one with a batch axis."""
+    """Return the layout of a Scan. Raises Unrollable for one with a batch axis."""
     if opset < SCAN_WITHOUT_BATCH:
         raise Unrollable(f"opset {opset} gives it a batch axis, which is not supported")
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
@@ -203,7 +207,7 @@ def length_of(name: str, scan: ScanLayout, shapes: Sequence[Shape]) -> int:
 
 
 def check_unrolled(name: str, operator: str, number: int) -> None:
-    """Raise GraphError if the steps of a model's loops have more nodes than the limit."""
+    """Raise GraphError if the unrolled loops of a model have more nodes than the limit."""
     if number > MOST_UNROLLED:
         raise GraphError(
             f"node {name} ({operator}): the steps of the model's loops have more than "
@@ -213,7 +217,7 @@ def check_unrolled(name: str, operator: str, number: int) -> None:
 
 
 def trip_count(array: Array | None, name: str) -> int:
-    """Return the largest number of steps that a Loop's first input allows; its absence sets no
+    """Return the largest trip count that a Loop's first input allows; without it, a number past the
     limit."""
     if array is None:
         return MOST_UNROLLED + 1

@@ -1,23 +1,23 @@
-"""Parts of messages: another library's words, and lists that may be long."""
+"""Helpers for error messages: shortened quotes and shortened lists."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: Characters of another library's message that ours repeats.
+#: Most characters quoted from another library's message.
 MOST_QUOTED = 160
-#: Characters of a list in a message.
+#: Most characters of a list in a message.
 MOST_LISTED = 260
 
 
 def shortened(error: object) -> str:
-    """An error's text on one line, cut to a bearable length."""
+    """Return an error's text on one line, shortened."""
     words = " ".join(str(error).split())
     return f"{words[:MOST_QUOTED]}..." if len(words) > MOST_QUOTED else words
 
 
 def listed(parts: Sequence[str], what: str) -> str:
-    """Parts with semicolons between them; those that make the list too long are counted."""
+    """Join parts with semicolons; count the parts that make the list too long."""
     kept = 1
     while kept < len(parts) and len("; ".join(parts[: kept + 1])) <= MOST_LISTED:
         kept += 1

@@ -1,4 +1,5 @@
-"""A model as it is imported: typed tensors of fixed shapes, folded constants, nodes in order."""
+"""Imported model: typed tensors of fixed shapes, folded constants, and nodes in topological
+order."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ Shape = tuple[int, ...]
 
 @frozen
 class TensorType:
-    """Element type and shape of a model's value."""
+    """Element type and shape of a value."""
 
     dtype: DType
     shape: Shape
@@ -26,8 +27,11 @@ class TensorType:
 
 @frozen
 class Node:
-    """An operator's use. Inputs that are left out have the name ''; `others` are nodes that it
-    stands for too; `unfolded` says why a node of constants was not computed on reading."""
+    """Node of an imported model.
+
+    A missing input has the name ''. `others` are names of nodes that were merged into this one.
+    `unfolded` says why a node of constants was not folded.
+    """
 
     name: str
     operator: str
@@ -38,7 +42,7 @@ class Node:
     others: tuple[str, ...] = ()
     unfolded: str = ""
 
-    #: Attributes that were asked for.
+    #: Names of the attributes that a lowering has read.
     asked: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def attribute(self, name: str, default: Any = None) -> Any:
@@ -52,7 +56,8 @@ class Node:
 
 @frozen
 class Dequantized:
-    """Constant (numbers - zero) * scale, whose numbers are s8 or u8; arrays of one shape."""
+    """Quantised constant (numbers - zero) * scale, with numbers in s8 or u8 and arrays of one
+    shape."""
 
     numbers: Array
     scale: Array
@@ -61,9 +66,11 @@ class Dequantized:
 
 @frozen
 class Model:
-    """Nodes stand behind those whose results they take. `tensors` are of all values but constants
-    that nothing takes; `counts` are the sizes of outputs that depend on data; `dequantized` has the
-    stored numbers of some constants."""
+    """Imported model with nodes in topological order.
+
+    `tensors` has the types of all values but unused constants. `counts` are the sizes of outputs
+    that depend on data. `dequantized` has the stored numbers of quantised constants.
+    """
 
     name: str
     inputs: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Reads an ONNX file: the protocol buffer and the data beside it, refused in one line if broken."""
+"""ONNX files: read a model and its external data, and refuse broken files with one line."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kgen.graph.reading.order import arrange
 from kgen.graph.reading.sparse import make_dense
 from kgen.graph.reading.tensors import MOST_BYTES, NARROW, size_of, tensors
 
-#: Bytes of a protocol buffer: what lengths in it can say.
+#: Largest protocol buffer, in bytes: its lengths are signed 32-bit numbers.
 MOST_OF_FILE = 2 << 30
 
 
-#: A model: the path of an ONNX file, the bytes of one, or its protocol buffer.
+#: Model: the path of an ONNX file, its bytes, or its protocol buffer.
 Source: TypeAlias = str | os.PathLike[str] | bytes | onnx.ModelProto
 
 
@@ -33,8 +33,10 @@ def shown(source: Source) -> str:
 
 
 def read(source: Source) -> onnx.ModelProto:
-    """Read a model, inline its functions, sort its nodes and load its data. A protocol buffer that
-    is given stays as it is. Raises GraphError."""
+    """Read a model, inline its functions, sort its nodes and load its external data.
+
+    A protocol buffer that is given is not modified. Raises GraphError.
+    """
     name = shown(source)
     if isinstance(source, onnx.ModelProto):
         model = onnx.ModelProto()
@@ -60,11 +62,11 @@ def read(source: Source) -> onnx.ModelProto:
 
 
 def parsed(data: bytes, name: str) -> onnx.ModelProto:
-    """The protocol buffer of the bytes of a file. Raises GraphError."""
+    """Parse the bytes of a file. Raises GraphError."""
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)
-    except Exception:  # the protobuf packages have several errors, of no common base
+    except Exception:  # The protobuf packages raise errors without a common base.
         raise GraphError(
             f"model={name} is not an ONNX file, or is truncated; export or copy it again"
         ) from None
@@ -89,7 +91,7 @@ def _bytes_of(file: Path) -> bytes:
 
 
 def _load_external(model: onnx.ModelProto, file: Path | None, name: str) -> None:
-    """Reads what tensors have in files beside the model's, and nowhere else."""
+    """Load external data, from files in the model's folder only."""
     found = [(t, size_of(t), external.uses_external_data(t)) for t in tensors(model)]
     if sum(nbytes for _, nbytes, is_beside in found if is_beside) > MOST_BYTES:
         raise GraphError(
@@ -115,7 +117,7 @@ def _load_external(model: onnx.ModelProto, file: Path | None, name: str) -> None
 
 
 def _data_beside(name: str, given: Mapping[str, str], nbytes: int, file: Path) -> bytes:
-    """A tensor's bytes in a file beside the model. Raises GraphError."""
+    """Return a tensor's bytes from a file beside the model. Raises GraphError."""
     location = given.get("location", "")
     place = _beside(location, file)
     if place is None:
@@ -126,7 +128,7 @@ def _data_beside(name: str, given: Mapping[str, str], nbytes: int, file: Path) -
     data = b""
     try:
         offset, length = int(given.get("offset", 0)), int(given.get("length", nbytes))
-        # What it claims is held against the file before memory is taken for it.
+        # Check the claimed size against the file before allocating memory.
         if nbytes == length > 0 <= offset and place.stat().st_size - offset >= nbytes:
             with place.open("rb") as source:
                 source.seek(offset)
@@ -136,7 +138,7 @@ def _data_beside(name: str, given: Mapping[str, str], nbytes: int, file: Path) -
             f"model={file}: {location}, which has the data of {name}, cannot be read: "
             f"{error.strerror}; put it beside the model"
         ) from None
-    except ValueError:  # no number
+    except ValueError:  # The offset or the length is not a number.
         pass
     if len(data) != nbytes:
         raise GraphError(
@@ -147,12 +149,14 @@ def _data_beside(name: str, given: Mapping[str, str], nbytes: int, file: Path) -
 
 
 def _beside(location: str, file: Path) -> Path | None:
-    """A file in the model's folder, or in that of the file that the model links to: a download
-    cache links the model and its data into one folder. None for a place outside of both."""
+    """Return a file in the model's folder or in the folder that the model links to, else None.
+
+    A download cache links the model and its data into one folder.
+    """
     try:
         folders = (file.parent.resolve(), file.resolve().parent)
         places = [(folder / location).resolve() for folder in folders]
-    except (OSError, RuntimeError, ValueError):  # a loop of links, a NUL
+    except (OSError, RuntimeError, ValueError):  # A loop of links, or a NUL in the name.
         return None
     if not location or Path(location).is_absolute():
         return None

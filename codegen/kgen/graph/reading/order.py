@@ -1,7 +1,6 @@
-"""Order of a graph's nodes: each node behind those whose results it takes.
+"""Topological sort of a graph's nodes, which also drops unused nodes and unused optional results.
 
-Converters leave files whose nodes are not in this order. Nodes that no output needs are left out,
-and so are optional results that nothing takes.
+Some converters write nodes out of order.
 """
 
 from __future__ import annotations
@@ -17,23 +16,25 @@ from kgen.graph.reading.domains import DOMAINS, opsets_of
 from kgen.graph.reading.tensors import graphs_of
 
 _OPTIONAL = defs.OpSchema.FormalParameterOption.Optional
-#: Nodes of a cycle that a message names.
+#: Most nodes of a cycle that a message names.
 MOST_SHOWN = 5
 
 
 def arrange(model: onnx.ModelProto) -> None:
-    """Sort the nodes of a model's graphs in place and drop what no output needs. Raises GraphError
-    for a cycle and for a value that two nodes make."""
+    """Sort the nodes of a model's graphs in place, and drop what no output needs.
+
+    Raises GraphError for a cycle, and for a value that two nodes make.
+    """
     arrange_graph(model.graph, opsets_of(model))
 
 
 def shown_name(node: onnx.NodeProto, number: int) -> str:
-    """Name of a node for messages: its own, or its operator with its first result."""
+    """Return a node's name for messages: its own, or its operator and first result."""
     return node.name or next((f"{node.op_type}:{o}" for o in node.output if o), f"#{number}")
 
 
 def taken_by(node: onnx.NodeProto) -> set[str]:
-    """Names of the values that a node takes, with those of its graphs, whoever makes them."""
+    """Return the names of the values that a node and its subgraphs use."""
     found, graphs = set(node.input), [g for a in node.attribute for g in graphs_of(a)]
     while graphs:
         graph = graphs.pop()
@@ -45,7 +46,7 @@ def taken_by(node: onnx.NodeProto) -> set[str]:
 
 
 def arrange_graph(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> set[str]:
-    """Arrange a graph and those within it; return the names that it takes from outside."""
+    """Sort a graph and its subgraphs; return the names that it captures from outside."""
     nodes = list(graph.node)
     makers = _makers(nodes)
     taken = [set(filter(None, node.input)) for node in nodes]
@@ -68,7 +69,7 @@ def arrange_graph(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> set[str]
 
 
 def _makers(nodes: Sequence[onnx.NodeProto]) -> dict[str, int]:
-    """Number of the node that makes each value."""
+    """Return the number of the node that makes each value."""
     found: dict[str, int] = {}
     for i, node in enumerate(nodes):
         for name in filter(None, node.output):
@@ -83,7 +84,7 @@ def _makers(nodes: Sequence[onnx.NodeProto]) -> dict[str, int]:
 
 
 def _needed(taken: Sequence[set[str]], makers: Mapping[str, int], wanted: set[str]) -> set[int]:
-    """Numbers of the nodes that the wanted values depend on."""
+    """Return the numbers of the nodes that the wanted values depend on."""
     found: set[int] = set()
     waiting = [makers[name] for name in wanted if name in makers]
     while waiting:
@@ -100,7 +101,8 @@ def _sorted(
     makers: Mapping[str, int],
     needed: set[int],
 ) -> list[int]:
-    """Numbers of the needed nodes in order; those of a sorted graph keep their order."""
+    """Return the numbers of the needed nodes in topological order; a sorted graph keeps its
+    order."""
     before = {i: {makers[name] for name in taken[i] if name in makers} for i in needed}
     after: dict[int, list[int]] = {}
     for i, makers_of in before.items():
@@ -123,7 +125,7 @@ def _sorted(
 
 
 def _cycle(nodes: Sequence[onnx.NodeProto], before: Mapping[int, set[int]], left: set[int]) -> str:
-    """Message about one cycle among nodes that each wait for another of them."""
+    """Return the message about one cycle among nodes that wait for each other."""
     at, seen = min(left), dict[int, None]()
     while at not in seen:
         seen[at] = None
@@ -138,7 +140,7 @@ def _cycle(nodes: Sequence[onnx.NodeProto], before: Mapping[int, set[int]], left
 
 
 def _drop_unused_results(node: onnx.NodeProto, used: set[str], opsets: Mapping[str, int]) -> None:
-    """Leave out a node's optional results that nothing takes."""
+    """Remove a node's optional results that nothing uses."""
     if len(node.output) < 2 or used.issuperset(node.output):
         return
     domain = "" if node.domain in DOMAINS else node.domain

@@ -1,4 +1,4 @@
-"""Sparse constants as dense ones."""
+"""Sparse constants, converted to dense ones."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from kgen.errors import GraphError
 from kgen.graph.reading.functions import every
 from kgen.graph.reading.tensors import MOST_AXES
 
-#: Bytes that a model's sparse constants may have as dense ones.
+#: Most bytes of a model's sparse constants in dense form.
 MOST_DENSE = 256 << 20
 
 
 def make_dense(model: onnx.ModelProto) -> None:
-    """Write a model's sparse constants as dense ones, in place. Raises GraphError for those that
-    are too large, or whose indices do not fit their shape."""
+    """Convert a model's sparse constants to dense ones in place.
+
+    Raises GraphError for constants that are too large, or whose indices do not fit their shape.
+    """
     left = MOST_DENSE
     for sparse in model.graph.sparse_initializer:
         dense = _dense(sparse, sparse.values.name, left)
@@ -50,7 +52,7 @@ def _dense(sparse: onnx.SparseTensorProto, name: str, left: int) -> onnx.TensorP
             f"{MOST_DENSE >> 20} MiB as dense ones, and {MOST_AXES} axes, so export it as a dense "
             "one"
         )
-    # One number for each value, or one for each value along each axis.
+    # Indices are flat, with one number per value, or have one number per axis.
     by_axis = indices.ndim == 2 and indices.shape[1] == len(shape)
     sizes = np.asarray(shape if by_axis else [math.prod(shape)], np.int64)
     places = indices.reshape(-1, len(sizes))

@@ -1,4 +1,4 @@
-"""The tensors that a model's protocol buffer holds, wherever they stand, and what they may take."""
+"""Tensors in a model's protocol buffer, wherever they occur, and their size limits."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from onnx import helper
 
 from kgen.errors import GraphError
 
-#: Bytes that the constants of a model may have together.
+#: Most bytes of all constants of a model.
 MOST_BYTES = 16 << 30
-#: Axes of a tensor: numpy's limit.
+#: Most axes of a tensor: numpy's limit.
 MOST_AXES = 64
-#: Types of which several elements share a byte, and how many bits one has.
+#: Types with several elements per byte, and the bits of an element.
 NARROW = {
     getattr(onnx.TensorProto, name): bits
     for name, bits in (("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("INT2", 2), ("UINT2", 2),
@@ -24,8 +24,7 @@ NARROW = {
 
 
 def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Tensors of a model: constants of its graphs and values of attributes, of any declared
-    attribute type."""
+    """Yield all tensors of a model: initializers, and tensors in attributes of any kind."""
     graphs, nodes = [model.graph], [function.node for function in model.functions]
     while graphs or nodes:
         if graphs:
@@ -45,7 +44,7 @@ def attributes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.AttributeProto]
 
 
 def graphs_of(attribute: onnx.AttributeProto) -> list[onnx.GraphProto]:
-    """The graphs in an attribute."""
+    """Return the subgraphs in an attribute."""
     return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
 
 
@@ -59,8 +58,10 @@ def _of_attribute(attribute: onnx.AttributeProto) -> Iterator[onnx.TensorProto]:
 
 
 def size_of(tensor: onnx.TensorProto) -> int:
-    """Bytes of a tensor's elements by its type and shape. Raises GraphError for a type that there
-    is not, and for more than a model may have."""
+    """Return the bytes of a tensor by its type and shape.
+
+    Raises GraphError for an unknown type, and for a tensor larger than the limits.
+    """
     try:
         bits = (
             NARROW.get(tensor.data_type)

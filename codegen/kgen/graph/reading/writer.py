@@ -1,4 +1,4 @@
-"""Nodes of ONNX's own operators in the place of one contributed node, and how they are added."""
+"""Builder of the ONNX nodes that replace one contributed node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgen.graph.reading.model import Array
 DOMAIN = "com.microsoft"
 #: First opset with CastLike, LayerNormalization, axes of ReduceMean as an input, and Gelu.
 CAST_LIKE, LAYER_NORM, AXES_AS_INPUT, GELU = 15, 17, 18, 20
-#: Activation functions of fused operators, with the attributes that they take.
+#: Activation functions of fused operators, with their attributes.
 ACTIVATIONS: Mapping[str, tuple[str, ...]] = {
     "": (), "Clip": ("min", "max"), "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"),
     "LeakyRelu": ("alpha",), "Relu": (), "Sigmoid": (), "Tanh": (),

@@ -1,4 +1,5 @@
-"""Nodes that are replaced by others as soon as the shapes and constants before them are known."""
+"""Node replacements that need shapes and constants: Compress, ConvTranspose, Dropout, EyeLike,
+..."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from kgen.graph.reading.model import Array
 Types = Mapping[str, onnx.TypeProto]
 Constants = Mapping[str, Array]
 Nodes = list[onnx.NodeProto]
-#: Makes the nodes that replace one, given the types of its inputs and of its results, and the
-#: constants among its inputs. None if it stays.
+#: Function that returns the nodes that replace a node, or None to keep it. Its arguments are the
+#: node, the types of its inputs, the types of its outputs, and the constants.
 Replace = Callable[[onnx.NodeProto, Types, Types, Constants], Nodes | None]
 
 
@@ -44,7 +45,7 @@ def constant_node(name: str, array: Array) -> onnx.NodeProto:
 def compress(
     node: onnx.NodeProto, types: Types, typed: Types, constants: Constants
 ) -> Nodes | None:
-    """Compress by a known condition is a Gather, of the flat input if it has no axis."""
+    """Replace Compress by a constant condition with Gather."""
     x, condition = node.input
     if condition not in constants:
         return None
@@ -64,7 +65,7 @@ def compress(
 
 
 def dropout(node: onnx.NodeProto, types: Types, typed: Types, constants: Constants) -> Nodes | None:
-    """Dropout in inference keeps all elements; its mask says so."""
+    """Replace a Dropout that returns a mask: in inference it keeps all elements."""
     mode = node.input[2] if len(node.input) > 2 else ""
     is_known = not mode or (mode in constants and not constants[mode].any())
     if len(node.output) < 2 or not node.output[1] or node.output[1] not in typed or not is_known:
@@ -81,7 +82,7 @@ def dropout(node: onnx.NodeProto, types: Types, typed: Types, constants: Constan
 def eye_like(
     node: onnx.NodeProto, types: Types, typed: Types, constants: Constants
 ) -> Nodes | None:
-    """EyeLike needs only the shape of its input."""
+    """Replace EyeLike, which needs only the shape of its input, by a constant."""
     kind = typed.get(node.output[0])
     if kind is None:
         return None
@@ -93,7 +94,7 @@ def eye_like(
 def conv_transpose(
     node: onnx.NodeProto, types: Types, typed: Types, constants: Constants
 ) -> Nodes | None:
-    """ConvTranspose with the pads that its output_shape or auto_pad asks for."""
+    """Replace output_shape and auto_pad of a ConvTranspose by explicit pads."""
     given = attributes_of(node)
     automatic = given.get("auto_pad", b"NOTSET")
     named = automatic in (b"SAME_UPPER", b"SAME_LOWER")
@@ -109,7 +110,7 @@ def conv_transpose(
             steps, sizes, more, kernel, apart, wanted, strict=True
         )
     ]
-    # A result that is larger than what the windows make ends in elements of no window.
+    # Elements past the last window come from output_padding.
     more = [extra + max(0, -total) for extra, total in zip(more, totals, strict=True)]
     halves = [max(0, total) // 2 for total in totals]
     others = [max(0, total) - half for total, half in zip(totals, halves, strict=True)]

@@ -1,8 +1,8 @@
-"""Definitions of operators whose reference in onnx is wrong, slow or incomplete.
+"""Corrected reference definitions of ONNX operators, for constant folding.
 
-They follow the operators' specification, compute in the precision of their inputs and share nothing
-with the kernels. The importer folds constants with those in `FOLDED`, so that a compiled model and
-its reference agree. Faults and gaps of onnx's own reference that they replace:
+They replace definitions in onnx's reference evaluator that are wrong, slow or incomplete. They
+follow the operators' specification, compute in the precision of their inputs, and share nothing
+with the kernels. Faults and gaps of onnx's reference that they replace:
 
 - Before opset 14 BatchNormalization uses the batch's statistics. Before opset 13 Softmax and
   Hardmax use one axis. Before opset 7 the slope of PRelu belongs to the last axis, and operands

@@ -1,4 +1,4 @@
-"""Definitions of operators that resample an image."""
+"""Reference definitions of image resampling: Resize, Upsample, AffineGrid, GridSample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Definitions of normalizations."""
+"""Reference definitions of normalizations: BatchNormalization, Softmax, LRN, LpNormalization,
+..."""
 
 from __future__ import annotations
 

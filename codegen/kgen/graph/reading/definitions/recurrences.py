@@ -1,4 +1,4 @@
-"""Definitions of recurrent layers."""
+"""Reference definitions of recurrent layers: LSTM, GRU, RNN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Definitions of operators that repeat steps."""
+"""Reference definitions of operators that iterate: Loop, Scan, LinearAttention."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 
 
 def joined(values: Sequence[Array], axis: int, is_reversed: bool = False) -> Array:
-    """Results of all steps along a new axis; without elements if there are no steps."""
+    """Stack the results of all steps along a new axis; an empty array without steps."""
     if not values:
         return np.zeros(0, np.float32)
     return np.stack(values[::-1] if is_reversed else values, axis)
@@ -40,7 +40,7 @@ class LoopSteps(OnnxLoop):  # type: ignore[misc]
         return (*states, *(joined(one, 0) for one in results))
 
 
-#: onnx names a definition by its class.
+#: onnx finds a definition by the name of its class.
 Loop: Any = type("Loop", (LoopSteps,), {})
 
 

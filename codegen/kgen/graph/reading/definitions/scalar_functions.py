@@ -1,4 +1,4 @@
-"""Definitions of element-wise operators."""
+"""Reference definitions of element-wise operators."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 
 
 class DequantizeLinear(OnnxDequantizeLinear):  # type: ignore[misc]
-    """onnx's DequantizeLinear, which onnx lacks before opset 19."""
+    """DequantizeLinear of onnx, registered for opsets before 19 too."""
 
 
 class Erf(OpRun):  # type: ignore[misc]
@@ -64,7 +64,7 @@ BY_ATTRIBUTES = tuple(
 
 
 class Dropout(OpRun):  # type: ignore[misc]
-    """Dropout in inference, which onnx's own lacks before opset 7."""
+    """Dropout in inference, which onnx's reference lacks before opset 7."""
 
     def _run(
         self, x: Array, ratio: Any = None, training_mode: Any = None, **attributes: Any

@@ -1,4 +1,4 @@
-"""Definitions of operators that select, place or move elements."""
+"""Reference definitions of operators that select, place or pad elements."""
 
 from __future__ import annotations
 

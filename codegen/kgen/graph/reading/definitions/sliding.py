@@ -1,4 +1,4 @@
-"""Definitions of convolutions and poolings."""
+"""Reference definitions of convolutions and poolings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def around(
     ceil: bool,
     value: float,
 ) -> tuple[Array, list[int], list[int]]:
-    """Pad x with a value; return it, its padding in front and its number of windows by axis."""
+    """Pad x with a value; return it with the leading padding and the number of windows per axis."""
     rank, before, after, counts = len(sizes), [], [], []
     for i in range(rank):
         n, reach = x.shape[2 + i], (sizes[i] - 1) * apart[i] + 1
@@ -37,7 +37,7 @@ def around(
             room = n + front + back - reach
             count = (math.ceil(room / steps[i]) if ceil else room // steps[i]) + 1
             if ceil and (count - 1) * steps[i] >= n + front:
-                # A window that would begin in the padding behind the tensor is left out.
+                # Drop a window that would begin in the trailing padding.
                 count -= 1
             back = max(back, (count - 1) * steps[i] + reach - n - front)
         before.append(front)
@@ -69,8 +69,10 @@ def windows(
 
 
 def one_by_one(seen: Array, weights: Array) -> Array:
-    """Return sums that add one product after the other. Their error is that of plain f32 code; a
-    library that adds partial sums has a smaller one."""
+    """Return convolution sums that add one product after another.
+
+    Their error is that of plain f32 code; partial sums in a library have a smaller error.
+    """
     rank = weights.ndim - 2
     found = np.zeros((seen.shape[0], *seen.shape[2 : 2 + rank], weights.shape[0]), seen.dtype)
     for channel in range(weights.shape[1]):
