@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from kgen_runtime import lazy
 
-TYPE_CHECKING = False  # typing's own would take longer than all else here
+# typing.TYPE_CHECKING would import typing, the slowest import of this module.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kgen_runtime import errors
     from kgen_runtime.array import Array
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kgen_runtime.kernels import Kernels, load
     from kgen_runtime.select import Devices, devices
 
-#: The version of both packages; the distribution's is read from this line.
+#: Version of both packages; the build of the distribution reads it from this line.
 __version__ = "0.1.0"
 
 __all__ = [
@@ -39,7 +40,7 @@ __all__ = [
     "load",
 ]
 
-if not TYPE_CHECKING:  # a type checker would believe in any name
+if not TYPE_CHECKING:  # A type checker would otherwise accept any name.
     __getattr__, __dir__ = lazy.attributes(
         __name__,
         {

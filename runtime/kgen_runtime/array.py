@@ -1,4 +1,4 @@
-"""Arrays in a device's memory, freed with the object, and the numpy side of every copy."""
+"""Device tensors: memory that is freed with its object, and copies from and to numpy arrays."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from kgen_runtime.memory.host import HostBytes
 from kgen_runtime.memory.strides import extent, packed_strides
 
-#: What numpy lacks.
+#: Types that numpy does not support; the package ml_dtypes does.
 _ML_DTYPES = (DType.BF16, *FLOATS_8)
-#: The DType of arrays by the name of their numpy type.
+#: DType by the name of the numpy type. uint16 holds the bits of bf16.
 _DTYPES = {dtype.array_name: dtype for dtype in DType} | {"uint16": DType.BF16}
-#: What may be the bits of an 8-bit float.
+#: Type of an array that can hold the bits of an 8-bit float.
 BITS_8 = DType.U8
 
 
 class Memory(Uncopied):
-    """Owns one buffer of a backend and frees it with itself."""
+    """Owner of one buffer of a backend; the buffer is freed with the object."""
 
     __slots__ = ("backend", "buffer", "nbytes")
     _instead = "copy its array with .numpy()"
 
     def __init__(self, backend: Backend, nbytes: int, *, zero: bool = False) -> None:
-        """Return memory of undefined content, or of zeros."""
+        """Allocate `nbytes` bytes, uninitialised or filled with zeros."""
         self.backend = backend
         self.nbytes = nbytes
-        allocated = max(1, nbytes)  # drivers have no memory of 0 bytes
+        allocated = max(1, nbytes)  # Drivers refuse allocations of 0 bytes.
         self.buffer = backend.alloc_zeroed(allocated) if zero else backend.alloc(allocated)
 
     @classmethod
     def of(cls, backend: Backend, data: HostBytes) -> Memory:
-        """A buffer that holds these bytes."""
+        """Allocate a buffer and copy these host bytes into it."""
         memory = cls(backend, data.nbytes)
         backend.copy_to_device(memory.buffer, data)
         return memory
@@ -52,15 +52,16 @@ class Memory(Uncopied):
         return f"<Memory of {self.nbytes} bytes on {self.backend.info.id}>"
 
     def __del__(self) -> None:
-        if hasattr(self, "buffer"):  # alloc may have raised
+        if hasattr(self, "buffer"):  # False if alloc raised.
             self.backend.free(self.buffer)
 
 
 class Array:
-    """A tensor in a device's memory; `strides` are in elements, innermost last.
+    """Tensor in a device's memory; `strides` are in elements, innermost last.
 
-    Make one with `Kernels.to_device`, bring it back with `numpy()`. It is freed with the last
-    reference to it. Libraries that share the device's memory take it through DLPack.
+    Create an array with `Kernels.to_device` and copy it to the host with `numpy()`. The memory is
+    freed with the last reference to the array. Libraries that share the device's memory import the
+    array through DLPack.
     """
 
     __slots__ = ("dtype", "memory", "shape", "strides")
@@ -81,7 +82,7 @@ class Array:
         shape: Sequence[int],
         strides: Sequence[int] | None = None,
     ) -> Array:
-        """An array of undefined content, packed unless strides (in elements) are given."""
+        """Allocate an uninitialised array, contiguous unless `strides` (in elements) are passed."""
         shape = tuple(shape)
         strides = packed_strides(shape) if strides is None else tuple(strides)
         nbytes = extent(shape, strides) * dtype.itemsize
@@ -89,11 +90,11 @@ class Array:
 
     @classmethod
     def from_host(cls, backend: Backend, value: Any, bits_of: str | None = None) -> Array:
-        """A copy on the device of a numpy or other host DLPack array, strides included.
+        """Copy a numpy array or another host DLPack array to the device, strides included.
 
-        uint16 is taken as the bits of bf16, uint8 as those of the 8-bit float `bits_of`, if that is
-        given. Negative strides are packed. Raises ArgumentError for anything else, OutOfMemory if
-        the device cannot hold it.
+        uint16 is read as the bits of bf16. uint8 is read as the bits of the 8-bit float `bits_of`,
+        if that is passed. An array with negative strides is copied to a contiguous one first.
+        Raises ArgumentError for other types, OutOfMemory if the device memory does not suffice.
         """
         host = host_array(value)
         dtype = dtype_of(host.dtype)
@@ -123,7 +124,7 @@ class Array:
 
     @property
     def nbytes(self) -> int:
-        """Bytes from the first to the end of the last element."""
+        """Bytes from the start of the first element to the end of the last one."""
         return extent(self.shape, self.strides) * self.dtype.itemsize
 
     @property
@@ -131,9 +132,9 @@ class Array:
         return self.backend.info.id
 
     def numpy(self) -> npt.NDArray[Any]:
-        """A copy on the host, after all earlier launches, with the same strides.
+        """Copy to the host after all earlier launches, with the same strides.
 
-        bf16 and 8-bit floats are arrays of `ml_dtypes` where that package is installed, else their
+        bf16 and 8-bit floats become `ml_dtypes` arrays if that package is installed, else their
         bits as uint16 and uint8.
         """
         base, result = host_empty(self.dtype, self.shape, self.strides)
@@ -145,7 +146,7 @@ class Array:
         return f"Array({'x'.join(map(str, self.shape))} {self.dtype} on {self.device})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        """Refused: numpy would copy unseen, or make an array of objects."""
+        """Raise ArgumentError: numpy would copy implicitly, or make an array of objects."""
         raise ArgumentError(f"{self!r} is not a numpy array; copy it with .numpy()")
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -161,7 +162,8 @@ class Array:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Lend the memory. Everything launched before is done on return, whatever the stream."""
+        """Export the memory through DLPack. All earlier launches are finished on return, on any
+        stream."""
         device = self.__dlpack_device__()
         if copy or dl_device not in (None, device):
             raise BufferError(f"{self!r} cannot be exported as a copy; copy it with .numpy()")
@@ -178,7 +180,7 @@ class Array:
 
 
 def _float_8(bits_of: str, dtype: str) -> str:
-    """The 8-bit float of this name, whose bits an array of `dtype` holds."""
+    """Return `bits_of` after checking that it names an 8-bit float and that `dtype` is uint8."""
     if bits_of not in FLOATS_8:
         raise ArgumentError(
             f"to_device: bits_of={bits_of} is not an 8-bit float; known are {', '.join(FLOATS_8)}"
@@ -191,8 +193,8 @@ def _float_8(bits_of: str, dtype: str) -> str:
 
 
 def host_dtype(dtype: DType) -> np.dtype[Any]:
-    """The numpy type that results have: floats that numpy lacks are ml_dtypes' where installed,
-    else unsigned integers."""
+    """Return the numpy type of results: for floats that numpy lacks the ml_dtypes type if that
+    package is installed, else an unsigned integer."""
     if dtype not in _ML_DTYPES:
         return dtype.storage
     import numpy as np
@@ -206,14 +208,15 @@ def host_dtype(dtype: DType) -> np.dtype[Any]:
 
 
 def dtype_of(dtype: np.dtype[Any]) -> str:
-    """The DType that a numpy type stands for, uint16 being bf16's bits; else numpy's own name."""
+    """Return the name of the DType for a numpy type (uint16 is bf16), or numpy's own name if there
+    is none."""
     return _DTYPES.get(dtype.name, dtype.name) if dtype.isnative else str(dtype)
 
 
 def host_empty(
     dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> tuple[HostBytes, npt.NDArray[Any]]:
-    """Fresh host memory as bytes, and the array of these element strides in it."""
+    """Allocate host memory; return it as bytes and as an array with these strides (in elements)."""
     import numpy as np
 
     base = host_bytes(extent(shape, strides) * dtype.itemsize)
@@ -222,7 +225,7 @@ def host_empty(
 
 
 def typed_bytes(address: int, param: TensorParam) -> npt.NDArray[Any]:
-    """A tensor in host memory as a numpy array; the caller keeps the memory alive."""
+    """Return a view of a tensor in host memory; the caller keeps the memory alive."""
     import numpy as np
 
     strides = tuple(s * param.dtype.itemsize for s in param.strides)
@@ -231,8 +234,8 @@ def typed_bytes(address: int, param: TensorParam) -> npt.NDArray[Any]:
 
 
 def host_array(value: Any, who: str = "to_device") -> npt.NDArray[Any]:
-    """A numpy array, or any host DLPack array seen as one. Raises ArgumentError, which begins with
-    `who`."""
+    """Return a numpy array, or a view of a host DLPack array. Raises ArgumentError with a message
+    that starts with `who`."""
     import numpy as np
 
     if isinstance(value, np.ndarray):
@@ -271,14 +274,16 @@ def lent_array(
     owner: object = None,
     read_only: bool = True,
 ) -> npt.NDArray[Any]:
-    """The storage at an address as an array that keeps `owner` alive; `strides` are bytes."""
+    """Return a view of the storage type at an address, which keeps `owner` alive; `strides` are in
+    bytes."""
     import numpy as np
 
     return np.asarray(_Lent(address, dtype, shape, strides, owner, read_only))
 
 
 class _Lent:
-    """Somebody's memory in numpy's own protocol; numpy keeps it as the array's base."""
+    """Memory of another owner in numpy's array interface; numpy keeps the object as the array's
+    base."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""The Backend protocol: what one driver must offer. One file per driver in `backends/`.
+"""Backend protocol: what each driver must implement. `backends/` has one file or folder per driver.
 
-A backend deals in opaque buffers and whole kernel entries. Everything that does not depend on the
-driver (argument checks, strides, choosing a kernel) lives in the callers.
+A backend handles opaque buffers and whole kernel entries. Callers do everything that does not
+depend on the driver: argument checks, strides, kernel selection.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgen_runtime.memory.host import HostBytes as HostBytes
 
 
-#: Bytes that are filled with zeros at a time.
+#: Bytes per copy when a buffer is filled with zeros.
 CLEARED = 1 << 24
 
 
@@ -35,8 +35,7 @@ class DeviceInfo:
     """Device as `kgen devices` shows it.
 
     `kind` is cpu, gpu or software (a driver that computes on the CPU, such as lavapipe); automatic
-    choice never takes software. `capabilities` are the facts that artifacts' `requires` are checked
-    against.
+    selection never takes software. The `requires` of artifacts are checked against `capabilities`.
     """
 
     backend: str
@@ -52,7 +51,7 @@ class DeviceInfo:
 
 @frozen
 class Code:
-    """The chosen artifact of one module, with its bytes (digest already checked)."""
+    """Chosen artifact of one module, with its bytes (digest already checked)."""
 
     artifact: ArtifactEntry
     data: bytes
@@ -60,8 +59,8 @@ class Code:
 
 @frozen
 class SequenceStep:
-    """Step of a sequence: a kernel and its buffers by parameter name. `after` has the numbers of
-    earlier steps that it waits for."""
+    """Step of a sequence: a kernel and its buffers by parameter name. `after` lists the numbers of
+    the earlier steps that it waits for."""
 
     kernel: Any
     buffers: Mapping[str, Any]
@@ -69,19 +68,20 @@ class SequenceStep:
 
 
 class LaunchSequence(ABC):
-    """Launches whose arguments are settled, made in order, again and again."""
+    """Launches with fixed arguments, made in order and many times."""
 
     @abstractmethod
     def run(self) -> None:
-        """Make all launches; as `Backend.launch`, it may return before they are done."""
+        """Make all launches. Like `Backend.launch`, it may return before they are finished."""
 
     @abstractmethod
     def timed(self) -> list[float]:
-        """Make all launches, each when the one before is done: the seconds of each step."""
+        """Make the launches one at a time, each after the previous one has finished; return seconds
+        per step."""
 
 
 class PreparedSequence(LaunchSequence):
-    """Launches that the backend has prepared one by one."""
+    """Launches that the backend prepares one by one."""
 
     def __init__(self, backend: Backend, steps: Sequence[SequenceStep]) -> None:
         self._backend = backend
@@ -103,18 +103,18 @@ class PreparedSequence(LaunchSequence):
 
 
 class Backend(ABC):
-    """Open device. Opening raises DeviceError, in one line, if the driver is missing.
+    """Open device. Opening raises DeviceError with a one-line message if the driver is missing.
 
-    Launches on one stream run in order. `stream` is the driver's own handle as an integer, None for
-    the backend's default stream; backends without streams refuse anything else.
+    Launches on one stream run in order. `stream` is the driver's own handle as an integer, or None
+    for the backend's default stream. Backends without streams refuse any other value.
     """
 
     name: ClassVar[str]
-    #: Artifact formats that it runs, best first.
+    #: Artifact formats that the backend runs, best first.
     formats: ClassVar[tuple[str, ...]]
-    #: DLPack's number of the memory that its kernels work on in place: 1 host, 2 CUDA, 10 ROCm.
-    #: Its buffers are then plain integer addresses, so that the caller's own arrays will do.
-    #: None where a buffer is an opaque handle and foreign memory cannot be used.
+    #: DLPack device type of the memory that kernels use in place: 1 host, 2 CUDA, 10 ROCm. Buffers
+    #: are then integer addresses, so that kernels can work on arrays of the caller. None if a
+    #: buffer is an opaque handle and foreign memory cannot be used.
     memory: ClassVar[int | None] = None
 
     info: DeviceInfo
@@ -122,7 +122,7 @@ class Backend(ABC):
     @classmethod
     @abstractmethod
     def devices(cls) -> tuple[DeviceInfo, ...]:
-        """Devices that this driver has here. Raises DeviceError if there is no driver."""
+        """Return the devices of this driver. Raises DeviceError if there is no driver."""
 
     @abstractmethod
     def __init__(self, index: int = 0) -> None:
@@ -130,11 +130,11 @@ class Backend(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Give everything back; safe to call twice, and when opening failed."""
+        """Release all resources. Calling it twice, or after opening failed, is safe."""
 
     def __del__(self) -> None:
-        """A device that nobody uses any more is closed. At the interpreter's end it goes with the
-        process: drivers may be gone before it."""
+        """Close a device without references. Do nothing at interpreter exit: drivers may be
+        unloaded before."""
         if not sys.is_finalizing():
             with suppress(DeviceError):
                 self.close()
@@ -142,27 +142,28 @@ class Backend(ABC):
     @staticmethod
     @abstractmethod
     def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
-        """Why a device with these capabilities cannot run the artifact, or None if it can.
+        """Return why a device with these capabilities cannot run the artifact, or None if it can.
 
-        One line with the remedy. No driver is asked, so that the device need not be here.
+        The reason is one line with the remedy. The device need not be present: no driver is called.
         """
 
     def refuses(self, artifact: ArtifactEntry) -> str | None:
-        """Why this device cannot run the artifact, or None if it can."""
+        """Return why this device cannot run the artifact, or None if it can."""
         return self.refusal(artifact, self.info.capabilities)
 
     @staticmethod
     def limits(capabilities: Mapping[str, Any]) -> Limits | None:
-        """Return the launch limits of a device with these capabilities; None if it has none."""
+        """Return the launch limits of a device with these capabilities; None if it has no
+        limits."""
         return None
 
     @property
     def described(self) -> Described:
-        """Description of this device, by which code is chosen."""
+        """Description of this device, from which code is chosen."""
         return Described(backend=type(self), capabilities=self.info.capabilities)
 
     def refuse_stream(self, stream: int | None) -> None:
-        """Raise ArgumentError for a stream, on a device that has none."""
+        """Raise ArgumentError if a stream is passed to a device without streams."""
         if stream is not None:
             raise ArgumentError(
                 f"stream={stream}: the {self.name} backend has no streams; leave it out"
@@ -170,47 +171,47 @@ class Backend(ABC):
 
     @staticmethod
     def rank(artifact: ArtifactEntry) -> tuple[int, ...]:
-        """How well an artifact that runs here uses this device; of several the highest is chosen.
+        """Return how well an artifact uses this device; the highest rank is chosen.
 
-        By default the number of features that it requires.
+        The default is the number of features that the artifact requires.
         """
         lists = (v for v in artifact.requires.values() if isinstance(v, list | tuple))
         return (sum(len(v) for v in lists),)
 
     @abstractmethod
     def alloc(self, nbytes: int) -> Any:
-        """A buffer of `nbytes`, at least 256-byte aligned. Raises OutOfMemory."""
+        """Allocate `nbytes`, aligned to at least 256 bytes. Raises OutOfMemory."""
 
     @abstractmethod
     def free(self, buffer: Any) -> None: ...
 
     @abstractmethod
     def view(self, buffer: Any, offset: int, nbytes: int) -> Any:
-        """Part of a buffer, at an offset that the device's kernels take: a multiple of 256 for any.
-        It needs no `free` of its own."""
+        """Return a part of a buffer that needs no `free`. An offset that is a multiple of 256 is
+        valid on every device."""
 
     def borrow(self, host: HostBytes) -> Any | None:
-        """Host memory as a buffer that kernels read where it lies, and the caller keeps; None where
-        they cannot."""
+        """Return a buffer by which kernels read host memory in place; the caller keeps the memory
+        alive. None if kernels cannot read it."""
         return None
 
     @abstractmethod
     def copy_to_device(self, buffer: Any, host: HostBytes) -> None:
-        """Copy contiguous host bytes to the start of the buffer; done on return."""
+        """Copy contiguous host bytes to the start of the buffer. The copy is finished on return."""
 
     @abstractmethod
     def copy_from_device(self, host: HostBytes, buffer: Any) -> None:
         """Fill contiguous host bytes from the start of the buffer, after all earlier launches."""
 
     def clear(self, buffer: Any, nbytes: int) -> None:
-        """Fill the start of a buffer with zeros."""
+        """Fill the first `nbytes` of a buffer with zeros."""
         zeros = zero_bytes(min(nbytes, CLEARED))
         for start in range(0, nbytes, CLEARED):
             part = min(CLEARED, nbytes - start)
             self.copy_to_device(self.view(buffer, start, part), zeros[:part])
 
     def alloc_zeroed(self, nbytes: int) -> Any:
-        """A buffer as of `alloc`, filled with zeros."""
+        """Allocate a buffer like `alloc`, filled with zeros."""
         buffer = self.alloc(nbytes)
         try:
             self.clear(buffer, nbytes)
@@ -221,10 +222,10 @@ class Backend(ABC):
 
     @abstractmethod
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> Any:
-        """Hand the machine code of every module (by module name) to the driver."""
+        """Load the machine code of every module (by module name) into the driver."""
 
     def load_all(self, kernels: Sequence[tuple[KernelEntry, Mapping[str, Code]]]) -> list[Any]:
-        """Load each of a bundle's kernels as `load` does; if one is refused, none is loaded."""
+        """Load all kernels of a bundle, like `load`. If one fails, all others are unloaded."""
         loaded: list[Any] = []
         try:
             for entry, code in kernels:
@@ -237,12 +238,13 @@ class Backend(ABC):
 
     @abstractmethod
     def launch(self, kernel: Any, buffers: Mapping[str, Any], stream: int | None = None) -> None:
-        """Run all launches of the kernel, in order, on buffers by parameter name."""
+        """Run all launches of the kernel in order, on buffers by parameter name."""
 
     def launcher(
         self, kernel: Any, names: Sequence[str]
     ) -> Callable[[list[Any], int | None], None]:
-        """`launch` for buffers that come as a list, in the order of these parameter names."""
+        """Return a variant of `launch` that takes the buffers as a list, in the order of these
+        parameter names."""
 
         def launch(buffers: list[Any], stream: int | None) -> None:
             self.launch(kernel, dict(zip(names, buffers, strict=True)), stream)
@@ -252,41 +254,41 @@ class Backend(ABC):
     def prepare(
         self, kernel: Any, buffers: Mapping[str, Any], stream: int | None = None
     ) -> Callable[[], None]:
-        """A launch whose arguments are settled, to be made again and again."""
+        """Return a launch with fixed arguments, which can be made many times."""
         return partial(self.launch, kernel, buffers, stream)
 
     def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
-        """Many launches, to be made again and again on the default stream."""
+        """Return a sequence of launches on the default stream, which can be made many times."""
         return PreparedSequence(self, steps)
 
     def sessions(
         self, handle: Any, kernels: Any, weights: Mapping[str, Any]
     ) -> Callable[..., Any] | None:
-        """Return the device's own maker of a program's sessions; None for the common one, whose
-        steps are a sequence of launches. The arguments are those of `calls.session.DeviceSession`.
-        """
+        """Return the device's own factory of program sessions; None for the common implementation,
+        whose steps are a sequence of launches. The arguments are those of
+        `calls.session.DeviceSession`."""
         return None
 
     @abstractmethod
     def unload(self, kernel: Any) -> None:
-        """Give back a loaded kernel, once nothing that uses it is still running."""
+        """Release a loaded kernel. No launch that uses it may still be running."""
 
     @abstractmethod
     def synchronize(self, stream: int | None = None) -> None:
-        """Wait until everything launched is done."""
+        """Wait until all launches, or those on one stream, are finished."""
 
 
 @frozen
 class Described:
-    """A device of which only the capabilities are known: it need not be open, nor be here."""
+    """Capabilities of a device that need not be open or present."""
 
     backend: type[Backend]
     capabilities: Mapping[str, Any]
 
 
 def choose_code(device: Described, entry: KernelEntry) -> tuple[dict[str, ArtifactEntry], str]:
-    """The best artifact per module that this device runs, and launches, and ""; or {} and why there
-    is none."""
+    """Return the best artifact per module for the kernel's launches on this device, and ""; or {}
+    and the reason if the kernel does not run there."""
     chosen: dict[str, ArtifactEntry] = {}
     reason = f"the bundle has no code for the {device.backend.name} backend"
     for form in device.backend.formats:

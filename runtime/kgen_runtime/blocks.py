@@ -1,8 +1,8 @@
-"""Numbers of 4 bits in blocks of 32 with a scale, as GGUF's Q4_0 has them.
+"""4-bit block quantisation: blocks of 32 numbers with one f16 scale, in the format Q4_0 of GGUF.
 
-A row is as many blocks as its numbers need, one behind the other: the scale in f16, then 16 bytes,
-of which byte j has the numbers j and j + 16 in its lower and its upper half, 8 added to each. So a
-tensor of a GGUF file is taken as it is.
+A row is a sequence of blocks of 18 bytes: the scale (f16), then 16 bytes. Byte j holds number j in
+its low half and number j + 16 in its high half, each with 8 added. Tensors of GGUF files need no
+conversion.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-#: Numbers of a block, and its bytes.
+#: Numbers and bytes per block.
 BLOCK, BLOCK_BYTES = 32, 18
-#: What is added to a number.
+#: Offset that is added to each number in memory.
 OFFSET = 8
 
 
 def row_bytes(count: int) -> int:
-    """Return the bytes of a row of `count` numbers."""
+    """Return the bytes of a row of `count` numbers, whose last block may be partial."""
     return -(-count // BLOCK) * BLOCK_BYTES
 
 
 def packed(numbers: Array, scales: Array) -> npt.NDArray[np.uint8]:
-    """Rows of numbers from -8 to 7, with a scale for each block of a row, as bytes."""
+    """Pack rows of numbers from -8 to 7 and one scale per block into bytes [row, bytes of a
+    row]."""
     import numpy as np
 
     rows, count = numbers.shape
@@ -42,8 +43,8 @@ def packed(numbers: Array, scales: Array) -> npt.NDArray[np.uint8]:
 
 
 def rounded(weights: Array) -> npt.NDArray[np.uint8]:
-    """Rows of f32 as blocks: the number of a block that is farthest from zero becomes -8 scales,
-    and each the nearest one that there is."""
+    """Quantise rows of f32. The number of a block that is farthest from zero becomes -8 times the
+    scale; the others are rounded to the nearest multiple of the scale."""
     import numpy as np
 
     rows, count = weights.shape

@@ -1,4 +1,4 @@
-"""Reading a bundle: libkgen checks its archive, its manifest and the digests of its files."""
+"""Bundle reader: libkgen checks the archive, the manifest and the digests of files."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
 
 
 class BinaryFile(Protocol):
-    """An open file of bytes, such as `open(path, "rb")` gives."""
+    """Binary file that is open for reading, such as the result of `open(path, "rb")`."""
 
     def read(self, size: int = -1, /) -> bytes: ...
 
 
-#: What a bundle is read from: a path, its bytes, or an open file.
+#: Source of a bundle: a path, its bytes, or an open file.
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryFile
 
 MANIFEST = "manifest.json"
 
 
 class BundleFile:
-    """An open bundle: of a path, of bytes, or in an open file. Use it as a context manager, or call
-    `close`; a file that was open before stays so. The file of a path is mapped, or with `map` false
-    read into memory.
+    """Open bundle, read from a path, from bytes, or from an open file.
 
-    Raises BundleError if it cannot be read or is no bundle, VersionError for an unknown schema;
-    `read` raises IntegrityError if an artifact's bytes do not match its digest.
+    Use it as a context manager, or call `close`; a file that the caller opened stays open. The file
+    of a path is mapped, or read into memory if `map` is false. Raises BundleError if the file
+    cannot be read or is not a bundle, VersionError for an unknown schema. `read` raises
+    IntegrityError if an artifact's bytes do not match its digest.
     """
 
     def __init__(self, source: Source, *, map: bool = True) -> None:
         self.name, path, data = _found(source)
-        #: None once closed.
+        #: None after `close`.
         self._opened: OpenBundle | None = OpenBundle(path, data, self.name, map)
         #: Bytes of the files that several kernels name.
         self._shared: dict[str, bytes] = {}
@@ -60,11 +60,11 @@ class BundleFile:
 
     def close(self) -> None:
         self._shared.clear()
-        self._opened = None  # weights and programs keep it open
+        self._opened = None  # Weights and programs keep the bundle open.
 
     def read(self, artifact: ArtifactEntry | StoredTensor) -> bytes:
-        """A copy of the file's bytes, whose digest is checked. A file that several kernels name is
-        copied and hashed once."""
+        """Copy a file's bytes and check their digest. A file that several kernels name is copied
+        and hashed once."""
         found = self._shared.get(artifact.file)
         data = self._data(artifact, check=found is not None)
         if found is None:
@@ -76,13 +76,13 @@ class BundleFile:
 
     @cached
     def _times_named(self) -> Counter[str]:
-        """Files of kernels, and how many of them name each."""
+        """Number of times that kernels name each file."""
         return Counter(one.file for kernel in self.manifest.kernels for one in kernel.files)
 
     def weight(self, weight: Weight, *, check: bool = False) -> HostBytes:
-        """A weight's bytes in the bundle or beside it, read-only. Their number is checked; with
-        `check`, which reads all of them, also their digest and their checksum in the archive.
-        Raises IntegrityError."""
+        """Return a read-only view of a weight's bytes, in the bundle or in a file beside it. Their
+        number is checked. `check` reads all bytes and checks their digest and the archive's
+        checksum as well. Raises IntegrityError."""
         import numpy as np
 
         data = self._data(weight, check=check)
@@ -91,19 +91,21 @@ class BundleFile:
         return np.frombuffer(memoryview(held).toreadonly(), np.uint8)
 
     def _data(self, entry: Stored, *, check: bool) -> int:
-        """Address of a file's bytes."""
+        """Return the address of a file's bytes."""
         is_weight = isinstance(entry, Weight)
         return self.opened.data(entry, is_weight, entry.sha256 if check else None)
 
     @property
     def opened(self) -> OpenBundle:
-        """libkgen's bundle, open as long as something holds it. Raises BundleError once closed."""
+        """Handle of libkgen, which stays open while something refers to it. Raises BundleError
+        after `close`."""
         if self._opened is None:
             raise BundleError(f"{self.name} is closed; open it again")
         return self._opened
 
     def source(self, kernel: KernelEntry) -> tuple[ArtifactEntry, str]:
-        """The kernel's readable text: its source artifact, or the portable text it runs from."""
+        """Return the kernel's first text artifact and its text: the source, or the portable form
+        that a driver compiles."""
         for artifact in kernel.artifacts:
             if artifact.is_text:
                 try:
@@ -116,12 +118,12 @@ class BundleFile:
 
 
 class OpenBundle:
-    """Bundle that libkgen has open, until nothing uses it or its files."""
+    """Bundle that libkgen holds open until neither it nor its files are in use."""
 
     def __init__(self, path: bytes | None, data: bytes | None, name: str, maps: bool) -> None:
         self._handle = ctypes.c_void_p()
         self._library = libkgen.library()
-        self._bytes = data  # libkgen reads them where they are
+        self._bytes = data  # libkgen reads the bytes in place.
         shown = name.encode("utf-8", "replace")
         status = self._library.kgen_read(
             path, data, len(data or b""), shown, bool(maps), ctypes.byref(self._handle)
@@ -162,7 +164,7 @@ class OpenBundle:
 
 
 def _found(source: Any) -> tuple[str, bytes | None, bytes | None]:
-    """A name for messages, and the path or the bytes."""
+    """Return a name for messages, and the path or the bytes."""
     if isinstance(source, bytes | bytearray | memoryview):
         data = bytes(source)
         return f"a bundle of {len(data)} bytes", None, data

@@ -1,4 +1,4 @@
-"""Element types, as kernels name them. numpy is imported only when an array is asked for."""
+"""Element types of kernels, and their numpy types. numpy is imported only when one is needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from kgen_runtime.values import frozen
 
-#: The names of the members of `DType`, and what numpy, ml_dtypes and PyTorch call the same.
+#: Names of the members of `DType`, and names of the same types in numpy, ml_dtypes and PyTorch.
 DTypeName = Literal[
     "f64",
     "f32",
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     class TorchDType(Protocol):
-        """Attributes by which a torch.dtype is recognised."""
+        """Attributes that identify a torch.dtype."""
 
         @property
         def is_floating_point(self) -> bool: ...
@@ -53,25 +53,27 @@ if TYPE_CHECKING:
         @property
         def itemsize(self) -> int: ...
 
-    #: Whatever `DType` makes a member of.
+    #: Every value that `DType` accepts.
     DTypeLike: TypeAlias = (
         "DType | DTypeName | ArrayDTypeName | type[np.generic] | np.dtype[Any] | TorchDType"
     )
 else:
-    DTypeLike = object  # for who reads type hints where numpy is not imported
+    DTypeLike = object  # For tools that read type hints when numpy is not imported.
 
 
 class DType(StrEnum):
-    """An element type. The value is the name used on the command line and in manifests.
+    """Element type. The value is the name on the command line and in manifests.
 
     `DType(x)` also accepts the names of numpy, ml_dtypes and PyTorch ("float32", numpy.float32,
     numpy.dtype("f4"), torch.float32), "half", "double", and LLVM's "i8", "i32", "i64".
 
-    e4m3 and e5m2 are the 8-bit floats of the Open Compute Project (ml_dtypes' and torch's
-    float8_e4m3fn and float8_e5m2). e4m3fnuz and e5m2fnuz are those of AMD's CDNA3: of half the
-    value, without infinity, with NaN for -0 only. Rounding to an integer or to 8 bits saturates:
-    what is too large becomes the largest number of its sign, infinity too. NaN becomes 0 as an
-    integer. A bool is a byte, 0 or 1; every number but zero, NaN too, becomes 1.
+    e4m3 and e5m2 are the 8-bit floats of the Open Compute Project (float8_e4m3fn and float8_e5m2 of
+    ml_dtypes and PyTorch). e4m3fnuz and e5m2fnuz are those of AMD's CDNA3: the same bits stand for
+    half the value, there is no infinity, and the bits of -0 are the only NaN.
+
+    Conversions to an integer or to an 8-bit float saturate: a number that is too large, or
+    infinity, becomes the largest number of its sign. NaN becomes 0 as an integer. A bool is a byte,
+    0 or 1; every number but zero, and NaN, becomes 1.
     """
 
     F64 = "f64"
@@ -104,12 +106,12 @@ class DType(StrEnum):
 
     @property
     def is_integer(self) -> bool:
-        """Its numbers are whole; those of bool are 0 and 1."""
+        """Whether values are integers; bool counts, with the values 0 and 1."""
         return self in (DType.S64, DType.S32, DType.S8, DType.U8, DType.BOOL)
 
     @property
     def is_fnuz(self) -> bool:
-        """Finite, with NaN for a negative zero ("unsigned zero")."""
+        """Whether the type is finite with an unsigned zero: the bits of -0 are the only NaN."""
         return self in (DType.E4M3FNUZ, DType.E5M2FNUZ)
 
     @property
@@ -119,7 +121,7 @@ class DType(StrEnum):
 
     @property
     def unit_roundoff(self) -> float:
-        """Largest relative error of rounding a normal number to nearest; integers have none."""
+        """Largest relative error of rounding a normal number to nearest; 0 for integers."""
         return 0.0 if self.is_integer else 2.0 ** -(self.mantissa_bits + 1)
 
     @property
@@ -128,18 +130,18 @@ class DType(StrEnum):
 
     @property
     def smallest_subnormal(self) -> float:
-        """The step between the smallest numbers: 1 for integers."""
+        """Distance between the smallest numbers; 1 for integers."""
         return 2.0 ** (_FORMATS[self].least_exponent - self.mantissa_bits)
 
     @property
     def limits(self) -> tuple[Any, Any] | None:
-        """The least and the largest number of a type whose conversions saturate; of integers,
-        ints."""
+        """Smallest and largest number if conversions to the type saturate, else None."""
         return _FORMATS[self].limits
 
     @property
     def storage(self) -> np.dtype[Any]:
-        """The numpy type that holds the bits; an unsigned integer for floats that it lacks."""
+        """numpy type that holds the bits; an unsigned integer for floats that numpy does not
+        support."""
         import numpy as np
 
         return np.dtype(_FORMATS[self].storage)
@@ -147,7 +149,8 @@ class DType(StrEnum):
 
 @frozen
 class _Format:
-    """Floats: explicit mantissa bits and the least exponent of a normal number."""
+    """Storage and range of a type. Floats have explicit mantissa bits and the smallest exponent of
+    a normal number."""
 
     array_name: str
     itemsize: int
@@ -184,7 +187,7 @@ _FORMATS = {
     DType.U8: _format("uint8", 1, "u1", limits=(0, 255)),
     DType.BOOL: _format("bool", 1, "?", limits=(0, 1)),
 }
-#: Other names of types, by which `DType(name)` finds them.
+#: Other names that `DType(name)` accepts.
 OTHER_NAMES = {dtype.array_name: dtype for dtype in DType} | {
     "f8e4m3": DType.E4M3,
     "f8e5m2": DType.E5M2,
@@ -197,14 +200,18 @@ OTHER_NAMES = {dtype.array_name: dtype for dtype in DType} | {
     "i8": DType.S8,
 }
 
-#: The 8-bit floats.
+#: 8-bit floats.
 FLOATS_8 = (DType.E4M3, DType.E5M2, DType.E4M3FNUZ, DType.E5M2FNUZ)
 
 
 def computed_in(dtypes: Iterable[DType], outs: Iterable[DType]) -> DType:
-    """The type that an expression of inputs of these types is computed in: f64 if one of them or
-    an output is that, f32 if an input is another float, else s64 or s32 if one is that, else f32,
-    which has all numbers of 8 bits."""
+    """Return the type in which an expression with these input and output types is computed.
+
+    - f64 if any input or output is f64
+    - f32 if any input is another float
+    - s64, else s32, if an input has that type
+    - f32 otherwise, which represents all 8-bit integers exactly
+    """
     found = set(dtypes)
     if DType.F64 in outs:
         return DType.F64
@@ -214,20 +221,20 @@ def computed_in(dtypes: Iterable[DType], outs: Iterable[DType]) -> DType:
 
 
 def input_dtypes(spec: Mapping[str, Any], count: int) -> list[DType]:
-    """Return the types of an expression's inputs: one for each, or one for all."""
+    """Return one type per input of an expression; the spec has one for each or one for all."""
     return list(map(DType, spec.get("dtypes") or [spec["dtype"]] * count))
 
 
 def output_dtypes(spec: Mapping[str, Any], count: int) -> list[DType]:
-    """Return the types of an expression's outputs: one for each, or one for all."""
+    """Return one type per output of an expression; the spec has one for each or one for all."""
     return list(map(DType, spec.get("out_dtypes") or [spec["out_dtype"]] * count))
 
 
 def _array_name(value: object) -> str:
-    """Return an array library's name of the type that a value stands for, or any other text."""
+    """Return the name of the type in array libraries; a text is returned unchanged."""
     if isinstance(value, str):
         return value
-    if isinstance(value, type):  # numpy's scalars, and those of ml_dtypes
+    if isinstance(value, type):  # Scalar types of numpy and ml_dtypes.
         return value.__name__
     if not getattr(value, "isnative", True):
         return ""

@@ -1,4 +1,4 @@
-"""Every error that kgen and its runtime raise on purpose.
+"""Errors that kgen and its runtime raise on purpose.
 
 A message is one line that names the kernel, the value, the limit and the remedy. Longer messages
 are shortened to 500 characters. The docstrings become a table of docs/reference/python-runtime.md.
@@ -29,13 +29,14 @@ __all__ = [
 ]
 
 
-#: Characters of a message, and of a word of a message that has more.
+#: Longest message, and longest word in a message that is shortened, in characters.
 MOST_CHARACTERS, MOST_OF_WORD = 500, 90
 
 
 def shortened(message: str) -> str:
-    """The message, if it is not too long; else one line with the middle of long words, and then of
-    the whole, left out: its start names the place, and its end the remedy."""
+    """Return a message of at most 500 characters. A longer one becomes one line: first the middles
+    of long words are left out, then the middle of the line. Its start names the kernel and its end
+    the remedy."""
     if len(message) <= MOST_CHARACTERS:
         return message
     words = message.split()
@@ -51,7 +52,7 @@ def shortened(message: str) -> str:
 
 
 class KgenError(Exception):
-    """Root of the tree; the command line prints it as one line and exits with 2."""
+    """Base of all errors; the command line prints the message as one line and exits with 2."""
 
     def __init__(self, message: object = "") -> None:
         super().__init__(shortened(str(message)))
@@ -98,7 +99,7 @@ class DeviceMismatchError(DeviceError):
 
 
 class OutOfMemory(DeviceError):
-    """Device memory does not suffice."""
+    """Not enough device memory."""
 
 
 class LaunchError(DeviceError):

@@ -1,8 +1,9 @@
-"""A folder of files that can be made again: safe to share, to lose, to break and to be denied.
+"""On-disk cache of one folder, safe with concurrent processes, damaged files and missing
+permissions.
 
-Processes may read and write one file at the same time: it is written under another name, then
-renamed. A file that was damaged, that was written under another name, or that another user may have
-written, is as good as none.
+A file is written under a temporary name and then renamed, so that processes may read and write it
+at the same time. A digest of name and data precedes the data. A file counts as missing if the
+digest does not match or if another user may have written it.
 """
 
 from __future__ import annotations
@@ -14,19 +15,18 @@ from pathlib import Path
 
 from kgen_runtime.files import is_own, open_plain, replacing
 
-#: In front of each file's data.
+#: Bytes of the digest that precedes each file's data.
 DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 class FileCache:
-    """The files of one folder."""
+    """Cached files of one folder, by name."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self, name: str) -> bytes | None:
-        """A file's data as it was written under this name; None if there is no such file, or no
-        sound one."""
+        """Return the data written under this name; None if the file is missing or not valid."""
         try:
             with open_plain(str(self._folder / name)) as file:
                 content = file.read() if is_own(os.fstat(file.fileno())) else b""
@@ -36,12 +36,12 @@ class FileCache:
         return data if digest == _digest(name, data) else None
 
     def write(self, name: str, data: bytes) -> None:
-        """Keep a file's data. A folder that cannot be written keeps nothing, which is no error."""
+        """Write a file's data. Do nothing if the folder cannot be written."""
         with contextlib.suppress(OSError):
             if not self._folder.is_dir():
                 self._make_folder()
             if self.read(name) is None:
-                # A file that is not ours would hand on its mode.
+                # A file of another owner would pass on its mode.
                 (self._folder / name).unlink(missing_ok=True)
             with replacing(self._folder / name, mode=0o600, is_durable=False) as file:
                 file.write(_digest(name, data) + data)

@@ -1,4 +1,4 @@
-"""Plain files: opened, and written all at once to a temporary name beside them, then renamed."""
+"""Plain files: opening without blocking on pipes, and atomic replacement by rename."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO
 
-#: Flags of every file that is opened; each is absent on some system.
+#: Flags for every file that is opened. Some systems lack one of them.
 FLAGS = ("O_CLOEXEC", "O_BINARY")
 
 
 def open_plain(path: str) -> IO[bytes]:
-    """A plain file, open for reading. Raises OSError, for a pipe or a device at once: a pipe that
-    nobody writes to would block, and neither can be sought in."""
+    """Open a plain file for reading. Raises OSError immediately for a pipe or a device: opening a
+    pipe without a writer would block, and neither can seek."""
     handle = os.open(path, os.O_RDONLY | _flags(*FLAGS, "O_NONBLOCK"))
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
@@ -30,12 +30,13 @@ def open_plain(path: str) -> IO[bytes]:
 
 @contextmanager
 def replacing(path: Path, *, mode: int = 0o666, is_durable: bool = True) -> Iterator[BinaryIO]:
-    """A file to write, which takes the place of `path` at the end of the block.
+    """Open a temporary file that replaces `path` at the end of the block.
 
-    Whoever has the old file open or mapped keeps it. However the block fails, and if the system
-    stops at any time, the old file stays as it was; a failed block leaves nothing beside it. The
-    new file has the old one's mode, or `mode` less the process's umask. What can be made again and
-    is checked when it is read need not be durable. Raises OSError, also for what is no plain file.
+    A process that has the old file open or mapped keeps the old content. If the block fails or the
+    system stops, the old file is unchanged; a failed block leaves no temporary file. The new file
+    gets the mode of the old one, or `mode` minus the umask. Data that can be recomputed and is
+    checked when it is read need not be durable (`is_durable`). Raises OSError, also if `path` is
+    not a plain file.
     """
     check_plain(path)
     old = _mode(path)
@@ -57,14 +58,14 @@ def replacing(path: Path, *, mode: int = 0o666, is_durable: bool = True) -> Iter
 
 
 def check_plain(path: Path) -> None:
-    """Raises OSError for a device, a pipe or a folder: renaming over /dev/null would replace it."""
+    """Raise OSError for a device, a pipe or a folder: a rename over /dev/null would replace it."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is a device, pipe or folder, not a plain file", str(path))
 
 
 def is_own(found: os.stat_result) -> bool:
-    """Whether no other user can have written a file. Windows does not tell: the modes there say
-    nothing of other users."""
+    """Return whether no other user can have written a file. Always true on Windows, whose file
+    modes do not describe other users."""
     if not hasattr(os, "geteuid"):
         return True
     return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -78,8 +79,8 @@ def _mode(path: Path) -> int | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name on disk. Some file systems cannot, and Windows opens no folders; both do it
-    by themselves."""
+    """Flush the folder entry of a new name to disk. Ignore file systems that do not support it, and
+    Windows, which cannot open folders."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY | _flags(*FLAGS))
         try:
@@ -89,7 +90,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _flags(*names: str) -> int:
-    """Return the flags of these names that the system has."""
+    """Return the union of the flags that this system defines."""
     found = 0
     for name in names:
         found |= getattr(os, name, 0)

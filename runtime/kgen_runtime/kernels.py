@@ -1,4 +1,4 @@
-"""A loaded bundle: one callable per kernel, on one device."""
+"""Loading a bundle: one callable per kernel and per program, on one device."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def load(
     - `path`: path, the bundle's bytes, or a binary file open for reading, which stays open
     - `device`: backend such as `cuda`, or a backend with a number, `cuda:1`; a backend without a
       number means its device that runs the most of the bundle; default: the best device
-    - `num_threads`: CPU threads per launch, 1 to 1024, the caller included; 1 makes no threads;
+    - `num_threads`: CPU threads per launch, 1 to 1024, including the caller's; 1 starts no threads;
       default: every CPU that the process may use
     - `verify`: `"code"` (default) checks the digests of code and constants before a driver reads
-      them; `"all"` also those of weights, which reads all of them
+      them; `"all"` also checks the digests of weights, which reads all weights
     - `map`: `True` (default) maps weights from the file, which must not change; `False` reads them
       into memory
 
@@ -60,7 +60,8 @@ def load(
             backend, choices = selection.backend, selection.all_choices
             stored: dict[str, Memory] = {}
             for constant in (c for choice in choices for c in choice.entry.constants):
-                data = bundle.read(constant)  # every kernel's claim on a file is checked
+                # Read for each kernel, even if the file is known: each kernel's digest is checked.
+                data = bundle.read(constant)
                 if constant.file not in stored:
                     stored[constant.file] = Memory.of(backend, np.frombuffer(data, np.uint8))
             codes = [(choice.entry, _code(bundle, choice)) for choice in choices]
@@ -89,8 +90,8 @@ def load(
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the garbage collector, which would walk over all modules again and again while a
-    manifest becomes thousands of objects, none of which is garbage."""
+    """Disable the garbage collector for a block that creates many objects and no garbage, such as
+    the decoding of a manifest."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -101,7 +102,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _code(bundle: BundleFile, choice: select.SelectedKernel) -> dict[str, Code]:
-    """The machine code of every module, checked."""
+    """Return the machine code of every module, with its digest checked."""
     return {
         module: Code(artifact=artifact, data=bundle.read(artifact))
         for module, artifact in choice.code.items()
@@ -109,7 +110,7 @@ def _code(bundle: BundleFile, choice: select.SelectedKernel) -> dict[str, Code]:
 
 
 class Programs(dict[str, LoadedProgram]):
-    """A bundle's programs that run on `device`, by name; `skipped` says why others do not."""
+    """Programs that run on `device`, by name; `skipped` gives the reason for each other program."""
 
     def __init__(
         self, programs: Sequence[LoadedProgram], device: str, skipped: Mapping[str, str]
@@ -125,8 +126,9 @@ class Programs(dict[str, LoadedProgram]):
 
 class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
     """Kernels of a bundle on one device: a mapping by key, with an attribute for each operation.
-    Use it as a context manager, or call `close`. Without either, code and memory are released with
-    the last kernel, prepared call and array.
+
+    Use it as a context manager, or call `close`. Otherwise, code and memory are released with the
+    last reference to a kernel, prepared call or array.
     """
 
     #: programs that run on this device, by name
@@ -160,7 +162,7 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
 
     @property
     def program(self) -> LoadedProgram:
-        """The bundle's only program. Raises ArgumentError if it has none, or several."""
+        """Only program of the bundle. Raises ArgumentError if there is none, or several."""
         if len(self.programs) == 1:
             return next(iter(self.programs.values()))
         if self.programs:
@@ -189,17 +191,17 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
         """Return the kernel of a key, or `default`."""
         return self._kernels.get(key, default)
 
-    if not TYPE_CHECKING:  # a type checker would believe in any operation
+    if not TYPE_CHECKING:  # A type checker would otherwise accept any operation.
 
         def __getattr__(self, op: str) -> Dispatch:
-            """Operations are attributes, made when they are first asked for."""
-            if op.startswith("_"):  # what Python's protocols and notebooks ask for
+            """Create the dispatcher of an operation on first access."""
+            if op.startswith("_"):  # Python's protocols and notebooks look up such names.
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {op!r}")
             if op in self._ops:
                 from kgen_runtime.calls.dispatch import Dispatch
 
                 found = Dispatch(op, [k for k in self._kernels.values() if k.entry.op == op])
-                # From now on an attribute of its own: Python finds it in a tenth of the time.
+                # Stored as an attribute, so that later accesses bypass __getattr__.
                 self.__dict__[op] = found
                 return found
             for name, reason in self.skipped.items():
@@ -223,8 +225,9 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
         return f"<Kernels on {self.device.id} ({self.device.name}): {', '.join(self)}>"
 
     def to_device(self, value: Any, bits_of: str | None = None) -> Array:
-        """Copy a numpy or host DLPack array to the device's memory, strides included. `bits_of`:
-        8-bit float (`e4m3`, `e5m2`, `e4m3fnuz`, `e5m2fnuz`) whose bits a uint8 array holds."""
+        """Copy a numpy or host DLPack array to the device's memory, strides included. `bits_of`
+        names the 8-bit float (`e4m3`, `e5m2`, `e4m3fnuz`, `e5m2fnuz`) whose bits a uint8 array
+        holds."""
         return Array.from_host(self.backend, value, bits_of)
 
     def synchronize(self, stream: int | None = None) -> None:
@@ -232,9 +235,9 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
         self.backend.synchronize(stream)
 
     def close(self) -> None:
-        """Release code and memory when the running calls of other threads end. The end of `with`
-        closes too. Later calls raise DeviceError."""
-        with suppress(DeviceError):  # what a lost device had is gone
+        """Release code and memory after the running calls of other threads end. Later calls raise
+        DeviceError. The end of a `with` block closes, too."""
+        with suppress(DeviceError):  # A lost device has nothing left to wait for.
             self.backend.synchronize()
         loaded = [kernel.close() for kernel in self._kernels.values()]
         loaded += [one for program in self.programs.values() for one in program.close()]
@@ -248,7 +251,7 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
 
 
 def _hint(missing: str, known: Iterable[str], what: str, skipped: Mapping[str, str]) -> str:
-    """Return why the entry of this name does not run here, or the names that do."""
+    """Return the reason why the entry of this name does not run here, else the known names."""
     for name, reason in skipped.items():
         if missing in (name, name.partition("/")[2]):
             return f"{name} is not used: {reason}"

@@ -1,16 +1,16 @@
-"""Names for a message about a name that is not known: all of them, or the nearest of many."""
+"""Suggestions for messages about an unknown name: all known names, or the nearest ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-#: A message lists all names up to this number of names and of characters, else so many.
+#: Most names and characters of a complete list in a message; number of names in a shorter list.
 MOST_NAMES, MOST_CHARACTERS, FEW = 18, 300, 3
 
 
 def near(name: str, known: Iterable[str], count: int = 1) -> list[str]:
-    """Return up to `count` known names that start with `name` or else look most like it; empty if
-    none does."""
+    """Return up to `count` known names that start with `name`, else the most similar ones, which
+    may be none."""
     import difflib
 
     known = list(known)
@@ -19,8 +19,8 @@ def near(name: str, known: Iterable[str], count: int = 1) -> list[str]:
 
 
 def known_names(name: object, known: Iterable[str], subject: str = "known") -> str:
-    """Return ``known are a, b``; of many ``the nearest of 60 are a, b, c``, or ``known are a, b, c
-    and 57 more`` if none is near."""
+    """Return ``known are a, b``; for many names ``the nearest of 60 are a, b, c``, or ``known are
+    a, b, c and 57 more`` if none is similar."""
     known = list(known)
     if not known:
         return "there are none" if subject == "known" else f"there are no {subject}"

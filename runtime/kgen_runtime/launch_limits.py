@@ -1,15 +1,20 @@
-"""Limits of a launch on each kind of device, and the one check of launches against them.
+"""Launch limits of each kind of device, and the check of launches against them.
 
-A driver refuses a launch beyond these limits only when the kernel is launched. So code that plans,
-packs, checks, verifies, emulates or loads a kernel calls `refusal` or `kernel_refusal` first. The
-limits of a target are defined here and nowhere else.
+A driver reports an excess only when the kernel is launched. Code that plans, packs, checks,
+verifies, emulates or loads a kernel therefore calls `refusal` or `kernel_refusal` first. The limits
+of targets are defined in this module only.
 
-Sources: CUDA C++ Programming Guide 12.9, "Technical Specifications per Compute Capability" and
-"Thread Block Clusters"; NVIDIA's cuda_occupancy.h, cudaOccMaxBlocksPerSMRegsLimit, for how the
-hardware counts a CTA's registers; PTX ISA 8.7, "Kernel Function Parameters"; LLVM 22,
-AMDGPUBaseInfo.cpp (getTotalNumVGPRs, getVGPRAllocGranule, getAddressableLocalMemorySize) and
-AMDGPUUsage, "Kernel Descriptor"; HSA Platform System Architecture, "Kernel dispatch packet"; HIP,
-hipModuleLaunchKernel; Vulkan 1.3, "Required Limits".
+Sources:
+
+- CUDA C++ Programming Guide 12.9, "Technical Specifications per Compute Capability" and "Thread
+  Block Clusters"
+- NVIDIA's cuda_occupancy.h, cudaOccMaxBlocksPerSMRegsLimit: allocation of a CTA's registers
+- PTX ISA 8.7, "Kernel Function Parameters"
+- LLVM 22, AMDGPUBaseInfo.cpp (getTotalNumVGPRs, getVGPRAllocGranule,
+  getAddressableLocalMemorySize), and AMDGPUUsage, "Kernel Descriptor"
+- HSA Platform System Architecture, "Kernel dispatch packet"
+- HIP, hipModuleLaunchKernel
+- Vulkan 1.3, "Required Limits"
 """
 
 from __future__ import annotations
@@ -22,16 +27,17 @@ from kgen_runtime.manifest import Extent3, KernelEntry, Launch
 from kgen_runtime.values import frozen
 
 KIB = 1024
-#: Stands where a device has no limit of a kind, or none that a number of 63 bits could pass.
+#: Value of a limit that a device does not have, or that no 63-bit number exceeds.
 UNLIMITED = 2**63 - 1
 
 
 @frozen
 class Registers:
-    """A thread has `per_thread` at most; those of all threads of a workgroup come from a `file`.
+    """Register file of a workgroup: `file` registers in all, at most `per_thread` for a thread.
 
-    They are given to a subgroup of `lanes` threads at a time, `unit` or a multiple for each thread,
-    and the file is cut in `parts` that hold subgroups in turn: an SM's partitions, a CU's SIMDs.
+    Registers are allocated per subgroup of `lanes` threads, in multiples of `unit` per thread. The
+    file is divided into `parts` (partitions of an SM, SIMDs of a CU), over which subgroups are
+    distributed in turn.
     """
 
     per_thread: int
@@ -41,7 +47,8 @@ class Registers:
     parts: int = 4
 
     def needed(self, per_thread: int, threads: int) -> int:
-        """Return the registers that a workgroup takes: all parts count as equally full."""
+        """Return the registers that a workgroup allocates, with all parts as full as the fullest
+        one."""
         subgroups = -(-threads // self.lanes)
         each = -(-per_thread // self.unit) * self.unit * self.lanes
         return each * -(-subgroups // self.parts) * self.parts
@@ -49,12 +56,13 @@ class Registers:
 
 @frozen
 class Limits:
-    """The most that one launch may have on a device.
+    """Largest launch that a device supports.
 
-    `grid` counts workgroups and `block` threads, by dimension; `grid_threads` is the product of
-    both in a dimension, `workgroup` the threads of all three, `cluster` the workgroups of a
-    cluster. `shared_memory` is what a workgroup has in bytes, of which the code may declare
-    `static_shared_memory`. `parameters` are bytes; `buffers` tensors, of `buffer_bytes` each.
+    - `grid`: workgroups in each dimension; `block`: threads in each dimension
+    - `grid_threads`: product of both in one dimension
+    - `workgroup`: threads of a workgroup in all dimensions; `cluster`: workgroups of a cluster
+    - `shared_memory`: bytes of a workgroup, of which code may declare `static_shared_memory`
+    - `parameters`: bytes; `buffers`: number of tensors; `buffer_bytes`: bytes of one tensor
     """
 
     device: str
@@ -73,8 +81,11 @@ class Limits:
 
 @frozen
 class Usage:
-    """Resources of a kernel's code that its launch does not state: registers per thread, bytes of
-    `static_shared_memory` per workgroup and of `parameters`, tensors, bytes of the largest one."""
+    """Resources of a kernel's code that its launch does not state.
+
+    - `static_shared_memory`: bytes per workgroup; `registers`: per thread
+    - `parameters`: bytes; `buffers`: number of tensors; `buffer_bytes`: bytes of the largest tensor
+    """
 
     static_shared_memory: int = 0
     registers: int = 0
@@ -87,17 +98,18 @@ NOTHING_BESIDE = Usage()
 
 
 def refusal(launch: Launch, limits: Limits, usage: Usage = NOTHING_BESIDE) -> str | None:
-    """Why no such device launches this, or None: value, limit and remedy in one line."""
+    """Return why no device with these limits launches this, or None. The reason is one line with
+    value, limit and remedy."""
     return next(_excesses(launch, limits, usage), None)
 
 
 def kernel_refusal(entry: KernelEntry, limits: Limits) -> str | None:
-    """Return the refusal of a kernel's launches, whose resources its manifest states. The message
-    names the launch if there are several."""
+    """Return why no device with these limits launches the kernel, or None. Resources are read from
+    the manifest. The message names the launch if there are several."""
     maps = {map_.name for map_ in entry.tensor_maps}
     sizes = entry.sizes
     used = entry.resources
-    # Of several kernels in a module the manifest has the most that one of them takes.
+    # The manifest states the maximum over the kernels of a module.
     static = max(0, (used.shared_memory or 0) - entry.launches[0].dynamic_shared_memory)
     for launch in entry.launches:
         usage = Usage(
@@ -113,7 +125,7 @@ def kernel_refusal(entry: KernelEntry, limits: Limits) -> str | None:
 
 
 def parameter_bytes(launch: Launch, maps: Collection[str]) -> int:
-    """Return the bytes of a launch's pointers and tensor maps, as C lays them out."""
+    """Return the bytes of a launch's pointers and tensor maps in C layout."""
     end = 0
     for argument in launch.arguments:
         size, align = MAP if argument in maps else POINTER
@@ -122,7 +134,7 @@ def parameter_bytes(launch: Launch, maps: Collection[str]) -> int:
 
 
 def limits_of(entry: KernelEntry) -> Limits:
-    """Return the limits of the kernel's target; for Vulkan, those that its code requires."""
+    """Return the limits of the kernel's target; for Vulkan, the limits that its code requires."""
     if entry.target.family != "vulkan":
         return target_limits(entry.target.family, entry.target.arch)
     declared: dict[str, int] = {}
@@ -132,7 +144,7 @@ def limits_of(entry: KernelEntry) -> Limits:
 
 
 def target_limits(family: str, arch: str) -> Limits:
-    """Return the limits that every device of a target has."""
+    """Return the limits that every device of a target supports."""
     if family == "cuda":
         return cuda_limits(arch)
     if family == "amdgpu":
@@ -141,15 +153,15 @@ def target_limits(family: str, arch: str) -> Limits:
 
 
 def known_devices(family: str) -> tuple[str, ...]:
-    """Return compilers' names of the NVIDIA (`cuda`) or AMD GPUs whose own limits are known."""
+    """Return the compilers' names of the NVIDIA (`cuda`) or AMD GPUs whose own limits are known."""
     if family == "amdgpu":
         return tuple(_AMDGPU)
-    # Those with features of their own, then of their family (PTX ISA 8.8, ".target").
+    # Suffixes "a" and "f": features of one architecture and of its family (PTX ISA 8.8, ".target").
     suffixes = {number: ("", "a", "f")[: 1 + (number >= 90) + (number >= 100)] for number in _CUDA}
     return tuple(f"sm_{number}{suffix}" for number in _CUDA for suffix in suffixes[number])
 
 
-#: Bytes that an argument has among a kernel's parameters, and that it is aligned to.
+#: Size and alignment, in bytes, of a pointer and of a tensor map among a kernel's parameters.
 POINTER, MAP = (8, 8), (128, 64)
 
 _SMALLER = "try fewer stages or a smaller block tile"
@@ -158,7 +170,7 @@ _LIGHTER = "try a smaller tile per thread or warp"
 
 
 def _excesses(launch: Launch, limits: Limits, usage: Usage) -> Iterator[str]:
-    """Yield one line for each limit that the launch exceeds."""
+    """Yield one message for each limit that the launch exceeds."""
     for name in ("grid", "block", "cluster"):
         extent: Extent3 = getattr(launch, name)
         if min(extent) < 1:
@@ -176,7 +188,7 @@ def _excesses(launch: Launch, limits: Limits, usage: Usage) -> Iterator[str]:
             )
 
 
-#: A value, its limit, what it is and what to do where it is beyond.
+#: Value, limit, name of the measured quantity, and remedy if the value exceeds the limit.
 _Measure = tuple[int, int, str, str]
 
 
@@ -215,7 +227,7 @@ def _measures(launch: Launch, limits: Limits, usage: Usage) -> Iterator[_Measure
 
 
 def _cuda(shared: int, *, file: int = 64 * KIB, cluster: int = 1) -> Limits:
-    """`shared`: KiB per block after opt-in."""
+    """Limits of one compute capability. `shared`: KiB per block after opt-in."""
     return Limits(
         device="",
         grid=(2**31 - 1, 65535, 65535),
@@ -229,7 +241,8 @@ def _cuda(shared: int, *, file: int = 64 * KIB, cluster: int = 1) -> Limits:
     )
 
 
-#: By compute capability. Clusters of 8 are portable; some chips run 16 with the kernel's leave.
+#: Limits by compute capability. Clusters of 8 are portable; some chips run 16 if the kernel opts
+#: in.
 _CUDA: Mapping[int, Limits] = {
     50: _cuda(48),
     52: _cuda(48),
@@ -254,12 +267,13 @@ _CUDA: Mapping[int, Limits] = {
 }
 
 
-#: What the largest one allows stands for a device that is not known; its driver knows more.
+#: Limits of an unknown device: those of the largest known one. Its driver checks the exact ones.
 _ANY_CUDA = _cuda(227, cluster=16)
 
 
 def cuda_limits(arch: str) -> Limits:
-    """Return the limits of sm_80, sm_90a and so on; of an unknown one, those that all share."""
+    """Return the limits of sm_80, sm_90a and so on; for an unknown name, those of the largest known
+    GPU."""
     number = arch.removeprefix("sm_").rstrip("af")
     found = _CUDA.get(int(number), _ANY_CUDA) if number.isdecimal() else _ANY_CUDA
     return dataclasses.replace(found, device=arch or "any NVIDIA GPU")
@@ -267,15 +281,17 @@ def cuda_limits(arch: str) -> Limits:
 
 # -- AMD ------------------------------------------------------------------------------------------
 
-#: The four SIMDs that one workgroup's waves are given to.
+#: SIMDs over which the waves of one workgroup are distributed.
 SIMDS = 4
 
 
 def _amdgpu(wave: int, *, lds: int, per_lane: int, of_simd: int, unit: int) -> Limits:
-    """`lds`: KiB per workgroup; vector registers of a lane, `of_simd` for all waves on a SIMD."""
+    """Limits of an AMD GPU. `lds`: KiB per workgroup; `per_lane`: vector registers of a lane;
+    `of_simd`: registers per lane for all waves on a SIMD; `unit`: allocation granularity."""
     return Limits(
         device="",
-        # A dimension has 32 bits of threads in the dispatch packet; HIP allows 16 bits of y and z.
+        # The dispatch packet has 32 bits for the threads of a dimension; HIP limits y and z to 16
+        # bits.
         grid=(2**31 - 1, 65535, 65535),
         grid_threads=2**32 - 1,
         block=(1024, 1024, 1024),
@@ -285,7 +301,7 @@ def _amdgpu(wave: int, *, lds: int, per_lane: int, of_simd: int, unit: int) -> L
         registers=Registers(
             per_thread=per_lane, file=of_simd * wave * SIMDS, unit=unit, lanes=wave, parts=SIMDS
         ),
-        # The kernel descriptor holds their size in 32 bits.
+        # The kernel descriptor stores the size in 32 bits.
         parameters=2**32 - 1,
     )
 
@@ -294,7 +310,7 @@ _CDNA = _amdgpu(64, lds=64, per_lane=512, of_simd=512, unit=8)
 _GCN = _amdgpu(64, lds=64, per_lane=256, of_simd=256, unit=4)
 _RDNA1 = _amdgpu(32, lds=64, per_lane=256, of_simd=1024, unit=8)
 _RDNA2 = _amdgpu(32, lds=64, per_lane=256, of_simd=1024, unit=16)
-#: The larger register file of the larger chips.
+#: Chips with the larger register file.
 _RDNA3 = _amdgpu(32, lds=64, per_lane=256, of_simd=1536, unit=24)
 
 _AMDGPU: Mapping[str, Limits] = {
@@ -313,15 +329,16 @@ _ANY_AMDGPU = dataclasses.replace(_AMDGPU["gfx950"], registers=None)
 
 
 def amdgpu_limits(arch: str) -> Limits:
-    """Return the limits of gfx942 and so on; of an unknown one, those that all share."""
+    """Return the limits of gfx942 and so on; for an unknown name, those of gfx950 without
+    registers."""
     found = _AMDGPU.get(arch.partition(":")[0], _ANY_AMDGPU)
     return dataclasses.replace(found, device=arch or "any AMD GPU")
 
 
 # -- Vulkan and CPUs ------------------------------------------------------------------------------
 
-#: The least that each limit of VkPhysicalDeviceLimits may be. Of limits per dimension it is the one
-#: that kernels use: the least count, the first size.
+#: Smallest value that Vulkan allows for each limit of VkPhysicalDeviceLimits. A limit per dimension
+#: is represented by the dimension that kernels use: the smallest count, the first size.
 VULKAN_GUARANTEED: Mapping[str, int] = {
     "maxComputeSharedMemorySize": 16 * KIB,
     "maxComputeWorkGroupCount": 65535,
@@ -333,7 +350,8 @@ VULKAN_GUARANTEED: Mapping[str, int] = {
 
 
 def vulkan_limits(has: Mapping[str, int], device: str) -> Limits:
-    """Return the limits of a device that `has` these limits, and otherwise Vulkan's guarantees."""
+    """Return the limits of a device with the limits `has`, and Vulkan's guaranteed minimum for the
+    others."""
     values = {**VULKAN_GUARANTEED, **has}
     count, shared = values["maxComputeWorkGroupCount"], values["maxComputeSharedMemorySize"]
     return Limits(
@@ -361,7 +379,7 @@ CPU = Limits(
     buffers=CPU_POINTERS,
 )
 
-#: What a launch is beyond on every device: nothing to run, or clusters that are not whole.
+#: Limits for checks that hold on every device: the grid is not empty and clusters divide it.
 ANYTHING = Limits(
     device="any device",
     grid=(UNLIMITED,) * 3,

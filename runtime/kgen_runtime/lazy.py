@@ -1,11 +1,12 @@
-"""Public names of a package that are imported when they are first asked for."""
+"""Lazy import of a package's public names: a module is loaded when one of its names is first
+used."""
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
 
-TYPE_CHECKING = False  # typing is most of what `import kgen_runtime` would take
+TYPE_CHECKING = False  # typing would be most of the import time of kgen_runtime.
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
@@ -14,10 +15,13 @@ if TYPE_CHECKING:
 def attributes(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package whose names live in the modules `homes`.
+    """Return `__getattr__` and `__dir__` of a package whose names are defined in the modules
+    `homes`.
 
-    A name that lives in `package.name` is that module itself. `__dir__` leaves out submodules.
-    `__getattr__` raises ModuleNotFoundError with a remedy if a module needs a missing package."""
+    If the home of a name is `package.name`, the name is that module itself. `__dir__` leaves out
+    submodules. `__getattr__` raises ModuleNotFoundError with a remedy if a module needs a missing
+    package.
+    """
     namespace = sys.modules[package].__dict__
 
     def get(name: str) -> Any:

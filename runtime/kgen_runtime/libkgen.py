@@ -1,7 +1,7 @@
-"""libkgen, the C runtime (runtime/c), bound with ctypes.
+"""ctypes binding of libkgen, the C runtime (runtime/c).
 
-The package contains the library in `native/`, and opens it on first use. `SIGNATURES` alone
-declares its functions. `check` raises the error of a call that failed.
+The package contains the library in `native/` and opens it on first use. `SIGNATURES` declares all
+its functions. `check` raises the error of a call that failed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kgen_runtime import errors
 
 #: KGEN_ABI_VERSION of kgen.h, which the library must report.
 ABI_VERSION = 1
-#: KGEN_BACKEND_VERSION of kgen_backend.h, which the library must report: `SIGNATURES` and the
+#: KGEN_BACKEND_VERSION of kgen_backend.h, which the library must report. `SIGNATURES` and the
 #: structures of `backends.cpu` and `this_cpu` mirror that header and kgen_reader.h.
 BACKEND_VERSION = 2
 #: Folder of the library; pathlib takes milliseconds to import.
@@ -27,7 +27,7 @@ REMEDY = (
 )
 
 _int, _size, _text, _address = ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
-#: Result and arguments of each function, as kgen.h, kgen_reader.h and kgen_backend.h declare it.
+#: Result and arguments of each function, as declared in kgen.h, kgen_reader.h and kgen_backend.h.
 SIGNATURES: dict[str, tuple[Any, ...]] = {
     "kgen_abi_version": (_int,),
     "kgen_backend_version": (_int,),
@@ -64,7 +64,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "kgen_session_reset": (None, _address),
     "kgen_jobs_run": (None, _address),
 }
-#: Error of each kgen_status from 1 on, in the order of kgen.h.
+#: Error for each kgen_status from 1 on, in the order of kgen.h.
 _ERRORS = (
     errors.ArgumentError,
     errors.ArgumentError,
@@ -83,7 +83,7 @@ NOT_FOUND = 2
 @cache
 def library() -> ctypes.CDLL:
     """Return the open library with its functions declared. Raises DeviceError if the library is
-    missing, cannot be opened, or has another ABI version."""
+    missing, cannot be opened, or has another version."""
     try:
         found = ctypes.CDLL(NATIVE + FILE_NAME)
         _check_version(found, "kgen_abi_version", "ABI", ABI_VERSION)
@@ -98,7 +98,7 @@ def library() -> ctypes.CDLL:
 
 
 def _check_version(library: ctypes.CDLL, function: str, kind: str, needed: int) -> None:
-    """Raise DeviceError if a library reports another version, or none."""
+    """Raise DeviceError if a library reports another version or none."""
     version = int(getattr(library, function)()) if hasattr(library, function) else 0
     if version != needed:
         raise errors.DeviceError(
@@ -107,11 +107,11 @@ def _check_version(library: ctypes.CDLL, function: str, kind: str, needed: int) 
 
 
 def last_error() -> str:
-    """Return the message of this thread's last call that failed."""
+    """Return the message of this thread's last failed call."""
     return str(library().kgen_last_error().decode(errors="replace"))
 
 
 def check(status: int) -> None:
-    """Raise the error of a call's status, with libkgen's message; do nothing if it is 0."""
+    """Raise the error of a call's status with libkgen's message; do nothing if the status is 0."""
     if status != 0:
         raise _ERRORS[status - 1](last_error())

@@ -1,29 +1,30 @@
-"""A lock that a child process has anew.
+"""Lock that is free again in a child process.
 
-fork(2) copies a lock as it is: one that another thread of the parent held stays held for ever, as
-that thread is not in the child.
+fork(2) copies a lock in its current state. A lock that another thread of the parent held would
+never be released, because that thread does not exist in the child.
 """
 
 from __future__ import annotations
 
 import os
 import weakref
-from _thread import allocate_lock  # threading takes a millisecond to import
+from _thread import allocate_lock  # threading takes longer to import.
 from collections.abc import Callable
 from typing import Any
 
 
 class Lock:
-    """A lock to be held as `with this.lock:`, by one thread at a time; free in a child after fork.
+    """Mutex, held as `with this.lock:`; released in a child after fork.
 
-    It has no `__enter__` of its own: Ctrl-C between two statements of one, or at the start of an
-    `__exit__`, would leave the lock held for ever, which `with` on an interpreter's lock cannot.
+    It has no `__enter__`: Ctrl-C between two statements of a Python `__enter__`, or at the start of
+    an `__exit__`, would leave the lock held for ever. `with` on an interpreter's own lock has no
+    such gap.
     """
 
     __slots__ = ("__weakref__", "_make", "lock")
 
     def __init__(self, make: Callable[[], Any] = allocate_lock) -> None:
-        """`make` a lock of another kind, such as `_thread.RLock`."""
+        """Create a lock with `make`, which may be another kind such as `_thread.RLock`."""
         self._make = make
         self.renew()
         _locks.add(self)

@@ -1,7 +1,7 @@
-"""The manifest: the contract between the build machine and the serving machine.
+"""Manifest: the contract between the build machine and the serving machine.
 
-The runtime derives nothing from shapes: every stride, grid and workspace size stands here. All
-values are frozen dataclasses that turn into JSON and back without loss (`manifest_json`).
+The runtime derives nothing from shapes: the manifest states every stride, grid and workspace size.
+All values are frozen dataclasses that convert to JSON and back without loss (`manifest_json`).
 docs/reference/bundle-format.md lists the fields with the comments above them.
 """
 
@@ -18,7 +18,7 @@ from kgen_runtime.memory.strides import extent
 from kgen_runtime.schema.program import Program
 from kgen_runtime.values import cached, frozen
 
-#: Version that is written, and versions that are read. Version 1 had no programs; before version 3
+#: Version that is written, and versions that are read. Version 1 had no programs. Before version 3,
 #: tensors had 1 or more elements, and no steps were repeated.
 SCHEMA_VERSION = 3
 SCHEMA_VERSIONS = (1, 2, 3)

@@ -1,4 +1,4 @@
-"""Which devices are here, and which of them runs a bundle, with which of its kernels."""
+"""Device selection: which devices exist, and which one runs a bundle with which kernels."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen
 
-#: Backends and their requirements, best first. Each is a module of `backends/`, imported when it is
-#: first needed.
+#: Requirements of each backend, best backend first. Each backend is a module of `backends/`,
+#: imported when it is first needed.
 REQUIREMENTS: Mapping[str, str] = {
     "cuda": "NVIDIA's driver, and the extra `cuda`",
     "hip": "AMD's driver, and the extra `hip`",
@@ -22,14 +22,14 @@ REQUIREMENTS: Mapping[str, str] = {
     "reference": "nothing: scalar Python computes every kernel from its spec, slowly",
 }
 BACKENDS = tuple(REQUIREMENTS)
-#: Backends that are used only if they are named. Devices of WebGPU, which checks every access of a
-#: kernel, may also be those of another backend; the reference runs no machine code.
+#: Backends that are used only by name. WebGPU checks every access of a kernel, and its devices may
+#: also be devices of another backend. The reference runs no machine code.
 ON_REQUEST = ("webgpu", "reference")
 
 
 @frozen
 class Devices:
-    """The devices of this machine, and for each backend without any one line that says why."""
+    """Devices of this machine, and the reason for each backend without a device."""
 
     devices: tuple[DeviceInfo, ...]
     unavailable: Mapping[str, str]
@@ -48,7 +48,7 @@ class SelectedKernel:
 
 @frozen
 class ProgramChoice:
-    """A program that runs on the chosen device, with its kernels by key."""
+    """Program that runs on the chosen device, with its kernels by key."""
 
     program: Program
     kernels: Mapping[str, SelectedKernel]
@@ -56,7 +56,8 @@ class ProgramChoice:
 
 @frozen
 class Selection:
-    """An open device and what it will run. `skipped` says, by entry name, why not the others."""
+    """Open device and what it will run. `skipped` gives the reason for each other entry, by entry
+    name."""
 
     backend: Backend
     choices: tuple[SelectedKernel, ...]
@@ -65,23 +66,23 @@ class Selection:
 
     @property
     def all_choices(self) -> tuple[SelectedKernel, ...]:
-        """Chosen kernels by key, and those that programs need of less suitable targets."""
+        """Chosen kernels, and the kernels of less suitable targets that chosen programs need."""
         several = [*self.choices, *(c for p in self.programs for c in p.kernels.values())]
         return tuple({choice.entry.name: choice for choice in several}.values())
 
     @property
     def runs_something(self) -> bool:
-        """Whether a kernel runs there, or a program that needs none."""
+        """Whether a kernel runs on the device, or a program that needs no kernels."""
         return bool(self.choices or self.programs)
 
     @property
     def score(self) -> tuple[int, int]:
-        """How much of a bundle runs: whole programs first."""
+        """Number of programs, then of kernels, that run: the larger the better."""
         return len(self.programs), len(self.choices)
 
 
 def backend_class(name: str) -> type[Backend]:
-    """The backend of this name; ArgumentError if there is none."""
+    """Return the backend of this name. Raises ArgumentError if there is none."""
     if name not in BACKENDS:
         raise ArgumentError(f"device={name} is unknown; known are {', '.join(BACKENDS)}")
     module = import_module(f"kgen_runtime.backends.{name}")
@@ -102,9 +103,9 @@ def devices() -> Devices:
 
 
 def open_device(device: str, *, num_threads: int | None = None) -> Backend:
-    """Open a device by its id, such as ``cuda:1``; without a number it is the first one.
+    """Open a device by its id, such as ``cuda:1``; without a number, the first one.
 
-    Raises ArgumentError for a name that is none, DeviceError if the device is not here.
+    Raises ArgumentError for an invalid id, DeviceError if the device does not exist.
     """
     return _open_best(device, (), (), num_threads)
 
@@ -115,8 +116,8 @@ def _open_best(
     programs: Sequence[Program],
     num_threads: int | None,
 ) -> Backend:
-    """Open the device; without a number, the one of several devices that runs most of the programs,
-    or else most of the kernels, and a GPU rather than software."""
+    """Open a device. Without a number, open the device of the backend that runs most programs, then
+    most kernels, and prefer a GPU to software."""
     if not isinstance(device, str):
         raise ArgumentError(f"device={device!r} is not a device id; give one such as cpu:0")
     name, _, number = device.partition(":")
@@ -165,11 +166,10 @@ def select(
     device: str | None = None,
     num_threads: int | None = None,
 ) -> Selection:
-    """Open the named device, or the one that runs the most of these programs, or else kernels, best
-    backend first.
+    """Open the named device, or the one that runs most programs, then most kernels.
 
-    Automatic choice never takes a software device or the reference. Raises DeviceError, with one
-    reason per backend, if nothing here runs any of them.
+    Ties go to the better backend. Automatic selection never takes a software device or a backend of
+    `ON_REQUEST`. Raises DeviceError, with one reason per backend, if no device runs any of them.
     """
     if device is not None:
         return _named(entries, programs, device, num_threads)
@@ -216,7 +216,8 @@ def _candidates(
     num_threads: int | None,
     refusals: dict[str, str],
 ) -> Iterator[Selection]:
-    """Yield what each permitted device would run; `refusals` gets why a backend runs nothing."""
+    """Yield a selection for each permitted device that runs something; `refusals` receives the
+    reason for each other backend."""
     found = {artifact.format for entry in entries for artifact in entry.artifacts}
     for name in BACKENDS:
         if name in ON_REQUEST:
@@ -224,7 +225,7 @@ def _candidates(
         try:
             cls = backend_class(name)
             if entries and not (found & set(cls.formats)):
-                # Looking for devices takes a driver's package tens of milliseconds to import.
+                # Looking for devices would import a driver's package, which is slow.
                 refusals[name] = f"the bundle has no {' or '.join(cls.formats)}"
                 continue
             infos = [info for info in cls.devices() if info.kind != "software"]
@@ -243,7 +244,7 @@ def _candidates(
 def choose(
     backend: Backend, entries: Sequence[KernelEntry], programs: Sequence[Program] = ()
 ) -> Selection:
-    """The best entry of every kernel and program that this device runs; a tie goes to the earlier
+    """Return the best entry of every kernel and program for this device; a tie goes to the first
     one."""
     choices, skipped = best_entries(backend.described, entries, backend.info.id)
     found, others = best_programs(backend.described, programs, entries, backend.info.id)
@@ -258,8 +259,8 @@ def choose(
 def best_programs(
     device: Described, programs: Sequence[Program], entries: Sequence[KernelEntry], place: str
 ) -> tuple[dict[str, ProgramChoice], dict[str, str]]:
-    """Return by name the program for `place`, whose kernels all run there; and by qualified name
-    the reason against each other program."""
+    """Return the chosen program of each name, whose kernels all run on the device, and the reason
+    against each other program by qualified name."""
     by_name = {entry.name: entry for entry in entries}
     chosen: dict[str, ProgramChoice] = {}
     skipped: dict[str, str] = {}
@@ -290,7 +291,8 @@ def best_programs(
 def best_entries(
     device: Described, entries: Sequence[KernelEntry], place: str
 ) -> tuple[dict[str, SelectedKernel], dict[str, str]]:
-    """Return the kernel for `place` by key, and the reason against the others by entry name."""
+    """Return the chosen kernel of each key, and the reason against each other entry by entry
+    name."""
     chosen: dict[str, SelectedKernel] = {}
     skipped: dict[str, str] = {}
     others: list[SelectedKernel] = []
@@ -315,6 +317,7 @@ def best_entries(
 
 
 def _rank(device: Described, choice: SelectedKernel) -> tuple[int, ...]:
-    """Machine code before code that the driver translates, then what uses the device best."""
+    """Order artifacts: machine code before code that the driver compiles, then by use of the
+    device."""
     artifact = choice.code[choice.entry.launches[0].module]
     return (-device.backend.formats.index(artifact.format), *device.backend.rank(artifact))

@@ -1,5 +1,5 @@
-"""Variables of the environment, which no other Python module reads. Their comments become a table
-of docs/reference/python-runtime.md."""
+"""Environment variables; no other Python module reads them. Their comments become a table of
+docs/reference/python-runtime.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NATIVE = "KGEN_NATIVE"
 
 
 def native_name() -> str | None:
-    """Name of the target that `native` stands for; None for the CPU of this machine."""
+    """Return the name of the target that `native` stands for; None for the CPU of this machine."""
     return os.environ.get(NATIVE) or None
 
 
@@ -32,15 +32,19 @@ CACHE = "KGEN_CACHE"
 #: Seconds that a Vulkan or WebGPU device may give no answer; 0: no limit; default: 60 on a GPU, no
 #: limit on a driver that computes on the CPU
 VULKAN_SECONDS = "KGEN_VULKAN_SECONDS"
-#: Default of `VULKAN_SECONDS` on a GPU. Systems stop a kernel after 2 to 10 s.
+#: Default of `VULKAN_SECONDS` on a GPU. It exceeds the time after which systems stop a kernel.
 GPU_SECONDS = 60.0
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of kgen's caches: $KGEN_CACHE_DIR; else $XDG_CACHE_HOME/kgen, or
-    ~/.cache/kgen if that is unset or, which the specification says to ignore, relative. None for a
-    user without a home."""
-    from pathlib import Path  # takes milliseconds, which loading a bundle does not
+    """Return the folder of kgen's caches; None for a user without a home.
+
+    - $KGEN_CACHE_DIR, if set
+    - $XDG_CACHE_HOME/kgen, if that path is absolute; the specification says to ignore a relative
+      one
+    - ~/.cache/kgen
+    """
+    from pathlib import Path  # pathlib is slow to import, and loading a bundle does not need it.
 
     if own := os.environ.get(CACHE_DIR):
         return Path(own).absolute()
@@ -54,12 +58,12 @@ def cache_folder() -> Path | None:
 
 
 def keeps_what_is_compiled() -> bool:
-    """Whether what drivers compile is kept and found again: not where $KGEN_CACHE is 0."""
+    """Return whether caches are used: $KGEN_CACHE is not 0."""
     return os.environ.get(CACHE) != "0"
 
 
 def vulkan_seconds(default: float | None) -> float | None:
-    """$KGEN_VULKAN_SECONDS; 0 is for ever, None."""
+    """Return $KGEN_VULKAN_SECONDS; None, no limit, if it is 0, and `default` if it is unset."""
     text = os.environ.get(VULKAN_SECONDS)
     if text is None:
         return default

@@ -1,4 +1,4 @@
-"""The CPU of this machine, as libkgen describes it."""
+"""CPU of this machine, as libkgen reports it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Cpu:
-    """CPU: architecture and features by Linux's names, and vendor, family and model of CPUID.
+    """CPU: architecture and features by Linux's names, and vendor, family and model from CPUID.
 
-    A feature is listed if the CPU has it, the system lets this process use it, and the environment
-    does not disable it (:mod:`kgen_runtime.settings`).
+    A feature is listed if the CPU supports it, the system lets this process use it, and the
+    environment does not disable it (:mod:`kgen_runtime.settings`).
     """
 
     arch: str
@@ -44,7 +44,7 @@ def this_cpu() -> Cpu:
 
 
 def describe() -> Cpu:
-    """Return this machine's CPU as libkgen describes it now."""
+    """Return this machine's CPU as libkgen reports it now."""
     found = _Facts()
     libkgen.check(libkgen.library().kgen_cpu_describe(ctypes.byref(found)))
     return Cpu(

@@ -1,4 +1,4 @@
-"""Refusal to pickle or copy objects that are memory or code of one process."""
+"""Refusal to pickle or copy objects that own memory or code of one process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Uncopied:
     """Base of objects that refuse pickle and copy: a copy would own the same memory or code."""
 
     __slots__ = ()
-    #: What to do instead.
+    #: Remedy in the message.
     _instead = "load the bundle in each process"
 
     def __reduce__(self) -> NoReturn:

@@ -1,16 +1,16 @@
-"""`frozen`: a frozen, keyword-only dataclass that costs next to nothing to define.
+"""`frozen`: a frozen, keyword-only dataclass that is cheap to define.
 
-The standard library writes six methods of such a class as text and compiles them, half a
-millisecond a class, and most commands import a hundred classes. Here all classes have the same
-methods, over a record of the class that is made when one of them is first called. For
-:mod:`dataclasses` they are dataclasses: what it knows of a class is made when it first asks.
+The standard library generates and compiles source text for six methods of each dataclass, which
+would dominate the start of most commands. Here all classes share the same methods, which use a
+record of the class that is made on their first call. For :mod:`dataclasses` these classes are
+dataclasses: the fields that it expects are made on its first access.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from _thread import RLock  # threading takes a millisecond to import
+from _thread import RLock  # threading takes longer to import.
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from operator import attrgetter
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 from kgen_runtime.locks import Lock
 
 T = TypeVar("T")
-#: Where the standard library looks for the fields of a class.
+#: Attribute in which the standard library looks for the fields of a class.
 FIELDS = "__dataclass_fields__"
-#: The standard library changes a class as it looks at it, which two threads must not make it do.
+#: The standard library modifies a class when it processes it; two threads must not do that at once.
 _LOCK = Lock(RLock)
 
 
@@ -29,13 +29,13 @@ _LOCK = Lock(RLock)
     frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,)
 )
 def frozen(cls: type[T]) -> type[T]:
-    """Make a class frozen, as `dataclass(frozen=True, kw_only=True)` does, for :mod:`dataclasses`
-    as well."""
-    # The standard library would write the signature there, and takes milliseconds to find it.
+    """Make a class frozen like `dataclass(frozen=True, kw_only=True)`, also for
+    :mod:`dataclasses`."""
+    # Without a docstring, the standard library would compute the signature for it, which is slow.
     cls.__doc__ = cls.__doc__ or cls.__name__
     own = cls.__dict__
     for method in METHODS:
-        # A class keeps its own; that of one with its own __eq__ but no __hash__ is None.
+        # A class keeps its own methods. __hash__ is None in a class that defines __eq__ only.
         if own.get(method.__name__) is None:
             setattr(cls, method.__name__, method)
     setattr(cls, FIELDS, _Fields(cls))
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 else:
 
     class cached:
-        """Cache a property as functools.cached_property does, without the lock that it has in
-        Python 3.11, which is slower than most values: two threads may both compute a value."""
+        """Cache a property like functools.cached_property, without its lock in Python 3.11, which
+        is slower than most values. Two threads may both compute a value."""
 
         def __init__(self, function: Callable[[Any], Any]) -> None:
             self.function, self.__doc__ = function, function.__doc__
@@ -64,7 +64,7 @@ else:
 
 
 class _Record:
-    """Facts about a class's fields that its methods need."""
+    """Facts about a class's fields that the shared methods need."""
 
     def __init__(self, cls: type) -> None:
         self.fields: dict[str, dataclasses.Field[Any]] = {}
@@ -78,11 +78,11 @@ class _Record:
         }
         self.shown = [f.name for f in fields if f.repr]
         compared = [f.name for f in fields if f.compare]
-        #: Their values, together.
+        #: Returns the values of all compared fields together.
         self.compared: Callable[[object], object] = (
             attrgetter(*compared) if compared else lambda _: ()
         )
-        #: Whether a class attribute of a field converts what it is given.
+        #: Whether a class attribute of a field is a descriptor that converts assigned values.
         self.has_descriptors = any(
             hasattr(base.__dict__.get(name), "__set__")
             for base in cls.__mro__
@@ -91,8 +91,8 @@ class _Record:
         self.is_checked = hasattr(cls, "__post_init__")
 
     def completed(self, cls: type, values: dict[str, Any]) -> dict[str, Any]:
-        """The values of a constructor's call, and the defaults of those that it lacks. Raises
-        TypeError, as a function with these parameters would."""
+        """Return the arguments of a constructor call, completed with defaults. Raises TypeError for
+        missing and unknown arguments, like a function with these parameters."""
         found = self.defaults | values
         for name, make in self.factories.items():
             if name not in values:
@@ -110,18 +110,18 @@ class _Record:
 
 
 def fields_of(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
-    """The fields of a class with their types, names and defaults: `dataclasses.fields` in a
-    twentieth of the time."""
+    """Return the fields of a class with their types, names and defaults; faster than
+    `dataclasses.fields`."""
     return _RECORDS[cls].fields
 
 
 def is_frozen(cls: type) -> bool:
-    """Whether it is one of these classes."""
+    """Return whether :func:`frozen` made the class."""
     return FIELDS in cls.__dict__
 
 
 class _Records(dict[type, _Record]):
-    """The record of each class, made before the standard library takes defaults off the class."""
+    """Record of each class, made before the standard library removes defaults from the class."""
 
     def __missing__(self, cls: type) -> _Record:
         self[cls] = made = _Record(cls)
@@ -132,11 +132,11 @@ _RECORDS = _Records()
 
 
 def _own_fields(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
-    """Return the fields that a class adds to its bases'."""
+    """Return the fields that a class adds to those of its bases."""
     known = cls.__dict__.get(FIELDS)
     if known is None:
         return {}
-    if not isinstance(known, _Fields):  # the standard library has seen it
+    if not isinstance(known, _Fields):  # The standard library has processed the class.
         return {field.name: field for field in dataclasses.fields(cls)}
     found = {}
     for name, hint in inspect.get_annotations(cls).items():
@@ -147,8 +147,7 @@ def _own_fields(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
 
 
 def _field(default: Any) -> dataclasses.Field[Any]:
-    """Return the field for an attribute of a class: a default, or a field of the standard
-    library."""
+    """Return the field for a class attribute: a default, or a field of the standard library."""
     made: dataclasses.Field[Any] = dataclasses.field(default=default)
     if isinstance(default, dataclasses.Field):
         made.default, made.default_factory = default.default, default.default_factory
@@ -157,7 +156,7 @@ def _field(default: Any) -> dataclasses.Field[Any]:
 
 
 class _Fields:
-    """The fields of a class until the standard library asks for them, which then makes its own."""
+    """Fields of a class; replaced by the standard library's own on first access."""
 
     def __init__(self, cls: type) -> None:
         self._cls = cls
@@ -171,7 +170,7 @@ class _Fields:
 
 
 class _Signature:
-    """The parameters of a class's constructor, for :mod:`inspect`."""
+    """Signature of a class's constructor, for :mod:`inspect`."""
 
     def __get__(self, instance: object, cls: type) -> inspect.Signature:
         if instance is not None or cls.__init__ is not __init__:  # type: ignore[misc]

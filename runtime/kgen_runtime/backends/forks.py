@@ -1,7 +1,6 @@
-"""Devices across fork(2): the drivers of GPUs have threads and handles that a child does not get.
+"""Detection of fork(2): GPU drivers have threads and handles that a child process does not inherit.
 
-What a child does with them hangs or fails in ways that name no cause, so it is refused before the
-driver is asked.
+Calls from the child would hang or fail without naming the cause. They are refused instead.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from kgen_runtime.errors import DeviceLost
 
 
 class OneProcess:
-    """A driver that works only in the process that starts it."""
+    """Driver that works only in the process that starts it."""
 
     def __init__(self, driver: str) -> None:
         self._driver = driver
-        #: Whether this process was forked from the one that started it.
+        #: Whether this process is a fork of the one that started the driver.
         self.lost = False
 
     def start(self) -> None:
@@ -25,7 +24,7 @@ class OneProcess:
         _started.add(self)
 
     def check(self) -> None:
-        """Raises DeviceLost in a child process."""
+        """Raise DeviceLost in a child process."""
         if self.lost:
             raise DeviceLost(
                 f"{self._driver}: the driver does not work in a forked process; fork before the "

@@ -1,7 +1,7 @@
-"""AMD GPUs through HIP: ctypes on libamdhip64.so, which ROCm's user-space driver brings.
+"""AMD GPUs through HIP: ctypes on libamdhip64.so from ROCm's user-space driver.
 
-Requirements that artifacts may state: `arch` (such as gfx942), and `features` (such as sramecc+ or
-xnack-), which the device's full architecture name must not contradict.
+Artifacts may require `arch` (such as gfx942) and `features` (such as sramecc+ or xnack-), which the
+device's full architecture name must not contradict.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from kgen_runtime.values import frozen
 if TYPE_CHECKING:
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Launch
 
-#: Newest first: the plain name comes with ROCm's development packages only.
+#: Names of the library, in order of preference. Only ROCm's development packages have the first.
 LIBRARIES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
 
-# hipError_t (hip_runtime_api.h); its first values are those of CUDA's runtime.
+# hipError_t (hip_runtime_api.h); the first values are those of the CUDA runtime.
 SUCCESS, OUT_OF_MEMORY = 0, 2
-#: Errors after which the process's use of the device is gone: hipErrorECCNotCorrectable,
-#: IllegalAddress, LaunchTimeOut, ContextIsDestroyed, Assert, LaunchFailure.
+#: Errors after which the process cannot use the device: hipErrorECCNotCorrectable, IllegalAddress,
+#: LaunchTimeOut, ContextIsDestroyed, Assert, LaunchFailure.
 STICKY = frozenset((214, 700, 702, 709, 710, 719))
 # hipDeviceAttribute_t of multiprocessorCount.
 MULTIPROCESSOR_COUNT = 63
@@ -38,7 +38,7 @@ MULTIPROCESSOR_COUNT = 63
 STREAM_NON_BLOCKING, CAPTURE_MODE_RELAXED = 1, 2
 #: More than any version of hipDeviceProp_t needs (1472 bytes in ROCm 6).
 PROPERTIES_BYTES = 8192
-#: The field gcnArchName. It moved between ROCm 5 and 6, so it is looked for, not addressed.
+#: Pattern of the field gcnArchName. Its offset differs between ROCm 5 and 6.
 ARCH_NAME = re.compile(rb"\0(gfx[0-9a-f]+)((?::[a-z]+[+-])*)\0")
 
 
@@ -47,7 +47,8 @@ PROCESS = OneProcess("hip")
 
 @cache
 def library() -> Any:
-    """The initialised HIP runtime. Raises DeviceError, in one line, if it is not here."""
+    """Return the initialised HIP runtime. Raises DeviceError with a one-line message if it is
+    missing."""
     for name in LIBRARIES:
         try:
             hip = ctypes.CDLL(name)
@@ -64,8 +65,8 @@ def library() -> Any:
 
 
 def call(function: str, *arguments: Any) -> None:
-    """Call a function of HIP; whole numbers are addresses or counts of bytes. Raises the
-    DeviceError that fits its status."""
+    """Call a function of HIP; integers are passed as addresses or byte counts. Raises the
+    DeviceError for the status."""
     hip = library()
     PROCESS.check()
     words = (c_void_p(one) if one is None or type(one) is int else one for one in arguments)
@@ -83,14 +84,16 @@ def call(function: str, *arguments: Any) -> None:
 
 
 def _made(function: str, *arguments: Any) -> int:
-    """Call a function of HIP that writes a handle or an address to its first argument."""
+    """Call a function of HIP that writes a handle or an address to its first argument; return
+    it."""
     made = c_void_p()
     call(function, byref(made), *arguments)
     return made.value or 0
 
 
 def _described(hip: Any, status: int) -> str:
-    """An error by the driver's own words: `hipErrorInvalidValue (invalid argument)`."""
+    """Format a status with the driver's name and text: `hipErrorInvalidValue (invalid
+    argument)`."""
     texts = (said(c_int(status)) for said in (hip.hipGetErrorName, hip.hipGetErrorString))
     name, words = ((text or b"").decode(errors="replace") for text in texts)
     return (name or f"error {status}") + (f" ({words})" if words else "")
@@ -152,8 +155,8 @@ class HipBackend(StreamBackend):
 
     @property
     def _current(self) -> _CurrentDevice:
-        """Context in which the device is current; a new one per use, because uses nest and threads
-        overlap."""
+        """Context manager that makes the device current. Each use gets a new one, because uses nest
+        and threads overlap."""
         return _CurrentDevice(self.info.index)
 
     @staticmethod
@@ -208,7 +211,7 @@ class HipBackend(StreamBackend):
 
 def _describe(index: int) -> DeviceInfo:
     properties = ctypes.create_string_buffer(PROPERTIES_BYTES)
-    # ROCm 6 gave the struct a new layout, and the function that fills it a new name.
+    # ROCm 6 changed the layout of the struct and renamed the function that fills it.
     function = "hipGetDevicePropertiesR0600"
     if not hasattr(library(), function):
         function = "hipGetDeviceProperties"

@@ -1,4 +1,4 @@
-"""Kernel parameters as CUDA's and HIP's launch calls take them."""
+"""Kernel parameters for the launch calls of CUDA and HIP."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Protocol
 
 
 class Structure(Protocol):
-    """A parameter that is no pointer, in host memory, as cuda-bindings' structures are."""
+    """Parameter in host memory that is not a pointer, such as the structures of cuda-bindings."""
 
     def getPtr(self) -> int:
-        """The address of its bytes."""
+        """Return the address of the structure's bytes."""
 
 
 class Parameters:
-    """The `void **kernelParams` of a kernel whose parameters are device pointers or structures.
+    """Array `void **kernelParams` of a kernel whose parameters are device pointers or structures.
 
-    `address` is that of an array of pointers, each to one parameter's value; it is good as long as
+    `address` is the address of the array, whose entries point to the values. It is valid as long as
     this object lives. The driver copies the values during the launch call.
     """
 

@@ -1,6 +1,6 @@
-"""The reference as a backend: it computes what a kernel's specification says, ignoring its code.
+"""Reference backend: computes a kernel from its spec in scalar Python and ignores its code.
 
-Slow on purpose (see :mod:`kgen_runtime.reference`); never chosen unless it is asked for by name.
+It is slow (see :mod:`kgen_runtime.reference`) and is used only if selected by name.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 @frozen
 class ReferenceKernel:
-    """Kernel that `load` returns: the specification, the outputs' layout, and inputs to be
-    unpacked."""
+    """Loaded kernel: the spec, the outputs' layout, and the inputs that must be unpacked."""
 
     name: str
     spec: Mapping[str, Any]
@@ -37,10 +36,10 @@ class ReferenceKernel:
 
 
 class ReferenceBackend(Backend):
-    """Plain scalar Python on this machine's memory; buffers are memoryviews."""
+    """Scalar Python on host memory; buffers are memoryviews."""
 
     name: ClassVar[str] = "reference"
-    #: Every format: the code is not looked at.
+    #: Every format of machine code: the code is not read.
     formats: ClassVar[tuple[str, ...]] = (
         "elf-x86_64",
         "elf-aarch64",
@@ -63,7 +62,7 @@ class ReferenceBackend(Backend):
         self.info = self.devices()[0]
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the backend holds no resources."""
 
     @staticmethod
     def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
@@ -126,14 +125,14 @@ class ReferenceBackend(Backend):
             ) from error
 
     def unload(self, kernel: ReferenceKernel) -> None:
-        """Nothing is held."""
+        """Do nothing: a loaded kernel holds no resources."""
 
     def synchronize(self, stream: int | None = None) -> None:
-        """Launches are done on return."""
+        """Return immediately: launches are finished when `launch` returns."""
 
 
 def unpacked(param: TensorParam, buffer: memoryview) -> memoryview:
-    """The matrix in the buffer of a packed parameter."""
+    """Return the unpacked matrix of a packed parameter."""
     import numpy as np
 
     matrix = np.zeros(param.unpacked.nbytes, np.uint8)
@@ -144,7 +143,8 @@ def unpacked(param: TensorParam, buffer: memoryview) -> memoryview:
 def output_elements(
     spec: Mapping[str, Any], output: TensorParam
 ) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Index (see :data:`kgen_runtime.Element`) and offset of every output element."""
+    """Yield the index (see :data:`kgen_runtime.reference.numbers.Element`) and the offset of every
+    output element."""
     if spec["op"] == "rowwise":
         yield from row_elements(spec, output.name)
         return

@@ -1,6 +1,6 @@
-"""GPUs whose driver has streams and graphs: what CUDA and HIP share.
+"""Common base of CUDA and HIP: GPUs whose driver has streams and graphs.
 
-A function that both drivers have carries one name behind the driver's prefix.
+Driver functions that differ only in their prefix (`cu`, `hip`) are called by the common name.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ class StreamBackend(Backend):
     launch.
     """
 
-    #: Prefix of the driver's functions, and names that differ behind it: free memory, wait for
-    #: the device.
+    #: Prefix of the driver's functions. Names without prefix of functions that differ: free memory,
+    #: wait for the device.
     prefix: ClassVar[str]
     free_function: ClassVar[str]
     wait_function: ClassVar[str]
-    #: Call a function by its whole name. Raises the DeviceError that fits the driver's status.
+    #: Calls a function by its full name. Raises the DeviceError for the driver's status.
     driver_call: Callable[..., Any]
     _closed = True
-    #: Makes the device current, and restores the caller's.
+    #: Addresses of the allocations that are not freed.
     _owned: set[int]
 
     def _call(self, function: str, *arguments: Any) -> Any:
         return type(self).driver_call(self.prefix + function, *arguments)
 
     def close(self) -> None:
-        """Free what is still allocated."""
+        """Free all allocations."""
         if self._closed:
             return
         self._closed = True
-        with suppress(DeviceLost), self._current:  # what a lost device held is gone already
+        with suppress(DeviceLost), self._current:  # A lost device has nothing to free.
             while self._owned:
                 self._call(self.free_function, self._owned.pop())
 
@@ -63,12 +63,12 @@ class StreamBackend(Backend):
     def copy_to_device(self, buffer: int, host: HostBytes) -> None:
         with self._current:
             self._call("MemcpyHtoD", buffer, host.ctypes.data, host.nbytes)
-            # Pageable memory may still be on its way from the driver's own staging buffer.
+            # Pageable memory may still be in the driver's staging buffer after the call.
             self._call("StreamSynchronize", None)
 
     def copy_from_device(self, host: HostBytes, buffer: int) -> None:
         with self._current:
-            # Foreign streams do not wait for the default stream, nor it for them.
+            # Streams of other libraries and the default stream do not wait for each other.
             self._call(self.wait_function)
             self._call("MemcpyDtoH", host.ctypes.data, buffer, host.nbytes)
 
@@ -98,7 +98,7 @@ class StreamBackend(Backend):
         return CapturedSequence(self, steps)
 
     def capture(self, steps: Sequence[SequenceStep]) -> Any:
-        """A graph of these launches, in order, which replays them."""
+        """Capture these launches, in order, in a graph that replays them."""
         with self._current:
             stream = self._new_stream()
             try:
@@ -121,32 +121,32 @@ class StreamBackend(Backend):
     @property
     @abstractmethod
     def _current(self) -> AbstractContextManager[None]:
-        """Context in which the device or its context is current."""
+        """Context manager that makes the device, or its context, current."""
 
     @abstractmethod
     def _new_stream(self) -> Any:
-        """Return a new stream for a capture."""
+        """Create a stream for a capture."""
 
     @abstractmethod
     def _begin_capture(self, stream: Any) -> None:
-        """Let a stream capture launches. A driver that loads code at its first launch may do so
-        meanwhile."""
+        """Start the capture of launches on a stream, in a mode that permits loading code during the
+        capture."""
 
     @abstractmethod
     def _end_capture(self, stream: Any) -> Any:
-        """The graph of what a stream has captured."""
+        """End the capture on a stream; return its graph."""
 
     @abstractmethod
     def _instantiated(self, graph: Any) -> Any:
-        """A form of a graph that can be launched."""
+        """Instantiate a graph, so that it can be launched."""
 
     def replay(self, graph: Any) -> None:
-        """Hand a graph to the default stream; do not wait."""
+        """Launch a graph on the default stream, without waiting."""
         with self._current:
             self._call("GraphLaunch", graph, None)
 
     def forget(self, graph: Any) -> None:
-        """Give a graph back, when it is done."""
+        """Destroy a graph after its launches are finished."""
         if not self._closed:
             with self._current:
                 self._call(self.wait_function)
@@ -166,7 +166,7 @@ class StreamBackend(Backend):
 
 
 def unknown_requirement(artifact: ArtifactEntry, *known: str) -> str | None:
-    """Refuse a requirement that is not known."""
+    """Return a refusal of the first unknown requirement, or None."""
     unknown = sorted(artifact.requires.keys() - known)
     if not unknown:
         return None
@@ -174,7 +174,7 @@ def unknown_requirement(artifact: ArtifactEntry, *known: str) -> str | None:
 
 
 class CapturedSequence(PreparedSequence):
-    """Launches as a graph; made one by one where a driver captures none of them."""
+    """Launches as one graph. If the driver cannot capture them, they are made one by one."""
 
     def __init__(self, backend: StreamBackend, steps: Sequence[SequenceStep]) -> None:
         super().__init__(backend, steps)
@@ -185,7 +185,7 @@ class CapturedSequence(PreparedSequence):
         except (OutOfMemory, DeviceLost):
             raise
         except DeviceError:
-            pass  # a launch that is wrong itself says so in the first run
+            pass  # A launch that is invalid raises in the first run.
 
     def run(self) -> None:
         if self._graph is None:

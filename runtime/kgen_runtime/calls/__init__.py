@@ -1,1 +1,1 @@
-"""Calling a loaded kernel or program: its arguments, its memory, its launch."""
+"""Calls of loaded kernels and programs: argument checks, memory and launch."""

@@ -1,9 +1,9 @@
-"""Finders of an argument's memory: a fast path for arguments that fit exactly.
+"""Fast path of argument checks: find the memory of an array that fits its parameter exactly.
 
-A finder belongs to one parameter and one type of array. It gives the buffer of an array that is all
-that the kernel expects (element type, shape, strides, alignment, leave to write), and None for
-every other value: `arguments` then looks closer, and refuses with a reason. Finders ask only what
-their library answers cheaply; none is imported here besides numpy.
+A finder belongs to one parameter and one array type. It returns the buffer if the array has the
+expected element type, shape, strides, alignment and permission to write, and None otherwise. For
+None, `arguments` examines the value and reports what is wrong. Finders read only properties that
+are cheap in the array's library. numpy is the only library that this module imports.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Finder = Callable[[Any], Any]
 
 #: NumPy C-API, "Array flags".
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
-#: Tensors whose methods mean what they say; those of other subclasses may mean anything.
+#: Tensor types whose methods have the documented meaning. Subclasses may override them.
 _TORCH_TYPES = ("torch.Tensor", "torch.nn.parameter.Parameter")
 
 
 class Finders(dict[type, Finder]):
-    """The finders of one parameter on one device by the type of array; a type is met once."""
+    """Finders of one parameter on one device, by array type; each is made on first use."""
 
     def __init__(self, param: TensorParam, backend: Backend) -> None:
         super().__init__({Array: array_finder(param, backend)})
@@ -47,11 +47,11 @@ class Finders(dict[type, Finder]):
 
 
 def nothing(_: Any) -> None:
-    """The finder of types that take a closer look."""
+    """Return None: the finder of types that need a full examination."""
 
 
 def array_finder(param: TensorParam, backend: Backend) -> Finder:
-    """Return the finder of kgen's own arrays, which gives their buffer on any device."""
+    """Return the finder of kgen's own arrays, which returns their buffer on any device."""
     dtype, shape, strides = param.dtype, param.shape, param.strides
 
     def find(array: Array) -> Any:
@@ -69,7 +69,7 @@ def array_finder(param: TensorParam, backend: Backend) -> Finder:
 
 
 def numpy_finder(param: TensorParam) -> Finder:
-    """Return the finder of numpy's arrays."""
+    """Return the finder of numpy arrays."""
     dtypes = (host_dtype(param.dtype), param.dtype.storage)
     shape, pointer_at, head = param.shape, _pointer_at, _HEAD
     strides = tuple(s * param.dtype.itemsize for s in param.strides)
@@ -91,10 +91,11 @@ def numpy_finder(param: TensorParam) -> Finder:
 
 
 def torch_finder(param: TensorParam) -> Finder:
-    """Return the finder of PyTorch's tensors, which is faster than their DLPack methods.
+    """Return the finder of PyTorch tensors, which is faster than their DLPack methods.
 
-    Tensors that need a gradient or are on another device are left to DLPack, which refuses them.
-    Tensors without memory of their own (sparse, inside of `vmap`) raise an error or have address 0.
+    The finder returns None for tensors that need a gradient or are on another device; DLPack
+    refuses them. Tensors without memory of their own (sparse, inside of `vmap`) raise RuntimeError
+    or have address 0.
     """
     dtype = getattr(sys.modules["torch"], param.dtype.array_name, None)
     shape, strides, itemsize = param.shape, param.strides, param.dtype.itemsize
@@ -125,21 +126,21 @@ def _is_packed(param: TensorParam) -> bool:
 
 @functools.cache
 def is_torch(kind: type) -> bool:
-    """Whether these are PyTorch's own tensors."""
+    """Return whether this is one of PyTorch's own tensor types."""
     return f"{kind.__module__}.{kind.__qualname__}" in _TORCH_TYPES
 
 
 def holder(value: Any) -> object:
-    """Return the object that keeps an array's memory alive: PyTorch may give a tensor other memory
-    at any time, but its storage stays the same."""
+    """Return the object that keeps an array's memory alive. For a PyTorch tensor that is its
+    storage: the tensor may get other memory at any time."""
     kind: type = type(value)
     return value.untyped_storage() if is_torch(kind) else value
 
 
 def _reads_heads() -> bool:
-    """Whether PyArrayObject begins with the object's head and a pointer to the elements (NumPy
-    C-API, "Python types and C-structures"), which is read in an eighth of the time that
-    `__array_interface__` takes."""
+    """Return whether PyArrayObject starts with the object header and the pointer to the elements
+    (NumPy C-API, "Python types and C-structures"). Reading that pointer is faster than
+    `__array_interface__`."""
     if sys.implementation.name != "cpython":
         return False
     probe = np.zeros(1, np.uint8)

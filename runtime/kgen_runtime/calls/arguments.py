@@ -1,8 +1,8 @@
-"""Checking the arguments of a kernel call against its manifest, and finding their memory.
+"""Argument checks of a kernel call against the manifest, and the memory of each argument.
 
-A `Slot` is one parameter of one kernel on one device. The common case, an array that fits, is what
-`finders` know; everything else goes through a `View`, which describes an array of any library, and
-ends in one line that says what was wrong.
+A `Slot` is one parameter of one kernel on one device. `finders` recognise an array that fits. Any
+other value goes through a `View`, which describes an array of any library; if it does not fit, the
+error says why in one line.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ DEVICE_ALIGNMENT = 16
 
 @frozen
 class View:
-    """An array argument of any library, on the kernel's device. `strides` are bytes.
+    """Array argument of any library, on the kernel's device. `strides` are in bytes.
 
-    `buffer` is what the backend takes; `owner` keeps it alive.
+    `buffer` is the argument for the backend; `owner` keeps its memory alive.
     """
 
     dtype: str
@@ -48,8 +48,8 @@ class View:
 def view(value: Any, backend: Backend, stream: int | None) -> View:
     """Describe an argument.
 
-    Raises ArgumentError if it is no array, DeviceMismatchError if it lies on another device; the
-    message lacks the argument's name.
+    Raises ArgumentError for a value that is not an array, DeviceMismatchError for an array on
+    another device. The message does not contain the argument's name.
     """
     if isinstance(value, Array):
         return _array_view(value, backend)
@@ -105,7 +105,7 @@ def _dlpack_view(value: Any, backend: Backend, stream: int | None) -> View:
 
 
 def _home(backend: Backend) -> object:
-    """Return the place of arrays for this backend: a name if the memory is shared, else the
+    """Return the location of arrays for this backend: a name if the memory is shared, else the
     backend."""
     if backend.memory is None:
         return backend
@@ -143,15 +143,17 @@ class Slot:
         self._host_dtype = host_dtype(param.dtype)
         self.nbytes = param.nbytes
         self._writes = param.is_output
-        #: By the type of an argument: gives the buffer of one that fits, else None.
+        #: By the type of an argument, a function that returns the buffer of one that fits, else
+        #: None.
         self.finders = Finders(param, backend)
         self._form = dlpack.Form(param.dtype, param.shape, param.strides)
         self._packed = param.strides == packed_strides(param.shape)
 
     def buffer(self, value: Any, stream: int | None, keep: list[object]) -> Any:
-        """The buffer of an argument that fits; what must outlive the call is added to `keep`.
+        """Return the buffer of an argument; objects that must outlive the call are appended to
+        `keep`.
 
-        Raises ArgumentError or DeviceMismatchError.
+        Raises ArgumentError or DeviceMismatchError if the argument does not fit.
         """
         found = self.finders[type(value)](value)
         return self.closer(value, stream, keep) if found is None else found
@@ -161,7 +163,7 @@ class Slot:
     ) -> Any:
         """Find the buffer of an argument that the slot's finder does not know.
 
-        With `copies`, an input on the host with other strides is copied.
+        With `copies`, an input on the host whose strides or alignment differ is copied.
         """
         lent = self._form.lend(value, writable=self._writes) if self._on_host else None
         if lent is not None and lent[0] % self._itemsize == 0:
@@ -176,12 +178,12 @@ class Slot:
         return found.buffer
 
     def can_copy(self, found: View) -> bool:
-        """Whether a copy of it would fit: of an input on the host that is merely laid out in
-        another way."""
+        """Return whether a copy of the argument would fit: it is an input on the host, and only its
+        layout differs."""
         return self._on_host and not self._writes and self.mismatch(found) is None
 
     def _copied(self, found: View) -> View:
-        """Return a copy of the elements in the layout that the kernel requires."""
+        """Copy the elements to the layout that the kernel requires."""
         copy = self.empty()
         source = lent_array(found.buffer, self.param.dtype, found.shape, found.strides)
         copy.view(self.param.dtype.storage)[...] = source
@@ -195,11 +197,11 @@ class Slot:
             raise type(error)(f"{self.kernel}: {self.name} {error}") from None
 
     def problem(self, found: View) -> str | None:
-        """Return what does not fit and the remedy, or None."""
+        """Return the first mismatch with its remedy, or None."""
         return self.mismatch(found) or self._misplacement(found)
 
     def mismatch(self, found: View) -> str | None:
-        """Return the mismatch that no copy repairs, or None."""
+        """Return the first mismatch that a copy does not repair (shape, element type), or None."""
         param = self.param
         if found.shape != self._shape:
             remedy = "pass that shape, or build a kernel for yours"
@@ -220,7 +222,8 @@ class Slot:
         return None
 
     def _misplacement(self, found: View) -> str | None:
-        """How it lies in memory otherwise than the kernel expects."""
+        """Return the first mismatch in memory layout (strides, write permission, alignment), or
+        None."""
         param = self.param
         if not self._strides_fit(found.strides):
             remedy = (
@@ -242,11 +245,12 @@ class Slot:
         return None
 
     def _remedy(self, of_input: str) -> str:
-        """A copy serves as an input, but not as the output, which the caller wants to see."""
+        """Return the remedy `of_input` for an input. For an output, a copy would not help: the
+        caller would not see the result."""
         return "pass such an array, or leave out= away for a new one" if self._writes else of_input
 
     def _strides_fit(self, strides: tuple[int, ...]) -> bool:
-        """Whether all elements lie where expected; a dimension of one has no say."""
+        """Return whether strides (in bytes) fit; strides of dimensions of size 1 do not matter."""
         return all(
             given == wanted or n == 1
             for n, given, wanted in zip(self._shape, strides, self._strides, strict=True)
@@ -257,17 +261,18 @@ class Slot:
         return self.param.dtype.itemsize if self._on_host else DEVICE_ALIGNMENT
 
     def empty(self) -> np.ndarray[Any, Any]:
-        """A host array of undefined content that fits."""
+        """Allocate an uninitialised host array that fits."""
         if self._packed:
             try:
                 return np.empty(self._shape, self._host_dtype)
             except (MemoryError, ValueError):
-                pass  # refused with a reason below
+                pass  # host_bytes below raises an error with a reason.
         base = host_bytes(self.param.nbytes)
         return np.ndarray(self._shape, self._host_dtype, buffer=base, strides=self._strides)
 
     def overlaps(self, own: Any, other: Slot, others: Any) -> bool:
-        """Whether this parameter's buffer shares an element with that of another."""
+        """Return whether this parameter's buffer shares an element with another parameter's
+        buffer."""
         if self._backend.memory is None:
             return own is others
         meet = bool(others < own + self.nbytes and own < others + other.nbytes)
@@ -279,5 +284,5 @@ def _dimensions(shape: tuple[int, ...]) -> str:
 
 
 def _steps(strides: tuple[int, ...], itemsize: int) -> str:
-    """Byte strides in elements; a fraction where they are no whole number of elements."""
+    """Format byte strides in elements; as a fraction if they are not a whole number of elements."""
     return f"({', '.join(f'{s / itemsize:.10g}' for s in strides)})"

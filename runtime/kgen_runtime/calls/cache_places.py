@@ -1,8 +1,8 @@
-"""Places that a run writes in its states: one past the end of a cache is refused.
+"""Bounds check of writes to states, such as a KV cache: a run that writes past the end is refused.
 
-A scatter's kernel writes nothing at such a place, and the model then computes without the row. The
-places are known before a run where they are inputs of the program, or are computed from integer
-inputs alone; the scalar reference computes them then.
+A scatter kernel ignores an index out of range, and the model would then compute without the row.
+The indices are known before a run if they are inputs of the program or computed from integer inputs
+alone; the scalar reference computes them before the run.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from kgen_runtime.schema.program import Program, Step, Value
 from kgen_runtime.schema.spec_tensors import check_spec
 from kgen_runtime.values import frozen
 
-#: Elements of a step that is computed in scalar Python before each run.
+#: Largest number of elements of a step that is computed in scalar Python before each run.
 MOST_ELEMENTS = 64
-#: Inputs that were found right and are remembered.
+#: Number of checked inputs that are remembered.
 MOST_KEPT = 65_536
 
 
 @frozen
 class Written:
-    """`places` names the value of the places along an axis of `size` elements of a state."""
+    """Scatter into a state. `places` names the value with the indices along an axis of `size`
+    elements."""
 
     state: str
     places: str
@@ -40,10 +41,10 @@ class Written:
 
 
 class CachePlaces:
-    """The places that a program writes in its states, by the program's inputs."""
+    """Indices at which a program writes its states, computed from the program's inputs."""
 
     def __init__(self, program: Program, kernels: Mapping[str, KernelEntry]) -> None:
-        """`kernels` by key."""
+        """Find the scatters into states; `kernels` are given by key."""
         self._program, self._kernels = program, kernels
         self._makers = {
             value: step for step in program.steps for value in _written(step, kernels[step.kernel])
@@ -56,7 +57,7 @@ class CachePlaces:
             for found in _scatters(program, step, kernels[step.kernel])
             if self._needs(found.places)
         ]
-        #: Inputs, as bytes, whose places are right.
+        #: Inputs, as bytes, whose indices passed the check.
         self._right: set[tuple[bytes, ...]] = set()
         self._backend = ReferenceBackend()
         self._handles = {
@@ -66,11 +67,12 @@ class CachePlaces:
 
     @property
     def needed(self) -> set[str]:
-        """The inputs that say places."""
+        """Names of the inputs from which the indices are computed."""
         return set().union(*(self._inputs[found.places] for found in self._checks))
 
     def check(self, inputs: Mapping[str, np.ndarray[Any, Any]]) -> None:
-        """Raises ArgumentError if a place lies outside its state. `inputs` are those `needed`."""
+        """Raise ArgumentError if an index lies outside its state. `inputs` are those in
+        `needed`."""
         given = {name: array.tobytes() for name, array in inputs.items()}
         key = tuple(given.values())
         if key in self._right:
@@ -79,7 +81,7 @@ class CachePlaces:
         for found in self._checks:
             value = self._program.by_name[found.places]
             places = np.frombuffer(self._computed(value, memories), value.dtype.storage)
-            # A model that chooses a place by comparing writes -size - 1 where none matches.
+            # A model that chooses a place by comparison writes -size - 1 if nothing matches.
             wrong = places[(places < -found.size - 1) | (places >= found.size)]
             if wrong.size:
                 names = sorted(self._inputs[found.places])
@@ -93,7 +95,8 @@ class CachePlaces:
         self._right.add(key)
 
     def _needs(self, name: str) -> bool:
-        """Whether a value is computed from few integers of inputs; notes from which, and how."""
+        """Return whether a value is computed from few integers of inputs; record the inputs and
+        steps."""
         value = self._program.by_name[name]
         if name in self._inputs:
             return True
@@ -114,7 +117,8 @@ class CachePlaces:
         return True
 
     def _computed(self, value: Value, memories: dict[str, bytearray]) -> bytearray:
-        """The bytes of a value."""
+        """Return the bytes of a value; compute them with the scalar reference if they are not
+        known."""
         name = value.place.name if value.place.kind == "input" else value.name
         if name not in memories:
             step = self._steps[value.name]
@@ -139,7 +143,7 @@ def _written(step: Step, kernel: KernelEntry) -> Iterator[str]:
 
 
 def _scatters(program: Program, step: Step, kernel: KernelEntry) -> Iterator[Written]:
-    """The places that a step writes in a state, if it is a scatter into one."""
+    """Yield the writes of a step to a state if the step is a scatter into one."""
     table = lies_upon(kernel.spec)
     if table is None:
         return

@@ -1,4 +1,4 @@
-"""A kernel with its arguments settled."""
+"""Prepared call: a kernel with fixed, checked arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Closable(Protocol):
-    """A kernel whose bundle may be closed."""
+    """Kernel whose bundle may be closed."""
 
     _loaded: LoadedKernel | None
 
@@ -24,10 +24,7 @@ R = TypeVar("R")
 
 
 class Call(Uncopied, Generic[R]):
-    """A kernel with its arguments, to be run again and again; `out` is what it writes.
-
-    On the CPU a call costs well under a microsecond besides the kernel.
-    """
+    """Kernel with fixed arguments that can be run many times; `out` is its output."""
 
     __slots__ = ("_keep", "_kernel", "_launch", "out")
 
@@ -38,8 +35,9 @@ class Call(Uncopied, Generic[R]):
         self.out = out
 
     def __call__(self) -> R:
-        """Run it; gives `out`. Raises DeviceError once the bundle is closed."""
-        loaded = self._kernel._loaded  # stays until the call is done, whoever closes the bundle
+        """Run the kernel and return `out`. Raises DeviceError if the bundle is closed."""
+        # The reference keeps the code until the call is done, if another thread closes the bundle.
+        loaded = self._kernel._loaded
         if loaded is None:
             raise self._kernel._closed_error()
         self._launch()

@@ -1,4 +1,4 @@
-"""Checked runs of a program: indices are compared with their tables before a step reads them."""
+"""Checked runs of a program: indices are compared with the sizes of their tables before use."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from kgen_runtime.calls.session import Session
 
 
-#: Computed index of an element that a scatter writes nowhere, on purpose.
+#: Computed index with which a scatter deliberately skips an element.
 NO_PLACE = (1 << 31) - 1
 
 
 @frozen
 class IndexUse:
-    """An index expression of a kernel, over `inputs` of the kernel; `places` is the size of the
-    axis that it counts along."""
+    """Index expression of a kernel over `inputs` of the kernel; `places` is the size of the indexed
+    axis."""
 
     at: ast.expr
     inputs: tuple[str, ...]
@@ -40,7 +40,7 @@ class IndexUse:
 
 
 def index_uses(entry: KernelEntry) -> tuple[IndexUse, ...]:
-    """The index expressions of a kernel's gathers and scatters."""
+    """Return the index expressions of a kernel's gathers and scatters."""
     if entry.spec["op"] != "elementwise":
         return ()
     check_spec(entry)
@@ -62,7 +62,7 @@ def _shapes(entry: KernelEntry, formulas: Formulas) -> dict[str, tuple[int, ...]
 
 
 class CheckedSteps:
-    """The steps of a session, one by one, each after its indices are checked."""
+    """Runner of a session's steps, one at a time, which checks the indices of each step first."""
 
     def __init__(self, session: Session) -> None:
         self._run_step, self._read_step = session.run_step, session.read_step
@@ -71,9 +71,13 @@ class CheckedSteps:
         self._uses = {key: index_uses(kernel) for key, kernel in self._kernels.items()}
 
     def run(self) -> None:
-        """Raises ArgumentError for an index outside of its table: before anything runs, if it is
-        made of the program's inputs, else before the step that looks it up."""
-        held = self._held()  # stays until the run is done, whoever closes the bundle
+        """Run all steps. Raises ArgumentError for an index outside its table.
+
+        Indices that depend on inputs of the program only are checked before any step runs, others
+        before the step that uses them.
+        """
+        # The reference keeps the code until the run is done, if another thread closes the bundle.
+        held = self._held()
         later: set[int] = set()
         for number, step in enumerate(self._program.steps):
             for use in self._uses[step.kernel]:
@@ -109,14 +113,15 @@ class CheckedSteps:
             )
 
     def _array(self, number: int, step: Step, parameter: str) -> np.ndarray[Any, Any]:
-        """An index as the kernel reads it."""
+        """Return an index tensor as the kernel reads it."""
         (param,) = (p for p in self._kernels[step.kernel].inputs if p.name == parameter)
         found = np.empty(param.shape, param.dtype.storage)
         self._read_step(number, parameter, found.reshape(-1).view(np.uint8))
         return found
 
     def _row(self, number: int, step: Step, use: IndexUse, at: tuple[int, ...]) -> str | None:
-        """Return the row of an input that became one wrong index, as GatherND's do; else None."""
+        """Describe the input row from which one wrong index was computed, as by GatherND; None if
+        the index does not come from exactly one row of an integer input."""
         entry, sources = self._kernels[step.kernel], [(number, name) for name in use.inputs]
         if isinstance(use.at, ast.Name):
             shape = _shape_of(entry, use.at.id)
@@ -141,7 +146,8 @@ class CheckedSteps:
         return f"input {value.name}{place or ''} = {row}"
 
     def _sources(self, number: int, name: str) -> list[tuple[int, str]]:
-        """Return steps and parameters that the value of this name was computed from."""
+        """Return the step, and its parameters, that computed the value of this name before step
+        `number`."""
         by_name = self._program.by_name
         place = by_name[name].place
         for earlier in reversed(range(number)):
@@ -152,7 +158,7 @@ class CheckedSteps:
         return []
 
     def _shown(self, step: Step, use: IndexUse, at: tuple[int, ...]) -> str:
-        """The wrong index as a user knows it: an element of an input, if it is one."""
+        """Describe a wrong index for the user: as an element of an input, if it is one."""
         values = [self._program.by_name[step.bindings[name]] for name in use.inputs]
         if not isinstance(use.at, ast.Name):
             names = ", ".join(value.name for value in values)
@@ -178,7 +184,7 @@ def _nodes(step: Step) -> str:
 def _wrong(
     entry: KernelEntry, use: IndexUse, arrays: Mapping[str, np.ndarray[Any, Any]]
 ) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Indices outside of the table, with their coordinates."""
+    """Yield the coordinates and values of indices outside the table."""
     if isinstance(use.at, ast.Name):
         array = arrays[use.at.id]
         outside = (array < -use.places) | (array >= use.places)
@@ -198,7 +204,7 @@ def _wrong(
 def _elements(
     entry: KernelEntry, arrays: Mapping[str, np.ndarray[Any, Any]]
 ) -> Callable[[ast.expr, tuple[int, ...]], int]:
-    """Return a function that computes elements of index expressions, in the type of indices."""
+    """Return a function that computes elements of index expressions in the kernel's index type."""
     formulas = formulas_in(entry.spec["expression"])
     evaluator = Integers({}, Scalars(), 8 * DType(entry.spec["index_dtype"]).itemsize)
     elements = views.Elements(

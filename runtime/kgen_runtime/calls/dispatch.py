@@ -1,4 +1,4 @@
-"""Choosing, among the kernels of one operation, the one that a call's arguments fit."""
+"""Dispatch of an operation's call to the one kernel that its arguments fit."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Dispatch(Uncopied):
-    """Kernels of one operation; a call takes the kernel that its arguments fit."""
+    """Kernels of one operation; a call runs the kernel that its arguments fit."""
 
     def __init__(self, op: str, kernels: Sequence[Kernel]) -> None:
         self._op = op
         self._kernels = tuple(kernels)
-        #: The kernels that are the only ones for their arguments' shapes.
+        #: Kernels by the shapes of their arguments, for shapes that only one kernel accepts.
         self._by_shapes = _unique(self._kernels)
-        #: The kernel of arguments that were seen before, by all that decides.
+        #: Cache: kernel by signature of arguments seen before; see `_signature`.
         self._seen: dict[tuple[object, ...], Kernel] = {}
         alike: dict[tuple[str, ...], list[Kernel]] = {}
         for kernel in self._kernels:
@@ -41,7 +41,7 @@ class Dispatch(Uncopied):
     def __call__(
         self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
     ) -> Any:
-        """Call the one kernel that fits. Raises ArgumentError if none fits, or several."""
+        """Call the one kernel that fits. Raises ArgumentError if none or several fit."""
         if named:
             kernel, arguments = self._fitting_named(arguments, named, out)
             return kernel.call(arguments, out, stream)
@@ -60,10 +60,11 @@ class Dispatch(Uncopied):
 
     @signatures.pack
     def pack(self, matrix: Any) -> Any:
-        """Pack a matrix for all kernels that take it. Raises ArgumentError if their orders differ.
+        """Pack a matrix for all kernels that accept it. Raises ArgumentError if their packed orders
+        differ.
 
-        Kernels of one target that differ only in M or in the epilogue have one order. On a GPU
-        nothing is packed.
+        Kernels of one target that differ only in M or in the epilogue have the same order. On a GPU
+        the matrix is returned unchanged.
         """
         able = [kernel.packed for kernel in self._kernels if kernel.packed is not None]
         fitting = [packed for packed in able if len(able) == 1 or packed.takes(matrix)]
@@ -91,13 +92,13 @@ class Dispatch(Uncopied):
 
     @property
     def _by_names(self) -> Mapping[tuple[str, ...], Dispatch]:
-        """Dispatch among the kernels whose arguments have the same names in the same order."""
+        """Dispatchers of kernels with equal argument names in equal order."""
         return self._several or {self._kernels[0].argument_names: self}
 
     def _fitting_named(
         self, arguments: Sequence[Any], named: Mapping[str, Any], out: Any
     ) -> tuple[Kernel, tuple[Any, ...]]:
-        """The one kernel that can take these, and all of them in its order."""
+        """Return the one kernel that fits, and all arguments in its order."""
         if len(self._kernels) == 1:
             (kernel,) = self._kernels
             return kernel, kernel.ordered(arguments, named)
@@ -121,13 +122,13 @@ class Dispatch(Uncopied):
         return fitting[0]
 
     def _fitting(self, arguments: Sequence[Any], out: Any) -> Kernel:
-        """The one kernel that can take these; it checks them itself."""
+        """Return the one kernel that fits. The kernel checks the arguments again."""
         if len(self._kernels) == 1:
             return self._kernels[0]
         try:
             return self._by_shapes[tuple([value.shape for value in arguments])]
         except (AttributeError, KeyError, RuntimeError, TypeError):
-            pass  # lists, shapes of several kernels or of none
+            pass  # Lists, and shapes that no kernel or several kernels accept, continue below.
         signature = _signature(arguments if out is None else (*arguments, out))
         found = self._seen.get(signature)
         if found is None:
@@ -137,7 +138,8 @@ class Dispatch(Uncopied):
         return found
 
     def _only_one(self, arguments: Sequence[Any], out: Any) -> Kernel:
-        """Return the one kernel that fits; a kernel that needs no copies comes first."""
+        """Return the one kernel that fits; kernels that need no copies of arguments take
+        precedence."""
         fitting: list[Kernel] = []
         for copies in (False, True):
             if not fitting:
@@ -172,10 +174,8 @@ def _unique(kernels: Sequence[Kernel]) -> dict[tuple[tuple[int, ...], ...], Kern
 
 
 def _signature(arguments: Sequence[Any]) -> tuple[object, ...]:
-    """Return what selects a kernel for arrays of numpy, PyTorch and kgen; empty if others occur.
-
-    The kernel checks the rest, such as alignment, in any case.
-    """
+    """Return the properties that select a kernel for arrays of numpy, PyTorch and kgen; empty if
+    another type occurs. The kernel checks everything else, such as alignment."""
     found: list[object] = []
     try:
         for value in arguments:
@@ -186,6 +186,6 @@ def _signature(arguments: Sequence[Any]) -> tuple[object, ...]:
                 found += (kind, value.dtype, value.shape, value.stride(), value.device)
             else:
                 return ()
-    except RuntimeError:  # a sparse tensor has no strides
+    except RuntimeError:  # A sparse tensor has no strides.
         return ()
     return tuple(found)

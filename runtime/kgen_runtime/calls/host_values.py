@@ -1,4 +1,5 @@
-"""Values of the host as inputs of a program: arrays of any library, lists and numbers."""
+"""Conversion of host values (arrays of any library, lists, numbers) to a program's inputs and
+back."""
 
 from __future__ import annotations
 
@@ -17,15 +18,15 @@ from kgen_runtime.memory import dlpack
 from kgen_runtime.memory.lending import HostTensor
 from kgen_runtime.memory.strides import packed_strides
 
-#: Makes an array of another library from one that speaks DLPack.
+#: Function that converts a DLPack array to an array of another library.
 Importer = Callable[[Any], Any]
 Put = Callable[[Any], "Importer | None"]
 _NUMBERS = (bool, int, float, list, tuple, range, np.generic)
 
 
 def importer(value: Any) -> Importer | None:
-    """`from_dlpack` of the library that an array belongs to; None for numpy's arrays and ours, and
-    where the library offers none."""
+    """Return `from_dlpack` of the library that an array belongs to; None for arrays of numpy and
+    kgen, and for libraries without that function."""
     kind: type = type(value)
     return _importer(kind)
 
@@ -43,9 +44,9 @@ def _importer(kind: type) -> Importer | None:
 
 
 def host_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
-    """The value as an array of the slot's shape and element type, or of the bits of its elements.
+    """Return the value as an array of the slot's shape, with its element type or the bits of it.
 
-    Lists and numbers are converted as numpy does; integers must keep their value. Raises
+    Lists and numbers are converted like in numpy; integers must keep their value. Raises
     ArgumentError.
     """
     return _checked(slot, _array(slot, value))
@@ -64,7 +65,7 @@ def _array(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
 
 
 def _checked(slot: Slot, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array, if it has the slot's shape and element type. Raises ArgumentError."""
+    """Return the array if it has the slot's shape and element type. Raises ArgumentError."""
     found = View(
         dtype=dtype_of(array.dtype),
         shape=array.shape,
@@ -79,7 +80,7 @@ def _checked(slot: Slot, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _converted(slot: Slot, value: Any, who: str) -> np.ndarray[Any, Any]:
-    """A list or number as an array of the slot's element type."""
+    """Convert a list or number to an array of the slot's element type. Raises ArgumentError."""
     dtype = slot.param.dtype
     wanted = host_dtype(dtype)
     try:
@@ -108,8 +109,8 @@ def _converted(slot: Slot, value: Any, who: str) -> np.ndarray[Any, Any]:
 
 
 def putter(slot: Slot, backend: Backend, buffer: Any) -> Put:
-    """Return a function that copies a value of the host to an input's buffer, and returns the
-    importer of the value's library."""
+    """Return a function that copies a host value to an input's buffer and returns the importer of
+    the value's library."""
     if not slot.nbytes:
         return functools.partial(_put_nothing, slot)
     if backend.memory != dlpack.HOST:
@@ -159,16 +160,17 @@ def getter(slot: Slot, backend: Backend, buffer: Any) -> Callable[[], np.ndarray
 
 
 def first_importer(values: Iterable[Any]) -> Importer | None:
-    """The importer of the first array that is of another library than numpy."""
+    """Return the importer of the first array that belongs to another library than numpy; else
+    None."""
     return next(filter(None, map(importer, values)), None)
 
 
 def new_output(slot: Slot, library: Importer | None) -> Any:
-    """A new host array for an output: numpy's, or of this library."""
+    """Allocate a host array for an output, as an array of `library` or, for None, of numpy."""
     array = slot.empty()
     return array if library is None else imported(library, slot, array)
 
 
 def imported(library: Importer, slot: Slot, array: np.ndarray[Any, Any]) -> Any:
-    """A result as an array of another library, in the same memory."""
+    """Return a view of a result as an array of another library."""
     return library(HostTensor(array, slot.param.dtype))

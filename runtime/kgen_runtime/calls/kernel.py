@@ -27,8 +27,8 @@ _NUMPY = {np.ndarray}
 
 
 class Kernel(Uncopied):
-    """Kernel on a device. Call it with its inputs in the order of `entry.arguments`, or with the
-    first ones in that order and the others by name."""
+    """Kernel on a device. Call it with its inputs in the order of `entry.arguments`; the last ones
+    may be passed by name."""
 
     def __init__(
         self,
@@ -37,27 +37,28 @@ class Kernel(Uncopied):
         handle: Any,
         stored: Mapping[str, Memory] | None = None,
     ) -> None:
-        """`handle`: what the backend loaded; `stored`: the bundle's constants on the device, by
-        file."""
+        """Bind a loaded kernel. `handle` is the backend's handle; `stored` has the bundle's
+        constants on the device by file."""
         self.entry = entry
         self._backend = backend
         self._inputs = tuple(Slot(entry.key, param, backend) for param in entry.arguments)
         constants = {c.parameter: (stored or {})[c.file] for c in entry.constants}
         self._constants = tuple(constants)
-        #: The operand that calls are given packed, None if there is none.
+        #: Operand that calls pass packed; None if there is none.
         self.packed = next((PackedOperand(s, backend) for s in self._inputs if s.is_packed), None)
         self._outputs = tuple(Slot(entry.key, param, backend) for param in entry.outputs)
         table = lies_upon(entry.spec)
-        #: Input whose memory the output reuses, where a kernel writes a part of it.
+        #: Input that a scatter updates in place: the output reuses its memory. None for other
+        #: kernels.
         self._table = next((slot for slot in self._inputs if slot.name == table), None)
         self.on_host = backend.memory == dlpack.HOST
         self._has_addresses = backend.memory is not None
         self._workspaces = entry.workspaces
-        #: What a call may name its arguments.
+        #: Names of the arguments of a call, in order.
         self.argument_names = tuple(slot.name for slot in self._inputs)
         self._names = [*self.argument_names, *(slot.name for slot in self._outputs)]
         self._names += [*self._constants, *(workspace.name for workspace in self._workspaces)]
-        #: None once it is closed. A call holds what it finds here until it is done.
+        #: None after `close`. A call holds the object until it is done.
         self._loaded: LoadedKernel | None = LoadedKernel(backend, handle, self._names, constants)
 
     @property
@@ -66,7 +67,7 @@ class Kernel(Uncopied):
 
     @property
     def held(self) -> LoadedKernel:
-        """The kernel as the driver has it. Raises DeviceError once it is closed."""
+        """Kernel as loaded by the driver. Raises DeviceError after `close`."""
         if self._loaded is None:
             raise self._closed_error()
         return self._loaded
@@ -83,26 +84,28 @@ class Kernel(Uncopied):
     def __call__(
         self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
     ) -> Any:
-        """Run the kernel and give its output: `out` if given, else a new array. A kernel of several
-        outputs gives a tuple of them, and takes a tuple as `out`.
+        """Run the kernel and return its output: `out` if passed, else a new array. A kernel with
+        several outputs returns a tuple and takes a tuple as `out`.
 
-        Arguments come in the order of `argument_names`, and those at the end may be given by name.
-        On the CPU arguments are numpy or host DLPack arrays and the result is a numpy array; an
-        `Array` among them makes it an `Array`, a tensor of PyTorch (or of another library that has
-        `from_dlpack`) makes it a tensor of that library. Inputs that lie in memory otherwise than
-        the kernel expects (transposed, strided, misaligned) are copied first. On other devices
-        arguments are `Array`s or DLPack arrays of that device, and the call may return before the
-        kernel is done.
-        A scatter writes into its table, and gives that.
-        bf16 and 8-bit floats are arrays of `ml_dtypes` or their bits as uint16 and uint8. `stream`
-        is a handle of the driver, for backends with streams.
+        Arguments follow the order of `argument_names`; the last ones may be passed by name.
+
+        - On the CPU, arguments are numpy or host DLPack arrays, and the result is a numpy array. If
+          an argument is an `Array`, the result is an `Array`; if one is a tensor of PyTorch, or of
+          another library with `from_dlpack`, the result is a tensor of that library. Inputs whose
+          memory layout the kernel does not accept (transposed, strided, misaligned) are copied
+          first.
+        - On other devices, arguments are `Array`s or DLPack arrays of that device. The call may
+          return before the kernel is done.
+        - A scatter writes into its table and returns the table.
+        - bf16 and 8-bit floats are arrays of `ml_dtypes`, or their bits as uint16 and uint8.
+        - `stream` is a handle of the driver, for backends with streams.
 
         Raises ArgumentError or DeviceMismatchError before anything runs; LaunchError, DeviceLost.
         """
         return self.call(self.ordered(arguments, named) if named else arguments, out, stream)
 
     def call(self, arguments: Sequence[Any], out: Any, stream: int | None) -> Any:
-        """Call the kernel with its arguments as a sequence; :meth:`__call__` collects them."""
+        """Run the kernel like :meth:`__call__`, with the arguments as a sequence."""
         loaded = self._loaded
         if loaded is None:
             raise self._closed_error()
@@ -115,10 +118,10 @@ class Kernel(Uncopied):
     def prepare(
         self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
     ) -> Call[Any]:
-        """The kernel with these arguments, checked once: call the result to run it, as often as
-        wanted. It reads and writes the same memory each time, copies nothing, and keeps it alive.
+        """Check the arguments once and return a call that can be run many times.
 
-        Raises as :meth:`__call__` does.
+        Each run reads and writes the same memory, which the call keeps alive; nothing is copied.
+        Raises the same errors as :meth:`__call__`.
         """
         loaded = self._loaded
         if loaded is None:
@@ -131,7 +134,7 @@ class Kernel(Uncopied):
         keep += map(holder, (*arguments, *results))
         settled = dict(zip(self._names, buffers, strict=True))
         if self.on_host:
-            # No stream puts such calls in order: any thread may run them, several at once.
+            # No stream orders these calls: any thread may run them, several at once.
             for workspace in self._workspaces:
                 memory = loaded.new_workspace(workspace)
                 settled[workspace.name] = memory.buffer
@@ -140,13 +143,12 @@ class Kernel(Uncopied):
 
     @signatures.pack
     def pack(self, matrix: Any) -> Any:
-        """The kernel's constant operand in the order that the kernel takes it: give the result, in
-        the operand's place, to as many calls as wanted, also of other kernels of this target.
+        """Pack the constant operand into the order that the kernel reads.
 
-        Takes what a kernel without a packed operand takes, and makes an array of the same kind.
-        Only CPU kernels pack. Kernels of other devices take the matrix unpacked, and it is returned
-        as it is.
-        Raises ArgumentError or DeviceMismatchError.
+        Pass the result in place of the operand, in any number of calls, also of other kernels of
+        this target. `pack` accepts the same arrays as a kernel without a packed operand and returns
+        an array of the same kind. Only CPU kernels pack; on other devices the matrix is returned
+        unchanged. Raises ArgumentError or DeviceMismatchError.
         """
         if self.packed is not None:
             return self.packed.pack(matrix)
@@ -166,18 +168,19 @@ class Kernel(Uncopied):
         *,
         copies: bool = True,
     ) -> tuple[list[Any], Any]:
-        """The buffers in the order of `_names`, and the output, or a tuple of several."""
+        """Return the buffers in the order of `_names`, and the output or a tuple of outputs."""
         if len(arguments) != len(self._inputs):
             raise ArgumentError(self._count_message(len(arguments)))
         results = self._new_outputs(arguments) if out is None else self._given(out)
         written = []
-        # Here and below a finder is called without a method of the slot's around it: 60 ns each.
+        # The finders are called here and below without a method of the slot around them, to save
+        # calls.
         for output, result in zip(self._outputs, results):  # noqa: B905
             own = output.finders[type(result)](result)
             if own is None:
                 own = output.closer(result, stream, keep)
             written.append(own)
-        # What a caller gave may overlap; ranges that do not meet are passed over without a call.
+        # Memory of the caller may overlap. Disjoint ranges are skipped without a call.
         ranges = []
         if out is not None and self._has_addresses:
             ranges = [(s, o, o + s.nbytes) for s, o in zip(self._outputs, written, strict=True)]
@@ -204,7 +207,7 @@ class Kernel(Uncopied):
         return buffers, results if len(results) > 1 else results[0]
 
     def _given(self, out: Any) -> tuple[Any, ...]:
-        """The outputs that a caller gives."""
+        """Return the outputs that the caller passed, as a tuple."""
         if len(self._outputs) == 1:
             return (out,)
         if not isinstance(out, tuple | list) or len(out) != len(self._outputs):
@@ -215,8 +218,8 @@ class Kernel(Uncopied):
         return tuple(out)
 
     def _check_outputs(self, written: Sequence[Any], read: Sequence[Any]) -> None:
-        """Raises ArgumentError if outputs that were given share memory with one another; or, where
-        there are no addresses, with an input."""
+        """Raise ArgumentError if outputs of the caller share memory with each other or, on devices
+        without addresses, with an input."""
         for i, (output, own) in enumerate(zip(self._outputs, written, strict=True)):
             for other, found in zip(self._outputs[:i], written, strict=False):
                 self._check_overlap(output, own, other, found)
@@ -225,16 +228,18 @@ class Kernel(Uncopied):
                     self._check_overlap(output, own, slot, found)
 
     def ordered(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The arguments of a call by position; ArgumentError for names that do not fit."""
+        """Return the arguments of a call by position. Raises ArgumentError for names that do not
+        fit."""
         if stored := [name for name in self._constants if name in named]:
             raise ArgumentError(self._stored_message(stored))
         return in_order(self.key, self.argument_names, arguments, named)
 
     def accepts(self, arguments: Sequence[Any], out: Any = None, *, copies: bool = False) -> bool:
-        """Whether shapes, types and strides are those of this kernel; with `copies`, of inputs on
-        the host, shapes and types alone.
+        """Return whether shapes, types and strides fit this kernel. With `copies`, strides of host
+        inputs may differ.
 
-        Raises ArgumentError or DeviceMismatchError for arguments that no kernel here takes.
+        Raises ArgumentError or DeviceMismatchError for arguments that no kernel on this device
+        accepts.
         """
         if len(arguments) != len(self._inputs):
             return False
@@ -249,7 +254,7 @@ class Kernel(Uncopied):
         return all(s.problem(v) is None or (copies and s.can_copy(v)) for s, v in views)
 
     def describe(self, arguments: Sequence[Any]) -> str:
-        """The arguments' shapes and types, for messages."""
+        """Format the arguments' shapes and types for messages."""
         slots = zip(self._inputs, arguments, strict=False)
         return ", ".join(str(slot.view(value, None)) for slot, value in slots)
 
@@ -282,7 +287,9 @@ class Kernel(Uncopied):
         return DeviceError(f"{self.key}: the bundle was closed; load it again")
 
     def close(self) -> LoadedKernel | None:
-        """Give the machine code back, after the calls that other threads are in; safe to call
-        twice. It is given back once the result, None the second time, is dropped."""
+        """Release the machine code after the running calls of other threads; safe to call twice.
+
+        The code is released when the returned object is dropped. The second call returns None.
+        """
         loaded, self._loaded = self._loaded, None
         return loaded

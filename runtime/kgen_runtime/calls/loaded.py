@@ -1,14 +1,14 @@
-"""A kernel as a driver has loaded it, given back when nobody uses it any more.
+"""Kernel as loaded by a driver; released with the last reference.
 
 References count the calls in flight: every call holds the `LoadedKernel` that it runs, and `close`
-drops the kernel's own reference. Whoever drops the last one, be it `close`, the last call of
-another thread or the garbage collector, gives the code back.
+drops the kernel's own reference. The last reference may be dropped by `close`, by the last call of
+another thread or by the garbage collector; that releases the code.
 """
 
 from __future__ import annotations
 
 import weakref
-from _thread import _local  # threading takes a millisecond to import
+from _thread import _local  # threading takes longer to import.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -20,7 +20,7 @@ from kgen_runtime.manifest import Workspace
 
 
 class LoadedKernel:
-    """The driver's handle of a kernel, and the memory that its calls need besides arguments."""
+    """Driver handle of a kernel, and the memory that its calls need besides arguments."""
 
     __slots__ = (
         "__weakref__",
@@ -36,21 +36,22 @@ class LoadedKernel:
     def __init__(
         self, backend: Backend, handle: Any, names: Sequence[str], constants: Mapping[str, Memory]
     ) -> None:
-        """`names`: of the buffers, in the order in which `launch` is given them."""
+        """Hold a loaded kernel. `names` are the buffers' names in the order of `launch`'s
+        arguments."""
         self.handle = handle
         self.launch: Callable[[list[Any], int | None], None] = backend.launcher(handle, names)
         self.constants = constants
-        #: The buffers of the constants.
+        #: Buffers of the constants.
         self.stored = [memory.buffer for memory in constants.values()]
-        #: What a device that is closed waits for; see :func:`close_after`.
+        #: Object that must be collected before the device closes; see :func:`close_after`.
         self.device: object = None
         self._backend = backend
         self._scratch = _local()
-        # Not at exit: the process goes with all that it has, and a driver may be gone before it.
+        # Not at exit: the process releases everything, and the driver may be unloaded before.
         weakref.finalize(self, _unload, backend, handle).atexit = False
 
     def workspace(self, workspace: Workspace, stream: int | None) -> Memory:
-        """Scratch memory of this thread and stream, made at the first call."""
+        """Return the scratch memory of this thread and stream, allocated by the first call."""
         held: dict[tuple[str, int | None], Memory]
         held = self._scratch.__dict__.setdefault("held", {})
         key = (workspace.name, stream)
@@ -59,13 +60,13 @@ class LoadedKernel:
         return held[key]
 
     def new_workspace(self, workspace: Workspace) -> Memory:
-        """Scratch memory as a kernel expects it before its first call."""
+        """Allocate scratch memory with the content that a kernel expects before its first call."""
         return Memory(self._backend, workspace.nbytes, zero=workspace.initial == "zero")
 
 
 def _unload(backend: Backend, handle: Any) -> None:
-    """Whoever dropped the last reference has not asked for an error: of a device that is lost
-    nothing is left to give back."""
+    """Unload a kernel. Errors are ignored: the caller did not ask for the release, and a lost
+    device has nothing to release."""
     with suppress(DeviceError):
         backend.synchronize()
     with suppress(DeviceError):
@@ -73,11 +74,13 @@ def _unload(backend: Backend, handle: Any) -> None:
 
 
 class _Closing:
-    """Held by what must be gone before a device is closed."""
+    """Object that all kernels of a closed device hold, so that its collection marks the last
+    release."""
 
 
 def close_after(backend: Backend, loaded: Sequence[LoadedKernel]) -> None:
-    """Close the device when the last of these, of which the caller drops its own, is gone."""
+    """Close the device when the last of these kernels is released; the caller drops its own
+    references."""
     closing = _Closing()
     for one in loaded:
         one.device = closing

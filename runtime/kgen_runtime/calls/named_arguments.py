@@ -1,4 +1,4 @@
-"""Arguments that a call gives by name: first some by position, then the others in any order."""
+"""Keyword arguments of calls: some arguments by position, the others by name in any order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from kgen_runtime.errors import ArgumentError
 
 
 def suit(names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
-    """Whether these are all that a kernel with arguments of these names takes, each once."""
+    """Return whether positional and named arguments are exactly those of a kernel with these
+    names."""
     return named.keys() == set(names[len(arguments) :])
 
 
@@ -18,7 +19,7 @@ def in_order(
 ) -> tuple[Any, ...]:
     """Return the arguments in the order of `names`.
 
-    Raises ArgumentError for a name that is unknown, given twice or missing.
+    Raises ArgumentError for a name that is unknown, passed twice or missing.
     """
     rest = names[len(arguments) :]
     if not suit(names, arguments, named):
@@ -31,9 +32,9 @@ def in_order(
 def by_name(
     program: str, names: Sequence[str], inputs: Mapping[str, Any] | None, named: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """The inputs of a program, which come as a mapping of names, by name, or both.
+    """Return the inputs of a program, passed as a mapping, as keywords, or both.
 
-    Raises ArgumentError.
+    Raises ArgumentError for a name that is unknown, passed twice or missing.
     """
     given = merged(program, names, inputs, named)
     in_order(program, names, (), given)
@@ -43,7 +44,7 @@ def by_name(
 def merged(
     program: str, names: Sequence[str], inputs: Mapping[str, Any] | None, named: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return what a mapping of names and what keyword arguments give. Raises ArgumentError."""
+    """Merge a mapping of names and keyword arguments. Raises ArgumentError for a name in both."""
     if inputs is not None and not isinstance(inputs, Mapping):
         raise ArgumentError(
             f"{program}: takes arrays by name, such as {names[0] if names else 'x'}=..., "

@@ -1,4 +1,4 @@
-"""Names of operations as attributes of `Kernels`, for type checkers and editors.
+"""Operations as attributes of `Kernels`, for type checkers and editors.
 
 At run time, `Kernels` has the operations of its bundle. A kernel of one function has the function's
 name; a kernel of a longer expression is `elementwise` or `rowwise`.
@@ -10,7 +10,7 @@ from kgen_runtime.calls.dispatch import Dispatch
 
 
 class Operations:
-    """Every operation by name."""
+    """Attributes of `Kernels`, one per operation."""
 
     matmul: Dispatch
     conv2d: Dispatch

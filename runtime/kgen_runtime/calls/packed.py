@@ -1,4 +1,4 @@
-"""An operand that a kernel takes packed, and the making of it from a matrix of any library."""
+"""Packing of a matrix from any library for a kernel with a prepacked operand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgen_runtime.memory.host import host_bytes
 
 
 class PackedOperand:
-    """The matrix behind a packed parameter; `param` is its packed form."""
+    """Unpacked matrix of a packed parameter; `param` describes its packed form."""
 
     def __init__(self, slot: Slot, backend: Backend) -> None:
         self.param = slot.param
@@ -20,7 +20,8 @@ class PackedOperand:
         self._matrix = Slot(slot.kernel, slot.param.unpacked, backend)
 
     def pack(self, matrix: Any) -> Any:
-        """An `Array` of an `Array`, else, on the host, a numpy array at a cache line's start.
+        """Pack a matrix. An `Array` becomes an `Array`; any other host array becomes a numpy array
+        that is aligned to a cache line.
 
         Raises ArgumentError or DeviceMismatchError.
         """
@@ -37,9 +38,9 @@ class PackedOperand:
         return lent.view(host_dtype(param.dtype))
 
     def takes(self, matrix: Any) -> bool:
-        """Whether :meth:`pack` does."""
+        """Return whether :meth:`pack` accepts the matrix."""
         return self._matrix.problem(self._matrix.view(matrix, None)) is None
 
     def describe(self, matrix: Any) -> str:
-        """A matrix' shape and type, for messages."""
+        """Format a matrix' shape and type for messages."""
         return str(self._matrix.view(matrix, None))

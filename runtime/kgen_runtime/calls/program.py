@@ -1,4 +1,4 @@
-"""A program on one device, to be run with arrays of the host or prepared with arrays that stay."""
+"""Compiled model on one device: run it with host arrays, or prepare a call with fixed arrays."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from kgen_runtime.calls.program_handle import ProgramHandle
     from kgen_runtime.calls.session import SessionMaker
 
-#: Runs that a profile takes the median of, and the seconds after which it makes no more of them.
+#: Runs of which a profile takes the median; seconds after which it starts no further run.
 PROFILE_RUNS, PROFILE_SECONDS = 20, 2.0
 R = TypeVar("R")
 
 
 @frozen
 class StepTime:
-    """Time of a program's step; `nodes` are the ONNX nodes that it stands for."""
+    """Time of one step of a program; `nodes` are the ONNX nodes that the step computes."""
 
     kernel: str
     nodes: tuple[str, ...]
@@ -56,7 +56,7 @@ class StepTime:
 
 @frozen
 class TensorInfo:
-    """An input, output or state of a program as its callers see it."""
+    """Name, shape and element type of an input, output or state."""
 
     name: str
     shape: tuple[int, ...]
@@ -76,11 +76,11 @@ class LoadedProgram(Uncopied):
         kernels: Mapping[str, Kernel],
         weights: Mapping[str, Held],
     ) -> None:
-        """`kernels` by key."""
+        """Bind a program; `kernels` are given by key."""
         self.entry = entry = handle.entry
         self.backend = backend
         self._kernels = ProgramKernels(entry.name, kernels)
-        #: Users of the file, which may be mapped; None once closed.
+        #: Objects that use the bundle's file, which may be mapped; None after `close`.
         self._opened: tuple[ProgramHandle, SessionMaker] | None = (
             handle,
             backend.sessions(handle, self._kernels, weights)
@@ -93,7 +93,8 @@ class LoadedProgram(Uncopied):
         hidden = entry.hidden_outputs
         self._outputs = tuple(slot for slot in slots if slot.name not in hidden)
         self._sizes = tuple(slot for slot in slots if slot.name in hidden)
-        #: Sessions of `run` that no thread is in. States need one session, used in turns.
+        #: Sessions of `run` that no thread uses. A program with states has one session, used in
+        #: turn.
         self._idle: list[ProgramSession] = []
         self._turn = Lock()
         #: None until a program with states is first run.
@@ -106,7 +107,7 @@ class LoadedProgram(Uncopied):
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
-        """`name`, `shape` and `dtype` of each output; the largest shape, if it depends on data."""
+        """`name`, `shape` and `dtype` of each output; the largest shape if it depends on data."""
         return tuple(map(_info, self.entry.visible_outputs))
 
     @property
@@ -142,17 +143,17 @@ class LoadedProgram(Uncopied):
         check_indices: bool = False,
         **named: Any,
     ) -> Any:
-        """Run the program on host arrays, lists or numbers, by name or as a mapping of names.
-        Returns a new array, or a dict by name if there are several outputs.
+        """Run the program on host arrays, lists or numbers, passed by name or as a mapping of
+        names. Return a new array, or a dict by name if there are several outputs.
 
-        States live from one run to the next, until `reset`; runs of a program with states take
-        turns. Without states threads run at once, each in an arena of its own that is kept for
-        later runs. Raises ArgumentError before anything runs; LaunchError, DeviceLost.
+        States keep their values from one run to the next, until `reset`; runs of a program with
+        states take turns. Without states, threads run concurrently, each in its own arena, which is
+        kept for later runs. Raises ArgumentError before anything runs; LaunchError, DeviceLost.
 
-        A kernel takes zeros for a row that an index names outside of its table. With
-        `check_indices` each index is compared with its table before the step that reads it, one
-        step after another, and ArgumentError names the input, the index and the limit. An index
-        that steps compute is known only after these steps, which then have changed states.
+        A kernel reads zeros for an index outside its table. `check_indices` compares each index
+        with its table before the step that reads it and runs the steps one at a time; ArgumentError
+        names the input, the index and the limit. Indices that steps compute are checked only after
+        these steps, which may have changed states by then.
         """
         return result(self.run_dict(inputs, check_indices=check_indices, **named))
 
@@ -164,7 +165,7 @@ class LoadedProgram(Uncopied):
         check_indices: bool = False,
         **named: Any,
     ) -> dict[str, Any]:
-        """Run the program as `run` does; return a dict by name, also of a single output."""
+        """Run the program like `run`, but return a dict by name also for a single output."""
         if self.entry.states:
             with self._turn.lock:
                 return self._stateful().results(inputs, named, check_indices)
@@ -176,13 +177,13 @@ class LoadedProgram(Uncopied):
             return session.results(inputs, named, check_indices)
         finally:
             self._idle.append(session)
-            if self._kernels.is_closed:  # perhaps while this run was going on
+            if self._kernels.is_closed:  # The bundle may have been closed during this run.
                 self._idle.clear()
 
     def session(self) -> ProgramSession:
-        """Return a session for one thread, with its own states and its own arena (memory of
+        """Create a session for one thread, with its own states and its own arena (memory of
         intermediate values). It has `run`, `run_dict`, `reset`, `set_states` and `get_state`.
-        Sessions share the weights and may run at once."""
+        Sessions share the weights and may run concurrently."""
         return ProgramSession(
             self._users_of_file()[1](None, None),
             self._inputs,
@@ -192,7 +193,7 @@ class LoadedProgram(Uncopied):
         )
 
     def _cache_places(self) -> CachePlaces | None:
-        """The places that runs write in states; None of a program without states."""
+        """Checker of the indices at which runs write states; None for a program without states."""
         if self._places is None and self.entry.states:
             from kgen_runtime.calls.cache_places import CachePlaces
 
@@ -200,21 +201,22 @@ class LoadedProgram(Uncopied):
         return self._places
 
     def reset(self) -> None:
-        """Zero the states of `run`. Raises DeviceError once the bundle is closed."""
+        """Fill the states of `run` with zeros. Raises DeviceError if the bundle is closed."""
         with self._turn.lock:
-            _held = self._kernels.held()  # stays until the end, whoever closes the bundle
+            # The reference keeps the code until the end, if another thread closes the bundle.
+            _held = self._kernels.held()
             for session in self._idle:
                 session.reset()
 
     def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:
-        """Set some states of `run` to host arrays. An array that is shorter along one axis is the
-        start of the state; zeros follow. Raises ArgumentError."""
+        """Set some states of `run` to host arrays. An array that is shorter along one axis becomes
+        the start of the state; zeros follow. Raises ArgumentError."""
         data = self._state_bytes(states, named)
         with self._turn.lock:
             self._stateful().session.set_states(data)
 
     def _stateful(self) -> ProgramSession:
-        """The one session that has the states of `run`; to be called by who has the turn."""
+        """Return the one session with the states of `run`. The caller holds the lock `_turn`."""
         if not self._idle:
             self._idle.append(self.session())
         return self._idle[0]
@@ -222,13 +224,13 @@ class LoadedProgram(Uncopied):
     def prepare(
         self, inputs: Mapping[str, Any] | None = None, /, *, out: Any = None, **named: Any
     ) -> ProgramCall[Any]:
-        """Check arrays of the device once, and copy nothing: each call of the result reads the same
-        arrays, writes the same outputs (`out` of the result) and has an arena and states of its
-        own. `out`: outputs by name, or the array of a single output; missing ones are new.
+        """Check arrays of the device once and return a call that copies nothing. Each run of it
+        reads the same arrays and writes the same outputs (`out` of the result); the call has its
+        own arena and states. `out`: outputs by name, or the array of a single output; missing ones
+        are allocated.
 
-        An output whose size depends on data has its largest shape in `out`. Each call returns the
-        part of it that the run has written, in the same memory, and raises ArgumentError if there
-        was no room for all elements.
+        An output whose size depends on data has its largest shape in `out`. Each run returns a view
+        of the part that it has written, and raises ArgumentError if the elements do not fit.
 
         On the CPU, numpy and host DLPack arrays are arrays of the device. Raises ArgumentError or
         DeviceMismatchError.
@@ -253,10 +255,11 @@ class LoadedProgram(Uncopied):
         return ProgramCall(session, result(results), keep, self._state_bytes, parts)
 
     def profile(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> list[StepTime]:
-        """Measure each step on host arrays, as the median of several runs with states of their own:
-        `kernel`, `nodes` (the ONNX nodes of the step) and `seconds`.
+        """Measure each step on host arrays; return `kernel`, `nodes` (the ONNX nodes of the step)
+        and `seconds`, the median of several runs with separate states.
 
-        On GPUs each step is launched when the one before is done, so that its launch counts too.
+        On GPUs each step is launched after the previous one has finished, so that its launch is
+        included.
         """
         from statistics import median
 
@@ -274,29 +277,29 @@ class LoadedProgram(Uncopied):
         ]
 
     def close(self) -> list[LoadedKernel]:
-        """Give the kernels, the weights and the memory of `run` back, after the runs that other
-        threads are in; safe to call twice. Kernels are given back once the result is dropped."""
+        """Release the kernels, the weights and the memory of `run` after the running calls of other
+        threads; safe to call twice. Kernels are released when the returned list is dropped."""
         loaded = self._kernels.close()
         self._opened = None
         self._idle.clear()
         return loaded
 
     def _users_of_file(self) -> tuple[ProgramHandle, SessionMaker]:
-        """Return the program's handle and what makes its sessions. Raises DeviceError if the bundle
-        is closed."""
+        """Return the program's handle and its session factory. Raises DeviceError if the bundle is
+        closed."""
         opened = self._opened
         if opened is None:
             raise DeviceError(f"{self.entry.name}: the bundle was closed; load it again")
         return opened
 
     def _empty(self, slot: Slot, library: Importer | None) -> Any:
-        """A new array for an output, on the host one of this library's."""
+        """Allocate an array for an output; on the host, an array of this library."""
         if self.backend.memory == dlpack.HOST:
             return new_output(slot, library)
         return Array.empty(self.backend, slot.param.dtype, slot.param.shape)
 
     def _given(self, out: Any) -> dict[str, Any]:
-        """The outputs that are given, by name."""
+        """Return the caller's outputs by name. Raises ArgumentError for unknown names."""
         if out is None:
             return {}
         names = [slot.name for slot in self._outputs]
@@ -315,8 +318,8 @@ class LoadedProgram(Uncopied):
         return dict(out)
 
     def _check_overlaps(self, read: Buffers, written: Buffers) -> None:
-        """Raises ArgumentError if an output shares memory with an input, which steps after the one
-        that writes it may read, or with another output."""
+        """Raise ArgumentError if an output shares memory with another output or with an input:
+        later steps may read the input after the output is written."""
         for i, output in enumerate(self._outputs):
             others = [(slot, read) for slot in self._inputs]
             others += [(slot, written) for slot in self._outputs[:i]]
@@ -330,7 +333,7 @@ class LoadedProgram(Uncopied):
     def _state_bytes(
         self, states: Mapping[str, Any] | None, named: Mapping[str, Any]
     ) -> dict[str, HostBytes]:
-        """Return the bytes of these states. Raises ArgumentError."""
+        """Return the bytes of these states by name. Raises ArgumentError."""
         handle = self._users_of_file()[0]
         values = {s.name: self.entry.by_name[s.input] for s in self.entry.states}
         found = {}
@@ -346,14 +349,14 @@ def _info(value: Value) -> TensorInfo:
 
 
 def _param(value: Value, role: Any) -> TensorParam:
-    """An input or output as the tensor of a call."""
+    """Describe an input or output of a program as a tensor of a call."""
     return TensorParam(
         name=value.name, role=role, dtype=value.dtype, shape=value.shape, strides=value.strides
     )
 
 
 def _settled(slot: Slot, value: Any, keep: list[object]) -> Any:
-    """The buffer of an array that is used where it lies. Raises ArgumentError or
+    """Return the buffer of an array that is used in place. Raises ArgumentError or
     DeviceMismatchError."""
     found = slot.finders[type(value)](value)
     keep.append(holder(value))
@@ -361,8 +364,8 @@ def _settled(slot: Slot, value: Any, keep: list[object]) -> Any:
 
 
 def _parts(session: Session, slots: Mapping[str, Slot], arrays: Mapping[str, Any]) -> Any:
-    """Return what the last run has written of its outputs' arrays. Raises ArgumentError if there
-    was no room for all elements."""
+    """Return views of the parts of the outputs that the last run has written. Raises ArgumentError
+    if the elements did not fit."""
     found = dict(arrays)
     for value in session.entry.sized_outputs:
         found[value.name] = _part(
@@ -372,7 +375,7 @@ def _parts(session: Session, slots: Mapping[str, Slot], arrays: Mapping[str, Any
 
 
 def _part(slot: Slot, array: Any, shape: tuple[int, ...], backend: Backend) -> Any:
-    """The first elements along each axis of an array, in its memory."""
+    """Return a view of the first `shape` elements of an array."""
     if isinstance(array, Array):
         return Array(array.memory, array.dtype, shape, array.strides)
     part = tuple(map(slice, shape))
@@ -383,7 +386,7 @@ def _part(slot: Slot, array: Any, shape: tuple[int, ...], backend: Backend) -> A
 
 
 class ProgramCall(Uncopied, Generic[R]):
-    """A program with its arrays, to be run again and again; `out` is what it writes: one array, or
+    """Program with fixed arrays that can be run many times; `out` is its output: one array, or
     several by name."""
 
     __slots__ = ("_keep", "_parts", "_session", "_state_bytes", "out")
@@ -396,24 +399,26 @@ class ProgramCall(Uncopied, Generic[R]):
         state_bytes: StateBytes,
         parts: Callable[[], R] | None,
     ) -> None:
-        """`parts` returns what the last run has written of `out`; None: all."""
+        """Bind a session to its arrays. `parts` returns the part of `out` that the last run has
+        written; None if that is always all of it."""
         self._session, self._keep, self._state_bytes = session, keep, state_bytes
         self._parts = parts
         self.out = out
 
     def __call__(self) -> R:
-        """Run it; gives `out`, or the part of it that the run has written. Raises ArgumentError if
-        there was no room for all elements, and DeviceError once the bundle is closed."""
+        """Run the program; return `out`, or the part of it that the run has written. Raises
+        ArgumentError if the elements do not fit, DeviceError if the bundle is closed."""
         self._session.run()
         return self.out if self._parts is None else self._parts()
 
     def reset(self) -> None:
-        """Make its states zero. Raises DeviceError once the bundle is closed."""
-        _held = self._session.kernels.held()  # stays until the end, whoever closes the bundle
+        """Fill the states of this call with zeros. Raises DeviceError if the bundle is closed."""
+        # The reference keeps the code until the end, if another thread closes the bundle.
+        _held = self._session.kernels.held()
         self._session.reset()
 
     def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:
-        """Give its states these host arrays; others stay. Raises ArgumentError."""
+        """Set some states of this call to host arrays. Raises ArgumentError."""
         self._session.set_states(self._state_bytes(states, named))
 
     def __repr__(self) -> str:

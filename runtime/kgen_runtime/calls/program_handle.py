@@ -1,4 +1,4 @@
-"""A program as libkgen has read it: its states by name, for sessions on every device."""
+"""libkgen's handle of a program, with its states by name, for sessions on every device."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class ProgramHandle:
-    """Program of a bundle, which stays open as long as the handle is used. `address` is that of
-    libkgen's kgen_program, `bundle` that of its kgen_bundle."""
+    """Program of a bundle, which stays open as long as the handle is used. `address` is the address
+    of libkgen's kgen_program, `bundle` that of its kgen_bundle."""
 
     def __init__(self, opened: OpenBundle, entry: Program) -> None:
         self.entry = entry
@@ -41,8 +41,8 @@ class ProgramHandle:
             self._start(name, None, None, 0, None)
 
     def state_bytes(self, name: str, array: npt.NDArray[Any]) -> HostBytes:
-        """Return the bytes of a state that begins with an array of its element type; zeros follow
-        an array that is shorter along one axis. Raises ArgumentError."""
+        """Return the bytes of a state that starts with these elements. An array that is shorter
+        than the state along one axis is followed by zeros. Raises ArgumentError."""
         into = host_bytes(self._sizes.get(name, 0))
         data = np.ascontiguousarray(array)
         shape = (ctypes.c_int64 * array.ndim)(*array.shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from _thread import get_ident  # threading takes a millisecond to import
+from _thread import get_ident  # threading takes longer to import.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,9 +25,9 @@ StateBytes = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Mapping[str
 
 
 class ProgramSession(Uncopied):
-    """Runs a program in memory of its own: an arena, inputs, outputs and states.
+    """Program with its own memory: an arena, inputs, outputs and states.
 
-    One thread at a time may use a session; sessions of several threads run at once.
+    One thread at a time may use a session; sessions of several threads run concurrently.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class ProgramSession(Uncopied):
         needed = set() if places is None else places.needed
         self._needed = [slot for slot in inputs if slot.name in needed]
         self._checked: CheckedSteps | None = None
-        #: The thread that is in the session.
+        #: Thread that uses the session, under the key "thread".
         self._user: dict[str, int] = {}
 
     def run(
@@ -67,7 +67,7 @@ class ProgramSession(Uncopied):
         check_indices: bool = False,
         **named: Any,
     ) -> Any:
-        """Run the program as `program.run` does, with the states of this session."""
+        """Run the program like `program.run`, with the states of this session."""
         return result(self._alone(self.results, inputs, named, check_indices))
 
     def run_dict(
@@ -78,15 +78,15 @@ class ProgramSession(Uncopied):
         check_indices: bool = False,
         **named: Any,
     ) -> dict[str, Any]:
-        """Run the program as `program.run_dict` does, with the states of this session."""
+        """Run the program like `program.run_dict`, with the states of this session."""
         return self._alone(self.results, inputs, named, check_indices)
 
     def reset(self) -> None:
-        """Make the states of this session zero."""
+        """Fill the states of this session with zeros."""
         self._alone(self.session.reset)
 
     def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:
-        """Give states of this session these host arrays; others stay. Raises ArgumentError."""
+        """Set some states of this session to host arrays. Raises ArgumentError."""
         self._alone(self.session.set_states, self._state_bytes(states, named))
 
     def get_state(self, name: str) -> npt.NDArray[Any]:
@@ -99,7 +99,8 @@ class ProgramSession(Uncopied):
         named: Mapping[str, Any],
         check_indices: bool = False,
     ) -> dict[str, Any]:
-        """Run the program as `run_dict` does, for callers that let one thread in at a time."""
+        """Run the program like `run_dict`, for callers that ensure that one thread runs at a
+        time."""
         if inputs is None and named.keys() == self._names:
             given = named
         else:
@@ -126,11 +127,12 @@ class ProgramSession(Uncopied):
         return {slot.name: imported(library, slot, found[slot.name]) for slot in self._outputs}
 
     def _alone(self, function: Callable[..., R], *arguments: Any) -> R:
-        """Call a function; refuse if another thread is in the session. Raises DeviceError if the
-        bundle is closed."""
+        """Call a function; raise ArgumentError if another thread uses the session, DeviceError if
+        the bundle is closed."""
         self.session.kernels.held()
         me = get_ident()
-        if self._user.setdefault("thread", me) != me:  # one step: no thread comes in between
+        # setdefault is atomic: no thread can intervene.
+        if self._user.setdefault("thread", me) != me:
             raise ArgumentError(
                 f"{self.session.name}: another thread is using this session; "
                 "make one per thread with program.session()"
@@ -145,5 +147,5 @@ class ProgramSession(Uncopied):
 
 
 def result(arrays: dict[str, Any]) -> Any:
-    """The array itself if a program has one output, else all of them by name."""
+    """Return the array if a program has one output, else all arrays by name."""
     return arrays if len(arrays) > 1 else next(iter(arrays.values()))

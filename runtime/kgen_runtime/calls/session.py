@@ -1,4 +1,4 @@
-"""Session of a program on one device: memory of its own, and its launches on shared weights."""
+"""Session of a program on one device: its own memory, and launches on shared weights."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from kgen_runtime.calls.program_handle import ProgramHandle
 
 Buffers = Mapping[str, Any]
-#: Makes a session on the caller's inputs and outputs by name, or on new ones for None.
+#: Function that creates a session on the caller's inputs and outputs by name; None allocates new
+#: ones.
 SessionMaker = Callable[[Buffers | None, Buffers | None], "Session"]
 
 
 class Weights:
-    """The weights of a bundle's programs on a device; each file is there once."""
+    """Weights of a bundle's programs on a device; equal files are loaded once."""
 
     def __init__(self, backend: Backend, bundle: BundleFile, *, check: bool) -> None:
-        """With `check` their digests are checked, for which all of their bytes are read."""
+        """Prepare to load weights. `check` reads all their bytes and checks their digests."""
         self._backend, self._bundle, self._check = backend, bundle, check
         self._files: dict[tuple[str, str, int], Held] = {}
 
@@ -46,7 +47,8 @@ class Weights:
 
     def _held(self, weight: Weight) -> Held:
         data = self._bundle.weight(weight, check=self._check)
-        # What another tool has moved off its page is copied.
+        # A weight that is not aligned to a page, because another tool rewrote the archive, is
+        # copied.
         if data.ctypes.data % PAGE == 0:
             buffer = self._backend.borrow(data)
             if buffer is not None:
@@ -56,33 +58,33 @@ class Weights:
 
 
 def _content(weight: Weight) -> tuple[str, str, int]:
-    """Return the identity of a weight's bytes: weights share memory only if the file's name, the
-    digest and the size are equal."""
+    """Return the identity of a weight's bytes: weights share memory only if file name, digest and
+    size are equal."""
     return weight.file, weight.sha256, weight.nbytes
 
 
 @frozen
 class Held:
-    """A buffer, and what keeps it."""
+    """Buffer, and the object that keeps it alive."""
 
     buffer: Any
     owner: object
 
 
 class ProgramKernels:
-    """The kernels of a program, as drivers have them, until it is closed."""
+    """Loaded kernels of a program, until it is closed."""
 
     def __init__(self, name: str, kernels: Mapping[str, Kernel]) -> None:
-        """`kernels` by key."""
+        """Hold the loaded kernels, which are given by key."""
         self._name = name
         self.entries = {key: kernel.entry for key, kernel in kernels.items()}
-        #: None once closed. A run holds what it finds here until it is done.
+        #: None after `close`. A run holds the kernels until it is done.
         self._loaded: dict[str, LoadedKernel] | None = {
             key: kernel.held for key, kernel in kernels.items()
         }
 
     def held(self) -> dict[str, LoadedKernel]:
-        """Return the loaded kernels by key. The caller keeps them while it runs. Raises DeviceError
+        """Return the loaded kernels by key; the caller holds them while it runs. Raises DeviceError
         if the bundle is closed."""
         loaded = self._loaded
         if loaded is None:
@@ -99,13 +101,13 @@ class ProgramKernels:
 
 
 class Session(ABC):
-    """The memory that one call has for itself, and its launches."""
+    """Memory of one call of a program, and its launches."""
 
-    #: Makes all launches; an error's kgen_status, if libkgen makes them.
+    #: Makes all launches. Returns the kgen_status of an error if libkgen makes them.
     _launch: Callable[[], int | None]
 
     def __init__(self, handle: ProgramHandle, backend: Backend, kernels: ProgramKernels) -> None:
-        """Raises DeviceError if the bundle is closed."""
+        """Create a session. Raises DeviceError if the bundle is closed."""
         kernels.held()
         self.entry, self.backend, self.kernels = handle.entry, backend, kernels
         self.name = self.entry.name
@@ -116,16 +118,17 @@ class Session(ABC):
 
     @abstractmethod
     def input_buffer(self, value: Value) -> Any:
-        """Return the memory of an input."""
+        """Return the buffer of an input."""
 
     @abstractmethod
     def output_buffer(self, value: Value) -> Any:
-        """Return the memory of an output that no other output's size is in."""
+        """Return the buffer of an output. The output must not be one that holds another output's
+        size."""
 
     @abstractmethod
     def output_shape(self, value: Value) -> tuple[int, ...]:
-        """Return the shape that an output has after the last run. Raises ArgumentError if there was
-        no room for all elements."""
+        """Return the shape of an output after the last run. Raises ArgumentError if its elements
+        did not fit."""
 
     @abstractmethod
     def reset(self) -> None:
@@ -133,7 +136,7 @@ class Session(ABC):
 
     @abstractmethod
     def set_states(self, data: Mapping[str, HostBytes]) -> None:
-        """Fill states with these bytes."""
+        """Set states to these bytes, by name."""
 
     def state(self, name: str) -> npt.NDArray[Any]:
         """Return a copy of a state. Raises ArgumentError."""
@@ -147,20 +150,21 @@ class Session(ABC):
     def _read_state(self, name: str, into: HostBytes) -> None: ...
 
     def run(self) -> None:
-        _held = self.kernels.held()  # stays until the run is done, whoever closes the bundle
+        # The reference keeps the code until the run is done, if another thread closes the bundle.
+        _held = self.kernels.held()
         if status := self._launch():
             libkgen.check(status)
 
     @abstractmethod
     def run_step(self, number: int) -> None:
-        """Run one step."""
+        """Run the step of this number."""
 
     @abstractmethod
     def read_step(self, number: int, parameter: str, into: HostBytes) -> None:
-        """Copy the memory that a step uses for a parameter of its kernel."""
+        """Copy the memory of a parameter of a step's kernel to `into`."""
 
     def timed(self) -> list[float]:
-        """Run, and return the seconds of each step."""
+        """Run the program and return the seconds of each step."""
         _held = self.kernels.held()
         return self._timed()
 
@@ -169,7 +173,7 @@ class Session(ABC):
 
 
 class DeviceSession(Session):
-    """Session in memory of a backend, whose steps are one sequence of its launches."""
+    """Session in memory of a backend; its steps are one sequence of launches."""
 
     def __init__(
         self,
@@ -199,7 +203,7 @@ class DeviceSession(Session):
         memories |= {("state", name): memory.buffer for name, memory in self._states.items()}
         memories |= {("input", name): buffer for name, buffer in self._inputs.items()}
         memories |= {("output", name): buffer for name, buffer in self._outputs.items()}
-        #: What the launches use and only this keeps.
+        #: Objects that the launches use and only this attribute keeps alive.
         self._keep = (arena, made, memories, weights)
         values = entry.by_name
         steps = []
@@ -217,7 +221,8 @@ class DeviceSession(Session):
                 if key not in self._scratch:
                     self._scratch[key] = one.new_workspace(workspace)
                 buffers[workspace.name] = self._scratch[key].buffer
-            if kernel.workspaces:  # steps of one kernel share them, so they take turns
+            # Steps of one kernel share its workspaces, so that they run one after another.
+            if kernel.workspaces:
                 after += (users[step.kernel],) if step.kernel in users else ()
                 users[step.kernel] = number
             steps.append(SequenceStep(kernel=one.handle, buffers=buffers, after=after))

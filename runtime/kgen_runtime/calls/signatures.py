@@ -1,9 +1,7 @@
-"""Signatures of calls for type checkers: numpy arrays in and out, arrays of a device, or `out`.
+"""Typed signatures of calls, for type checkers: numpy arrays, arrays of a device, or `out`.
 
-The result of arrays of another library is Any.
-
-A method of a kernel or of several looks the same to its caller; decorated with `run`, `prepare` or
-`pack` it has that signature. The decorators give back what they are given.
+Results for arrays of another library have type Any. The decorators `run`, `prepare` and `pack` give
+a method of `Kernel` or `Dispatch` the respective signature and return it unchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DlpackArray(Protocol):
-    """Array of any library that speaks DLPack."""
+    """Array of any library that supports DLPack."""
 
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -71,7 +69,7 @@ class KernelCallable(Protocol):
 
 
 class Prepare(Protocol):
-    """Checks a call once, to be run again and again."""
+    """Signature of `prepare`, which checks a call once and returns it for many runs."""
 
     @overload
     def __call__(
@@ -110,7 +108,8 @@ class Prepare(Protocol):
 
 
 class Pack(Protocol):
-    """Puts a constant operand in order, in memory of the same kind."""
+    """Signature of `pack`, which returns a constant operand in packed order, as an array of the
+    same kind."""
 
     @overload
     def __call__(self, matrix: HostArray) -> HostArray: ...

@@ -1,1 +1,1 @@
-"""Expressions of specifications: as text, their functions' definitions, and evaluating them."""
+"""Expressions of specs: parsing, definitions of functions, and evaluation."""

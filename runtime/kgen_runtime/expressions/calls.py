@@ -1,4 +1,4 @@
-"""Calls in expressions: which arguments each function takes, and the check of a whole expression.
+"""Signatures of functions in expressions, and the check of a whole expression.
 
 An expression of a bundle is checked here once, before shapes or elements are computed from it.
 """
@@ -20,7 +20,7 @@ MOST = 2.0**63
 
 
 class Kind(Enum):
-    """Numbers that a view takes in one place."""
+    """Range of a numeric argument of a view."""
 
     ANY = "any number"
     WHOLE = "a whole number"
@@ -41,8 +41,8 @@ class Kind(Enum):
 
 
 class Signature(NamedTuple):
-    """Arguments of a function: from `least` to `most` parts of an expression (None: any number of
-    them), then one number of each of these kinds, then any number of the kind `more`."""
+    """Arguments of a function: `least` to `most` subexpressions (None: no upper limit), then one
+    number of each kind in `numbers`, then any number of numbers of the kind `more`."""
 
     least: int
     most: int | None
@@ -50,8 +50,8 @@ class Signature(NamedTuple):
     more: Kind | None = None
 
     def split(self, count: int) -> int:
-        """Parts among `count` arguments; the others are numbers. Raises ValueError if a call does
-        not take so many."""
+        """Return how many of `count` arguments are subexpressions; the others are numbers. Raises
+        ValueError if the function does not accept `count` arguments."""
         parts = self.least if self.more is not None else count - len(self.numbers)
         if parts < self.least or (self.most is not None and parts > self.most) or parts > count:
             raise ValueError(f"it has {count} arguments; it takes {self}")
@@ -65,7 +65,7 @@ class Signature(NamedTuple):
         return str(least) if least == most else f"{least} to {most}"
 
 
-#: Views: their parts are tensors, all other arguments are constants.
+#: Views: the subexpressions are tensors, all other arguments are constants.
 VIEWS: Mapping[str, Signature] = {
     "permute": Signature(1, 1, more=Kind.WHOLE),
     "transpose": Signature(1, 1),
@@ -79,7 +79,7 @@ VIEWS: Mapping[str, Signature] = {
 
 
 def _signature(definition: Definition) -> Signature:
-    """Arguments of a definition but the mathematics, its first."""
+    """Return the signature of a definition without its first argument, the mathematics."""
     function = cast(FunctionType, definition)
     most = function.__code__.co_argcount - 1
     return Signature(most - len(function.__defaults__ or ()), most)
@@ -89,7 +89,8 @@ def _signatures(definitions: Mapping[str, Definition]) -> dict[str, Signature]:
     return {name: _signature(definition) for name, definition in definitions.items()}
 
 
-#: Functions by the operation whose expressions may call them. An epilogue sees one element.
+#: Functions that expressions may call, by operation. An epilogue has one element at a time, so no
+#: views.
 EPILOGUE: Mapping[str, Signature] = _signatures(DEFINITIONS)
 ELEMENTWISE: Mapping[str, Signature] = {**EPILOGUE, **VIEWS}
 ROWWISE: Mapping[str, Signature] = {**ELEMENTWISE, **_signatures(REDUCTIONS), **_signatures(ROWS)}
@@ -98,9 +99,13 @@ ROWWISE: Mapping[str, Signature] = {**ELEMENTWISE, **_signatures(REDUCTIONS), **
 def check(
     formulas: Formulas, functions: Mapping[str, Signature], coordinates: Iterable[str] = ()
 ) -> None:
-    """Raises ValueError for the first part of the formulas that cannot be computed: text that is no
-    call, constant or name; a function that is not one of these; a call with other arguments than
-    its function takes; and an output that is read before it is assigned."""
+    """Raise ValueError for the first error in the formulas.
+
+    - text that is not a call, constant or name
+    - an unknown function
+    - a call with arguments that the function does not accept
+    - an output that is read before it is assigned
+    """
     reserved = {*NUMBERS, *COORDINATES}
     later = set(formulas)
     allowed = set(coordinates)

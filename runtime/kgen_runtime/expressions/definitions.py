@@ -1,9 +1,9 @@
-"""Mathematical definitions of the functions of expressions, one line each.
+"""Mathematical definitions of the functions of expressions, most of them one line.
 
-The definitions share nothing with the expansions that kernels are made of. A definition takes the
-mathematics to compute with, `m`: :class:`Scalars` for plain Python floats, or anything with the
-same names for arrays. Comparisons return truth values. A row-wise function's definition takes the
-mathematics of rows instead, whose values are whole rows or one number per row.
+The definitions share no code with the expansions in kernels. The first argument of a definition,
+`m`, is the arithmetic: :class:`Scalars` for Python floats, or an object with the same methods for
+arrays. Comparisons return truth values. The definition of a row-wise function takes
+:class:`RowMathematics`, whose values are whole rows or one number per row.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def maximum(m: Mathematics, x: Value, y: Value) -> Value:
 
 
 def whole(m: Mathematics, x: Value, least: Value, largest: Value) -> Value:
-    """The nearest whole number from the least to the largest, ties to even; of NaN 0. There is no
-    -0."""
+    """Round to the nearest integer, ties to even, and clamp to the range; NaN becomes 0. The result
+    is never -0."""
     near = minimum(m, maximum(m, m.round(x), least), largest)
     return m.where(m.isnan(x) | (near == 0.0), 0.0, near)
 
 
 def single(m: Mathematics, x: Value) -> Value:
-    """The nearest f32."""
+    """Round to the nearest f32."""
     return m.nearest(x, 23, -126, (2.0 - 2.0**-23) * 2.0**127)
 
 
@@ -49,7 +49,7 @@ def elu(m: Mathematics, x: Value, alpha: Value = 1.0) -> Value:
     return m.where(x > 0.0, x, alpha * m.expm1(m.where(x > 0.0, 0.0, x)))
 
 
-#: Shifts are by fewer bits.
+#: A shift by this many bits or more, or by a negative number, is out of range.
 MOST_SHIFTED = 64
 
 
@@ -63,7 +63,7 @@ def shifted_left(m: Mathematics, x: Value, n: Value) -> Value:
 
 
 def shifted_right(m: Mathematics, x: Value, n: Value) -> Value:
-    """In two steps: a s64 holds no 2^63."""
+    """Shift right in two steps, because an s64 cannot represent 2^63."""
     bits = m.floor_divide(m.where(is_shift(n), n, 0), 1)
     half = m.floor_divide(bits, 2)
     found = m.floor_divide(m.floor_divide(x, m.pow(2, half)), m.pow(2, bits - half))
@@ -75,8 +75,8 @@ SQRT_2_PI = math.sqrt(2.0 / math.pi)
 LN_2 = math.log(2.0)
 #: Klambauer et al., "Self-Normalizing Neural Networks", equation 14.
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-#: Every function by name; the arguments are those of the expression, defaults put in. A step of an
-#: epilogue has its defaults from here.
+#: Definition of each function. Its arguments are those of the expression; the default values also
+#: apply to the steps of an epilogue.
 DEFINITIONS: dict[str, Definition] = {
     "neg": lambda m, x: -x,
     "abs": lambda m, x: abs(x),
@@ -159,7 +159,8 @@ def variance(m: RowMathematics, x: Value) -> Value:
 
 
 def logsumexp(m: RowMathematics, x: Value) -> Value:
-    """An infinite maximum, from which no distance is a number, is the result itself."""
+    """Return log(sum(exp(x))). The maximum is subtracted from x first, unless it is infinite: the
+    difference would be NaN."""
     top = m.largest(x)
     top = m.where(m.less(m.abs(top), math.inf), top, 0.0)
     return top + m.log(m.sum(m.exp(x - top)))
@@ -174,7 +175,7 @@ def layer_norm(m: RowMathematics, x: Value, scale: Value, shift: Value, epsilon:
     return (x - m.mean(x)) * m.rsqrt(variance(m, x) + epsilon) * scale + shift
 
 
-#: Every function that makes one number of a row.
+#: Functions that reduce a row to one number.
 REDUCTIONS: dict[str, Definition] = {
     "sum": lambda m, x: m.sum(x),
     "mean": lambda m, x: m.mean(x),
@@ -188,7 +189,7 @@ REDUCTIONS: dict[str, Definition] = {
     "argmax": lambda m, x: m.first(x, m.largest(x)),
     "argmin": lambda m, x: m.first(x, m.smallest(x)),
 }
-#: Every other function of whole rows.
+#: Other functions of whole rows.
 ROWS: dict[str, Definition] = {
     "softmax": softmax,
     "log_softmax": lambda m, x: x - m.largest(x) - m.log(m.sum(m.exp(x - m.largest(x)))),

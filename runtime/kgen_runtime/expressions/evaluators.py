@@ -1,4 +1,4 @@
-"""Evaluating an expression by its functions' definitions: of numbers, of integers, of rows."""
+"""Evaluators of expressions by the definitions of their functions: floats, integers, rows."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from kgen_runtime.expressions.mathematics import Mathematics, Value
 
 
 class Evaluator:
-    """Walks an expression; extend :meth:`apply` to see every call."""
+    """Evaluator of an expression; a subclass that overrides :meth:`apply` sees every call."""
 
     def __init__(self, values: Mapping[str, Value], m: Mathematics) -> None:
         self.values, self.m = values, m
 
     def outputs(self, formulas: Formulas) -> Mapping[str, Value]:
-        """Every output's value. A later one takes an earlier one's as it is computed."""
+        """Return the value of every output. Later outputs may use earlier ones, without rounding
+        between."""
         for name, at in formulas.items():
             self.values = {**self.values, name: self.value(at)}
         return {name: self.values[name] for name in formulas}
@@ -33,7 +34,7 @@ class Evaluator:
         return number(at)
 
     def compiled(self, at: ast.expr, names: Sequence[str]) -> Callable[[Sequence[Value]], Value]:
-        """Return the function that computes an expression from the values of `names`, for many
+        """Return a function that computes an expression from the values of `names`, for many
         evaluations."""
         match at:
             case ast.Name(id=name) if name not in NUMBERS:
@@ -54,7 +55,7 @@ class Evaluator:
 
 
 class Integers(Evaluator):
-    """Walks an expression of whole numbers of so many bits: what overflows wraps around."""
+    """Evaluator of integer expressions with a fixed number of bits: overflow wraps around."""
 
     def __init__(self, values: Mapping[str, Value], m: Mathematics, bits: int) -> None:
         super().__init__(values, m)
@@ -74,7 +75,7 @@ class Integers(Evaluator):
 
 
 class RowOperand:
-    """Value of a row-wise evaluation that definitions do arithmetic with."""
+    """Operand with arithmetic operators, for definitions of row-wise functions."""
 
     def __init__(self, rows: RowEvaluator, value: Value) -> None:
         self.rows, self.value = rows, value
@@ -101,19 +102,20 @@ class RowEvaluator(Evaluator):
     count: int
 
     def each(self, name: str, arguments: list[Value]) -> Value:
-        """A function, element by element."""
+        """Apply a function element by element."""
         raise NotImplementedError
 
     def fold(self, name: str, x: Value) -> Value:
-        """A row's `sum`, `prod`, `largest` or `smallest`; a NaN among them is all of these."""
+        """Reduce a row by `sum`, `prod`, `largest` or `smallest`; the result is NaN if the row has
+        a NaN."""
         raise NotImplementedError
 
     def find(self, x: Value, value: Value) -> Value:
-        """The number of the first column that holds `value`, or NaN if that is what it is."""
+        """Return the index of the first column that equals `value` or is NaN."""
         raise NotImplementedError
 
     def constant(self, value: float) -> Value:
-        """A definition's own number as a value."""
+        """Convert a constant of a definition to a value."""
         return value
 
     def apply(self, name: str, arguments: list[Value]) -> Value:

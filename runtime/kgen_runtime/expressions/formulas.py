@@ -1,4 +1,4 @@
-"""The text of an expression as formulas by the outputs' names, and what they are made of."""
+"""Parser of expressions: text to formulas by output name, and queries about them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from functools import lru_cache
 
 from kgen_runtime.expressions.definitions import REDUCTIONS
 
-#: Numbers that an expression names.
+#: Named constants of expressions.
 NUMBERS = {"inf": math.inf, "nan": math.nan}
-#: An element's place in a row-wise expression: along the reduced axes, and along the one before.
+#: Coordinates of an element in a row-wise expression: along the reduced axes, and along the kept
+#: axis before them.
 COORDINATES = ("column", "row")
-#: Bound of a constant, whose float is then finite.
+#: Bound of a constant, so that its float is finite.
 MOST_NUMBER = 10**308
-#: Characters of a text whose formulas are cached among many; a character takes 200 bytes.
+#: Longest text, in characters, for the cache of many formulas; syntax trees need far more memory
+#: than their text.
 SHORT = 400
 Formulas = Mapping[str, ast.expr]
 
 
 def formulas_in(text: str) -> Formulas:
-    """The outputs' expressions by name; one without a name is `out`. ValueError for other text."""
+    """Return the expression of each output by name; an expression without a name is `out`. Raises
+    ValueError for text that is not a list of formulas."""
     return _of_short(text) if len(text) <= SHORT else _of_long(text)
 
 
@@ -38,20 +41,20 @@ def _formulas_in(text: str) -> Formulas:
     return found
 
 
-#: Caches of 20 MB each at most, whatever texts a bundle has.
+#: Two caches, whose size bounds the memory for any texts of a bundle.
 _of_short = lru_cache(maxsize=256)(_formulas_in)
 _of_long = lru_cache(maxsize=8)(_formulas_in)
 
 
 def input_names(formulas: Formulas) -> list[str]:
-    """Names of the inputs, in the order in which the expressions have them."""
+    """Return the names of the inputs in order of first use."""
     beside = {*NUMBERS, *COORDINATES, *formulas}
     found = (name for at in formulas.values() for name in _names(at) if name not in beside)
     return list(dict.fromkeys(found))
 
 
 def behind(formulas: Formulas, output: str) -> Formulas:
-    """An output's expression, after those of other outputs that it is made of."""
+    """Return an output's expression, preceded by the other outputs that it depends on."""
     needed = {output}
     for name, at in reversed(list(formulas.items())):
         if name in needed:
@@ -60,7 +63,7 @@ def behind(formulas: Formulas, output: str) -> Formulas:
 
 
 def terms(at: ast.expr) -> Iterator[ast.expr]:
-    """An expression, then the arguments of its calls in their order."""
+    """Yield an expression and all its subexpressions, in preorder."""
     waiting = [at]
     while waiting:
         term = waiting.pop()
@@ -74,7 +77,8 @@ def _names(at: ast.expr) -> Iterator[str]:
 
 
 def reduced(formulas: Formulas) -> dict[str, bool]:
-    """Whether each output is one number for a row: everything that it is made of is reduced."""
+    """Return for each output whether it is one number per row: all its subexpressions are
+    reduced."""
     found: dict[str, bool] = {}
     for name, at in formulas.items():
         found[name] = _reduces(at, found)
@@ -91,7 +95,8 @@ def _reduces(at: ast.expr, known: Mapping[str, bool]) -> bool:
 
 
 def number(at: ast.expr) -> float:
-    """A constant as an expression in calls has it: with a sign before it, perhaps by name."""
+    """Return the value of a constant: a number or a name in `NUMBERS`, with an optional minus
+    sign."""
     match at:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -number(operand)

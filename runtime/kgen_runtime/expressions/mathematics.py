@@ -1,4 +1,5 @@
-"""The mathematics that definitions are written in, and that of plain Python floats."""
+"""Arithmetic interfaces for the definitions of functions, and their implementation for Python
+floats."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ Value = Any
 
 
 class Mathematics(Protocol):
-    """IEEE 754 arithmetic that raises nothing, on floats or arrays."""
+    """IEEE 754 arithmetic that never raises, on floats or arrays."""
 
     def div(self, x: Value, y: Value) -> Value: ...
     def exp(self, x: Value) -> Value: ...
@@ -38,7 +39,8 @@ class Mathematics(Protocol):
 
 
 class RowMathematics(Protocol):
-    """Arithmetic, functions by name, and what makes one number of a row. Values have operators."""
+    """Arithmetic on rows: functions by name, and reductions to one number per row. Values have
+    operators."""
 
     def __getattr__(self, name: str) -> Callable[..., Value]: ...
     def sum(self, x: Value) -> Value: ...
@@ -50,7 +52,7 @@ class RowMathematics(Protocol):
 
 
 class Scalars:
-    """The mathematics of Python floats, with IEEE 754's results where the math module raises."""
+    """Arithmetic on Python floats, with IEEE 754 results where the math module raises."""
 
     atan, tanh, isnan = staticmethod(math.atan), staticmethod(math.tanh), staticmethod(math.isnan)
     erf, erfc = staticmethod(math.erf), staticmethod(math.erfc)
@@ -82,8 +84,8 @@ class Scalars:
         return math.nan if x < 0.0 else math.sqrt(x)
 
     def pow(self, x: float, y: float) -> float:
-        """math.pow has IEEE 754's special values, and raises where it divides by zero. Integers
-        wrap around, of which the last 64 bits are enough; 1 / x^-y is cut towards zero."""
+        """Return x**y as defined by IEEE 754, also where math.pow raises. The power of integers
+        keeps the last 64 bits; a negative exponent gives 1 / x**-y, truncated towards zero."""
         if isinstance(x, int) and isinstance(y, int):
             if y >= 0:
                 return pow(x, y, 2**64)
@@ -99,7 +101,7 @@ class Scalars:
             return -math.inf if x < 0.0 and odd else math.inf
 
     def fmod(self, x: float, y: float) -> float:
-        """The remainder with the sign of x; of integers by zero it is 0."""
+        """Return the remainder with the sign of x; 0 for integers and y = 0."""
         if isinstance(y, int):
             return int(math.copysign(1, x)) * (abs(int(x)) % abs(y)) if y else 0
         if math.isinf(x) or y == 0.0:
@@ -107,7 +109,7 @@ class Scalars:
         return math.fmod(x, y)
 
     def mod(self, x: float, y: float) -> float:
-        """The remainder with the sign of y; of integers by zero it is 0."""
+        """Return the remainder with the sign of y; 0 for integers and y = 0."""
         if isinstance(y, int):
             return x % y if y else 0
         if math.isinf(x) or y == 0.0:
@@ -115,7 +117,7 @@ class Scalars:
         return x % y
 
     def floor_divide(self, x: float, y: float) -> float:
-        """The quotient rounded down; of integers by zero it is 0."""
+        """Return the quotient rounded down; 0 for integers and y = 0."""
         if isinstance(y, int):
             return x // y if y else 0
         if y == 0.0 or math.isnan(x) or math.isnan(y):
@@ -127,8 +129,8 @@ class Scalars:
         return _nearest_float(Fraction(x) // Fraction(y), self.div(x, y))
 
     def bitwise_and(self, x: float, y: float) -> float:
-        """The bits of both in two's complement; of floats those of the next whole number below,
-        from -256 to 255, and none of NaN."""
+        """Return the bitwise AND in two's complement. Floats are rounded down and clamped to -256
+        to 255; NaN counts as 0."""
         if isinstance(x, int) and isinstance(y, int):
             return x & y
         limited = (0.0 if math.isnan(v) else max(-256.0, min(v, 255.0)) for v in (x, y))
@@ -150,8 +152,8 @@ class Scalars:
         return math.copysign(round(x), x) if math.isfinite(x) else x
 
     def nearest(self, x: float, bits: int, least: int, largest: float) -> float:
-        """The float nearest to x that has so many mantissa bits and a least exponent, ties to even;
-        infinity beyond the largest."""
+        """Round to a float format with `bits` mantissa bits and the smallest exponent `least`, ties
+        to even. Values beyond `largest` become infinite."""
         if not math.isfinite(x):
             return x
         step = math.ldexp(1.0, max(math.frexp(x)[1] - 1, least) - bits)
@@ -163,7 +165,8 @@ class Scalars:
 
 
 def _nearest_float(number: int, sign: float) -> float:
-    """The float nearest to a whole number, infinite beyond the largest; a zero has `sign`."""
+    """Return the float nearest to an integer, infinite beyond the range; a zero gets the sign of
+    `sign`."""
     try:
         return float(number) if number else math.copysign(0.0, sign)
     except OverflowError:

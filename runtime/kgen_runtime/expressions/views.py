@@ -1,7 +1,8 @@
-"""Expressions with views, from the definition of each: the shape that it has, and which element of
-its tensor each of its elements is.
+"""Views in expressions (permute, slice, pad, gather, ...): shapes, and evaluation of single
+elements.
 
-Part of the reference: one element at a time, from the output down to the inputs.
+The module is part of the scalar reference: it computes one output element at a time, by following
+views down to elements of the inputs.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from typing import Any
 from kgen_runtime.expressions.calls import VIEWS
 from kgen_runtime.expressions.formulas import Formulas, input_names, number, terms
 
-#: Tensors that each view takes; the numbers stand behind them. 0: all but the last argument.
+#: Number of tensor arguments of each view, before its numbers. 0: all but the last argument.
 TENSORS = {name: signature.most or 0 for name, signature in VIEWS.items()}
-#: Those whose second tensor says places along an axis of the first.
+#: Views whose second tensor has indices along an axis of the first.
 INDEXED = frozenset({"gather", "scatter"})
 
-#: Bounds of the shape of a part of an expression: of its axes, and of the elements along one.
+#: Most axes of the shape of a subexpression, and most elements along an axis.
 MOST_AXES, MOST_ELEMENTS = 16, 2**63 - 1
 
 Shape = tuple[int, ...]
@@ -39,7 +40,7 @@ def has_views(formulas: Formulas) -> bool:
 
 
 def parts(at: ast.expr) -> tuple[str, list[ast.expr], list[float]]:
-    """A view's name, tensors and numbers."""
+    """Return a view's name, tensors and numbers."""
     assert isinstance(at, ast.Call) and isinstance(at.func, ast.Name)
     name = at.func.id
     count = TENSORS[name] or len(at.args) - 1
@@ -47,7 +48,7 @@ def parts(at: ast.expr) -> tuple[str, list[ast.expr], list[float]]:
 
 
 def gathers(formulas: Formulas) -> Iterator[tuple[ast.expr, ast.expr, float]]:
-    """The table, index and axis of each gather, and of each scatter."""
+    """Yield the table, index and axis of each gather and scatter."""
     for at in formulas.values():
         for term in terms(at):
             if is_view(term):
@@ -57,7 +58,7 @@ def gathers(formulas: Formulas) -> Iterator[tuple[ast.expr, ast.expr, float]]:
 
 
 def index_names(formulas: Formulas) -> set[str]:
-    """Inputs by which others are gathered."""
+    """Return the names of the inputs that are used as indices."""
     return {name for _, by, _ in gathers(formulas) for name in input_names({"": by})}
 
 
@@ -73,7 +74,8 @@ def index_places(formulas: Formulas, inputs: Mapping[str, Shape]) -> dict[str, s
 
 
 def shapes_of(formulas: Formulas, inputs: Mapping[str, Shape]) -> dict[str, Shape]:
-    """The shape of each output's expression. Raises ValueError where there is none."""
+    """Return the shape of each output's expression. Raises ValueError if an expression has no
+    shape."""
     known = dict(inputs)
     for name, at in formulas.items():
         known[name] = shape_of(at, known)
@@ -81,13 +83,13 @@ def shapes_of(formulas: Formulas, inputs: Mapping[str, Shape]) -> dict[str, Shap
 
 
 def domain(formulas: Formulas, inputs: Mapping[str, Shape]) -> Shape:
-    """The shape that all outputs have, to which their expressions broadcast."""
+    """Return the shape of all outputs, to which their expressions broadcast."""
     return broadcast(shapes_of(formulas, inputs).values())
 
 
 def shape_of(at: ast.expr, inputs: Mapping[str, Shape]) -> Shape:
-    """The shape of a part of an expression. Raises ValueError where there is none, or one that
-    exceeds MOST_AXES or MOST_ELEMENTS: repeated gathers and joins double both."""
+    """Return the shape of a subexpression. Raises ValueError if it has none or exceeds MOST_AXES or
+    MOST_ELEMENTS, which repeated gathers and concats double."""
     found = _shape_of(at, inputs)
     if len(found) > MOST_AXES or max(found, default=0) > MOST_ELEMENTS:
         raise ValueError(f"a part has {len(found)} axes; {MOST_AXES} is the limit, of 2^63 each")
@@ -134,7 +136,7 @@ def _shape_of(at: ast.expr, inputs: Mapping[str, Shape]) -> Shape:
 
 
 def broadcast(shapes: Any) -> Shape:
-    """The shape that several broadcast to, as numpy's do."""
+    """Return the shape to which several shapes broadcast, by numpy's rules. Raises ValueError."""
     different = [shape for shape in dict.fromkeys(shapes) if shape]
     if len(different) <= 1:
         return different[0] if different else ()
@@ -149,7 +151,7 @@ def broadcast(shapes: Any) -> Shape:
 
 
 def axis_of(number: float, rank: int) -> int:
-    """An axis' number, of which negative ones count from the end."""
+    """Return the number of an axis; negative numbers count from the end. Raises ValueError."""
     if not -rank <= number < rank:
         raise ValueError(f"axis {number} of {rank}")
     return int(number) + (rank if number < 0 else 0)
@@ -166,21 +168,22 @@ def permutation(name: str, rank: int, numbers: Sequence[float]) -> list[int]:
 
 
 def taken(numbers: Sequence[float], size: int) -> range:
-    """The elements of an axis that a slice takes, as Python's do; an infinite end is left out."""
+    """Return the indices of a slice along its axis, like Python's slices; an infinite end means no
+    end."""
     start, stop, step = (None if math.isinf(n) else int(n) for n in numbers[1:])
     return range(size)[start:stop:step]
 
 
 def lifted(formulas: Formulas) -> tuple[Formulas, dict[str, ast.expr]]:
-    """Expressions with an input of a new name in the place of each view that is not part of
-    another, and those views by name."""
+    """Replace every outermost view by an input with a new name. Return the expressions and the
+    views by name."""
     lifting = _Lifting({*formulas, *input_names(formulas)})
     found = {name: lifting.visit(copy.deepcopy(at)) for name, at in formulas.items()}
     return found, {name: at for at, name in lifting.names.values()}
 
 
 class _Lifting(ast.NodeTransformer):
-    """Puts a name in the place of every view, the same for the same text."""
+    """Transformer that replaces views by names; equal views get the same name."""
 
     def __init__(self, taken: set[str]) -> None:
         self.taken = taken
@@ -201,8 +204,8 @@ class _Lifting(ast.NodeTransformer):
 
 
 class Elements:
-    """The elements of outputs' expressions by their coordinates. `read` takes an input's name and
-    coordinates, `apply` a function's name and arguments, `constant` a number's text."""
+    """Evaluator of single elements of outputs. `read` takes an input's name and coordinates,
+    `apply` a function's name and arguments, `constant` the expression of a number."""
 
     def __init__(
         self,
@@ -218,11 +221,11 @@ class Elements:
         self._known = {**inputs, **shapes_of(formulas, inputs)}
         self._shapes: dict[ast.expr, Shape] = {}
         self._parts: dict[ast.expr, Callable[[Index], Any]] = {}
-        # A later expression may have an earlier output many times.
+        # A later expression may use an earlier output many times.
         self._named = lru_cache(maxsize=1024)(self.value)
 
     def output(self, name: str, index: Index) -> Any:
-        """An output's element."""
+        """Return an element of an output."""
         return self.shared(self.formulas[name], index)
 
     def shape(self, at: ast.expr) -> Shape:
@@ -231,15 +234,15 @@ class Elements:
         return self._shapes[at]
 
     def value(self, at: ast.expr, index: Index) -> Any:
-        """A part's element."""
+        """Return an element of a subexpression."""
         return self._part(at)(index)
 
     def shared(self, at: ast.expr, index: Sequence[int]) -> Any:
-        """The element of a part that broadcasts to coordinates."""
+        """Return the element of a subexpression at coordinates to which it broadcasts."""
         return self._broadcast_part(at)(index)
 
     def _part(self, at: ast.expr) -> Callable[[Index], Any]:
-        """Return the function that gives a part's elements."""
+        """Return a function from coordinates to elements of a subexpression."""
         if at not in self._parts:
             self._parts[at] = self._made(at)
         return self._parts[at]
@@ -259,7 +262,8 @@ class Elements:
         return lambda index: self.apply(name, [argument(index) for argument in arguments])
 
     def _broadcast_part(self, at: ast.expr) -> Callable[[Sequence[int]], Any]:
-        """Return the function that gives a part's elements by coordinates that it broadcasts to."""
+        """Return a function from coordinates to which a subexpression broadcasts to its
+        elements."""
         shape, part = self.shape(at), self._part(at)
         rank = len(shape)
         if all(n == 1 for n in shape):
@@ -299,8 +303,8 @@ class Elements:
         raise IndexError(index)
 
     def gathered(self, tensors: list[ast.expr], axis: int, index: list[int]) -> Any:
-        """Return the element at an index from a table; zero where the index is out of range.
-        Negative indices count from the end."""
+        """Return an element of a gather; zero if the index is out of range. Negative indices count
+        from the end."""
         table, by = tensors
         size, rank = self.shape(table)[axis], len(self.shape(by))
         place = self.value(by, tuple(index[axis : axis + rank]))
@@ -310,7 +314,8 @@ class Elements:
         return self.value(table, (*index[:axis], row, *index[axis + rank :]))
 
     def scattered(self, tensors: list[ast.expr], axis: int, index: list[int]) -> Any:
-        """The row whose index says this place, else what the table has there."""
+        """Return an element of a scatter: of the row whose index selects this position, else of the
+        table."""
         table, by, rows = tensors
         size, coordinate = self.shape(table)[axis], index[axis]
         for at in itertools.product(*map(range, self.shape(by))):

@@ -1,1 +1,1 @@
-"""Tensors in memory: other libraries' arrays, addresses, overlaps, packed layouts."""
+"""Host memory of tensors: DLPack exchange with other libraries, overlap checks, packing."""

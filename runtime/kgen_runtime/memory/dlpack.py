@@ -1,7 +1,7 @@
-"""DLPack by ctypes: its structs, and reading tensors of other libraries (`lending` lends ours).
+"""DLPack through ctypes: its structs, and import of tensors from other libraries.
 
-numpy's own reader refuses bfloat16 and device memory, so this one reads the capsule itself.
-Layouts are those of dlpack.h 1.0, both the versioned and the unversioned form.
+numpy's importer refuses bfloat16 and device memory, so that this module reads the capsule itself.
+The layouts are those of dlpack.h 1.0, versioned and unversioned. :mod:`lending` exports tensors.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ from kgen_runtime.errors import ArgumentError
 from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.values import frozen
 
-HOST, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED = 1, 2, 3, 10, 11, 13  # DLDeviceType
+# Values of DLDeviceType.
+HOST, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED = 1, 2, 3, 10, 11, 13
 _BACKENDS = {CUDA: "cuda", CUDA_MANAGED: "cuda", ROCM: "hip"}
-#: Capsule names; a capsule keeps the pointer only, so these must outlive all capsules.
+#: Names of capsules. A capsule stores only the pointer to its name, so these objects must outlive
+#: it.
 UNVERSIONED, VERSIONED = b"dltensor", b"dltensor_versioned"
-#: What producers raise for tensors that they cannot lend.
+#: Exceptions with which producers refuse to export a tensor.
 REFUSALS = (BufferError, RuntimeError, TypeError, ValueError)
-READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
+READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY.
 
-#: (DLDataTypeCode, bits) of every element type that kernels take (codes of 8-bit floats: dlpack.h
-#: 1.1); uint16 holds bf16's bits.
+#: Element type by (DLDataTypeCode, bits); the codes of 8-bit floats are those of dlpack.h 1.1.
+#: uint16 holds the bits of bf16.
 _DTYPES = {
     (2, 64): DType.F64,
     (2, 32): DType.F32,
@@ -95,7 +97,7 @@ class ManagedVersioned(Structure):
     )
 
 
-#: A ManagedVersioned, word by word.
+#: ManagedVersioned as an array of 64-bit words.
 _Words = c_uint64 * (ctypes.sizeof(ManagedVersioned) // 8)
 
 
@@ -103,7 +105,7 @@ _Words = c_uint64 * (ctypes.sizeof(ManagedVersioned) // 8)
 class DlpackTensor:
     """Tensor of a DLPack capsule; `strides` are in bytes, `owner` keeps the memory alive.
 
-    `dtype` is a DType, or the name in words of a type that no kernel takes.
+    `dtype` is a DType, or the name of a type that kernels do not support.
     """
 
     address: int
@@ -116,7 +118,7 @@ class DlpackTensor:
 
 
 def device_of(value: Any) -> tuple[int, int]:
-    """DLPack's type and index of the device of an object with `__dlpack__`.
+    """Return the DLPack type and index of the device of an object with `__dlpack__`.
 
     Raises ArgumentError if the producer refuses.
     """
@@ -128,9 +130,9 @@ def device_of(value: Any) -> tuple[int, int]:
 
 
 def read(value: Any, stream: int | None = None) -> DlpackTensor:
-    """The tensor that an object with `__dlpack__` lends. `stream` is where it will be used.
+    """Import the tensor of an object with `__dlpack__`, for use on `stream`.
 
-    The capsule stays unconsumed as `owner`: its own destructor gives the tensor back. Raises
+    The capsule stays unconsumed as `owner`; its own destructor releases the tensor. Raises
     ArgumentError if the producer refuses.
     """
     capsule = _capsule(value, stream)
@@ -155,7 +157,7 @@ def read(value: Any, stream: int | None = None) -> DlpackTensor:
 
 
 class Form:
-    """A host tensor's type, shape and strides (in elements), to be compared in one go."""
+    """Type, shape and strides (in elements) of a host tensor, in a form that compares quickly."""
 
     __slots__ = ("_head", "_nbytes", "_shape", "_strides")
 
@@ -167,11 +169,11 @@ class Form:
         self._shape, self._strides = bytes((c_int64 * n)(*shape)), bytes((c_int64 * n)(*strides))
 
     def lend(self, value: Any, *, writable: bool) -> tuple[int, object] | None:
-        """The address of a tensor of this form and what keeps it alive; None for any other value,
-        which `read` describes.
+        """Return the address of a tensor of this form and the object that keeps it alive; None for
+        any other value, which `read` describes.
 
-        A third of the time that `read` takes: the words of DLManagedTensorVersioned are compared
-        with those that are expected, on machines of little-endian order.
+        This path is faster than `read`: it compares the words of DLManagedTensorVersioned with the
+        expected ones. It assumes little-endian words.
         """
         try:
             capsule = value.__dlpack__(max_version=(1, 0))
@@ -197,8 +199,8 @@ class Form:
 
 
 def _is_negated(value: Any) -> bool:
-    """Whether a tensor of PyTorch means the negative of what is in its memory: DLPack cannot say
-    so, and its method does not refuse."""
+    """Return whether a PyTorch tensor is a lazily negated view of its memory: DLPack cannot express
+    that, and PyTorch exports it anyway."""
     return hasattr(value, "is_neg") and bool(value.is_neg())
 
 
@@ -209,7 +211,7 @@ def _capsule(value: Any, stream: int | None) -> Any:
     try:
         try:
             return value.__dlpack__(**wanted, max_version=(1, 0))
-        except TypeError:  # a producer from before DLPack 1.0
+        except TypeError:  # The producer predates DLPack 1.0.
             return value.__dlpack__(**wanted)
     except REFUSALS as error:
         raise _refused(value, error) from None
@@ -240,14 +242,16 @@ def _describe(tensor: DLTensor, read_only: bool, owner: object) -> DlpackTensor:
 
 
 def place(kind: int, index: int) -> str:
-    """A DLPack device in the words of `DeviceInfo.id`; pinned memory counts as the host's."""
+    """Return the id of a DLPack device, as in `DeviceInfo.id`; pinned memory counts as host
+    memory."""
     if kind in (HOST, CUDA_HOST, ROCM_HOST):
         return "the host"
     return f"{_BACKENDS[kind]}:{index}" if kind in _BACKENDS else f"DLPack device {kind}:{index}"
 
 
 def stream_number(kind: int, stream: int | None) -> int | None:
-    """A stream handle in DLPack's words: the default is 1 for CUDA and 0 for ROCm."""
+    """Return DLPack's number of a stream handle: the default stream is 1 for CUDA and 0 for
+    ROCm."""
     if kind in (CUDA, CUDA_MANAGED):
         return stream or 1
     return stream or 0 if kind == ROCM else None

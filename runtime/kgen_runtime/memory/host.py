@@ -1,4 +1,4 @@
-"""Plain bytes of the host's memory, as numpy has them."""
+"""Host memory as numpy arrays of bytes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def host_bytes(nbytes: int) -> HostBytes:
-    """Fresh host memory of undefined content. Raises OutOfMemory."""
+    """Allocate uninitialised host memory. Raises OutOfMemory."""
     import numpy as np
 
     try:
         return np.empty(nbytes, np.uint8)
-    except (MemoryError, ValueError):  # ValueError: more than can be addressed
+    except (MemoryError, ValueError):  # ValueError: the size exceeds the address space.
         raise _no_memory(nbytes) from None
 
 
 def zero_bytes(nbytes: int) -> HostBytes:
-    """Fresh host memory of zeros, which the system gives when it is first touched. Raises
+    """Allocate zeroed host memory; the system provides pages on first access. Raises
     OutOfMemory."""
     import numpy as np
 
@@ -39,14 +39,14 @@ def _no_memory(nbytes: int) -> OutOfMemory:
     return OutOfMemory(f"cannot allocate {nbytes} bytes; free arrays or use a smaller shape")
 
 
-#: As `ctypes.string_at`, whose sizes have 32 bits.
+#: `ctypes.string_at` limits sizes to 32 bits; this function does not.
 _copy = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t)(
     ("PyBytes_FromStringAndSize", ctypes.pythonapi)
 )
 
 
 def copied_bytes(address: int, nbytes: int) -> bytes:
-    """Copy of host memory, of any size. Raises OutOfMemory."""
+    """Copy host memory of any size. Raises OutOfMemory."""
     try:
         found: bytes = _copy(address, nbytes)
     except MemoryError:
@@ -55,7 +55,7 @@ def copied_bytes(address: int, nbytes: int) -> bytes:
 
 
 def bytes_at(address: int, nbytes: int) -> HostBytes:
-    """Host memory as a numpy array of bytes; the caller keeps it alive."""
+    """Return a view of host memory as an array of bytes; the caller keeps the memory alive."""
     import numpy as np
 
     memory = memoryview((ctypes.c_uint8 * nbytes).from_address(address))

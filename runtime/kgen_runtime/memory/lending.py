@@ -1,4 +1,4 @@
-"""Lending our arrays to other libraries, through DLPack."""
+"""DLPack export of arrays to other libraries."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def export(
     owner: object,
     versioned: bool,
 ) -> object:
-    """A capsule that lends memory to another library; `strides` are in elements.
+    """Return a DLPack capsule for memory; `strides` are in elements.
 
-    `owner` stays alive until the consumer, or the unused capsule, gives the tensor back.
+    `owner` stays alive until the consumer, or the destructor of the unused capsule, releases the
+    tensor.
     """
     n = len(shape)
     extents, steps = (c_int64 * n)(*shape), (c_int64 * n)(*strides)
@@ -48,7 +49,8 @@ def export(
 
 
 class HostTensor:
-    """A numpy array for `from_dlpack` of other libraries, bf16 and 8-bit floats included."""
+    """Numpy array that `from_dlpack` of other libraries can import, including bf16 and 8-bit
+    floats."""
 
     __slots__ = ("_array", "_dtype")
 
@@ -71,7 +73,7 @@ class HostTensor:
         )
 
 
-#: Exports that a consumer still holds, by the address of their struct.
+#: Exports that are not released, by the address of their struct.
 _lent: dict[int, tuple[object, ...]] = {}
 
 
@@ -83,14 +85,16 @@ _release = dlpack.Deleter(_forget)
 
 _Destructor = ctypes.PYFUNCTYPE(None, c_void_p)
 _new_capsule = dlpack.function("PyCapsule_New", py_object, c_void_p, c_char_p, _Destructor)
-# A destructor sees its capsule after the last reference is gone, so it must not make a new one.
+# A capsule's destructor runs after its last reference is gone, so it must not create a new one:
+# these functions take the capsule as an address.
 _dying_is = dlpack.function("PyCapsule_IsValid", ctypes.c_int, c_void_p, c_char_p)
 _dying_pointer = dlpack.function("PyCapsule_GetPointer", c_void_p, c_void_p, c_char_p)
 
 
 def _dropper(name: bytes) -> Any:
     def drop(capsule: int) -> None:
-        if _dying_is(capsule, name):  # a consumer renames it, and then calls the deleter itself
+        # A consumer has renamed the capsule and calls the deleter itself.
+        if _dying_is(capsule, name):
             _forget(_dying_pointer(capsule, name))
 
     return _Destructor(drop)

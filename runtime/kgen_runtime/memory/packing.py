@@ -1,7 +1,7 @@
-"""Constant matrices in the order in which kernels read them: packed once by libkgen.
+"""Packing of constant matrices into the order that kernels read; libkgen does the work.
 
-The order is in the manifest (:class:`kgen_runtime.manifest.Packing`); any tool that knows it may
-pack. The elements keep their type.
+The manifest states the order (:class:`kgen_runtime.manifest.Packing`), so that any tool can pack.
+Elements keep their type.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ class _Packing(ctypes.Structure):
 
 
 def pack(param: TensorParam, matrix: Bytes, packed: Bytes) -> None:
-    """Fill `packed`, the bytes of the parameter, from those of its matrix."""
+    """Fill `packed`, the bytes of the packed parameter, from the bytes of the matrix."""
     _move(param, matrix, packed, unpacks=False)
 
 
 def unpack(param: TensorParam, packed: Bytes, matrix: Bytes) -> None:
-    """Write the elements of the matrix from those of the parameter; bytes between them stay."""
+    """Fill the elements of `matrix` from the bytes of the packed parameter; bytes in gaps are
+    unchanged."""
     _move(param, matrix, packed, unpacks=True)
 
 

@@ -1,12 +1,15 @@
-"""The ground truth: every operation, one output element at a time, in plain scalar Python.
+"""Scalar reference: every operation in plain Python, one output element at a time.
 
-Nothing here is fast and nothing is shared with the code that plans or renders kernels: offsets come
-from the specification's own words (layout, leading dimension, batch stride), not from the
-manifest's derived strides.
+The reference is slow and shares no code with the planning or rendering of kernels. Offsets are
+derived from the spec (layout, leading dimension, batch stride), not from the strides in the
+manifest.
 
-Precision: inputs are exact as Python floats (binary64). A product of two values that are no f64 has
-at most 48 significant bits, so it is exact too, and `math.fsum` rounds their sum once, to binary64;
-the factors of f64 products are split, so that theirs are exact as well. alpha, beta, scales, the
-epilogue and expressions follow in binary64 with the math module, and `numbers.encode` rounds the
-result once, to nearest even, to the output's type.
+Precision:
+
+- Inputs are exact as Python floats (binary64).
+- A product of two values other than f64 has at most 48 significant bits, so it is exact. Factors of
+  f64 products are split so that their products are exact as well.
+- `math.fsum` rounds the sum of products once, to binary64.
+- alpha, beta, scales, epilogue and expressions are computed in binary64 with the math module.
+- `numbers.encode` rounds the result once to the output's type, to nearest even.
 """

@@ -1,4 +1,4 @@
-"""Elements of attention, by its definition: softmax of a query's scores, times the values."""
+"""Scalar reference of attention: softmax of a query's scores, times the values."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from kgen_runtime.dtypes import DType
 from kgen_runtime.reference.numbers import Buffers, Element, read, values
 from kgen_runtime.reference.sums import dot, total
 
-#: Queries whose weights are kept: elements of a row share them.
+#: Queries whose weights are cached: output elements of a row share them.
 SHARED_QUERIES = 64
 
 
 def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
-    """Elements of `out` by (number of the head among those of all batch elements, query, element),
-    and of `lse` by the same with the element 0."""
+    """Return the function that computes an element of an output.
+
+    Its index is (batch * heads + head, query, element); for `lse` the element is 0.
+    """
     dtype = DType(spec["dtype"])
     heads, kv_heads, size = spec["q"][1], spec["k"][1], spec["q"][3]
 
     @lru_cache(maxsize=SHARED_QUERIES)
     def weights(number: int, query: int) -> tuple[list[int], list[float], float]:
-        """Keys that a query attends to, the exponentials of their scores less the maximum, and
-        that."""
+        """Return the keys that a query attends to, exp(score - maximum) of each, and the
+        maximum."""
         b, h = divmod(number, heads)
         kv = h // (heads // kv_heads)
         row = values(buffers["q"], _start(spec, "q", b, h, query), size, 1, dtype)
@@ -43,7 +45,7 @@ def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> 
         most = max(scores, default=-math.inf)
         if most == -math.inf:
             return [], [], most
-        # Of an infinite maximum the difference is NaN.
+        # inf - inf is NaN.
         return found, [_exp(score - most) for score in scores], most
 
     def element(index: tuple[int, ...]) -> float:
@@ -65,7 +67,7 @@ def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> 
 def attended(
     spec: Mapping[str, Any], buffers: Buffers, batch: int, head: int, query: int
 ) -> list[int]:
-    """Keys that a query attends to."""
+    """Return the keys that a query attends to, after kv_length, causal, window and boolean mask."""
     queries, keys = spec["q"][2], spec["k"][2]
     if spec["kv_length"]:
         keys = max(0, min(keys, int(read(buffers["kv_length"], batch, DType.S32))))
@@ -84,7 +86,7 @@ def attended(
 
 
 def coordinates(spec: Mapping[str, Any], name: str, place: Sequence[int]) -> tuple[int, int, int]:
-    """Index of an output element, from its place in the stored output."""
+    """Return the index that :func:`attention` expects for a position in the stored output."""
     if name == "lse":
         batch, head, query = place
         return batch * spec["q"][1] + head, query, 0
@@ -99,7 +101,7 @@ def _exp(x: float) -> float:
 
 
 def _start(spec: Mapping[str, Any], name: str, batch: int, head: int, row: int) -> int:
-    """Number of a row's first element in q, k or v."""
+    """Return the offset of a row's first element in q, k or v, in elements."""
     steps: Sequence[int] = spec[f"{name}_strides"]
     layout = spec["layout"] if name == "q" else spec["kv_layout"]
     place = (batch, row, head) if layout == "bshd" else (batch, head, row)
@@ -109,7 +111,7 @@ def _start(spec: Mapping[str, Any], name: str, batch: int, head: int, row: int) 
 def _mask(
     spec: Mapping[str, Any], buffers: Buffers, batch: int, head: int, query: int, key: int
 ) -> float:
-    """The element of the mask for a score; axes of size 1 are shared."""
+    """Return the mask element of a score; mask axes of size 1 broadcast."""
     number = 0
     shape: Sequence[int] = spec["mask"]
     for size, at in zip(shape, (batch, head, query, key)[4 - len(shape) :], strict=True):

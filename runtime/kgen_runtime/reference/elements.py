@@ -1,4 +1,4 @@
-"""The function that computes one element of an operation's output, from its specification."""
+"""Entry point of the scalar reference: the function that computes one output element of a spec."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers, str | None], Elem
 def elements(
     spec: Mapping[str, Any], buffers: Mapping[str, Any], output: str | None = None
 ) -> Element:
-    """The function that computes one element of an output (the first, if none is named), from the
-    spec's JSON form and raw buffers.
+    """Return the function that computes one element of an output (by default the first) from the
+    JSON form of a spec.
 
-    `buffers` holds an object with Python's buffer protocol per input.
+    `buffers` has, for each input, an object with Python's buffer protocol.
     """
     views = {name: memoryview(buffer).cast("B") for name, buffer in buffers.items()}
     return OPERATIONS[spec["op"]](spec, views, output)

@@ -1,4 +1,4 @@
-"""Elements of expressions over inputs that broadcast, with views and without."""
+"""Scalar reference of element-wise expressions over broadcast inputs, with or without views."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgen_runtime.reference.numbers import UNSIGNED, Buffers, Element, at, decod
 
 
 def elementwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
-    """Elements of an output over inputs that broadcast, by their number in the output."""
+    """Return the function that computes an output element by its row-major number."""
     if views.has_views(formulas_in(spec["expression"])):
         return _viewed(spec, buffers, output)
     broadcast = Broadcast(spec, buffers)
@@ -25,7 +25,7 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -
     compute = computed_in(broadcast.dtypes, output_dtypes(spec, len(broadcast.outputs)))
     value = evaluation(behind(broadcast.formulas, name), name, broadcast.names, compute)
 
-    # Data of special values repeats few of them.
+    # Special values repeat often in test data.
     @lru_cache(maxsize=4096)
     def result(*bits: int) -> float:
         return value(map(decode, bits, broadcast.dtypes))
@@ -34,7 +34,8 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -
 
 
 def _viewed(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
-    """Elements of an output whose expressions have views, by their number in it."""
+    """Return the function that computes an element of an expression with views, by its row-major
+    number."""
     formulas = formulas_in(spec["expression"])
     names = input_names(formulas)
     shapes = {n: tuple(shape) for n, shape in zip(names, spec["shapes"], strict=True)}
@@ -64,7 +65,7 @@ def _viewed(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
 
 
 def number_of(index: Sequence[int], shape: Sequence[int]) -> int:
-    """The number of an element of a packed tensor."""
+    """Return the row-major number of an element of a contiguous tensor."""
     number = 0
     for i, size in zip(index, shape, strict=True):
         assert 0 <= i < size
@@ -83,8 +84,8 @@ def evaluator_of(values: Mapping[str, float], compute: DType) -> Evaluator:
 def evaluation(
     formulas: Formulas, output: str, names: Sequence[str], compute: DType
 ) -> Callable[[Iterable[float]], float]:
-    """Return the function that computes an output in a dtype from the values of the inputs `names`:
-    an int of integers."""
+    """Return a function from the values of the inputs `names` to an output, computed in a dtype;
+    the result is an int for integer types."""
     evaluator = evaluator_of({}, compute)
     kind = int if compute.is_integer else float
     known = [*names]
@@ -104,14 +105,14 @@ def evaluation(
 
 
 def broadcast_shape(shapes: Sequence[Sequence[int]]) -> list[int]:
-    """The shape that inputs of these shapes broadcast to."""
+    """Return the shape to which inputs of these shapes broadcast."""
     rank = max(map(len, shapes))
     padded = [[1] * (rank - len(shape)) + list(shape) for shape in shapes]
     return [max(column) for column in zip(*padded, strict=True)]
 
 
 class Broadcast:
-    """The inputs of an expression, read as if all had the shape that they broadcast to."""
+    """Inputs of an expression, read as if all had the common broadcast shape."""
 
     def __init__(self, spec: Mapping[str, Any], buffers: Buffers) -> None:
         self.formulas = formulas_in(spec["expression"])
@@ -126,7 +127,8 @@ class Broadcast:
         self.sizes = broadcast_shape(spec["shapes"])
         rank = len(self.sizes)
         padded = [[1] * (rank - len(shape)) + list(shape) for shape in spec["shapes"]]
-        #: Of inputs that are broadcast; the others have the common shape's own offsets.
+        #: Strides of the inputs that are broadcast. The others have the offsets of the common
+        #: shape.
         self._strides = {
             i: [math.prod(shape[axis + 1 :]) if n > 1 else 0 for axis, n in enumerate(shape)]
             for i, shape in enumerate(padded)
@@ -151,14 +153,14 @@ class Broadcast:
         return [view[at] for view, at in zip(self._words, self.offsets(number), strict=True)]
 
     def places(self, numbers: Sequence[int]) -> list[Sequence[int]]:
-        """The offsets of elements of the common shape, of each input."""
+        """Return, for each input, the offsets of these elements of the common shape."""
         if not self._strides:
             return [numbers] * len(self.names)
         found = list(zip(*map(self.offsets, numbers), strict=True))
         return [found[i] if i in self._strides else numbers for i in range(len(self.names))]
 
     def elements(self, first: int, places: Sequence[Sequence[int]]) -> dict[str, list[float]]:
-        """Return the elements of each input at its places, counted from an element of the common
-        shape."""
+        """Return the elements of each input at `places`, which are relative to the element `first`
+        of the common shape."""
         given = zip(self.names, self.dtypes, self.offsets(first), places, strict=True)
         return {name: at(self._buffers[name], start, p, dtype) for name, dtype, start, p in given}

@@ -1,4 +1,4 @@
-"""Elements of a matrix product with its scales and its epilogue."""
+"""Scalar reference of matrix products, with scales and epilogue."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kgen_runtime.expressions.mathematics import Scalars
 from kgen_runtime.reference.numbers import Buffers, Element, in_blocks, read, values
 from kgen_runtime.reference.sums import dot
 
-#: Rows of A, and columns of B, that are kept: more than a row of the samples has columns.
+#: Cached rows of A and columns of B; more than the output columns that samples of a row have.
 SHARED_OPERANDS = 1024
 
 
 def batch_offset(spec: Mapping[str, Any], of: str, number: int) -> int:
-    """Return the offset of a matrix in a batch: each batch dimension has a stride, and the last one
-    varies fastest."""
+    """Return the offset of a matrix in a batch, in elements. Each batch dimension has a stride; the
+    last one varies fastest."""
     strides = spec[f"batch_stride_{of}"]
     if not spec.get("batch_dims"):
         return int(number * strides)
@@ -31,7 +31,11 @@ def batch_offset(spec: Mapping[str, Any], of: str, number: int) -> int:
 
 
 def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
-    """Elements of scale_out * epilogue(alpha * scale_a * scale_b * A @ B + beta * C)."""
+    """Return the function that computes an element of scale_out * epilogue(alpha * scale_a *
+    scale_b * A @ B + beta * C).
+
+    Its index is (batch, row, column).
+    """
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
     has_blocks = spec.get("b_dtype") == "s4"
     b_dtype = DType.U8 if has_blocks else DType(spec.get("b_dtype") or dtype)
@@ -44,8 +48,8 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     beta, ldc = spec["beta"], spec["ldc"]
     exact, scale_out = dtype != DType.F64, scales.get("out", 1.0)
     evaluator = Evaluator({}, Scalars())
-    # Eight bits are too few for a vector that is applied before rounding to them, or that restores
-    # the range of operands of 8 bits.
+    # Vectors are f32 if the output or B has 8-bit elements: 8 bits are too few for a vector that is
+    # applied before rounding, or that scales a quantised B.
     own = dict(part.split("=") for part in spec.get("epilogue_dtypes", ()))
     vectors = {
         name: DType(own[name])

@@ -1,4 +1,4 @@
-"""Elements as memory holds them: their bits as numbers, and numbers rounded to them."""
+"""Conversion between numbers and the bits of elements in memory, for all dtypes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Literal
 from kgen_runtime.dtypes import DType
 
 Buffers = Mapping[str, memoryview]
-#: The value of one output element, before it is rounded to the output's type. It takes
+#: Function that computes one output element before it is rounded to the output's type. The index is
 #: (batch, row, column) for a matmul, (group, position, channel) for a convolution, (head of a batch
 #: element, query, element) for attention, (row, column) for rows and (number,) for streams.
 Element = Callable[[tuple[int, ...]], float]
 
-# Total bits, explicit mantissa bits and the least exponent of a normal number: IEEE 754-2008 table
-# 3.5; bf16 is the upper half of binary32; OCP 8-bit Floating Point Specification 1.0, table 1; the
-# FNUZ types have a bias one larger (arXiv 2206.02915; CDNA3 manual, "Data types").
+# Total bits, explicit mantissa bits and smallest exponent of a normal number. Sources: IEEE
+# 754-2008 table 3.5; bf16 is the upper half of binary32; OCP 8-bit Floating Point Specification
+# 1.0, table 1. The bias of FNUZ types is larger by one (arXiv 2206.02915; CDNA3 manual, "Data
+# types").
 _FORMATS = {
     DType.F64: (64, 52, -1022),
     DType.F32: (32, 23, -126),
@@ -28,15 +29,15 @@ _FORMATS = {
     DType.E4M3FNUZ: (8, 3, -7),
     DType.E5M2FNUZ: (8, 2, -15),
 }
-# Of the FNUZ types: what would be -0.
+# NaN of the FNUZ types, the bits of -0.
 _FNUZ_NAN = 0x80
-#: How Python's memoryview names the types that it reads itself, and words of so many bytes.
+#: Type codes of Python's memoryview, and codes of unsigned words by bytes.
 _PYTHON: dict[DType, Literal["f", "d"]] = {DType.F32: "f", DType.F64: "d"}
 UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
-#: Elements for which it is worth while to decode all words of 16 bits before.
+#: Number of elements from which a table of all 16-bit words is worth its cost.
 MANY = 1 << 14
-# The OCP specification's section 5.2, saturating mode: what is too large becomes the largest.
-# FNUZ types have no other codes for it: all ones are 15/8 2^7 and 7/4 2^15.
+# Values above the largest number saturate (OCP specification, section 5.2). In FNUZ types all
+# exponent codes are finite: the largest are 15/8 2^7 and 7/4 2^15.
 _LARGEST = {
     DType.E4M3: 448.0,
     DType.E5M2: 57344.0,
@@ -48,7 +49,7 @@ _FNUZ = (DType.E4M3FNUZ, DType.E5M2FNUZ)
 
 @lru_cache(maxsize=1 << 16)
 def decode(bits: int, dtype: DType) -> float:
-    """The value of an element's bits; an int of integers."""
+    """Return the value of an element's bits; an int for integer types."""
     if dtype in (DType.U8, DType.BOOL):
         return bits
     if dtype.is_integer:
@@ -57,7 +58,7 @@ def decode(bits: int, dtype: DType) -> float:
     width, mantissa_bits, least = _FORMATS[dtype]
     magnitude = bits & ~(1 << (width - 1))
     exponent, mantissa = magnitude >> mantissa_bits, magnitude & ((1 << mantissa_bits) - 1)
-    # e4m3 has no infinity and a single NaN, all ones; its highest exponent is an ordinary one.
+    # e4m3 has no infinity and one NaN, all ones; its highest exponent is an ordinary one.
     if (dtype is DType.E4M3 and magnitude == 0x7F) or (dtype in _FNUZ and bits == _FNUZ_NAN):
         value = math.nan
     elif dtype not in (DType.E4M3, *_FNUZ) and exponent == (1 << (width - 1 - mantissa_bits)) - 1:
@@ -70,10 +71,10 @@ def decode(bits: int, dtype: DType) -> float:
 
 
 def encode(value: float, dtype: DType) -> int:
-    """The bits of the number nearest to `value`, ties to even; NaN becomes the quiet NaN.
+    """Return the bits of the number nearest to `value`, ties to even; NaN becomes the quiet NaN.
 
-    Integers and 8-bit floats saturate; a NaN becomes the integer 0 and the 8-bit float 0x7F (FNUZ:
-    0x80, which -0 must not become). Of bool, all but zero is 1.
+    Integers and 8-bit floats saturate. NaN becomes the integer 0 or the 8-bit float 0x7F. In FNUZ
+    types NaN is 0x80, and -0 becomes 0. For bool, every value but zero is 1.
     """
     if dtype is DType.BOOL:
         return int(value != 0)
@@ -91,10 +92,10 @@ def encode(value: float, dtype: DType) -> int:
     if math.isinf(value) or value == 0.0:
         return 0 if dtype in _FNUZ else sign | (infinity if value else 0)
     exponent = max(math.frexp(value)[1] - 1, least)
-    # The value in units of its last place: at most 2**(mantissa_bits + 1), so ldexp is exact.
-    # Python's round() is to even.
+    # `units` is the value in units of its last place, at most 2**(mantissa_bits + 1), so that ldexp
+    # is exact. round() rounds ties to even.
     units = round(math.ldexp(abs(value), mantissa_bits - exponent))
-    # The leading bit of `units`, if set, carries into the exponent field, as does a rounding up.
+    # The leading bit of `units`, or a carry from rounding, adds to the exponent field.
     magnitude = ((exponent - least) << mantissa_bits) + units
     if dtype in _FNUZ and not magnitude:
         return 0
@@ -102,7 +103,8 @@ def encode(value: float, dtype: DType) -> int:
 
 
 def encode_integer(value: float, dtype: DType) -> int:
-    """The bits of the whole number nearest to `value`, ties to even, in two's complement."""
+    """Return the two's complement bits of the integer nearest to `value`, ties to even, clamped to
+    the range."""
     if math.isnan(value):
         return 0
     assert dtype.limits is not None
@@ -112,13 +114,13 @@ def encode_integer(value: float, dtype: DType) -> int:
 
 
 def read(buffer: memoryview, index: int, dtype: DType) -> float:
-    """Element `index` of a buffer of bytes."""
+    """Return element `index` of a buffer of bytes."""
     size = dtype.itemsize
     return decode(int.from_bytes(buffer[index * size : (index + 1) * size], "little"), dtype)
 
 
 def values(buffer: memoryview, start: int, count: int, step: int, dtype: DType) -> list[float]:
-    """`count` elements, from `start` on, `step` apart."""
+    """Return `count` elements, beginning with element `start`, `step` elements apart."""
     end = start + (count - 1) * step + 1
     if dtype in _PYTHON:
         return list(buffer.cast(_PYTHON[dtype])[start:end:step])
@@ -129,7 +131,7 @@ def values(buffer: memoryview, start: int, count: int, step: int, dtype: DType) 
 
 
 def in_blocks(buffer: memoryview, start: int, count: int) -> list[float]:
-    """Numbers in blocks of 32 (GGUF's Q4_0) from byte `start` on."""
+    """Return numbers of 4-bit blocks (GGUF's Q4_0) that start at byte `start`."""
     found = []
     for number in range(count):
         block = start + number // 32 * 18
@@ -142,12 +144,12 @@ def in_blocks(buffer: memoryview, start: int, count: int) -> list[float]:
 
 @cache
 def _decoded(dtype: DType) -> list[float]:
-    """The values of all bits of a small type."""
+    """Return the values of all bit patterns of a type of 8 or 16 bits."""
     return [decode(bits, dtype) for bits in range(1 << 8 * dtype.itemsize)]
 
 
 def at(buffer: memoryview, start: int, places: Sequence[int], dtype: DType) -> list[float]:
-    """The elements at these places behind `start`."""
+    """Return the elements at `places`, relative to element `start`."""
     if isinstance(places, range):
         assert places.step == 1
         return values(buffer, start + places.start, len(places), 1, dtype)
@@ -159,6 +161,6 @@ def at(buffer: memoryview, start: int, places: Sequence[int], dtype: DType) -> l
 
 
 def write(buffer: memoryview, index: int, dtype: DType, value: float) -> None:
-    """Round `value` into element `index` of a buffer of bytes."""
+    """Round `value` and write it to element `index` of a buffer of bytes."""
     size = dtype.itemsize
     buffer[index * size : (index + 1) * size] = encode(value, dtype).to_bytes(size, "little")

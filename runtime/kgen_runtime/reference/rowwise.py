@@ -1,4 +1,4 @@
-"""Elements of row-wise expressions: a row is folded or found in as a whole."""
+"""Scalar reference of row-wise expressions, which computes a whole row at a time."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from kgen_runtime.reference.sums import total
 
 
 class ScalarRows(RowEvaluator):
-    """Row of numbers, computed in a dtype: lists with a number per column, or one number for
-    all."""
+    """Row-wise evaluator in a dtype. A value is a list with a number per column, or one number for
+    all columns."""
 
     def __init__(self, values: Mapping[str, list[float]], count: int, compute: DType) -> None:
         super().__init__(values, Scalars())
         self.count = count
         self.number = int if compute.is_integer else float
-        #: Of one column.
+        #: Evaluator of a single column.
         self.one = evaluator_of({}, compute)
 
     def value(self, at: Any) -> Any:
@@ -67,7 +67,8 @@ class ScalarRows(RowEvaluator):
 
 
 def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
-    """Elements of a row-wise output, by row and column; one that is reduced has column 0."""
+    """Return the function that computes an output element by (row, column); the column of a reduced
+    output is 0."""
     broadcast = Broadcast(*lifted(spec, buffers))
     name = output or broadcast.outputs[0]
     formulas = behind(broadcast.formulas, name)
@@ -79,7 +80,8 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
     columns: Sequence[int] = range(cols)
     if not last:
         columns = [number_along(sizes, folded, i) for i in range(cols)]
-    # An element's offset is its row's and its column's: they are of different axes.
+    # Row and column axes are disjoint, so an element's offset is the sum of its row's and its
+    # column's offset.
     places = broadcast.places(columns)
     compute = computed_in(broadcast.dtypes, output_dtypes(spec, len(broadcast.outputs)))
     kind = int if compute.is_integer else float
@@ -97,8 +99,10 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
 
 
 def lifted(spec: Mapping[str, Any], buffers: Buffers) -> tuple[Mapping[str, Any], Buffers]:
-    """Return the operation on packed copies of the views that it reads, as inputs of their own;
-    without buffers, there are no copies."""
+    """Replace each view of a spec by an input, and return the new spec and buffers.
+
+    The new buffers are contiguous copies of the views; without buffers nothing is copied.
+    """
     formulas = formulas_in(spec["expression"])
     if not views.has_views(formulas):
         return spec, buffers
@@ -112,7 +116,8 @@ def lifted(spec: Mapping[str, Any], buffers: Buffers) -> tuple[Mapping[str, Any]
         size = dtypes[tensor].itemsize
         dtypes[name], shapes[name] = dtypes[tensor], views.shape_of(at, shapes)
         if buffers:
-            # The elements of a view are where its tensor's are whose values are their numbers.
+            # To locate the elements of a view, evaluate it on a tensor whose values are element
+            # numbers.
             of = {tensor: shapes[tensor]}
             elements = views.Elements(
                 {name: at}, of, lambda of_tensor, index: number_of(index, shapes[of_tensor]), _none
@@ -135,7 +140,7 @@ def _none(name: str, arguments: list[Any]) -> Any:
 
 
 def row_elements(spec: Mapping[str, Any], output: str) -> Iterator[tuple[tuple[int, int], int]]:
-    """Every element of a row-wise output, which is packed: its row and column, and its number."""
+    """Yield (row, column) and row-major number of every element of a row-wise output."""
     sizes = broadcast_shape(lifted(spec, {})[0]["shapes"])
     kept, folded = split_axes(len(sizes), spec["axes"])
     rows, cols = (math.prod(sizes[axis] for axis in axes) for axes in (kept, folded))
@@ -147,12 +152,12 @@ def row_elements(spec: Mapping[str, Any], output: str) -> Iterator[tuple[tuple[i
 
 
 def split_axes(rank: int, axes: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The axes that rows are numbered along, and those that are reduced."""
+    """Return the axes along which rows are numbered, and the reduced axes."""
     return [axis for axis in range(rank) if axis not in axes], sorted(axes)
 
 
 def number_along(sizes: Sequence[int], axes: Sequence[int], i: int) -> int:
-    """The number, in a packed tensor, of the i-th element along some axes."""
+    """Return the row-major number of the i-th element along some axes of a contiguous tensor."""
     found = 0
     for axis in reversed(axes):
         i, coordinate = divmod(i, sizes[axis])

@@ -8,22 +8,22 @@ from operator import mul
 
 
 def total(terms: Iterable[float]) -> float:
-    """The sum of the terms, rounded once; NaN and infinity as IEEE 754 adds them."""
+    """Return the sum of the terms, rounded once; NaN and infinity propagate as in IEEE 754."""
     terms = terms if isinstance(terms, list) else list(terms)
     try:
         return math.fsum(terms)
     except (ValueError, OverflowError):
-        # Infinities of both signs, or finite terms beyond the largest number.
+        # Infinities of both signs, or a finite sum beyond the largest number.
         if special := [t for t in terms if not math.isfinite(t)]:
             return sum(special)
         raise
 
 
 def dot(x: Sequence[float], y: Sequence[float], *, exact_products: bool) -> float:
-    """The inner product, rounded once.
+    """Return the inner product, rounded once.
 
-    `exact_products` says that no product needs more than 53 bits; otherwise every factor is split
-    into halves, whose products do not (for magnitudes up to 2**996, and without underflow).
+    `exact_products` states that no product needs more than 53 bits. Otherwise every factor is split
+    into halves whose products are exact (for magnitudes up to 2**996, without underflow).
     """
     assert len(x) == len(y)
     products = list(map(mul, x, y))
@@ -33,7 +33,7 @@ def dot(x: Sequence[float], y: Sequence[float], *, exact_products: bool) -> floa
 
 
 def halves(x: float) -> tuple[float, float]:
-    """Two numbers of at most 26 bits whose sum is x exactly.
+    """Split x into two numbers of at most 26 bits whose sum is exactly x.
 
     T. J. Dekker, A floating-point technique for extending the available precision, Numerische
     Mathematik 18 (1971), section 5.

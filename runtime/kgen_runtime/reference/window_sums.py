@@ -1,4 +1,4 @@
-"""Elements of a convolution with its epilogue, by its definition: sums over places and channels."""
+"""Scalar reference of convolutions with epilogue: sums over kernel positions and channels."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kgen_runtime.reference.winograd_weights import restored_weights
 
 
 def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
-    """Elements of epilogue(convolution of a with b), by (group, number of the output position among
-    all images, channel of the group).
+    """Return the function that computes an element of epilogue(conv(a, b)).
 
-    Windows see the padding's value outside of the image, by default zeros as ONNX defines padding:
-    a NaN or an infinite weight times such a zero is NaN.
+    Its index is (group, number of the output position over all images, channel of the group).
+    Outside the image, windows read the padding value, by default zero as in ONNX: NaN or infinite
+    weights times such a zero are NaN.
     """
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
     b_dtype = DType(spec.get("b_dtype") or dtype)
@@ -46,7 +46,7 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
         spec["weight_layout"], kernel, outputs=outputs, channels=depth
     )
     whole_step, whole_channel, whole_rows = _steps(spec["layout"], out_sizes, channels=outputs)
-    # Of each weight of a filter's channel: distance in the image, and number of its first element.
+    # For each kernel position: offset in the image along each axis, and offset of its first weight.
     places = [
         (
             [place[i] * spec["dilation"][i] - spec["padding"][i] for i in axes],
@@ -86,7 +86,7 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 
 
 def output_sizes(spec: Mapping[str, Any]) -> list[int]:
-    """Spatial sizes of the output."""
+    """Return the spatial sizes of the output."""
     sizes, kernel = spec["input"][2:], spec["weights"][2:]
     rank, found = len(sizes), []
     for i in range(rank):
@@ -97,7 +97,7 @@ def output_sizes(spec: Mapping[str, Any]) -> list[int]:
 
 
 def coordinates(spec: Mapping[str, Any], place: Sequence[int]) -> tuple[int, int, int]:
-    """Index of an output element, from its place in the stored output."""
+    """Return the index that :func:`conv2d` expects for a position in the stored output."""
     if spec["layout"] == "nchw":
         image, output, *position = place
     else:
@@ -107,7 +107,7 @@ def coordinates(spec: Mapping[str, Any], place: Sequence[int]) -> tuple[int, int
 
 
 def unflat(number: int, shape: Sequence[int]) -> list[int]:
-    """Index of an element of a packed tensor, from its number."""
+    """Return the coordinates of an element of a contiguous tensor from its row-major number."""
     found = []
     for size in reversed(shape):
         number, at = divmod(number, size)
@@ -118,8 +118,8 @@ def unflat(number: int, shape: Sequence[int]) -> list[int]:
 def _steps(
     layout: str, sizes: Sequence[int], *, channels: int, outputs: int = 1
 ) -> tuple[int, int, list[int]]:
-    """Distances between neighbours in a packed tensor: along `n` or `o`, along `c` or `i`, and
-    along each axis of `hw`, which stands for all sizes."""
+    """Return strides of a contiguous tensor: of `n` or `o`, of `c` or `i`, and of each spatial
+    axis. `hw` in the layout stands for all spatial axes."""
     extents = {"n": [1], "o": [outputs], "c": [channels], "i": [channels], "h": sizes, "w": []}
     steps: dict[str, list[int]] = {}
     step = 1
@@ -137,11 +137,12 @@ def _inner(x: Sequence[int], y: Sequence[int]) -> int:
 
 
 def _flat(index: Sequence[int], shape: Sequence[int]) -> int:
-    """Number of an element in a packed tensor, whose outermost size is not used."""
+    """Return the row-major number of an element of a contiguous tensor; the outermost size is not
+    used."""
     return sum(i * math.prod(shape[axis + 1 :]) for axis, i in enumerate(index))
 
 
 def _default(name: str, b_dtype: DType, out: DType) -> DType:
-    """Eight bits are too few for a vector that is applied before rounding to them, or that restores
-    the range of weights of 8 bits."""
+    """Return the type of an epilogue vector. It is f32 if 8 bits would be too few: before rounding
+    to 8 bits, or for scales of 8-bit weights."""
     return DType.F32 if out.itemsize == 1 or (b_dtype.itemsize == 1 and name != "bias") else out

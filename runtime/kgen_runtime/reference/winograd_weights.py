@@ -1,8 +1,8 @@
-"""Weights of a Winograd convolution as its definition has them: 3x3 kernels, restored.
+"""Weights of Winograd convolutions: the 3x3 kernels, recovered from their transforms.
 
-A transformed kernel has more numbers than the kernel, so that a few of them give it back. The
-transform evaluates a row as a polynomial f, up to factors; its coefficients are f(0),
-(f(1) - f(-1)) / 2 and f(infinity).
+A transformed kernel has more numbers than the kernel, so that a few of them determine it. The
+transform evaluates each row as a polynomial f, up to constant factors; the row's weights are the
+coefficients f(0), (f(1) - f(-1)) / 2 and f(infinity).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from kgen_runtime.reference.numbers import Buffers, values
 
 #: Outputs of a tile along each axis.
 TILES = {"winograd2": 2, "winograd4": 4}
-#: Rows of a transformed kernel and their factors that give back each row of the kernel.
+#: For each row of the kernel, by tile: rows of the transformed kernel and their factors, whose sum
+#: is the row.
 SHARES: Mapping[int, tuple[dict[int, float], ...]] = {
     2: ({0: 1.0}, {1: 1.0, 2: -1.0}, {3: 1.0}),
     4: ({0: 4.0}, {2: 3.0, 1: -3.0}, {5: 1.0}),
@@ -23,14 +24,16 @@ SHARES: Mapping[int, tuple[dict[int, float], ...]] = {
 
 
 def winograd_tile(spec: Mapping[str, Any]) -> int:
-    """Outputs of a tile along each axis; 0 for exact arithmetic."""
+    """Return the outputs of a tile along each axis; 0 for convolutions without Winograd
+    transform."""
     return TILES.get(spec.get("math", "exact"), 0)
 
 
 def restored_weights(
     spec: Mapping[str, Any], buffers: Buffers
 ) -> Callable[[int, int], list[float]] | None:
-    """Weights of the channels at a place of the kernel, for an output; None if `b` has them."""
+    """Return a function from kernel position and output channel to the weights of all input
+    channels; None if `b` holds the kernel itself."""
     tile = winograd_tile(spec)
     if not tile:
         return None

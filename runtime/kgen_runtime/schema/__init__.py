@@ -1,1 +1,1 @@
-"""Implementation of `kgen_runtime.manifest`: programs, and the reader and checks of a manifest."""
+"""Implementation of `kgen_runtime.manifest`: programs, reader, limits and checks of a manifest."""

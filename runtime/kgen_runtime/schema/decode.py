@@ -1,4 +1,4 @@
-"""Frozen dataclasses from JSON that libkgen has checked, by their type hints."""
+"""Decoder from JSON to frozen dataclasses by their type hints. libkgen has checked the JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DTYPES = {dtype.value: dtype for dtype in DType}
 
 @cache
 def reader(hint: Any) -> Reader | None:
-    """Return what makes a value of this type of its JSON; None if the JSON is the value."""
+    """Return the function from JSON to a value of this type; None if the JSON is the value."""
     if hint is DType:
         return _DTYPES.__getitem__
     if hint is float:
@@ -37,7 +37,7 @@ def reader(hint: Any) -> Reader | None:
 
 
 def _object(cls: type) -> Reader:
-    """Reader of a dataclass, which uses up the JSON."""
+    """Return the function from JSON to a dataclass. It modifies the JSON."""
     found = (
         (name, reader(_hint(cls.__module__, str(f.type)))) for name, f in fields_of(cls).items()
     )
@@ -54,8 +54,8 @@ def _object(cls: type) -> Reader:
 
 @cache
 def _hint(module: str, text: str) -> Any:
-    """Return a type hint that `from __future__ import annotations` leaves as text."""
+    """Evaluate a type hint that `from __future__ import annotations` leaves as text."""
     names = vars(sys.modules[module])
-    if text in names:  # most are names, which eval would compile
+    if text in names:  # Most hints are names, for which a lookup is faster than eval.
         return names[text]
     return getattr(builtins, text, None) or eval(text, names)

@@ -1,7 +1,7 @@
-"""Limits on the size and the counts of a manifest: one table for every reader of bundles.
+"""Limits on the size of a manifest: one table for every reader of bundles.
 
-libkgen checks a count before it looks at what is counted, so the cost of judging a manifest is
-linear in its bytes. `make reference` writes the table into runtime/c/manifest_schema.h and
+libkgen checks a count before it reads the entries, so that checking a manifest takes time linear in
+its bytes. `make reference` writes the table into runtime/c/manifest_schema.h and
 docs/reference/bundle-format.md.
 """
 
@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 
 class Limit(NamedTuple):
-    """Largest allowed value, and what it counts."""
+    """Largest allowed value, and the quantity that it limits."""
 
     most: int
     what: str
 
 
-#: The limits by name.
+#: Limits by name.
 LIMITS: dict[str, Limit] = {
     "manifest_bytes": Limit(16 << 20, "bytes of `manifest.json`"),
     "nesting": Limit(32, "lists and objects inside one another"),
@@ -41,12 +41,13 @@ LIMITS: dict[str, Limit] = {
     "values": Limit(131072, "values of a program"),
     "steps": Limit(32768, "steps of a program, in all turns of its repetitions"),
     "repeats": Limit(4096, "repetitions of steps of a program"),
-    # Eight for each of the most steps. Python takes 600 bytes for each, from a few of a manifest.
+    # Eight for each of the most steps. The limit bounds the memory that Python needs for the steps
+    # of all turns, which a small manifest can state.
     "turn_entries": Limit(1 << 18, "`bindings` and `after` of a program's steps, in all turns"),
 }
 
-#: Limit on the entries of a list or object, by the class and field that hold it. Fields of a
-#: manifest that are not here are limited by `json_values` alone.
+#: Limit on the entries of a list or object, by the class and field that hold it. Only `json_values`
+#: limits the fields of a manifest that are not listed.
 COUNTED: dict[str, str] = {
     "Manifest.kernels": "kernels",
     "Manifest.programs": "programs",

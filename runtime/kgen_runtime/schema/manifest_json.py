@@ -1,4 +1,4 @@
-"""The manifest as JSON: written without loss, and read once libkgen has checked it."""
+"""Manifest as JSON: writing, and reading after libkgen has checked it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgen_runtime.manifest import SCHEMA_VERSION, Manifest
 
 
 def to_json(value: Any) -> Any:
-    """The plain JSON form of a manifest value; None fields are left out."""
+    """Return the JSON form of a manifest value; None fields are left out."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         pairs = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
         return {name: to_json(item) for name, item in pairs if item is not None}
@@ -26,16 +26,15 @@ def to_json(value: Any) -> Any:
 
 
 def check(text: bytes) -> None:
-    """Raise BundleError or VersionError unless every reader of bundles takes this text of a
-    manifest."""
+    """Raise BundleError or VersionError if the text is not a valid manifest."""
     from kgen_runtime import libkgen
 
     libkgen.check(libkgen.library().kgen_manifest_check(text, len(text)))
 
 
 def from_text(text: bytes) -> Manifest:
-    """The manifest in a text that libkgen has checked; old specs become those of today, and
-    repeated steps are written out."""
+    """Read a manifest that libkgen has checked. Old specs are migrated, and repeated steps are
+    expanded."""
     from kgen_runtime.schema.decode import reader
     from kgen_runtime.schema.migrations import renewed
     from kgen_runtime.schema.repeats import written_out

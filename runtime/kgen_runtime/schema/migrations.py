@@ -1,4 +1,4 @@
-"""Migrations of kernels that an older kgen built: their specs become those of today."""
+"""Migration of specs in bundles from older versions of kgen to today's fields."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _softmax(spec: Spec) -> dict[str, Any]:
 
 
 def _matmul(spec: Spec) -> dict[str, Any]:
-    """An epilogue was a list of steps; now it is an expression of x."""
+    """Convert an epilogue from a list of steps to an expression of x."""
     steps = spec["epilogue"]
     if isinstance(steps, str):
         return dict(spec)
@@ -49,12 +49,12 @@ def _matmul(spec: Spec) -> dict[str, Any]:
     return {**spec, "epilogue": expression, "epilogue_shapes": shapes}
 
 
-#: Steps that added a tensor, and what it had a number for.
+#: Steps that added a tensor, and the extent of that tensor.
 SUMS = {"bias": "n", "residual": "mxn"}
 
 
 def _rowwise(spec: Spec) -> dict[str, Any]:
-    """Axes were counted from the last one; now they have numbers."""
+    """Convert axes from a count, from the last axis on, to a list."""
     count = spec["axes"]
     if type(count) is not int:
         return dict(spec)
@@ -62,7 +62,7 @@ def _rowwise(spec: Spec) -> dict[str, Any]:
     return {**spec, "axes": list(range(max(0, rank - count), rank))}
 
 
-#: Operations whose specs were other ones, and what they are now.
+#: Migration of each operation whose spec has changed.
 RENEWED: Mapping[str, Callable[[Spec], dict[str, Any]]] = {
     "relu": _relu,
     "softmax": _softmax,
@@ -72,7 +72,7 @@ RENEWED: Mapping[str, Callable[[Spec], dict[str, Any]]] = {
 
 
 def renewed(kernel: KernelEntry) -> KernelEntry:
-    """The kernel with the spec that its operation has today; what is launched stays as it is."""
+    """Return the kernel with a spec in today's form; launches are unchanged."""
     make = RENEWED.get(str(kernel.spec.get("op")))
     try:
         spec = kernel.spec if make is None else make(kernel.spec)

@@ -1,4 +1,5 @@
-"""Kernels that write a part of their output: rows of a table, which they update in place."""
+"""Kernels that update rows of a table in place, so that their output shares memory with an
+input."""
 
 from __future__ import annotations
 
@@ -6,13 +7,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-#: A formula `scatter(table, ...)` or `name = scatter(table, ...)`; so does runtime/c/in_place.c.
+#: Formula `scatter(table, ...)` or `name = scatter(table, ...)`; runtime/c/in_place.c has the same
+#: rule.
 _SCATTER = re.compile(r"(?:^|;)[ ;]*(?:\w+ *= *)?scatter\( *(\w+)", re.ASCII)
 
 
 def lies_upon(spec: Mapping[str, Any]) -> str | None:
-    """The input whose memory is the output's, since the kernel writes a part of it: the table of a
-    scatter. None for all other kernels."""
+    """Return the name of the input whose memory the output reuses: the table of a scatter. None for
+    all other kernels."""
     expression = spec.get("expression")
     if spec["op"] != "elementwise" or not isinstance(expression, str):
         return None

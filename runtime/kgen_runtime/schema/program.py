@@ -1,4 +1,4 @@
-"""Programs in the manifest: kernels of one target in order, over one plan of memory.
+"""Programs in the manifest: kernels of one target in order, with a memory plan.
 
 A value is a tensor in some memory: the arena, a weight, an input, an output or a state. A step runs
 a kernel on values. The runtime plans no memory and derives no order.
@@ -65,7 +65,7 @@ class Value:
 
     @cached
     def nbytes(self) -> int:
-        """Bytes from the first to the end of the last element."""
+        """Bytes from the start of the first element to the end of the last one."""
         return extent(self.shape, self.strides) * self.dtype.itemsize
 
     @property
@@ -202,7 +202,7 @@ class Program:
 
     @cached
     def hidden_outputs(self) -> frozenset[str]:
-        """Outputs that say the sizes of others."""
+        """Names of the outputs that hold sizes of other outputs."""
         return frozenset(count.size for count in self.counts)
 
     @cached
@@ -218,7 +218,7 @@ class Program:
 
     @property
     def memories(self) -> dict[tuple[PlaceKind, str], int]:
-        """Bytes of every memory that places refer to."""
+        """Size in bytes of every memory that places refer to."""
         found: dict[tuple[PlaceKind, str], int] = {("arena", ""): self.arena_bytes}
         found |= {("weights", w.name): w.nbytes for w in self.weights}
         found |= {("state", s.name): s.nbytes for s in self.states}

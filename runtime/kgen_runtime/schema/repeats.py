@@ -1,4 +1,4 @@
-"""Repetitions of a program's steps, written out: a session runs one list of steps."""
+"""Expansion of repeated steps in a program: sessions run one flat list of steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def shown(value: Value) -> Shown:
 
 
 def written_out(program: Program) -> Program:
-    """The program with the steps of every turn of its repetitions, which libkgen has checked."""
+    """Return the program with the steps of every turn of its repetitions written out. libkgen has
+    checked the repetitions."""
     if not program.repeats:
         return program
     values = _Values(program)
@@ -48,7 +49,7 @@ def _in_turn(step: Step, repeat: Repeat, turn: int, values: _Values) -> Step:
 
 
 class _Values:
-    """Values by name; those of other turns are added."""
+    """Values by name, including the values of later turns."""
 
     def __init__(self, program: Program) -> None:
         self.by_name = {value.name: value for value in program.values}
@@ -57,7 +58,7 @@ class _Values:
     def moved(
         self, bindings: Mapping[str, str], moves: Mapping[str, int], turn: int
     ) -> dict[str, str]:
-        """Bindings of a turn."""
+        """Return the bindings of a turn; values that move are added."""
         return {
             parameter: self._moved(self.by_name[name], moves[name] * turn, turn)
             if moves.get(name)

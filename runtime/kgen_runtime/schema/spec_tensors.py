@@ -1,8 +1,9 @@
-"""The tensors that an operation's specification speaks of, derived from its own words alone.
+"""Tensors of a spec, derived from the spec alone, and the check of a kernel's parameters against
+them.
 
-A manifest states them too, as kernels take them. libkgen runs kernels by the manifest and reads no
-spec; whoever computes by a spec, as the reference does, asks `check_spec` first. Operations that
-the reference does not know have no tensors here.
+The manifest states the parameters of each kernel as well. libkgen runs kernels by the manifest and
+reads no spec. Code that computes by a spec, such as the reference, calls `check_spec` first.
+Operations that the reference does not support have no tensors here.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Role = Literal["input", "output"]
 
 
 def check_spec(kernel: KernelEntry) -> None:
-    """Raise BundleError if a kernel's spec is not valid, or contradicts the kernel's parameters."""
+    """Raise BundleError if a kernel's spec is not valid or contradicts the kernel's parameters."""
     try:
         wanted = tensors(kernel.spec)
         given = tuple(p.unpacked for p in kernel.parameters)
@@ -55,7 +56,7 @@ def _described(p: TensorParam) -> str:
 def tensors(spec: Spec) -> tuple[TensorParam, ...] | None:
     """Return a spec's tensors in calling order, outputs last; None for an unknown operation.
 
-    Raises BundleError for a specification that lacks a field, or has one of another type.
+    Raises BundleError for a spec that lacks a field or has a field of another type.
     """
     known = OPERATIONS.get(spec.get("op", ""))
     if known is None:
@@ -84,7 +85,7 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
         steps = steps if dims else [steps]
         sizes: tuple[int, ...] = shape
         strides: tuple[int, ...] = (ld, 1)
-        # Dimensions that share one matrix have the size 1, and are left out in front.
+        # Dimensions along which one matrix is shared have size 1; leading ones are left out.
         found = [*zip(dims or [batch], map(_stride, steps), strict=True)] if batch > 1 else []
         first = next((i for i, (_, step) in enumerate(found) if step), len(found))
         for size, step in reversed(found[first:]):
@@ -186,7 +187,7 @@ def _attention(spec: Spec) -> tuple[TensorParam, ...]:
 
 
 def _matrix_of_weights(spec: Spec, dtype: DType) -> TensorParam:
-    """Constant weights: a matrix for each group."""
+    """Return the tensor of constant weights: one matrix for each group."""
     outputs, groups = spec["weights"][0], spec["groups"]
     tile = winograd_tile(spec)
     if tile:
@@ -201,7 +202,8 @@ def _matrix_of_weights(spec: Spec, dtype: DType) -> TensorParam:
 
 
 def _sizes(spec: Spec, name: str, count: int | None = None, least: int = 1) -> tuple[int, ...]:
-    """Whole numbers; of shapes as many as axes of images or weights, else `count`."""
+    """Return a list of integers of the spec; `count` of them or, without `count`, 3 up to the
+    largest rank. Raises ValueError."""
     found = spec[name]
     fits = 3 <= len(found) <= LIMITS["rank"].most if count is None else len(found) == count
     if not fits or any(type(n) is not int or n < least for n in found):
@@ -210,7 +212,7 @@ def _sizes(spec: Spec, name: str, count: int | None = None, least: int = 1) -> t
 
 
 def _dims(spec: Spec, batch: int) -> list[int]:
-    """The dimensions of a batch that has several."""
+    """Return the dimensions of a batch; empty if the batch has at most one."""
     dims = spec.get("batch_dims") or []
     if len(dims) > LIMITS["rank"].most:
         raise ValueError(f"batch_dims has {len(dims)} dimensions")
@@ -226,7 +228,8 @@ def _stride(value: Any) -> int:
 
 
 def _stored_b(spec: Spec, dtype: DType, shape: tuple[int, int]) -> tuple[DType, tuple[int, int]]:
-    """B's elements, and how many: those of s4 are bytes of blocks."""
+    """Return the element type and shape of B in memory: 4-bit numbers are stored as bytes of
+    blocks."""
     narrow = spec.get("b_dtype") or dtype
     if narrow != "s4":
         return DType(narrow), shape
@@ -236,20 +239,20 @@ def _stored_b(spec: Spec, dtype: DType, shape: tuple[int, int]) -> tuple[DType, 
 
 
 def epilogue_operands(spec: Spec) -> dict[str, str]:
-    """The extents of an epilogue's operands, by name, in the order in which it has them."""
+    """Return the extents of an epilogue's operands by name, in order of first use."""
     extents = dict(text.split("=", 1) for text in _names(spec, "epilogue_shapes"))
     names = input_names(_formulas(spec, "epilogue", EPILOGUE))
     return {name: extents[name] for name in names if name != "x"}
 
 
 def default_dtype(name: str, b_dtype: DType, out: DType) -> DType:
-    """Return the type of a vector or number of an epilogue: 8 bits are too few for one that is
-    applied before rounding to them, or that restores the range of a B of 8 bits."""
+    """Return the default type of an epilogue vector or number. It is f32 if 8 bits would be too
+    few: before rounding to 8 bits, or for scales of an 8-bit B."""
     return DType.F32 if out.itemsize == 1 or (b_dtype.itemsize == 1 and name != "bias") else out
 
 
 def epilogue_dtypes(spec: Spec) -> dict[str, DType]:
-    """Return the types of epilogue operands that have their own; old bundles have none."""
+    """Return the types of epilogue operands that state one; old bundles have none."""
     parts = _names(spec, "epilogue_dtypes") if "epilogue_dtypes" in spec else ()
     return {name: DType(dtype) for name, dtype in (part.split("=", 1) for part in parts)}
 
@@ -261,7 +264,7 @@ def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
 
 
 def _broadcast(spec: Spec, formulas: Formulas) -> tuple[Formulas, list[TensorParam], list[int]]:
-    """The outputs' expressions, the inputs, and the shape that they broadcast to."""
+    """Return the outputs' expressions, the inputs, and the shape to which the inputs broadcast."""
     shapes = spec["shapes"]
     names = input_names(formulas)
     dtypes, indices = input_dtypes(spec, len(names)), views.index_names(formulas)
@@ -289,7 +292,7 @@ def _rowwise(spec: Spec) -> tuple[TensorParam, ...]:
     return (*found, *outputs)
 
 
-#: Characters of an expression.
+#: Longest expression, in characters.
 MAX_EXPRESSION = 10_000
 
 OPERATIONS: Mapping[str, Callable[[Spec], tuple[TensorParam, ...]]] = {

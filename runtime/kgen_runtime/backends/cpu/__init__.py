@@ -1,3 +1,3 @@
-"""The CPU. The backend is in `backend`; each other file is one part of running its kernels."""
+"""CPU backend. The class is in `backend`."""
 
 from kgen_runtime.backends.cpu.backend import CpuBackend as CpuBackend

@@ -1,8 +1,8 @@
-"""The CPU: kernels are shared objects, which libkgen maps and runs.
+"""CPU backend: kernels are shared objects that libkgen maps and runs.
 
-A kernel is a function ``(pointers..., begin, end)`` that does the tasks [begin, end). It keeps no
-state, so any number of threads may call it at once, and ctypes lets go of the interpreter's lock
-while it runs. libkgen decides how many threads share the tasks of a launch.
+A kernel is a function ``(pointers..., begin, end)`` that computes the tasks [begin, end). It keeps
+no state, so that any number of threads may call it concurrently; ctypes releases the interpreter
+lock during a call. libkgen decides how many threads share the tasks of a launch.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from kgen_runtime.calls.session import Held, ProgramKernels, SessionMaker
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 
-#: Bytes; what the protocol asks for, and whole cache lines.
+#: Alignment of buffers in bytes, as the Backend protocol requires; a multiple of the cache line.
 ALIGNMENT = 256
 
 
 class Loaded:
-    """Loaded kernel. Its code stays mapped while any kernel that shares the mapping is loaded."""
+    """Loaded kernel. Its code stays mapped while any kernel of the same mapping is loaded."""
 
     def __init__(self, launches: list[CpuLaunch], code: MappedCode | None) -> None:
         self.launches, self.code = launches, code
@@ -50,10 +50,10 @@ MAX_THREADS = 1024
 
 
 class CpuBackend(Backend):
-    """This machine. `num_threads` limits how many threads one launch uses; None means all cores.
+    """CPU of this machine. `num_threads` limits the threads of one launch; None means all cores.
 
-    Launches are done when `launch` returns; there are no streams. Buffers are addresses, those of
-    `alloc` and the caller's own alike.
+    Launches are finished when `launch` returns; there are no streams. Buffers are addresses, in
+    memory of `alloc` or of the caller.
     """
 
     name: ClassVar[str] = "cpu"
@@ -78,7 +78,7 @@ class CpuBackend(Backend):
         return (device_info(),)
 
     def close(self) -> None:
-        """Close the backend. The threads stay: they belong to the process."""
+        """Do nothing: the threads belong to the process."""
 
     @staticmethod
     def limits(capabilities: Mapping[str, Any]) -> Limits:
@@ -138,16 +138,17 @@ class CpuBackend(Backend):
         host[:] = bytes_at(buffer, host.size)
 
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> Loaded:
-        """Load a kernel. Raises DeviceError if its code cannot be mapped, or AMX is refused."""
+        """Load a kernel. Raises DeviceError if its code cannot be mapped or the system denies
+        AMX."""
         (loaded,) = self.load_all([(entry, code)])
         return loaded
 
     def load_all(self, kernels: Sequence[tuple[KernelEntry, Mapping[str, Code]]]) -> list[Loaded]:
-        """Load kernels and map their code at once. Raises the errors of `load`."""
+        """Load kernels and map their code in one mapping. Raises the errors of `load`."""
         codes = [c for _, code in kernels for c in code.values()]
         if any("amx_tile" in c.artifact.requires.get("features", ()) for c in codes):
             libkgen.check(libkgen.library().kgen_cpu_request_tiles())
-        # Kernels that name one file share its bytes.
+        # Kernels that name the same file share its bytes.
         objects = {id(c.data): c.data for c in codes}
         numbers = {key: number for number, key in enumerate(objects)}
         launches = [(launch, code) for e, code in kernels for launch in e.launches]
@@ -198,7 +199,7 @@ class CpuBackend(Backend):
         return partial(CpuSession, handle, self, kernels, weights, self.num_threads)
 
     def synchronize(self, stream: int | None = None) -> None:
-        """Return at once: launches end before `launch` returns."""
+        """Return immediately: launches are finished when `launch` returns."""
 
 
 def device_info() -> DeviceInfo:

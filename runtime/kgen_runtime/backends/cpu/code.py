@@ -1,4 +1,4 @@
-"""Machine code of CPU kernels, which libkgen maps: one mapping for a whole bundle."""
+"""Machine code of CPU kernels; libkgen maps it, once for a whole bundle."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class _Function(ctypes.Structure):
 
 
 class MappedCode:
-    """Shared objects, mapped readable and executable until the last reference is gone.
+    """Shared objects that are mapped readable and executable until the last reference is dropped.
 
-    Profilers show the mapping by its `name`. `addresses` are the addresses of the functions.
+    Profilers show `name` for the mapping. `addresses` are the addresses of the functions.
     """
 
     def __init__(
         self, objects: Sequence[bytes], functions: Sequence[tuple[str, int]], name: str
     ) -> None:
-        """`functions` has each function's name and the number of its object. Raises DeviceError for
-        an object that cannot be mapped, or that lacks a function."""
+        """Map objects and find functions. `functions` has each function's name and the number of
+        its object. Raises DeviceError for an object that cannot be mapped or lacks a function."""
         mapped = (_Object * len(objects))(*(_Object(data, len(data)) for data in objects))
         wanted = (_Function(function.encode(), number) for function, number in functions)
         found = (_Function * len(functions))(*wanted)
@@ -46,6 +46,6 @@ class MappedCode:
                 mapped, len(mapped), found, len(found), name.encode(), ctypes.byref(code)
             )
         )
-        # Threads of Python may execute the code until the process ends.
+        # Not at exit: Python threads may execute the code until the process ends.
         weakref.finalize(self, library.kgen_code_unmap, code).atexit = False
         self.addresses = [function.address for function in found]

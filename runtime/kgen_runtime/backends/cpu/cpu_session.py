@@ -1,4 +1,4 @@
-"""Sessions of programs on the CPU: libkgen holds their memory and runs their steps."""
+"""Sessions of programs on the CPU: libkgen allocates their memory and runs their steps."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def settle(handle: ProgramHandle, kernels: ProgramKernels, weights: Mapping[str, Held]) -> None:
-    """Tell libkgen where the machine code, the constants and the weights of a program are. The
-    caller keeps them while sessions run."""
+    """Register the addresses of a program's machine code, constants and weights in libkgen. The
+    caller keeps them alive while sessions run."""
     library, loaded = libkgen.library(), kernels.held()
     for key, entry in kernels.entries.items():
         one = loaded[key]
@@ -51,7 +51,7 @@ def _addresses(of: list[int | None]) -> ctypes.Array[ctypes.c_void_p]:
 
 
 class CpuSession(Session):
-    """Session of a program that is settled."""
+    """Session of a program whose addresses are registered with :func:`settle`."""
 
     def __init__(
         self,

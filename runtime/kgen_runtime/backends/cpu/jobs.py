@@ -1,8 +1,8 @@
-"""Launches of CPU kernels: lists of libkgen's jobs, with one foreign call for each list.
+"""Launches of CPU kernels as lists of libkgen's jobs; each list is one foreign call.
 
-libkgen shares a job with the threads of a pool if that is faster, which the first runs of a launch
-measure. Structures of kgen_backend.h are arrays of 64-bit words here, so that a call passes one
-address.
+libkgen shares a job among the threads of a pool if that is faster, which it measures in the first
+runs of a launch. The structures of kgen_backend.h are arrays of 64-bit words here, so that a call
+passes one address.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from kgen_runtime.launch_limits import CPU_POINTERS
 if TYPE_CHECKING:
     from kgen_runtime.manifest import Launch
 
-#: Trials with shared tasks of a single launch, whose threads may sleep during dozens of them.
+#: Trials with several threads for a single launch; the pool's threads may sleep during dozens of
+#: them.
 ALONE_TRIALS = 100
-#: Words of kgen_jobs and kgen_job, and bytes of a word.
+#: Words of kgen_jobs and kgen_job, and bytes per word.
 JOBS_WORDS, JOB_WORDS, WORD = 5, 2, 8
-#: Word of kgen_launch at which its trials begin.
+#: Index of the first word of kgen_launch that holds measurements.
 TRIALS = 3
 
 
 @cache
 def pool(num_threads: int) -> int:
-    """Return the address of the process's pool of `num_threads` threads, the caller's included. The
-    pool makes its threads when it first shares a launch, and keeps them."""
+    """Return the address of the process's pool of `num_threads` threads, including the caller's.
+    The pool starts its threads when it first shares a launch, and keeps them. Raises OutOfMemory.
+    """
     address = libkgen.library().kgen_pool_create(num_threads)
     if not address:
         raise OutOfMemory(libkgen.last_error())
@@ -39,8 +41,8 @@ def pool(num_threads: int) -> int:
 
 
 class CpuLaunch:
-    """Launch of a loaded kernel, with libkgen's measurements of it. `function` is the address of
-    its machine code."""
+    """Launch of a loaded kernel, with libkgen's measurements. `function` is the address of the
+    code."""
 
     __slots__ = ("address", "arguments", "function", "tasks", "words")
 
@@ -50,14 +52,14 @@ class CpuLaunch:
             raise DeviceError(
                 f"the kernel has {len(self.arguments)} arguments; the limit is {CPU_POINTERS}"
             )
-        #: kgen_launch: from `TRIALS` on, the least nanoseconds by one thread and by all, and the
-        #: number of trials.
+        #: kgen_launch. From `TRIALS` on: shortest time with one thread and with all threads, in ns,
+        #: and the number of trials.
         self.words = (ctypes.c_int64 * 6)(function, len(self.arguments), self.tasks)
         self.address = ctypes.addressof(self.words)
 
 
 class Jobs:
-    """kgen_jobs with its jobs and their pointers, in one piece of memory."""
+    """kgen_jobs with its jobs and their pointers, in one allocation."""
 
     __slots__ = ("_launches", "address", "words")
 
@@ -68,8 +70,9 @@ class Jobs:
         pointers: Sequence[int],
         shared_trials: int,
     ) -> None:
-        """`pointers` has the pointers of all launches, one launch after another."""
-        self._launches = tuple(launches)  # libkgen reads their words
+        """Fill the structures. `pointers` has the pointers of all launches, one launch after
+        another."""
+        self._launches = tuple(launches)  # libkgen reads the words of the launches.
         first = JOBS_WORDS + JOB_WORDS * len(launches)
         self.words = (ctypes.c_int64 * (first + len(pointers)))()
         self.address = ctypes.addressof(self.words)
@@ -94,16 +97,16 @@ class PreparedJobs(partial[None]):
 
 
 def prepared(jobs: Jobs) -> PreparedJobs:
-    """Return the call of some jobs."""
+    """Return a call that runs these jobs."""
     made = PreparedJobs(libkgen.library().kgen_jobs_run, jobs.address)
     made.jobs = jobs
     return made
 
 
 class Launcher:
-    """Launches of a kernel on new tensors in each call, whose addresses have the order of `names`.
+    """Launcher of a kernel with new tensors in each call. `names` is the order of their addresses.
 
-    A call fills in idle jobs and runs them; calls of other threads take other jobs meanwhile.
+    A call fills an idle `Jobs` object and runs it. Concurrent calls use different objects.
     """
 
     __slots__ = ("_idle", "_launches", "_pick", "_pointers", "_run", "_threads")
@@ -119,7 +122,8 @@ class Launcher:
         self._idle: list[Jobs] = []
 
     def run(self, addresses: list[Any]) -> None:
-        """Run the launches to their end. `addresses` has the addresses of all tensors."""
+        """Run the launches and wait until they are finished. `addresses` has the addresses of all
+        tensors."""
         if self._pick is not None:
             addresses = self._pick(addresses)
         try:

@@ -1,3 +1,3 @@
-"""NVIDIA GPUs. The backend is in `backend`; each other file is one part of the driver."""
+"""Backend of NVIDIA GPUs. The class is in `backend`."""
 
 from kgen_runtime.backends.cuda.backend import CudaBackend as CudaBackend

@@ -1,9 +1,11 @@
-"""NVIDIA GPUs through the CUDA driver API (the `cuda-bindings` package).
+"""NVIDIA GPUs through the CUDA driver API (package `cuda-bindings`).
 
-The device's primary context is retained, so arrays and streams are those of PyTorch and of every
-other user of the CUDA runtime in the process. Requirements that artifacts may state:
-`compute_capability` (major, minor) of the code, `exact` (it runs on no other), and `cuda`, the
-lowest CUDA version (major, minor) that the driver must support.
+The backend retains the device's primary context, so that arrays and streams are shared with PyTorch
+and every other user of the CUDA runtime in the process. Artifacts may require:
+
+- `compute_capability`: (major, minor) of the code
+- `exact`: the code runs on no other compute capability
+- `cuda`: lowest CUDA version (major, minor) that the driver must support
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from kgen_runtime.values import frozen
 if TYPE_CHECKING:
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Launch
 
-#: Clusters above this need the function's leave (CUDA programming guide, thread block clusters).
+#: Larger clusters require the function to opt in (CUDA programming guide, thread block clusters).
 PORTABLE_CLUSTER = 8
 
 
@@ -82,11 +84,11 @@ class CudaBackend(StreamBackend):
         self._closed = False
 
     def close(self) -> None:
-        """Free what is still allocated and release the primary context."""
+        """Free all allocations and release the primary context."""
         was_open = not self._closed
         super().close()
         if was_open:
-            with suppress(DeviceLost):  # in a forked child, which has no context
+            with suppress(DeviceLost):  # A forked child has no context.
                 call("cuDevicePrimaryCtxRelease", self._device)
 
     @staticmethod
@@ -127,7 +129,7 @@ class CudaBackend(StreamBackend):
 
     @staticmethod
     def rank(artifact: ArtifactEntry) -> tuple[int, ...]:
-        """The newest compute capability; code for exactly this one before code for its family."""
+        """Prefer the newest compute capability, then code for exactly that one."""
         code = artifact.requires.get("compute_capability", (0, 0))
         return (*code, int(artifact.requires.get("exact", False)))
 
@@ -149,7 +151,7 @@ class CudaBackend(StreamBackend):
         )
 
     def _load_module(self, entry: KernelEntry, code: Code) -> Any:
-        # PTX is text and must end with a NUL; a cubin knows its own length.
+        # PTX is text that ends with a NUL; a cubin contains its length.
         image = code.data + b"\0" if code.artifact.format == "ptx" else code.data
         try:
             return call("cuModuleLoadData", image)
@@ -220,11 +222,11 @@ def _describe(index: int) -> DeviceInfo:
 
 
 def _function(launch: Launch, module: Any) -> Any:
-    """Return a launch's function, with leave for what the launch takes."""
+    """Return a launch's function, opted in to the launch's shared memory and cluster size."""
     api = driver()
     function = call("cuModuleGetFunction", module, launch.entry_point.encode())
     if launch.dynamic_shared_memory:
-        # Above 48 KiB a function must ask; asking for less does no harm.
+        # A function must opt in to more than 48 KiB. Opting in to less is harmless.
         size = api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         call("cuFuncSetAttribute", function, size, launch.dynamic_shared_memory)
     if prod(launch.cluster) > PORTABLE_CLUSTER:

@@ -1,4 +1,4 @@
-"""The CUDA driver API: started once, every status turned into an error of our tree."""
+"""CUDA driver API: initialised once; every failed status becomes an error of kgen_runtime."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from kgen_runtime.backends.forks import OneProcess
 from kgen_runtime.errors import DeviceError, DeviceLost, OutOfMemory
 
-#: Errors after which the context, and with it the process's use of the device, is gone.
+#: Errors after which the context is lost, and with it the process's use of the device.
 STICKY = frozenset(
     f"CUDA_ERROR_{name}"
     for name in (
@@ -32,14 +32,15 @@ PROCESS = OneProcess("cuda")
 
 @cache
 def driver() -> Any:
-    """The initialised driver API. Raises DeviceError, in one line, if it is not here."""
+    """Return the initialised driver API. Raises DeviceError with a one-line message if it is
+    missing."""
     try:
         from cuda.bindings import driver as api
     except ImportError:
         raise DeviceError(
             "the package cuda-bindings is missing; pip install 'kgen-kernels-runtime[cuda]'"
         ) from None
-    # Before anything else: without libcuda some later calls hang, while cuInit raises.
+    # cuInit comes first: without libcuda it raises, while some other calls hang.
     try:
         (status,) = api.cuInit(0)
     except RuntimeError:
@@ -54,7 +55,7 @@ def driver() -> Any:
 
 def call(function: str, *arguments: Any) -> Any:
     """Call a function of the driver and return its result, if it has one. Raises the DeviceError
-    that fits the status."""
+    for the status."""
     api = driver()
     PROCESS.check()
     status, *results = getattr(api, function)(*arguments)

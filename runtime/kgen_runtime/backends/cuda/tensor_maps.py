@@ -1,7 +1,7 @@
-"""Tensor maps: a manifest's fields and a device address as the 128 bytes that the driver packs.
+"""Tensor maps of TMA: encodes a manifest's fields and a device address into the driver's 128 bytes.
 
-CUDA Driver API, "Tensor Map Object Management", cuTensorMapEncodeTiled: dimensions come innermost
-first, strides are bytes and leave out the innermost.
+CUDA Driver API, "Tensor Map Object Management", cuTensorMapEncodeTiled: dimensions are listed
+innermost first; strides are in bytes, without the innermost one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ DATA_TYPES: Mapping[DType, str] = {
     DType.BF16: "BFLOAT16",
     **dict.fromkeys((DType.S8, DType.E4M3, DType.E5M2), "UINT8"),
 }
-#: Addresses are mostly those of a few weights and activations, again and again.
+#: Encoded maps to cache: most addresses are those of a few weights and activations.
 KEPT = 256
 
 
 class TensorMaps:
-    """The tensor maps of one kernel, encoded for the buffers that it is called with."""
+    """Tensor maps of one kernel, encoded for the buffers of a call."""
 
     __slots__ = ("_encoded", "_maps")
 
@@ -36,13 +36,13 @@ class TensorMaps:
         self._encoded = lru_cache(maxsize=KEPT)(encode)
 
     def argument(self, name: str, buffers: Mapping[str, int]) -> int | Structure:
-        """The value of a launch's argument: a buffer's address, or a map of one."""
+        """Return a launch argument: the address of a buffer, or the encoded map of one."""
         map_ = self._maps.get(name)
         return buffers[name] if map_ is None else self._encoded(map_, buffers[map_.tensor])
 
 
 def encode(map_: TensorMap, address: int) -> Structure:
-    """The driver's CUtensorMap. Raises DeviceError if it cannot be encoded."""
+    """Return the driver's CUtensorMap. Raises DeviceError if it cannot be encoded."""
     api: Any = driver()
     dims, strides = map_.shape[::-1], map_.strides[-2::-1]
     swizzle = f"{map_.swizzle}B" if map_.swizzle else "NONE"

@@ -1,3 +1,3 @@
-"""Vulkan devices. The backend is in `backend`; each other file is one part of a device."""
+"""Backend of Vulkan devices. The class is in `backend`."""
 
 from kgen_runtime.backends.vulkan.backend import VulkanBackend as VulkanBackend

@@ -1,4 +1,4 @@
-"""Vulkan devices, through the `vulkan` package."""
+"""Vulkan backend, through the `vulkan` package."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class VulkanKernel:
 
 
 class VulkanBackend(Backend):
-    """Vulkan device with one queue; safe for threads. It has no streams to choose from."""
+    """Vulkan device with one queue and without selectable streams; thread-safe."""
 
     name: ClassVar[str] = "vulkan"
     formats: ClassVar[tuple[str, ...]] = ("spirv",)
@@ -76,9 +76,12 @@ class VulkanBackend(Backend):
     def __init__(
         self, index: int = 0, *, mapped: bool | None = None, seconds: float | None = None
     ) -> None:
-        """`mapped`: whether buffers are memory that the host sees; by default where that is as
-        fast for the device as any other. `seconds`: how long the device may be without an answer;
-        by default what $KGEN_VULKAN_SECONDS says, else `GPU_SECONDS` on a GPU."""
+        """Open a device.
+
+        `mapped`: whether buffers are host-visible; by default, if that is as fast for the device as
+        other memory. `seconds`: longest wait for the device; by default $KGEN_VULKAN_SECONDS, else
+        `GPU_SECONDS` on a GPU.
+        """
         PROCESS.start()
         self._lock = Turn()
         self._instance = create_instance()
@@ -107,7 +110,7 @@ class VulkanBackend(Backend):
             undo.pop_all()
         self._transfers = Transfers(self._memory, self._recorder, self._queue)
         self._kernels: set[VulkanKernel] = set()
-        #: Recordings that somebody replays, and those that nobody does but may be under way.
+        #: Recordings in use for replays, and unused ones that may still be executing.
         self._prepared: set[Recording] = set()
         self._forgotten: list[Recording] = []
         self._lock.is_open = True
@@ -117,10 +120,11 @@ class VulkanBackend(Backend):
             if not is_open:
                 return
             self._lock.is_open = False
-            with suppress(DeviceError):  # then nothing is under way any more, or hangs
+            # After an error nothing executes any more, or the device hangs.
+            with suppress(DeviceError):
                 self._queue.wait()
             if self._queue.hangs:
-                return  # what may still run must not be destroyed
+                return  # Resources of a launch that may still run must not be destroyed.
             for kernel in tuple(self._kernels):
                 self._destroy(kernel)
             for recording in (*self._prepared, *self._forgotten):
@@ -153,8 +157,8 @@ class VulkanBackend(Backend):
                 return self._memory.take(nbytes)
 
     def free(self, buffer: VulkanBuffer) -> None:
-        """Launches that use it may be under way: those that are given the memory next come after
-        them, and the host waits before it touches any."""
+        """Mark the memory as free. Launches that use it may still execute: later launches with the
+        same memory run after them, and the host waits before it accesses memory."""
         with self._lock.if_open() as is_open:
             if is_open:
                 self._memory.give(buffer)
@@ -162,7 +166,7 @@ class VulkanBackend(Backend):
                 self._release(self._memory.too_much_unused())
 
     def _release(self, blocks: Sequence[MemoryBlock]) -> bool:
-        """Give blocks back to the driver; whether there were any."""
+        """Release blocks to the driver; return whether there were any."""
         if blocks:
             self._queue.wait()
         for block in blocks:
@@ -204,7 +208,8 @@ class VulkanBackend(Backend):
         return loaded
 
     def _keep_compiled(self) -> None:
-        """On disk, for the next process; what cannot be kept is compiled again."""
+        """Write compiled pipelines to disk for the next process. On failure, they are compiled
+        again."""
         with self._lock, suppress(DeviceError):
             self._cache.keep()
 
@@ -283,7 +288,7 @@ class VulkanBackend(Backend):
         return launch
 
     def _rewrite(self, kernel: VulkanKernel, steps: Sequence[RecordedDispatch]) -> Recording:
-        """A recording of these launches; a spare one, where there is one."""
+        """Record these launches in a spare recording, or in a new one."""
         recordings = kernel.recordings
         recording = recordings.spare() or self._recorder.new(kernel.pipelines)
         try:
@@ -303,9 +308,10 @@ class VulkanBackend(Backend):
         return Replay(self, self._record(_in_order(kernel, buffers)))
 
     def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
-        """Record all launches together, with a barrier only where one waits for another."""
+        """Record all launches together, with a barrier only before a step that waits for one after
+        the last barrier."""
         dispatches: list[RecordedDispatch] = []
-        fresh = 0  # steps from this one on are recorded after the last barrier
+        fresh = 0  # The first step that is recorded after the last barrier.
         for number, step in enumerate(steps):
             for i, pipeline in enumerate(step.kernel.pipelines):
                 waits = i > 0 or any(earlier >= fresh for earlier in step.after)
@@ -316,7 +322,7 @@ class VulkanBackend(Backend):
         return RecordedSequence(self, steps, Replay(self, self._record(dispatches)))
 
     def _record(self, steps: Sequence[RecordedDispatch]) -> Recording:
-        """A recording of these launches, for the caller to keep."""
+        """Record these launches in a new recording, which the caller keeps."""
         with self._lock:
             self._forget_what_is_done()
             recording = self._recorder.new([step.pipeline for step in steps])
@@ -333,15 +339,15 @@ class VulkanBackend(Backend):
             self._queue.submit(recording)
 
     def forget(self, recording: Recording) -> None:
-        """The caller replays it no more. It is destroyed when it is done, for which nobody waits
-        here: this may be the garbage collector's call."""
+        """Mark a recording for destruction after it has executed. This function does not wait,
+        because the garbage collector may call it."""
         with self._lock.if_open() as is_open:
             if is_open and recording in self._prepared:
                 self._prepared.remove(recording)
                 self._forgotten.append(recording)
 
     def _forget_what_is_done(self) -> None:
-        # The garbage collector may add to them meanwhile.
+        # The garbage collector may append recordings in the meantime.
         forgotten, self._forgotten = self._forgotten, []
         for recording in forgotten:
             if recording.number <= self._queue.done:
@@ -371,7 +377,7 @@ def _describe(instance: Any, index: int, device: Any) -> DeviceInfo:
 
 
 def _in_order(kernel: VulkanKernel, buffers: Mapping[str, VulkanBuffer]) -> list[RecordedDispatch]:
-    """A kernel's launches, each after the one before."""
+    """Return a kernel's launches, each waiting for the previous one."""
     return [
         RecordedDispatch(pipeline=p, buffers=buffers, waits=i > 0)
         for i, p in enumerate(kernel.pipelines)

@@ -1,9 +1,9 @@
-"""The Vulkan API: loaded once, every status turned into an error of our tree, devices found.
+"""Vulkan API: loaded once; failed statuses become errors of kgen_runtime; device discovery.
 
-A trap of the `vulkan` package: a structure that points to others does not keep them alive once it
-has been copied into an array, so every structure is held in a local variable until its call. Its
-functions take some 10 us each to look at their arguments; what is called for every launch goes to
-the library itself, `driver().lib`, with structures that are made once.
+The `vulkan` package does not keep nested structures alive once a structure is copied into an array.
+Every structure is therefore held in a local variable until its call. The package's functions check
+their arguments slowly; functions that are called for every launch are called in the library itself,
+`driver().lib`, with structures that are made once.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 from kgen_runtime.errors import DeviceError, DeviceLost, OutOfMemory
 
-#: The newest version of the API that kernels are built for; a newer device is used as this one.
+#: Newest API version that kernels are built for; newer devices are used with this version.
 NEWEST_API = (1, 3)
 
-#: Limits that artifacts' requirements are checked against, as VkPhysicalDeviceLimits names them.
-#: Of limits per dimension it is the one that kernels use: the least count, the first size.
+#: Limits that artifacts may require, by the names of VkPhysicalDeviceLimits. A limit per dimension
+#: is represented by the dimension that kernels use: the smallest count, the first size.
 LIMITS = (
     "maxComputeSharedMemorySize",
     "maxComputeWorkGroupCount",
@@ -30,7 +30,8 @@ LIMITS = (
 
 @cache
 def driver() -> Any:
-    """The `vulkan` package. Raises DeviceError, in one line, if it or the loader is missing."""
+    """Return the `vulkan` package. Raises DeviceError with a one-line message if it or the loader
+    is missing."""
     try:
         import vulkan
     except ImportError:
@@ -44,8 +45,7 @@ def driver() -> Any:
 
 
 def call(function: str, *arguments: Any) -> Any:
-    """Call a function of Vulkan and return its result. Raises the DeviceError that fits its
-    status."""
+    """Call a function of Vulkan and return its result. Raises the DeviceError for its status."""
     vk = driver()
     try:
         return getattr(vk, function)(*arguments)
@@ -54,7 +54,8 @@ def call(function: str, *arguments: Any) -> Any:
 
 
 def check(function: str, status: int) -> None:
-    """Raises the DeviceError that fits what a call without the package's help gave."""
+    """Raise the DeviceError for the status of a call that was made without the package's
+    wrapper."""
     if status != 0:
         raise _error(function, driver().exception_codes[status]())
 
@@ -75,7 +76,7 @@ def _error(function: str, error: Exception) -> DeviceError:
 
 
 def create_instance() -> Any:
-    """A VkInstance; the caller destroys it. Raises DeviceError if there is no driver."""
+    """Create a VkInstance, which the caller destroys. Raises DeviceError if there is no driver."""
     vk = driver()
     version = vk.VK_MAKE_VERSION(*NEWEST_API, 0)
     application = vk.VkApplicationInfo(pApplicationName="kgen", apiVersion=version)
@@ -103,14 +104,16 @@ def physical_devices(instance: Any) -> list[Any]:
 
 
 def host_memory_is_device_memory(device: Any) -> bool:
-    """Whether mapped memory is as near to the device as any: an integrated GPU or software."""
+    """Return whether host-visible memory is as fast as device memory: on an integrated GPU or in
+    software."""
     vk = driver()
     kind = vk.vkGetPhysicalDeviceProperties(device).deviceType
     return kind in (vk.VK_PHYSICAL_DEVICE_TYPE_CPU, vk.VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU)
 
 
 def compute_queue_family(device: Any) -> int:
-    """The index of the first queue family that computes."""
+    """Return the index of the first queue family with compute support. Raises DeviceError if there
+    is none."""
     vk = driver()
     families = vk.vkGetPhysicalDeviceQueueFamilyProperties(device)
     for index, family in enumerate(families):
@@ -126,7 +129,7 @@ def api_version(device: Any) -> tuple[int, int]:
 
 
 def limits(device: Any) -> dict[str, int]:
-    """`LIMITS` of a device."""
+    """Return the values of `LIMITS` for a device."""
     found = driver().vkGetPhysicalDeviceProperties(device).limits
     return {name: _limit(found, name) for name in LIMITS}
 

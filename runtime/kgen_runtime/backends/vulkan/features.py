@@ -1,5 +1,5 @@
-"""Features, cooperative matrices and subgroup sizes that kernels may require of a Vulkan device
-besides limits: found on a physical device, and enabled on the logical device."""
+"""Optional features, cooperative matrices and subgroup sizes of Vulkan devices: query and
+enabling."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Features:
-    """A structure of the API with the names of features that kernels may require: it exists from
-    version `api` on, and where `extension` is on if it names one. `type` is the number of a
-    structure that the package does not have, whose members are these names."""
+    """Feature structure of the Vulkan API and its members that kernels may require.
+
+    The structure exists since version `api`, and only if `extension` is enabled (unless None).
+    `type` is the VkStructureType of a structure that the `vulkan` package does not declare.
+    """
 
     structure: str
     names: tuple[str, ...]
@@ -59,23 +61,23 @@ FEATURES = (
         type=1000141000,
     ),
 )
-#: Features that every version has, in a structure of their own.
+#: Features of every version, members of VkPhysicalDeviceFeatures.
 PLAIN = ("shaderInt16", "shaderInt64")
-#: Properties that a kernel may require, which need not be turned on.
+#: Properties that a kernel may require; they need not be enabled.
 FLOAT_CONTROLS = (
     "shaderDenormPreserveFloat16",
     "shaderRoundingModeRTEFloat16",
     "shaderSignedZeroInfNanPreserveFloat16",
     "shaderSignedZeroInfNanPreserveFloat32",
 )
-#: What the lanes of a subgroup may do together, by the name of its bit.
+#: Subgroup operations that a kernel may require, with their flags.
 SUBGROUP = {
     "subgroupBasic": "VK_SUBGROUP_FEATURE_BASIC_BIT",
     "subgroupArithmetic": "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT",
     "subgroupShuffle": "VK_SUBGROUP_FEATURE_SHUFFLE_BIT",
     "subgroupShuffleRelative": "VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT",
 }
-#: VkComponentTypeKHR, in kgen's words.
+#: Names of VkComponentTypeKHR in kgen.
 COMPONENTS = {
     0: "f16",
     1: "f32",
@@ -91,7 +93,7 @@ DEVICE_TYPES = ("other", "integrated", "discrete", "virtual", "cpu")
 
 
 def capabilities(instance: Any, device: Any) -> dict[str, Any]:
-    """The facts about a device that requirements name, but for its version and limits."""
+    """Return the capabilities of a device, without API version and limits."""
     vk = driver()
     properties = vk.vkGetPhysicalDeviceProperties(device)
     return {
@@ -103,8 +105,9 @@ def capabilities(instance: Any, device: Any) -> dict[str, Any]:
 
 
 def enabling(device: Any, names: Collection[str]) -> tuple[list[Any], list[str]]:
-    """A chain of structures that turns these features on, of which the device is given the last,
-    and the extensions that it needs. The caller keeps all of them until the device is made."""
+    """Return a chain of structures that enables these features, to be passed by its last element,
+    and the extensions that they need. The caller keeps the chain alive until the device is created.
+    """
     wanted = [f for f in FEATURES if {*f.names} & {*names}]
     chain = _chain(wanted)
     for name in names:
@@ -128,8 +131,8 @@ def _features(device: Any) -> list[str]:
 
 
 def _chain(wanted: Sequence[Features]) -> list[Any]:
-    """Return a structure per set of features and VkPhysicalDeviceFeatures2, each pointing to the
-    one before."""
+    """Return one structure per set of features, then VkPhysicalDeviceFeatures2; each points to the
+    previous one."""
     chain = [_structure(f.structure) if f.type is None else _unknown(f) for f in wanted]
     chain.append(_structure("Features2"))
     for earlier, later in pairwise(chain):
@@ -138,14 +141,14 @@ def _chain(wanted: Sequence[Features]) -> list[Any]:
 
 
 def _holder(wanted: Sequence[Features], chain: Sequence[Any], name: str) -> Any:
-    """The structure of a chain that has this member; None for what is not turned on."""
+    """Return the structure of a chain that has this member; None if the chain has none."""
     if name in PLAIN:
         return chain[-1].features
     return next((s for f, s in zip(wanted, chain, strict=False) if name in f.names), None)
 
 
 def _structure(name: str) -> Any:
-    """A structure about physical devices, all zeros but for its type."""
+    """Return a structure about physical devices that is zero except for its type."""
     vk = driver()
     made = vk.ffi.new(f"VkPhysicalDevice{name} *")
     made.sType = getattr(vk, f"VkPhysicalDevice{name}")().sType
@@ -153,9 +156,9 @@ def _structure(name: str) -> Any:
 
 
 def _unknown(features: Features) -> Any:
-    """Return a structure that the `vulkan` package does not declare: the header of all structures,
-    then members."""
-    # What the package is made with; its own declarations cannot be added to.
+    """Return a structure that the `vulkan` package does not declare: sType, pNext, then the
+    members."""
+    # The package is built with cffi, but its own declarations cannot be extended.
     ffi = import_module("cffi").FFI()
     members = "".join(f"uint32_t {name};" for name in features.names)
     ffi.cdef(f"typedef struct {{ int sType; void *pNext; {members} }} Unknown;")
@@ -165,13 +168,13 @@ def _unknown(features: Features) -> Any:
 
 
 def extensions(device: Any) -> set[str]:
-    """The names of those that the device offers."""
+    """Return the names of the extensions that the device supports."""
     offered = call("vkEnumerateDeviceExtensionProperties", device, None)
     return {extension.extensionName for extension in offered}
 
 
 def _query(device: Any, name: str) -> Any:
-    """A structure of properties, filled in."""
+    """Query a structure of properties."""
     found, properties = _structure(name), _structure("Properties2")
     properties.pNext = found
     driver().vkGetPhysicalDeviceProperties2(device, properties)
@@ -183,7 +186,7 @@ def _properties(device: Any) -> list[str]:
     found: list[str] = []
     if api_version(device) >= (1, 2):
         controls = _query(device, "FloatControlsProperties")
-        # Where the widths of floats depend on one another, no mode is for one of them alone.
+        # If float widths are not independent, a mode cannot be set for one width alone.
         modes = (controls.denormBehaviorIndependence, controls.roundingModeIndependence)
         if vk.VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE not in modes:
             found += [name for name in FLOAT_CONTROLS if getattr(controls, name)]
@@ -195,7 +198,7 @@ def _properties(device: Any) -> list[str]:
 
 
 def _subgroup_sizes(device: Any) -> tuple[int, int]:
-    """The least and the most that a kernel can have."""
+    """Return the smallest and the largest subgroup size."""
     if api_version(device) < (1, 3):
         size = int(_query(device, "SubgroupProperties").subgroupSize)
         return size, size
@@ -204,11 +207,11 @@ def _subgroup_sizes(device: Any) -> tuple[int, int]:
 
 
 def _cooperative_matrices(instance: Any, device: Any) -> list[dict[str, Any]]:
-    """The products of matrices that a subgroup makes, by shape and types."""
+    """Return the cooperative matrix products that a subgroup supports, by shape and types."""
     vk = driver()
     if COOPERATIVE_MATRIX not in extensions(device):
         return []
-    # The package has this call, but leaves out the type of its structures.
+    # The package has this call, but does not set the type of its structures.
     name = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
     query = vk.ffi.cast(f"PFN_{name}", vk.lib.vkGetInstanceProcAddr(instance, name.encode()))
     count = vk.ffi.new("uint32_t *")

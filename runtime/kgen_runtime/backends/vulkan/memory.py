@@ -1,6 +1,6 @@
-"""Memory of a Vulkan device: a few large blocks, of which buffers are parts.
+"""Memory allocator of a Vulkan device: buffers are parts of a few large blocks.
 
-A driver may refuse more than 4,096 allocations, and each takes it some 10 us or more.
+A driver may refuse more than 4,096 allocations, and each allocation is slow.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from kgen_runtime.errors import DeviceError, OutOfMemory
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
 
-#: Where buffers start; no device asks for more (maxima of minStorageBufferOffsetAlignment and of
-#: what the Backend protocol promises).
+#: Alignment of buffers, in bytes. It satisfies every minStorageBufferOffsetAlignment and the
+#: Backend protocol.
 ALIGNMENT = 256
-#: Blocks grow from the first size to the second as more memory is used; a larger buffer has one of
-#: its own size.
+#: Block sizes in bytes: blocks grow from the first to the second size as more memory is used. A
+#: larger buffer gets a block of its own size.
 SMALL_BLOCK, LARGE_BLOCK = 2**22, 2**26
-#: Blocks of which nothing is used are kept for the next buffers, up to this many bytes.
+#: Limit in bytes on unused blocks that are kept for later buffers.
 MOST_UNUSED = 2**28
 
 
 class MemoryKind(Enum):
-    """Use of memory: the property flags that it requires, and further flags that it prefers."""
+    """Kind of memory: the property flags that it requires, and further flags that it prefers."""
 
     DEVICE = ("DEVICE_LOCAL", ())
-    #: For the device, and the host sees it: memory of an integrated GPU or of a software driver.
+    #: For device and host: memory of an integrated GPU or of a software driver.
     SHARED = ("HOST_VISIBLE HOST_COHERENT", ("DEVICE_LOCAL HOST_CACHED", "DEVICE_LOCAL"))
-    #: What the host writes once, for the device to copy.
+    #: Memory that the host writes once and the device copies.
     UPLOAD = ("HOST_VISIBLE HOST_COHERENT", ())
-    #: What the host reads; without its caches each word is a transfer over the bus.
+    #: Memory that the host reads. Uncached, each word would be a transfer over the bus.
     DOWNLOAD = ("HOST_VISIBLE HOST_COHERENT", ("HOST_CACHED",))
 
     def candidates(self) -> Iterator[int]:
-        """Flags to look for, the best first."""
+        """Yield property flags to look for, best first."""
         needed, better = self.value
         for more in (*better, ""):
             names = f"{needed} {more}".split()
@@ -52,9 +52,9 @@ class MemoryKind(Enum):
 
 
 class MemoryBlock:
-    """Allocation of the driver, bound to one VkBuffer.
+    """Memory allocation that is bound to one VkBuffer.
 
-    `host` is its memory if it is host-visible; `number` is unique in the process.
+    `host` is the mapped memory if it is host-visible; `number` is unique in the process.
     """
 
     __slots__ = ("free", "handle", "host", "memory", "nbytes", "number")
@@ -68,15 +68,14 @@ class MemoryBlock:
 
 
 class VulkanBuffer:
-    """Range of a block, in bytes. Two buffers have the same `key` only if they are the
-    same range."""
+    """Range of a block, in bytes. Two buffers have equal `key` only if they are the same range."""
 
     __slots__ = ("block", "key", "nbytes", "offset", "taken")
 
     def __init__(self, block: MemoryBlock, offset: int, nbytes: int, taken: int = 0) -> None:
         self.block, self.offset, self.nbytes = block, offset, nbytes
         self.key = (block.number, offset, nbytes)
-        #: Bytes that it keeps others from; 0 for a part of a buffer, and once it is freed.
+        #: Bytes reserved in the block; 0 for a view of a buffer, and after `free`.
         self.taken = taken
 
     @property
@@ -86,15 +85,16 @@ class VulkanBuffer:
 
 
 class VulkanMemory:
-    """Buffers of a device, allocated in blocks. Not thread-safe: the backend holds a lock."""
+    """Allocator of a device's buffers. Not thread-safe: the backend holds a lock."""
 
     def __init__(self, physical: Any, device: Any, kind: MemoryKind) -> None:
         self._physical, self._device, self._kind = physical, device, kind
         self.blocks: list[MemoryBlock] = []
 
     def take(self, nbytes: int) -> VulkanBuffer:
-        """A buffer out of a block that has room, or out of a new one. Raises OutOfMemory."""
-        taken = max(-(-nbytes // ALIGNMENT), 1) * ALIGNMENT  # Vulkan has no empty buffers
+        """Allocate a buffer in a block with enough space, or in a new one. Raises OutOfMemory."""
+        # Vulkan does not support empty buffers.
+        taken = max(-(-nbytes // ALIGNMENT), 1) * ALIGNMENT
         for block in self.blocks:
             if (start := block.free.take(taken)) is not None:
                 return VulkanBuffer(block, start, nbytes, taken)
@@ -105,16 +105,17 @@ class VulkanMemory:
         return VulkanBuffer(block, 0, nbytes, taken)
 
     def give(self, buffer: VulkanBuffer) -> None:
-        """Free a buffer, once; launches under way may still use it."""
+        """Free a buffer, once. Submitted launches may still use it."""
         buffer.block.free.give(buffer.offset, buffer.taken)
         buffer.taken = 0
 
     def unused(self) -> list[MemoryBlock]:
-        """Blocks of which no buffer is a part."""
+        """Return the blocks without buffers."""
         return [block for block in self.blocks if block.free.is_whole]
 
     def too_much_unused(self) -> list[MemoryBlock]:
-        """Return the largest unused blocks, without which at most MOST_UNUSED bytes are unused."""
+        """Return the largest unused blocks, so that at most MOST_UNUSED bytes are unused without
+        them."""
         found, kept = [], 0
         for block in sorted(self.unused(), key=lambda block: block.nbytes):
             kept += block.nbytes
@@ -123,7 +124,7 @@ class VulkanMemory:
         return found
 
     def release(self, block: MemoryBlock) -> None:
-        """Give a block back to the driver; nothing under way may use it."""
+        """Release a block to the driver. No submitted launch may use it."""
         if block in self.blocks:
             self.blocks.remove(block)
         vk = driver()
@@ -131,7 +132,7 @@ class VulkanMemory:
         vk.vkFreeMemory(self._device, block.memory, None)
 
     def new_block(self, nbytes: int, kind: MemoryKind) -> MemoryBlock:
-        """A block that is nobody's yet."""
+        """Allocate a block that is not part of the allocator's list."""
         vk = driver()
         info = vk.VkBufferCreateInfo(
             size=nbytes,
@@ -157,7 +158,7 @@ class VulkanMemory:
         return MemoryBlock(handle, memory, nbytes, host)
 
     def _allocate(self, needs: Any, kind: MemoryKind) -> Any:
-        """Memory of the best type that has room."""
+        """Allocate memory of the best type that has enough space."""
         vk = driver()
         last: DeviceError = DeviceError(
             f"vulkan: the device has no {kind.value[0]} memory; choose another device"
@@ -172,7 +173,7 @@ class VulkanMemory:
         raise last
 
     def _types(self, allowed: int, flags: int) -> list[int]:
-        """The memory types among the bits of `allowed` that have all flags."""
+        """Return the memory types among the bits of `allowed` that have all flags."""
         properties = driver().vkGetPhysicalDeviceMemoryProperties(self._physical)
         return [
             i

@@ -1,4 +1,4 @@
-"""SPIR-V looked at before a driver sees it: one that is not well formed may end the process.
+"""Validation of SPIR-V modules before a driver reads them: a malformed one may crash the process.
 
 SPIR-V 1.6, section 2.3 "Physical Layout of a SPIR-V Module and Instruction".
 """
@@ -11,15 +11,17 @@ from collections.abc import Collection
 #: First word of a module, in memory order.
 MAGIC = (0x07230203).to_bytes(4, "little")
 HEADER_WORDS = 5
-#: The newest version that kgen writes, as the second word says it.
+#: Newest version that kgen writes, encoded as in the second word.
 NEWEST = 0x00010600
-#: Of the code of an entry point: the opcode, and the words before its name.
+#: OpEntryPoint: its opcode, and the words before its name.
 ENTRY_POINT, BEFORE_NAME = 15, 3
 
 
 def malformed(code: bytes, entry_points: Collection[str]) -> str | None:
-    """Why these bytes are no module with these entry points, or None: every instruction is followed
-    by another, and the last one ends where the module does."""
+    """Return why these bytes are not a module with these entry points, or None.
+
+    Instructions must follow each other without gaps and end at the end of the module.
+    """
     if code[:4] != MAGIC or len(code) % 4 or len(code) < 4 * HEADER_WORDS:
         return "is not a SPIR-V module"
     words = struct.unpack(f"<{len(code) // 4}I", code)

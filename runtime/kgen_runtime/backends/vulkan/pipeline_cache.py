@@ -1,8 +1,7 @@
-"""Driver's compiled pipelines, cached on disk: the first launch of the next process compiles
-nothing.
+"""On-disk cache of compiled pipelines, so that the next process compiles nothing.
 
-There is one file per driver and device, by the identifier that the driver gives its cache. A file
-that is damaged, or that another user may write, is ignored and never reaches the driver.
+There is one file per driver and device, named by the UUID of the driver's pipeline cache. A file
+that is damaged, or that another user may write, is ignored.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from kgen_runtime.file_cache import FileCache
 
 
 class PipelineCache:
-    """A VkPipelineCache, filled from the file of its driver and device; `handle` is for making
-    pipelines."""
+    """VkPipelineCache, filled from the file of its driver and device; `handle` is passed when
+    pipelines are created."""
 
     def __init__(self, physical: Any, device: Any) -> None:
         vk = driver()
@@ -30,7 +29,7 @@ class PipelineCache:
         self.handle = call("vkCreatePipelineCache", device, info, None)
 
     def keep(self) -> None:
-        """Write the file, if the driver has compiled more than is in it."""
+        """Write the file if the driver has compiled more pipelines."""
         if self._files is None:
             return
         data = self._data()
@@ -39,7 +38,7 @@ class PipelineCache:
             self._files.write(self._name, data)
 
     def _data(self) -> bytes:
-        """Return the driver's compiled pipelines in its own form; the `vulkan` package has no such
+        """Return the content of the VkPipelineCache. The `vulkan` package does not wrap this
         call."""
         vk = driver()
         size = vk.ffi.new("size_t *")
@@ -47,7 +46,8 @@ class PipelineCache:
         check("vkGetPipelineCacheData", get(self._device, self.handle, size, vk.ffi.NULL))
         data = vk.ffi.new("char[]", size[0])
         status = get(self._device, self.handle, size, data)
-        if status != vk.VK_INCOMPLETE:  # another thread has just compiled: the next time, then
+        # VK_INCOMPLETE: another thread has compiled meanwhile; the next call writes all.
+        if status != vk.VK_INCOMPLETE:
             check("vkGetPipelineCacheData", status)
         return bytes(vk.ffi.buffer(data, size[0]))
 
@@ -56,7 +56,7 @@ class PipelineCache:
 
 
 def opened() -> FileCache | None:
-    """The files of this user; None where the environment says that nothing is kept."""
+    """Return the cache of this user; None if the environment disables caches."""
     folder = settings.cache_folder() if settings.keeps_what_is_compiled() else None
     return None if folder is None else FileCache(folder / "vulkan")
 

@@ -1,4 +1,4 @@
-"""A logical Vulkan device, and the kernels that it has compiled."""
+"""Logical Vulkan device and its compute pipelines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgen_runtime.values import frozen
 if TYPE_CHECKING:
     from kgen_runtime.manifest import Extent3, Launch
 
-#: VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, which the package lacks.
+#: VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, which the package does not define.
 REQUIRE_FULL_SUBGROUPS = 0x2
 
 
@@ -31,11 +31,11 @@ class VulkanPipeline:
 class VulkanDevice:
     """Logical device with one queue. Not thread-safe: the backend holds a lock."""
 
-    #: VkPipelineCreateFlags of every kernel.
+    #: VkPipelineCreateFlags of every pipeline.
     pipeline_flags = 0
 
     def __init__(self, physical: Any, features: Collection[str]) -> None:
-        """`features`: the names of those to turn on."""
+        """Create a device with these features enabled."""
         vk = driver()
         self.queue_family = compute_queue_family(physical)
         queue = vk.VkDeviceQueueCreateInfo(
@@ -46,15 +46,16 @@ class VulkanDevice:
             pNext=chain[-1], pQueueCreateInfos=[queue], ppEnabledExtensionNames=extensions
         )
         self.handle = call("vkCreateDevice", physical, info, None)
-        #: Compiled code that drivers find again; None for none.
+        #: VkPipelineCache for new pipelines, or None.
         self.pipeline_cache: Any = None
 
     def enabled(self, physical: Any, features: Collection[str]) -> tuple[list[Any], list[str]]:
-        """A chain of structures, the first one last, and the extensions that are turned on."""
+        """Return a chain of structures, to be passed by its last element, and the extensions to
+        enable."""
         return enabling(physical, features)
 
     def destroy(self) -> None:
-        """Everything made here must have been destroyed before."""
+        """Destroy the device. All its objects must have been destroyed before."""
         driver().vkDestroyDevice(self.handle, None)
 
     def shader_module(self, code: bytes) -> Any:
@@ -99,7 +100,7 @@ class VulkanDevice:
             info = vk.VkComputePipelineCreateInfo(
                 flags=self.pipeline_flags, stage=stage, layout=layout
             )
-            # One pipeline was asked for; the package returns an array all the same.
+            # The package returns an array, even for one pipeline.
             (pipeline,) = call(
                 "vkCreateComputePipelines", self.handle, self.pipeline_cache, 1, info, None
             )

@@ -1,7 +1,7 @@
-"""The queue of a Vulkan device: what is handed to it runs in order, and is waited for in slices.
+"""Queue of a Vulkan device: submissions run in order, and waits can be interrupted.
 
-Submissions are counted. A fence is made once for every `MARK_EVERY` of them, and where somebody
-waits; it says that everything up to its number is done.
+Submissions are numbered. A fence is submitted after every `MARK_EVERY` of them and before a wait; a
+signalled fence means that all submissions up to its number are finished.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from kgen_runtime.backends.vulkan.pipelines import VulkanDevice
     from kgen_runtime.backends.vulkan.recording import Recording
 
-#: Submissions from one fence to the next, and fences under way before the first is waited for.
+#: Submissions between fences, and the number of pending fences above which the first is waited for.
 MARK_EVERY, MOST_MARKS = 64, 4
-#: A wait looks this often whether somebody wants it to end (Ctrl-C), in seconds.
+#: Interval in seconds at which a wait checks for signals (Ctrl-C).
 SLICE_SECONDS = 0.1
-#: The VkResult of a wait that has run out.
+#: VkResult of a wait that timed out.
 TIMEOUT = 2
 
 
 class Queue:
-    """The device's queue. Not safe for threads: the backend holds a lock."""
+    """Queue of a device. Not thread-safe: the backend holds a lock."""
 
     def __init__(self, device: VulkanDevice, seconds: float | None) -> None:
-        """`seconds`: the longest wait for the next fence; None for ever."""
+        """Open the queue. `seconds`: longest wait for the next fence; None for no limit."""
         vk = driver()
         self._device = device.handle
         self._seconds = seconds
@@ -37,13 +37,13 @@ class Queue:
         self._vk_submit = vk.lib.vkQueueSubmit
         self._none = vk.ffi.NULL
         #: Numbers of the last submission, of the last one before a fence, and of the last one that
-        #: is known to be done.
+        #: is known to be finished.
         self.submitted = self._marked = self.done = 0
         self._marks: deque[tuple[int, Any]] = deque()
         self._fences: list[Any] = []
-        #: What every later call says of a device that is lost.
+        #: Error that every call raises after the device is lost.
         self._lost: DeviceLost | None = None
-        #: Whether what was submitted may still run, after a wait that has run out.
+        #: Whether submissions may still run after a wait timed out.
         self.hangs = False
 
     @property
@@ -51,12 +51,12 @@ class Queue:
         return self._lost is not None
 
     def destroy(self) -> None:
-        """Nothing may be under way any more."""
+        """Destroy the fences. No submission may be executing."""
         for fence in (*self._fences, *(fence for _, fence in self._marks)):
             driver().vkDestroyFence(self._device, fence, None)
 
     def submit(self, recording: Recording) -> None:
-        """Hand recorded commands to the queue, after all before; do not wait."""
+        """Submit recorded commands without waiting."""
         if self._lost is not None:
             raise self._lost
         self._check(self._vk_submit(self._handle, 1, recording.submit, self._none))
@@ -77,7 +77,7 @@ class Queue:
             self._wait_for_first()
 
     def _mark(self) -> None:
-        """A fence behind everything that was submitted."""
+        """Submit a fence after all earlier submissions."""
         if not self._fences:
             info = driver().VkFenceCreateInfo()
             self._fences.append(call("vkCreateFence", self._device, info, None))
@@ -94,7 +94,7 @@ class Queue:
         fences, started = vk.ffi.new("VkFence[1]", [fence]), time.monotonic()
         slice_ns = int(SLICE_SECONDS * 1e9)
         while True:
-            # Without the interpreter's lock; a signal is looked at when it returns.
+            # The call releases the interpreter lock; Python handles signals when it returns.
             status = vk.lib.vkWaitForFences(self._device, 1, fences, 1, slice_ns)
             if status != TIMEOUT:
                 break

@@ -1,4 +1,4 @@
-"""The free parts of a block of memory."""
+"""First-fit allocator of ranges in a block of memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_left
 
 
 class FreeRanges:
-    """Free ranges of a block in ascending order, none of which touches the next."""
+    """Free ranges of a block in ascending order; adjacent ranges are merged."""
 
     def __init__(self, nbytes: int) -> None:
         self._starts, self._ends = [0], [nbytes]
@@ -14,11 +14,12 @@ class FreeRanges:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing of the block is taken."""
+        """Whether no range of the block is taken."""
         return self._starts == [0] and self._ends == [self._whole]
 
     def take(self, nbytes: int) -> int | None:
-        """The start of the first free range that is large enough; None if there is none."""
+        """Take `nbytes` from the first free range that is large enough; return its start, or
+        None."""
         for i, start in enumerate(self._starts):
             if self._ends[i] - start >= nbytes:
                 self._starts[i] = start + nbytes
@@ -28,7 +29,7 @@ class FreeRanges:
         return None
 
     def give(self, start: int, nbytes: int) -> None:
-        """A range that was taken is free again."""
+        """Free a range that was taken."""
         end = start + nbytes
         at = bisect_left(self._starts, start)
         follows = at > 0 and self._ends[at - 1] == start

@@ -1,7 +1,7 @@
-"""Launches and copies recorded in command buffers, to be submitted again and again.
+"""Command buffers that record launches and copies, for many submissions.
 
-Everything here is made once and rewritten where it lies: a launch with other buffers than before
-costs eight calls of the library, and nothing is allocated.
+Structures are allocated once and rewritten in place, so that a launch with new buffers allocates
+nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgen_runtime.backends.vulkan.pipelines import VulkanDevice, VulkanPipeline
 
 WORD = 4
-#: Recordings of a kernel that are kept, each for other buffers.
+#: Most recordings that a kernel keeps, one for each set of buffers.
 MOST_RECORDINGS = 64
 
 
@@ -31,15 +31,15 @@ class RecordedDispatch:
 
 
 class Recording:
-    """A command buffer with the descriptors of its launches. `submit` is what the queue takes;
-    `number` that of its last submission."""
+    """Command buffer with the descriptors of its launches. `submit` is the structure for the queue;
+    `number` is the number of its last submission."""
 
     __slots__ = ("buffer", "commands", "descriptors", "infos", "number", "sets", "submit", "writes")
 
     def __init__(self, commands: Any, descriptors: Any, sets: Any, bindings: int) -> None:
         vk = driver()
         self.commands, self.descriptors, self.sets = commands, descriptors, sets
-        #: The command buffer as an array of one; `submit` points to it.
+        #: Array of one command buffer, to which `submit` points.
         self.buffer = vk.ffi.new("VkCommandBuffer[1]", [commands])
         self.submit = vk.ffi.new("VkSubmitInfo *")
         self.submit.sType = vk.VK_STRUCTURE_TYPE_SUBMIT_INFO
@@ -51,7 +51,7 @@ class Recording:
 
 
 class Recorder:
-    """Makes recordings. Not safe for threads: the backend holds a lock."""
+    """Factory of recordings. Not thread-safe: the backend holds a lock."""
 
     def __init__(self, device: VulkanDevice) -> None:
         vk = driver()
@@ -65,7 +65,7 @@ class Recorder:
         self._pool = call("vkCreateCommandPool", device.handle, pool, None)
         self._begin = vk.ffi.new("VkCommandBufferBeginInfo *")
         self._begin.sType = vk.VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO
-        # The same commands may be under way several times.
+        # One recording may be submitted several times before the first has finished.
         self._begin.flags = vk.VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT
         self._barriers = vk.ffi.new("VkMemoryBarrier[1]")
         writes = vk.VK_ACCESS_SHADER_WRITE_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
@@ -79,11 +79,13 @@ class Recorder:
         self._regions = vk.ffi.new("VkBufferCopy[1]")
 
     def destroy(self) -> None:
-        """With the command buffers of all recordings; their descriptors go before."""
+        """Destroy the command buffers of all recordings. Their descriptor pools must be destroyed
+        before."""
         driver().vkDestroyCommandPool(self._device, self._pool, None)
 
     def new(self, pipelines: Sequence[VulkanPipeline]) -> Recording:
-        """A recording of this many launches, which is not a valid value yet."""
+        """Create a recording for launches of these pipelines; it must be written before it is
+        submitted."""
         vk = driver()
         info = vk.VkCommandBufferAllocateInfo(
             commandPool=self._pool,
@@ -113,7 +115,7 @@ class Recorder:
     def _descriptor_sets(
         self, pipelines: Sequence[VulkanPipeline], bindings: int
     ) -> tuple[Any, Any]:
-        """A pool with one set per launch."""
+        """Create a descriptor pool and one descriptor set per launch."""
         vk = driver()
         size = vk.VkDescriptorPoolSize(
             type=vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, descriptorCount=bindings
@@ -129,21 +131,22 @@ class Recorder:
             raise
 
     def forget(self, recording: Recording) -> None:
-        """Destroy a recording, when it is done."""
+        """Destroy a recording that is not executing."""
         vk = driver()
         vk.vkFreeCommandBuffers(self._device, self._pool, 1, [recording.commands])
         if recording.descriptors is not None:
             vk.vkDestroyDescriptorPool(self._device, recording.descriptors, None)
 
     def write(self, recording: Recording, steps: Sequence[RecordedDispatch]) -> None:
-        """Record these launches, of the pipelines that the recording was made for; none of its
-        submissions may be under way."""
+        """Record launches of the pipelines for which the recording was created. No submission of
+        the recording may be executing."""
         lib, commands, at = self._lib, recording.commands, 0
         for step in steps:
             for name in step.pipeline.arguments:
                 buffer, info = step.buffers[name], recording.infos[at]
                 info.buffer, info.offset = buffer.block.handle, buffer.offset
-                # Kernels may read the word that the last bytes are in; it is nobody else's.
+                # Kernels may read the whole word that contains the last byte. No other buffer uses
+                # that word.
                 info.range = -(-buffer.nbytes // WORD) * WORD
                 at += 1
         lib.vkUpdateDescriptorSets(self._device, len(steps), recording.writes, 0, self._null)
@@ -167,7 +170,7 @@ class Recorder:
         target: MemoryBlock,
         region: tuple[int, int, int],
     ) -> None:
-        """Record a copy of (from, to, nbytes)."""
+        """Record a copy; `region` is (source offset, target offset, bytes)."""
         lib, commands = self._lib, recording.commands
         copy = self._regions[0]
         copy.srcOffset, copy.dstOffset, copy.size = region
@@ -177,8 +180,7 @@ class Recorder:
         check("vkEndCommandBuffer", lib.vkEndCommandBuffer(commands))
 
     def _barrier(self, commands: Any) -> None:
-        """Make earlier writes visible to everything after the barrier, on the device and the
-        host."""
+        """Make earlier writes visible to all later commands and to the host."""
         none = self._null
         self._lib.vkCmdPipelineBarrier(
             commands, self._work, self._after, 0, 1, self._barriers, 0, none, 0, none
@@ -186,7 +188,7 @@ class Recorder:
 
 
 class KernelRecordings:
-    """The recordings of one kernel, by the buffers that they are for; those used last are kept."""
+    """Cache of a kernel's recordings by their buffers, limited to MOST_RECORDINGS."""
 
     def __init__(self, pipelines: Sequence[VulkanPipeline]) -> None:
         self.pipelines = tuple(pipelines)
@@ -197,8 +199,8 @@ class KernelRecordings:
         return self._by_buffers.get(key)
 
     def spare(self) -> Recording | None:
-        """Return a recording to rewrite, or None to make a new one: a recording of released
-        buffers, or the oldest one where the number is at its limit. It may still be executing."""
+        """Return a recording to rewrite, or None to create one: a recording of released buffers, or
+        the oldest if the cache is full. It may still be executing."""
         if self._unused:
             return self._unused.pop()
         if len(self._by_buffers) >= MOST_RECORDINGS:
@@ -209,11 +211,11 @@ class KernelRecordings:
         self._by_buffers[key] = recording
 
     def put_back(self, recording: Recording) -> None:
-        """Keep an empty recording, whose launch could not be recorded."""
+        """Keep a recording whose launches could not be recorded, for reuse."""
         self._unused.append(recording)
 
     def drop_block(self, number: int) -> None:
-        """A block of memory is no more, so that no recording may name it."""
+        """Drop the recordings that refer to a released block of memory."""
         gone = [key for key in self._by_buffers if any(part[0] == number for part in key)]
         self._unused += [self._by_buffers.pop(key) for key in gone]
 

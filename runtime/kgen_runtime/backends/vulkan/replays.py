@@ -1,4 +1,4 @@
-"""Launches that were recorded, to be made again and again."""
+"""Replays of recorded launches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Replayer(Protocol):
 
 
 class Replay:
-    """Launches that were recorded, as something to call; the recording goes with it."""
+    """Callable that replays a recording; the recording is released with it."""
 
     __slots__ = ("_backend", "_recording")
 
@@ -38,7 +38,7 @@ class Replay:
 
 
 class RecordedSequence(LaunchSequence):
-    """Launches in one recording. Timed, they are made one by one."""
+    """Launches in one recording. For timing, they are made one by one."""
 
     def __init__(self, backend: Backend, steps: Sequence[SequenceStep], replay: Replay) -> None:
         self._backend, self._steps = backend, steps

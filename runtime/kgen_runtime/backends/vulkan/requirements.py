@@ -1,10 +1,12 @@
-"""Requirements of Vulkan artifacts: a device that lacks one is refused or ranked lower.
+"""Requirements of Vulkan artifacts: refusal and ranking of artifacts for a device.
 
-`api`, the lowest version of the API as text ("1.3"); `features`, names of features.py; `limits`,
-the least value of limits by Vulkan's names, where a kernel needs more than Vulkan guarantees;
-`device`, the only type of device that it suits; `cooperative_matrix`, the shape and types of its
-product, and `cooperative_matrix_out`, a product whose sums have the type of its output's matrices;
-`subgroup_size`, that of its subgroups, and `full_subgroups` if no lane may be missing.
+- `api`: lowest API version, as text ("1.3")
+- `features`: names in features.py
+- `limits`: smallest value of limits, by Vulkan's names, above Vulkan's guarantees
+- `device`: only device type that the artifact suits
+- `cooperative_matrix`: shape and types of the matrix product
+- `cooperative_matrix_out`: product whose accumulator has the type of the output
+- `subgroup_size`: required size; `full_subgroups`: no lane may be missing
 """
 
 from __future__ import annotations
@@ -68,8 +70,8 @@ def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | N
 
 
 def rank(artifact: ArtifactEntry) -> tuple[int, ...]:
-    """Cooperative matrices first, then what is for this type of device, then more features of
-    it and the newer API. Of matrices, the larger product."""
+    """Prefer larger cooperative matrices, then code for this device type, then more features, then
+    a newer API."""
     requires = artifact.requires
     matrix = requires.get("cooperative_matrix", {})
     return (
@@ -81,7 +83,7 @@ def rank(artifact: ArtifactEntry) -> tuple[int, ...]:
 
 
 def _product(matrix: Mapping[str, Any]) -> str:
-    """16x16x16 f16 to f32, of a cooperative matrix's shape and types."""
+    """Format a cooperative matrix product: 16x16x16 f16 to f32."""
     return f"{matrix['m']}x{matrix['n']}x{matrix['k']} {matrix['a']} to {matrix['c']}"
 
 

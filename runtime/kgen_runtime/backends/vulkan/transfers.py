@@ -1,4 +1,4 @@
-"""Copies between the host and a Vulkan device, by way of memory that both see."""
+"""Copies between the host and a Vulkan device, through staging memory."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from kgen_runtime.backends.vulkan.recording import Recorder, Recording
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
 
-#: Copies to and from memory that the host does not see go through a block of this many bytes.
+#: Bytes of the staging block for copies from and to memory that is not host-visible.
 STAGING_BYTES = 32 * 2**20
 
 
 class Transfers:
-    """Copies of one device; each waits until it is done. Not safe for threads: the backend holds a
+    """Copies of one device; each returns when it is finished. Not thread-safe: the backend holds a
     lock."""
 
     def __init__(self, memory: VulkanMemory, recorder: Recorder, queue: Queue) -> None:
         self._memory, self._recorder, self._queue = memory, recorder, queue
-        #: Memory that copies go through, and the recording of a copy; made by the first one.
+        #: Staging blocks, and the recording of a copy; created by the first copy.
         self._staging: dict[MemoryKind, MemoryBlock] = {}
         self._recording: Recording | None = None
 
@@ -61,7 +61,7 @@ class Transfers:
         return block, block.host
 
     def _copy(self, source: MemoryBlock, target: MemoryBlock, region: tuple[int, int, int]) -> None:
-        """Copy (from, to, nbytes) and wait."""
+        """Copy (source offset, target offset, bytes) and wait."""
         if self._recording is None:
             self._recording = self._recorder.new(())
         self._recorder.write_copy(self._recording, source, target, region)

@@ -1,5 +1,5 @@
-"""Turns at a Vulkan device: of one thread at a time, in the process that opened it, until it is
-closed."""
+"""Lock of a Vulkan device: one thread at a time, in the process that opened the device, until it
+closes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from kgen_runtime.backends.forks import OneProcess
 from kgen_runtime.errors import DeviceError
 
-#: A child of it may hang in the driver even with devices of its own.
+#: A forked child may hang in the driver even with a device of its own.
 PROCESS = OneProcess("vulkan")
 
 
 class Turn:
-    """Turn of one thread, which may take turns within it.
+    """Reentrant lock of a device.
 
-    There are no turns after the device was closed, nor in a forked child, where a thread that does
-    not exist may hold the lock for ever.
+    It cannot be taken after the device is closed, nor in a forked child, where a thread that does
+    not exist may hold it for ever.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,8 @@ class Turn:
 
     @contextmanager
     def if_open(self) -> Iterator[bool]:
-        """A turn for what gives something back, which raises nothing: whether it is still there."""
+        """Take the lock to release something; yield whether the device is still open. Raises
+        nothing."""
         if PROCESS.lost:
             yield False
             return

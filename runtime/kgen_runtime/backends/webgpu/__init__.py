@@ -1,3 +1,3 @@
-"""WebGPU devices. The backend is in `backend`; each other file is one part of it."""
+"""Backend of WebGPU devices. The class is in `backend`."""
 
 from kgen_runtime.backends.webgpu.backend import WebgpuBackend as WebgpuBackend

@@ -1,7 +1,8 @@
-"""WebGPU devices, through the `wgpu` package: the same SPIR-V, read by its front end, naga.
+"""WebGPU backend through the `wgpu` package, whose front end naga reads the SPIR-V of Vulkan
+kernels.
 
-WebGPU has no streams, and its devices have no features that our kernels could require: of a
-bundle's Vulkan code, what has 32-bit words in memory runs here.
+WebGPU has no streams, and devices are opened without optional features. Vulkan kernels that access
+memory in 32-bit words run here.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.manifest import Extent3, KernelEntry
 
-#: Copies and bindings are of whole words.
+#: Bytes of a word: copies and bindings consist of whole words.
 WORD = 4
-#: Sets of buffers whose bindings a kernel keeps.
+#: Sets of buffers whose bind groups a kernel caches.
 MOST_BINDINGS = 64
 
 PROCESS = OneProcess("webgpu")
 
 
 class WebGpuBuffer:
-    """Buffer of the device, or a range of one. Two have the same `key` only if they are the same
-    range."""
+    """Buffer of the device, or a range of one. Two buffers have equal `key` only if they are the
+    same range."""
 
     __slots__ = ("handle", "key", "nbytes", "number", "offset")
     _numbers = count()
@@ -69,12 +70,12 @@ class WebGpuPipeline:
 class WebgpuKernel:
     def __init__(self, name: str, pipelines: Sequence[WebGpuPipeline]) -> None:
         self.name, self.pipelines = name, tuple(pipelines)
-        #: The bind groups of all launches for buffers by their keys, the latest last.
+        #: Bind groups of all launches by the keys of the buffers, least recently used first.
         self.bindings: OrderedDict[tuple[Any, ...], list[Any]] = OrderedDict()
 
 
 class WebgpuBackend(Backend):
-    """WebGPU device; safe for threads. It has no streams to choose from."""
+    """WebGPU device without selectable streams; thread-safe."""
 
     name: ClassVar[str] = "webgpu"
     formats: ClassVar[tuple[str, ...]] = ("spirv",)
@@ -86,8 +87,8 @@ class WebgpuBackend(Backend):
         return tuple(describe(i, adapter) for i, adapter in enumerate(adapters()))
 
     def __init__(self, index: int = 0, *, seconds: float | None = None) -> None:
-        """`seconds`: the longest wait for the device; by default $KGEN_VULKAN_SECONDS, or 60 for a
-        GPU."""
+        """Open a device. `seconds`: longest wait for the device; by default $KGEN_VULKAN_SECONDS,
+        else `GPU_SECONDS` on a GPU."""
         PROCESS.start()
         self._lock = threading.RLock()
         found = adapters()
@@ -109,7 +110,8 @@ class WebgpuBackend(Backend):
         if self._closed or PROCESS.lost:
             return
         self._closed = True
-        if self._waits.lost is None:  # else what may still run must not be destroyed
+        # Resources of a launch that may still run must not be destroyed.
+        if self._waits.lost is None:
             self._device.destroy()
 
     refusal = staticmethod(requirements.refusal)
@@ -194,7 +196,7 @@ class WebgpuBackend(Backend):
         return WebgpuKernel(entry.name, pipelines)
 
     def _layout(self, roles: Sequence[str]) -> Any:
-        """Return the layout of bindings by their roles: inputs are NonWritable in the modules."""
+        """Return the bind group layout for these roles. Modules declare inputs NonWritable."""
         types = wgpu().BufferBindingType
         return self._device.create_bind_group_layout(
             entries=[
@@ -231,7 +233,7 @@ class WebgpuBackend(Backend):
             self._device.queue.submit([encoder.finish()])
 
     def _bindings(self, kernel: WebgpuKernel, buffers: Mapping[str, WebGpuBuffer]) -> list[Any]:
-        """The bind groups of a kernel's launches for these buffers."""
+        """Return the bind groups of a kernel's launches for these buffers."""
         key = tuple((name, buffer.key) for name, buffer in buffers.items())
         if key not in kernel.bindings:
             kernel.bindings[key] = [
@@ -259,13 +261,13 @@ class WebgpuBackend(Backend):
     def synchronize(self, stream: int | None = None) -> None:
         self.refuse_stream(stream)
         with self._turn("waiting"):
-            # A read waits for all that was submitted before. The package's own call for that raises
+            # A read waits for all earlier submissions. The package's own call for that raises
             # TypeError in version 0.32.
             self._waits.until(lambda: self._device.queue.read_buffer(self._word, 0, WORD))
 
     @contextmanager
     def _turn(self, what: str) -> Iterator[None]:
-        """Take one thread's turn at the device; errors begin with `what`."""
+        """Lock the device for one thread; errors begin with `what`."""
         PROCESS.check()
         with self._lock, errors(what):
             if self._closed:
@@ -275,10 +277,10 @@ class WebgpuBackend(Backend):
 
 
 def _words(nbytes: int) -> int:
-    """Bytes in whole words."""
+    """Return the number of bytes rounded up to whole words."""
     return -(-nbytes // WORD) * WORD
 
 
 def _around(offset: int, nbytes: int) -> tuple[int, int]:
-    """The first and last byte of the whole words that hold these."""
+    """Return the byte range of the whole words that contain these bytes."""
     return offset // WORD * WORD, _words(offset + nbytes)

@@ -1,4 +1,4 @@
-"""The `wgpu` package: its devices, and its errors as ours."""
+"""Interface to the `wgpu` package: devices, and its exceptions as errors of kgen_runtime."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.errors import DeviceError, OutOfMemory
 
-#: What naga reads: modules of every version that kgen writes.
+#: API version of the SPIR-V that naga reads: every version that kgen writes.
 API = (1, 3)
-#: Limits that artifacts' requirements are checked against, by Vulkan's names and WebGPU's.
+#: Limits that artifacts may require, by Vulkan's and WebGPU's names.
 LIMITS = {
     "maxComputeSharedMemorySize": "max-compute-workgroup-storage-size",
     "maxComputeWorkGroupCount": "max-compute-workgroups-per-dimension",
@@ -26,7 +26,7 @@ LIMITS = {
 
 @cache
 def wgpu() -> Any:
-    """The package. Raises DeviceError, in one line, if it is missing."""
+    """Return the package. Raises DeviceError with a one-line message if it is missing."""
     try:
         import wgpu as package
         from wgpu.backends.wgpu_native.extras import set_instance_extras
@@ -34,14 +34,15 @@ def wgpu() -> Any:
         raise DeviceError("the package wgpu is missing; pip install wgpu") from None
     except (OSError, RuntimeError) as error:
         raise DeviceError(f"the package wgpu cannot be loaded: {error}") from None
-    with suppress(RuntimeError):  # somebody else's use of the package has chosen already
+    with suppress(RuntimeError):  # Another user of the package may have chosen already.
         set_instance_extras(backends=["Primary"])
     return package
 
 
 @contextmanager
 def errors(what: str) -> Iterator[None]:
-    """The package's errors as ours, in one line that begins with `what`."""
+    """Convert the package's exceptions to errors with a one-line message that begins with
+    `what`."""
     package = wgpu()
     try:
         yield
@@ -58,11 +59,11 @@ def errors(what: str) -> Iterator[None]:
 
 @contextmanager
 def without_complaints() -> Iterator[None]:
-    """Nothing is printed by Mesa's layer that chooses devices: where there is no desktop, it says
-    so four times on standard error."""
+    """Redirect standard error to the null device: without a desktop, Mesa's device selection layer
+    prints warnings there."""
     try:
         saved = os.dup(2)
-    except OSError:  # there is none
+    except OSError:  # The process has no standard error.
         yield
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -76,7 +77,8 @@ def without_complaints() -> Iterator[None]:
 
 
 def adapters() -> list[Any]:
-    """Every device once: of those that several APIs offer, by Vulkan, Metal or Direct3D 12."""
+    """Return the adapters of Vulkan, Metal and Direct3D 12; other APIs list the same devices
+    again."""
     with errors("no device can be listed"), without_complaints():
         found = wgpu().gpu.enumerate_adapters_sync()
     native = [a for a in found if a.info["backend_type"] in ("Vulkan", "Metal", "D3D12")]

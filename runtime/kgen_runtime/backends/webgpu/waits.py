@@ -1,7 +1,7 @@
-"""Waits for a WebGPU device that end: by a limit, or by Ctrl-C.
+"""Waits for a WebGPU device that end after a time limit or by Ctrl-C.
 
-The package's own have no limit. So another thread waits, and is left behind where the device does
-not answer.
+The package's waits have no limit. A second thread waits instead, and is abandoned if the device
+does not answer.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ T = TypeVar("T")
 
 
 class Waits:
-    """The waits for one device. `lost` is what every later use of it says after one that did not
-    end."""
+    """Waits for one device. `lost` is the error of every use after a wait that timed out."""
 
     def __init__(self, seconds: float | None) -> None:
-        """`seconds`: the longest wait; None for ever."""
+        """Set the longest wait, in seconds; None for no limit."""
         self._seconds = seconds
         self.lost: DeviceLost | None = None
 
     def check(self) -> None:
-        """Raises DeviceLost if the device has not answered before."""
+        """Raise DeviceLost if an earlier wait timed out."""
         if self.lost is not None:
             raise self.lost
 
     def until(self, work: Callable[[], T]) -> T:
-        """Return the result of `work`, or raise its exception. Raises LaunchError if it takes too
-        long."""
+        """Run `work` in another thread; return its result or raise its exception. Raises
+        LaunchError after the time limit."""
         done, given, raised = threading.Event(), list[T](), list[BaseException]()
 
         def wait() -> None:
