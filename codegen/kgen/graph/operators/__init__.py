@@ -1,4 +1,4 @@
-"""The table of ONNX operators, and the graph that a model becomes by it."""
+"""Table of ONNX operators, and the construction of a model's graph from it."""
 
 from __future__ import annotations
 
@@ -69,8 +69,9 @@ OPERATORS: Mapping[str, Operator] = {
 }
 
 
-#: Attributes that need not be asked for: the results' shapes say them, they belong to a mode or to
-#: a result that the node has not, or they change nothing in inference and in the types here.
+#: Attributes that a lowering need not read. Either the results' shapes imply them, or they belong
+#: to a mode or result that the node does not use, or they change nothing in inference with these
+#: types.
 IMPLIED: Mapping[str, Collection[str]] = {
     "AveragePool": ("ceil_mode", "count_include_pad"),
     "BatchNormalization": ("is_test", "momentum", "spatial"),
@@ -112,14 +113,14 @@ FLAGS = frozenset(
         *("largest", "select_last_index", "sorted", "training_mode", "transA", "transB", "upper"),
     }
 )
-#: Those of any operator: of opset 6 and before.
+#: Attributes of any operator up to opset 6 that need not be read.
 ALWAYS_IMPLIED = ("broadcast", "consumed_inputs")
-#: Elements of a value.
+#: Most elements of a value.
 MOST_ELEMENTS = 1 << 40
 
 
 def check_size(b: Builder, shape: Shape) -> None:
-    """Raises GraphError for results that no memory holds."""
+    """Raise GraphError for a result that is empty or larger than any memory."""
     if any(n < 1 for n in shape) or math.prod(shape) > MOST_ELEMENTS:
         raise b.refusal(
             f"has a result of shape {'x'.join(map(str, shape))}; results have 1 to "
@@ -129,8 +130,8 @@ def check_size(b: Builder, shape: Shape) -> None:
 
 
 def check_attributes(b: Builder, node: Node) -> None:
-    """Raises GraphError for attributes that the operator's lowering has not looked at, and that may
-    change its results."""
+    """Raise GraphError for an attribute that the lowering has not read and that may change the
+    results."""
     known = {*node.asked, *ALWAYS_IMPLIED, *IMPLIED.get(node.operator, ())}
     if node.operator.startswith("Reduce"):
         known.update(("keepdims", "noop_with_empty_axes"))
@@ -147,13 +148,14 @@ def check_attributes(b: Builder, node: Node) -> None:
 def lowered(
     b: Builder, model: Model, node: Node, given: list[GraphValue | None]
 ) -> tuple[GraphValue, ...]:
-    """Results of a node. Raises GraphError for a use of its operator that is not supported."""
+    """Lower a node; return its results. Raises GraphError for an unsupported use of the
+    operator."""
     for name in filter(None, node.outputs):
         check_size(b, model.tensors[name].shape if name in model.tensors else ())
     try:
         made = OPERATORS[node.operator].lower(b, node, given)
     except MISFITS as error:
-        # What an exporter never writes; every operator takes its inputs to fit.
+        # No exporter writes such nodes: the inputs do not fit the operator.
         why = str(error)
         if isinstance(error, MissingInputError) and "".join(node.inputs[error.number :][:1]):
             name = node.inputs[error.number]
@@ -175,7 +177,7 @@ def lowered(
 
 
 def signed_values(b: Builder, found: Mapping[str, GraphValue]) -> dict[str, GraphValue]:
-    """Values of u8 as products read them, by names of their own."""
+    """Return the s8 forms of computed u8 values, under names of their own."""
     computed = {
         name: value
         for name, value in found.items()
@@ -185,7 +187,7 @@ def signed_values(b: Builder, found: Mapping[str, GraphValue]) -> dict[str, Grap
 
 
 class NodesRefused(GraphError):
-    """Refusals of nodes whose operators have a body, by their first results."""
+    """Refusals of nodes whose operators have a function body, by the nodes' first results."""
 
     def __init__(self, refusals: Mapping[str, GraphError]) -> None:
         super().__init__(str(next(iter(refusals.values()))))
@@ -193,12 +195,14 @@ class NodesRefused(GraphError):
 
 
 def graph_of(model: Model, *, convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS) -> Graph:
-    """The model in kgen's words. Raises GraphError for uses of operators that it does not take:
-    NodesRefused, with all of them, where each of these operators has a body."""
+    """Build the graph of a model. Raises GraphError for unsupported uses of operators.
+
+    If all refused operators have function bodies, the error is NodesRefused with all refusals.
+    """
     b = Builder(model.tensors, model.dequantized, convolves=convolves)
     refusals: dict[str, GraphError] = {}
     found: dict[str, GraphValue] = {}
-    #: Results that no lowering makes, and their nodes.
+    #: Results that no lowering computes, and their nodes.
     lacking: dict[str, Node] = {}
     for name in model.inputs:
         tensor = model.tensors[name]
@@ -206,7 +210,7 @@ def graph_of(model: Model, *, convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS
 
     def value(name: str) -> GraphValue | None:
         if name in model.constants and not model.constants[name].size:
-            # Of no elements: as good as left out.
+            # An empty constant counts as a missing input.
             return None
         if name not in found and name in model.constants:
             found[name] = b.constant(name, model.constants[name], model.tensors[name].dtype)
@@ -222,7 +226,7 @@ def graph_of(model: Model, *, convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS
         return found[name] if name else None
 
     def refuse(node: Node, why: GraphError) -> None:
-        """Go on behind a node that is refused, if it may be replaced by its body."""
+        """Record a refusal and continue after the node, if a function body may replace the node."""
         if not has_body(node.operator, node.opset):
             raise why
         refusals.setdefault(next(filter(None, node.outputs)), why)
@@ -250,14 +254,14 @@ def graph_of(model: Model, *, convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS
     names: dict[str, str] = {}
     for name, result in found.items():
         names.setdefault(result.id, name)
-    # Constants that operators make have names of their own.
+    # Constants that lowerings add have names of their own.
     for made_here in b.values.values():
         if isinstance(made_here.operation, SourceNode):
             names.setdefault(made_here.id, made_here.operation.name)
     b.node = None
     for name, result in (found | signed_values(b, found)).items():
         names.setdefault(result.id, name)
-        # What a permutation is of is in memory, and has a name for it.
+        # The operand of a permutation is the value in memory, so name it too.
         operation, order = result.operation, b.order_of(result)
         if order and isinstance(operation, ViewNode):
             names.setdefault(operation.of, in_order(name, inverse(order)))

@@ -1,9 +1,9 @@
-"""Convolutions: conv2d, whose kernels read windows from the images, channels innermost.
+"""Conv and ConvTranspose: lowering to conv2d kernels with channels innermost (NHWC), or to GEMMs.
 
-A 1x1 convolution is a product of the input. Where windows see little but padding, each place of the
-kernel is a product of what it sees. A depthwise convolution has a kernel of its own on CPUs;
-elsewhere it multiplies and adds the window in one formula. A transposed convolution is one
-convolution for each phase of its output.
+- A 1x1 convolution is a GEMM.
+- A convolution whose windows cover mostly padding is one GEMM per kernel position.
+- A depthwise convolution has its own kernel on CPUs; elsewhere it is one formula over the window.
+- A transposed convolution is one convolution per phase of its output.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from kgen.spec.conv2d import MAX_AXES, Conv2d
 from kgen.spec.shapes import by_x
 from kgen_runtime.values import frozen
 
-#: Places that one formula sums; of more there are several formulas.
+#: Most kernel positions that one formula adds; more take several formulas.
 MOST_PLACES = 25
-#: Places of a kernel.
+#: Most positions of a kernel.
 MOST_SIZE = 4096
 
 
@@ -52,7 +52,7 @@ def conv(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
 
 
 def check_ranks(b: Builder, x: GraphValue, w: GraphValue) -> None:
-    """Raise GraphError unless input and weights have batch, channels, and the same axes behind."""
+    """Raise GraphError unless input and weights have equal rank, 3 or more, and few enough axes."""
     if x.rank < 3 or w.rank != x.rank:
         raise b.refusal(
             f"has an input of {x.rank} axes and weights of {w.rank}; both have the same number, "
@@ -67,7 +67,7 @@ def check_ranks(b: Builder, x: GraphValue, w: GraphValue) -> None:
 
 
 def check_kernel(b: Builder, node: Node, w: GraphValue) -> None:
-    """Raise GraphError if a node gives other sizes of its kernel than its weights have."""
+    """Raise GraphError if the node's kernel_shape differs from the shape of its weights."""
     if node.attribute("kernel_shape", w.shape[2:]) != w.shape[2:]:
         shown = ",".join(map(str, node.attribute("kernel_shape")))
         raise b.refusal(
@@ -79,7 +79,8 @@ def check_kernel(b: Builder, node: Node, w: GraphValue) -> None:
 def convolved(
     b: Builder, node: Node, x: GraphValue, w: GraphValue, bias: GraphValue | None, windows: Windows
 ) -> GraphValue:
-    """Weights are of output channels, input channels of a group, and places."""
+    """Convolve; the weights have the axes output channels, input channels per group, kernel
+    positions."""
     groups, rank = node.attribute("group", 1), len(windows)
     outputs, depth = w.shape[:2]
     if groups < 1 or x.shape[1] != groups * depth or outputs % groups:
@@ -94,7 +95,7 @@ def convolved(
             "use a smaller kernel, or several convolutions",
         )
     x, w, windows = seen_places(b, x, w, windows)
-    # Channels innermost.
+    # Move the channels innermost.
     x = b.permute(x, (0, *range(2, rank + 2), 1))
     if depth == 1 and groups > 1:
         found = depthwise(b, x, w, windows)
@@ -112,8 +113,10 @@ def convolved(
 def seen_places(
     b: Builder, x: GraphValue, w: GraphValue, windows: Windows
 ) -> tuple[GraphValue, GraphValue, Windows]:
-    """Images, weights and windows without the first and last places of the kernel, along each axis,
-    that see nothing but padding. Where all places do, the images are zeros, one for each window."""
+    """Drop the leading and trailing kernel positions that see only padding, along each axis.
+
+    Returns images, weights and windows. If all positions see only padding, the images are zeros.
+    """
     if not all(any(seen_windows(window)) for window in windows):
         counts = counts_of(windows)
         zero = b.made("zero", np.zeros((1,) * x.rank, x.dtype.storage), x.dtype)
@@ -130,7 +133,7 @@ def seen_places(
             found.append(window)
             continue
         w = b.slice(w, 2 + axis, first, size)
-        # Windows begin behind the first element where the places in front of it were dropped.
+        # Without its leading positions, a window begins after the first element.
         before = window.before - first * window.apart
         if before < 0:
             x = b.slice(x, 2 + axis, -before, window.length + before)
@@ -149,7 +152,10 @@ def depthwise(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> Gra
 
 
 def sees_little(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> bool:
-    """Whether most multiplications would be of padding, and none of it makes NaN of a weight."""
+    """Whether most multiplications would be by padding, and the weights are constant and finite.
+
+    A zero of the padding times an infinite weight would be NaN.
+    """
     if math.prod(window.size for window in windows) > MOST_PLACES or is_dequantized(b, x):
         return False
     seen = math.prod(sum(len(of_window) for of_window in seen_windows(v)) for v in windows)
@@ -160,7 +166,7 @@ def sees_little(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> b
 
 
 def seen_windows(window: Window) -> tuple[range, ...]:
-    """The windows whose element is no padding, for each place of the kernel along an axis."""
+    """Return, for each kernel position along an axis, the windows in which it sees an element."""
     found = []
     for places in window.places().T:
         inside = np.flatnonzero((places >= 0) & (places < window.length))
@@ -169,8 +175,8 @@ def seen_windows(window: Window) -> tuple[range, ...]:
 
 
 def by_place(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> GraphValue:
-    """The sum of a product for each place of the kernel, of those windows alone that see more than
-    padding there."""
+    """Convolve as the sum of one GEMM per kernel position, over the windows that see an element
+    there."""
     rank, counts = len(windows), counts_of(windows)
     axes, terms = [seen_windows(window) for window in windows], []
     for at in places_of(windows):
@@ -195,9 +201,9 @@ def by_place(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> Grap
 def by_window(
     b: Builder, x: GraphValue, w: GraphValue, windows: Windows, groups: int
 ) -> GraphValue:
-    """A conv2d of images whose channels are innermost."""
+    """Convolve by a conv2d kernel, on images with channels innermost."""
     if any(max(v.before, v.after) > (v.size - 1) * v.apart for v in windows):
-        # Kernels pad by less than the reach of the weights.
+        # Kernels require padding smaller than the extent of the kernel.
         whole = padded(b.tensor(x), windows, range(1, len(windows) + 1), 0.0)
         shape = (x.shape[0], *(v.padded for v in windows), x.shape[-1])
         x = b.formula(whole, shape, x.dtype)
@@ -227,19 +233,20 @@ def by_window(
 
 
 def places_first(b: Builder, w: GraphValue) -> GraphValue:
-    """Weights as a matrix of output channels, a row for each channel of each place."""
+    """Return weights as a matrix with a row per channel and kernel position, and a column per
+    output."""
     order = (*range(2, w.rank), 1, 0)
     shape = (math.prod(w.shape[1:]), w.shape[0])
     return as_constant(b, w, order, shape)
 
 
 def as_constant(b: Builder, w: GraphValue, order: Sequence[int], shape: Shape) -> GraphValue:
-    """A tensor with its axes in this order, of this shape: a constant, if it is one."""
+    """Return a tensor permuted and reshaped; a constant stays a constant."""
     return b.folded(b.reshape(b.permute(w, order), shape))
 
 
 def by_channel(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> GraphValue:
-    """Each channel with weights of its own, or with several."""
+    """Convolve depthwise by formulas; a channel may have several outputs."""
     axes = range(1, len(windows) + 1)
     channels, outputs = x.shape[-1], w.shape[0]
     each = outputs // channels
@@ -259,8 +266,11 @@ def by_channel(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> Gr
 
 
 def conv_transpose(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Windows that do not overlap are one product, each of whose rows is a window. Others are a
-    convolution of the input with zeros between its elements, with the kernel turned round."""
+    """Lower ConvTranspose.
+
+    Windows that do not overlap are one GEMM, whose rows are windows. Other cases are convolutions
+    with a flipped kernel: one per phase of the output, or one of an input with zeros inserted.
+    """
     x, w, bias = one(given), one(given, 1), optional(given, 2)
     check_ranks(b, x, w)
     check_kernel(b, node, w)
@@ -272,7 +282,7 @@ def conv_transpose(b: Builder, node: Node, given: list[GraphValue | None]) -> Gr
             "change group, or the shape of the weights, in the model",
         )
     check_shape(b, bias, (w.shape[1] * groups,), "a bias")
-    # Windows of the output, of which each element of the input is one.
+    # Windows over the output: one for each element of the input.
     windows = windows_of(b, node, w.shape[2:], b.result.shape[2:], x.shape[2:])
     alone = all(
         w.size == w.step and w.apart == 1 and w.before == 0 and w.length == w.count * w.size
@@ -307,7 +317,7 @@ def apart_again(
     found = b.reshape(found, (x.shape[0], *counts, *sizes, outputs))
     if bias is not None:
         found = b.formula(b.call("add", found, bias), found.shape, found.dtype)
-    # Behind each axis of the input that of its windows' places.
+    # Interleave each axis of the input with the axis of its windows.
     pairs = [axis for i in range(rank) for axis in (1 + i, 1 + rank + i)]
     found = b.permute(found, (0, *pairs, 2 * rank + 1))
     found = b.reshape(found, (x.shape[0], *(w.length for w in windows), outputs))
@@ -316,8 +326,11 @@ def apart_again(
 
 @frozen
 class Phase:
-    """Every `step`-th output along an axis: places of the reversed kernel from `first` on, `apart`
-    places apart, and the windows that they are over the input."""
+    """Every `step`-th output along an axis of a transposed convolution.
+
+    The phase uses the positions of the flipped kernel from `first` on, `apart` apart, with `window`
+    over the input.
+    """
 
     first: int
     apart: int
@@ -325,11 +338,11 @@ class Phase:
 
 
 def phases_of(window: Window) -> tuple[Phase | None, ...]:
-    """The phases of an axis of a transposed convolution, whose windows are over its output; None
-    for outputs that no place of the kernel reaches.
+    """Return the phases of an axis of a transposed convolution; None for a phase without positions.
 
-    Input i and place k reach output i * step + k * apart - before. So outputs a step apart are
-    reached by the same places, and neighbours among these by inputs a constant distance apart.
+    `window` is over the output. Input i and position k contribute to output i * step + k * apart -
+    before. Outputs that are a step apart therefore use the same positions, and adjacent ones among
+    them use inputs at a constant distance.
     """
     common = math.gcd(window.step, window.apart)
     every, distance = window.step // common, window.apart // common
@@ -366,7 +379,8 @@ def phases_of(window: Window) -> tuple[Phase | None, ...]:
 def by_phases(
     b: Builder, node: Node, x: GraphValue, w: GraphValue, bias: GraphValue | None, windows: Windows
 ) -> GraphValue:
-    """A convolution without zeros for each phase of the output, and their results side by side."""
+    """Compute each phase of the output by a convolution without inserted zeros, and interleave
+    them."""
     rank, groups = len(windows), node.attribute("group", 1)
     kernel, axes = turned(b, w, groups), [phases_of(window) for window in windows]
     parts = []
@@ -385,7 +399,7 @@ def by_phases(
         parts.append(b.permute(found, (0, *range(2, rank + 2), 1)))
     outputs, counts = kernel.shape[0], parts[0].shape[1:-1]
     for axis in reversed(range(rank)):
-        # Elements of all phases of an axis lie side by side behind the axis.
+        # Place the elements of all phases of an axis side by side after the axis.
         step = windows[axis].step
         rows = [
             b.reshape(part, (x.shape[0], *counts[: axis + 1], math.prod(part.shape[axis + 2 :])))
@@ -418,7 +432,7 @@ def with_zeros(
             b.formula(spread, sizes, x.dtype),
             (*shape[:2], *(n * v.step for n, v in zip(shape[2:], windows, strict=True))),
         )
-    # The other way round a window begins where it ended.
+    # The flipped window begins where the original one ended.
     seen = tuple(
         Window(
             length=x.shape[2 + axis],
@@ -441,7 +455,8 @@ def with_zeros(
 
 
 def turned(b: Builder, w: GraphValue, groups: int) -> GraphValue:
-    """Weights by input channel, as those by output channel of a convolution, places reversed."""
+    """Return ConvTranspose weights as Conv weights: input and output channels swapped, kernel
+    flipped."""
     array = b.elements(w)
     if array is None:
         raise b.refusal(

@@ -1,4 +1,4 @@
-"""Trigonometric and hyperbolic functions and their inverses, as formulas of kgen's functions."""
+"""Trigonometric and hyperbolic operators, as formulas of the scalar language."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kgen.graph.operators.registry import Operator
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression, Number
 
-#: A formula of one number.
+#: Formula of one number.
 Curve = Callable[["Terms", Expression], Expression]
 LN_2 = math.log(2.0)
-#: Above it x^2 + 1 rounds to x^2, or overflows: asinh and acosh are log(x) + log(2).
+#: Above this number x^2 + 1 rounds to x^2 or overflows: asinh and acosh are log(x) + log(2).
 FAR = 1e8
 
 
 class Terms:
-    """Calls of functions by their names: `t.exp(x)`."""
+    """Calls of functions by name: `t.exp(x)`."""
 
     def __init__(self, b: Builder) -> None:
         self.b = b
@@ -32,29 +32,29 @@ class Terms:
 
 
 def signed(t: Terms, x: Expression, size: Expression) -> Expression:
-    """Give a function of |x| the sign of x; return x itself where x is zero."""
+    """Give a function of |x| the sign of x; return x itself if it is zero."""
     return t.where(t.less(x, 0.0), t.neg(size), t.where(t.equal(x, 0.0), x, size))
 
 
 def asin(t: Terms, x: Expression) -> Expression:
-    """2 atan(x / (1 + sqrt(1 - x^2)))."""
+    """Return 2 atan(x / (1 + sqrt(1 - x^2)))."""
     root = t.sqrt(t.mul(t.sub(1.0, x), t.add(1.0, x)))
     return t.mul(t.atan(t.div(x, t.add(root, 1.0))), 2.0)
 
 
 def acos(t: Terms, x: Expression) -> Expression:
-    """2 atan(sqrt((1 - x) / (1 + x)))."""
+    """Return 2 atan(sqrt((1 - x) / (1 + x)))."""
     return t.mul(t.atan(t.sqrt(t.div(t.sub(1.0, x), t.add(1.0, x)))), 2.0)
 
 
 def halves(t: Terms, x: Expression) -> tuple[Expression, Expression]:
-    """Return exp(|x|) / 2, computed so that only the half can overflow, and exp(-|x|) / 2."""
+    """Return exp(|x|) / 2, which overflows only if the half does, and exp(-|x|) / 2."""
     size = t.abs(x)
     return t.exp(t.sub(size, LN_2)), t.mul(t.exp(t.neg(size)), 0.5)
 
 
 def sinh(t: Terms, x: Expression) -> Expression:
-    """Use exp(x) - 1 near zero, where the difference of exponentials cancels."""
+    """Return sinh(x), by expm1 near zero, where the difference of exponentials cancels."""
     near = t.expm1(t.abs(x))
     large, small = halves(t, x)
     near = t.mul(t.add(near, t.div(near, t.add(near, 1.0))), 0.5)
@@ -66,7 +66,7 @@ def cosh(t: Terms, x: Expression) -> Expression:
 
 
 def asinh(t: Terms, x: Expression) -> Expression:
-    """log(1 + |x| + x^2 / (1 + sqrt(1 + x^2)))."""
+    """Return log(1 + |x| + x^2 / (1 + sqrt(1 + x^2))) with the sign of x."""
     size = t.abs(x)
     square = t.mul(size, size)
     part = t.div(square, t.add(t.sqrt(t.add(square, 1.0)), 1.0))
@@ -75,14 +75,14 @@ def asinh(t: Terms, x: Expression) -> Expression:
 
 
 def acosh(t: Terms, x: Expression) -> Expression:
-    """log(1 + y + sqrt(y (y + 2))), y = x - 1."""
+    """Return log(1 + y + sqrt(y (y + 2))) with y = x - 1."""
     y = t.sub(x, 1.0)
     near = t.log1p(t.add(y, t.sqrt(t.mul(y, t.add(y, 2.0)))))
     return t.where(t.less(FAR, x), t.add(t.log(x), LN_2), near)
 
 
 def atanh(t: Terms, x: Expression) -> Expression:
-    """log(1 + 2 |x| / (1 - |x|)) / 2."""
+    """Return log(1 + 2 |x| / (1 - |x|)) / 2 with the sign of x."""
     size = t.abs(x)
     quotient = t.div(t.add(size, size), t.sub(1.0, size))
     return signed(t, x, t.mul(t.log1p(quotient), 0.5))

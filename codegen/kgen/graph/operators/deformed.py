@@ -1,4 +1,4 @@
-"""DeformConv: a convolution whose windows read the image at places that are data."""
+"""DeformConv: a convolution whose sampling positions are offset by data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgen.graph.reading.model import Node, Shape
 
 
 def deform_conv(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """A product of the weights and the columns of all windows, whose elements are sampled."""
+    """Lower DeformConv: sample the columns of all windows, then multiply them by the weights."""
     x, w, offset = (one(given, i) for i in range(3))
     bias, mask = optional(given, 3), optional(given, 4)
     if x.rank != 4 or w.rank != 4:
@@ -55,8 +55,11 @@ def deform_conv(b: Builder, node: Node, given: list[GraphValue | None]) -> Graph
 
 
 def at_offsets(b: Builder, x: GraphValue, windows: Windows, offset: GraphValue) -> GraphValue:
-    """Elements of images at the places of all windows, moved by offsets of shape (batch, taps, 2,
-    rows, columns): (batch, channels, taps, rows, columns)."""
+    """Return image elements sampled at the positions of all windows, plus offsets.
+
+    Offsets have the shape (batch, taps, 2, rows, columns), the result (batch, channels, taps, rows,
+    columns).
+    """
     batch, taps, _, *counts = offset.shape
     shape: Shape = (batch, taps, *counts, 1)
     axes, places, firsts = [], [], []

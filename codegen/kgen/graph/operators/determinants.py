@@ -1,4 +1,4 @@
-"""Det: determinants of small square matrices."""
+"""Det: determinants of small square matrices, by formulas."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression
 from kgen.spec.shapes import by_x
 
-#: Rows of the largest matrix. A minor of n rows is a formula of 2n operands, and there are 2^n.
+#: Most rows of a matrix. A minor of n rows is a formula of 2n operands, and there are 2^n minors.
 MOST_ROWS = 4
 
 
 def det(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Laplace's expansion along the first row, in which minors of the last rows are shared."""
+    """Lower Det to a Laplace expansion along the first row that shares the minors of the last
+    rows."""
     x = one(given)
     n = x.shape[-1] if x.rank > 1 else 0
     if not n or x.shape[-2] != n:

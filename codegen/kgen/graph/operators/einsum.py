@@ -1,4 +1,4 @@
-"""Einsum: diagonals and sums of one tensor, and products of two at a time."""
+"""Einsum: diagonals, sums, and contractions of two tensors at a time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.operators.registry import Operator
 from kgen.graph.reading.model import Node
 
-#: A tensor, and a letter for each of its axes.
+#: Tensor with a letter for each axis.
 Term = tuple[GraphValue, str]
-#: Letters of the axes that `...` stands for; an equation has letters of the alphabet.
+#: Names of the axes that `...` stands for; the letters of an equation are alphabetic.
 UNNAMED = "0123456789"
 
 
@@ -24,7 +24,7 @@ def einsum(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
     left = [diagonal(b, value, term) for value, term in terms]
 
     def others(*numbers: int) -> set[str]:
-        """Letters of the result and of all tensors but these."""
+        """Return the letters of the result and of all tensors except these."""
         return {*out, *(c for i, (_, t) in enumerate(left) if i not in numbers for c in t)}
 
     def size(pair: tuple[int, int]) -> int:
@@ -40,8 +40,10 @@ def einsum(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
 
 
 def parsed(b: Builder, text: str, values: list[GraphValue]) -> tuple[list[Term], str]:
-    """Each tensor with its letters, and the letters of the result. Axes that `...` stands for are
-    counted from the last one."""
+    """Return each tensor with its letters, and the letters of the result.
+
+    Axes that `...` stands for are counted from the last one.
+    """
     equation = text.replace(" ", "")
     left, arrow, out = equation.partition("->")
     terms = left.split(",")
@@ -72,7 +74,8 @@ def parsed(b: Builder, text: str, values: list[GraphValue]) -> tuple[list[Term],
 
 
 def sizes_of(b: Builder, terms: Iterable[Term]) -> dict[str, int]:
-    """Elements along each letter. Raises GraphError unless they are equal, or 1."""
+    """Return the size of each letter's axis. Raises GraphError unless all its axes are equal or
+    1."""
     sizes: dict[str, int] = {}
     for value, term in terms:
         for letter, n in zip(term, value.shape, strict=True):
@@ -87,7 +90,7 @@ def sizes_of(b: Builder, terms: Iterable[Term]) -> dict[str, int]:
 
 
 def diagonal(b: Builder, value: GraphValue, term: str) -> Term:
-    """A tensor whose letters differ: axes of one letter become their diagonal."""
+    """Return a tensor without repeated letters: two axes of one letter become their diagonal."""
     for letter in dict.fromkeys(term):
         while term.count(letter) > 1:
             i = term.index(letter)
@@ -104,7 +107,7 @@ def diagonal(b: Builder, value: GraphValue, term: str) -> Term:
 
 
 def contracted(b: Builder, one: Term, two: Term, kept: set[str], sizes: dict[str, int]) -> Term:
-    """The product of two tensors, summed along the letters that nothing else has."""
+    """Contract two tensors: multiply, and sum over the letters that are not kept."""
     (x, first), (y, second) = (
         summed(b, *term, kept | set(other)) for term, (_, other) in ((one, two), (two, one))
     )

@@ -1,4 +1,4 @@
-"""Element-wise operators: each is a function of kgen's scalar language, or a formula of several."""
+"""Element-wise operators: each is a function of the scalar language, or a formula of several."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kgen_runtime.dtypes import DType
 
 
 def formula(make: Callable[[Builder, Node, list[GraphValue]], Expression]) -> Lower:
-    """The lowering of an operator that is a formula of its inputs, which broadcast."""
+    """Return the lowering of an operator that is a formula of its inputs, which broadcast."""
 
     def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         values = aligned(b, node, [value for value in given if value is not None])
@@ -46,8 +46,11 @@ BY_ATTRIBUTES = frozenset(
 
 
 def aligned(b: Builder, node: Node, values: list[GraphValue]) -> list[GraphValue]:
-    """Operands of shapes that broadcast as numpy's do. Before opset 7 the second operand's axes are
-    those of the first from `axis` on; the last ones if the node has no `axis`."""
+    """Return the operands in shapes that broadcast as in numpy.
+
+    Before opset 7 the second operand's axes match those of the first from the attribute `axis` on,
+    or the last ones without it.
+    """
     if node.opset >= 7 or node.operator not in BY_ATTRIBUTES:
         return values
     first, second = values
@@ -76,8 +79,10 @@ def aligned(b: Builder, node: Node, values: list[GraphValue]) -> list[GraphValue
 
 
 def function(name: str, **attributes: float) -> Lower:
-    """The lowering of an operator that is a function; its attributes are arguments behind inputs,
-    here with ONNX's defaults."""
+    """Return the lowering of an operator that is one function.
+
+    Attributes, given with ONNX's defaults, are further arguments of the function.
+    """
 
     def make(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
         numbers = [float(node.attribute(key, default)) for key, default in attributes.items()]
@@ -87,7 +92,8 @@ def function(name: str, **attributes: float) -> Lower:
 
 
 def wrapped(b: Builder, found: Expression, dtype: DType) -> Expression:
-    """A whole number modulo 2**n, as an integer of n bits has it; what kernels write saturates."""
+    """Return an integer modulo 2**n, within the range of a type of n bits; stores would saturate
+    it."""
     assert dtype.limits is not None
     least, largest = dtype.limits
     size = largest - least + 1
@@ -97,8 +103,11 @@ def wrapped(b: Builder, found: Expression, dtype: DType) -> Expression:
 
 
 def arithmetic(name: str) -> Lower:
-    """A function whose results an integer may not hold. Those of 8 bits are computed in more, and
-    wrap around as others do by themselves."""
+    """Return the lowering of a function whose integer result may overflow.
+
+    8-bit integers are computed in a wider type, so their result is wrapped; wider ones wrap by
+    themselves.
+    """
 
     def make(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
         found = b.call(name, *values)
@@ -108,7 +117,7 @@ def arithmetic(name: str) -> Lower:
 
 
 def folded(name: str) -> Callable[[Builder, Node, list[GraphValue]], Expression]:
-    """Fold any number of inputs, as many at once as a kernel accepts."""
+    """Fold any number of inputs by a function, as many in one formula as a kernel accepts."""
 
     def make(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
         found, shape = b.term(values[0]), values[0].shape
@@ -121,19 +130,21 @@ def folded(name: str) -> Callable[[Builder, Node, list[GraphValue]], Expression]
     return make
 
 
-#: Sum of any number of inputs.
+#: Return the sum of any number of inputs.
 added = folded("add")
 
 
 def mean(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
-    """The sum, times one by the number of inputs."""
+    """Return the sum of the inputs times the reciprocal of their number."""
     total = added(b, node, values)
     return total if len(values) == 1 else b.call("mul", total, 1.0 / len(values))
 
 
 def division(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
-    """A quotient; of integers it is rounded toward zero, which is down and one more where it is
-    below zero and not whole."""
+    """Return a quotient; for integers, rounded toward zero.
+
+    The integer quotient is the floor, plus 1 if it is negative and not exact.
+    """
     if not values[0].dtype.is_integer:
         return b.call("div", *values)
     down, left = b.call("floor_divide", *values), b.call("mod", *values)
@@ -150,15 +161,18 @@ def gelu(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
     return b.call("gelu_tanh" if approximate == "tanh" else "gelu", *values)
 
 
-#: Integers that no kernel computes in.
+#: Integer types that no kernel computes in.
 BYTES = (DType.S8, DType.U8)
-#: What Selu's attributes are where a node has none: the numbers of its authors.
+#: Selu's parameters without attributes, from its authors.
 SELU = {"alpha": SELU_ALPHA, "gamma": SELU_SCALE}
 
 
 def selu(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
-    """An elu times gamma where the node has numbers of its own, and in f64, which tells ONNX's
-    defaults, of f32, from those of the function."""
+    """Return selu, or gamma * elu(x, alpha) for other parameters.
+
+    f64 distinguishes ONNX's f32 defaults from the function's parameters, so it uses the second
+    form.
+    """
     given = {key: float(node.attribute(key, np.float32(n))) for key, n in SELU.items()}
     if b.result.dtype is not DType.F64 and all(
         np.float32(given[key]) == np.float32(number) for key, number in SELU.items()
@@ -179,7 +193,8 @@ def modulo(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
 
 
 def bitwise(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
-    """BitwiseAnd, BitwiseOr or BitwiseXor: what either has is the sum less what both have."""
+    """Return BitwiseAnd, BitwiseOr or BitwiseXor: a | b = a + b - (a & b), a ^ b = (a | b) - (a &
+    b)."""
     both = b.call("bitwise_and", *values)
     if node.operator == "BitwiseAnd":
         return both
@@ -192,7 +207,7 @@ def bitwise_not(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
 
 
 def bit_shift(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
-    """A shift; bits that leave the type are lost."""
+    """Return a shift; bits shifted out of the type are lost."""
     direction = choice_of(b, node, "direction", "", ("LEFT", "RIGHT"))
     if direction == "RIGHT":
         return b.call("shift_right", *values)
@@ -201,7 +216,7 @@ def bit_shift(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
 
 
 def prelu(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
-    """Before opset 7 a slope of one axis is one number for each channel, or for all."""
+    """Return PRelu. Before opset 7 a slope of one axis belongs to channels, or to all elements."""
     x, slope = values
     if node.opset < 7 and math.prod(slope.shape) > 1:
         channels = x.shape[1] if x.rank > 1 else 1
@@ -212,7 +227,7 @@ def prelu(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
 
 
 def where(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
-    """Select by a condition; a constant condition selects one operand."""
+    """Return a selection by a condition; a constant condition returns one operand."""
     array = b.array(values[0])
     if array is not None and array.all() == array.any():
         chosen = b.term(values[1 if array.all() else 2])
@@ -222,7 +237,7 @@ def where(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
 
 
 def is_infinite(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
-    """Lower IsInf; of one sign to a comparison."""
+    """Return IsInf; for one sign, a comparison."""
     signs = node.attribute("detect_negative", 1), node.attribute("detect_positive", 1)
     if not any(signs):
         return b.call("logical_and", b.call("isinf", *values), b.call("isnan", *values))
@@ -232,7 +247,7 @@ def is_infinite(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
 
 
 def clip(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Limits are attributes before opset 11, and then inputs of one element."""
+    """Lower Clip. The limits are attributes before opset 11, and inputs of one element since."""
     x = one(given)
     found: Expression = b.term(x)
     for number, (what, name) in enumerate((("min", "max"), ("max", "min"))):
@@ -270,7 +285,7 @@ def cast(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
 
 
 def holds(dtype: DType, other: DType) -> bool:
-    """Whether an integer's type has all numbers of another's."""
+    """Whether an integer type can hold all numbers of another."""
     assert dtype.limits is not None and other.limits is not None
     return bool(dtype.limits[0] <= other.limits[0] and other.limits[1] <= dtype.limits[1])
 
@@ -288,7 +303,7 @@ def batch_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphV
     known = [b.elements(v) for v in (scale, variance)]
     scale, shift, mean, variance = (b.reshape(v, by_channel) for v in vectors.values())
     if all(array is not None for array in known) and x.dtype is not DType.BF16:
-        # The mean stays a term of its own: folded into one summand, it would cancel against x.
+        # Keep the mean as a separate term: folded into one addend, it would cancel against x.
         scale_of, variance_of = (np.asarray(a, np.float64) for a in known)
         dtype = DType.F64 if x.dtype is DType.F64 else DType.F32
         factor = (scale_of / np.sqrt(variance_of + epsilon)).astype(dtype.storage)
@@ -301,7 +316,7 @@ def batch_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphV
 
 
 def dropout(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Return the value; refuse training mode."""
+    """Lower Dropout to its input. Raises GraphError in training mode."""
     mode = optional(given, 2)
     array = None if mode is None else b.array(mode)
     if mode is not None and (array is None or array.any()):
@@ -313,7 +328,7 @@ def same(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     return one(given)
 
 
-#: Operators that are functions of the same arguments, under kgen's names.
+#: Operators that are a function with the same arguments, by kgen's name.
 _PLAIN = {
     "Ceil": "ceil", "Cos": "cos", "Erf": "erf", "Exp": "exp", "Floor": "floor",
     "HardSwish": "hard_swish", "Log": "log", "Mish": "mish", "Pow": "pow",

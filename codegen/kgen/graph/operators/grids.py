@@ -1,4 +1,4 @@
-"""GridSample: elements of an image at the coordinates of a grid."""
+"""GridSample, and interpolated sampling of images for other operators."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: Today's names of the modes that opset 16 named differently.
+#: Current names of modes that opset 16 named differently.
 OLD_NAMES = {"bilinear": "linear", "bicubic": "cubic"}
-#: Elements along each axis that a mode reads, counted from the one below the place.
+#: Offsets of the elements that a mode reads along each axis, from the element below the position.
 TAPS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
 PADDINGS = ("zeros", "border", "reflection")
-#: Elements that one formula gathers and adds.
+#: Most elements that one formula gathers and adds.
 MOST_GATHERED = 4
 #: Coefficient a of R. Keys' cubic convolution, as in ONNX and PyTorch.
 SHARPNESS = -0.75
@@ -28,7 +28,7 @@ SHARPNESS = -0.75
 
 @frozen
 class Axis:
-    """Axis of `n` elements whose coordinates are between `low` and `high`, and what is beyond."""
+    """Axis of `n` elements whose coordinates lie between `low` and `high`, and its padding mode."""
 
     n: int
     low: float
@@ -36,7 +36,7 @@ class Axis:
     padding: str
 
     def within(self, b: Builder, x: Expression) -> Expression:
-        """Apply the padding to a coordinate: move it within the limits, except for zeros."""
+        """Apply the padding mode to a coordinate: clamp or reflect it, or leave it for zeros."""
         if self.padding == "zeros":
             return x
         if self.padding == "border":
@@ -49,7 +49,7 @@ class Axis:
         return b.call("add", b.call("min", turn, b.call("sub", 2.0 * size, turn)), self.low)
 
     def element(self, b: Builder, at: Expression) -> Expression:
-        """Return the number of the element at an integral coordinate, after padding."""
+        """Return the index of the element at an integral coordinate, after padding."""
         if self.padding == "zeros":
             return at
         if self.padding == "border":
@@ -58,7 +58,7 @@ class Axis:
         if not size:
             return b.call("mul", at, 0.0)
         turn, last = b.call("mod", at, 2.0 * size), size + self.n - 1.0
-        # The image of n elements is mirrored at its last element, or behind it.
+        # Reflect the n elements at the last element, or at its outer edge.
         return b.call("clip", b.call("min", turn, b.call("sub", last, turn)), 0.0, self.n - 1.0)
 
 
@@ -104,8 +104,10 @@ def grid_sample(b: Builder, node: Node, given: list[GraphValue | None]) -> Graph
 def cell(
     b: Builder, place: Expression, n: int, shape: Shape, dtype: DType
 ) -> tuple[GraphValue, GraphValue]:
-    """A place along an axis of n elements, and the number of the element below it. Beyond the
-    limits of that number no tap is an element of the image."""
+    """Return a position along an axis of n elements, and the index of the element below it.
+
+    The index is limited to 4 elements outside the axis, where no tap reads the image.
+    """
     value = b.formula(place, shape, dtype)
     near = b.call("clip", b.call("floor", value), -4.0, n + 4.0)
     return value, b.formula(near, shape, DType.S32)
@@ -115,7 +117,7 @@ def sampled(
     b: Builder, x: GraphValue, axes: list[Axis], places: list[GraphValue],
     firsts: list[GraphValue], mode: str,
 ) -> GraphValue:  # fmt: skip
-    """Sum of the elements around each place with their weights, with channels innermost."""
+    """Return the weighted sum of the elements around each position, with channels innermost."""
     shape = places[0].shape
     numbers = np.arange(x.shape[0], dtype=np.int32).reshape(-1, *(1,) * (len(shape) - 1))
     image = b.made("images", numbers, DType.S32)
@@ -128,8 +130,11 @@ def weighted(
     b: Builder, x: GraphValue, image: GraphValue, axes: list[Axis], places: list[GraphValue],
     firsts: list[GraphValue], mode: str,
 ) -> list[Expression]:  # fmt: skip
-    """The elements around each place of shape (..., 1), each times its weight and of shape (...,
-    channels). `image`, which broadcasts to the places, says which image a place is in."""
+    """Return the weighted elements around each position, as terms of a sum.
+
+    Positions have the shape (..., 1), terms (..., channels). `image`, which broadcasts to the
+    positions, is the number of the image in the batch.
+    """
     batch, channels = x.shape[:2]
     size = math.prod(x.shape[2:])
     if batch * size > DType.S32.limits[1]:  # type: ignore[index]
@@ -172,8 +177,10 @@ def steps_of(axes: list[Axis]) -> list[int]:
 
 
 def weight(b: Builder, part: Expression, tap: int, mode: str) -> Expression:
-    """Weight of an element at a distance of `tap` from the one below a place; the place is `part`
-    above that one."""
+    """Return the weight of the element `tap` elements after the one below a position.
+
+    The position is `part` of an element after the one below it.
+    """
     if mode != "cubic":
         return part if tap == 1 else b.call("sub", 1.0, part)
     a, x = SHARPNESS, b.call("abs", b.call("sub", part, float(tap)))

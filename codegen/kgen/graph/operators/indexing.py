@@ -1,4 +1,4 @@
-"""Operators that index an axis: by constants (slice, repeat, gather), or by indices of the run."""
+"""Indexing helpers of lowerings: slices, repeats and gathers, by constants or by data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from kgen_runtime.dtypes import DType
 
 
 def at_places(b: Builder, x: GraphValue, axis: int, places: Array) -> GraphValue:
-    """x.take(places, axis), of places in [0, n)."""
+    """Return x.take(places, axis) for constant indices in [0, n), as a slice, a repeat or a
+    gather."""
     count, n = len(places), x.shape[axis]
     steps = set(np.diff(places).tolist()) or {1}
     if len(steps) == 1 and (step := int(next(iter(steps)))) > 0:
@@ -28,35 +29,39 @@ def at_places(b: Builder, x: GraphValue, axis: int, places: Array) -> GraphValue
 
 
 def numbers(b: Builder, n: int, rank: int, axis: int, dtype: DType = DType.S32) -> GraphValue:
-    """0 to n - 1 along an axis of a tensor of `rank` axes, the others of one element."""
+    """Return 0 to n - 1 along an axis of a tensor of `rank` axes whose other axes have size 1."""
     shape = [n if i == axis else 1 for i in range(rank)]
     return b.made("numbers", np.arange(n, dtype=dtype.storage).reshape(shape), dtype)
 
 
 def moved_last(b: Builder, x: GraphValue, axis: int) -> GraphValue:
-    """x with an axis behind all others."""
+    """Return x with an axis moved to the end."""
     return b.permute(x, [*(i for i in range(x.rank) if i != axis), axis])
 
 
 def moved_back(b: Builder, x: GraphValue, axis: int) -> GraphValue:
-    """x with its last axis in a place among the others."""
+    """Return x with its last axis moved to the position `axis`."""
     order = list(range(x.rank - 1))
     order.insert(axis, x.rank - 1)
     return b.permute(x, order)
 
 
 def place(b: Builder, at: GraphValue, n: int, none: int) -> Expression:
-    """Place in an axis of n elements that an index names, from the end if it is negative; `none`
-    for an index outside of the axis."""
+    """Return the element of an axis of n that an index names; negative indices count from the end.
+
+    An index outside the axis becomes `none`.
+    """
     outside = b.call("logical_or", b.call("less", at, -float(n)), b.call("less", n - 1.0, at))
     wrapped = b.call("where", b.call("less", at, 0.0), b.call("add", at, float(n)), at)
     return b.call("where", outside, float(none), wrapped)
 
 
 def flat_places(b: Builder, index: GraphValue, sizes: Shape, shape: Shape, size: int) -> GraphValue:
-    """Places, of this shape, among all elements of axes of these sizes, by indices whose last axis
-    holds a number for each axis. A number outside of its axis makes the place one past the end of
-    a table of `size` elements."""
+    """Return linear indices into axes of these sizes, reshaped to `shape`.
+
+    The last axis of `index` holds a number per axis. A number outside its axis gives an index past
+    the end of a table of `size` elements.
+    """
     parts = (
         b.reshape(b.slice(index, index.rank - 1, axis, 1), shape) for axis in range(len(sizes))
     )
@@ -69,14 +74,15 @@ def flat_places(b: Builder, index: GraphValue, sizes: Shape, shape: Shape, size:
 
 
 def times_of(places: Array, n: int) -> int:
-    """How often each of n elements is taken, one after the other; 0 if that is not all."""
+    """Return how often each of n elements is repeated if `places` repeats all of them in order,
+    else 0."""
     times = len(places) // n
     in_order = times * n == len(places) and np.array_equal(places, np.arange(len(places)) // times)
     return times if in_order else 0
 
 
 def repeated(b: Builder, x: GraphValue, times: Mapping[int, int]) -> GraphValue:
-    """Each element of some axes so many times: one of a new axis behind each, expanded."""
+    """Repeat each element along some axes: broadcast a new axis after each of them."""
     if order := b.order_of(x):
         inner = b.permute(x, inverse(order))
         return b.permute(repeated(b, inner, {order[a]: t for a, t in times.items()}), order)

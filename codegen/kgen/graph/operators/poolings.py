@@ -1,4 +1,4 @@
-"""Poolings: a formula of the elements of each window, or a reduction over whole axes."""
+"""Pooling operators and LRN: a formula over each window, or a reduction over whole axes."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ from kgen.ops.expression import Expression, view
 from kgen.spec.shapes import by_x, packed
 from kgen_runtime.dtypes import DType
 
-#: Elements of a window that one formula joins; larger windows are joined axis by axis.
+#: Most elements of a window that one formula reduces; larger windows are reduced axis by axis.
 MOST_PLACES = 16
-#: Elements along one axis that one formula joins; longer windows are joined in parts first.
+#: Most elements along one axis that one formula reduces; longer windows are reduced in parts.
 MOST_ALONG = 64
 
 
 def pooled(b: Builder, x: GraphValue, windows: Windows, join: str, around: float) -> GraphValue:
-    """Join the elements of each window along the last axes of a value by a function; `around` is
-    the value of the padding."""
+    """Reduce the elements of each window along the last axes by a function.
+
+    `around` is the value of the padding.
+    """
     axes = range(x.rank - len(windows), x.rank)
     if math.prod(w.size for w in windows) <= MOST_PLACES:
         return _joined(b, x, axes, windows, join, around)
@@ -45,8 +47,10 @@ def pooled(b: Builder, x: GraphValue, windows: Windows, join: str, around: float
 def _along(
     b: Builder, x: GraphValue, axis: int, window: Window, join: str, around: float
 ) -> GraphValue:
-    """Join the elements of each window along one axis. A long window is joined in two stages: parts
-    of neighbouring elements, then these parts and the remainder."""
+    """Reduce the elements of each window along one axis.
+
+    A long window takes two stages: parts of adjacent elements, then these parts and the remainder.
+    """
     if window.size <= MOST_ALONG:
         return _joined(b, x, (axis,), (window,), join, around)
     part = min(range(2, MOST_ALONG + 1), key=lambda p: p + sum(divmod(window.size, p)))
@@ -96,14 +100,14 @@ def _joined(
 
 
 def taken(b: Builder, node: Node, x: GraphValue) -> Windows:
-    """Return the windows that a node's attributes describe."""
+    """Return the windows that a pooling node's attributes describe."""
     return windows_of(
         b, node, tuple(node.attribute("kernel_shape", ())), x.shape[2:], b.result.shape[2:]
     )
 
 
 def is_whole(windows: Windows) -> bool:
-    """Return whether there is one window, of all elements and without padding."""
+    """Whether there is one window, which covers all elements and no padding."""
     return all(w.count == 1 and w.size == w.length and w.apart == 1 for w in windows) and not any(
         w.before or w.after for w in windows
     )
@@ -113,7 +117,7 @@ def max_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[Gr
     x, is_unsigned = signed(b, one(given)), one(given).dtype is DType.U8
     stored = numbers_of(b, x)
     if stored is not None and len(node.outputs) < 2 and stored[1].scale.number > 0.0:
-        # The largest number is the largest value.
+        # With a positive scale, the largest quantised number is the largest value.
         largest = max_pool(b, node, [stored[0]])[0]
         parts = dataclasses.replace(stored[1], numbers=largest.id)
         return (b.formula(parts.expression, largest.shape, x.dtype),)
@@ -129,8 +133,11 @@ def max_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[Gr
 def places_of_largest(
     b: Builder, node: Node, x: GraphValue, largest: GraphValue, windows: Windows, least: float
 ) -> GraphValue:
-    """Return the index, among all elements of x, of the first element of each window that is the
-    largest or NaN. With storage_order=1 indices within an image are column-major."""
+    """Return the index, among all elements of x, of the first largest element or NaN of each
+    window.
+
+    With storage_order=1 indices within an image are column-major.
+    """
     rank, sizes = len(windows), x.shape[2:]
     steps = packed(sizes)
     axes = range(2, 2 + rank)
@@ -151,7 +158,7 @@ def places_of_largest(
             if not x.dtype.is_integer:
                 is_largest = b.call("logical_or", is_largest, b.call("isnan", seen))
             if shown is not None:
-                # The padding may equal the largest element of a window.
+                # Padding may equal the largest element of a window, so exclude it.
                 there = seen_at(shown, windows, axes, place)
                 is_largest = b.call("logical_and", is_largest, there)
             offset = sum(
@@ -182,7 +189,7 @@ def places_of_largest(
 
 
 def max_unpool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Scatter each element into zeros, at its index among all elements of the unpooled tensor."""
+    """Lower MaxUnpool: scatter each element into zeros, at its linear index in the result."""
     x, index = one(given), one(given, 1)
     check_shape(b, index, x.shape, "indices")
     rank = x.rank - 2
@@ -214,7 +221,7 @@ def max_unpool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphV
 
 
 def powers(b: Builder, x: GraphValue, p: float) -> Expression:
-    """Raise the magnitudes of x to a power."""
+    """Return the magnitudes of x raised to a power."""
     if p == 2:
         return b.call("mul", x, x)
     size = b.call("abs", x)
@@ -228,7 +235,7 @@ def root(b: Builder, total: GraphValue | Expression, p: float) -> Expression:
 
 
 def lp_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Lower LpPool and GlobalLpPool: root of the sum of powers of a window or of a channel."""
+    """Lower LpPool and GlobalLpPool: the root of a sum of powers over a window or a channel."""
     x, p = one(given), float(node.attribute("p", 2))
     if node.operator == "GlobalLpPool":
         axes = tuple(range(2, x.rank))
@@ -241,7 +248,7 @@ def lp_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValu
 
 
 def response_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Lower LRN: divide by a power of the sum of squares of neighbouring channels."""
+    """Lower LRN: divide by a power of the sum of squares of adjacent channels."""
     x, size = one(given), int(node.attribute("size", 0))
     if x.rank < 2 or size < 1:
         raise b.refusal(f"has size={size} for {x.rank} axes; both need more", CHANGE_MODEL)
@@ -258,8 +265,10 @@ def response_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> Gra
 
 
 def average_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Multiply the sum of each window by the reciprocal of its number of elements, which are those
-    of the tensor or of the padded tensor."""
+    """Lower AveragePool: the sum of each window times the reciprocal of its number of elements.
+
+    The count excludes padding, unless count_include_pad is set.
+    """
     x = one(given)
     windows = taken(b, node, x)
     if is_whole(windows):
@@ -283,7 +292,7 @@ def average_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> Grap
 
 
 def over_all(b: Builder, x: GraphValue, name: str) -> GraphValue:
-    """Reduce each channel to one number; return x where a channel is one number."""
+    """Reduce each channel to one number; return x if a channel has one element."""
     axes = tuple(range(2, x.rank))
     if not axes:
         return x

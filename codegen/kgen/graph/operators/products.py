@@ -1,4 +1,4 @@
-"""Operators that are products of matrices."""
+"""MatMul and Gemm."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def gemm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
 
 
 def transposed(b: Builder, x: GraphValue) -> GraphValue:
-    """A matrix's transpose; a constant's is a constant, as it would be of other exporters."""
+    """Return the transpose of a matrix; that of a constant is a new constant."""
     array = b.array(x)
     if array is None:
         return b.permute(x, (1, 0))

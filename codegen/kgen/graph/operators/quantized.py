@@ -1,7 +1,7 @@
-"""Quantised operators: formulas of quantised numbers, and products of numbers less zero points.
+"""Quantised operators (QLinearMatMul, ConvInteger, QuantizeLinear, ...) as dequantised formulas.
 
-A product is written as one of floats here. :mod:`kgen.graph.rewrites.integer_products` makes it one
-of bytes.
+Products are written as products of floats here. :mod:`kgen.graph.rewrites.integer_products` turns
+them into integer products.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from kgen_runtime.dtypes import DType
 #: Types of quantised numbers.
 QUANTIZED = (DType.S8, DType.U8)
 F32 = DType.F32
-#: Products of bytes less their zero points whose sum is exact in f32.
+#: Most products of bytes less their zero points whose sum is exact in f32.
 MOST_EXACT = 256
 
 
 def along(b: Builder, value: GraphValue, x: GraphValue, axis: int, block: int = 0) -> GraphValue:
-    """Scales or zero points of a tensor, as a value that broadcasts to it: one for the tensor, one
-    for each element of an axis, or one for each block of elements of an axis."""
+    """Return scales or zero points in a shape that broadcasts to a tensor.
+
+    There may be one for the tensor, one per element of an axis, or one per block along an axis.
+    """
     if block:
         wanted = [-(-n // block) if i == axis else n for i, n in enumerate(x.shape)]
         if list(value.shape) != wanted:
@@ -55,7 +57,8 @@ def along(b: Builder, value: GraphValue, x: GraphValue, axis: int, block: int = 
 
 
 def zero_term(b: Builder, dtype: DType, zero: GraphValue | None) -> Expression:
-    """Zero point of numbers of s8, or of u8 that are read as s8, as a term of formulas."""
+    """Return the zero point of s8 numbers, or of u8 numbers stored as s8, as a term of a
+    formula."""
     offset = OFFSET if dtype is DType.U8 else 0
     if zero is None:
         return constant(float(-offset))
@@ -72,8 +75,10 @@ def zero_term(b: Builder, dtype: DType, zero: GraphValue | None) -> Expression:
 def dequantized(
     b: Builder, x: GraphValue, scale: GraphValue | None, zero: GraphValue | None, dtype: DType = F32
 ) -> GraphValue:
-    """(x - zero) * scale in floats. Scales and zero points broadcast to x. A constant keeps its
-    numbers beside it."""
+    """Return (x - zero) * scale in floats; scales and zero points broadcast to x.
+
+    A constant also keeps its quantised numbers.
+    """
     array = b.elements(x)
     others = [None if v is None else b.elements(v) for v in (scale, zero)]
     if (
@@ -94,7 +99,7 @@ def dequantized(
             )
         return made
     if x.dtype not in QUANTIZED:
-        # A formula of s32 and numbers would be computed in s32.
+        # A formula of s32 alone would be computed in s32.
         x = b.formula(b.call("cast", x), x.shape, F32)
     numbers = b.tensor(signed(b, x))
     term = constant(1.0) if scale is None else b.term(scale)
@@ -106,7 +111,7 @@ def dequantized(
 def quantized(
     b: Builder, x: GraphValue, scale: GraphValue, zero: GraphValue | None, dtype: DType
 ) -> GraphValue:
-    """Saturated round(x / scale) + zero. Numbers of u8 are computed as those of s8."""
+    """Return round(x / scale) + zero, saturated. u8 numbers are computed as s8."""
     term = zero_term(b, dtype, zero)
     before, array = numbers_of(b, x), b.elements(scale)
     if before is not None and array is not None and array.size == 1:
@@ -135,7 +140,7 @@ def dequantize_linear(b: Builder, node: Node, given: list[GraphValue | None]) ->
 def scale_and_zero(
     b: Builder, node: Node, given: list[GraphValue | None]
 ) -> tuple[GraphValue, GraphValue | None]:
-    """Second and third input of a node, as values that broadcast to the first one."""
+    """Return a node's second and third input in shapes that broadcast to the first."""
     x, scale, zero = one(given), one(given, 1), optional(given, 2)
     block, axis = node.attribute("block_size", 0), node.attribute("axis", 1)
     if block < 0:
@@ -151,15 +156,18 @@ def scale_and_zero(
 
 
 def of_rows(b: Builder, value: GraphValue | None, x: GraphValue, axis: int) -> GraphValue | None:
-    """Scales or zero points of a product's operand: one, or one for each row of A (axis -2) or
-    each column of B (axis -1), as a list or with the operand's axes."""
+    """Return scales or zero points of a product's operand in a shape that broadcasts to it.
+
+    There may be one, or one per row of A (axis -2) or column of B (axis -1), as a list or with the
+    operand's axes.
+    """
     if value is None or (value.rank == x.rank and value.rank > 1):
         return value
     return along(b, value, x, axis % x.rank)
 
 
 def truncated(b: Builder, x: GraphValue) -> GraphValue:
-    """Whole numbers, computed in floats, as s32."""
+    """Return integers that were computed in floats as s32."""
     return b.formula(b.call("trunc", x), x.shape, DType.S32)
 
 
@@ -186,7 +194,7 @@ def conv_integer(b: Builder, node: Node, given: list[GraphValue | None]) -> Grap
 def zip_inputs(
     values: list[GraphValue | None], of: tuple[GraphValue, ...]
 ) -> list[tuple[GraphValue | None, GraphValue]]:
-    """Inputs that may be left out at the end, each with another value."""
+    """Pair inputs with other values; missing inputs at the end become None."""
     return list(zip([*values, *[None] * (len(of) - len(values))], of, strict=True))
 
 

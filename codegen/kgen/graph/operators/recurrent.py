@@ -1,4 +1,5 @@
-"""Recurrent layers: one product for all inputs, then a product and formulas for each time step."""
+"""LSTM, GRU and RNN: one GEMM for the inputs of all time steps, then a GEMM and formulas per
+step."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression
 from kgen_runtime.values import frozen
 
-#: Limit of time steps: each has steps of its own in a program.
+#: Most time steps, as each adds kernel calls to the program.
 MOST_STEPS = 512
 #: Activation functions of a layer, with the defaults of alpha and beta.
 FUNCTIONS: Mapping[str, tuple[str, tuple[float, ...]]] = {
@@ -27,7 +28,7 @@ FUNCTIONS: Mapping[str, tuple[str, tuple[float, ...]]] = {
 
 @frozen
 class Activation:
-    """Activation function of a gate, of an argument within -clip to clip."""
+    """Activation function of a gate; its argument is clipped to -clip to clip, if clip is not 0."""
 
     name: str
     numbers: tuple[float, ...]
@@ -51,9 +52,11 @@ class Activation:
 
 @frozen
 class Direction:
-    """Direction of a recurrent layer: weights with a row per gate and unit, biases, initial states,
-    activation functions, and whether it runs backwards. `is_coupled`: the forget gate of an LSTM is
-    1 - input gate."""
+    """One direction of a recurrent layer.
+
+    Weights have a row per gate and unit. `first` are the initial states. If `is_coupled`, the
+    forget gate of an LSTM is 1 - input gate.
+    """
 
     inputs: GraphValue
     hidden: GraphValue
@@ -66,8 +69,8 @@ class Direction:
     is_coupled: bool
 
 
-#: Cell: returns the states of a time step, given its gates' inputs and the previous states. The
-#: first state is the layer's output.
+#: Function that returns the states after a time step, given the gates' projected inputs and the
+#: states before it. The first state is the layer's output.
 Cell = Callable[[Builder, Direction, GraphValue, tuple[GraphValue, ...]], tuple[GraphValue, ...]]
 
 
@@ -113,7 +116,8 @@ def lstm_cell(
 
 
 def gru_cell(before: bool) -> Cell:
-    """`before`: the state is reset before its product with the candidate's matrix."""
+    """Return the cell of a GRU; with `before`, the state is reset before its product, not after
+    it."""
 
     def cell(
         b: Builder, d: Direction, given: GraphValue, states: tuple[GraphValue, ...]
@@ -138,7 +142,7 @@ def gru_cell(before: bool) -> Cell:
             inner = b.call("mul", gate(b, b.call("add", r, r_h)), inner)
         update = gate(b, b.call("add", z, z_h))
         new = candidate(b, b.call("add", n, inner))
-        # (1 - z) new + z h
+        # This form of (1 - z) new + z h has one multiplication.
         found = b.call("add", new, b.call("mul", update, b.call("sub", h, new)))
         return (b.formula(found, h.shape, h.dtype),)
 
@@ -156,7 +160,7 @@ def rnn_cell(
 def layer(
     gates: int, states: int, defaults: Sequence[str], cell_of: Callable[[Node], Cell]
 ) -> Lower:
-    """The lowering of a layer with so many gates and states."""
+    """Return the lowering of a layer with these numbers of gates and states."""
 
     def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, ...]:
         x, w, r = one(given), one(given, 1), one(given, 2)
@@ -191,7 +195,7 @@ def layer(
             outputs.append(list(reversed(made)) if d.is_reverse else made)
             finals.append(now)
         units = r.shape[-1]
-        # All directions of a time step, then the next step: parts of one tensor.
+        # Order the results by time step, then by direction, so that each is a slice of one tensor.
         shown_steps = [
             b.reshape(value, (1, batch, units))
             for step in zip(*outputs, strict=True)
@@ -218,7 +222,7 @@ def within(
     new: tuple[GraphValue, ...],
     old: tuple[GraphValue, ...],
 ) -> tuple[GraphValue, ...]:
-    """States of a time step: those before it for sequences that have ended."""
+    """Return the states after a time step; sequences that have ended keep theirs."""
     if lengths is None or numbers is None or are_longer(b, lengths, at):
         return new
     number = b.tensor(b.slice(numbers, 0, at, 1))
@@ -232,7 +236,7 @@ def within(
 def cut(
     b: Builder, lengths: GraphValue | None, numbers: GraphValue | None, outputs: GraphValue
 ) -> GraphValue:
-    """Outputs of all time steps, with zeros behind each sequence's end."""
+    """Return the outputs of all time steps, with zeros after the end of each sequence."""
     time, _, batch, _ = outputs.shape
     if lengths is None or numbers is None or are_longer(b, lengths, time - 1):
         return outputs
@@ -242,20 +246,23 @@ def cut(
 
 
 def are_longer(b: Builder, lengths: GraphValue, at: int) -> bool:
-    """Whether all sequences are known to have a time step."""
+    """Whether all sequences are known to include a time step."""
     known = b.array(lengths)
     return known is not None and bool((known > at).all())
 
 
 def numbers_of_steps(b: Builder, time: int, lengths: GraphValue) -> GraphValue:
-    """Numbers of all time steps, in a column of a constant: formulas of all steps are equal."""
+    """Return the numbers of all time steps as an aligned column of a constant.
+
+    The time steps then differ only in an offset and share kernels.
+    """
     row = ALIGNMENT // lengths.dtype.itemsize
     numbers = np.repeat(np.arange(time, dtype=lengths.dtype.storage), row).reshape(time, row)
     return b.slice(b.made("numbers", numbers, lengths.dtype), 1, 0, 1)
 
 
 def check(b: Builder, x: GraphValue) -> None:
-    """Raise GraphError for more time steps than a program may have for a layer."""
+    """Raise GraphError for more time steps than the limit."""
     if x.shape[0] > MOST_STEPS:
         raise b.refusal(
             f"has {x.shape[0]} time steps; {MOST_STEPS} is the limit",
@@ -266,7 +273,7 @@ def check(b: Builder, x: GraphValue) -> None:
 def check_shapes(
     b: Builder, node: Node, given: list[GraphValue | None], gates: int, states: int
 ) -> None:
-    """Raise GraphError for weights, biases or states of other shapes than ONNX demands."""
+    """Raise GraphError for weights, biases or states in a shape that ONNX does not allow."""
     x, w, r = one(given), one(given, 1), one(given, 2)
     way = choice_of(b, node, "direction", "forward", ("forward", "reverse", "bidirectional"))
     count, units = 2 if way == "bidirectional" else 1, r.shape[-1] if r.rank else 0
@@ -298,7 +305,7 @@ def direction(
     functions = activations(b, node, defaults)[number * size : (number + 1) * size]
 
     def of(index: int) -> GraphValue | None:
-        """This direction's part of an input."""
+        """Return this direction's part of an input."""
         value = optional(given, index)
         if value is None:
             return None
@@ -312,7 +319,7 @@ def direction(
             bias = added(b, bias, hidden_bias, "bias")
             hidden_bias = None
         else:
-            # Both biases of a gate are added; those of the candidate stay separate.
+            # Add both biases of each gate; those of the candidate stay separate.
             rest = gates - 1
             first_gates, hidden_gates = (
                 b.slice(v, 0, 0, rest * units) for v in (bias, hidden_bias)
@@ -321,7 +328,7 @@ def direction(
             bias = beside(b, front, b.slice(bias, 0, rest * units, units), "bias")
     b.check_table(x.shape[1] * units)
     nothing = np.zeros((1, x.shape[1], units), x.dtype.storage)
-    # A view, which formulas read like the states of later steps, and not a number.
+    # A view stays a tensor, as the states of later steps are; a constant would become a number.
     zeros = b.reshape(b.made("zeros", nothing, x.dtype), nothing.shape[1:])
     first = tuple(of(5 + i) or zeros for i in range(states))
     peepholes = of(7) if states > 1 else None
@@ -342,8 +349,11 @@ def direction(
 
 
 def activations(b: Builder, node: Node, defaults: Sequence[str]) -> tuple[Activation, ...]:
-    """Functions of all directions. Their numbers are lists, of which each function takes as many as
-    it has."""
+    """Return the activation functions of all directions.
+
+    The lists activation_alpha and activation_beta hold a number for each function that has such a
+    parameter.
+    """
     names = list(node.attribute("activations", ()))
     count = len(defaults) * (2 if node.attribute("direction", "") == "bidirectional" else 1)
     own = names or [*defaults, *defaults][:count]
@@ -368,7 +378,7 @@ def activations(b: Builder, node: Node, defaults: Sequence[str]) -> tuple[Activa
 
 
 def added(b: Builder, first: GraphValue, second: GraphValue, name: str) -> GraphValue:
-    """Add two vectors; the sum is a constant if both are."""
+    """Add two vectors; the sum of constants is a constant."""
     one_array, other = (b.elements(v) for v in (first, second))
     if one_array is None or other is None:
         return summed(b, first, second)
@@ -376,7 +386,7 @@ def added(b: Builder, first: GraphValue, second: GraphValue, name: str) -> Graph
 
 
 def beside(b: Builder, first: GraphValue, second: GraphValue, name: str) -> GraphValue:
-    """Concatenate two vectors; the result is a constant if both are."""
+    """Concatenate two vectors; constants give a constant."""
     one_array, other = (b.elements(v) for v in (first, second))
     if one_array is None or other is None:
         return joined(b, [first, second], 0)
@@ -389,7 +399,7 @@ def projected(b: Builder, x: GraphValue, d: Direction) -> GraphValue:
     return found if d.bias is None else summed(b, found, d.bias)
 
 
-#: Uses of all three operators that are refused.
+#: Unsupported uses of the three operators.
 UNSUPPORTED = f"more than {MOST_STEPS} time steps"
 OPERATORS: tuple[Operator, ...] = (
     Operator(

@@ -1,4 +1,4 @@
-"""RoiAlign: means or maxima of an image's elements in bins of regions that are data."""
+"""RoiAlign: averages or maxima of image samples in bins of regions of interest."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression
 from kgen_runtime.dtypes import DType
 
-#: Coordinate that all taps of a sample beyond the borders get: outside of the image.
+#: Coordinate outside the image, for samples beyond its borders.
 OUTSIDE = -4.0
 
 
 def roi_align(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """K. He et al., "Mask R-CNN", 2017, section 3: each bin takes `sampling_ratio` samples along
-    both axes. Regions are (regions, 4): x and y of the first corner, then of the last."""
+    """Lower RoiAlign: each bin takes `sampling_ratio` samples along both axes.
+
+    K. He et al., "Mask R-CNN", 2017, section 3. Regions have the shape (regions, 4): x and y of the
+    first corner, then of the last.
+    """
     x, regions, image = (one(given, i) for i in range(3))
     if x.rank != 4:
         raise b.refusal(f"has an image of {x.rank} axes; 4 are supported", CHANGE_MODEL)
@@ -64,11 +67,13 @@ def samples_of(
     b: Builder, regions: GraphValue, axis: Axis, number: int, bins: int, ratio: int, scale: float,
     corner: str,
 ) -> list[tuple[GraphValue, GraphValue]]:  # fmt: skip
-    """Places of each of the samples along an axis in all bins, and the elements below them; one
-    number for each region and bin, of shape (regions, bins, 1, 1) or (regions, 1, bins, 1)."""
+    """Return the positions of each sample along an axis in all bins, and the elements below them.
+
+    Their shape is (regions, bins, 1, 1) for rows and (regions, 1, bins, 1) for columns.
+    """
     count = regions.shape[0]
     shape = (count, bins, 1, 1) if number == 0 else (count, 1, bins, 1)
-    # x stands before y.
+    # x precedes y.
     ends = [
         b.reshape(b.slice(regions, 1, 1 - number + last, 1), (count, 1, 1, 1)) for last in (0, 2)
     ]

@@ -1,4 +1,5 @@
-"""Entry of the table of operators."""
+"""Operator entries: the type of a row in the operator table, and helpers that read a node's
+inputs."""
 
 from __future__ import annotations
 
@@ -12,10 +13,10 @@ from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: What an operator becomes: a formula of elements or rows, a view that costs nothing unless it must
-#: be copied, a formula that moves elements, or products.
+#: Kind of kernel that an operator becomes: element-wise or row-wise formula, view (strides, or a
+#: copy if needed), formula that moves elements, or product.
 Family = Literal["element-wise", "row-wise", "view", "copy", "product"]
-#: Makes the values of a node's results, given those of its inputs; None for one that is left out.
+#: Lowering: returns a node's results, given its inputs; None stands for a missing input.
 Lower = Callable[[Builder, Node, list[GraphValue | None]], GraphValue | tuple[GraphValue, ...]]
 
 
@@ -31,7 +32,7 @@ class Operator:
 
 
 class MissingInputError(LookupError):
-    """An input that an operator requires is left out, or has no elements."""
+    """Required input that is missing or empty."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"input {number} is left out")
@@ -39,7 +40,7 @@ class MissingInputError(LookupError):
 
 
 def one(inputs: list[GraphValue | None], number: int = 0) -> GraphValue:
-    """An input that is there."""
+    """Return an input. Raises MissingInputError if it is missing."""
     found = optional(inputs, number)
     if found is None:
         raise MissingInputError(number)
@@ -49,7 +50,7 @@ def one(inputs: list[GraphValue | None], number: int = 0) -> GraphValue:
 def folded_terms(
     b: Builder, name: str, terms: Sequence[Expression], most: int, shape: Shape, dtype: DType
 ) -> GraphValue:
-    """Fold terms by a function, `most` of them in one formula with those before."""
+    """Fold terms by a function, at most `most` terms per formula."""
     found: GraphValue | None = None
     for i in range(0, len(terms), most):
         total, *others = terms[i : i + most]
@@ -65,7 +66,7 @@ def optional(inputs: list[GraphValue | None], number: int) -> GraphValue | None:
 
 
 def integers(b: Builder, value: GraphValue | None, what: str) -> tuple[int, ...]:
-    """The numbers of a constant input that is a list. Raises GraphError for any other input."""
+    """Return the integers of a constant input. Raises GraphError for any other input."""
     array = b.array(value)
     if array is None:
         raise b.refusal(
@@ -77,7 +78,7 @@ def integers(b: Builder, value: GraphValue | None, what: str) -> tuple[int, ...]
 
 
 def check_list(b: Builder, value: GraphValue | None, what: str) -> None:
-    """Raise GraphError for a table in the place of a list of numbers."""
+    """Raise GraphError if an input that must be a list has more than one axis."""
     if value is not None and value.rank > 1:
         raise b.refusal(
             f"has {what} of shape {by_x(value.shape)}; ONNX requires a list of one axis",
@@ -86,7 +87,7 @@ def check_list(b: Builder, value: GraphValue | None, what: str) -> None:
 
 
 def axis_of(b: Builder, number: int, rank: int, name: str = "axis") -> int:
-    """An axis counted from 0. Raises GraphError unless it is one of `rank` axes."""
+    """Return an axis counted from 0. Raises GraphError unless it is one of `rank` axes."""
     if not -rank <= number < rank:
         limit = f"{-rank} to {rank - 1} are the limits" if rank else "a single number has no axis"
         raise b.refusal(f"has {name}={number} for {rank} axes; {limit}", "change it in the model")
@@ -94,7 +95,7 @@ def axis_of(b: Builder, number: int, rank: int, name: str = "axis") -> int:
 
 
 def axes_of(b: Builder, numbers: Iterable[int], rank: int, name: str = "axes") -> tuple[int, ...]:
-    """Axes counted from 0, in the node's order. Raises GraphError for one that is named twice."""
+    """Return axes counted from 0, in the node's order. Raises GraphError for a repeated axis."""
     given = tuple(numbers)
     found = tuple(axis_of(b, number, rank, name) for number in given)
     if len(set(found)) < len(found):
@@ -104,8 +105,8 @@ def axes_of(b: Builder, numbers: Iterable[int], rank: int, name: str = "axes") -
 
 
 def choice_of(b: Builder, node: Node, name: str, default: str, known: Iterable[str]) -> str:
-    """A text attribute, which is the default where it is empty. Raises GraphError unless it is one
-    of the known ones."""
+    """Return a string attribute, or the default if it is empty. Raises GraphError for unknown
+    values."""
     found = str(node.attribute(name) or default)
     if found not in known:
         raise b.refusal(
@@ -116,7 +117,8 @@ def choice_of(b: Builder, node: Node, name: str, default: str, known: Iterable[s
 
 
 def check_broadcasts(b: Builder, value: GraphValue | None, shape: Sequence[int], what: str) -> None:
-    """Raise GraphError unless an input broadcasts to a shape, which ONNX calls unidirectional."""
+    """Raise GraphError unless an input broadcasts to a shape (ONNX: unidirectional
+    broadcasting)."""
     if value is not None and not broadcasts_to(value.shape, shape):
         raise b.refusal(
             f"has {what} of shape {by_x(value.shape)}, which does not broadcast to "
@@ -126,7 +128,7 @@ def check_broadcasts(b: Builder, value: GraphValue | None, shape: Sequence[int],
 
 
 def check_shape(b: Builder, value: GraphValue | None, shape: Sequence[int], what: str) -> None:
-    """Raise GraphError unless an input has the shape that ONNX demands."""
+    """Raise GraphError unless an input has the shape that ONNX requires."""
     if value is not None and value.shape != tuple(shape):
         raise b.refusal(
             f"has {what} of shape {by_x(value.shape)}; ONNX requires {by_x(tuple(shape))} here",

@@ -1,4 +1,4 @@
-"""Resize: each axis takes the nearest elements, or weighted sums of two or four of them."""
+"""Resize and Upsample: each axis takes the nearest elements, or weighted sums of several."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from kgen.graph.reading.model import Array, Node
 from kgen.graph.rewrites.orders import inverse
 from kgen_runtime.dtypes import DType
 
-#: Place in the input of an output's element i, by coordinate_transformation_mode: a function of i,
-#: the scale, and the sizes of input and output.
+#: Position in the input of output element i, by coordinate_transformation_mode. The arguments are
+#: i, the scale, and the sizes of input and output.
 COORDINATES: dict[str, Callable[[Array, float, int, int], Array]] = {
     "half_pixel": lambda i, scale, n, m: (i + 0.5) / scale - 0.5,
     "asymmetric": lambda i, scale, n, m: i / scale,
@@ -35,7 +35,7 @@ COORDINATES: dict[str, Callable[[Array, float, int, int], Array]] = {
 }
 #: Mode whose coordinates cover a part of the input.
 CROP = "tf_crop_and_resize"
-#: Nearest element of a place, by nearest_mode.
+#: Element nearest to a position, by nearest_mode.
 NEAREST: dict[str, Callable[[Array], Array]] = {
     "round_prefer_floor": lambda x: np.ceil(x - 0.5),
     "round_prefer_ceil": lambda x: np.floor(x + 0.5),
@@ -45,11 +45,11 @@ NEAREST: dict[str, Callable[[Array], Array]] = {
 
 
 MODES = ("nearest", "linear", "cubic")
-#: Values of keep_aspect_ratio_policy: a scale for each axis, or one scale for all.
+#: Values of keep_aspect_ratio_policy: a scale per axis, or one scale for all.
 POLICIES = ("stretch", "not_larger", "not_smaller")
-#: Pairs of an element of the axis and its weight, each with an entry for each place.
+#: Pairs of elements and weights, each with an entry per output position.
 Taps = list[tuple[Array, Array]]
-#: Terms that one formula adds; more become a product with a matrix of weights.
+#: Most terms that one formula adds; more become a product with a matrix of weights.
 MOST_TAPS = 4
 
 
@@ -65,7 +65,7 @@ def resize(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
         nearest = choice_of(b, node, "nearest_mode", "round_prefer_floor", NEAREST)
     scales = scales_of(b, node, given)
     crops = crops_of(b, node, optional(given, 1)) if how == CROP else {}
-    # Integers are rounded once, behind the last axis.
+    # Round integers once, after the last axis.
     is_rounded = x.dtype.is_integer and mode != "nearest"
     if is_rounded:
         x = b.formula(b.call("cast", x), x.shape, DType.F32)
@@ -110,7 +110,7 @@ def resize(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
 
 
 def rounded(b: Builder, x: GraphValue, dtype: DType) -> GraphValue:
-    """Nearest integers, those of 8 and 16 bits within their limits: cubic weights lead beyond."""
+    """Round to integers; 8 and 16 bits saturate, because cubic weights overshoot."""
     found = b.call("round", x)
     if dtype.itemsize <= np.dtype(np.int16).itemsize:
         limits = np.iinfo(dtype.storage)
@@ -119,14 +119,14 @@ def rounded(b: Builder, x: GraphValue, dtype: DType) -> GraphValue:
 
 
 def cropped(along: Array, n: int, m: int, start: float, end: float) -> Array:
-    """Places of a part of an axis, from `start` to `end` of its length."""
+    """Return positions in the part of an axis from `start` to `end`, as fractions of its length."""
     if m == 1:
         return np.full(1, (start + end) * (n - 1) / 2)
     return start * (n - 1) + along * (end - start) * (n - 1) / (m - 1)
 
 
 def crops_of(b: Builder, node: Node, roi: GraphValue | None) -> dict[int, tuple[float, float]]:
-    """Return the part of each axis that is resized."""
+    """Return the resized part of each axis, for tf_crop_and_resize."""
     array = b.array(roi)
     rank = len(b.result.shape)
     axes = axes_of(b, node.attribute("axes", tuple(range(rank))), rank)
@@ -141,8 +141,10 @@ def crops_of(b: Builder, node: Node, roi: GraphValue | None) -> dict[int, tuple[
 
 
 def taps_of(mode: str, places: Array, n: int, scale: float, a: float, excludes: bool) -> Taps:
-    """Elements around each place with their weights, of a filter that is wider by one by a scale
-    below 1."""
+    """Return the elements around each position with their weights.
+
+    A scale below 1 widens the filter by its reciprocal (antialiasing).
+    """
     if scale == 1.0:
         return linear(places, n) if mode == "linear" else cubic(places, n, a, excludes)
     reach = (1.0 if mode == "linear" else 2.0) / scale
@@ -170,7 +172,7 @@ def keys(x: Array, a: float) -> Array:
 
 
 def linear(places: Array, n: int) -> Taps:
-    """Return the two elements beside each place, with linear weights."""
+    """Return the two elements beside each position, with linear weights."""
     places = np.clip(places, 0, n - 1)
     first = np.minimum(np.floor(places), max(n - 2, 0)).astype(np.int64)
     part = places - first
@@ -178,8 +180,10 @@ def linear(places: Array, n: int) -> Taps:
 
 
 def cubic(places: Array, n: int, a: float, excludes: bool) -> Taps:
-    """Four elements for each of the places between the middle two, by R. Keys' convolution with
-    `a`; beyond the ends the last one again, or none with `excludes`."""
+    """Return the four elements around each position, with weights of R. Keys' cubic convolution.
+
+    Past the ends, the last element repeats, or has weight 0 with `excludes`.
+    """
     first = np.floor(places).astype(np.int64) - 1
     taps = []
     for more in range(4):
@@ -206,7 +210,7 @@ def multiplied(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
 
 
 def summed(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
-    """Add elements of an axis times their weights, in the order in which the tensor lies."""
+    """Add weighted elements of an axis, in the memory order of the tensor."""
     if order := b.order_of(x):
         inner = b.permute(x, inverse(order))
         return b.permute(summed(b, inner, order[axis], taps), order)
@@ -224,7 +228,7 @@ def summed(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
 
 
 def scales_of(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[float, ...]:
-    """Return the scales that a node names, of all axes; none if they follow from the sizes."""
+    """Return the scales of all axes; () if they follow from the sizes."""
     number = 1 if node.operator == "Upsample" or node.opset < 11 else 2
     value = optional(given, number)
     if value is not None and 0 in value.shape:

@@ -1,4 +1,4 @@
-"""Operators over whole rows: reductions and normalizations."""
+"""Row-wise operators: reductions, normalizations, ArgMax, and prefix sums."""
 
 from __future__ import annotations
 
@@ -52,8 +52,10 @@ def of(name: str) -> Reduction:
 
 
 def total(b: Builder, x: GraphValue, _: int) -> Expression:
-    """Sum rows. Booleans that were cast to integers are counted in f32, because GPUs lack rows of
-    s64. The count is exact for every length that a row may have."""
+    """Return the sum of a row. Booleans that were cast to integers are counted in f32.
+
+    GPUs have no row-wise kernels of s64. The count is exact for every supported row length.
+    """
     at = x.operation
     if x.dtype.is_integer and isinstance(at, FormulaNode):
         truths = [name for name in at.operands if b.values[name].dtype is DType.BOOL]
@@ -63,7 +65,7 @@ def total(b: Builder, x: GraphValue, _: int) -> Expression:
 
 
 def mean(b: Builder, x: GraphValue, count: int) -> Expression:
-    """Mean of a row; for integers the sum, divided and rounded toward zero."""
+    """Return the mean of a row; for integers, rounded toward zero."""
     if not x.dtype.is_integer:
         return b.call("mean", x)
     found = b.call("sum", x)
@@ -72,8 +74,7 @@ def mean(b: Builder, x: GraphValue, count: int) -> Expression:
 
 
 def in_floats(make: Reduction) -> Reduction:
-    """Return a reduction by functions that integers lack: those of integers are computed in f32 and
-    rounded toward zero."""
+    """Return a reduction that computes integers in f32 and rounds the result toward zero."""
 
     def made(b: Builder, x: GraphValue, count: int) -> Expression:
         if not x.dtype.is_integer:
@@ -106,7 +107,7 @@ def softmax(name: str) -> Lower:
         if node.opset >= 13:
             axis = axis_of(b, node.attribute("axis", -1), x.rank)
             return b.formula(b.call(name, x), x.shape, x.dtype, (axis,))
-        # Before opset 13, `axis` and all axes behind it are joined.
+        # Before opset 13, the rows consist of `axis` and all axes after it.
         axis = axis_of(b, node.attribute("axis", 1), x.rank)
         return b.formula(b.call(name, x), x.shape, x.dtype, tuple(range(axis, x.rank)))
 
@@ -187,7 +188,7 @@ def last_place(b: Builder, x: GraphValue, axis: int, name: str) -> Expression:
 
 
 def lp_normalization(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Divide by the norm of the row; zeros for a row of zeros."""
+    """Lower LpNormalization: divide by the norm of the row; zeros for a row of zeros."""
     x, p = one(given), node.attribute("p", 2)
     if p not in (1, 2):
         raise b.refusal(f"has p={p}; ONNX allows 1 and 2", CHANGE_MODEL)
@@ -219,7 +220,7 @@ def cumulative(name: str, identity: float) -> Lower:
 
         if node.attribute("exclusive", 0):
             if n == 1:
-                # The identity, whatever x is: a formula needs an input.
+                # Any x gives the identity; a formula needs an input.
                 found = b.call("where", b.call("equal", x, x), identity, identity)
                 return b.formula(found, x.shape, x.dtype)
             x = b.formula(moved(x, 1), x.shape, x.dtype)
@@ -250,7 +251,7 @@ _OF_ONE: dict[str, Reduction] = {
     "ReduceSumSquare": lambda b, x, _: b.call("mul", x, x),
     "ReduceLogSum": in_floats(of("log")),
 }
-#: Formulas of the reductions that no function is named after.
+#: Formulas of reductions without a function of their name.
 _FORMULAS = {
     "ReduceMax": "amax",
     "ReduceMin": "amin",

@@ -1,5 +1,4 @@
-"""Operators that write rows into a tensor at the places of an index. Each becomes a scatter along
-one axis of the tensor, or of the flattened tensor."""
+"""Scatter operators: each writes rows along one axis of a tensor, or of the flattened tensor."""
 
 from __future__ import annotations
 
@@ -35,13 +34,15 @@ from kgen_runtime.dtypes import DType
 def scattered(
     b: Builder, x: GraphValue, index: GraphValue, rows: GraphValue, axis: int
 ) -> GraphValue:
-    """x with rows in the places of `axis` that an index, of one axis, says. For a permuted x
-    the scatter is done before the permutation, so that x is written in place."""
+    """Return x with rows written along `axis` at the indices `index`, a list.
+
+    A permuted x is scattered into before the permutation, so that it is written in place.
+    """
     if order := b.order_of(x):
         back = inverse(order)
         found = scattered(b, b.permute(x, back), index, b.permute(rows, back), order[axis])
         return b.permute(found, order)
-    # A tensor that is scattered into itself is copied first.
+    # Copy a tensor that is scattered into itself.
     index, rows = (copied(b, v) if v is x else v for v in (index, rows))
     return b.add(FormulaNode(expression=b.scatter(x, index, rows, axis)), x.shape, x.dtype)
 
@@ -51,7 +52,7 @@ def copied(b: Builder, value: GraphValue) -> GraphValue:
 
 
 def constant_place(at: Array, n: int, none: int) -> Array:
-    """Return the place that :func:`place` computes, for a constant index."""
+    """Return what :func:`place` computes, for a constant index."""
     outside = (at < -n) | (at >= n)
     return np.where(outside, none, np.where(at < 0, at + n, at))
 
@@ -66,8 +67,10 @@ REDUCTIONS = {
 def joined_rows(
     b: Builder, x: GraphValue, index: GraphValue, rows: GraphValue, how: str
 ) -> GraphValue:
-    """x (..., places) joined with all rows (..., count) whose index (..., count) names a place:
-    each place looks at all rows, so that any number of rows may name it."""
+    """Reduce rows (..., count) into x (..., places), by an index (..., count).
+
+    Each place reads all rows, so that any number of rows may name it.
+    """
     n, count, rank = x.shape[-1], rows.shape[-1], x.rank + 1
     over, join, neutral = REDUCTIONS[how]
     at, row = (b.reshape(v, (*v.shape[:-1], 1, count)) for v in (index, rows))
@@ -75,7 +78,7 @@ def joined_rows(
     is_named = b.call("equal", place(b, at, n, n), numbers(b, n, rank, rank - 2, index.dtype))
     other = here if neutral is None else neutral
     total = b.call(over, b.call("where", is_named, row, other))
-    # 8-bit integers are reduced in s32 and then wrapped, as wider integers wrap by themselves.
+    # 8-bit integers are reduced in s32 and then wrapped; wider integers wrap by themselves.
     wide = DType.S32 if x.dtype in BYTES else x.dtype
     found = b.formula(total, here.shape, wide, (rank - 1,))
     both = b.call(join, x, b.reshape(found, x.shape))
@@ -87,7 +90,7 @@ def joined_rows(
 def joined_elements(
     b: Builder, x: GraphValue, index: GraphValue, rows: GraphValue, axis: int, how: str
 ) -> GraphValue:
-    """Lower ScatterElements with a reduction. Elements that no index names stay as they are."""
+    """Lower ScatterElements with a reduction. Elements that no index names stay unchanged."""
     for other, (n, m) in enumerate(zip(index.shape, x.shape, strict=True)):
         if other != axis and n < m:
             part = joined_elements(b, b.slice(x, other, 0, n), index, rows, axis, how)
@@ -111,7 +114,7 @@ def check_places(b: Builder, index: Array | None, sizes: Shape) -> None:
 
 
 def scatter_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Lower ScatterND to a scatter by the linear number of an element or slice."""
+    """Lower ScatterND to a scatter by the linear index of an element or slice."""
     how = choice_of(b, node, "reduction", "none", ("none", *REDUCTIONS))
     x, index, rows = (one(given, i) for i in range(3))
     depth = index.shape[-1] if index.rank else 0
@@ -143,7 +146,7 @@ def scatter_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphV
 
 
 def scatter_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Lower ScatterElements to a scatter by the linear number of an element."""
+    """Lower ScatterElements to a scatter by the linear index of an element."""
     how = choice_of(b, node, "reduction", "none", ("none", *REDUCTIONS))
     x, index, rows = (one(given, i) for i in range(3))
     axis = axis_of(b, node.attribute("axis", 0), x.rank)
@@ -180,7 +183,7 @@ def scatter_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> 
 
 
 def tensor_scatter(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Return the cache's places to write, beginning at an index."""
+    """Lower TensorScatter: write an update into a cache from a position on, along an axis."""
     x, rows, first = one(given), one(given, 1), optional(given, 2)
     axis = axis_of(b, node.attribute("axis", -2), x.rank)
     beside = (*x.shape[:axis], rows.shape[min(axis, rows.rank - 1)], *x.shape[axis + 1 :])
@@ -197,7 +200,7 @@ def tensor_scatter(b: Builder, node: Node, given: list[GraphValue | None]) -> Gr
     if batch == 1:
         index = b.reshape(b.formula(inside, shape, DType.S64), (count,))
         return scattered(b, x, index, rows, axis)
-    # Each image of the batch has its own places, so both are one axis of a table.
+    # Each sequence of the batch has its own position, so merge the batch into the scattered axis.
     start = b.made("images", n * np.arange(batch).reshape(batch, 1), DType.S64)
     flat = b.call("add", place(b, b.formula(inside, shape, DType.S64), n, batch * n), start)
     index = b.reshape(b.formula(flat, shape, DType.S64), (batch * count,))

@@ -1,5 +1,4 @@
-"""Operators that select elements by their order or place: TopK, Hardmax, OneHot, Trilu,
-ReverseSequence."""
+"""Operators that select by rank or position: TopK, Hardmax, OneHot, Trilu, ReverseSequence."""
 
 from __future__ import annotations
 
@@ -49,8 +48,10 @@ def top_k(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[Graph
 def _highest(
     b: Builder, x: GraphValue, index: GraphValue, k: int, largest: bool
 ) -> tuple[GraphValue, GraphValue]:
-    """Return the first k elements of each row in descending or ascending order, and their indices.
-    Ranks compare each pair of elements; a long row is first reduced to the first k of each part."""
+    """Return the first k elements of each row in sorted order, and their indices.
+
+    Ranks compare all pairs of elements, so a long row is first reduced to the first k of each part.
+    """
     n = x.shape[-1]
     size = max(k, round((2 * n * k * k) ** (1 / 3)))
     if 2 * size > n:
@@ -76,7 +77,7 @@ def _ranked(
         return x, b.expand(index, x.shape)
 
     def precedes(one: GraphValue, another: GraphValue) -> Expression:
-        """Return whether an element comes before another; NaN counts as the largest number."""
+        """Return whether an element precedes another; NaN counts as the largest number."""
         first, second = (one, another) if largest else (another, one)
         found = b.call("logical_not", b.call("less_equal", first, second))
         if x.dtype.is_integer:
@@ -103,7 +104,7 @@ def _ranked(
 
 
 def hardmax(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Lower Hardmax to a comparison of each place with that of the first largest element."""
+    """Lower Hardmax to a comparison of each index with that of the first largest element."""
     x = one(given)
     if node.opset >= 13:
         axis = axis_of(b, node.attribute("axis", -1), x.rank)
@@ -117,7 +118,7 @@ def hardmax(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValu
 
 
 def one_hot(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Lower OneHot to a comparison of each place along a new axis with an index."""
+    """Lower OneHot to a comparison of an index with each position along a new axis."""
     index, values = one(given), one(given, 2)
     depths = integers(b, one(given, 1), "depth")
     if len(depths) != 1 or depths[0] < 1:
@@ -138,7 +139,7 @@ def one_hot(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValu
 
 
 def trilu(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Lower Trilu to a comparison of the number of each column with that of its row."""
+    """Lower Trilu to a comparison of column and row numbers."""
     x, named = one(given), optional(given, 1)
     shifts = (0,) if named is None else integers(b, named, "k")
     if x.rank < 2 or len(shifts) != 1:
@@ -172,7 +173,7 @@ def reverse_sequence(b: Builder, node: Node, given: list[GraphValue | None]) -> 
 
 
 def reversed_rows(b: Builder, rows: GraphValue, lengths: GraphValue) -> GraphValue:
-    """Reverse the first elements of each sequence (batch, time, ...); `lengths` says how many."""
+    """Reverse the first `lengths` elements of each sequence of shape (batch, time, ...)."""
     count, steps, *left = rows.shape
     table = b.reshape(rows, (count * steps, *left))
     known = b.array(lengths)

@@ -1,4 +1,4 @@
-"""Quantised numbers in formulas: those of u8 are read as numbers of s8 that are 128 less."""
+"""Quantised u8 numbers, stored as s8 after subtracting 128, and dequantisation formulas."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kgen.ops.expression import Expression, Primitive, call, constant, inputs, v
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: What is subtracted from a number of u8.
+#: Offset between a u8 number and its s8 form.
 OFFSET = 128
 
 
 def signed(b: Builder, x: GraphValue) -> GraphValue:
-    """The numbers of u8 less 128, as s8; a value of s8 itself."""
+    """Return u8 numbers less 128 as s8; other types unchanged."""
     if x.dtype is not DType.U8:
         return x
     array, at = b.array(x), x.operation
@@ -31,14 +31,16 @@ def signed(b: Builder, x: GraphValue) -> GraphValue:
 
 
 def unsigned(b: Builder, x: GraphValue) -> GraphValue:
-    """The numbers of s8 and 128, as u8, of which :func:`signed` gives `x` itself."""
+    """Return s8 numbers plus 128 as u8, the inverse of :func:`signed`."""
     return b.formula(b.call("add", x, float(OFFSET)), x.shape, DType.U8)
 
 
 @frozen
 class Dequantization:
-    """Formula (numbers - zero) * scale. Numbers are s8 or s32; `zero` and `scale` are numbers, or
-    values that broadcast to them."""
+    """Formula (numbers - zero) * scale.
+
+    `numbers` are s8 or s32. `zero` and `scale` are numbers, or values that broadcast to `numbers`.
+    """
 
     numbers: str
     zero: Expression
@@ -50,7 +52,7 @@ class Dequantization:
 
     @staticmethod
     def of(expression: Expression) -> Dequantization | None:
-        """The parts of a formula; None if it is another one."""
+        """Return the parts of a dequantisation; None for any other expression."""
         scale, zero = constant(1.0), constant(0.0)
         if expression.name == "mul":
             expression, scale = expression.arguments
@@ -68,7 +70,7 @@ class Dequantization:
 
 
 def dequantized(numbers: Expression, zero: Expression, scale: Expression) -> Expression:
-    """(numbers - zero) * scale, without a zero point of 0 and a scale of 1."""
+    """Return (numbers - zero) * scale, without a zero point of 0 and a scale of 1."""
     found = call("cast", (numbers,))
     if zero != constant(0.0):
         found = call("sub", (found, zero))
@@ -76,7 +78,7 @@ def dequantized(numbers: Expression, zero: Expression, scale: Expression) -> Exp
 
 
 def is_saturated(expression: Expression) -> bool:
-    """Whether a formula rounds to numbers of s8 itself, so that storing them changes none."""
+    """Whether a formula rounds and saturates to s8 itself, so that storing changes no number."""
     if expression.name != "min" or expression.arguments[1] != constant(127.0):
         return False
     least = expression.arguments[0]
@@ -89,8 +91,10 @@ def is_saturated(expression: Expression) -> bool:
 
 
 def numbers_of(b: Builder, x: GraphValue) -> tuple[GraphValue, Dequantization] | None:
-    """Numbers of s8 of a value that is dequantised with one scale and one zero point, seen as it
-    is, and how; None for another value."""
+    """Return the s8 numbers of a dequantised value, and its dequantisation.
+
+    Returns None for any other value, and unless scale and zero point are single numbers.
+    """
     at = x.operation
     if isinstance(at, ViewNode):
         found = numbers_of(b, b.values[at.of])
@@ -106,7 +110,7 @@ def numbers_of(b: Builder, x: GraphValue) -> tuple[GraphValue, Dequantization] |
 
 
 def is_dequantized(b: Builder, x: GraphValue) -> bool:
-    """Whether a value is a view of numbers of s8 less a zero point, times a scale."""
+    """Whether a value is a dequantised s8 value, or a view of one."""
     at = x.operation
     if isinstance(at, ViewNode):
         return is_dequantized(b, b.values[at.of])

@@ -1,4 +1,4 @@
-"""Operators that are products with constant matrices (DFT, STFT), and Col2Im."""
+"""DFT and STFT as products with constant matrices, and Col2Im."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from kgen_runtime.dtypes import DType
 
 
 def waves(n: int, length: int, parts: int, bins: int, sign: float) -> Array:
-    """Matrix (n, parts, bins, 2) that makes the first `bins` coefficients of a transform of
-    `length` elements of the first n: real (parts=1) or complex ones."""
+    """Return the matrix of a Fourier transform, of shape (n, parts, bins, 2).
+
+    It gives the first `bins` coefficients of a transform of length `length`, from the first n
+    elements, real (parts=1) or complex (parts=2).
+    """
     turns = np.outer(np.arange(n), np.arange(bins)) % length
     angle = sign * 2 * np.pi * turns / length
     cos, sin = np.cos(angle), np.sin(angle)
@@ -27,7 +30,10 @@ def waves(n: int, length: int, parts: int, bins: int, sign: float) -> Array:
 
 
 def real_waves(n: int, length: int) -> Array:
-    """Matrix (n, 2, length, 1) that makes real elements of the first half of their coefficients."""
+    """Return the matrix (n, 2, length, 1) of the inverse transform to real elements.
+
+    Its input is the first half of the coefficients.
+    """
     k = np.arange(n)
     angle = 2 * np.pi * (np.outer(k, np.arange(length)) % length) / length
     # All coefficients but the first, and the last one of an even length, occur twice.
@@ -79,7 +85,7 @@ def dft(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
 
 
 def stft(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Gather the frames, and transform each, with the window in the matrix if it is constant."""
+    """Lower STFT: gather the frames and transform each; a constant window is part of the matrix."""
     x, window = one(given), optional(given, 2)
     (step,) = integers(b, one(given, 1), "frame_step")
     named = optional(given, 3)
@@ -110,7 +116,7 @@ def stft(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
 
 
 def col2im(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Gather the block elements that belong to each place of the image, axis by axis; add them."""
+    """Lower Col2Im: axis by axis, gather the block elements of each image element, and add them."""
     x = one(given)
     image, block = (integers(b, one(given, i), what) for i, what in ((1, "shape"), (2, "block")))
     rank = len(image)
@@ -132,14 +138,14 @@ def col2im(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
         )
     found = b.reshape(x, (x.shape[0], channels, *block, *counts))
     for i, n in enumerate(image):
-        # Behind the batch and the channels: the blocks' axes that are left, the places' axes that
-        # are left, and the image's axes so far.
+        # After batch and channels come the remaining block axes, the remaining axes of block
+        # positions, and the image axes so far.
         left = rank - i
         order = [0, 1, *range(3, 2 + left), *range(3 + left, found.rank), 2, 2 + left]
         rows = b.permute(found, order)
         shape = rows.shape[:-2]
-        # For each element of the image and each place of a block: the window in which they meet; an
-        # index past the end, which reads zero, if there is none.
+        # For each image element and block position, the number of the block; an index past the end
+        # reads zero where there is none.
         seen = np.arange(n)[:, None] + pads[i] - np.arange(block[i]) * apart[i]
         at, left_over = np.divmod(seen, steps[i])
         is_seen = (left_over == 0) & (at >= 0) & (at < counts[i])

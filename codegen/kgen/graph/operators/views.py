@@ -1,4 +1,4 @@
-"""Operators that move elements and compute nothing: views, and the copies that are no views."""
+"""Operators that only move elements: views such as Reshape, and copies such as Gather and Pad."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from kgen.graph.reading.model import Node
 from kgen.ops.expression import view
 from kgen.spec.shapes import by_x, packed
 
-#: Tensors that one kernel joins.
+#: Most tensors that one kernel concatenates.
 MOST_JOINED = 8
-#: How Pad fills.
+#: Fill modes of Pad.
 MODES = ("constant", "reflect", "edge", "wrap")
-#: Whether the block or the channel is the outer part of the channels in DepthToSpace.
+#: Whether the block (DCR) or the channel (CRD) is the outer part of the channels.
 BLOCK_MODES = ("DCR", "CRD")
 
 
@@ -70,7 +70,7 @@ def slices(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
         n = x.shape[axis]
         if step == 0:
             raise b.refusal("has a step of 0", "give one above or below it")
-        # Ends out of range are those of the axis, as Python's.
+        # Clip out-of-range ends as Python does.
         found = range(n)[slice(start, None if step < 0 and stop < -n else stop, step)]
         if not found:
             raise b.refusal("has a result without elements", "export the model without it")
@@ -100,8 +100,10 @@ def split(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[Graph
 
 
 def part_sizes(b: Builder, node: Node, named: GraphValue | None, n: int) -> Sequence[int]:
-    """How many of n places each part of a Split has: as the node says, else equally many, with
-    the remainder in the last part. Parts that nothing takes have no shape in the model."""
+    """Return the sizes of the parts of a Split of n elements.
+
+    Without sizes in the node, the parts are equal, except for a smaller last one.
+    """
     if named is not None:
         return integers(b, named, "sizes")
     if sizes := node.attribute("split", ()):
@@ -119,7 +121,7 @@ def concat(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
 
 
 def joined(b: Builder, parts: Sequence[GraphValue], axis: int) -> GraphValue:
-    """Behind one another along an axis, some at a time."""
+    """Concatenate tensors along an axis, a limited number per kernel."""
     while len(parts) > MOST_JOINED:
         groups = [parts[i : i + MOST_JOINED] for i in range(0, len(parts), MOST_JOINED)]
         parts = [joined(b, group, axis) for group in groups]
@@ -133,7 +135,7 @@ def joined(b: Builder, parts: Sequence[GraphValue], axis: int) -> GraphValue:
 
 
 def pad(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """With a constant around it, or with elements of its own; less than nothing is a slice."""
+    """Lower Pad with a constant or with elements of the input; negative pads are slices."""
     x, mode = one(given), node.attribute("mode", "constant")
     if mode not in MODES:
         raise b.refusal(
@@ -186,7 +188,8 @@ def pad(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
 
 
 def fill_of(b: Builder, given: GraphValue | None) -> float | GraphValue:
-    """Fill value of Pad: a number, or the input itself for a whole number that f64 cannot hold."""
+    """Return the fill value of Pad: a number, or the input itself for an integer that f64 cannot
+    hold."""
     if given is None:
         return 0.0
     array = b.array(given)
@@ -206,8 +209,7 @@ def fill_of(b: Builder, given: GraphValue | None) -> float | GraphValue:
 def between(
     b: Builder, x: GraphValue, axis: int, fill: GraphValue, counts: tuple[int, int]
 ) -> GraphValue:
-    """With so many of a constant's element before and behind it, as tensors that it is joined
-    with."""
+    """Return x with copies of a constant element before and after it along an axis."""
     one_of = b.reshape(fill, (1,) * x.rank)
     before, after = (
         b.expand(one_of, (*x.shape[:axis], n, *x.shape[axis + 1 :])) if n else None for n in counts
@@ -216,7 +218,7 @@ def between(
 
 
 def gather(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Lower Gather; constant indices in even steps make a slice."""
+    """Lower Gather; constant indices in even steps give a slice."""
     x, index = one(given), one(given, 1)
     axis = axis_of(b, node.attribute("axis", 0), x.rank)
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
@@ -230,7 +232,7 @@ def gather(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
                 "change the index in the model",
             )
         return b.reshape(at_places(b, x, axis, places), shape)
-    # A kernel's tensor has an axis at least: an index of none looks up one row.
+    # Kernel tensors have at least one axis: a scalar index gathers one row.
     at = b.reshape(index, index.shape or (1,))
     found = view("gather", (b.tensor(x), b.tensor(at), axis))
     rows = b.formula(found, (*x.shape[:axis], *at.shape, *x.shape[axis + 1 :]), x.dtype)
@@ -238,7 +240,7 @@ def gather(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
 
 
 def tile(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """An axis that is repeated is a new one in front of it, expanded."""
+    """Lower Tile: broadcast a new axis before each repeated axis."""
     x = one(given)
     repeats = integers(b, one(given, 1), "repeats")
     if len(repeats) != x.rank:
@@ -250,8 +252,7 @@ def tile(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
 
 
 def gather_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Lower GatherND to a gather by the linear number of an element or slice, of which each batch
-    has its own."""
+    """Lower GatherND to a gather by the linear index of an element or slice within its batch."""
     x, index = one(given), one(given, 1)
     depth, batch = index.shape[-1] if index.rank else 0, int(node.attribute("batch_dims", 0))
     if not 0 <= batch < min(x.rank, index.rank) or x.shape[:batch] != index.shape[:batch]:
@@ -293,8 +294,10 @@ def gather_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphVa
 
 
 def gather_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Gather elements by their number among all of the table: the index along the axis, and the
-    element's own place along the others."""
+    """Lower GatherElements to a gather by the linear index of an element.
+
+    The linear index combines the index along the axis with the element's position along the others.
+    """
     x, index = one(given), one(given, 1)
     axis = axis_of(b, node.attribute("axis", 0), x.rank)
     others = [a for a in range(x.rank) if a != axis]
@@ -332,7 +335,7 @@ def gather_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> G
 
 
 def blocks_of(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, int]:
-    """The input, of four axes, and the length of a block's side."""
+    """Return the input, which must have four axes, and the block size."""
     x, by = one(given), int(node.attribute("blocksize", 0))
     if x.rank != 4 or by < 1:
         raise b.refusal(

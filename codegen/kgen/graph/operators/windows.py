@@ -1,4 +1,4 @@
-"""Windows that move over a tensor: what convolutions and poolings see, axis by axis."""
+"""Sliding windows of convolutions and poolings, described axis by axis."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from kgen.graph.reading.model import Array, Node, Shape
 from kgen.ops.expression import Expression, view
 from kgen_runtime.values import frozen
 
-#: Elements along an axis, with what is put around it.
+#: Most elements along an axis, with padding.
 MOST_PADDED = 1 << 20
-#: How a node pads by itself; NOTSET takes its pads.
+#: Values of auto_pad; NOTSET uses the node's pads.
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
 
 @frozen
 class Window:
-    """Along an axis of `length`: `count` windows of `size` elements that are `apart`, each `step`
-    behind the one before it, the first one `before` in front of the axis' first element. `pads` are
-    as the model has them; `after` is what is needed behind the last element, below 0 where windows
-    do not reach it."""
+    """Sliding windows along an axis of `length` elements.
+
+    There are `count` windows of `size` elements that are `apart` (dilation), `step` (stride) from
+    one window to the next. The first window begins `before` the first element. `pads` are those of
+    the model. `after` is the padding that the last window needs, negative if it does not reach the
+    end.
+    """
 
     length: int
     size: int
@@ -46,7 +49,8 @@ class Window:
         return self.length + self.before + max(self.after, 0)
 
     def places(self) -> Array:
-        """The element that each place of each window sees, counted from the axis' first one."""
+        """Return the element that each position of each window sees, counted from the first of the
+        axis."""
         starts = np.arange(self.count) * self.step - self.before
         return starts[:, None] + np.arange(self.size) * self.apart
 
@@ -55,8 +59,10 @@ Windows = tuple[Window, ...]
 
 
 def windows_of(b: Builder, node: Node, sizes: Shape, lengths: Shape, counts: Shape) -> Windows:
-    """The windows that a node's attributes say: of these sizes, so many along axes of these
-    lengths."""
+    """Return the windows of a node by its attributes.
+
+    `sizes` are the kernel sizes, `lengths` the input sizes, and `counts` the numbers of windows.
+    """
     rank = len(lengths)
     if rank < 1 or len(sizes) != rank:
         raise b.refusal(f"has a window of {len(sizes)} axes over {rank} axes", CHANGE_MODEL)
@@ -86,7 +92,7 @@ def windows_of(b: Builder, node: Node, sizes: Shape, lengths: Shape, counts: Sha
     )
     for window in found:
         reach, room = (window.size - 1) * window.apart + 1, window.length + sum(window.pads)
-        # With ceil_mode the last window may reach over the end by less than a step.
+        # With ceil_mode the last window may exceed the end by less than a step.
         if reach > room + (window.step - 1 if node.attribute("ceil_mode", 0) else 0):
             raise b.refusal(
                 f"has a window that reaches over {reach} of {room} elements; the elements with "
@@ -105,7 +111,8 @@ def windows_of(b: Builder, node: Node, sizes: Shape, lengths: Shape, counts: Sha
 def _numbers(
     b: Builder, node: Node, name: str, default: Sequence[int], least: int
 ) -> tuple[int, ...]:
-    """An attribute of as many numbers as its default has, none of them below the least."""
+    """Return an attribute with as many numbers as its default. Raises GraphError for one below
+    `least`."""
     found = tuple(node.attribute(name, default))
     if len(found) != len(default) or min(found) < least:
         shown = ",".join(map(str, found))
@@ -117,7 +124,7 @@ def _numbers(
 
 
 def padded(x: Expression, windows: Windows, axes: Sequence[int], value: float) -> Expression:
-    """A formula with a value around it, along these axes."""
+    """Return an expression with padding along these axes."""
     for window, axis in zip(windows, axes, strict=True):
         before, after = window.before, max(window.after, 0)
         if before or after:
@@ -126,7 +133,7 @@ def padded(x: Expression, windows: Windows, axes: Sequence[int], value: float) -
 
 
 def seen_at(x: Expression, windows: Windows, axes: Sequence[int], at: Sequence[int]) -> Expression:
-    """Elements of a padded formula at one place of all windows."""
+    """Return the elements of a padded expression that one kernel position sees, for all windows."""
     for window, axis, place in zip(windows, axes, at, strict=True):
         start = place * window.apart
         stop = start + (window.count - 1) * window.step + 1
