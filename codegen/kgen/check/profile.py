@@ -1,4 +1,5 @@
-"""Every kernel of a bundle run once in an emulator that counts what it does."""
+"""Profiler: run every kernel of a bundle in an emulator that counts instructions and memory
+traffic."""
 
 from __future__ import annotations
 
@@ -18,18 +19,18 @@ from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.values import frozen
 
-#: Families whose profile can be shown, and their words.
+#: Families with profiles, and their vocabulary.
 FAMILIES = {"cuda": WORDS["ptx"], "amdgpu": WORDS["llvm"]}
-#: Families whose code the emulators count.
+#: Families whose kernels the emulators count.
 COUNTED = (*FAMILIES, "cpu")
-#: A profile runs once and without checks, so it may take this many times the workgroups of a
-#: verification's data set: all of a 2048x2048x2048 matrix product.
+#: Workgroups of a profile, relative to a data set of a verification: a profile runs once and
+#: without checks. 16 cover a 2048x2048x2048 GEMM in full.
 PATIENCE = 16
 
 
 @frozen
 class KernelProfile:
-    """The launches of one kernel; none, and the `reason`, if it cannot be profiled."""
+    """Profiles of a kernel's launches; empty, with a `reason`, if it cannot be profiled."""
 
     kernel: str
     target: str
@@ -53,8 +54,7 @@ def profile(
 ) -> Iterator[KernelProfile]:
     """Profile every kernel of a bundle on random data, without the checks of a verification.
 
-    All workgroups run, or a sample that the seed decides. Raises BundleError for a file that is no
-    good bundle.
+    All workgroups run, or a sample that `seed` selects. Raises BundleError for an invalid bundle.
     """
     with opened(bundle) as reader:
         for entry in reader.manifest.kernels:
@@ -72,8 +72,11 @@ def profile(
 def sample_of(
     entry: KernelEntry, seed: int = 0, patience: int = PATIENCE
 ) -> sampling.Sample | None:
-    """The workgroups that a profile runs; None for all, also where they share pieces of the output
-    and a sample would not stand for the others."""
+    """Return the workgroups that a profile runs; None for all.
+
+    A kernel whose workgroups share tiles of the output (split-k, stream-k) runs in full, because a
+    sample would not represent it.
+    """
     tiles = [launch.tile for launch in entry.launches if launch.tile is not None]
     if any(tile.parts > 1 or (tile.walk and tile.walk.steps) for tile in tiles):
         return None
@@ -83,7 +86,7 @@ def sample_of(
 def profile_kernel(
     reader: Reader, entry: KernelEntry, seed: int = 0, patience: int = PATIENCE
 ) -> KernelProfile:
-    """Profile one kernel; the reason why not is in the result."""
+    """Profile one kernel; the result holds the reason if that is impossible."""
     names: dict[str, Any] = {"kernel": entry.key, "target": entry.target.name}
     if entry.target.family not in COUNTED:
         reason = f"no emulator runs {entry.target.name} kernels"
@@ -123,7 +126,7 @@ def profile_kernel(
 
 
 def merged(launches: Sequence[Profile]) -> dict[str, int]:
-    """The counters of several launches as if they were one."""
+    """Return the counters of several launches combined."""
     found: dict[str, int] = {}
     for launch in launches:
         for name, count in launch.report.counters.items():

@@ -1,4 +1,4 @@
-"""Raw buffers seen as arrays: strided views of bits, and values in and out of binary64."""
+"""Raw buffers as arrays: strided views of bits, and conversions between types and binary64."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Values = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.float32] | npt.NDArray[np.int64] | Values
 Mask = npt.NDArray[np.bool_]
 
-#: The unsigned type as wide as an element.
+#: Unsigned type of the same width, by element size in bytes.
 BITS: dict[int, type[np.unsignedinteger[Any]]] = {
     1: np.uint8,
     2: np.uint16,
@@ -25,31 +25,31 @@ BITS: dict[int, type[np.unsignedinteger[Any]]] = {
 }
 
 
-#: Libraries and kernels run at half speed on buffers that straddle cache lines.
+#: Alignment in bytes: libraries and kernels slow down on buffers that straddle cache lines.
 ALIGNMENT = 64
 
 
 def empty_buffer(nbytes: int) -> Bytes:
-    """Uninitialised memory that starts at a cache line."""
+    """Return uninitialised memory that starts at a cache line."""
     raw = np.empty(nbytes + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
     return raw[start : start + nbytes]
 
 
 def flat_bits(buffer: Bytes, dtype: DType) -> Bits:
-    """Elements of a buffer, stride gaps included."""
+    """Return the elements of a buffer, including the gaps between rows."""
     return buffer.view(BITS[dtype.itemsize])
 
 
 def strided_bits(buffer: Bytes, param: TensorParam) -> Bits:
-    """The tensor's own elements, in its shape; writing to it writes to the buffer."""
+    """Return a view of the tensor's own elements, in its shape; writes go to the buffer."""
     flat = flat_bits(buffer, param.dtype)
     strides = tuple(stride * flat.itemsize for stride in param.strides)
     return np.lib.stride_tricks.as_strided(flat, param.shape, strides)
 
 
 def decode(bits: Bits, dtype: DType) -> Values:
-    """The values of bits, exactly; those of s64 are int64."""
+    """Convert bits to their exact values in binary64, or int64 for s64."""
     if dtype is DType.S64:
         return bits.view(np.int64)
     if dtype is DType.BOOL:
@@ -62,8 +62,11 @@ def decode(bits: Bits, dtype: DType) -> Values:
 
 
 def encode(values: Floats, dtype: DType) -> Bits:
-    """The bits of numbers of the type. Others become neighbours: the nearest, for bf16 towards
-    zero; of 8-bit floats any NaN becomes the last code, or that of -0 where it is the only one."""
+    """Convert numbers to the bits of a type.
+
+    A number that the type lacks is rounded to nearest, for bf16 towards zero. A NaN in an 8-bit
+    float type becomes the last code, or the code of -0 if that is the type's only NaN.
+    """
     if dtype is DType.BF16:
         return (values.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
     if dtype in FLOAT8:
@@ -79,7 +82,7 @@ def encode(values: Floats, dtype: DType) -> Bits:
 
 
 def round_to(values: Values, dtype: DType) -> Values:
-    """Each value rounded once, to nearest even, to the type; still in binary64."""
+    """Round each value to a type, to nearest with ties to even; the result stays in binary64."""
     if dtype is DType.F64:
         return values
     if dtype is DType.BOOL:
@@ -91,7 +94,8 @@ def round_to(values: Values, dtype: DType) -> Values:
             return values.astype(dtype.storage).astype(np.float64)
         values = saturate(values, dtype)
         rounded = _round_mantissa(values, dtype.mantissa_bits)
-        # Subnormals have a fixed last place; binary64 rounds to it when its own is made the same.
+        # Subnormals have a fixed last place. Adding and subtracting `shift` gives binary64 the same
+        # one.
         shift = 1.5 * 2.0**52 * dtype.smallest_subnormal
         subnormal = np.abs(values) < dtype.smallest_normal
         rounded = np.where(subnormal, values + shift - shift, rounded)
@@ -100,14 +104,16 @@ def round_to(values: Values, dtype: DType) -> Values:
 
 
 def saturate(values: Values, dtype: DType) -> Values:
-    """Values within the limits of a type whose conversions saturate; an integer has no NaN."""
+    """Clamp values to the limits of a type with saturating conversions; NaN becomes 0 for
+    integers."""
     if dtype.limits is None:
         return values
     return np.clip(np.nan_to_num(values) if dtype.is_integer else values, *dtype.limits)
 
 
 def _round_mantissa(values: Values, mantissa_bits: int) -> Values:
-    """To nearest even at that many bits of mantissa; the carry runs on into the exponent."""
+    """Round to nearest even at this number of mantissa bits; a carry continues into the
+    exponent."""
     dropped = 52 - mantissa_bits
     bits = np.asarray(values, np.float64).view(np.uint64)
     even = (bits >> np.uint64(dropped)) & np.uint64(1)
@@ -118,8 +124,11 @@ def _round_mantissa(values: Values, mantissa_bits: int) -> Values:
 
 
 def _float8_values(dtype: DType) -> Values:
-    """The number of each of the 256 codes; beyond the largest lie infinity (e5m2 only) and NaN, or
-    nothing, and NaN is -0."""
+    """Return the value of each of the 256 codes of an 8-bit float type.
+
+    Codes past the largest number are infinity (e5m2 only) and NaN. In fnuz types the code of -0 is
+    NaN.
+    """
     code = np.arange(128)
     exponent, fraction = code >> dtype.mantissa_bits, code & ((1 << dtype.mantissa_bits) - 1)
     units = np.where(exponent > 0, 1 << dtype.mantissa_bits, 0) + fraction
@@ -135,5 +144,5 @@ def _float8_values(dtype: DType) -> Values:
     return both
 
 
-#: What the codes of 8-bit floats mean; those of positive numbers are in their order.
+#: Value of each code of the 8-bit float types; positive codes are in ascending order.
 FLOAT8 = {dtype: _float8_values(dtype) for dtype in FLOATS_8}

@@ -1,1 +1,1 @@
-"""The performance gate: what a kernel costs, held against a budget, with no GPU and no noise."""
+"""Performance gate: static and emulated costs of kernels against budgets, without GPU or noise."""

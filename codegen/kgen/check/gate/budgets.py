@@ -1,11 +1,13 @@
-"""Performance budgets: what `perf_budgets.toml` says, with the line of everything that is wrong.
+"""Budget files (`perf_budgets.toml`): parser and checks; each error names its line.
 
 ::
 
     [toolchain]                    # the packages that the static numbers hold for
     ptxas = "nvidia-cuda-nvcc-cu12==12.9.86"
+
     [defaults]                     # for every kernel that has the metric
     spills = 0
+
     [[budget]]
     kernel = "matmul 1024x1024x1024 f16 +bias+relu"      # see kgen.spec.text
     target = "sm_80"
@@ -59,15 +61,15 @@ MEANINGS = {
     "named CPU cores, which replace `ratio` there",
 }
 KEYS = tuple(MEANINGS)
-#: Keys of `measured` that are no metrics.
+#: Keys of `measured` that are not metrics.
 AGAINST, BY_CORE = "against", "by_core"
-#: What TOML's integers are below; Python reads longer ones, which no division takes.
+#: Upper limit of TOML's integers; Python also reads longer ones.
 INTEGERS = 2**63
 
 
 @frozen
 class BudgetEntry:
-    """Kernel with its budgets. `against` names the library of its measured ratio."""
+    """Kernel with its budgets. `against` is the library of its measured ratio."""
 
     kernel: str
     spec: Spec
@@ -89,13 +91,16 @@ class BudgetEntry:
 
     @property
     def identity(self) -> object:
-        """Equal for entries of one kernel."""
+        """Value that is equal for entries of one kernel."""
         return self.spec, self.target.name, tuple(sorted(self.schedule.items()))
 
     @property
     def is_emulated(self) -> bool:
-        """An emulator counts the kernel: a GPU's always, a CPU's, which takes longer, if the entry
-        has an emulated budget of its own."""
+        """Whether an emulator counts the kernel.
+
+        GPU kernels always are. CPU kernels take longer, so they need an emulated budget of their
+        own.
+        """
         own = (limit for limit in self.limits if not limit.default)
         asks = any(limit.metric.tier is Tier.EMULATED for limit in own)
         return asks or self.target.family in FAMILIES
@@ -104,7 +109,7 @@ class BudgetEntry:
         return pipeline.plan_with(self.spec, self.target, self.schedule)
 
     def on(self, core: str) -> BudgetEntry:
-        """The entry with the limits that hold on this CPU core."""
+        """Return the entry with the limits for a CPU core."""
         return replace(self, limits=tuple(limit.on(core) for limit in self.limits))
 
 
@@ -113,7 +118,7 @@ AnyEntry = BudgetEntry | ForeignEntry
 
 @frozen
 class Budgets:
-    """A file of budgets, checked as far as it can be without building anything."""
+    """Budget file, checked as far as possible without building kernels."""
 
     path: Path
     text: str
@@ -122,7 +127,7 @@ class Budgets:
 
 
 def load(path: str | os.PathLike[str]) -> Budgets:
-    """Read a file of budgets. Raises BudgetError, naming the line, for anything wrong in it."""
+    """Read a budget file. Raises BudgetError, naming the line, for any mistake in it."""
     try:
         text = Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -134,7 +139,7 @@ def load(path: str | os.PathLike[str]) -> Budgets:
 
 
 def parse_text(text: str, path: Path) -> Budgets:
-    """The budgets in a text; `path` is for messages."""
+    """Parse the text of a budget file; `path` is for messages."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -142,7 +147,7 @@ def parse_text(text: str, path: Path) -> Budgets:
         at = int(line[1]) if line else text.count("\n") + 1
         reason = re.sub(r" \(at .*\)$", "", str(error))
         raise BudgetError(f"{path}:{at}: not TOML: {reason}; correct that line") from None
-    except ValueError:  # more digits than Python makes a number of; it names no line
+    except ValueError:  # The number has more digits than Python converts; the error names no line.
         digits = re.search(r"\d{1000}", text)
         at = text.count("\n", 0, digits.start() if digits else None) + 1
         raise BudgetError(
@@ -152,7 +157,7 @@ def parse_text(text: str, path: Path) -> Budgets:
 
 
 class _BudgetReader:
-    """Turns parsed TOML into values; every method raises BudgetError with a line."""
+    """Converter of parsed TOML. Every method raises BudgetError with a line."""
 
     def __init__(self, *, path: Path, text: str, data: dict[str, Any]) -> None:
         self._path, self._text, self._data = path, text, data
@@ -237,7 +242,7 @@ class _BudgetReader:
         )
 
     def _read(self, key: str, make: Any, *at: str | int) -> Any:
-        """Return what `make` returns; its error gets the line of a key."""
+        """Return what `make` returns; an error gets the line of a key."""
         try:
             return make()
         except KgenError as error:
@@ -252,8 +257,10 @@ class _BudgetReader:
     def _limits(
         self, row: dict[str, Any], target: Target | None, *at: str | int
     ) -> tuple[BudgetLimit, ...]:
-        """The entry's own limits, then the defaults that it does not replace; `target` is None for
-        a foreign kernel."""
+        """Return the entry's own limits, and the defaults that it does not override.
+
+        `target` is None for a foreign kernel.
+        """
         own = []
         for tier in Tier:
             table = self._table(row.get(tier.value, {}), *at, tier.value)
@@ -278,7 +285,7 @@ class _BudgetReader:
     def _by_core(
         self, measured: Mapping[str, Any], target: Target, *at: str | int
     ) -> dict[str, BudgetLimit]:
-        """The ratios that hold on named CPU cores."""
+        """Return the limits of the measured ratio for named CPU cores."""
         table = self._table(measured.get(BY_CORE, {}), *at, BY_CORE)
         if table and target.family != "cpu":
             self._refuse(
@@ -357,7 +364,7 @@ class _BudgetReader:
                 )
 
     def _place(self, at: tuple[str | int, ...]) -> TextSpan:
-        """The place of a key, or of the nearest table around it."""
+        """Return the place of a key, or of the nearest table around it."""
         while at and at not in self._places:
             at = at[:-1]
         return self._places.get(at, TextSpan(line=1, start=0, stop=0))
@@ -367,7 +374,7 @@ class _BudgetReader:
 
 
 def _numbers(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The metrics of a table with their keys: load.global is two of them where it is not quoted."""
+    """Yield the metrics of a table with their keys; an unquoted load.global has two keys."""
     for key, value in table.items():
         if key == BY_CORE:
             continue

@@ -1,4 +1,4 @@
-"""Two bundles compared, kernel by kernel: metrics, rendered source, machine code."""
+"""Comparison of two bundles, kernel by kernel: metrics, rendered source and machine code."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.values import frozen
 
-#: Where an instruction stands (nvdisasm; objdump; llvm-objdump), which one more before it changes.
+#: Addresses in disassembly (nvdisasm, objdump, llvm-objdump), which shift with every insertion.
 _ADDRESS = re.compile(r"/\*[0-9a-f]{4,}\*/|^\s*[0-9a-f]+:|\s*// [0-9A-F]{8,}:.*$", re.MULTILINE)
 
 
 @frozen
 class Change:
-    """Metric of the old and the new kernel; None where one does not have it."""
+    """Metric of the old and the new kernel; None if one lacks it."""
 
     metric: Metric
     old: float | None
@@ -50,8 +50,10 @@ class Change:
 
 @frozen
 class KernelDiff:
-    """Differences of two kernels of one name; the diffs are unified, and empty if nothing
-    does. `notes` say what could not be compared."""
+    """Differences between two kernels of one name.
+
+    `source` and `code` are unified diffs, empty if equal. `notes` say what could not be compared.
+    """
 
     name: str
     changes: tuple[Change, ...]
@@ -66,7 +68,7 @@ class KernelDiff:
 def compare(
     old: BundleFile, new: BundleFile, progress: Callable[[str], None] = lambda _: None
 ) -> Iterator[KernelDiff]:
-    """Compare the kernels that both bundles have. Raises BundleError."""
+    """Compare the kernels that both bundles contain. Raises BundleError."""
     entries = {entry.name: entry for entry in new.manifest.kernels}
     for entry in old.manifest.kernels:
         if entry.name in entries:
@@ -75,7 +77,7 @@ def compare(
 
 
 def only_in(one: BundleFile, other: BundleFile) -> list[str]:
-    """Names of the kernels that the other bundle lacks."""
+    """Return the names of the kernels that the other bundle lacks."""
     names = {entry.name for entry in other.manifest.kernels}
     return [entry.name for entry in one.manifest.kernels if entry.name not in names]
 
@@ -98,7 +100,7 @@ def _compare(old: Side, new: Side) -> KernelDiff:
 
 
 def _codes(old: Side, new: Side, notes: list[str]) -> list[str]:
-    """The machine code of both as text: disassembled, or as its own LLVM writes it."""
+    """Return the machine code of both as text: disassembled with labels, or as LLVM prints it."""
     try:
         return [_ADDRESS.sub("", disassemble(bundle, entry)) for bundle, entry in (old, new)]
     except AssembleError as error:

@@ -1,4 +1,4 @@
-"""New entries for a file of budgets: a kernel's numbers of today, as TOML."""
+"""New entries of a budget file: a kernel's current numbers as TOML."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgen.check.gate.values import Values
 from kgen.errors import BudgetError
 from kgen.schedule import Overrides
 
-#: What a new file begins with.
+#: Beginning of a new budget file.
 BEGINNING = """\
 # Budgets of each kernel, checked by `kgen perf check`.
 
@@ -31,7 +31,7 @@ findings = 0
 
 
 def draft(kernel: str, target: str, schedule: Overrides, why: str) -> str:
-    """An entry without numbers."""
+    """Return an entry without numbers."""
     lines = ["[[budget]]", f"kernel = {_quoted(kernel)}", f"target = {_quoted(target)}"]
     if schedule:
         lines.append(f"schedule = {_table(schedule)}")
@@ -39,13 +39,13 @@ def draft(kernel: str, target: str, schedule: Overrides, why: str) -> str:
 
 
 def foreign_draft(launch: ForeignLaunch, why: str) -> str:
-    """An entry of a foreign kernel without numbers."""
+    """Return an entry of a foreign kernel without numbers."""
     fields = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in launch.fields())
     return "\n".join(["[[budget]]", *fields, f"why = {_quoted(why)}", ""])
 
 
 def existing(path: Path) -> str:
-    """The text of a file of budgets, or that of a new one. Raises BudgetError."""
+    """Return the text of a budget file, or of a new one. Raises BudgetError."""
     try:
         return path.read_text() if path.exists() else BEGINNING
     except (OSError, UnicodeDecodeError) as error:
@@ -56,7 +56,7 @@ def existing(path: Path) -> str:
 
 
 def read_draft(text: str, draft: str, path: Path) -> AnyEntry:
-    """The entry that a draft describes, with the defaults of a file's text.
+    """Return the entry that a draft describes, with the defaults of the file.
 
     Raises BudgetError, also if the file has the entry already.
     """
@@ -64,8 +64,10 @@ def read_draft(text: str, draft: str, path: Path) -> AnyEntry:
 
 
 def numbers(entry: AnyEntry, values: Values) -> Iterator[str]:
-    """The lines of a draft's metrics, one for each tier: the headline ones, and what does not keep
-    its default."""
+    """Yield a draft's lines of metrics, one per tier.
+
+    They hold the headline metrics, and metrics that exceed their default.
+    """
     defaults = {limit.metric.name: limit.value for limit in entry.limits}
     for tier in (Tier.STATIC, Tier.EMULATED):
         found = {
@@ -82,12 +84,12 @@ def numbers(entry: AnyEntry, values: Values) -> Iterator[str]:
 def _belongs(metric: Metric, value: float, default: float | None) -> bool:
     if default is not None:
         return not metric.keeps(value, default)
-    # A least of nothing limits nothing.
+    # A lower limit of 0 limits nothing.
     return metric.headline and (metric.bound is BudgetSide.MAXIMUM or value > 0)
 
 
 def appended(text: str, entries: Mapping[str, AnyEntry]) -> str:
-    """A file's text with the texts of these entries at its end, and their tools' versions."""
+    """Return the text of a file with these entries appended, and their tools' versions."""
     for entry in entries.values():
         text = _with_tools(text, entry)
     for added in entries:
@@ -100,7 +102,7 @@ def _joined(text: str, entry: str) -> str:
 
 
 def _with_tools(text: str, entry: AnyEntry) -> str:
-    """The text with the versions of the entry's tools, where none are recorded."""
+    """Add the versions of the entry's tools to a text that lacks them."""
     if isinstance(entry, ForeignEntry):
         return text
     for tool in targets.family(entry.target.family).toolchain():
@@ -124,5 +126,5 @@ def _value(value: float | str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A TOML basic string, whose escapes are JSON's."""
+    """Return a TOML basic string, whose escapes are those of JSON."""
     return json.dumps(text, ensure_ascii=False)

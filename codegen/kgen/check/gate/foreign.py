@@ -1,4 +1,4 @@
-"""Budgets of foreign kernels: a file of PTX or AMDGPU LLVM IR with a launch, counted by emulation.
+"""Budgets of foreign kernels: PTX or AMDGPU LLVM IR files with a launch, counted by emulation.
 
 ::
 
@@ -34,7 +34,7 @@ from kgen_runtime.values import frozen
 
 LANGUAGES: Mapping[str, Literal["ptx", "llvm"]] = {".ptx": "ptx", ".ll": "llvm"}
 _TO_PTX, _TO_IR = "compile to PTX with nvcc -ptx", "compile to LLVM IR with hipcc -S -emit-llvm"
-#: Other files of kernels, with the command that makes a text that an emulator runs.
+#: Other kernel files, with the command that produces text for the emulator.
 MACHINE_CODE = {
     **dict.fromkeys((".cubin", ".fatbin", ".o", ".so"), _TO_PTX),
     **dict.fromkeys((".hsaco", ".co"), f"{_TO_IR} --offload-device-only"),
@@ -60,12 +60,12 @@ Extent = tuple[int, int, int]
 
 
 def is_source(name: str) -> bool:
-    """Whether a kernel's name is that of a file that an emulator runs."""
+    """Whether a kernel's name is that of a file that the emulator runs."""
     return Path(name).suffix in LANGUAGES
 
 
 def language_of(file: str) -> Literal["ptx", "llvm"]:
-    """Language of a kernel file by its suffix. Raises SpecError for another suffix."""
+    """Return the language of a kernel file by its suffix. Raises SpecError for another suffix."""
     suffix = Path(file).suffix
     if suffix in LANGUAGES:
         return LANGUAGES[suffix]
@@ -80,7 +80,8 @@ def language_of(file: str) -> Literal["ptx", "llvm"]:
 
 
 def read_text(file: str) -> str:
-    """Text of a kernel file. Raises SpecError for a file that is not text or cannot be read."""
+    """Return the text of a kernel file. Raises SpecError for a file that is not text or cannot be
+    read."""
     from kgen.emulate.arguments import reason
 
     try:
@@ -121,12 +122,12 @@ class ForeignLaunch:
         return LANGUAGES[Path(self.file).suffix]
 
     def moved(self, to: Callable[[str], str]) -> ForeignLaunch:
-        """The launch with other names of all files."""
+        """Return the launch with all file names replaced."""
         arguments = tuple(_moved(text, to) for text in self.arguments)
         return replace(self, file=to(self.file), arguments=arguments)
 
     def fields(self) -> Iterator[tuple[str, Any]]:
-        """The keys of its entry that do not have their default."""
+        """Yield the keys and values of its entry that differ from their defaults."""
         for key in KEYS:
             value = getattr(self, key)
             if key in REQUIRED or value not in ((), "1", 0):
@@ -135,7 +136,7 @@ class ForeignLaunch:
 
 @frozen
 class ForeignEntry:
-    """A launch with its budgets; `folder` is that of the file of budgets."""
+    """Launch with its budgets; `folder` is that of the budget file."""
 
     launch: ForeignLaunch
     folder: Path
@@ -168,8 +169,11 @@ class ForeignEntry:
         return self
 
     def values(self, tiers: Collection[Tier]) -> Values:
-        """Count the launch. Raises SpecError for files that cannot be read, EmulationError for a
-        kernel with a fault."""
+        """Count the launch in the emulator.
+
+        Raises SpecError for files that cannot be read, and EmulationError for a kernel with a
+        fault.
+        """
         if Tier.EMULATED not in tiers:
             return Values(numbers={})
         from kgen import emulate
@@ -203,7 +207,8 @@ class ForeignEntry:
 
 
 def extent(name: str, text: str) -> Extent:
-    """Sizes of `8`, `8,4` or `8x4x2`; missing sizes are 1. Raises SpecError, naming `name`."""
+    """Return the sizes in `8`, `8,4` or `8x4x2`; missing sizes are 1. Raises SpecError, naming
+    `name`."""
     from kgen.emulate.arguments import MOST_DIGITS
 
     parts = re.split("[,x]", text.lower())
@@ -221,13 +226,15 @@ def extent(name: str, text: str) -> Extent:
 
 
 def without_outputs(text: str) -> str:
-    """An argument whose output is no file: `out:f32:64:y.npy` is `out:f32:64`."""
+    """Return an argument without its output file: `out:f32:64:y.npy` becomes `out:f32:64`."""
     return _changed(text, lambda name: name, writes=False)
 
 
 def _moved(text: str, to: Callable[[str], str]) -> str:
-    """An argument with another name of its input's file, and outputs that are named, not written,
-    as `kgen emulate` requires a name."""
+    """Return an argument with its input file renamed, and an output file that is never written.
+
+    `kgen emulate` requires a name for each output.
+    """
     return _changed(text, to, writes=True)
 
 
@@ -255,7 +262,7 @@ def _changed(text: str, to: Callable[[str], str], *, writes: bool) -> str:
 
 
 def relative(launch: ForeignLaunch, folder: Path) -> ForeignLaunch:
-    """The launch with its files' names as they are seen from a folder, and outputs without file."""
+    """Return the launch with file names relative to a folder, and outputs without files."""
     arguments = tuple(map(without_outputs, launch.arguments))
     files = replace(launch, arguments=()).moved(lambda name: os.path.relpath(name, folder))
     inputs = (

@@ -1,4 +1,4 @@
-"""Values held against budgets: a verdict for each, and where a broken one comes from."""
+"""Verdicts: compare a kernel's values with its budgets, and locate the source of a broken one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgen.check.gate.values import Contribution, Values
 from kgen.errors import BudgetError
 from kgen_runtime.values import frozen
 
-#: Metrics that a message names.
+#: Most metrics that a message names.
 MOST_NAMED = 12
 
 
@@ -28,8 +28,11 @@ class Verdict(StrEnum):
 
 @frozen
 class Result:
-    """Verdict of one budget. `note` says why it was skipped, or adds facts to a broken one;
-    `sources` are the lines of the kernel's text that contribute most to it."""
+    """Verdict of one budget.
+
+    `note` says why it was skipped, or adds facts to a broken one. `sources` are the lines of the
+    kernel's text that contribute most to the number.
+    """
 
     limit: BudgetLimit
     verdict: Verdict
@@ -39,7 +42,8 @@ class Result:
 
     @property
     def margin(self) -> float | None:
-        """How far the value is on the good side, as a fraction of the budget; None if unknown."""
+        """Distance from the value to the budget as a fraction of the budget, positive if kept; None
+        if unknown."""
         if self.value is None:
             return None
         room = self.limit.value - self.value
@@ -66,8 +70,7 @@ class Result:
 
 @frozen
 class EntryReport:
-    """Verdicts of one kernel, in the order of its budgets; none for a kernel that the emulator
-    found a `fault` in."""
+    """Verdicts of one kernel, in the order of its budgets; none if the emulator found a `fault`."""
 
     entry: AnyEntry
     results: tuple[Result, ...]
@@ -93,7 +96,7 @@ class EntryReport:
 
 @frozen
 class GateReport:
-    """Verdicts on a file of budgets."""
+    """Verdicts of all entries of a budget file."""
 
     path: str
     entries: tuple[EntryReport, ...]
@@ -123,11 +126,11 @@ def judge(
     *,
     all_measured: bool = False,
 ) -> EntryReport:
-    """Hold a kernel's values against its budgets of these tiers.
+    """Compare a kernel's values with its budgets of these tiers.
 
-    `ratio` is what was measured, or why nothing was. A default for a metric that the kernel does
-    not have is left out; BudgetError for a budget of its own for one. One whose driver is not here
-    is skipped, and broken with `all_measured`.
+    `ratio` is the measurement, or the reason why there is none. A default for a metric that the
+    kernel lacks is ignored; an own budget for one raises BudgetError. A metric of a driver that is
+    not installed is skipped, and broken with `all_measured`.
     """
     if values.fault is not None:
         return EntryReport(entry=entry, results=(), fault=values.fault)
@@ -153,7 +156,8 @@ def judge(
 
 
 def _has(limit: BudgetLimit, values: Values) -> str:
-    """Name the metrics of the limit's tier that the kernel has, the nearest first."""
+    """Return text that names the metrics of the limit's tier that the kernel has, the nearest
+    first."""
     tier = limit.metric.tier
     found = [m.name for m in METRICS if m.tier is tier and m.name in values.numbers]
     near = suggest.near(limit.metric.name, found, MOST_NAMED)
@@ -172,7 +176,7 @@ def _exact(limit: BudgetLimit, values: Values) -> Result:
             note=values.note(metric),
             sources=values.sources(metric),
         )
-    # A fraction is better only where the budget's decimals can say so.
+    # A fraction must be better by at least one decimal of the budget.
     better = metric.better(metric.rounded(value), limit.value)
     return Result(limit=limit, value=value, verdict=Verdict.BETTER if better else Verdict.OK)
 

@@ -1,4 +1,4 @@
-"""Limit of a metric in a file of budgets, with its place in the file."""
+"""Limit of a metric in a budget file, with its place in the file."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class BudgetLimit:
-    """Budget of a metric; `place` is the span of the number, `default` says that it holds for all.
+    """Limit of a metric.
 
+    `place` is the span of the number in the file, and `default` says that it holds for all kernels.
     `by_core` holds limits of a measured ratio for named CPU cores; `core` is the name of the core
-    in each of them, "" in the limit that holds for all other cores.
+    in each of them, "" in the limit for all other cores.
     """
 
     metric: Metric
@@ -26,5 +27,5 @@ class BudgetLimit:
     by_core: Mapping[str, BudgetLimit] = field(default_factory=dict)
 
     def on(self, core: str) -> BudgetLimit:
-        """Return the limit that holds on this core."""
+        """Return the limit that holds on a core."""
         return self.by_core.get(core, self)

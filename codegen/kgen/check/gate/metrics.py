@@ -1,4 +1,4 @@
-"""Metrics that a budget may limit: name, tier, source, unit, meaning, bound."""
+"""Metrics that a budget may limit: name, tier, source, unit, meaning and direction."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Metric:
         return value <= budget if self.bound is BudgetSide.MAXIMUM else value >= budget
 
     def rounded(self, value: float) -> float:
-        """A whole number as it is, a fraction to the side that it still keeps."""
+        """Return a whole number as it is, or a fraction rounded to a limit that it keeps."""
         if float(value).is_integer():
             return int(value)
         scale = 10.0**DECIMALS
@@ -125,7 +125,7 @@ STATIC: tuple[Metric, ...] = (
 
 
 def _by_driver(driver: str, gpu: str, warps: str, holder: str) -> tuple[Metric, ...]:
-    """Metrics of the machine code that a driver's compiler makes of a Vulkan kernel for a GPU."""
+    """Return the metrics of the machine code that a driver compiles from a Vulkan kernel."""
     source = f"{driver.upper()} for {gpu}"
     least: dict[str, Any] = {"bound": BudgetSide.MINIMUM}
     headline: dict[str, Any] = {"headline": True}
@@ -156,7 +156,7 @@ def _by_driver(driver: str, gpu: str, warps: str, holder: str) -> tuple[Metric, 
     )  # fmt: skip
 
 
-#: Metrics of Vulkan kernels, known if the drivers are installed
+#: Metrics of Vulkan kernels, available if the drivers are installed
 #: (:mod:`kgen.check.static.vulkan`).
 COMPILED: tuple[Metric, ...] = (
     *_by_driver("radv", "gfx1100", "waves", "SIMD"),
@@ -212,7 +212,7 @@ EMULATED: tuple[Metric, ...] = tuple(
     for name, meaning in counters.MEANING.items()
 )
 
-#: The last steps of a loop that prefetches ahead have addresses past the end of the buffer.
+#: Prefetches past the end of a buffer: the last iterations of a loop issue them.
 OUTSIDE_SHARE = Metric(
     name="prefetches_outside_share",
     tier=Tier.EMULATED,

@@ -1,8 +1,8 @@
-"""The measured tier: a kernel's speed as a ratio to a library's in the same process.
+"""Measured tier of the gate: speed of a kernel relative to a library, measured in the same process.
 
-Kernel, library and the kernel again are timed in turn, on a CPU in one thread. What the two timings
-of the kernel differ by in the same round is the noise of this machine today, and no budget is
-broken by less; nor by one measurement alone, which a neighbour on the machine may have hit.
+Kernel, library and the kernel again are timed in turn, on CPUs in one thread. The difference
+between both timings of the kernel is the machine's noise. A budget is broken only if the ratio
+misses it by more than the noise in several measurements.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from kgen.errors import DeviceError
 from kgen_runtime.values import frozen
 
 ROUNDS = 15
-#: A budget is broken when so many measurements in a row say so.
+#: Measurements in a row that must miss a budget to break it.
 ATTEMPTS = 3
 
 
 @frozen
 class Ratio:
-    """Times of the reference and of the kernel in seconds, and the noise of the latter: relative,
-    and absolute (what a call that computes nothing costs)."""
+    """Times of the reference and of the kernel in seconds, and the noise of the kernel's time.
+
+    `absolute_noise` is the time in seconds of a call that computes nothing.
+    """
 
     reference: float
     kernel: float
@@ -39,7 +41,7 @@ class Ratio:
         return self.reference / self.kernel
 
     def least(self, budget: float) -> float:
-        """The ratio below which a budget is broken beyond the noise."""
+        """Return the ratio below which a budget is broken beyond the noise."""
         allowed = self.reference / budget
         tolerance = max(self.relative_noise * allowed, self.absolute_noise)
         return self.reference / (allowed + tolerance)
@@ -49,7 +51,7 @@ class Ratio:
 
 
 def settled(bundle: Bundle, against: str, budget: float) -> Ratio:
-    """The first ratio that keeps the budget, or the best of ATTEMPTS that do not.
+    """Return the first ratio that keeps the budget, or the best of ATTEMPTS that do not.
 
     Raises DeviceError as `measure` does.
     """
@@ -62,9 +64,9 @@ def settled(bundle: Bundle, against: str, budget: float) -> Ratio:
 
 
 def measure(bundle: Bundle, against: str, rounds: int = ROUNDS) -> Ratio:
-    """Time the bundle's one kernel on its device.
+    """Time the one kernel of a bundle on its device.
 
-    Raises DeviceError if the device is not here, is a software one, or lacks the library.
+    Raises DeviceError if the device is absent or emulated in software, or lacks the library.
     """
     (entry,) = bundle.manifest.kernels
     cost.check_memory(entry, "timing")
@@ -84,7 +86,7 @@ def measure(bundle: Bundle, against: str, rounds: int = ROUNDS) -> Ratio:
             (kernel,) = kernels.values()
             data = next(iter(inputs.data_sets(entry, 0))).buffers
             run = bench.caller(kernels, kernel, data)
-            # A peer keeps the memory that its library has addresses of.
+            # Keep the peer alive: its library holds addresses of the peer's memory.
             reference = peers.make(against, entry.unpacked, data, kernels.device)
             samples = timing.samples([run, reference.run, run, kernels.synchronize], rounds)
     return of(*samples)
@@ -93,8 +95,10 @@ def measure(bundle: Bundle, against: str, rounds: int = ROUNDS) -> Ratio:
 def of(
     kernel: list[float], reference: list[float], again: list[float], empty: list[float]
 ) -> Ratio:
-    """The ratio of seconds per call, round by round, of the kernel, its reference, the same kernel
-    again and a call that computes nothing."""
+    """Return the ratio of seconds per call, round by round.
+
+    The lists are times of the kernel, of its reference, of the kernel again, and of an empty call.
+    """
     return Ratio(
         reference=statistics.median(reference),
         kernel=statistics.median(kernel + again),

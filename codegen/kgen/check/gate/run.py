@@ -1,4 +1,4 @@
-"""The gate: every kernel of a file of budgets built, counted and judged."""
+"""Runner of the gate: build, count and judge every kernel of a budget file."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def check(
     tiers: Collection[Tier] = tuple(Tier),
     progress: Progress = lambda _: None,
 ) -> GateReport:
-    """Judge these entries of a file; kernels are counted in as many processes as there are cores.
+    """Judge entries of a budget file; kernels are counted in one process per core.
 
     Raises BudgetError, naming the line, for a kernel that cannot be built or counted, and for a
-    tool of another version than the static numbers hold for.
+    tool whose version differs from that of the static numbers.
     """
     start = time.perf_counter()
     if Tier.STATIC in tiers:
@@ -50,7 +50,7 @@ def check(
             raise located(budgets, entry, found)
         values.append(found)
         progress(f"{len(values)} of {len(entries)}: {entry.name}")
-    # Times are taken last, when this process has the machine to itself.
+    # Time last, when no other process of the gate runs.
     reports = [
         _judged(budgets, entry, found, tiers, progress)
         for entry, found in zip(entries, values, strict=True)
@@ -61,18 +61,18 @@ def check(
 
 
 def located(budgets: Budgets, entry: AnyEntry, reason: object) -> BudgetError:
-    """An entry's error with the line that it stands on."""
+    """Return an entry's error with its line in the file."""
     return BudgetError(f"{budgets.path}:{entry.line}: {entry.name}: {reason}")
 
 
 def build(entry: BudgetEntry) -> Bundle:
-    """A bundle of the entry's one kernel."""
+    """Build a bundle with the entry's kernel."""
     plan = entry.plan()
     return bundle.pack([pipeline.kernel(plan.operation, plan.target, plan.schedule)])
 
 
 def _check_toolchain(budgets: Budgets, entries: Sequence[AnyEntry]) -> None:
-    """Raise BudgetError unless the tools here are those that the static numbers hold for."""
+    """Raise BudgetError unless the installed tools have the versions of the static numbers."""
     own = (entry.target.family for entry in entries if isinstance(entry, BudgetEntry))
     for family in dict.fromkeys(own):
         for tool in targets.family(family).toolchain():
@@ -90,7 +90,7 @@ def _check_toolchain(budgets: Budgets, entries: Sequence[AnyEntry]) -> None:
 
 
 def _counted(entries: Sequence[AnyEntry], tiers: Collection[Tier]) -> Iterator[Values | str]:
-    """Each entry's values, or why there are none, in order."""
+    """Yield each entry's values, or the reason why there are none, in order."""
     count = partial(_count, tiers=tuple(tiers))
     workers = min(os.cpu_count() or 1, len(entries))
     if workers < 2 or not children.can_share():
@@ -106,7 +106,7 @@ def _counted(entries: Sequence[AnyEntry], tiers: Collection[Tier]) -> Iterator[V
 
 
 def values_of(entry: AnyEntry, tiers: Collection[Tier]) -> Values:
-    """Build and count one kernel, and what choosing its schedule took. Raises KgenError."""
+    """Build and count one kernel, and the effort of choosing its schedule. Raises KgenError."""
     if isinstance(entry, ForeignEntry):
         return entry.values(tiers)
     counted = tiers if entry.is_emulated else set(tiers) - {Tier.EMULATED}
@@ -119,8 +119,10 @@ def values_of(entry: AnyEntry, tiers: Collection[Tier]) -> Values:
 
 
 def _count(entry: AnyEntry, tiers: Collection[Tier]) -> Values | str:
-    """Values of an entry for another process; errors as text, since not all of them can be
-    pickled. A fault of the kernel is a finding, not an error."""
+    """Return an entry's values from another process, or the text of its error.
+
+    Not all errors can be pickled. A fault of the kernel is a finding, not an error.
+    """
     try:
         return values_of(entry, tiers)
     except EmulationFault as error:
@@ -151,13 +153,13 @@ def _judged(
 
 
 def _with_lines(entry: BudgetEntry, values: Values) -> Values:
-    """The values with the source lines of the machine code. Raises AssembleError."""
+    """Return the values with the source lines of the machine code. Raises AssembleError."""
     with opened(build(entry)) as reader:
         return replace(values, lines=locate(reader, reader.manifest.kernels[0]))
 
 
 def _timed(entry: BudgetEntry, against: str) -> Ratio | str:
-    """The measured ratio, or why it is skipped here."""
+    """Return the measured ratio, or the reason why it is skipped here."""
     budget = next(limit.value for limit in entry.limits if limit.metric is metrics.RATIO)
     try:
         return ratio.settled(build(entry), against, budget)

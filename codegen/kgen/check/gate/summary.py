@@ -1,4 +1,4 @@
-"""A report of the gate in words: what is broken and why, and Markdown for a CI job's page."""
+"""Reports of the gate: text for a terminal, and Markdown for the page of a CI job."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from kgen.check.gate.metrics import BudgetSide
 
 
 def percent(margin: float | None) -> str:
-    """How far a value is on the good side of its budget: +3.1 %, or - if that is no number."""
-    # Adding zero makes minus zero a plain one.
+    """Return a margin as text, such as +3.1 %, or - if unknown."""
+    # Adding 0 turns -0 into 0.
     return "-" if margin is None else f"{100 * margin + 0.0:+.1f} %"
 
 
@@ -21,7 +21,7 @@ def number(value: float | None) -> str:
 
 
 def table(report: GateReport) -> Iterator[str]:
-    """Every budget beside its value, kernel by kernel."""
+    """Yield a table with every budget and its value, kernel by kernel."""
     width = max((len(_name(result)) for result in results(report)), default=0)
     for kernel in (k for k in report.entries if k.results):
         yield kernel.entry.name
@@ -44,14 +44,16 @@ def _cells(result: Result) -> tuple[str, ...]:
 
 
 def _name(result: Result) -> str:
-    """The metric, and the core that its budget is for."""
+    """Return the name of a metric, with the core that its budget is for."""
     limit = result.limit
     return f"{limit.metric.name} on {limit.core}" if limit.core else limit.metric.name
 
 
 def broken_lines(report: GateReport) -> Iterator[str]:
-    """Lines about each kernel that failed: its fault, or for each broken budget the metric, the two
-    numbers and the source lines behind them."""
+    """Yield lines about each failed kernel.
+
+    They name its fault, or for each broken budget the metric, both numbers and the source lines.
+    """
     for kernel in report.entries:
         broken = [r for r in kernel.results if r.verdict is Verdict.BROKEN]
         if not kernel.passed:
@@ -86,7 +88,7 @@ def _where(report: GateReport, result: Result) -> str:
 
 
 def conclusion(report: GateReport) -> Iterator[str]:
-    """Count the budgets by verdict, and say why some were skipped."""
+    """Yield the numbers of budgets by verdict, and why some were skipped."""
     skipped = {r.note for r in results(report) if r.verdict is Verdict.SKIPPED}
     for note in sorted(filter(None, skipped)):
         yield f"skipped: {note}"
@@ -112,7 +114,7 @@ def results(report: GateReport) -> Iterator[Result]:
 
 
 def markdown(report: GateReport) -> str:
-    """The whole report as Markdown: broken budgets first, then all of them, folded away."""
+    """Return the report as Markdown: broken budgets first, then all of them, collapsed."""
     state = "passed" if report.passed else "broken"
     lines = [f"## Performance budgets: {state}", "", *conclusion(report)]
     broken = [k for k in report.entries if not k.passed]

@@ -1,4 +1,4 @@
-"""Tighter budgets for kernels that have become better. Nothing here ever loosens one."""
+"""Tightening of budgets of kernels that have improved. Budgets are never loosened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Proposal:
-    """A budget's number as it stands, and the tighter one that the kernel keeps today."""
+    """Current number of a budget, and the tighter one that the kernel keeps."""
 
     entry: AnyEntry
     limit: BudgetLimit
@@ -35,7 +35,7 @@ class Proposal:
 
 
 def proposals(report: GateReport) -> list[Proposal]:
-    """For every exact budget of a kernel's own that has room: the number without the room."""
+    """Return a proposal for every exact budget of a kernel's own that can be tightened."""
     found = []
     for kernel in report.entries:
         for result in kernel.results:
@@ -54,7 +54,7 @@ def _tight(result: Result) -> float | None:
 
 
 def rewrite(budgets: Budgets, wanted: Sequence[Proposal]) -> str:
-    """The file's text with these numbers in place and everything else as it was."""
+    """Return the file's text with these numbers replaced and everything else unchanged."""
     text = budgets.text
     for proposal in sorted(wanted, key=lambda p: -p.limit.place.start):
         place = proposal.limit.place
@@ -65,7 +65,7 @@ def rewrite(budgets: Budgets, wanted: Sequence[Proposal]) -> str:
 
 
 def format_number(value: float, like: str = "") -> str:
-    """A TOML number, with digits in groups if the one that it replaces has them."""
+    """Return a TOML number, with grouped digits if the number that it replaces has them."""
     if isinstance(value, int):
         return f"{value:_}" if "_" in like else str(value)
     return repr(value)
@@ -83,13 +83,13 @@ def _check_only_these_changed(budgets: Budgets, text: str, wanted: Sequence[Prop
 
 
 def check_place(path: Path) -> None:
-    """Raises BudgetError for what `write` would not replace; asked before the work is done."""
+    """Raise BudgetError if `write` could not replace the file; called before the work starts."""
     with _refusals(path):
         check_plain(path)
 
 
 def write(path: Path, text: str) -> None:
-    """Replace a file at once, or not at all. Raises BudgetError."""
+    """Replace a file atomically. Raises BudgetError."""
     with _refusals(path), replacing(path) as file:
         file.write(text.encode())
 

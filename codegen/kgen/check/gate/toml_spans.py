@@ -1,7 +1,7 @@
-"""Spans in a TOML text: the line of each key, and the characters of its value.
+"""Source positions in TOML: the line of each key, and the character range of its value.
 
-The standard library's parser says what a file means but not where; its errors need a line, and
-tightening a number must leave every comment and blank around it alone.
+Python's parser returns values without positions. Error messages need lines, and tightening a number
+must keep comments and spaces.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from collections.abc import Iterator, Mapping
 
 from kgen_runtime.values import frozen
 
-#: Keys from the root to a value; tables of an array are numbered from 0.
+#: Keys from the root to a value; the tables of an array are numbered from 0.
 Path = tuple[str | int, ...]
 
 
 @frozen
 class TextSpan:
-    """Span of a value in a file: its line, counted from 1, and the half-open range of
-    characters."""
+    """Position of a value: its line, counted from 1, and its half-open range of characters."""
 
     line: int
     start: int
@@ -37,7 +36,7 @@ _VALUE = re.compile(r"[^,}\s]+")
 
 
 def places(text: str) -> Mapping[Path, TextSpan]:
-    """The place of every table header and key of a valid TOML text."""
+    """Return the position of every table header and key of a valid TOML text."""
     found: dict[Path, TextSpan] = {}
     table: Path = ()
     counts: Counter[Path] = Counter()
@@ -57,7 +56,7 @@ def places(text: str) -> Mapping[Path, TextSpan]:
 
 
 def _masked(text: str) -> str:
-    """The text with comments blank, and strings as long as they were but without content."""
+    """Return the text with comments blank and the contents of strings masked, of equal length."""
 
     def mask(match: re.Match[str]) -> str:
         word = match[0]
@@ -70,7 +69,8 @@ def _masked(text: str) -> str:
 
 
 def _pairs(text: str, at: int, line: str) -> Iterator[tuple[Path, int, int]]:
-    """Keys of a line with their values' ranges: the first, and those of its inline table."""
+    """Yield the keys of a line with the ranges of their values, those of an inline table
+    included."""
     first = _PAIR.match(line, len(line) - len(line.lstrip()))
     if first is None:
         return
@@ -85,13 +85,13 @@ def _pairs(text: str, at: int, line: str) -> Iterator[tuple[Path, int, int]]:
 
 
 def _names(text: str, at: int, span: tuple[int, int]) -> Path:
-    """Dotted keys as they are written in the text, without quotes."""
+    """Return dotted keys without quotes."""
     written = text[at + span[0] : at + span[1]]
     return tuple(key.strip().strip("\"'") for key in re.findall(_KEY, written))
 
 
 def _numbered(path: Path, counts: Counter[Path]) -> Path:
-    """A header below an array's table means the last one of them."""
+    """Return a header's path with the number of the last table of each array."""
     found: Path = ()
     for i, key in enumerate(path):
         found = (*found, key)

@@ -1,4 +1,4 @@
-"""Numbers of one kernel in the static and emulated tiers, and the lines behind them."""
+"""Numbers of one kernel in the static and emulated tiers, and the source lines behind them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from kgen.errors import EmulationError
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.values import frozen
 
-#: How many source lines are named.
+#: Most source lines that a report names.
 _SOURCES = 3
 
 
 @frozen
 class Contribution:
-    """A line of the kernel's text, counted from 1, and its part of a number; `excess` of it is
-    more than the same bytes need."""
+    """Line of the kernel's text, counted from 1, and its part of a number.
+
+    `excess` is the part above the minimum for the same bytes.
+    """
 
     line: int
     count: int
@@ -39,9 +41,11 @@ class Contribution:
 
 @frozen
 class Values:
-    """`numbers` by metric; a metric that the kernel does not have is not among them. `lines` are
-    where the machine code comes from, if that was asked for. A kernel whose emulation ended with a
-    `fault` has no numbers."""
+    """Numbers of a kernel by metric; metrics that it lacks are absent.
+
+    `lines` map the machine code to the source, if requested. A kernel whose emulation ended with a
+    `fault` has no numbers.
+    """
 
     numbers: Mapping[str, float]
     facts: StaticFacts | None = None
@@ -56,12 +60,11 @@ class Values:
         return self.facts.note(metric.name)
 
     def absent(self, metric: Metric) -> str | None:
-        """Why a number is not known on this machine, if that is so."""
+        """Return why a number is not known on this machine; None if it is known."""
         return None if self.facts is None else self.facts.absent(metric.name)
 
     def sources(self, metric: Metric) -> tuple[Contribution, ...]:
-        """The source lines that contribute most to a number: what is wasted first, then what is
-        plainly much."""
+        """Return the source lines that contribute most to a number, by excess, then by count."""
         if metric.tier is Tier.STATIC:
             return () if self.lines is None else _most(self.lines, metric.name)
         count = _PARTS.get(metric.name) or _class_part(metric.name)
@@ -87,9 +90,9 @@ def _most(lines: SourceLines, metric: str) -> tuple[Contribution, ...]:
 
 
 def measure(reader: Reader, entry: KernelEntry, tiers: Collection[Tier]) -> Values:
-    """The numbers of a kernel in a bundle; of whole launches, on seeded random data.
+    """Return the numbers of a kernel; emulated ones count whole launches on seeded random data.
 
-    Raises AssembleError if a disassembler is missing, EmulationError for a kernel that does not
+    Raises AssembleError if a disassembler is missing, and EmulationError for a kernel that does not
     run to its end.
     """
     numbers: dict[str, float] = {}
@@ -105,7 +108,7 @@ def measure(reader: Reader, entry: KernelEntry, tiers: Collection[Tier]) -> Valu
 
 
 def counted(launches: Sequence[Profile]) -> dict[str, float]:
-    """The numbers of the emulated tier."""
+    """Return the numbers of the emulated tier."""
     numbers: dict[str, float] = {**profile.merged(launches)}
     if prefetches := numbers.get("prefetch"):
         share = 100 * numbers.get("prefetches_outside", 0) / prefetches
@@ -114,7 +117,8 @@ def counted(launches: Sequence[Profile]) -> dict[str, float]:
 
 
 def _whole_launches(reader: Reader, entry: KernelEntry) -> tuple[Profile, ...]:
-    """The launches' profiles. Raises EmulationError unless all workgroups were counted."""
+    """Return the profiles of the launches. Raises EmulationError unless all workgroups were
+    counted."""
     if profile.sample_of(entry) is not None:
         total = math.prod(entry.launches[0].grid)
         raise EmulationError(
@@ -127,7 +131,7 @@ def _whole_launches(reader: Reader, entry: KernelEntry) -> tuple[Profile, ...]:
     return found.launches
 
 
-#: A line's part of a number, by its counts and its text.
+#: Function that returns a line's part of a number, from its counts and its text.
 Part = Callable[[LineCounts, str], int]
 
 

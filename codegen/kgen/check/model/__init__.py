@@ -1,1 +1,1 @@
-"""Programs against the models that they are made of."""
+"""Verification of whole models: programs against onnx's reference evaluator."""

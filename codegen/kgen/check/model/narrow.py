@@ -1,7 +1,7 @@
-"""Products of a model whose weights, or whose operands, have fewer bits, for onnx's own reference.
+"""Reference definitions of products with narrow weights or operands, for onnx's evaluator.
 
-They are rounded here by the definition of each type, from the model's own numbers, and nothing
-is shared with what rounds them for the kernels.
+They round the model's own numbers by the definition of each type, and share no code with the
+compiler.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from kgen.graph.reading.definitions.sliding import Conv as PlainConv
 from kgen_runtime.manifest import KernelEntry
 
 Array = npt.NDArray[Any]
-#: Types of 16 bits that products round both operands to.
+#: 16-bit types of both operands of a product.
 HALVES = ("bf16", "f16")
-#: Types that weights of convolutions, and tables of embeddings, are rounded to.
+#: Types that are supported for weights of convolutions and for embedding tables.
 OF_OTHERS = ("bf16", "s8")
-#: Bits of a number of bf16, the leading one among them.
+#: Significant bits of bf16, including the leading one.
 BF16_BITS = 8
-#: The largest number of s8 that weights become, and the least scale of a column.
+#: s8 number of the largest weight of a column, and the smallest scale.
 LARGEST, LEAST_SCALE = 127.0, 2.0**-126
 
 
 def weights_of(kernels: Iterable[KernelEntry]) -> str | None:
-    """Type that a program's weights are rounded to; None for no rounding."""
+    """Return the type of a program's narrow weights; None without."""
     found = {kernel.spec["b_dtype"] for kernel in kernels if kernel.spec.get("b_dtype")}
     return str(found.pop()) if found else None
 
 
 def products_of(kernels: Iterable[KernelEntry]) -> str | None:
-    """Type that a program's products round both operands to; None for no rounding."""
+    """Return the 16-bit type of both operands of a program's products; None without."""
     found = {kernel.spec["dtype"] for kernel in kernels if kernel.spec["op"] == "matmul"}
     return next((name for name in HALVES if name in found), None)
 
@@ -45,14 +45,13 @@ def products_of(kernels: Iterable[KernelEntry]) -> str | None:
 def operators(
     model: onnx.ModelProto, weights: str | None, products: str | None = None
 ) -> list[type[OpRun]]:
-    """Products that round those of their second operands that are constant matrices, or both
-    operands; convolutions that round constant weights."""
+    """Return operators that round their constant weights, or both operands, before they compute."""
     if weights is None and products is None:
         return []
     known = constants_of(model)
 
     def narrow(node: onnx.NodeProto, a: Array, b: Array, axis: int) -> tuple[Array, Array]:
-        """Round the operands of a product; a product of two constants is left alone."""
+        """Round the operands of a product, unless both are constant."""
         if node.input[0] in known and node.input[1] in known:
             return a, b
         if products is not None:
@@ -78,8 +77,10 @@ def operators(
     normalized = {n.input[0] for n in model.graph.node if n.op_type == "BatchNormalization"}
 
     class Conv(PlainConv):
-        """Convolution with rounded weights, all channels together, unless it has one channel per
-        group, or a BatchNormalization's factors will be multiplied in."""
+        """Convolution with rounded weights.
+
+        Depthwise convolutions, and those before a BatchNormalization, keep their weights.
+        """
 
         def _run(self, x: Array, w: Array, *given: Any, **attributes: Any) -> tuple[Array]:
             node = self.onnx_node
@@ -92,8 +93,7 @@ def operators(
     tied = tied_tables(model) if weights in OF_OTHERS else set()
 
     class Gather(PlainGather):  # type: ignore[misc]
-        """Gather from a table whose transpose a product rounds: each row is rounded as that
-        column."""
+        """Gather that reads a table with rounded rows if a product uses the table's transpose."""
 
         def _run(self, x: Array, indices: Array, axis: int | None = None) -> tuple[Array]:
             if weights is not None and not axis and self.onnx_node.input[0] in tied:
@@ -104,7 +104,7 @@ def operators(
 
 
 def tied_tables(model: onnx.ModelProto) -> set[str]:
-    """Constant matrices whose transposes products of the model multiply by."""
+    """Return the constant matrices whose transposes the model's products multiply by."""
     arrays = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer if len(t.dims) == 2}
     for node in model.graph.node:
         if node.op_type == "Transpose" and node.input[0] in arrays:
@@ -127,7 +127,7 @@ def transposes_b(gemm: onnx.NodeProto) -> bool:
 
 
 def constants_of(model: onnx.ModelProto) -> set[str]:
-    """Names of values that depend on no input."""
+    """Return the names of values that depend on no input."""
     known = {tensor.name for tensor in model.graph.initializer}
     for node in model.graph.node:
         if all(not name or name in known for name in node.input):
@@ -136,7 +136,7 @@ def constants_of(model: onnx.ModelProto) -> set[str]:
 
 
 def rounded(weights: Array, dtype: str, axis: int) -> Array:
-    """The nearest numbers that the narrow type has; columns go along `axis`."""
+    """Round weights to a narrow type and back; columns extend along `axis`."""
     columns = np.moveaxis(weights.astype(np.float64), axis, -1)
     return np.moveaxis(ROUNDED[dtype](columns), -1, axis).astype(weights.dtype)
 
@@ -154,8 +154,10 @@ def to_s8(columns: Array) -> Array:
 
 
 def to_s4(columns: Array) -> Array:
-    """Round each 32 numbers to s4 and back: the first number of largest magnitude becomes -8
-    scales, and the scale is f16."""
+    """Round blocks of 32 numbers to s4 and back.
+
+    The first number of largest magnitude becomes -8 times the scale, which is f16.
+    """
     found: Array = np.zeros_like(columns)
     for start in range(0, columns.shape[-1], 32):
         part = columns[..., start : start + 32]

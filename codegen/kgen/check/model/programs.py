@@ -1,4 +1,4 @@
-"""Programs of a bundle against their model: here one after another, or each on a worker."""
+"""Verification of a bundle's programs against their model, here or on remote workers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ def verify_programs(
     progress: Callable[[str], None] = lambda _: None,
     executor: Executor | None = None,
 ) -> list[ProgramResult]:
-    """Each program step by step and as a whole; see :func:`verify_program`. Raises
-    VerificationError where an executor's worker cannot."""
+    """Verify each program step by step and as a whole; see :func:`verify_program`.
+
+    Raises VerificationError if a worker of the executor fails.
+    """
     if executor is None:
         return [
             verify_program(reader, p, truth, on=on, progress=_named(progress, p)) for p in programs
@@ -47,7 +49,7 @@ def _named(progress: Callable[[str], None], program: Program) -> Callable[[str],
 
 
 def _by_itself(reader: ProgramReader, program: Program) -> MemoryReader:
-    """Reader of the part of a bundle that a worker needs for one program."""
+    """Return a reader of the part of a bundle that a worker needs for one program."""
     keys = {step.kernel for step in program.steps}
     kernels = [k for k in reader.manifest.kernels if k.target.name == program.target]
     kernels = [kernel for kernel in kernels if kernel.key in keys]
@@ -61,7 +63,7 @@ def _by_itself(reader: ProgramReader, program: Program) -> MemoryReader:
 
 
 def _alone(reader: MemoryReader, program: Program, truth: Truth, on: On) -> ProgramResult | str:
-    """A worker's part: the result, or why there is none."""
+    """Verify one program on a worker; return the result, or the error's text."""
     try:
         return verify_program(reader, program, truth, on=on)
     except KgenError as error:

@@ -1,9 +1,9 @@
-"""A program run step by step against its model: each step fed with what the model has there.
+"""Step-by-step verification of a program: each step runs on the exact inputs from the model.
 
-Memory is kept as a device has it. A step's result is compared, and then replaced by the model's, so
-that a wrong kernel, view or memory plan is found where it is, by the name of its node. Where the
-model has no value of that name, the step's own result stays. A second run replaces nothing: that is
-the whole program.
+The memory holds what a device's memory would hold. After each step its output is compared with the
+model's value and then replaced by it, so that a wrong kernel, view or memory plan shows at its own
+node. An output without a value in the model stays. A second run replaces nothing and checks the
+outputs of the whole program.
 """
 
 from __future__ import annotations
@@ -32,25 +32,27 @@ from kgen_runtime.schema.program import Program, Step, Value, Weight
 from kgen_runtime.values import frozen
 
 Array = npt.NDArray[Any]
-#: Units of the last place of an element that a step may be off by, and errors of the model in f32.
+#: Tolerance of a step: units in the last place of an element, and multiples of the model's f32
+#: error.
 ROUNDINGS, ERRORS = 32.0, 8.0
-#: Largest relative errors of rounding to types of 16 bits.
+#: Largest relative rounding errors of the 16-bit types.
 UNITS = {"bfloat16": 2.0**-8, "float16": 2.0**-11}
-#: Part of quantised numbers that may be one step apart, and what numbers of u8 are less as s8.
+#: Largest share of quantised numbers that may be off by one, and the offset between u8 and s8.
 MOST_TIES, OFFSET = 0.02, 128
-#: What is this many times larger than the median stands for infinity, as a mask's numbers do.
+#: Numbers this many times larger than the median stand for infinity, as in attention masks.
 OUTLYING = 1e6
 
 
 class ProgramReader(Reader, Protocol):
-    """An open bundle with programs."""
+    """Open bundle with programs."""
 
     def weight(self, weight: Weight) -> Any: ...
 
 
 @frozen
 class StepResult:
-    """`error` is the worst one, as a part of its bound; None where the model has no such value."""
+    """Result of one step: the worst error relative to its bound; None if the model lacks the
+    value."""
 
     number: int
     kernel: str
@@ -76,7 +78,7 @@ class StepResult:
 
 @frozen
 class ProgramResult:
-    """Every step's result, fed with the model's values, and the whole program's outputs."""
+    """Results of all steps, run on the model's values, and of the outputs of the whole program."""
 
     program: str
     target: str
@@ -84,14 +86,14 @@ class ProgramResult:
     steps: tuple[StepResult, ...]
     outputs: Mapping[str, float]
     reason: str = ""
-    #: Of narrow weights: how far outputs are from those of the model as it is, by their norm.
+    #: Narrow types: distance of each output from that of the original model, relative to its norm.
     deviation: Mapping[str, float] = field(default_factory=dict)
     #: Whether this machine can run the program; if not, `reason` says why.
     executed: bool = True
 
     @property
     def status(self) -> str:
-        """`passed`, `failed` or `not-executed`."""
+        """Status of the program: `passed`, `failed` or `not-executed`."""
         if not self.executed:
             return "not-executed"
         return "passed" if self.passed else "failed"
@@ -106,7 +108,7 @@ class ProgramResult:
         return next((step for step in self.steps if not step.passed), None)
 
     def to_json(self, *, nodes: bool = False) -> dict[str, Any]:
-        """The steps that are wrong, and with `nodes` all of them."""
+        """Return the results as JSON: the wrong steps, and with `nodes` all steps."""
         listed = {"nodes": [step.to_json() for step in self.steps]} if nodes else {}
         return {
             "program": self.program,
@@ -131,7 +133,7 @@ def verify_program(
     on: On = "auto",
     progress: Callable[[str], None] = lambda _: None,
 ) -> ProgramResult:
-    """Run a program's steps on a device, or in an emulator, and compare them with the model."""
+    """Run a program's steps on a device or in an emulator, and compare them with the model."""
     with IsolatedDevices() as devices:
         machine = _Machine(reader, program, truth, on, devices)
         results: tuple[StepResult, ...] = ()
@@ -149,7 +151,7 @@ def verify_program(
 
 
 class _Machine:
-    """A program's memory and kernels."""
+    """Memory and kernels of a program."""
 
     def __init__(
         self,
@@ -167,7 +169,7 @@ class _Machine:
             if entry.target.name == program.target
         }
         self.values = program.by_name
-        #: The one that is loaded, and its kernel: a device has one at a time.
+        #: Name and executor of the loaded kernel; a device holds one at a time.
         self.loaded: tuple[str, Executor] | None = None
         self.used: set[str] = set()
         self.memories: dict[tuple[str, str], Bytes] = {}
@@ -178,7 +180,7 @@ class _Machine:
         self.loaded = None
 
     def executor(self, kernel: str) -> Executor:
-        """Raises Unavailable if the kernel cannot be executed here."""
+        """Return the executor of a kernel. Raises Unavailable if it cannot run here."""
         if self.loaded is None or self.loaded[0] != kernel:
             self.close()
             entry = self.entries[kernel]
@@ -187,7 +189,7 @@ class _Machine:
         return self.loaded[1]
 
     def reset(self) -> None:
-        """Memory before a run: inputs and weights, and poison everywhere else."""
+        """Load inputs and weights, and poison all other memory."""
         weights = {w.name: w for w in self.program.weights}
         for memory, nbytes in self.program.memories.items():
             kind, name = memory
@@ -244,8 +246,10 @@ class _Machine:
         return self.memories[place.memory][place.offset : place.offset + nbytes]
 
     def compare(self, value: str, made: Array, least: float = 0.0) -> float | None:
-        """The worst error of a value as a part of its bound, which is `least` or more; None where
-        the model has none."""
+        """Return a value's worst error relative to its bound; None if the model lacks the value.
+
+        The bound is at least `least`.
+        """
         exact, rounded = (beside(v, value) for v in (self.truth.exact, self.truth.rounded))
         if exact is None or rounded is None:
             return None
@@ -254,8 +258,11 @@ class _Machine:
         return worst(made, exact, rounded, least)
 
     def farthest_step(self, value: str) -> float:
-        """How far numbers next to a tie may be off, which a kernel rounds on its way to a value, or
-        to its parts side by side: one where it quantises, or as far as they move the value."""
+        """Return the tolerance for numbers next to a rounding tie.
+
+        A quantised value may be off by one. Other values of a quantised model may be off by as much
+        as such a difference moves them.
+        """
         parts = [order_in(part)[0].removesuffix(SIGNED) for part in value.split(BESIDE)]
         numbers = self.truth.quantized
         least = 1.0 if all(part in numbers for part in parts) else 0.0
@@ -263,8 +270,7 @@ class _Machine:
         return max(least, moved) if numbers else 0.0
 
     def sized(self, name: str, made: Array) -> Array:
-        """The elements of an output whose size depends on data that the model has; all elements of
-        any other value."""
+        """Return the elements of an output that count, if its size depends on data."""
         exact = self.truth.exact.get(name)
         found = made
         for count in self.program.counts:
@@ -278,7 +284,7 @@ class _Machine:
         kept = (self.values[state.output] for state in self.program.states)
         for shown in (*self.program.outputs, *kept):
             made = self.sized(shown.name, elements(self.memories[shown.place.memory], shown))
-            # A step of 16 bits that one operand is off by moves all that follows it.
+            # In 16 bits, an operand that is off by one unit moves everything that follows.
             error = self.compare(shown.name, made, self.truth.moved.get(shown.name, 0.0))
             found[shown.name] = math.inf if error is None else error
         return found
@@ -304,13 +310,13 @@ class _Machine:
 
 
 def stored_as(exact: Array, dtype: DType) -> Array:
-    """The nearest numbers of a type, in which arrays of :func:`elements` are."""
+    """Return numbers rounded to a type, in the array type of :func:`elements`."""
     found = to_bf16(exact) if dtype is DType.BF16 else exact
     return found.astype(array_dtype(dtype))
 
 
 def array_dtype(dtype: DType) -> np.dtype[Any]:
-    """numpy's type, or that of ml_dtypes, which knows what the bits mean."""
+    """Return numpy's type for a dtype, or that of ml_dtypes for bf16."""
     if dtype is not DType.BF16:
         return dtype.storage
     import ml_dtypes
@@ -320,7 +326,7 @@ def array_dtype(dtype: DType) -> np.dtype[Any]:
 
 
 def elements(data: Bytes, value: Value) -> Array:
-    """A value's elements in memory that begins with it."""
+    """Return the elements of a value at the start of a memory range."""
     dtype = array_dtype(value.dtype)
     flat = data[: len(data) // dtype.itemsize * dtype.itemsize].view(dtype)
     strides = tuple(s * dtype.itemsize for s in value.strides)
@@ -328,8 +334,10 @@ def elements(data: Bytes, value: Value) -> Array:
 
 
 def beside(values: Mapping[str, Array], name: str) -> Array | None:
-    """The model's value of a name, or several of them side by side, each with its axes in the order
-    that the name says; None if it has no such one."""
+    """Return the model's value of a name, or None.
+
+    A name may join several values, which are concatenated, and may end in an order of axes.
+    """
     parts = [in_named_order(values, part) for part in (name, *name.split(BESIDE))]
     found = [part for part in parts[1:] if part is not None]
     if parts[0] is not None or len(found) < len(parts) - 1:
@@ -338,8 +346,10 @@ def beside(values: Mapping[str, Array], name: str) -> Array | None:
 
 
 def without_steps(made: Array, exact: Array, farthest: float) -> Array:
-    """Numbers with the exact ones in place of few that are apart, but no farther than that: those
-    near to a tie are rounded to either side."""
+    """Replace numbers within `farthest` of the exact ones by these, if there are few of them.
+
+    A number close to a tie may be rounded to either side.
+    """
     if made.dtype.kind not in "iuf" or not farthest or not exact.size:
         return made
     apart = np.abs(made.astype(np.float64) - exact.astype(np.float64))
@@ -363,16 +373,18 @@ def in_named_order(values: Mapping[str, Array], name: str) -> Array | None:
 
 
 def model_name(name: str) -> str:
-    """The model's name of a value that memory is looked at as in several ways."""
+    """Return the model's name of a value; the program appends a number to further views of it."""
     whole, hash_, number = name.rpartition("#")
     return whole if hash_ and number.isdecimal() else name
 
 
 def worst(made: Array, exact: Array, rounded: Array, least: float = 0.0) -> float:
-    """The largest error as a part of its bound: some roundings of the element to f32, one to the
-    type that it is stored in where that is narrower, and some times what the model in f32 is off by
-    where it is farthest off, or `least`. Where f32, or the narrower type, has no such number, what
-    it has in its place is right."""
+    """Return the largest error relative to its bound.
+
+    The bound adds roundings of the element to f32, one rounding to its stored type if that is
+    narrower, and a multiple of the model's own largest error in f32, which is at least `least`. A
+    result that is infinite because its type lacks the number is correct.
+    """
     narrow = made.dtype.itemsize < np.dtype(np.float32).itemsize and made.dtype.kind not in "iub"
     stored = UNITS[made.dtype.name] if narrow else 0.0
     with np.errstate(all="ignore"):
@@ -384,7 +396,7 @@ def worst(made: Array, exact: Array, rounded: Array, least: float = 0.0) -> floa
         size = np.abs(exact)
         known = np.isfinite(exact) & np.isfinite(rounded)
         median = middle(size[known])
-        # Of what a Relu left most is zero, which says nothing of how large the others are.
+        # A Relu leaves mostly zeros, so take the median of the other numbers.
         plain = known & (size <= max(OUTLYING * middle(size[known & (size > 0.0)]), 1.0))
         apart = np.abs(rounded - exact)[plain]
         unit = float(np.finfo(np.float32).eps) / 2
@@ -398,13 +410,15 @@ def worst(made: Array, exact: Array, rounded: Array, least: float = 0.0) -> floa
 
 
 def middle(sizes: Array) -> float:
-    """The median; 0 of nothing."""
+    """Return the median; 0 for an empty array."""
     return float(np.median(sizes)) if sizes.size else 0.0
 
 
 def beyond_range(made: Array, exact: Array, rounded: Array) -> Array:
-    """Mask of results that are rightly infinite or NaN: the model in f32 has the same, or the exact
-    number is beyond the type of the result."""
+    """Return a mask of results that are correctly infinite or NaN.
+
+    Either the model in f32 has the same, or the exact number is out of range of the result's type.
+    """
     if made.dtype.kind in "iub":
         return np.zeros(made.shape, bool)
     ours = made.astype(np.float64)

@@ -1,8 +1,8 @@
-"""Exact results of a model: every value of it in f64, by onnx's own reference.
+"""Exact results of a model: every intermediate value in f64, by onnx's reference evaluator.
 
-The model is computed twice on the same inputs, in f64 and in f32 as it is. How far apart both are
-says what rounding costs, and so what a right program may be off by. Nothing here is shared with the
-import, the fusion or the kernels.
+The model is evaluated twice on the same inputs: in f64, and in its own types. The difference shows
+the cost of rounding, and thus the tolerance of a correct program. The module shares no code with
+the importer, the fusion or the kernels.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ Array = npt.NDArray[Any]
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 #: Attributes that name the type of a result.
 TYPE_ATTRIBUTES = ("to", "dtype", "output_datatype", "output_dtype")
-#: Attributes of operators whose result is f32 where a node leaves them out, and what they are in
-#: f64.
+#: Attributes whose default makes an operator's result f32, with their value for f64.
 NARROW_DEFAULTS: Mapping[str, tuple[str, Any]] = {
     "ConstantOfShape": ("value", numpy_helper.from_array(np.zeros(1, np.float64))),
     "BlackmanWindow": ("output_datatype", TensorProto.DOUBLE),
@@ -40,34 +39,37 @@ NARROW_DEFAULTS: Mapping[str, tuple[str, Any]] = {
     "HannWindow": ("output_datatype", TensorProto.DOUBLE),
     "MelWeightMatrix": ("output_datatype", TensorProto.DOUBLE),
 }
-#: Operators that quantise, with the input that they divide, or divide by.
+#: Quantising operators, with the input that is scaled: the dividend, or the scale of the result.
 QUANTIZING: Mapping[str, int] = {
     "DynamicQuantizeLinear": 0, "QLinearConv": 6, "QLinearMatMul": 6, "QuantizeLinear": 0,
 }  # fmt: skip
-#: Relative distance from a tie within which kernels may round to either side, and how many times
-#: farther than by these an output may be moved.
+#: Relative distance from a rounding tie within which kernels may round to either side, and the
+#: factor by which they may exceed the difference that this makes in an output.
 NEAR_TIES, FLIPS = 2.0**-16, 4.0
-#: Characters of another's message.
+#: Most characters of a quoted message.
 MOST_SHOWN = 200
-#: Ifs of a model.
+#: Most Ifs in a model.
 MOST_BRANCHES = 256
-#: Operators behind which an index is still an index.
+#: Operators whose output is an index if their input is one.
 KEEPING = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 
 
 @frozen
 class Truth:
-    """A model's inputs, and its values by name, in f64 and as they come out in f32. Of narrow
-    weights, `deviation` is how far each output is from that of the model as it is, relative to its
-    norm. `moved` is how far rounding moves the number of a value that it moves most: of each
-    output with products in 16 bits, and of each value of a quantised model."""
+    """Inputs of a model, and its values by name in f64 and in the model's own types.
+
+    - `deviation` is the distance of each output from that of the original model, relative to its
+      norm, if weights or products are narrow.
+    - `moved` is the largest absolute change of an element that rounding causes: in outputs of a
+      model with 16-bit products, and in all values of a quantised model.
+    """
 
     inputs: Mapping[str, Array]
     exact: Mapping[str, Array]
     rounded: Mapping[str, Array]
     deviation: Mapping[str, float] = field(default_factory=dict)
     moved: Mapping[str, float] = field(default_factory=dict)
-    #: Values that are quantised, whose definition leaves rounding of ties open.
+    #: Quantised values. Their definition leaves the rounding of ties open.
     quantized: frozenset[str] = frozenset()
 
 
@@ -80,9 +82,11 @@ def truth(
     weights: str | None = None,
     products: str | None = None,
 ) -> Truth:
-    """A model's values on inputs that are given, and on seeded ones in place of those that are not,
-    with its products' constant weights rounded to a narrow type. Raises GraphError for a model that
-    its reference cannot compute."""
+    """Evaluate a model on the inputs `given`, and on seeded random ones for the others.
+
+    `weights` and `products` are the narrow types of the program. Raises GraphError for a model that
+    the reference cannot evaluate.
+    """
     model, path = read(source), shown(source)
     named = {i.name: i for i in model.graph.input}
     inputs = {}
@@ -127,13 +131,13 @@ def truth(
 
 
 def quantized_values(model: onnx.ModelProto) -> frozenset[str]:
-    """Names of the numbers that operators quantise."""
+    """Return the names of the numbers that operators quantise."""
     return frozenset(n.output[0] for n in model.graph.node if n.op_type in QUANTIZING)
 
 
 def with_factors(model: onnx.ModelProto, factor: float) -> onnx.ModelProto:
-    """The model with numbers that are multiplied by a factor before they are quantised, so that
-    those near to a tie are rounded otherwise."""
+    """Return the model with a factor before each quantisation, which flips numbers close to a
+    tie."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
     name = "kgen:factor"
@@ -152,7 +156,7 @@ def with_factors(model: onnx.ModelProto, factor: float) -> onnx.ModelProto:
 
 
 def _apart(values: Array, others: Array) -> float:
-    """The norm of a difference, relative to that of the other."""
+    """Return the norm of a difference, relative to the norm of `others`."""
     norm = float(np.linalg.norm(others.astype(np.float64)))
     return float(np.linalg.norm((values - others).astype(np.float64))) / (norm or 1.0)
 
@@ -167,15 +171,18 @@ def _farthest(values: Array, others: Array) -> float:
 def _drawn(
     model: onnx.ModelProto, name: str, is_integer: bool, shape: tuple[int, ...], rng: Any
 ) -> Array:
-    """Numbers that reach a model's useful range: places of the table that is indexed by an input,
-    ones and zeros of other integers, a normal distribution of floats."""
+    """Return random inputs in a useful range.
+
+    Indices lie in the indexed table, other integers are 0 or 1, and floats are normally
+    distributed.
+    """
     if not is_integer:
         return np.asarray(rng.standard_normal(shape))
     return np.asarray(rng.integers(0, _places(model, name) or 2, shape))
 
 
 def _places(model: onnx.ModelProto, name: str) -> int | None:
-    """Rows of the smallest table that is indexed by an input."""
+    """Return the number of rows of the smallest table that an input indexes."""
     sizes = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
     names, found = {name}, []
     for node in model.graph.node:
@@ -188,8 +195,10 @@ def _places(model: onnx.ModelProto, name: str) -> int | None:
 
 
 def flattened(model: onnx.ModelProto, inputs: Mapping[str, Array], path: str) -> onnx.ModelProto:
-    """The model with the branches that it takes on these inputs in place of its Ifs, so that their
-    values have names."""
+    """Return the model with each If replaced by the branch that these inputs select.
+
+    The values inside the branch then have names.
+    """
     found = onnx.ModelProto()
     found.CopyFrom(model)
     for _ in range(MOST_BRANCHES):
@@ -206,7 +215,7 @@ def flattened(model: onnx.ModelProto, inputs: Mapping[str, Array], path: str) ->
 
 
 def _before(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
-    """The part of a model that computes a value."""
+    """Return the part of a model that computes a value."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
     kept: list[onnx.NodeProto] = []
@@ -222,7 +231,7 @@ def _before(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
 
 
 def _replace(graph: onnx.GraphProto, nodes: list[onnx.NodeProto]) -> None:
-    """Other nodes, of which some may be the graph's own, in place of its nodes."""
+    """Replace a graph's nodes; the new ones may include its own."""
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
     graph.node.extend(copies)
@@ -235,7 +244,7 @@ def _values(
     weights: str | None = None,
     products: str | None = None,
 ) -> dict[str, Array]:
-    # Of two that are of one name the first is taken.
+    # Of two definitions with one name the first takes effect.
     own = [*operators(model, weights, products), *OPERATORS]
     try:
         with np.errstate(all="ignore"):
@@ -247,7 +256,7 @@ def _values(
 
 
 def evaluator(model: onnx.ModelProto, own: Sequence[Any] = OPERATORS) -> ReferenceEvaluator:
-    """onnx's reference of a model with definitions of our own, in its functions too."""
+    """Return onnx's evaluator of a model with corrected definitions, also inside its functions."""
 
     class DefinedEvaluator(ReferenceEvaluator):  # type: ignore[misc]
         def __init__(self, proto: Any, **options: Any) -> None:
@@ -261,7 +270,7 @@ def _as_f64(array: Array) -> Array:
 
 
 def in_f64(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with f64 in place of every narrower float."""
+    """Return the model with f64 in place of all narrower floats."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
     _widen_graph(found.graph)
@@ -280,7 +289,7 @@ def _widen_graph(graph: onnx.GraphProto) -> None:
 
 
 def _widen_nodes(nodes: Iterable[onnx.NodeProto]) -> None:
-    """Widen the constants and result types of nodes, and the graphs within them."""
+    """Widen the constants and result types of nodes and of their subgraphs."""
     for node in nodes:
         name, default = NARROW_DEFAULTS.get(node.op_type, ("", None))
         if name and all(attribute.name != name for attribute in node.attribute):

@@ -133,8 +133,7 @@ def max_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[Gr
 def places_of_largest(
     b: Builder, node: Node, x: GraphValue, largest: GraphValue, windows: Windows, least: float
 ) -> GraphValue:
-    """Return the index, among all elements of x, of the first largest element or NaN of each
-    window.
+    """Return the linear index in x of the first largest element, or NaN, of each window.
 
     With storage_order=1 indices within an image are column-major.
     """

@@ -52,7 +52,7 @@ class Activation:
 
 @frozen
 class Direction:
-    """One direction of a recurrent layer.
+    """Direction of a recurrent layer.
 
     Weights have a row per gate and unit. `first` are the initial states. If `is_coupled`, the
     forget gate of an LSTM is 1 - input gate.
