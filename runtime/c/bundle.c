@@ -1,4 +1,4 @@
-/* Opening a bundle: its code, constants and weights, loaded once they are checked. */
+/* Opening and closing of bundles: loads code, constants and weights after checking them. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -6,12 +6,12 @@
 #include <string.h>
 
 enum { MAX_THREADS = 1024 };
-/* What weights and constants that are used where they lie start at a multiple of: a cache line. */
+/* Alignment of weights and constants that are used in place: a cache line. */
 enum { LINE = 64 };
 
 /* ---- constants and weights ------------------------------------------------------------------- */
 
-/* Bytes that kernels read: where they lie, or copied to a cache line's start. */
+/* Leave aligned bytes in place; copy others to an aligned address. */
 static kgen_status settle_bytes(kgen_bundle *of, const unsigned char **data, uint64_t nbytes)
 {
     if ((uintptr_t)*data % LINE == 0)
@@ -61,7 +61,8 @@ static int by_digest(const void *a, const void *b)
     return strcmp((*(weight *const *)a)->file.sha256, (*(weight *const *)b)->file.sha256);
 }
 
-/* Those of all programs that run; equal ones, which have one file, are loaded once. */
+/* Load the weights of all chosen programs; weights of equal digest, which share a file, are
+ * loaded once. */
 static kgen_status load_weights(kgen_bundle *of, bool verify)
 {
     const selection *chosen = &of->chosen;
@@ -88,19 +89,19 @@ static kgen_status load_weights(kgen_bundle *of, bool verify)
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
-/* The code of a launch, copied: what is checked is what is mapped, whatever becomes of the file. */
+/* Copy the code of a launch and check the copy: the file may change between check and mapping. */
 static kgen_status load_object(kgen_bundle *of, const artifact *code, object *into,
                                uint64_t *total)
 {
     const unsigned char *data = NULL;
     TRY(kgen_find_file(of, &code->file, &data));
     into->nbytes = (uint64_t)code->file.nbytes;
-    unsigned char *copy = (unsigned char *)malloc(into->nbytes + 1); /* 0 bytes may give NULL */
+    unsigned char *copy = (unsigned char *)malloc(into->nbytes + 1); /* malloc(0) may return NULL */
     if (copy == NULL)
         return kgen_no_memory(into->nbytes);
     memcpy(copy, data, into->nbytes);
     into->data = copy;
-    *kgen_find_used(of, code->file.file)->digest = 0; /* it is asked of the copy */
+    *kgen_find_used(of, code->file.file)->digest = 0; /* computed again, from the copy */
     TRY(kgen_check_digest(of, &code->file, into->data, into->nbytes));
     return kgen_object_place(into, total);
 }
@@ -116,8 +117,8 @@ static bool needs_tiles(const artifact *code)
     return false;
 }
 
-/* The object of a launch's code: that of an earlier launch of the same file, or a new one behind
- * the others, which take *total bytes of address space. */
+/* Set the object of a launch's code: the object of an earlier launch of the same file, or a new
+ * one after the others, which occupy *total bytes of address space. */
 static kgen_status share_object(kgen_bundle *of, launch *one, object *objects, size_t *count,
                                 uint64_t *total)
 {
@@ -134,7 +135,7 @@ static kgen_status share_object(kgen_bundle *of, launch *one, object *objects, s
     return KGEN_OK;
 }
 
-/* The objects of all kernels that are loaded, one behind another. */
+/* Load the objects of all loaded kernels, one after another. */
 static kgen_status load_objects(kgen_bundle *of, object *objects, size_t *count)
 {
     uint64_t total = 0;
@@ -153,7 +154,7 @@ static kgen_status load_objects(kgen_bundle *of, object *objects, size_t *count)
     return KGEN_OK;
 }
 
-/* The functions of the launches, once the library is mapped. */
+/* Set the functions of the launches once the library is mapped. */
 static kgen_status settle_functions(kgen_bundle *of, const object *objects)
 {
     for (size_t k = 0; k < of->all.num_kernels; k++) {
@@ -194,7 +195,7 @@ static kgen_status load_code(kgen_bundle *of)
     if (status == KGEN_OK)
         status = settle_functions(of, objects);
     for (size_t i = 0; i < count; i++)
-        free((void *)objects[i].data); /* load_object's copy */
+        free((void *)objects[i].data); /* copy of load_object */
     return status;
 }
 
@@ -205,7 +206,7 @@ static kgen_status load(kgen_bundle *of, bool verify)
     cpu here = {0};
     TRY(kgen_cpu_open(&here, &of->memory));
     TRY(kgen_select(&of->chosen, &of->all, &here, &of->memory));
-    /* What programs need may be of targets whose kernels suit the CPU less. */
+    /* Programs may need kernels that were not chosen for their key. */
     for (size_t i = 0; i < of->chosen.num_kernels; i++)
         of->chosen.kernels[i]->loaded = true;
     for (size_t i = 0; i < of->chosen.num_programs; i++)
@@ -220,7 +221,7 @@ static kgen_status load(kgen_bundle *of, bool verify)
     return of->threads == NULL ? KGEN_ERROR_OUT_OF_MEMORY : KGEN_OK;
 }
 
-/* From the path, or from `data` where that is NULL. */
+/* Open a bundle from the path, or from `data` if the path is NULL. */
 static kgen_status open_bundle(const char *path, const void *data, size_t nbytes,
                                const kgen_options *options, kgen_bundle **bundle)
 {
@@ -275,7 +276,7 @@ void kgen_close(kgen_bundle *bundle)
     free(bundle);
 }
 
-/* ---- what there is --------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 int kgen_num_threads(const kgen_bundle *bundle)
 {
@@ -309,7 +310,7 @@ kgen_kernel *kgen_kernel_at(const kgen_bundle *bundle, size_t index)
     return index < bundle->chosen.num_kernels ? bundle->chosen.kernels[index] : NULL;
 }
 
-/* What a message tells of one that is not there. */
+/* Return why an entry of this name was skipped; NULL if there is none. */
 static const char *why_skipped(const kgen_bundle *bundle, const char *name)
 {
     for (size_t i = 0; i < bundle->chosen.num_left_out; i++) {

@@ -1,9 +1,9 @@
-/* Inputs whose memory a kernel's output may reuse, because each element is computed in place.
+/* In-place outputs: finds the inputs whose memory a kernel's output may reuse.
  *
- * Such an input is the table of a scatter, whose memory is the output's. Or the input has the shape
- * and the strides of the output, and each element is read last when that element is written: an
- * operand of an element-wise expression or of a product's epilogue, or the rows of a row-wise
- * operation whose results are whole rows. */
+ * The table of a scatter always shares the output's memory. Another input may share it if it has
+ * the shape and the strides of the output, and if the kernel reads each of its elements for the
+ * last time when it writes that element. Such inputs are operands of element-wise expressions and
+ * of epilogues, and rows of a row-wise operation that reduces the innermost axes. */
 #include "internal.h"
 
 #include <string.h>
@@ -69,10 +69,10 @@ static bool is_view(const char *name, size_t length)
     return false;
 }
 
-/* Mark the inputs that views of an expression read: no output may reuse their memory. */
+/* Unmark the inputs that views of an expression read: no output may reuse their memory. */
 static void leave_viewed(kgen_kernel *of, const char *expression)
 {
-    size_t level = 0, view = 0; /* the level inside the outermost view's brackets; 0: in none */
+    size_t level = 0, view = 0; /* bracket level inside the outermost view; 0 outside of views */
     for (const char *at = expression; *at != 0;) {
         size_t length = name_length(at);
         if (length == 0) {
@@ -102,7 +102,8 @@ static bool is_laid_alike(const parameter *a, const parameter *b)
     return !a->tensor.packed && !b->tensor.packed && kgen_is_alike(&a->tensor, &b->tensor);
 }
 
-/* Whether the reduced axes of a row-wise operation are the last ones. Old specs counted them. */
+/* Return whether the reduced axes of a row-wise operation are the last ones. Old specs have their
+ * number, counted from the last axis. */
 static bool reduces_last(const json *axes, int rank)
 {
     bool seen[KGEN_MAX_RANK] = {false};
@@ -143,8 +144,8 @@ kgen_status kgen_settle_in_place(kgen_kernel *of, arena *memory)
             return KGEN_OK;
         out = &of->parameters[i];
     }
-    /* One of several launches may read what another has written. With nontemporal stores or AMX,
-     * vectors or tiles of the output may overlap, so that some elements are computed twice. */
+    /* A later launch may read what an earlier one wrote. With nontemporal stores or AMX, vectors
+     * or tiles of the output may overlap, so that some elements are computed twice. */
     const char *op = text_of(of->spec, "op");
     if (of->num_launches != 1 || is_truthy(kgen_json_member(of->schedule, "nontemporal")) ||
         strcmp(text_of(of->schedule, "mainloop"), "amx") == 0)
@@ -154,7 +155,7 @@ kgen_status kgen_settle_in_place(kgen_kernel *of, arena *memory)
         return KGEN_OK;
     bool is_product = strcmp(op, "matmul") == 0 || strcmp(op, "conv2d") == 0;
     if (!is_product && strcmp(op, "elementwise") != 0 && strcmp(op, "rowwise") != 0 &&
-        strcmp(op, "relu") != 0 && strcmp(op, "softmax") != 0) /* of old bundles */
+        strcmp(op, "relu") != 0 && strcmp(op, "softmax") != 0) /* operations of old bundles */
         return KGEN_OK;
     for (size_t i = 0; i < of->num_parameters; i++) {
         const parameter *one = &of->parameters[i];

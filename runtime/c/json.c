@@ -1,17 +1,17 @@
-/* A reader of JSON (RFC 8259) of one strict form: a tree of values, with limits on all that a text
- * may ask for. docs/reference/bundle-format.md has the rules. */
+/* Strict JSON parser (RFC 8259) with limits on size and nesting. The rules are in
+ * docs/reference/bundle-format.md. */
 #include "internal.h"
 
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Lists and objects in one another, and characters of a number. */
+/* Nesting of lists and objects; characters of a number. */
 enum { MAX_DEPTH = KGEN_MOST_NESTING, MAX_NUMBER = 32 };
-/* The first digits of 2^1024 - 2^970, of which there are 309: what is as large rounds to infinity.
- * No number has as many digits as stand here, so that none equals it. */
+/* First digits of 2^1024 - 2^970, which has 309 digits: larger numbers round to infinity in f64.
+ * A number has fewer digits than this text, so that none equals it. */
 static const char FIRST_INFINITE[] = "179769313486231580793728971405303415079934";
-enum { MAX_EXPONENT = 308 }; /* that of its first digit */
+enum { MAX_EXPONENT = 308 }; /* of the first digit */
 
 typedef struct reader {
     const char *start, *at, *end;
@@ -62,7 +62,7 @@ static bool skip_digits(reader *from)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Digits that were skipped, as a number of 64 bits. */
+/* Convert digits that were skipped to a 64-bit number; return false on overflow. */
 static bool whole(const char *digits, const char *end, bool negative, int64_t *value)
 {
     *value = 0;
@@ -75,14 +75,14 @@ static bool whole(const char *digits, const char *end, bool negative, int64_t *v
     return true;
 }
 
-/* Whether a number, whose parts are checked, is finite in f64. */
+/* Return whether a syntactically valid number is finite in f64. */
 static bool is_finite(const char *at, const char *end)
 {
     char digits[MAX_NUMBER];
     size_t count = 0;
-    /* Power of ten of the first digit that is not 0, from where the point is. */
+    /* Power of ten of the first digit other than 0, relative to the decimal point. */
     int64_t power = 0, exponent = 0;
-    bool is_behind = false; /* the point */
+    bool is_behind = false; /* after the decimal point */
     for (; at < end && *at != 'e' && *at != 'E'; at++) {
         if (!is_digit(*at)) {
             is_behind = is_behind || *at == '.';
@@ -144,7 +144,8 @@ static kgen_status read_number(reader *from, json *into)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 character at `at`, with no longer form than it needs; 0 if there is none. */
+/* Decode the UTF-8 character at `at`. Return its bytes, or 0 if it is not valid, such as an
+ * overlong form. */
 static int character_bytes(const unsigned char *at, const unsigned char *end, uint32_t *code)
 {
     int count = *at < 0x80 ? 1 : *at >> 5 == 6 ? 2 : *at >> 4 == 14 ? 3 : *at >> 3 == 30 ? 4 : 0;
@@ -161,7 +162,7 @@ static int character_bytes(const unsigned char *at, const unsigned char *end, ui
     return *code < least[count] || *code > 0x10ffff || surrogate ? 0 : count;
 }
 
-/* Control characters, and those that end a line or turn its direction on a terminal. */
+/* Return whether a character is a control character, ends a line, or changes the text direction. */
 static bool is_control(uint32_t code)
 {
     return code < ' ' || (0x7f <= code && code < 0xa0) || (0x2028 <= code && code <= 0x202e) ||
@@ -204,7 +205,7 @@ static bool read_hex(reader *from, uint32_t *code)
     return true;
 }
 
-/* What stands behind a backslash. */
+/* Read the part of an escape sequence after the backslash. */
 static bool read_escape(reader *from, uint32_t *code)
 {
     int c = next(from);
@@ -227,7 +228,7 @@ static bool read_escape(reader *from, uint32_t *code)
     return true;
 }
 
-/* `from` stands behind the first quote. */
+/* Read a text; `from` is after the opening quote. */
 static kgen_status read_text(reader *from, const char **text)
 {
     const char *close = from->at;
@@ -235,7 +236,7 @@ static kgen_status read_text(reader *from, const char **text)
         close += *close == '\\' && from->end - close > 1 ? 2 : 1;
     if (close >= from->end)
         return refused(from, "a text without an end");
-    /* No escape is shorter than what it stands for. */
+    /* No escape sequence is shorter than its character. */
     char *to = (char *)kgen_alloc(from->memory, (size_t)(close - from->at) + 1, 1);
     if (to == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
@@ -274,7 +275,7 @@ static kgen_status read_member(reader *from, int depth, json *into)
     return parse_value(from, depth, into);
 }
 
-/* Refuse a name that is twice in an object, whose members these are. */
+/* Refuse an object with two members of one name. */
 static kgen_status check_member_names(const reader *from, const json *object)
 {
     if (object->count < 2)

@@ -1,4 +1,4 @@
-/* What a manifest's text asks for, counted before any of it is parsed: bytes, levels, values. */
+/* Counts of bytes, nesting and values in a manifest's text, checked before the text is parsed. */
 #include "internal.h"
 
 
@@ -12,13 +12,13 @@ kgen_status kgen_json_count(const char *text, uint64_t nbytes)
 {
     uint64_t values = 1;
     int64_t level = 0;
-    bool inside = false; /* of a text */
+    bool inside = false; /* inside a text */
     if (nbytes > KGEN_MOST_MANIFEST_BYTES)
         return beyond(KGEN_MOST_MANIFEST_BYTES, "bytes", "manifest_bytes");
     for (uint64_t i = 0; i < nbytes && level >= 0; i++) {
         char c = text[i];
         if (c == '\\') {
-            i++; /* what it escapes is no quote */
+            i++; /* an escaped character is not a quote */
         } else if (c == '"') {
             inside = !inside;
         } else if (!inside) {

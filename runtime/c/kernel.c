@@ -1,10 +1,11 @@
-/* Calls of kernels: check arguments, put pointers in the order of each launch, run tasks. */
+/* Kernel calls: check arguments, order pointers for each launch, run tasks. */
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Trials with shared tasks: sleeping threads may not wake during dozens of them. */
+/* Trials with several threads for a single call: sleeping threads may not wake during dozens of
+ * them. */
 enum { CALL_TRIALS = 100 };
 
 const char *kgen_kernel_key(const kgen_kernel *kernel)
@@ -59,7 +60,7 @@ scratch *kgen_scratch_create(const kgen_kernel *kernel)
         kgen_no_memory(nbytes);
         return NULL;
     }
-    /* All workspaces are zeroed; those with `initial` "any" do not need it. */
+    /* Zero all workspaces; those with `initial` "any" do not need it. */
     for (size_t i = 0; i < kernel->num_workspaces; i++) {
         made->workspaces[i] =
             kgen_alloc_tensor(&made->memory, (uint64_t)kernel->workspaces[i].nbytes);
@@ -87,7 +88,7 @@ void kgen_scratch_destroy_all(kgen_kernel *kernel)
     }
 }
 
-/* Take the scratch memory of an earlier call that has ended, or make one. */
+/* Take the scratch memory of a finished call, or allocate new memory. */
 static scratch *borrow(kgen_kernel *kernel)
 {
     kgen_os_lock_take(&kernel->bundle->lock);
@@ -173,7 +174,7 @@ static kgen_status check_buffers(const kgen_kernel *of, const kgen_buffer *argum
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* The memory of every tensor and workspace, by its number. */
+/* Address of every tensor and workspace, by slot. */
 typedef struct memories {
     void *of[MAX_SLOTS];
 } memories;
@@ -193,7 +194,7 @@ static void order_pointers(const launch *one, const memories *from, void **point
         pointers[i] = from->of[one->slots[i]];
 }
 
-/* Run the launches; `at` has the memory of the arguments. */
+/* Run the launches; `at` holds the addresses of the arguments. */
 static kgen_status run(kgen_kernel *of, memories *at)
 {
     void *pointers[MAX_POINTERS];
@@ -246,7 +247,7 @@ struct kgen_call {
     kgen_jobs launches;
 };
 
-/* Make the jobs of a call's launches; `at` has the memory of the arguments. */
+/* Create the jobs of a call's launches; `at` holds the addresses of the arguments. */
 static bool make_launches(kgen_call *of, const memories *at)
 {
     const kgen_kernel *kernel = of->kernel;

@@ -1,14 +1,16 @@
-/* Check of a kernel's manifest against itself: sizes, launches and arguments agree with each other.
+/* Consistency check of a kernel's manifest: sizes, launches and arguments must agree with each
+ * other.
  *
- * Digests say that the bytes are those of the manifest. No check tells what code does with its
- * arguments ("Trust" in docs/reference/bundle-format.md). The spec says what the kernel is to
- * compute; whoever computes it from the spec, as the reference does, compares both. */
+ * Digests ensure that the code is the one that the manifest names. No check covers what the code
+ * does with its arguments ("Trust" in docs/reference/bundle-format.md). The spec is not checked
+ * here; a consumer that computes from it, such as the reference, compares it with the parameters.
+ */
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of a packed matrix that lie side by side, at most. */
+/* Largest depth of a packed matrix. */
 enum { MAX_PACKED_DEPTH = 64 };
 
 /* ---- tensors --------------------------------------------------------------------------------- */
@@ -33,7 +35,8 @@ kgen_status kgen_check_tensor(kgen_tensor *tensor, const char *name)
     return KGEN_OK;
 }
 
-/* Check a tensor that a kernel reads or writes: steps without work are not in a program. */
+/* Check a tensor that a kernel reads or writes: it must have elements, because programs contain
+ * no steps without work. */
 static kgen_status check_filled(kgen_tensor *tensor, const char *name)
 {
     kgen_status status = kgen_check_tensor(tensor, name);
@@ -53,8 +56,8 @@ bool kgen_is_packed(const kgen_tensor *tensor)
     return true;
 }
 
-/* Whether every element has a place of its own: each step leads past all that smaller ones
- * reach. */
+/* Return whether no two elements overlap: sorted by size, each stride exceeds the reach of the
+ * smaller ones. */
 static bool is_disjoint(const kgen_tensor *tensor)
 {
     bool seen[KGEN_MAX_RANK] = {false};
@@ -77,7 +80,7 @@ static bool is_disjoint(const kgen_tensor *tensor)
     return true;
 }
 
-/* Whether the shape of a packed tensor is that which its packing gives: batch, panels, steps,
+/* Return whether the shape of a packed tensor follows from its packing: batch, panels, steps,
  * width, depth. */
 static bool packing_fits(const parameter *of)
 {
@@ -130,7 +133,7 @@ static bool is_cpu(const kgen_kernel *of)
     return strcmp(of->family, "cpu") == 0;
 }
 
-/* Parameters, workspaces and tensor maps have slots, in this order. */
+/* Return the number of slots: parameters, then workspaces, then tensor maps. */
 static size_t num_slots(const kgen_kernel *of)
 {
     return of->num_parameters + of->num_workspaces + of->num_maps;
@@ -149,14 +152,14 @@ static const char *slot_name(const kgen_kernel *of, size_t slot)
                                      : of->workspaces[slot - of->num_parameters].name;
 }
 
-/* Bytes of a parameter or workspace. */
+/* Return the bytes of a parameter or workspace. */
 static uint64_t slot_bytes(const kgen_kernel *of, size_t slot)
 {
     return slot < of->num_parameters ? of->parameters[slot].tensor.nbytes
                                      : (uint64_t)of->workspaces[slot - of->num_parameters].nbytes;
 }
 
-/* Programs call a kernel by its operation, as an attribute: a name in ASCII. */
+/* Return whether a name is an ASCII identifier: the Python runtime makes it an attribute. */
 static bool is_operation(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -180,7 +183,7 @@ static kgen_status check_names(const kgen_kernel *of, name_index *slots, arena *
         return kgen_bundle_error("%.60s is used as a name twice", twice);
     if (*of->key == 0 || !is_operation(of->op))
         return kgen_bundle_error("op='%.60s' or key='%.60s' is not a valid name", of->op, of->key);
-    /* Kernels of expressions are called by their functions' names. */
+    /* Kernels of expressions are called by the names of their functions. */
     if (strcmp(in_spec, of->op) != 0 && strcmp(in_spec, "elementwise") != 0 &&
         strcmp(in_spec, "rowwise") != 0)
         return kgen_bundle_error("op=%.60s is '%.60s' in its spec", of->op, in_spec);
@@ -198,7 +201,7 @@ static kgen_status check_workspaces(const kgen_kernel *of)
 
 /* ---- tensor maps ----------------------------------------------------------------------------- */
 
-/* Dimensions of a tensor map and elements of its box (cuTensorMapEncodeTiled). */
+/* Limits on dimensions of a tensor map and elements of its box (cuTensorMapEncodeTiled). */
 enum { MAX_MAP_RANK = 5, MAX_BOX = 256 };
 
 static kgen_status check_map(const kgen_kernel *of, const name_index *slots, tensor_map *one)
@@ -235,7 +238,7 @@ static kgen_status check_maps(const kgen_kernel *of, const name_index *slots)
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-/* Constants, and the arguments of calls, which are all other parameters. */
+/* Find the constants; all other parameters become arguments of calls. */
 static kgen_status settle_arguments(kgen_kernel *of, const name_index *slots, arena *memory)
 {
     for (size_t i = 0; i < of->num_constants; i++) {
@@ -258,8 +261,8 @@ static kgen_status settle_arguments(kgen_kernel *of, const name_index *slots, ar
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Each argument once; parameters, and maps of them, in the parameters' order, which is that of the
- * code. */
+/* Check that a launch takes each argument once. Parameters, and maps of them, must be in the
+ * order of the kernel's parameters, which is the order in the code. */
 static kgen_status check_arguments(const kgen_kernel *of, const name_index *slots, launch *one,
                                    bool *taken, arena *memory)
 {
@@ -288,7 +291,7 @@ static kgen_status check_arguments(const kgen_kernel *of, const name_index *slot
     return KGEN_OK;
 }
 
-/* No more tasks of a CPU than bytes that they may write. */
+/* Check that a CPU launch has no more tasks than bytes that it may write. */
 static kgen_status check_tasks(const kgen_kernel *of, const launch *one)
 {
     uint64_t most = 0;
@@ -305,8 +308,9 @@ static kgen_status check_tasks(const kgen_kernel *of, const launch *one)
     return KGEN_OK;
 }
 
-/* Something to run, in whole clusters and in numbers of 64 bits. What the devices of a GPU's target
- * allow is asked when one is chosen, so that a kernel beyond it is left out and the others run. */
+/* Check that a launch is not empty, has whole clusters, and has counts that fit 64 bits. The
+ * limits of GPUs are checked when a device is chosen, so that only the kernels beyond them are
+ * left out. */
 static kgen_status check_extents(const kgen_kernel *of, const launch *one)
 {
     static const char *const names[] = {"grid", "block", "cluster"};
@@ -347,7 +351,7 @@ static kgen_status check_extents(const kgen_kernel *of, const launch *one)
     return check_tasks(of, one);
 }
 
-/* Elements of the largest output, which tiles are of. */
+/* Return the number of elements of the largest output, to which tiles refer. */
 static int64_t largest_output(const kgen_kernel *of)
 {
     int64_t most = 0;
@@ -355,14 +359,14 @@ static int64_t largest_output(const kgen_kernel *of)
         const kgen_tensor *one = &of->parameters[i].tensor;
         int64_t elements = 1;
         for (int axis = 0; axis < one->rank; axis++)
-            elements *= one->shape[axis]; /* an output has a place for each: no overflow */
+            elements *= one->shape[axis]; /* cannot overflow: no element shares a place */
         if (one->role == KGEN_OUTPUT && elements > most)
             most = elements;
     }
     return most;
 }
 
-/* That the grid covers the output with a launch's tile. */
+/* Check that a launch's tiles cover the output. */
 static kgen_status check_tile(const kgen_kernel *of, const launch *one, const tiling *is)
 {
     static const char none[] = "its tile does not fit its output";
@@ -373,7 +377,7 @@ static kgen_status check_tile(const kgen_kernel *of, const launch *one, const ti
         bool fits = is->shape[i] > 0 && is->extent[i] > 0 && -1 <= is->axes[i] && is->axes[i] <= 2;
         if (!fits || !kgen_multiply(&elements, is->shape[i]))
             return kgen_bundle_error(none);
-        pieces *= kgen_pieces(is->shape[i], is->extent[i]); /* no more than elements */
+        pieces *= kgen_pieces(is->shape[i], is->extent[i]); /* not more than elements */
     }
     if (elements != largest_output(of))
         return kgen_bundle_error(none);
@@ -389,7 +393,7 @@ static kgen_status check_tile(const kgen_kernel *of, const launch *one, const ti
             same += is->axes[other] == is->axes[i];
         if (is->axes[i] < 0 || same > 1)
             continue;
-        /* Whole clusters: some of the last one's workgroups may have no tile. */
+        /* The grid has whole clusters: workgroups of the last one may have no tile. */
         int64_t cluster = one->cluster[is->axes[i]];
         bool covers = i > 0 || kgen_multiply(&along, is->parts);
         int64_t whole = kgen_pieces(along, cluster);
@@ -448,7 +452,7 @@ static bool are_ints(const json *value, json_kind kind)
     return true;
 }
 
-/* Numbers with points between them. */
+/* Return whether a text is numbers separated by points. */
 static bool is_api(const json *value)
 {
     if (value->kind != JSON_TEXT)
@@ -463,8 +467,8 @@ static bool is_api(const json *value)
     }
 }
 
-/* Whether a requirement that backends know has a value that they may ask for; others they refuse by
- * name. */
+/* Return whether a known requirement has a value of the right type. Backends refuse unknown
+ * requirements by name. */
 static bool is_requirement(const json *one)
 {
     if (strcmp(one->name, "arch") == 0)
@@ -480,7 +484,7 @@ static bool is_requirement(const json *one)
     return strcmp(one->name, "limits") != 0 || are_ints(one, JSON_OBJECT);
 }
 
-/* Whether devices of a family run or read a format; unknown formats are of every family. */
+/* Return whether devices of a family run or read a format; unknown formats are allowed for all. */
 static bool is_for(const char *format, const char *family)
 {
     static const struct {

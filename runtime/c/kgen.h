@@ -63,17 +63,17 @@ KGEN_API int kgen_abi_version(void);
 /* Result of a function that can fail. */
 typedef enum kgen_status {
     KGEN_OK = 0,             /* success */
-    KGEN_ERROR_ARGUMENT,     /* wrong argument: a size, an alignment, an overlap, a count */
+    KGEN_ERROR_ARGUMENT,     /* invalid argument: size, alignment, overlap or count */
     KGEN_ERROR_NOT_FOUND,    /* no file, kernel, program or tensor of this name */
     KGEN_ERROR_BUNDLE,       /* not a bundle, or one that contradicts itself */
     KGEN_ERROR_INTEGRITY,    /* bytes that do not match their digest or size */
     KGEN_ERROR_VERSION,      /* a bundle of another schema */
-    KGEN_ERROR_DEVICE,       /* no code for this CPU in the bundle, or the system maps no code */
-    KGEN_ERROR_OUT_OF_MEMORY /* the process gets no more memory */
+    KGEN_ERROR_DEVICE,       /* no code for this CPU in the bundle, or the system cannot map code */
+    KGEN_ERROR_OUT_OF_MEMORY /* the system grants the process no more memory */
 } kgen_status;
 
-/* Message of this thread's last call that failed, in one line with the value, the limit and the
- * remedy; "" before the first. The text stays until the thread's next call that fails. */
+/* Message of this thread's last failed call: one line with the value, the limit and the remedy;
+ * "" before the first failure. The text is valid until the thread's next failed call. */
 KGEN_API const char *kgen_last_error(void);
 
 /* ---- tensors --------------------------------------------------------------------------------- */
@@ -129,22 +129,22 @@ typedef struct kgen_program kgen_program;
 typedef struct kgen_call kgen_call;
 typedef struct kgen_session kgen_session;
 
-/* Options of kgen_open; all zero is the default. */
+/* Options of kgen_open; all-zero options are the default. */
 typedef struct kgen_options {
     int num_threads;    /* threads per launch, 1 to 1024, the caller included; 0: every CPU that the
                            process may use; 1 makes no threads */
     int verify_weights; /* 1: check the digests of weights too, which reads all of them */
 } kgen_options;
 
-/* Open the bundle at a path. The file is mapped, and must not change until kgen_close; weights are
- * read when they are first used. Weights outside of the bundle are searched in its folder. If a
- * kernel or a program has several entries, the entry that uses the most features of the CPU is
- * loaded. Code that needs more than the CPU has is never mapped. `options` may be NULL. */
+/* Open the bundle at a path. The file is mapped and must not change until kgen_close; weights are
+ * read when they are first used. Weight files outside of the bundle are searched in its folder.
+ * If a kernel or a program has several entries, the one that uses the most features of the CPU is
+ * loaded. Code that needs a feature that the CPU lacks is never mapped. `options` may be NULL. */
 KGEN_API kgen_status kgen_open(const char *path, const kgen_options *options, kgen_bundle **bundle);
 
-/* Open a bundle in the caller's memory, which must not change until kgen_close. Weights that start
- * at a multiple of 64 bytes are used in place; others are copied. Weights outside of the bundle are
- * not found. */
+/* Open a bundle in the caller's memory, which must not change until kgen_close. Weights aligned
+ * to 64 bytes are used in place; others are copied. Weight files outside of the bundle are not
+ * found. */
 KGEN_API kgen_status kgen_open_memory(const void *data, size_t nbytes, const kgen_options *options,
                                       kgen_bundle **bundle);
 
@@ -154,8 +154,8 @@ KGEN_API void kgen_close(kgen_bundle *bundle);
 /* Threads per launch. */
 KGEN_API int kgen_num_threads(const kgen_bundle *bundle);
 
-/* Entries of the bundle that are not used, by "target/key", each with a one-line reason: it is for
- * another device, or another entry suits this CPU better. NULL past the end. */
+/* Entries of the bundle that are not used, by "target/key", each with a one-line reason: the
+ * entry is for another device, or another entry suits this CPU better. NULL past the end. */
 KGEN_API size_t kgen_num_skipped(const kgen_bundle *bundle);
 KGEN_API const char *kgen_skipped_name(const kgen_bundle *bundle, size_t index);
 KGEN_API const char *kgen_skipped_reason(const kgen_bundle *bundle, size_t index);
@@ -191,19 +191,20 @@ KGEN_API const kgen_tensor *kgen_unpacked_argument(const kgen_kernel *kernel, si
 KGEN_API kgen_status kgen_pack(const kgen_kernel *kernel, size_t index, const void *matrix,
                                size_t matrix_nbytes, void *packed, size_t packed_nbytes);
 
-/* Memory of an argument. Inputs are only read. */
+/* Memory of an argument. Inputs are not written. */
 typedef struct kgen_buffer {
     void *data;    /* address */
     size_t nbytes; /* bytes at the address, at least those of the tensor */
 } kgen_buffer;
 
-/* Run a kernel on one buffer per argument, in order; done on return. Each call checks the count,
- * the sizes, the alignment, and that no output overlaps another argument. A scatter writes rows of
- * its table: pass the table's memory as its output. Scratch memory is kept from earlier calls. */
+/* Run a kernel on one buffer per argument, in order, and wait until it is finished. Each call
+ * checks the count, the sizes, the alignment, and that no output overlaps another argument. A
+ * scatter writes rows of its table: pass the table's memory as its output. Scratch memory is
+ * reused by later calls. */
 KGEN_API kgen_status kgen_run(kgen_kernel *kernel, const kgen_buffer *arguments, size_t count);
 
-/* Run a kernel on one pointer per argument. Each call checks the count, NULL and the alignment,
- * but neither sizes nor overlap. */
+/* Run a kernel on one pointer per argument. Each call checks the count, the alignment and that no
+ * pointer is NULL, but neither sizes nor overlap. */
 KGEN_API kgen_status kgen_run_pointers(kgen_kernel *kernel, void *const *arguments, size_t count);
 
 /* Array with strides of its own, for kgen_run_strided. */
@@ -220,16 +221,16 @@ KGEN_API kgen_status kgen_run_strided(kgen_kernel *kernel, const kgen_array *arg
                                       size_t count);
 
 /* Prepared call: its arguments are checked once, as by kgen_run. Each run reads and writes the
- * same memory and checks nothing. The call has scratch memory of its own. Destroying NULL is
+ * same memory and checks nothing. The call has its own scratch memory. Destroying NULL is
  * allowed. */
 KGEN_API kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments,
                                       size_t count, kgen_call **call);
 KGEN_API void kgen_call_destroy(kgen_call *call);
 KGEN_API kgen_status kgen_call_run(kgen_call *call);
 
-/* Launches of a call, in order, and independent tasks of a launch (0 past the end), for an
- * application with a thread pool. Any threads may run the tasks of a launch, in any order, each
- * task exactly once. The next launch begins when all tasks of the one before are done. */
+/* Number of launches of a call, and of independent tasks of a launch (0 past the end), for an
+ * application with its own thread pool. Any threads may run the tasks of a launch, in any order,
+ * each task exactly once. A launch may begin when all tasks of the previous one are finished. */
 KGEN_API size_t kgen_num_launches(const kgen_kernel *kernel);
 KGEN_API int64_t kgen_num_tasks(const kgen_kernel *kernel, size_t launch);
 
@@ -266,54 +267,58 @@ KGEN_API const kgen_kernel *kgen_step_kernel(const kgen_program *program, size_t
 KGEN_API size_t kgen_num_step_nodes(const kgen_program *program, size_t step);
 KGEN_API const char *kgen_step_node(const kgen_program *program, size_t step, size_t index);
 
-/* Memory of one run at a time: inputs, outputs, intermediate values and states, zero at first.
- * Sessions of a program share its weights and may run at once. Destroying NULL is allowed. */
+/* Session: memory of one run at a time, with inputs, outputs, intermediate values and states,
+ * zero at first. Sessions of a program share its weights and may run concurrently. Destroying
+ * NULL is allowed. */
 KGEN_API kgen_status kgen_session_create(kgen_program *program, kgen_session **session);
 KGEN_API void kgen_session_destroy(kgen_session *session);
 
-/* Copy all bytes of an input in. The input stays until it is set again. */
+/* Copy all bytes of an input into the session. The input keeps its value until it is set again. */
 KGEN_API kgen_status kgen_session_set_input(kgen_session *session, const char *name,
                                             const void *data, size_t nbytes);
 
-/* Copy an input in from an array with any strides: elements between neighbours along each
- * dimension, where 0 repeats and negative ones reverse. The size is not checked. */
+/* Copy an input into the session from an array with any strides: elements between neighbours
+ * along each dimension, where 0 repeats and negative ones reverse. The size is not checked. */
 KGEN_API kgen_status kgen_session_set_input_strided(kgen_session *session, const char *name,
                                                     const void *data, const int64_t *strides);
 
-/* Run the program once; done on return. Refused while an input was never set. Fails after the run if
- * an output has more elements than there is room for; the message names the option of kgen compile.
- * A write past the end of a state is ignored: check the index before the run. */
+/* Run the program once and wait until it is finished. The run is refused if an input was never
+ * set. The call fails after the run if an output has more elements than its shape; the message
+ * names the option of kgen compile. A write past the end of a state is ignored: check the index
+ * before the run. */
 KGEN_API kgen_status kgen_session_run(kgen_session *session);
 
 /* Run the program once, and write the nanoseconds of each of its steps. */
 KGEN_API kgen_status kgen_session_profile(kgen_session *session, int64_t *nanoseconds,
                                           size_t num_steps);
 
-/* Copy all bytes of an output of the last run out. */
+/* Copy all bytes of an output of the last run to the caller. */
 KGEN_API kgen_status kgen_session_get_output(const kgen_session *session, const char *name,
                                              void *data, size_t nbytes);
 
-/* Write the sizes that an output has after the last run, one for each dimension. Where they depend
- * on data, kgen_output has the largest sizes, whose strides the elements keep. Refused if a run had
- * more elements than there is room for; the message names the option of kgen compile. */
+/* Write the sizes of an output after the last run, one for each dimension. If they depend on
+ * data, kgen_output has the largest sizes, and the elements keep its strides. The call fails if
+ * the last run had more elements than the output's shape; the message names the option of kgen
+ * compile. */
 KGEN_API kgen_status kgen_session_output_shape(const kgen_session *session, const char *name,
                                                int64_t *shape);
 
-/* Memory of an input or output in the session, aligned to 256 bytes, to write or read in place
- * between runs. Every run uses it; an input whose memory was asked for counts as set. NULL if there
- * is none of this name. */
+/* Address of an input or output in the session, aligned to 256 bytes, to write or read in place
+ * between runs. Every run uses this memory; an input counts as set once its address was
+ * requested. NULL if there is none of this name. */
 KGEN_API void *kgen_session_input_data(kgen_session *session, const char *name);
 KGEN_API const void *kgen_session_output_data(const kgen_session *session, const char *name);
 
-/* Copy a state in or out, or zero all states (reset). */
+/* Copy a state into or out of the session, or zero all states (reset). */
 KGEN_API kgen_status kgen_session_set_state(kgen_session *session, const char *name,
                                             const void *data, size_t nbytes);
 KGEN_API kgen_status kgen_session_get_state(const kgen_session *session, const char *name,
                                             void *data, size_t nbytes);
 KGEN_API void kgen_session_reset(kgen_session *session);
 
-/* Copy the start of a state in, such as a cache of fewer tokens: an array with the rank and the
- * sizes of the state, but shorter along at most one axis, row-major without gaps. Zeros follow. */
+/* Copy the start of a state into the session, such as a cache of fewer tokens: an array with the
+ * rank and the sizes of the state, but shorter along at most one axis, row-major without gaps.
+ * Zeros follow. */
 KGEN_API kgen_status kgen_session_set_state_start(kgen_session *session, const char *name,
                                                   const void *data, const int64_t *shape,
                                                   int rank);

@@ -1,7 +1,7 @@
 // libkgen for C++11 and later: owners of bundles, calls and sessions, and spans of typed memory.
 //
-// Errors. A function that can fail has two forms. The first throws kgen::Error; a build without
-// exceptions has none of these. The second has a kgen::Status as its last argument, and throws
+// Errors. A function that can fail has two forms. The first throws kgen::Error and is missing in
+// builds without exceptions. The second takes a kgen::Status as its last argument and throws
 // nothing: if it fails, the status holds the error, and the result is empty.
 //
 // Ownership. Bundle, Call and Session are movable owners. Kernel and Program belong to their
@@ -27,7 +27,7 @@
 
 namespace kgen {
 
-// Result of a call: its code, and the message of an error.
+// Result of a call: status code and error message.
 class Status {
 public:
     Status() = default;
@@ -67,7 +67,7 @@ inline void check(const Status &status)
 }  // namespace detail
 #endif
 
-// Elements side by side: from a pointer and a count, an array, or a container with data() and
+// Contiguous elements, made from a pointer and a count, an array, or a container with data() and
 // size().
 template <class T> class Span {
 public:
@@ -92,8 +92,8 @@ private:
     std::size_t size_ = 0;
 };
 
-// Memory of an argument: a pointer and bytes, an array, a Span, or a container with data() and
-// size().
+// Memory of an argument, made from a pointer and its bytes, an array, a Span, or a container with
+// data() and size().
 class Buffer {
 public:
     Buffer(void *data, std::size_t nbytes) noexcept : buffer_{data, nbytes} {}
@@ -129,7 +129,7 @@ inline std::vector<kgen_buffer> buffers(std::initializer_list<Buffer> of)
 }
 }  // namespace detail
 
-// Prepared call: arguments that were checked once.
+// Prepared call of a kernel, whose arguments were checked once.
 class Call {
 public:
     Call() = default;
@@ -162,7 +162,7 @@ public:
     std::string key() const { return kgen_kernel_key(kernel_); }
     std::string target() const { return kgen_kernel_target(kernel_); }
     std::size_t num_arguments() const noexcept { return kgen_num_arguments(kernel_); }
-    // The index is below num_arguments().
+    // `index` must be less than num_arguments().
     const kgen_tensor &argument(std::size_t index) const { return *kgen_argument(kernel_, index); }
 
     void run(std::initializer_list<Buffer> arguments, Status &status) const
@@ -177,7 +177,7 @@ public:
         status.set(kgen_call_create(kernel_, all.data(), all.size(), &made));
         return Call(made);
     }
-    // The packed matrix, in bytes.
+    // Return the bytes of the packed matrix.
     std::vector<unsigned char> pack(std::size_t index, const Buffer &matrix, Status &status) const
     {
         const kgen_tensor *packed = kgen_argument(kernel_, index);
@@ -213,7 +213,7 @@ private:
     kgen_kernel *kernel_ = nullptr;
 };
 
-// Memory of one run at a time of a program.
+// Memory of one run of a program at a time.
 class Session {
 public:
     Session() = default;
@@ -229,7 +229,7 @@ public:
         status.set(kgen_session_set_input(get(), name.c_str(), from.get().data, from.get().nbytes));
     }
     void run(Status &status) { status.set(kgen_session_run(get())); }
-    // Elements of an output in the session. T has the size of an element, or one byte.
+    // Return the elements of an output in the session. T has the size of an element, or one byte.
     template <class T> Span<const T> output(const std::string &name, Status &status) const
     {
         const void *data = kgen_session_output_data(get(), name.c_str());
@@ -246,7 +246,7 @@ public:
         }
         return {};
     }
-    // Sizes of an output after the last run, where they depend on data; else its shape.
+    // Return the shape of an output after the last run, also if it depends on data.
     std::vector<std::int64_t> output_shape(const std::string &name, Status &status) const
     {
         std::int64_t sizes[KGEN_MAX_RANK];
@@ -260,7 +260,7 @@ public:
     {
         status.set(kgen_session_set_state(get(), name.c_str(), from.get().data, from.get().nbytes));
     }
-    // Copy the start of a state in, from an array of this shape; zeros follow.
+    // Copy an array of this shape to the start of a state; zeros follow.
     void set_state_start(const std::string &name, const Buffer &from,
                          const std::vector<std::int64_t> &shape, Status &status)
     {
@@ -283,7 +283,7 @@ public:
         status.set(kgen_session_get_state(get(), name.c_str(), into.get().data, into.get().nbytes));
     }
     void reset() noexcept { kgen_session_reset(get()); }
-    // Nanoseconds of each step of one run.
+    // Run once, and return the nanoseconds of each step.
     std::vector<std::int64_t> profile(Status &status)
     {
         std::vector<std::int64_t> found(kgen_num_steps(program_));
@@ -380,7 +380,7 @@ private:
     kgen_program *program_ = nullptr;
 };
 
-// Bundle that is open.
+// Open bundle.
 class Bundle {
 public:
     Bundle() = default;
@@ -405,7 +405,7 @@ public:
         status.set(found == nullptr ? KGEN_ERROR_NOT_FOUND : KGEN_OK);
         return Kernel(found);
     }
-    // Program of a name; an empty name finds the only program.
+    // Find a program by name; an empty name finds the only program.
     Program program(const std::string &name, Status &status) const
     {
         kgen_program *found = kgen_find_program(get(), name.empty() ? nullptr : name.c_str());

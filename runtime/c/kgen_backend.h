@@ -1,5 +1,5 @@
-/* Low-level functions of libkgen, which the Python runtime calls to run CPU kernels
- * (kgen_runtime/libkgen.py). No other program may use them: they check no arguments, and change
+/* Low-level functions of libkgen with which the Python runtime runs CPU kernels
+ * (kgen_runtime/libkgen.py). No other program may use them: they check no arguments and change
  * without notice. The caller owns all structures; those of jobs consist of 64-bit words. */
 #ifndef KGEN_BACKEND_H
 #define KGEN_BACKEND_H
@@ -10,18 +10,19 @@
 extern "C" {
 #endif
 
-/* Version of the declarations of this file and of kgen_reader.h. Raise it with every change of them:
- * callers that mirror them in another language compare it with the version they mirror. */
+/* Version of the declarations of this file and of kgen_reader.h. Raise it with every change of
+ * them: callers that mirror them in another language compare it with the version that they
+ * mirror. */
 #define KGEN_BACKEND_VERSION 2
 KGEN_API int kgen_backend_version(void);
 
 /* ---- the CPU --------------------------------------------------------------------------------- */
 
-/* An unknown text is "". */
+/* Facts about the CPU; an unknown text is "". */
 typedef struct kgen_cpu_facts {
-    char arch[16];      /* in Linux's words: x86_64, aarch64 */
-    char name[64];      /* model name that CPUID gives */
-    char vendor[16];    /* vendor that CPUID gives, such as GenuineIntel */
+    char arch[16];      /* architecture by Linux's name: x86_64, aarch64 */
+    char name[64];      /* model name from CPUID */
+    char vendor[16];    /* vendor from CPUID, such as GenuineIntel */
     char features[512]; /* features by the names of kgen_cpu_supports, separated by blanks */
     int64_t family, model;
 } kgen_cpu_facts;
@@ -50,7 +51,7 @@ typedef struct kgen_function {
     uint64_t object, address;
 } kgen_function;
 
-/* Map objects into one block of memory, which profilers show by its name. */
+/* Map objects into one block of memory, which profilers show as `name`. */
 KGEN_API kgen_status kgen_code_map(const kgen_object *objects, size_t num_objects,
                                    kgen_function *functions, size_t num_functions,
                                    const char *name, kgen_code **code);
@@ -58,14 +59,15 @@ KGEN_API void kgen_code_unmap(kgen_code *code);
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* Threads that share the tasks of a launch. The pool makes them on first use; a child of fork(2)
- * makes threads of its own. kgen_pool_create returns NULL if memory does not suffice. */
+/* Threads that share the tasks of a launch. The pool starts them on first use; in a child of
+ * fork(2) it starts new ones. kgen_pool_create returns NULL if memory does not suffice. */
 typedef struct kgen_pool kgen_pool;
 KGEN_API kgen_pool *kgen_pool_create(int num_threads);
 KGEN_API void kgen_pool_destroy(kgen_pool *threads);
 
-/* Function of a kernel, and its trials: the least nanoseconds by one thread and by all. Concurrent
- * launches may overwrite each other's measurements, which costs a trial. */
+/* Function of a kernel, with measurements: the shortest times in nanoseconds with one thread and
+ * with all, and the number of trials. Concurrent launches may overwrite each other's
+ * measurements, which costs a trial. */
 typedef struct kgen_launch {
     uint64_t function;
     int64_t num_pointers, num_tasks;
@@ -78,8 +80,8 @@ typedef struct kgen_job {
     void **pointers;
 } kgen_job;
 
-/* Jobs that run one after another. A job is shared with the pool's threads if its trials show that
- * sharing is faster: some by one thread, then `shared_trials` shared ones. */
+/* Jobs that run one after another. A job is shared with the pool's threads if its trials show
+ * that sharing is faster: some with one thread, then `shared_trials` with all. */
 typedef struct kgen_jobs {
     kgen_pool *threads;
     kgen_job *jobs;
@@ -96,16 +98,16 @@ KGEN_API void kgen_jobs_profile(kgen_jobs *all, const int64_t *ends, size_t num_
 
 /* ---- packed matrices ------------------------------------------------------------------------- */
 
-/* Order of a packed matrix, as the manifest has it: the sizes of an element and of the matrices
- * before packing, whose strides count elements; and the steps along K of a panel. */
+/* Order of a packed matrix, as in the manifest: bytes of an element; shape and strides (in
+ * elements) of the matrices before packing; and steps along K per panel. */
 typedef struct kgen_packing {
     int64_t itemsize, rank, shape[KGEN_MAX_RANK], strides[KGEN_MAX_RANK];
     int64_t transposed, width, depth, steps, num_runs;
     const int64_t *runs;
 } kgen_packing;
 
-/* Pack matrices, with zeros in the places that no element has; or, if `unpacks` is not 0, write
- * their elements from the packed ones. */
+/* Pack matrices and fill unused places with zeros. If `unpacks` is not 0, write the elements of
+ * the matrices from the packed ones. */
 KGEN_API void kgen_pack_matrices(const kgen_packing *order, void *matrix, void *packed,
                                  size_t packed_nbytes, int unpacks);
 
@@ -114,16 +116,17 @@ KGEN_API void kgen_pack_matrices(const kgen_packing *order, void *matrix, void *
 /* Return a program of a bundle that kgen_read opened, by "target/name"; NULL if there is none. */
 KGEN_API kgen_program *kgen_read_program(const kgen_bundle *bundle, const char *name);
 
-/* Set the code and the constants of a kernel of such a bundle, by "target/key": the function of
- * each launch, and the constant of each parameter (NULL if the parameter is an argument). They must
- * stay while sessions use them. */
+/* Set the code and the constants of a kernel of a bundle that kgen_read opened, by "target/key":
+ * the function of each launch, and the constant of each parameter (NULL if the parameter is an
+ * argument). Functions and constants must stay valid while sessions use them. */
 KGEN_API kgen_status kgen_settle_kernel(kgen_bundle *bundle, const char *name,
                                         const uint64_t *functions, const void *const *constants);
 
-/* Set the weights of a program of such a bundle, which must stay while sessions use them. */
+/* Set the weights of a program of a bundle that kgen_read opened. They must stay valid while
+ * sessions use them. */
 KGEN_API void kgen_settle_weights(kgen_program *program, const void *const *weights);
 
-/* Create a session of a program whose kernels and weights are set. Inputs and outputs are the
+/* Create a session of a program whose kernels and weights are set. Inputs and outputs use the
  * caller's memory, or new memory if `inputs` or `outputs` is NULL. */
 KGEN_API kgen_status kgen_session_create_on(kgen_program *program, kgen_pool *threads,
                                             void *const *inputs, void *const *outputs,
@@ -132,11 +135,11 @@ KGEN_API kgen_status kgen_session_create_on(kgen_program *program, kgen_pool *th
 /* Run one step of a program. */
 KGEN_API void kgen_session_run_step(kgen_session *session, size_t step);
 
-/* Return the memory that a step uses for a parameter of its kernel. */
+/* Return the address of a parameter of a step's kernel. */
 KGEN_API const void *kgen_session_step_data(const kgen_session *session, size_t step,
                                             size_t parameter);
 
-/* Write the bytes of a state as kgen_session_set_state_start does, for sessions on other devices. */
+/* Write the bytes of a state as by kgen_session_set_state_start, for sessions on other devices. */
 KGEN_API kgen_status kgen_state_start(const kgen_program *program, const char *name,
                                       const void *data, const int64_t *shape, int rank,
                                       void *into);

@@ -1,14 +1,14 @@
-/* Machine code of CPU kernels: one mapping for a whole bundle.
+/* Loader of CPU machine code: maps the shared objects of a whole bundle at once.
  *
- * A kernel is a shared object that imports nothing, has no relocation and keeps no state
- * (docs/reference/bundle-format.md), so that loading it is mapping it. What an object asks of a
- * loader beyond being mapped is refused, and so is one whose headers do not fit its bytes. */
+ * A kernel is a shared object without imports, relocations and state
+ * (docs/reference/bundle-format.md), so that loading it means mapping its segments. An object
+ * that needs more from a loader is refused, and so is one whose headers do not fit its bytes. */
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ELF (System V ABI, gABI 4.1, 64-bit): sizes and numbers that are used here. */
+/* ELF (System V ABI, gABI 4.1, 64-bit): sizes and constants. */
 enum {
     HEADER_BYTES = 64,
     SEGMENT_BYTES = 56,
@@ -26,8 +26,8 @@ enum {
     DT_STRSZ = 10,
     DT_SYMENT = 11
 };
-/* Segments that our linker makes are a handful; addresses run ahead of the file's size by parts
- * that lie on pages of their own, of 64 KiB. */
+/* kgen's linker makes few segments. Addresses exceed the file's size only by padding to pages of
+ * 64 KiB. */
 enum { MAX_SEGMENTS = 16, GAPS = 0x40000 };
 
 static kgen_status refuse_object(const char *why)
@@ -35,7 +35,7 @@ static kgen_status refuse_object(const char *why)
     return kgen_fail(KGEN_ERROR_DEVICE, "its code cannot be mapped: %s; build it again", why);
 }
 
-/* A part of the object that is mapped: read-only bytes. */
+/* Mapped part of an object: read-only bytes. */
 typedef struct part {
     uint64_t address, nbytes;
     const unsigned char *data;
@@ -45,7 +45,7 @@ typedef struct part {
 typedef struct parts {
     part all[MAX_SEGMENTS];
     int count;
-    uint64_t hash, strings, symbols; /* addresses of tables; 0: none, as a header lies there */
+    uint64_t hash, strings, symbols; /* table addresses; 0 (the ELF header): missing */
 } parts;
 
 static kgen_status read_dynamic(const unsigned char *data, uint64_t nbytes, parts *into)
@@ -87,7 +87,7 @@ static kgen_status read_parts(const object *of, parts *into)
             return refuse_object("it is truncated");
         if (kind == PT_DYNAMIC)
             TRY(read_dynamic(data + offset, nbytes, into));
-        /* The writable part is the dynamic loader's. */
+        /* The writable segment is for the dynamic loader. */
         if (kind != PT_LOAD || (flags & PF_W) != 0)
             continue;
         if (in_memory != nbytes || address > of->nbytes + GAPS ||
@@ -101,8 +101,8 @@ static kgen_status read_parts(const object *of, parts *into)
     return KGEN_OK;
 }
 
-/* `nbytes` bytes at an address, or as many as its part has with *left; NULL outside of the
- * parts. */
+/* Return `nbytes` bytes at an address, and the remaining bytes of their part in *left; NULL
+ * outside of the parts. */
 static const unsigned char *bytes_at(const parts *of, uint64_t address, uint64_t nbytes,
                                      uint64_t *left)
 {
@@ -165,7 +165,7 @@ kgen_status kgen_library_function(const os_code *in, const object *of, const cha
 
 kgen_status kgen_library_map(os_code *into, const object *objects, size_t count, const char *name)
 {
-    if (count == 0) /* of a program without steps */
+    if (count == 0) /* program without steps */
         return KGEN_OK;
     const object *last = &objects[count - 1];
     uint64_t nbytes = last->base + (last->size + KGEN_PAGE - 1) / KGEN_PAGE * KGEN_PAGE;

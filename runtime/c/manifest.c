@@ -1,9 +1,8 @@
-/* The manifest: from JSON to the types of internal.h, every field with its type.
+/* Manifest reader: converts JSON to the types of internal.h and checks the type of every field.
  *
- * docs/reference/bundle-format.md says what the fields mean; manifest_schema.h has them, in the order
- * in which the readers here take them. A field that is
- * missing, unknown or of another type is refused; fields that no CPU kernel needs are looked at and
- * not kept. */
+ * docs/reference/bundle-format.md defines the fields; manifest_schema.h lists them in the order
+ * of the readers here. A field that is missing, unknown or of another type is refused. Fields
+ * that no CPU kernel needs are checked and dropped. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -15,10 +14,10 @@
 /* ---- objects and lists ----------------------------------------------------------------------- */
 
 typedef struct field {
-    char name[24]; /* not a pointer, which would be relocated when libkgen is opened */
+    char name[24]; /* an array: a pointer would need a relocation when libkgen is loaded */
     json_kind kind; /* JSON_FLOAT: any number */
     bool is_optional;
-    unsigned most; /* entries of a list or object; 0: as many as there are */
+    unsigned most; /* limit on the entries of a list or object; 0: none */
     char limit[12];
 } field;
 
@@ -43,7 +42,7 @@ static bool is_of(const json *one, json_kind kind)
     return one->kind == kind || (kind == JSON_FLOAT && one->kind == JSON_INT);
 }
 
-/* Whether a list or object has more entries than its field may: asked before one is looked at. */
+/* Check the number of entries of a list or object before any entry is read. */
 static kgen_status check_count(const json *one, const field *of)
 {
     if (of->most == 0 || one->count <= of->most)
@@ -52,7 +51,7 @@ static kgen_status check_count(const json *one, const field *of)
                              of->most, of->limit);
 }
 
-/* The members of an object by the numbers of their fields; those that it lacks are NULL. */
+/* Find the members of an object by field number; missing optional ones are NULL. */
 static kgen_status members(const json *object, const field *fields, size_t count,
                            const json **found)
 {
@@ -77,7 +76,7 @@ static kgen_status members(const json *object, const field *fields, size_t count
     return KGEN_OK;
 }
 
-/* The fields of an object of one kind, and `found`, their values. */
+/* Declare `fields` of one kind of object, and `found`, their values in `data`. */
 #define READ_MEMBERS(data, kind)                                                                   \
     static const field fields[] = KGEN_FIELDS_##kind;                                              \
     const json *found[COUNT(fields)];                                                              \
@@ -122,7 +121,7 @@ static kgen_status read_ints(const json *list, arena *memory, const int64_t **va
     return KGEN_OK;
 }
 
-/* A reader of one thing in a list. */
+/* Reader of one entry of a list. */
 typedef kgen_status element_reader(const json *data, arena *memory, void *into);
 
 static kgen_status read_several(const json *list, arena *memory, size_t size,
@@ -139,7 +138,7 @@ static kgen_status read_several(const json *list, arena *memory, size_t size,
     return KGEN_OK;
 }
 
-/* Read the list of a field into an array of this name and `num_` this name. */
+/* Read the list of a field into the array `name` and its length `num_name`. */
 #define READ_SEVERAL(field, name, read)                                                            \
     TRY(read_several(found[field], memory, sizeof *into->name, read, &into->name,                  \
                      &into->num_##name))
@@ -188,7 +187,7 @@ static kgen_status read_dtype(const json *text, kgen_dtype *dtype)
     return status;
 }
 
-/* Shape and strides of what is called `name`. */
+/* Read shape and strides of the tensor `name`. */
 static kgen_status read_layout(const json *shape, const json *strides, const char *name,
                                arena *memory, kgen_tensor *into)
 {
@@ -358,7 +357,7 @@ static kgen_status read_constant(const json *data, arena *memory, void *place)
     return KGEN_OK;
 }
 
-/* What the code uses and what it may be off by are for people and for kgen verify. */
+/* Resources and tolerance are for people and for kgen verify: check their types only. */
 static kgen_status check_resources(const json *data)
 {
     READ_MEMBERS(data, RESOURCES);
@@ -514,7 +513,7 @@ static kgen_status read_program(const json *data, arena *memory, void *place)
     return into->qualified_name == NULL ? KGEN_ERROR_OUT_OF_MEMORY : KGEN_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- manifest -------------------------------------------------------------------------------- */
 
 static int by_kernel_name(const void *a, const void *b)
 {
@@ -544,7 +543,8 @@ kgen_kernel *kgen_manifest_find(const manifest *all, const char *name)
     return found == NULL ? NULL : *found;
 }
 
-/* Schema 1 had no programs, schema 2 neither repetitions nor counts. */
+/* Check the schema version. Schema 1 had no programs; schema 2 had neither repetitions nor
+ * counts. */
 static kgen_status check_version(const json *data, int64_t *into)
 {
     const json *version = kgen_json_member(data, "schema_version");

@@ -1,4 +1,4 @@
-/* Names of a manifest, by which its parts refer to each other. */
+/* Index of names, by which parts of a manifest refer to each other. */
 #include "internal.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The system layer (os.h) of Linux and macOS. */
+/* System interface (os.h) on Linux and macOS. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity, syscall */
 #endif
@@ -42,7 +42,7 @@ os_result kgen_os_map_file(const char *path, void **data, size_t *nbytes,
     int error = 0;
     *data = NULL;
     *nbytes = 0;
-    /* O_NONBLOCK: do not wait for the writer of a pipe. */
+    /* O_NONBLOCK: opening a pipe must not wait for a writer. */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0 || fstat(file, &found) != 0) {
         error = errno;
@@ -96,8 +96,8 @@ static bool code_fails(os_code *code, char reason[OS_REASON_BYTES])
 
 #if defined(__APPLE__)
 
-/* Arm: memory that this thread may either write or execute (MAP_JIT). x86-64: memory that changes
- * from one to the other. */
+/* AArch64: memory that this thread may either write or execute (MAP_JIT). x86-64: memory that
+ * changes from writable to executable. */
 #if defined(__aarch64__)
 static int writable(bool writes)
 {
@@ -152,8 +152,8 @@ bool kgen_os_code_end(os_code *code, char reason[OS_REASON_BYTES])
 
 #else
 
-/* Linux: a file in memory, so that profilers see a name and the system keeps the instruction cache
- * coherent. memfd_create(2) cuts names. */
+/* Linux: a file in memory, so that profilers see a name and the system keeps the instruction
+ * cache coherent. memfd_create(2) limits the length of the name. */
 enum { MAX_CODE_NAME = 249, CLOSE_ON_EXEC = 1 /* MFD_CLOEXEC */ };
 
 bool kgen_os_code_begin(os_code *code, uint64_t nbytes, const char *name,
@@ -269,7 +269,7 @@ bool kgen_os_thread_start(os_thread *thread, void (*body)(void *), void *argumen
     thread->argument = argument;
     if (pthread_attr_init(&attributes) != 0)
         return false;
-    /* musl and macOS give secondary threads less than a kernel's stack. */
+    /* The default stack of secondary threads on musl and macOS is too small for kernels. */
     bool made = pthread_attr_setstacksize(&attributes, OS_STACK_BYTES) == 0 &&
                 pthread_create(&thread->handle, &attributes, run_thread, thread) == 0;
     pthread_attr_destroy(&attributes);
@@ -326,7 +326,7 @@ int kgen_os_cpu_count(void)
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
         return CPU_COUNT(&allowed);
 #endif
-    long online = sysconf(_SC_NPROCESSORS_ONLN); /* Linux: more CPUs than cpu_set_t has */
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* Linux: more CPUs than cpu_set_t holds */
     return online > 0 ? (int)online : 1;
 }
 
@@ -366,7 +366,7 @@ bool kgen_os_has_feature(const char *name)
 
 #elif defined(__x86_64__)
 
-/* arch_prctl(2): the state components that a process may ask for (Linux,
+/* arch_prctl(2): state components that a process may request (Linux,
  * Documentation/arch/x86/xstate.rst). */
 enum { ARCH_GET_XCOMP_SUPP = 0x1021, ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
 
@@ -375,7 +375,7 @@ bool kgen_os_enables_avx512(void)
     return false;
 }
 
-/* False in a container that allows no arch_prctl. */
+/* False in a container that forbids arch_prctl. */
 bool kgen_os_may_use_tiles(void)
 {
     uint64_t supported = 0;

@@ -1,4 +1,4 @@
-/* The system layer (os.h) of Windows 10 and later. */
+/* System interface (os.h) on Windows 10 and later. */
 #include "internal.h"
 
 #if defined(_WIN32)
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Describe an error of the system, with POSIX's words for the common ones. */
+/* Describe an error of the system; common errors get the same text as on POSIX systems. */
 static void tell(char reason[OS_REASON_BYTES], DWORD error)
 {
     switch (error) {
@@ -60,7 +60,8 @@ static os_result file_fails(HANDLE file, char reason[OS_REASON_BYTES])
     }
 }
 
-/* A UTF-8 path in UTF-16, for free(); NULL, and the system's error set, if it has none. */
+/* Convert a UTF-8 path to UTF-16; the caller frees it. Return NULL, with the system's error set,
+ * on failure. */
 static wchar_t *wide_path(const char *path)
 {
     int count = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, NULL, 0);
@@ -262,7 +263,7 @@ size_t kgen_os_variable(const char *name, char *into, size_t room)
     SetLastError(ERROR_SUCCESS);
     DWORD nbytes = GetEnvironmentVariableA(name, into, (DWORD)room);
     if (nbytes == 0)
-        return 0; /* empty says as much as missing */
+        return 0; /* an empty variable counts as missing */
     return nbytes < room ? (size_t)nbytes + 1 : nbytes;
 }
 
@@ -273,7 +274,7 @@ int kgen_os_cpu_count(void)
     if (GetProcessAffinityMask(GetCurrentProcess(), &allowed, &all))
         for (; allowed != 0; allowed &= allowed - 1)
             count++;
-    /* No mask: the process has CPUs of several groups. */
+    /* No mask: the process uses CPUs of several processor groups. */
     return count > 0 ? count : (int)GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
 }
 
@@ -281,7 +282,7 @@ int kgen_os_cpu_count(void)
 
 enum { XFEATURE_XTILEDATA = 18 };
 
-/* EnableProcessOptionalXStateFeatures, which Windows has since Windows 11 and Server 2022. */
+/* EnableProcessOptionalXStateFeatures exists since Windows 11 and Server 2022. */
 typedef BOOL(WINAPI *enable_features)(DWORD64);
 
 static enable_features find_enable(void)

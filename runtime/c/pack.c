@@ -1,11 +1,11 @@
-/* A constant matrix in the order that a kernel takes it (docs/reference/bundle-format.md, "Packed
- * operands"). */
+/* Packing of constant matrices into the order that kernels read (docs/reference/bundle-format.md,
+ * "Packed operands"). */
 #include "internal.h"
 
 #include <string.h>
 
-/* Where the elements of k % depth = d lie among those of a panel's columns in one step: the first
- * column's, and how far apart neighbouring columns' are. */
+/* Find the elements of row d = k % depth in one step of a panel: offset of the first column's
+ * element, and distance between neighbouring columns, in elements. */
 static void place_in_step(const kgen_packing *of, int64_t d, int64_t *start, int64_t *step)
 {
     *start = d;
@@ -21,7 +21,8 @@ static void place_in_step(const kgen_packing *of, int64_t d, int64_t *start, int
     }
 }
 
-/* Copy `count` elements of so many bytes, which are `apart` and `distance` bytes apart. */
+/* Copy `count` elements; neighbours are `apart` bytes apart in `to` and `distance` bytes apart in
+ * `from`. */
 static void copy_elements(unsigned char *to, int64_t apart, const unsigned char *from,
                           int64_t distance, int64_t count, size_t itemsize)
 {
@@ -40,8 +41,9 @@ static void copy_elements(unsigned char *to, int64_t apart, const unsigned char 
 #undef COPY
 }
 
-/* Copy `count` groups of `depth` elements: together in `to`, of neighbouring columns in rows that
- * are `distance` bytes apart in `from`. False for sizes that are left to copy_elements. */
+/* Copy `count` groups of `depth` elements: contiguous in `to`; in `from`, one element of each of
+ * `depth` rows that are `distance` bytes apart. Return false for sizes that only copy_elements
+ * supports. */
 static bool interleave(unsigned char *to, const unsigned char *from, int64_t distance,
                        int64_t count, int64_t depth, int64_t itemsize)
 {
@@ -59,7 +61,7 @@ static bool interleave(unsigned char *to, const unsigned char *from, int64_t dis
     return true;
 }
 
-/* One matrix of a batch, panel by panel. */
+/* Pack or unpack one matrix of a batch, panel by panel. */
 static void pack_matrix(const kgen_packing *of, unsigned char *matrix, unsigned char *packed,
                         bool unpacks)
 {
@@ -93,7 +95,7 @@ void kgen_pack_matrices(const kgen_packing *of, void *matrix, void *packed, size
 {
     int64_t at[KGEN_MAX_RANK] = {0}, batch = 1, outer = of->rank - 2;
     for (int64_t i = 0; i < outer; i++)
-        batch *= of->shape[i]; /* the packed tensor has a place for each: no overflow */
+        batch *= of->shape[i]; /* cannot overflow: the packed tensor has a place for each element */
     size_t each = packed_nbytes / (size_t)batch;
     if (!unpacks)
         memset(packed, 0, packed_nbytes);

@@ -1,26 +1,28 @@
-/* Pool of threads that share a kernel's tasks, and the decision which launches are shared.
+/* Thread pool that shares a kernel's tasks, and the decision whether to share a launch.
  *
- * Workers spin for a short time after each launch, then they sleep. Sharing a launch with spinning
- * workers costs a few atomic operations. If launches run at the same time, one of them has the
- * workers, and the others run on their callers' threads without waiting. Atomics are builtins of
- * GCC and Clang, because C99 has none. */
+ * Idle workers spin for a short time after each launch, then they sleep (condition variable).
+ * Sharing a launch with spinning workers costs a few atomic operations. If launches run
+ * concurrently, one of them gets the workers, and the others run on their callers' threads
+ * without waiting. The atomics are builtins of GCC and Clang, because C99 has none. */
 #include "internal.h"
 
 #include <stdlib.h>
 
-/* Waking a sleeping thread takes about ALONE_NS, so shorter launches run on one thread. Launches of
- * SHARED_NS or more are shared. A launch between the two is shared if that took less than nine
- * tenths of the time of one thread, which is measured in TRIALS runs. */
+/* Waking a sleeping thread takes about ALONE_NS, so that shorter launches run on one thread.
+ * Launches of SHARED_NS or more are shared. For a launch between the two, TRIALS runs on one
+ * thread and further shared runs are timed, and run_job compares them. */
 enum { ALONE_NS = 5000, SHARED_NS = 100000, TRIALS = 3 };
-/* Turns of an idle worker's loop before it sleeps: about 50 us. */
+/* Iterations of an idle worker's spin loop before it sleeps. */
 enum { SPINS = 4096 };
-/* A thread takes the remaining tasks divided by the number of threads times this. */
+/* Guided self-scheduling: a thread takes remaining tasks / (threads * PARTS_PER_THREAD) at a
+ * time. */
 enum { PARTS_PER_THREAD = 2 };
-/* `state` packs the job's number, the number of workers that may still join, and of those in it. */
+/* `state` packs three numbers: the job's number, the workers that may still join it (in PLACE
+ * units), and the workers in it. */
 #define PLACE ((uint64_t)1 << 16)
 #define NUMBER ((uint64_t)1 << 32)
 
-/* Word that many threads write, alone in two adjacent cache lines against false sharing. */
+/* Shared word with padding to two adjacent cache lines, against false sharing. */
 typedef struct word {
     uint64_t value;
     char apart[120];
@@ -28,10 +30,10 @@ typedef struct word {
 
 struct kgen_pool {
     word state, next, busy, sleepers, awake, stop;
-    word renewed, generation; /* kgen_os_forks at the begin and the end of the last renewal */
-    const kgen_job *job;      /* written by whoever holds `busy` */
-    int num_threads;          /* of a launch */
-    int most, count; /* limit of workers, which the system may lower; and workers made */
+    word renewed, generation; /* kgen_os_forks at start and end of the last reset */
+    const kgen_job *job;      /* written by the thread that holds `busy` */
+    int num_threads;          /* threads of a launch, including the caller's */
+    int most, count; /* limit on workers, which the system may lower; and workers started */
     os_thread *workers;
     os_lock lock;
     os_signal wake;
@@ -58,7 +60,8 @@ static void pause_a_moment(void)
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-/* One pointer per argument, then the range: a function type for each count, up to MAX_POINTERS. */
+/* Kernels take one pointer per argument, then the range: one function type per count, up to
+ * MAX_POINTERS. */
 #define LIST1(of) of(0)
 #define LIST2(of) LIST1(of), of(1)
 #define LIST3(of) LIST2(of), of(2)
@@ -104,7 +107,7 @@ void kgen_run_tasks(const kgen_launch *of, void *const *p, int64_t begin, int64_
     }
 }
 
-/* Do tasks of the job until none is left: many at a time at first and single ones in the end, so
+/* Run tasks of the job until none is left: many at a time at first and single ones at the end, so
  * that all threads finish at about the same time (guided self-scheduling). */
 static void take_tasks(kgen_pool *from)
 {
@@ -124,7 +127,7 @@ static void take_tasks(kgen_pool *from)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* Wait for a job with another number than the last one, or for the end: spin, then sleep. */
+/* Wait for a job with a number other than `last`, or for the end of the pool: spin, then sleep. */
 static uint64_t await_job(kgen_pool *from, uint64_t last)
 {
     for (int turn = 0; turn < SPINS; turn++) {
@@ -136,7 +139,8 @@ static uint64_t await_job(kgen_pool *from, uint64_t last)
             turn = 0;
     }
     kgen_os_lock_take(&from->lock);
-    /* Counted before the state is read, as a launch writes the state before it reads the count. */
+    /* Increment the count before reading the state: a launch writes the state before it reads the
+     * count, so that no wake-up is lost. */
     __atomic_fetch_add(&from->sleepers.value, 1, __ATOMIC_SEQ_CST);
     while (get(&from->state) / NUMBER == last && !get(&from->stop))
         kgen_os_signal_await(&from->wake, &from->lock);
@@ -151,7 +155,7 @@ static void work(void *argument)
     uint64_t last = get(&from->state) / NUMBER;
     while (!get(&from->stop)) {
         uint64_t now = await_job(from, last), number = now / NUMBER;
-        /* One of the places, if there is one left and the job is still the same. */
+        /* Take one of the places, if one is left and the job is still the same. */
         while (now / NUMBER == number && now / PLACE % (NUMBER / PLACE) > 0) {
             if (__atomic_compare_exchange_n(&from->state.value, &now, now - PLACE + 1, false,
                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
@@ -164,8 +168,7 @@ static void work(void *argument)
     }
 }
 
-/* Make all workers, or as many as the system allows; launches use those that exist. The caller
- * holds `busy`. */
+/* Start all workers, or as many as the system allows. The caller holds `busy`. */
 static void make_workers(kgen_pool *of)
 {
     while (of->count < of->most) {
@@ -185,8 +188,8 @@ static void wake_sleepers(kgen_pool *of)
     }
 }
 
-/* Reset the pool in a child of fork(2), which has no workers and in which no launch of the parent
- * ends. */
+/* Reset the pool in a child of fork(2): its workers do not exist there, and a launch of the
+ * parent that holds the pool never ends. */
 static void renew(kgen_pool *of)
 {
     uint64_t now = kgen_os_forks, last = get(&of->renewed);
@@ -207,8 +210,8 @@ static void renew(kgen_pool *of)
         pause_a_moment();
 }
 
-/* Do all tasks on this thread and the workers. Return false, with nothing done, if the workers have
- * another job. */
+/* Run all tasks on this thread and the workers. Return false, with nothing done, if the workers
+ * are busy. */
 static bool share(kgen_pool *with, const kgen_job *job)
 {
     renew(with);
@@ -223,7 +226,7 @@ static bool share(kgen_pool *with, const kgen_job *job)
     put(&with->state, (get(&with->state) / NUMBER + 1) * NUMBER + places * PLACE);
     wake_sleepers(with);
     take_tasks(with);
-    /* Let no further worker join, and wait for the workers in the job. */
+    /* Let no further worker join, and wait for the workers that have. */
     __atomic_fetch_and(&with->state.value, ~(NUMBER - PLACE), __ATOMIC_SEQ_CST);
     while (get(&with->state) % PLACE > 0)
         pause_a_moment();
@@ -269,7 +272,7 @@ void kgen_pool_destroy(kgen_pool *threads)
     free(threads);
 }
 
-/* ---- whether to share ------------------------------------------------------------------------ */
+/* ---- sharing --------------------------------------------------------------------------------- */
 
 static int64_t note_of(const int64_t *of)
 {
@@ -284,7 +287,7 @@ static void note(kgen_launch *of, int64_t *least, int64_t taken)
     __atomic_fetch_add(&of->trials, 1, __ATOMIC_RELAXED);
 }
 
-/* Do all tasks of a job. Return whether they were shared. */
+/* Run all tasks of a job. Return whether they were shared. */
 static bool run_job(kgen_pool *threads, const kgen_job *job, int64_t shared_trials)
 {
     kgen_launch *of = job->launch;
@@ -293,7 +296,8 @@ static bool run_job(kgen_pool *threads, const kgen_job *job, int64_t shared_tria
         kgen_run_tasks(of, job->pointers, 0, tasks);
         return false;
     }
-    /* First trials on one thread, then shared trials if they decide, then the faster way. */
+    /* Time trials on one thread first, then shared trials if `alone` is in between, then use the
+     * faster way. */
     int64_t count = note_of(&of->trials), alone = note_of(&of->alone);
     int64_t shared = note_of(&of->shared);
     bool decides = ALONE_NS <= alone && alone < SHARED_NS;
@@ -315,16 +319,16 @@ static bool run_job(kgen_pool *threads, const kgen_job *job, int64_t shared_tria
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* Keep idle workers spinning instead of sleeping, or stop keeping them. */
+/* Keep idle workers spinning instead of sleeping, or stop doing so. */
 static void keep_awake(kgen_pool *threads, bool awake)
 {
     renew(threads);
     __atomic_fetch_add(&threads->awake.value, awake ? 1 : UINT64_MAX, __ATOMIC_SEQ_CST);
 }
 
-/* Run the jobs of each step, which end before ends[step], and write how long each step took, unless
- * `nanoseconds` is NULL. Workers are kept awake from the beginning if the last run shared a job; a
- * single job needs none awake after it. */
+/* Run the jobs of each step, which end before ends[step], and write the nanoseconds of each step
+ * unless `nanoseconds` is NULL. Workers are kept spinning from the start if the last run shared a
+ * job. A single job does not keep them spinning. */
 static void run_steps(kgen_jobs *all, const int64_t *ends, size_t num_steps, int64_t *nanoseconds)
 {
     bool awake = all->count > 1 && __atomic_load_n(&all->is_shared, __ATOMIC_RELAXED);

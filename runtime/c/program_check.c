@@ -1,5 +1,5 @@
-/* Check of a program in the manifest against itself and its kernels. Names are resolved to numbers
- * and offsets. */
+/* Consistency check of a program: its parts must agree with each other and with its kernels.
+ * Names are resolved to numbers and offsets. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Index the names of `count` things of `size` bytes; a name is `offset` bytes into its thing. */
+/* Index the names of `count` structs of `size` bytes; a name is `offset` bytes into its struct. */
 static kgen_status make_index(name_index *into, const char *kind, const void *things, size_t count,
                               size_t size, size_t offset, arena *memory)
 {
@@ -22,9 +22,9 @@ static kgen_status make_index(name_index *into, const char *kind, const void *th
 /* Names of values, and of the memories of each kind. */
 typedef struct names {
     name_index values, memories[IN_STATE + 1];
-    const repeat *in;  /* the repetition whose moves are settled; NULL: none */
-    int64_t *moves;    /* of each value in that repetition; NULL: the program has none */
-    uint64_t *nbytes;  /* of the memory that each value lies in; likewise */
+    const repeat *in;  /* repetition whose moves are in `moves`; NULL: none */
+    int64_t *moves;    /* by value, in bytes per turn; NULL: the program has no repetitions */
+    uint64_t *nbytes;  /* by value: bytes of its memory; NULL likewise */
 } names;
 
 static kgen_status make_names(names *into, const kgen_program *of, arena *memory)
@@ -53,7 +53,8 @@ static kgen_status check_memories(const kgen_program *of)
         if (one->file.nbytes < 1)
             return kgen_bundle_error("weight %.60s has %lld bytes", one->name,
                                      (long long)one->file.nbytes);
-        /* weights/ and 16 digits of the digest: no file is looked for in another folder. */
+        /* The name is weights/ and 16 digits of the digest, so that no file of another folder is
+         * opened. */
         bool fits = strlen(digest) == 64 && strspn(digest, "0123456789abcdef") == 64 &&
                     strncmp(one->file.file, "weights/", 8) == 0 &&
                     strncmp(one->file.file + 8, digest, 16) == 0 &&
@@ -71,7 +72,7 @@ static kgen_status check_memories(const kgen_program *of)
     return KGEN_OK;
 }
 
-/* Find the size of the memory that a value lies in; return false if there is no such memory. */
+/* Find the size of a value's memory; return false if the memory does not exist. */
 static bool find_memory(const kgen_program *of, const names *by, value *one, uint64_t *nbytes)
 {
     *nbytes = (uint64_t)of->arena_nbytes;
@@ -147,7 +148,7 @@ bool kgen_is_alike(const kgen_tensor *a, const kgen_tensor *b)
            memcmp(a->shape, b->shape, nbytes) == 0 && memcmp(a->strides, b->strides, nbytes) == 0;
 }
 
-/* Check that inputs and outputs are packed values at the start of memory of their own. */
+/* Check that inputs and outputs are contiguous values, each at the start of its own memory. */
 static kgen_status check_interface(const kgen_program *of, const names *by, value *several,
                                    size_t count, place_kind kind)
 {
@@ -191,7 +192,7 @@ static kgen_status check_states(const kgen_program *of, const names *by)
     return KGEN_OK;
 }
 
-/* Find the outputs that are sizes of others, which come behind all others. */
+/* Find the outputs that hold sizes of others; they must follow all other outputs. */
 static kgen_status find_sizes(kgen_program *of, const bool *is_size)
 {
     size_t first = 0, last = of->num_outputs;
@@ -207,8 +208,8 @@ static kgen_status find_sizes(kgen_program *of, const bool *is_size)
                                    of->outputs[last - 1].tensor.name);
 }
 
-/* Check that sizes that depend on data are of axes of outputs, each of one, and in outputs of one
- * number whose own sizes do not depend on data. */
+/* Check outputs whose sizes depend on data: each axis has one size, held by an output of one s64,
+ * whose own size does not depend on data. */
 static kgen_status check_counts(kgen_program *of, const names *by, arena *memory)
 {
     bool *is_size;
@@ -248,8 +249,8 @@ bool kgen_may_be_written(const value *one)
     return one->kind == IN_ARENA || one->kind == IN_OUTPUT || one->kind == IN_STATE;
 }
 
-/* Return the alignment of a tensor in bytes, by the family of the target. CUDA and HIP kernels load
- * 16 bytes at once. No Vulkan device may require more than 256 for a storage buffer. CPU kernels
+/* Return the alignment of a tensor in bytes, by the family of the target. CUDA and HIP kernels
+ * load 16 bytes at once. Vulkan devices require at most 256 for a storage buffer. CPU kernels
  * accept any address of an element. */
 static int alignment(const char *family)
 {
@@ -265,7 +266,7 @@ static bool is_at(const bound *a, const bound *b)
            (a->is->kind == IN_ARENA || a->is->number == b->is->number) && a->offset == b->offset;
 }
 
-/* Check that a value stays in its memory for all turns of a repetition. */
+/* Check that a value stays inside its memory in all turns of a repetition. */
 static kgen_status check_move(const value *one, int64_t nbytes, int64_t turns, uint64_t memory)
 {
     const char *name = one->tensor.name;
@@ -282,7 +283,7 @@ static kgen_status check_move(const value *one, int64_t nbytes, int64_t turns, u
     return KGEN_OK;
 }
 
-/* Settle the moves of the repetition that a step is part of. Repetitions come in their order. */
+/* Fill in `moves` for the repetition of a step. Repetitions are visited in order. */
 static kgen_status settle_moves(const kgen_program *of, names *by, const repeat *in)
 {
     size_t number;

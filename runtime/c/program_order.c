@@ -1,16 +1,15 @@
-/* Order of a program's steps: no step may run beside one whose results it reads or overwrites,
- * whatever a runtime makes of `after`.
+/* Race check of a program: a step must wait (`after`) for every earlier step whose results it
+ * reads or overwrites, so that any order that a runtime derives from `after` is correct.
  *
- * Accesses to memory are looked up in trees over their spans, so that a step's cost is the number
- * of accesses that it meets. What remains is bounded by a budget in proportion to the program's
- * accesses. */
+ * Accesses are found in trees over their byte ranges, so that the cost of a step is the number of
+ * overlapping accesses. A budget in proportion to the program's accesses bounds all comparisons. */
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Comparisons allowed for each access of a program, and for any program; and those that a question
- * about two tensors with gaps counts as, which takes no more than so many steps. */
+/* Comparisons allowed per access, and in addition for any program; comparisons that a test of two
+ * strided tensors counts as, and the steps after which such a test answers yes. */
 enum { EACH = 64, ANY = 65536, STRIDED = 64, WORK = 1000 };
 
 /* ---- accesses -------------------------------------------------------------------------------- */
@@ -19,12 +18,12 @@ enum { EACH = 64, ANY = 65536, STRIDED = 64, WORK = 1000 };
 typedef struct step_access {
     size_t step;
     const value *is;
-    const parameter *of; /* as the kernel sees the tensor */
+    const parameter *of; /* tensor as the kernel declares it */
     uint64_t start, end;
-    bool writes, is_whole; /* it touches every byte from its start to its end */
+    bool writes, is_whole; /* is_whole: it touches every byte from its start to its end */
 } step_access;
 
-/* Whether a tensor touches every byte that it spans. */
+/* Return whether a tensor touches every byte of its range. */
 static bool is_whole(const kgen_tensor *tensor)
 {
     int64_t nbytes = (int64_t)kgen_dtype_size(tensor->dtype);
@@ -34,7 +33,7 @@ static bool is_whole(const kgen_tensor *tensor)
     return (size_t)nbytes == tensor->nbytes;
 }
 
-/* The memory of an access, for comparisons. */
+/* Compare the memories of two accesses. */
 static int by_memory(const step_access *a, const step_access *b)
 {
     size_t one = a->is->kind == IN_ARENA ? 0 : a->is->number;
@@ -57,7 +56,7 @@ static int by_span(const void *a, const void *b)
 
 /* ---- tensors with gaps ----------------------------------------------------------------------- */
 
-/* Bytes at `at` + sum of n_i x step_i, 0 <= n_i < count_i: of one tensor less those of another. */
+/* Distances between bytes of two tensors: all sums of n_i x steps_i, least_i <= n_i <= most_i. */
 typedef struct distances {
     int count;
     int64_t steps[2 * KGEN_MAX_RANK + 2], least[2 * KGEN_MAX_RANK + 2],
@@ -87,20 +86,21 @@ static void add_steps(distances *into, int64_t step, int64_t least, int64_t most
     into->most[i] = most;
 }
 
-/* Whether steps from `i` on reach the distance; true when that takes too much work. */
+/* Return whether the steps from `i` on can sum to the distance; true if that takes too much work.
+ */
 static bool reaches(distances *of, int i, int64_t distance)
 {
     if (--of->work < 0)
         return true;
     if (i == of->count)
         return distance == 0;
-    int64_t below = 0, above = 0; /* what later, smaller steps reach */
+    int64_t below = 0, above = 0; /* range of the sums of later, smaller steps */
     for (int k = i + 1; k < of->count; k++) {
         below += of->least[k] * of->steps[k];
         above += of->most[k] * of->steps[k];
     }
     int64_t step = of->steps[i];
-    /* Numbers n of this step with distance - n x step between both. */
+    /* Bounds of n for which the later steps can reach distance - n x step. */
     int64_t first = distance - above, last = distance - below;
     first = first >= 0 ? (first + step - 1) / step : -(-first / step);
     last = last >= 0 ? last / step : -((-last + step - 1) / step);
@@ -112,7 +112,8 @@ static bool reaches(distances *of, int i, int64_t distance)
     return false;
 }
 
-/* Whether two accesses whose spans overlap touch one byte. No distance is beyond both spans. */
+/* Return whether two accesses with overlapping ranges touch the same byte. Distances do not
+ * exceed the sum of both ranges. */
 static bool share_an_element(const step_access *a, const step_access *b)
 {
     const step_access *both[] = {a, b};
@@ -142,8 +143,8 @@ static bool take(uint64_t *budget, uint64_t comparisons)
     return left;
 }
 
-/* Whether two accesses to one memory touch one byte; false, with `spent` set, once there have been
- * too many questions. */
+/* Return whether two accesses to one memory touch the same byte; false, with `spent` set, if the
+ * budget is used up. */
 static bool meet(const step_access *a, const step_access *b, uint64_t *budget, bool *spent)
 {
     *spent = *spent || !take(budget, 1);
@@ -157,12 +158,12 @@ static bool meet(const step_access *a, const step_access *b, uint64_t *budget, b
 
 /* ---- trees of spans -------------------------------------------------------------------------- */
 
-/* The program's accesses by memory and span. Each tree's leaves are accesses; a node holds the
- * furthest end of the accesses below it that are in the tree. */
+/* Accesses of the program, sorted by memory and byte range. The leaves of each tree are accesses;
+ * a node holds the largest end of the accesses below it that are entered in the tree. */
 typedef struct spans {
     step_access **sorted;
     size_t count, leaves;
-    uint64_t *ends[2]; /* of accesses that read, and that write */
+    uint64_t *ends[2]; /* trees of reads and of writes */
 } spans;
 
 static void set_end(spans *of, bool writes, size_t leaf, uint64_t end)
@@ -175,7 +176,7 @@ static void set_end(spans *of, bool writes, size_t leaf, uint64_t end)
     }
 }
 
-/* The first leaf whose access has another memory, or starts at `start` or behind it. */
+/* Return the first leaf after the given memory's accesses that start below `start`. */
 static size_t first_from(const spans *of, const step_access *one, uint64_t start)
 {
     size_t low = 0, high = of->count;
@@ -191,8 +192,8 @@ static size_t first_from(const spans *of, const step_access *one, uint64_t start
     return low;
 }
 
-/* The first leaf of [first, behind) whose access is in the tree and ends behind `start`; `behind`
- * if there is none. */
+/* Return the first leaf of [first, behind) whose access is entered and ends after `start`;
+ * `behind` if there is none. */
 static size_t next_overlap(const spans *of, bool writes, size_t first, size_t behind,
                            uint64_t start)
 {
@@ -201,7 +202,7 @@ static size_t next_overlap(const spans *of, bool writes, size_t first, size_t be
     if (first >= behind)
         return behind;
     while (ends[node] <= start) {
-        while (node % 2 == 1) { /* a right child: on to the subtree behind its parent's */
+        while (node % 2 == 1) { /* a right child: continue with the subtree to the right */
             node /= 2;
             if (node <= 1)
                 return behind;
@@ -213,10 +214,10 @@ static size_t next_overlap(const spans *of, bool writes, size_t first, size_t be
     return node - of->leaves < behind ? node - of->leaves : behind;
 }
 
-/* ---- steps that run before a step ------------------------------------------------------------ */
+/* ---- ancestors of a step --------------------------------------------------------------------- */
 
-/* A set of step numbers: all below `full`, and `full` + i for each bit i. Most steps of a program
- * wait for nearly all earlier ones, so that the bits are few. */
+/* Set of step numbers: all below `full`, and `full` + i for each bit i that is set. Most steps
+ * wait for nearly all earlier ones, so that few bits are needed. */
 typedef struct ancestors {
     size_t full, num_words;
     uint64_t *words;
@@ -230,8 +231,8 @@ static bool is_before(const ancestors *of, size_t step)
     return bit / 64 < of->num_words && (of->words[bit / 64] >> bit % 64 & 1) == 1;
 }
 
-/* Find the ancestors of a step: the steps of its `after`, and their ancestors. `room` has a bit per
- * step. */
+/* Compute the ancestors of a step: the steps of its `after`, and their ancestors. `room` has
+ * space for one bit per step. */
 static kgen_status find_ancestors(ancestors *into, const step *of, const ancestors *earlier,
                                   uint64_t *room, arena *memory)
 {
@@ -277,14 +278,14 @@ static kgen_status find_ancestors(ancestors *into, const step *of, const ancesto
     return KGEN_OK;
 }
 
-/* ---- the check ------------------------------------------------------------------------------- */
+/* ---- check ----------------------------------------------------------------------------------- */
 
 typedef struct order {
     const kgen_program *of;
-    step_access *all;       /* of all steps, in their order */
-    size_t *leaves;    /* of each access among the spans */
+    step_access *all;       /* accesses of all steps, in order */
+    size_t *leaves;    /* by access: its leaf */
     spans tree;
-    ancestors *before; /* of each step */
+    ancestors *before; /* by step */
     uint64_t budget, most;
     bool spent;
     bool *written; /* whether a step has written each output, then each state */
@@ -339,9 +340,9 @@ static kgen_status find_accesses(order *of, size_t *starts)
     return KGEN_OK;
 }
 
-/* Check that a step waits for the earlier accesses that conflict with one of its own: both touch one
- * byte, and one of them writes it. An access that a later one has wholly overwritten is left out:
- * whoever waits for the later one has waited for both. */
+/* Check that a step waits for all earlier accesses that conflict with one of its own: both touch
+ * the same byte, and one of them writes it. Accesses that a later one has overwritten completely
+ * are not entered any more: a step that waits for the later one waits for both. */
 static kgen_status check_conflicts(order *of, const step_access *one)
 {
     const spans *tree = &of->tree;
@@ -379,8 +380,8 @@ static kgen_status check_conflicts(order *of, const step_access *one)
                                                     one->is->tensor.name));
 }
 
-/* Check that nothing else of a step touches what one of its accesses writes, but what may lie there
- * element upon element. `first` to `last` are a step's accesses, sorted by span. */
+/* Check that the accesses of one step do not overlap one that writes, unless the kernel computes
+ * the output in place. `first` to `last` are the accesses of a step, sorted by range. */
 static kgen_status check_apart(order *of, step_access *const *first, step_access *const *last)
 {
     for (step_access *const *a = first; a < last; a++)
@@ -407,7 +408,7 @@ static kgen_status check_apart(order *of, step_access *const *first, step_access
     return KGEN_OK;
 }
 
-/* Enter an access, and drop those of other steps that it wholly overwrites. */
+/* Enter an access in its tree, and remove accesses of other steps that it overwrites completely. */
 static void enter(order *of, const step_access *one)
 {
     spans *tree = &of->tree;

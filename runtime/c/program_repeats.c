@@ -1,8 +1,8 @@
-/* Repetitions of a program's steps, written out into one list that has the steps of every turn. The
- * number of steps is checked before memory is allocated for them. */
+/* Expansion of a program's repeated steps into one list with the steps of every turn. The number
+ * of steps is checked before memory is allocated for them. */
 #include "internal.h"
 
-/* Bindings and numbers in `after` of the steps of a turn. */
+/* Count the bindings and the numbers in `after` of the steps of one turn. */
 static uint64_t count_entries(const step *first, int64_t count)
 {
     uint64_t entries = 0;
@@ -45,7 +45,7 @@ static kgen_status count_steps(const kgen_program *of, size_t *steps)
     return KGEN_OK;
 }
 
-/* Write a step of a turn. */
+/* Write a step of one turn. */
 static kgen_status write_turn(step *into, const step *of, const repeat *in, int64_t turn,
                               arena *memory)
 {
@@ -55,7 +55,7 @@ static kgen_status write_turn(step *into, const step *of, const repeat *in, int6
     int64_t *after;
     ALLOC(after, memory, of->num_after);
     for (size_t i = 0; i < of->num_after; i++) {
-        /* A number outside the limits becomes -1, which the check of `after` refuses. */
+        /* A number out of range becomes -1, which the check of `after` refuses. */
         bool is_number = of->after[i] >= 0 && of->after[i] < KGEN_MOST_STEPS;
         after[i] = is_number ? of->after[i] + turn * in->count : -1;
     }

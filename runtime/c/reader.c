@@ -1,4 +1,4 @@
-/* Reading a bundle: its archive, manifest and files, each checked before it is used. */
+/* Bundle reader: opens and checks the archive, the manifest and the files that it names. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static kgen_status map_file(kgen_bundle *of, const char *path, const char *shown
         *into = of->mappings = made;
         return KGEN_OK;
     }
-    /* Page-aligned as a mapping is, so that weights are used in place. */
+    /* Align the copy to a page like a mapping, so that weights are used in place. */
     char *copy = (char *)kgen_alloc_tensor(&of->memory, (uint64_t)made->nbytes + KGEN_PAGE);
     if (copy != NULL)
         copy += (KGEN_PAGE - (uintptr_t)copy % KGEN_PAGE) % KGEN_PAGE;
@@ -175,7 +175,7 @@ static kgen_status read_manifest(kgen_bundle *of)
 {
     const zip_entry *entry = kgen_zip_find(&of->archive, MANIFEST);
     if (entry != NULL && entry->nbytes > KGEN_MOST_MANIFEST_BYTES)
-        return kgen_json_count(NULL, entry->nbytes); /* too long: refused unread */
+        return kgen_json_count(NULL, entry->nbytes); /* too long: refused without reading it */
     if (entry == NULL || !kgen_zip_crc_is_right(entry))
         return kgen_bundle_error("not a kgen bundle, or a truncated one; make one with kgen "
                                  "build -o");
@@ -190,7 +190,7 @@ static kgen_status read_bundle(kgen_bundle *of, const char *path, const void *da
     kgen_status status = KGEN_OK;
     if (path != NULL) {
         mapping *file = NULL;
-        size_t folder = (size_t)(kgen_os_file_name(path) - path); /* its separator included */
+        size_t folder = (size_t)(kgen_os_file_name(path) - path); /* including the separator */
         of->folder = kgen_text(&of->memory, path, folder);
         TRY(of->folder == NULL ? KGEN_ERROR_OUT_OF_MEMORY : map_file(of, path, of->name, &file));
         data = file->data;

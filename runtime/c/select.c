@@ -1,12 +1,12 @@
-/* Which kernels and programs of a bundle this CPU runs: of several for one key the one that uses
- * most of what it has, as kgen_runtime/select.py chooses. */
+/* Selection of the kernels and programs that this CPU runs. If a key has several kernels, the one
+ * that requires the most features of the CPU is selected, as in kgen_runtime/select.py. */
 #include "internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* How messages call this device, as Python's do. */
+/* Name of this device in messages, as in the Python runtime. */
 #define DEVICE "cpu:0"
 
 /* Formats that CPUs run, best first. */
@@ -15,7 +15,7 @@ enum { NUM_FORMATS = 2, REASON_BYTES = 512 };
 
 /* ---- one kernel ------------------------------------------------------------------------------ */
 
-/* Features that the CPU lacks, each once, in order; "" if it lacks none. */
+/* List the features that the CPU lacks, each once, in order; "" if there are none. */
 static kgen_status missing_features(const artifact *code, const cpu *here, arena *memory,
                                     char *into, size_t room, bool *lacks_tiles)
 {
@@ -43,7 +43,7 @@ static kgen_status missing_features(const artifact *code, const cpu *here, arena
     return KGEN_OK;
 }
 
-/* Why this CPU cannot run an artifact; "" if it can. */
+/* Write why this CPU cannot run an artifact; "" if it can. */
 static kgen_status refusal(const artifact *code, const cpu *here, arena *memory, char *why)
 {
     const char *file = code->file.file, *arch = "None";
@@ -76,7 +76,7 @@ static kgen_status refusal(const artifact *code, const cpu *here, arena *memory,
     return KGEN_OK;
 }
 
-/* The best artifact per module that runs here; `why` if a launch is left without one. */
+/* Choose the best artifact of each module that runs here; set `why` if a launch has none. */
 static kgen_status choose_code(kgen_kernel *of, const cpu *here, arena *memory, char *why)
 {
     snprintf(why, REASON_BYTES, "the bundle has no code for the cpu backend");
@@ -103,7 +103,7 @@ static kgen_status choose_code(kgen_kernel *of, const cpu *here, arena *memory, 
     return KGEN_OK;
 }
 
-/* How well a kernel that runs uses this CPU: by the features that its code requires. */
+/* Rank a kernel that runs: by the number of features that its code requires. */
 static int64_t rank_of(const kgen_kernel *of)
 {
     const artifact *code = of->launches[0].code;
@@ -114,15 +114,15 @@ static int64_t rank_of(const kgen_kernel *of)
     return strcmp(code->format, FORMATS[0]) == 0 ? count : count - INT32_MAX;
 }
 
-/* ---- the best of one name -------------------------------------------------------------------- */
+/* ---- best entry of each name ----------------------------------------------------------------- */
 
 typedef struct candidate {
     const char *name, *shown, *target;
     const char *reason; /* why it does not run; NULL if it does */
     int64_t rank;
-    size_t number; /* among all */
-    struct candidate *winner; /* the best of its name; NULL if none runs */
-    bool is_first; /* of those of its name that run */
+    size_t number; /* number among all entries */
+    struct candidate *winner; /* best entry of its name; NULL if none runs */
+    bool is_first; /* whether it is the first entry of its name that runs */
 } candidate;
 
 static int by_name_and_number(const void *a, const void *b)
@@ -132,7 +132,7 @@ static int by_name_and_number(const void *a, const void *b)
     return order != 0 ? order : (one->number > other->number) - (one->number < other->number);
 }
 
-/* The highest rank of each name wins, the earlier one of two that are equal. */
+/* The highest rank of each name wins; of equal ranks the first. */
 static kgen_status settle(candidate *all, size_t count, arena *memory)
 {
     candidate **sorted;
@@ -158,7 +158,7 @@ static kgen_status settle(candidate *all, size_t count, arena *memory)
     return KGEN_OK;
 }
 
-/* Note why those are skipped that do not run, or not win. */
+/* Record why the entries that do not run, or do not win, are skipped. */
 static kgen_status skip_losers(selection *into, const candidate *all, size_t count,
                                bool of_programs, arena *memory)
 {
@@ -208,7 +208,7 @@ static kgen_status look_at_kernels(candidate *of, manifest *all, const cpu *here
     return KGEN_OK;
 }
 
-/* A program runs if all of its kernels do, and as well as the worst of them. */
+/* A program runs if all its kernels run; its rank is the lowest rank of its kernels. */
 static kgen_status look_at_programs(candidate *of, const candidate *kernels, const manifest *all,
                                     arena *memory)
 {
@@ -256,7 +256,7 @@ kgen_status kgen_select(selection *into, manifest *all, const cpu *here, arena *
             into->programs[into->num_programs++] = &all->programs[programs[i].winner->number];
     if (into->num_kernels > 0 || into->num_programs > 0)
         return KGEN_OK;
-    size_t told = 0; /* what lacks a feature rather than what is for a GPU */
+    size_t told = 0; /* prefer the reason of a CPU kernel to that of a GPU kernel */
     while (told + 1 < all->num_kernels && strcmp(all->kernels[told].family, "cpu") != 0)
         told++;
     return kgen_fail(KGEN_ERROR_DEVICE, "this CPU runs no kernel of this bundle: %s",

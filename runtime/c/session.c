@@ -1,12 +1,13 @@
-/* Programs: what one run has for itself, and the launches of its steps with all pointers
- * settled. */
+/* Sessions of programs: memory of one run, and the launches of its steps with all pointers
+ * resolved. */
 #include "internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Shared trials of a launch among others: workers are awake from the first shared launch on. */
+/* Trials with several threads for a launch of a program: workers stay awake from the first shared
+ * launch on. */
 enum { STEP_TRIALS = 10 };
 
 const char *kgen_program_name(const kgen_program *program)
@@ -77,7 +78,7 @@ const char *kgen_step_node(const kgen_program *program, size_t step, size_t inde
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
-/* Scratch memory of one kernel, which its steps share: they run one after another. */
+/* Scratch memory of one kernel. Its steps share it, because they run one after another. */
 typedef struct used {
     const kgen_kernel *kernel;
     scratch *with;
@@ -87,22 +88,23 @@ struct kgen_session {
     const kgen_program *program;
     arena memory;
     void *intermediate, **inputs, **outputs, **states;
-    kgen_jobs jobs; /* of all steps */
-    int64_t *ends;  /* of each step, the number of jobs up to its last */
+    kgen_jobs jobs; /* jobs of all steps */
+    int64_t *ends;  /* by step: number of jobs up to its last */
     size_t num_used;
     used *scratches;
-    bool *is_set; /* of each input */
+    bool *is_set; /* by input */
     size_t num_unset;
 };
 
-/* Memory of inputs, outputs (`values`) or states: the caller's, or new memory if that is NULL. */
+/* Set the memory of inputs or outputs (`values`) or states: the caller's, or new memory if
+ * `given` is NULL. */
 static bool settle_each(kgen_session *of, void ***into, size_t count, const value *values,
                         const state *states, void *const *given)
 {
     *into = (void **)kgen_alloc(&of->memory, count, sizeof **into);
     for (size_t i = 0; *into != NULL && i < count; i++) {
         uint64_t nbytes = values != NULL ? values[i].tensor.nbytes : (uint64_t)states[i].nbytes;
-        /* Where there are no bytes, an address may be NULL. */
+        /* The address of an empty tensor may be NULL. */
         (*into)[i] =
             given != NULL && nbytes > 0 ? given[i] : kgen_alloc_tensor(&of->memory, nbytes);
         if ((*into)[i] == NULL)
@@ -142,7 +144,7 @@ static int by_kernel(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Scratch memory for each kernel that needs some. */
+/* Allocate scratch memory for each kernel with workspaces. */
 static bool make_scratches(kgen_session *of)
 {
     const kgen_program *program = of->program;
@@ -267,7 +269,7 @@ static kgen_status miss_input(const kgen_session *of)
                                of->program->inputs[i].tensor.name);
 }
 
-/* Find the size of an axis in the last run. */
+/* Read the size of an axis after the last run. Fail if it exceeds the output's shape. */
 static kgen_status find_size(const kgen_session *in, const count *axis, int64_t *size)
 {
     const kgen_tensor *one = &in->program->outputs[axis->of].tensor;
@@ -281,7 +283,7 @@ static kgen_status find_size(const kgen_session *in, const count *axis, int64_t 
                                one->name, (long long)*size);
 }
 
-/* Check that there was room for all elements of the last run. */
+/* Check that all elements of the last run fitted into the outputs. */
 static kgen_status check_sizes(const kgen_session *of)
 {
     int64_t size;
@@ -345,8 +347,7 @@ static const struct {
 
 enum { NAMES_BYTES = 300, FEW_NAMES = 3 };
 
-/* Write the names of a kind, for messages: all of them if they fit, else the first and how many
- * more there are. */
+/* Write the names of a kind for messages: all of them if they fit, else the first and a count. */
 static const char *known_names(const kgen_program *of, memory_kind kind, char into[NAMES_BYTES])
 {
     size_t count = KINDS[kind].count(of), used = 0;
@@ -382,11 +383,11 @@ static kgen_status find_number(const kgen_program *of, memory_kind kind, const c
                      known_names(of, kind, known));
 }
 
-/* Memory of a name in a session. */
+/* Memory of a named input, output or state. */
 typedef struct named_memory {
     void *data;
     const kgen_tensor *tensor;
-    size_t number; /* among those of its kind */
+    size_t number; /* number among those of its kind */
 } named_memory;
 
 static kgen_status find(const kgen_session *in, memory_kind kind, const char *name,
@@ -399,14 +400,14 @@ static kgen_status find(const kgen_session *in, memory_kind kind, const char *na
     return KGEN_OK;
 }
 
-/* Copy bytes; where there are none, an address may be NULL. */
+/* Copy bytes; the address of an empty tensor may be NULL. */
 static void copy(void *into, const void *from, size_t nbytes)
 {
     if (nbytes > 0)
         memcpy(into, from, nbytes);
 }
 
-/* Find memory for a copy of `nbytes`, which must be all of it. */
+/* Find the memory for a copy of `nbytes`, which must be its size. */
 static kgen_status find_for_copy(const kgen_session *in, memory_kind kind, const char *name,
                                  const void *data, size_t nbytes, named_memory *into)
 {
@@ -535,7 +536,7 @@ kgen_status kgen_state_start(const kgen_program *program, const char *name, cons
     if (data == NULL || (shape == NULL && rank != 0) || rank < 0)
         return kgen_argument_error("%s: %s is NULL, or has no shape", program->name, name);
     TRY(find_short_axis(program, state, shape, rank, &axis));
-    /* Rows from the short axis on, which lie together in both. */
+    /* Rows from the short axis on are contiguous in both. */
     size_t whole = state->nbytes, part = whole;
     for (int i = 0; i <= axis; i++)
         whole /= (size_t)state->shape[i];
@@ -558,7 +559,7 @@ kgen_status kgen_session_set_state_start(kgen_session *session, const char *name
     return kgen_state_start(session->program, name, data, shape, rank, found.data);
 }
 
-/* ---- reading in place ------------------------------------------------------------------------ */
+/* ---- access in place ------------------------------------------------------------------------- */
 
 void *kgen_session_input_data(kgen_session *session, const char *name)
 {

@@ -57,10 +57,11 @@ static void add_plainly(uint32_t state[8], const unsigned char *at, size_t block
 
 #if defined(__x86_64__)
 
-/* CPUID, leaf 7, EBX (Intel SDM, volume 2); asked once, as hypervisors take long to answer. */
+/* Return whether the CPU has the SHA extensions (CPUID leaf 7, EBX; Intel SDM, volume 2). The
+ * result is cached, because CPUID is slow under hypervisors. */
 static bool has_sha(void)
 {
-    static int known; /* 1: no; 2: yes */
+    static int known; /* 0: unknown, 1: no, 2: yes */
     unsigned a, b, c, d;
     int found = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (found == 0) {
@@ -71,8 +72,8 @@ static bool has_sha(void)
     return found == 2;
 }
 
-/* Blocks by the SHA extensions (Intel SDM, volume 1, "Intel SHA Extensions"): four rounds at a time,
- * with the state as the halves ABEF and CDGH. */
+/* Hash blocks with the SHA extensions (Intel SDM, volume 1, "Intel SHA Extensions"): four rounds
+ * at a time, with the state as the halves ABEF and CDGH. */
 __attribute__((target("sha,sse4.1"))) static void add_by_extension(uint32_t state[8],
                                                                    const unsigned char *at,
                                                                    size_t blocks)
@@ -126,7 +127,7 @@ void kgen_sha256(const void *data, size_t nbytes, char digits[65])
     (has_sha() ? add_by_extension : add_plainly)(state, at, left / 64);
     at += left / 64 * 64;
     left %= 64;
-    /* The remaining bytes, a one bit, zeros, and the number of bits in the last 8 bytes. */
+    /* Append the remaining bytes, a one bit, zeros, and the number of bits in the last 8 bytes. */
     unsigned char last[128] = {0};
     if (left > 0)
         memcpy(last, at, left);

@@ -1,10 +1,9 @@
-/* Arrays whose strides are not those of a tensor: copied into its layout before a kernel reads
- * them. */
+/* Strided arrays: copied into the layout of a tensor before a kernel reads them. */
 #include "internal.h"
 
 #include <string.h>
 
-/* Copy dimension `axis` and those inside it. */
+/* Copy dimension `axis` and all inner ones. */
 static void copy_axis(const kgen_tensor *of, int axis, const unsigned char *from,
                       const int64_t *strides, unsigned char *into)
 {
@@ -29,7 +28,7 @@ void kgen_copy_strided(const kgen_tensor *tensor, const void *data, const int64_
               (unsigned char *)into);
 }
 
-/* Whether the strides reach the elements that the tensor's own reach. */
+/* Return whether the strides select the same elements as the tensor's own strides. */
 static bool are_own(const kgen_tensor *of, const int64_t *strides)
 {
     for (int i = 0; strides != NULL && i < of->rank; i++)
@@ -38,7 +37,7 @@ static bool are_own(const kgen_tensor *of, const int64_t *strides)
     return true;
 }
 
-/* One argument: where it lies, or a copy in the kernel's layout. */
+/* Set the pointer of one argument: to its data, or to a copy in the kernel's layout. */
 static kgen_status settle_array(const kgen_kernel *of, const kgen_tensor *tensor,
                                 const kgen_array *one, arena *memory, void **pointer)
 {
@@ -46,7 +45,7 @@ static kgen_status settle_array(const kgen_kernel *of, const kgen_tensor *tensor
     bool is_aligned = (uintptr_t)one->data % kgen_dtype_size(tensor->dtype) == 0;
     *pointer = one->data;
     if (one->data == NULL || (owns && (is_aligned || tensor->role == KGEN_OUTPUT)))
-        return KGEN_OK; /* kgen_run_pointers judges it */
+        return KGEN_OK; /* kgen_run_pointers checks it */
     if (tensor->role == KGEN_OUTPUT || tensor->packed)
         return kgen_argument_error("%s: %s has other strides than the kernel %s; pass NULL as its "
                                    "strides", of->key, tensor->name,

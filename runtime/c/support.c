@@ -1,4 +1,4 @@
-/* Errors, memory that is given back together, numbers, and the order of texts. */
+/* Error messages, arena allocator, and helpers for numbers and texts. */
 #include "internal.h"
 
 #include <stdarg.h>
@@ -25,7 +25,7 @@ int kgen_abi_version(void)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* A message is cut to MOST bytes; before that it may hold a path and two messages. */
+/* A message is shortened to MOST bytes. Before that, it may hold a path and two messages. */
 enum { MESSAGE_BYTES = 8192, MOST = 500, TAIL = 160 };
 static __thread char message[MESSAGE_BYTES];
 
@@ -34,14 +34,14 @@ const char *kgen_last_error(void)
     return message;
 }
 
-/* Whether a byte continues a character of UTF-8. */
+/* Return whether a byte continues a UTF-8 character. */
 static bool continues(char c)
 {
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* One line, whatever a bundle's texts or a path hold; a long one loses its middle, as its start
- * names the place and its end the remedy. */
+/* Reduce the message to one line without control characters. A long message loses its middle: its
+ * start names the place, and its end the remedy. */
 static void clean(void)
 {
     static const char left_out[] = " ... ";
@@ -61,7 +61,7 @@ static void clean(void)
             *c = '?';
 }
 
-/* Set the message to a text, with `behind` after it. */
+/* Set the message to a text followed by `behind`. */
 static void set_message(const char *behind, const char *format, va_list arguments)
 {
     int written = vsnprintf(message, MESSAGE_BYTES, format, arguments);
@@ -127,7 +127,7 @@ struct chunk {
 
 enum { CHUNK_BYTES = 64 << 10, STEP = 16 };
 
-/* A chunk with at least so many bytes behind its header, all zero. */
+/* Allocate a zeroed chunk with at least `nbytes` bytes after its header. */
 static char *new_chunk(arena *from, size_t nbytes)
 {
     if (nbytes > SIZE_MAX - STEP) {

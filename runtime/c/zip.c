@@ -1,10 +1,10 @@
-/* A reader of stored zips, the archives that bundles are: one strict form of the zip format.
+/* Reader of uncompressed zip archives in one strict form.
  *
- * PKWARE's APPNOTE, sections 4.3.7 to 4.3.16, with its 64-bit records. Files follow one another from
- * the first byte, the directory follows the last of them in the same order, and the end record is the
- * last 22 bytes. No byte lies outside of them, no two files overlap or share a name, and a file's own
- * header says what the directory says. docs/reference/bundle-format.md has
- * the rules. */
+ * PKWARE's APPNOTE, sections 4.3.7 to 4.3.16, with its 64-bit records. Files follow one another
+ * from the first byte, the directory follows the last file in the same order, and the end record
+ * is the last 22 bytes. There are no other bytes, no two files overlap or share a name, and the
+ * header of each file agrees with the directory. The rules are in
+ * docs/reference/bundle-format.md. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -17,12 +17,12 @@ enum {
     END_64_BYTES = 56,
     ENTRY_BYTES = 46,
     LOCAL_BYTES = 30,
-    /* Newest version of the format that is read, times ten. */
+    /* Newest format version that is read, times ten. */
     VERSION = 63,
-    UTF_8 = 1 << 11, /* the one flag that a stored file may have */
+    UTF_8 = 1 << 11, /* the only flag that an uncompressed file may have */
     EXTRA_64 = 1
 };
-/* Stands for a number of 64 bits, which is in the end record or extra field of 64 bits. */
+/* Placeholder for a 64-bit number, which is in the end record or the extra field for 64 bits. */
 static const uint64_t ELSEWHERE = 0xffffffff;
 
 static bool has_magic(const unsigned char *at, int third, int fourth)
@@ -47,13 +47,14 @@ typedef struct directory {
     uint64_t start, nbytes, count;
 } directory;
 
-/* A number of the 32-bit end record, where there is one of 64 bits as well. */
+/* Return whether a number of the 32-bit end record equals its 64-bit value or is the placeholder.
+ */
 static bool agrees(uint64_t number, uint64_t wide, uint64_t elsewhere)
 {
     return number == wide || number == elsewhere;
 }
 
-/* The record at the end of the archive; false if it breaks a rule. */
+/* Find the directory from the end record; return false if the record breaks a rule. */
 static bool find_directory(const zip *archive, directory *found)
 {
     if (archive->nbytes < END_BYTES)
@@ -61,7 +62,7 @@ static bool find_directory(const zip *archive, directory *found)
     uint64_t end = archive->nbytes - END_BYTES;
     const unsigned char *record = archive->data + end;
     uint64_t here = kgen_number(record + 8, 2), offset = kgen_number(record + 16, 4);
-    /* One disk, number 0, and no comment. */
+    /* The archive has one disk, number 0, and no comment. */
     if (!has_magic(record, 5, 6) || kgen_number(record + 4, 4) != 0 ||
         kgen_number(record + 20, 2) != 0)
         return false;
@@ -95,7 +96,7 @@ static bool find_directory(const zip *archive, directory *found)
            found->count <= found->nbytes / ENTRY_BYTES;
 }
 
-/* Replace the numbers that do not fit 32 bits by those of the extra field, which has no others. */
+/* Replace placeholders by the 64-bit numbers of the extra field, which must hold no others. */
 static bool widen(const unsigned char *extra, uint64_t nbytes, uint64_t **numbers, int count)
 {
     const unsigned char *found = NULL;
@@ -126,11 +127,11 @@ static bool widen(const unsigned char *extra, uint64_t nbytes, uint64_t **number
     return true;
 }
 
-/* Whether a file may have this name: parts of printable ASCII between slashes, without a backslash,
- * none of them empty, `.` or `..`. */
+/* Return whether a file name is valid: parts of printable ASCII between slashes, without
+ * backslashes; no part is empty, `.` or `..`. */
 static bool is_name(const unsigned char *name, uint64_t length)
 {
-    uint64_t part = 0; /* where the part starts */
+    uint64_t part = 0; /* start of the part */
     for (uint64_t i = 0; i <= length; i++) {
         if (i < length && name[i] != '/') {
             if (name[i] < ' ' || name[i] > '~' || name[i] == '\\')
@@ -145,8 +146,8 @@ static bool is_name(const unsigned char *name, uint64_t length)
     return true;
 }
 
-/* A file's own header at `*at`, which says what the directory says; then `*at` is where its bytes
- * start. `record` is its entry of the directory, whose numbers these are. */
+/* Check that a file's header at `*at` agrees with `record`, its entry of the directory. Advance
+ * `*at` to the file's data. */
 static bool check_header(const zip *archive, const directory *in, const unsigned char *record,
                          uint64_t nbytes, uint64_t *at)
 {
@@ -168,8 +169,8 @@ static bool check_header(const zip *archive, const directory *in, const unsigned
     return true;
 }
 
-/* The entry at `*at` of the directory, whose file has its header at `*header`; then both are those
- * of the next one. */
+/* Read the directory entry at `*at`, whose file has its header at `*header`. Advance both to the
+ * next file. */
 static kgen_status read_entry(const zip *archive, const directory *in, uint64_t *at,
                               uint64_t *header, arena *memory, zip_entry *into)
 {
@@ -250,8 +251,8 @@ kgen_status kgen_zip_check_names(const zip *archive)
 
 bool kgen_zip_crc_is_right(const zip_entry *entry)
 {
-    /* table[k][b]: what byte b becomes, k zero bytes later, of the polynomial 0xedb88320. Eight bytes
-     * at a time are several times as fast as one. */
+    /* table[k][b] is the CRC of byte b followed by k zero bytes, for the polynomial 0xedb88320
+     * (slicing-by-8). */
     uint32_t table[8][256];
     for (uint32_t i = 0; i < 256; i++) {
         table[0][i] = i;

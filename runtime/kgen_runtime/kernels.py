@@ -126,10 +126,8 @@ class Programs(dict[str, LoadedProgram]):
 
 class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
     """Kernels of a bundle on one device: a mapping by key, with an attribute for each operation.
-
     Use it as a context manager, or call `close`. Otherwise, code and memory are released with the
-    last reference to a kernel, prepared call or array.
-    """
+    last reference to a kernel, prepared call or array."""
 
     #: programs that run on this device, by name
     programs: Programs
