@@ -1,8 +1,9 @@
-"""An emulator of PTX: one entry point, all threads of many CTAs in lockstep, with checks.
+"""PTX emulator: runs one entry point, all threads of many CTAs in lockstep, with correctness
+checks.
 
-The semantics are those of the PTX ISA 8.7, whose sections the modules name. There are no caches
-and there is no time: an instruction's effect is complete before the next starts, except for
-asynchronous copies, which finish as late as they may.
+The semantics are those of PTX ISA 8.7; modules name its sections. There are no caches and no timing
+model: the effect of an instruction is complete before the next one starts. Asynchronous copies are
+the exception: they finish as late as the program permits.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from kgen.emulate.request import Request
 from kgen.errors import EmulationError
 from kgen_runtime.launch_limits import Usage, cuda_limits
 
-#: Turns of loops that any launch may take.
+#: Loop iterations that any launch may execute.
 _FREE_TURNS = 50_000
 
 
@@ -66,9 +67,10 @@ def run(source: str, request: Request) -> LaunchReport:
 
 
 def _excused(found: EmulationFault, again: Callable[[], LaunchReport]) -> LaunchReport:
-    """A report with warnings in place of races, if there are none where collectives order memory.
+    """Run again with warp collectives as memory order; return the report with the races as
+    warnings.
 
-    Raises EmulationFault for what is wrong all the same.
+    Raises EmulationFault if a race or another fault remains.
     """
     try:
         report = again()
@@ -119,7 +121,8 @@ def _run(kernel: PtxKernel, launch: PtxLaunch, memory: GlobalMemory, start: floa
 
 
 def most_turns(memory: GlobalMemory) -> int:
-    """A loop that turns more often than the buffers have words, and some times, has no end."""
+    """Return the limit on loop iterations of a launch: a constant plus the words of its buffers. A
+    kernel that exceeds it is taken to be endless."""
     return _FREE_TURNS + sum(len(buffer) for buffer in memory.buffers) // 4
 
 
@@ -143,7 +146,7 @@ def _check_launch(kernel: PtxKernel, launch: PtxLaunch) -> None:
 
 
 def _cluster(kernel: PtxKernel, given: Index3) -> Index3:
-    """The CTAs of a cluster, which a kernel may require."""
+    """Return the cluster shape of the launch; the kernel may require one."""
     if kernel.required_cluster is None:
         return given
     x, y, z = (*kernel.required_cluster, 1, 1)[:3]

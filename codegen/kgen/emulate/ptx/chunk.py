@@ -1,6 +1,6 @@
-"""Interface of a chunk of CTAs to the parts of the emulator: lanes, order, faults.
+"""Interface of a chunk of CTAs to the parts of the emulator: lanes, memory order, faults.
 
-A part takes a :class:`Chunk`, which says nothing of the other parts; the machine is one.
+Parts take a :class:`Chunk`, which does not expose the other parts. The machine implements it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgen.emulate.ptx.types import Array
 from kgen.emulate.request import Request
 from kgen_runtime.values import frozen
 
-#: Active lanes at any broadcast shape; None means all of them.
+#: Active lanes at any broadcast shape; None for all lanes.
 Mask = Array | None
 
 #: Generic addresses of the windows of shared, local and parameter memory (PTX ISA 5.2, 6.4.1.1).
@@ -31,10 +31,11 @@ GENERIC_WINDOW_BITS = 32
 
 
 class StallRank(IntEnum):
-    """Order in which asynchronous work is finished when no thread can go on.
+    """Order in which asynchronous work is finished when no thread can continue.
 
-    Who relies on a bulk copy is known exactly, whenever it ends. What cp.async has copied counts as
-    its thread's, which others may know of without having waited: it stays under way for longer.
+    The threads that rely on a bulk copy are known exactly, whenever it finishes. The bytes of a
+    cp.async count as written by its thread, and other threads may know that thread without having
+    waited for the copy; so cp.async copies stay unfinished longer.
     """
 
     BULK_COPY = 0
@@ -43,10 +44,10 @@ class StallRank(IntEnum):
 
 
 class Violation(Exception):
-    """A fault as an instruction sees it; the scheduler adds the instruction's place.
+    """Fault of an instruction; the scheduler adds the source location.
 
-    `lanes` are the offenders at any broadcast shape, `address` the bytes' addresses likewise, of
-    the state space that is named.
+    `lanes` are the faulty lanes at any broadcast shape. `address` has the same shape and holds
+    their addresses in the state space `space`.
     """
 
     def __init__(
@@ -64,13 +65,13 @@ class Violation(Exception):
 
 @frozen
 class PtxLaunch(Request):
-    """Launch as every CTA sees it; `parameters` are the bytes of parameter space."""
+    """Launch with the data that all CTAs share; `parameters` are the bytes of parameter space."""
 
     parameters: bytes
     shared_bytes: int
     #: Whether warp collectives order memory.
     collectives_order: bool = False
-    #: Bytes of the elements of tensor maps among the arguments.
+    #: Element sizes, in bytes, of the tensor maps among the arguments.
     mapped_elements: frozenset[int] = frozenset()
 
     @property
@@ -90,9 +91,11 @@ class PtxLaunch(Request):
 
 @frozen
 class GlobalAccess:
-    """Lanes access units of `nbytes` bytes of a buffer of global memory; a read may be said to be
-    done `later`. `stored` are the values of a store that is excused where it leaves the bytes as
-    they are."""
+    """Access of lanes to units of `nbytes` bytes of a buffer in global memory.
+
+    `later` marks a read that happens after the instruction. `stored` returns the values of a store,
+    which is not a race where it leaves the bytes unchanged.
+    """
 
     buffer: int
     index: Array
@@ -106,49 +109,51 @@ class GlobalAccess:
 
 
 class Order(Protocol):
-    """The order of accesses over a launch, as the memories tell it and ask it."""
+    """Memory order of all accesses of a launch. Memories report accesses to it and query it."""
 
     @property
     def machine(self) -> Chunk: ...
 
     @property
     def first_cluster(self) -> int:
-        """The number of the chunk's first cluster, over the launch."""
+        """Number of the chunk's first cluster within the launch."""
 
     def learned(self, place: Array, cluster: Array, other: Array, time: Array) -> Array:
-        """Whether lanes of the chunk know, through memory, what a thread of a cluster did."""
+        """Return whether lanes of the chunk know, through memory, what a thread of a cluster did by
+        a time."""
 
     def name(self, cluster: int, thread: int) -> str:
-        """A thread of a cluster for a reader."""
+        """Format a thread of a cluster for messages."""
 
     def accessed(self, access: GlobalAccess) -> None:
-        """Lanes access a buffer of global memory."""
+        """Record an access of lanes to a buffer of global memory."""
 
     def strong(
         self, space: object, place: Array, mask: Mask, how: Semantics, *, reads: bool, writes: bool
     ) -> None:
-        """Lanes make strong accesses to a space."""
+        """Record strong accesses of lanes to a state space."""
 
 
 class Chunk(Protocol):
-    """The lanes [CTA, warp, lane] of the CTAs that run, where they are, and what orders them."""
+    """Lanes [CTA, warp, lane] of the CTAs that run now, their coordinates and their memory
+    order."""
 
     checks: bool
-    #: The smallest shared access of the kernel.
+    #: Size of the kernel's smallest shared access, in bytes.
     granule: int
-    #: The smallest global access.
+    #: Size of the kernel's smallest global access, in bytes.
     global_unit: int
     #: Whether an instruction of the kernel completes asynchronously on an mbarrier.
     asynchronous: bool
     ctas: int
     warps: int
-    #: CTAs of a cluster. Those of one cluster are next to each other, in the order of ranks.
+    #: CTAs per cluster. The CTAs of a cluster are adjacent, in the order of their ranks.
     cluster: int
-    #: The instruction that is being executed.
+    #: Index of the instruction that is being executed.
     pc: int
-    #: Lanes that are no padding, [1, warp, lane].
+    #: Lanes that are not padding, [1, warp, lane].
     exists: Array
-    #: Whether the threads of the cluster have met at its barrier, [C].
+    #: Whether the threads of the cluster have met at the cluster barrier, [CTA].
     met: Array
 
     @property
@@ -164,20 +169,20 @@ class Chunk(Protocol):
     def shape(self) -> tuple[int, int, int]: ...
 
     def line(self, pc: int) -> int:
-        """The source line of an instruction."""
+        """Return the source line of an instruction."""
 
     def warn(self, violation: Violation) -> None:
-        """Note what the present instruction does; once is enough."""
+        """Add a warning about the current instruction, once per instruction."""
 
     def refuse(self, violation: Violation) -> None:
-        """Note a fault of the present instruction, whose effect takes place all the same. Raises
-        EmulationFault if no more are wanted."""
+        """Record a fault of the current instruction and continue. Raises EmulationFault if the
+        limit on faults is reached."""
 
     def active(self, mask: Mask) -> Array:
-        """A mask as an array."""
+        """Return a mask as an array."""
 
     def everywhere(self, value: Array) -> Array:
-        """A read-only view over the whole of [CTA, warp, lane]."""
+        """Return a read-only view at the full shape [CTA, warp, lane]."""
 
 
 def uniform(value: int, dtype: npt.DTypeLike) -> Array:

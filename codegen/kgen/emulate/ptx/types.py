@@ -1,4 +1,4 @@
-"""PTX types as numpy sees them, and the conversions that numpy lacks (PTX ISA 5.2, 9.7.1)."""
+"""PTX types as numpy dtypes, and conversions that numpy does not have (PTX ISA 5.2, 9.7.1)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"i{n}") for n in (1, 2, 4, 8)}
 
 @frozen
 class PtxType:
-    """PTX type: its name, the bytes of one value, and the dtype that registers of it hold.
+    """PTX type: name, bytes of one value, and dtype of its registers.
 
-    16-bit floats and packed pairs are held as bits; :func:`widen` and :func:`narrow` convert.
-    `lanes` is 2 for the packed types.
+    Registers hold 16-bit floats and packed pairs as bits; :func:`widen` and :func:`narrow` convert
+    them. `lanes` is 2 for packed types.
     """
 
     name: str
@@ -37,7 +37,7 @@ class PtxType:
 
     @property
     def element(self) -> PtxType:
-        """The type of one half of a packed pair; itself otherwise."""
+        """Type of one half of a packed pair; other types are their own element."""
         return TYPES[self.name.removesuffix("x2")] if self.lanes == 2 else self
 
 
@@ -65,24 +65,24 @@ TYPES = _types()
 
 
 def any_of(value: Array, axes: int | tuple[int, ...], *, keepdims: bool = False) -> Array:
-    """Whether one is true along the axes."""
+    """Return whether any value is true along the axes."""
     found: Array = np.asarray(np.any(value, axis=axes, keepdims=keepdims))
     return found
 
 
 def all_of(value: Array, axes: int | tuple[int, ...], *, keepdims: bool = False) -> Array:
-    """Whether all are true along the axes."""
+    """Return whether all values are true along the axes."""
     found: Array = np.asarray(np.all(value, axis=axes, keepdims=keepdims))
     return found
 
 
 def bits_of(type_: PtxType) -> PtxType:
-    """The untyped bits of the same size."""
+    """Return the untyped type of the same size."""
     return TYPES[f"b{type_.bits}"]
 
 
 def double_width(type_: PtxType) -> PtxType:
-    """The integer type of twice the size, the result of mul.wide."""
+    """Return the integer type of twice the size, the result of mul.wide."""
     return TYPES[f"{type_.name[0]}{2 * type_.bits}"]
 
 
@@ -92,7 +92,7 @@ CANONICAL_NAN_64 = np.uint64(0x7FF8000000000000).view(np.float64)
 
 
 def canonical(value: Array) -> Array:
-    """Arithmetic gives one NaN, 0x7fffffff, whatever the host's sign and payload are."""
+    """Replace every NaN by PTX's canonical NaN, 0x7fffffff in f32."""
     if value.size and np.isnan(value.max()):
         nan = CANONICAL_NAN_32 if value.dtype.itemsize == 4 else CANONICAL_NAN_64
         return np.where(np.isnan(value), nan, value)
@@ -100,7 +100,7 @@ def canonical(value: Array) -> Array:
 
 
 def widen(type_: PtxType, bits: Array) -> Array:
-    """16-bit floats, given as bits, as f32 (exact); f32 and f64 unchanged."""
+    """Convert the bits of 16-bit floats to f32 (exact); return f32 and f64 unchanged."""
     if type_.size != 2:
         return bits
     if type_.kind == "bfloat":
@@ -109,7 +109,8 @@ def widen(type_: PtxType, bits: Array) -> Array:
 
 
 def narrow(type_: PtxType, value: Array, rounding: str = "rn") -> Array:
-    """An f32 or f64 value, rounded once, as a register of a floating-point type."""
+    """Round f32 or f64 values once to a floating-point type; return them as its registers hold
+    them."""
     if type_.kind == "bfloat":
         bits = to_bf16(value) if rounding == "rn" else _truncate_bf16(value, rounding)
     elif type_.size == 2:
@@ -121,7 +122,7 @@ def narrow(type_: PtxType, value: Array, rounding: str = "rn") -> Array:
 
 
 def _truncate_bf16(value: Array, rounding: str) -> Array:
-    """Round to zero to bfloat16 bits."""
+    """Round towards zero to bfloat16; return the bits."""
     if rounding != "rz":
         raise ValueError(f"no rounding {rounding} to bf16")
     bits = np.ascontiguousarray(round_towards(value, np.float32, "rz")).view(np.uint32)
@@ -129,10 +130,10 @@ def _truncate_bf16(value: Array, rounding: str) -> Array:
 
 
 def unpack(bits: Array) -> tuple[Array, Array]:
-    """The low and the high 16 bits of 32-bit words."""
+    """Return the low and the high 16 bits of 32-bit words."""
     return bits.astype(np.uint16), (bits >> np.uint32(16)).astype(np.uint16)
 
 
 def pack(low: Array, high: Array) -> Array:
-    """Two arrays of 16 bits as 32-bit words."""
+    """Combine two arrays of 16 bits to 32-bit words."""
     return low.astype(np.uint32) | (high.astype(np.uint32) << np.uint32(16))

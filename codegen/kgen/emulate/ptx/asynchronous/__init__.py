@@ -1,1 +1,1 @@
-"""Asynchronous work: cp.async, bulk copies, mbarriers, wgmma."""
+"""Asynchronous operations: cp.async, bulk copies (TMA), mbarriers, wgmma."""

@@ -1,11 +1,13 @@
-"""cp.async: copies from global to shared memory that finish as late as they may (PTX ISA 9.7.9.25).
+"""cp.async: asynchronous copies from global to shared memory (PTX ISA 9.7.9.25).
 
-Each thread has groups of its own. A copy's bytes are there for the thread that issued it after its
-wait, and for the others after a barrier that follows the wait. With a seed some groups also land as
-early as they may, when they are committed, which nobody can rely on.
+Each thread has its own groups. The issuing thread may read a copy's bytes after its wait; other
+threads after a barrier that follows the wait. The emulator finishes copies as late as the program
+permits. With a seed, some groups land early, when they are committed, although no thread may rely
+on that.
 
-An mbarrier may count a thread's copies until now (cp.async.mbarrier.arrive). Whoever knows what the
-thread knew then may rely on them when they are finished, and on no later ones.
+An mbarrier may track all earlier copies of a thread (cp.async.mbarrier.arrive). A thread that knows
+(vector clock) what the issuing thread had done by then may rely on those copies once they are
+finished, and on no later ones.
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ _WORD = 4
 
 @frozen
 class AsyncCopy:
-    """Copy of `nbytes` to shared address `to`: `given` of them come from `source`, the rest are
-    zero.
+    """Copy of `nbytes` bytes to shared address `to`: `given` bytes come from `source`, the others
+    are zero.
 
-    The bytes of a copy that has `landed` are in shared memory already, but no thread may rely on
-    them. `number` counts copies in the order of their issue; `counted` is the time of each actor,
-    [row, actor], at which an mbarrier first counted it.
+    The bytes of a copy that has `landed` are in shared memory, but no thread may rely on them yet.
+    `number` counts copies in issue order. `counted` is the time of each actor, [row, actor], when
+    an mbarrier first tracked the copy.
     """
 
     to: Array
@@ -47,14 +49,14 @@ class AsyncCopy:
 
 @dataclass(kw_only=True)
 class _Group:
-    """Copies that one commit closed, and its number among each thread's groups."""
+    """Copies of one commit_group, and the group's number for each thread."""
 
     copies: list[AsyncCopy]
     number: Array
 
 
 class Copying(Chunk, Protocol):
-    """A chunk with the memories that a copy reads and writes."""
+    """Chunk with the memories that a copy reads and writes."""
 
     @property
     def memory(self) -> GlobalMemory: ...
@@ -64,24 +66,24 @@ class Copying(Chunk, Protocol):
 
 
 class CopyQueue:
-    """The copies of a chunk that are not yet finished."""
+    """Unfinished copies of a chunk."""
 
     def __init__(self, machine: Copying) -> None:
         self.machine = machine
-        #: How many copies have been issued.
+        #: Number of copies issued.
         self.issued = 0
         self.open: list[AsyncCopy] = []
         self.groups: list[_Group] = []
-        #: How many groups each thread has committed.
+        #: Number of groups that each thread has committed.
         self.committed: Array = np.zeros((1, 1, 1), np.int64)
         self._most_in_flight: Array = np.zeros((1, 1, 1), np.int64)
         seed = machine.launch.seed
         self._rng = np.random.default_rng((seed, machine.order.first_cluster))
-        #: How likely a group lands as soon as it is committed: never, at times, always.
+        #: Probability that a group lands when it is committed: 0, 0.5 or 1.
         self._early = float(self._rng.choice([0.0, 0.5, 1.0])) if seed else 0.0
 
     def issue(self, copy: AsyncCopy) -> None:
-        """Start a copy; its addresses are checked now."""
+        """Start a copy and check its addresses."""
         machine = self.machine
         machine.shared.begin_copy(copy.to, copy.nbytes, copy.mask)
         whole = _lanes(copy.mask, copy.given >= copy.nbytes)
@@ -91,7 +93,7 @@ class CopyQueue:
         self.issued += 1
 
     def commit(self, mask: Mask) -> None:
-        """The open copies of these lanes become one group of theirs."""
+        """Close a group with the open copies of these lanes (cp.async.commit_group)."""
         taken, left = _divide(self.open, mask)
         self.open = left
         if taken and self._early and self._rng.random() < self._early:
@@ -101,7 +103,8 @@ class CopyQueue:
         self.committed = self.committed + (1 if mask is None else mask.astype(np.int64))
 
     def wait(self, pending: int, mask: Mask) -> None:
-        """Finish all groups of these lanes but the `pending` latest."""
+        """Finish all groups of these lanes except the latest `pending` ones
+        (cp.async.wait_group)."""
         remaining = []
         for group in self.groups:
             due = _lanes(mask, group.number < self.committed - pending)
@@ -116,7 +119,8 @@ class CopyQueue:
         self.groups = remaining
 
     def count(self, mask: Mask) -> int:
-        """An mbarrier counts all copies of these lanes until now: those below the number given."""
+        """Track all copies that these lanes have issued, for an mbarrier; return the number below
+        which copies are tracked."""
         now = self.machine.clocks.own
 
         def counted(copies: list[AsyncCopy]) -> list[AsyncCopy]:
@@ -132,7 +136,7 @@ class CopyQueue:
         return self.issued
 
     def finish(self, mask: Mask, end: int) -> None:
-        """Finish the copies of these lanes that an mbarrier counts: those below a number."""
+        """Finish the copies of these lanes with numbers below `end`, which an mbarrier tracks."""
 
         def left(copies: list[AsyncCopy]) -> list[AsyncCopy]:
             mine, others = _divide([copy for copy in copies if copy.number < end], mask)
@@ -146,7 +150,8 @@ class CopyQueue:
         self.groups = [group for group in self.groups if group.copies]
 
     def in_flight(self, mask: Mask) -> Array:
-        """The most bytes that each thread had under way after a wait; these lanes end one now."""
+        """Return the most bytes in flight that each thread ever had after a wait; these lanes wait
+        now."""
         total: Array = np.zeros((1, 1, 1), np.int64)
         for copy in (*self.open, *(copy for group in self.groups for copy in group.copies)):
             given = np.minimum(copy.given, copy.nbytes)
@@ -165,7 +170,7 @@ class CopyQueue:
         self.machine.shared.finish_copy(copy.to, copy.nbytes, copy.mask, copy.counted)
 
     def _fetch(self, copy: AsyncCopy) -> Iterator[Array]:
-        """The words of a copy: whole, cut off within, or all zero."""
+        """Return an iterator over the words of a copy; bytes beyond the given ones are zero."""
         memory, count = self.machine.memory, copy.nbytes // _WORD
         words: list[Array] = [np.zeros((1, 1, 1), np.uint32)] * count
         whole = _lanes(copy.mask, copy.given >= copy.nbytes)
@@ -186,7 +191,8 @@ class CopyQueue:
 
 
 def _lanes(mask: Mask, condition: Array) -> tuple[Mask] | None:
-    """Lanes of a mask where a condition holds, the mask itself if all do; None if none does."""
+    """Return the lanes of a mask for which a condition holds (the mask itself if it holds for all),
+    or None if there are none."""
     if condition.all():
         return (mask,)
     chosen = condition if mask is None else mask & condition
@@ -194,7 +200,7 @@ def _lanes(mask: Mask, condition: Array) -> tuple[Mask] | None:
 
 
 def _divide(copies: list[AsyncCopy], mask: Mask) -> tuple[list[AsyncCopy], list[AsyncCopy]]:
-    """Copies as (those of the mask's lanes, those of other lanes)."""
+    """Divide copies into those of the mask's lanes and those of other lanes."""
     if mask is None:
         return copies, []
     inside, outside = [], []

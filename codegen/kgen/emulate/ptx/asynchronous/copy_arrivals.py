@@ -1,7 +1,7 @@
-"""cp.async.mbarrier.arrive: arrivals that copies of threads make (PTX ISA 9.7.13.15.14).
+"""cp.async.mbarrier.arrive: arrivals on an mbarrier when copies complete (PTX ISA 9.7.13.15.14).
 
-They are made as late as they may, when nobody can go on: in the order of their issue, with an odd
-seed the last of the text first, with an even seed other than 0 at random.
+The emulator makes them as late as possible: when no thread can continue. Without a seed they come
+in issue order, with an odd seed in reverse order of the text, with another even seed at random.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Arrival:
-    """Lanes arrive when their copies below a number are complete; `known` is what they release."""
+    """Arrival of lanes once their copies with numbers below `copies` are complete. `known` is the
+    knowledge that it releases."""
 
     pc: int
     who: Lanes
@@ -26,14 +27,14 @@ class Arrival:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """Place of the arrival: its instruction, its object, and the first lane that issued it."""
+        """Sort key: instruction, mbarrier, and the first lane that issued the arrival."""
         return self.pc, self.who.offset, int(self.who.lanes.argmax())
 
 
 class CopyArrivals:
-    """The arrivals of a chunk that wait for the cp.async copies of their threads.
+    """Arrivals of a chunk that wait for cp.async copies.
 
-    Those of one thread keep their order, so that its later copies stay under way.
+    The arrivals of one thread stay in order, so that later copies of the thread stay unfinished.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -47,8 +48,8 @@ class CopyArrivals:
         self._order = np.random.default_rng(self.machine.launch.seed)
 
     def add(self, mbarriers: Mbarriers, who: Lanes) -> None:
-        """These lanes arrive when all their copies until now are complete, and release what they
-        know now."""
+        """Add an arrival of these lanes for when all their issued copies are complete. It releases
+        what the lanes know now."""
         machine, known = self.machine, None
         copies = machine.copies.count(who.lanes)
         if machine.checks:
@@ -66,7 +67,7 @@ class CopyArrivals:
         return True
 
     def _next(self) -> int:
-        """Which of them is made."""
+        """Return the index of the arrival to make next."""
         seed = self.machine.launch.seed
         if not seed:
             return 0
@@ -76,7 +77,7 @@ class CopyArrivals:
         return int(self._order.choice(first))
 
     def _first_of_threads(self) -> list[int]:
-        """The arrivals that no earlier one of the same thread is due before."""
+        """Return the indices of arrivals that no earlier arrival of the same thread precedes."""
         found, before = [], np.zeros((1, 1, 1), bool)
         for number, arrival in enumerate(self.due):
             if not (arrival.who.lanes & before).any():

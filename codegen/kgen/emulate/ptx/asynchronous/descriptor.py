@@ -1,7 +1,7 @@
-"""Tensor maps as the 128 bytes that a program may copy and change, but not look into.
+"""Tensor maps (TMA descriptors) as the 128 opaque bytes that a program may copy and modify.
 
-PTX says which fields a tensor map has, not where they lie: the layout here is the emulator's own.
-A copy of the bytes is a tensor map too, as it is on a GPU.
+PTX defines the fields of a tensor map, but not their offsets; the layout here is the emulator's
+own. As on a GPU, a copy of the bytes is a valid tensor map.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from kgen.errors import EmulationError
 from kgen_runtime.values import frozen
 
 MAP_BYTES = 128
-#: The last byte of every tensor map.
+#: Last byte of every tensor map.
 MARK = 0x6B
 _LAYOUT = struct.Struct("<Q5Q4Q5I5I4B3xB")
 _MOST_DIMENSIONS, _ALIGNMENT = 5, 16
 
-#: Element types by their number (PTX ISA, tensormap.replace). There are others, e.g. 8 and 12,
-#: which flush subnormals.
+#: Element types by number (PTX ISA, tensormap.replace). Types that flush subnormals (such as 8 and
+#: 12) are not supported.
 ELEMENT_TYPES = {
     0: "u8", 1: "u16", 2: "u32", 3: "s32", 4: "u64", 5: "s64",
     6: "f16", 7: "f32", 9: "f64", 10: "bf16", 11: "tf32",
@@ -34,7 +34,7 @@ FILLS = {0: "zero", 1: "nan"}
 
 @frozen
 class Field:
-    """Place of a field: `count` values of `size` bytes, one for each dimension."""
+    """Location of a field: `count` values of `size` bytes, one per dimension."""
 
     offset: int
     size: int
@@ -55,7 +55,7 @@ FIELDS = {
 
 
 def encode(map_: TensorMap, base: int) -> bytes:
-    """The bytes of a map whose tensor begins at a global address."""
+    """Encode a map whose tensor starts at a global address."""
     rank = map_.rank
     return _LAYOUT.pack(
         base,
@@ -72,7 +72,7 @@ def encode(map_: TensorMap, base: int) -> bytes:
 
 
 def decode(data: bytes, memory: GlobalMemory) -> MappedTensor | None:
-    """The tensor map of 128 bytes; None if they are none.
+    """Decode 128 bytes to a tensor map; None if they are not one.
 
     Raises EmulationError for a map that the driver would not encode.
     """

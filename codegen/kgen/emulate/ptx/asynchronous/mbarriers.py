@@ -1,8 +1,8 @@
-"""mbarrier objects: phases, pending arrivals, bytes of transactions (PTX ISA 9.7.13.15).
+"""mbarrier objects: phases, pending arrivals, transaction bytes (PTX ISA 9.7.13.15).
 
-An object is known by its offset in the shared memory of a CTA; all CTAs of a chunk that have one at
-an offset have theirs in one table. A phase completes when no arrival and no byte is pending. What
-those who arrived knew then is what those who see the completion learn.
+An object is identified by its offset in the shared memory of a CTA. One table holds the objects at
+an offset in all CTAs of a chunk. A phase completes when neither arrivals nor bytes are pending.
+Threads that observe the completion learn what the arriving threads knew (acquire and release).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kgen.emulate.ptx.order.released_knowledge import Known
 from kgen.emulate.ptx.types import Array, any_of
 from kgen_runtime.values import frozen
 
-#: The largest pending count and transaction count (PTX ISA 9.7.13.15.2).
+#: Largest pending count and transaction count (PTX ISA 9.7.13.15.2).
 LARGEST_COUNT = (1 << 20) - 1
 OBJECT_BYTES = 8
 
@@ -26,7 +26,7 @@ OBJECT_BYTES = 8
 class Lanes:
     """Lanes [C or 1, W, 32] that use the objects at one offset.
 
-    The object is in the lanes' own CTA, or in the CTA of a rank of their cluster.
+    The object is in the lanes' own CTA (rank None), or in the CTA of a rank of their cluster.
     """
 
     offset: int
@@ -35,26 +35,26 @@ class Lanes:
 
 
 class _Objects:
-    """The objects at one offset, in every CTA [C] of the chunk."""
+    """Objects at one offset, in every CTA [C] of the chunk."""
 
     def __init__(self, machine: Machine) -> None:
         ctas = machine.ctas
         self.valid = np.zeros(ctas, bool)
         self.expected, self.pending = np.zeros(ctas, np.int64), np.zeros(ctas, np.int64)
         self.bytes, self.phase = np.zeros(ctas, np.int64), np.zeros(ctas, np.int64)
-        #: Copies under way that will complete here.
+        #: Unfinished copies that will complete on the object.
         self.copies = np.zeros(ctas, np.int64)
         self.arriving, self.completed = Released(machine), Released(machine)
 
 
 def per_cta(value: Array, lanes: Array) -> Array:
-    """The sum of a value over the lanes of each CTA [C or 1]."""
+    """Return the sum of a value over the lanes of each CTA, [C or 1]."""
     sums: Array = np.where(lanes, value.astype(np.int64), 0).sum(axis=(1, 2))
     return sums
 
 
 class Mbarriers:
-    """The objects of all CTAs of a chunk. CTAs are given as masks [C]."""
+    """mbarrier objects of all CTAs of a chunk. CTAs are selected by masks [C]."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -66,10 +66,10 @@ class Mbarriers:
     def _reset(self) -> None:
         self._objects: dict[int, _Objects] = {}
 
-    # ------------------------------------------------------------------ who uses which
+    # ------------------------------------------------------------------ which objects are used
 
     def used_by(self, address: Array, mask: Array | None) -> list[Lanes]:
-        """Shared addresses in active lanes, by object."""
+        """Group the active lanes by the object at their shared address."""
         lanes = self.machine.active(mask)
         shape = np.broadcast_shapes(address.shape, lanes.shape)
         address, lanes = np.broadcast_to(address, shape), np.broadcast_to(lanes, shape)
@@ -82,7 +82,7 @@ class Mbarriers:
         return found
 
     def destination(self, who: Lanes, per_cta: Array) -> Array:
-        """Numbers [C or 1] of the lanes' CTAs as sums [C] over those of the objects."""
+        """Sum numbers [C or 1] of the lanes' CTAs over the CTAs of the objects; return sums [C]."""
         count, cluster = self.machine.ctas, self.machine.cluster
         whole = np.broadcast_to(per_cta, count)
         if who.rank is None:
@@ -92,13 +92,13 @@ class Mbarriers:
         return sums
 
     def known_at_destination(self, who: Lanes, known: Known) -> Known:
-        """Move what the lanes of each CTA released to the CTAs of the objects."""
+        """Move knowledge released by the lanes' CTAs to the CTAs of the objects."""
         return known if who.rank is None else at_rank(known, who.rank, self.machine.cluster)
 
-    # ------------------------------------------------------------------ what is done to them
+    # ------------------------------------------------------------------ operations
 
     def initialise(self, who: Lanes, count: Array) -> None:
-        """mbarrier.init by one lane of each CTA, with a count [C]."""
+        """mbarrier.init by one lane of each CTA, with an arrival count [C]."""
         here = who.lanes.any(axis=(1, 2))
         here = np.broadcast_to(here, self.machine.ctas)
         outside = here & ((count < 1) | (count > LARGEST_COUNT))
@@ -121,7 +121,7 @@ class Mbarriers:
         objects.valid[self._ctas(who)] = False
 
     def expect(self, who: Lanes, nbytes: Array) -> None:
-        """expect_tx of bytes [C]."""
+        """mbarrier.expect_tx: add pending bytes [C]."""
         objects = self._of(who)
         objects.bytes += nbytes
         if (np.abs(objects.bytes) > LARGEST_COUNT).any():
@@ -136,9 +136,10 @@ class Mbarriers:
         drop: bool = False,
         may_complete: bool = True,
     ) -> None:
-        """Arrivals of lanes [C or 1, W, 32], each for so many, that know this.
+        """mbarrier.arrive of lanes [C or 1, W, 32] with a count each; they release `known`.
 
-        They arrive one after the other, so that more than are pending go on in the next phase.
+        Lanes arrive one after another, so that arrivals beyond the pending count belong to the next
+        phase.
         """
         objects = self._of(who)
         left = self.destination(who, per_cta(count, who.lanes))
@@ -158,11 +159,12 @@ class Mbarriers:
             left = left - some
 
     def more(self, who: Lanes, count: Array) -> None:
-        """Add pending arrivals [C], made later (cp.async.mbarrier.arrive without .noinc)."""
+        """Add pending arrivals [C], which are made later (cp.async.mbarrier.arrive without
+        .noinc)."""
         self._of(who).pending += count
 
     def complete_bytes(self, offset: int, ctas: Array, nbytes: int, known: Known | None) -> None:
-        """complete_tx in these CTAs [C], by a copy that `copy_started` announced."""
+        """Complete bytes in these CTAs [C], for a copy announced by `copy_started`."""
         objects = self._objects[offset]
         objects.bytes -= np.where(ctas, nbytes, 0)
         objects.copies -= ctas
@@ -171,11 +173,11 @@ class Mbarriers:
         self._complete(offset, objects)
 
     def copy_started(self, who: Lanes, ctas: Array) -> None:
-        """A copy will complete on the objects of these CTAs [C]."""
+        """Announce a copy that will complete on the objects of these CTAs [C]."""
         self._of(who, ctas).copies += ctas
 
     def complete_transaction(self, who: Lanes, nbytes: Array) -> None:
-        """mbarrier.complete_tx: as if a copy of these bytes [C] had completed, which gives none."""
+        """mbarrier.complete_tx: simulate the completion of a copy of these bytes [C]."""
         objects = self._of(who)
         objects.bytes -= nbytes
         self._complete(who.offset, objects)
@@ -203,16 +205,17 @@ class Mbarriers:
     # ------------------------------------------------------------------ waiting
 
     def phase(self, who: Lanes) -> Array:
-        """How many phases the objects of each CTA [C] have completed."""
+        """Return the number of phases that the objects of each CTA [C] have completed."""
         return self._of(who).phase
 
     def acquire(self, who: Lanes, lanes: Array) -> None:
-        """These lanes have seen the completion of the phase before the present one."""
+        """Let lanes that have observed the completion of the previous phase acquire its
+        knowledge."""
         if self.machine.checks and lanes.any():
             self.machine.clocks.acquire(lanes, self._of(who).completed.known)
 
     def describe(self, who: Lanes) -> tuple[str, str]:
-        """(kind of fault, what the first of the objects waits for), if that is for ever."""
+        """Return (kind of fault, message) for a wait on the first object that never ends."""
         cta = int(self._ctas(who).argmax())
         objects = self._of(who)
         pending, nbytes = int(objects.pending[cta]), int(objects.bytes[cta])
@@ -223,10 +226,10 @@ class Mbarriers:
         miscounted = nbytes < 0 or (nbytes > 0 and pending == 0)
         return "transaction-count" if miscounted else "deadlock", message
 
-    # ------------------------------------------------------------------ inside
+    # ------------------------------------------------------------------ internals
 
     def _of(self, who: Lanes, ctas: Array | None = None) -> _Objects:
-        """The objects, which must have been initialised."""
+        """Return the objects. Raises Violation if one is not initialised."""
         ctas = self._ctas(who) if ctas is None else ctas
         objects = self._objects.get(who.offset)
         if objects is None or (ctas & ~objects.valid).any():
@@ -235,11 +238,11 @@ class Mbarriers:
         return objects
 
     def _ctas(self, who: Lanes) -> Array:
-        """Whether the objects of each CTA [C] are used."""
+        """Return the CTAs [C] whose objects are used."""
         return self.destination(who, any_of(who.lanes, (1, 2))) > 0
 
     def _complete(self, offset: int, objects: _Objects) -> None:
-        """Begin the next phase where nothing is pending."""
+        """Start the next phase of objects without pending arrivals and bytes."""
         done = objects.valid & (objects.pending == 0) & (objects.bytes == 0)
         self.machine.signals += 1
         if not done.any():
@@ -261,7 +264,7 @@ class Mbarriers:
         raise Violation("transaction-count", message, who.lanes)
 
     def _check_end(self) -> None:
-        """Bytes that were expected and never came."""
+        """Raise Violation for expected bytes that never arrived."""
         for offset, objects in self._objects.items():
             left = objects.valid & (objects.bytes != 0)
             if left.any():

@@ -1,4 +1,5 @@
-"""Other instructions than wgmma must not touch registers of products under way (PTX ISA 9.7.15)."""
+"""Check that instructions other than wgmma do not access registers of unfinished wgmma operations
+(PTX ISA 9.7.15)."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from kgen.emulate.ptx.frontend.syntax import names_in
 
 
 def protected(decoder: Decoder, steps: Sequence[DecodedInstruction]) -> list[DecodedInstruction]:
-    """Steps that refuse to touch registers of products under way."""
+    """Wrap the steps that access registers of wgmma operations in a check; return all steps."""
     products = decoder.found(Warpgroups)
     if products is None or not decoder.machine.checks:
         return list(steps)

@@ -1,7 +1,8 @@
-"""Boxes of tensors in global memory, as the bytes that lie in shared memory (PTX ISA 5.5).
+"""Boxes of tensors: elements in global memory, and their swizzled layout in shared memory (PTX ISA
+5.5).
 
-A box is laid out in shared memory with its innermost dimension contiguous, in 16-byte chunks whose
-places are swizzled: PTX ISA 5.5.7 gives the pattern as an exclusive-or of address bits.
+In shared memory the innermost dimension of a box is contiguous. Its 16-byte chunks are swizzled by
+an exclusive-or of address bits (PTX ISA 5.5.7).
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from kgen.emulate.tensor_map import NAN_BITS, TensorMap
 from kgen_runtime.values import frozen
 
 CHUNK = 16
-#: Which of the chunk's three lowest address bits are changed, by bytes of the swizzle.
+#: Mask of the chunk's three lowest address bits that are swizzled, by bytes of the swizzle.
 _SWIZZLED_BITS = {0: 0, 32: 1, 64: 3, 128: 7}
 
-#: The new value from the old one and the one that comes, as numbers of the tensor's type.
+#: Reduction: returns the new value from the old one and the incoming one, in the tensor's type.
 Combine = Callable[[Array, Array], Array]
 
 
 def swizzle(address: Array, span: int) -> Array:
-    """Return the address of a byte under a swizzle over `span` bytes."""
+    """Return the swizzled address of a byte, for a swizzle over `span` bytes."""
     turn = (address >> 7) & _SWIZZLED_BITS[span]
     swizzled: Array = address ^ (turn << 4)
     return swizzled
@@ -32,14 +33,14 @@ def swizzle(address: Array, span: int) -> Array:
 
 @lru_cache(maxsize=256)
 def chunks(start: int, nbytes: int, span: int) -> Array:
-    """The chunks of shared memory, by number, where the chunks of a box at `start` are kept."""
+    """Return the numbers of the chunks of shared memory that hold a box at `start`, in order."""
     linear = np.arange(start, start + nbytes, CHUNK)
     return swizzle(linear, span) // CHUNK
 
 
 @frozen
 class MappedTensor:
-    """A tensor map of a launch, and the global address at which its tensor begins."""
+    """Tensor map of a launch, and the global address at which its tensor begins."""
 
     map: TensorMap
     base: int
@@ -57,7 +58,7 @@ class TensorBox:
         return self.tensor.map
 
     def load(self) -> Array:
-        """The bytes of the box, in order, filled where it lies outside."""
+        """Return the bytes of the box in order; elements outside the tensor have the fill value."""
         tensor = _tensor(self.map)
         fill = NAN_BITS[self.map.dtype] if self.map.fill == "nan" else 0
         found = np.full(self.map.counts[::-1], fill, tensor.dtype)
@@ -68,7 +69,7 @@ class TensorBox:
         return found.reshape(-1).view(np.uint8)
 
     def store(self, data: Array, combine: Combine | None = None) -> None:
-        """Write the bytes of the box, of which those outside are dropped."""
+        """Write the bytes of the box; elements outside the tensor are dropped."""
         tensor = _tensor(self.map)
         values = data.view(tensor.dtype).reshape(self.map.counts[::-1])
         inside, there = self._overlap()
@@ -78,7 +79,8 @@ class TensorBox:
             tensor[there] = combine(tensor[there], values[inside])
 
     def rows(self) -> tuple[Array, int]:
-        """(global addresses, bytes) of the contiguous rows of the box that lie in the tensor."""
+        """Return global addresses and bytes per row of the box's contiguous rows inside the
+        tensor."""
         _, there = self._overlap()
         strides = self.map.byte_strides
         at = np.full((1,), self.tensor.base, np.int64)
@@ -89,7 +91,8 @@ class TensorBox:
         return at + inner.start * width, max(0, inner.stop - inner.start) * width
 
     def _overlap(self) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-        """Slices of the box and of the tensor, outermost first, that are the same elements."""
+        """Return slices of the box and of the tensor, outermost first, that select the same
+        elements."""
         inside, there = [], []
         axes = zip(self.coordinates, self.map.counts, self.map.steps, self.map.shape, strict=True)
         for start, count, step, size in axes:
@@ -102,10 +105,13 @@ class TensorBox:
 
 
 def round_to_tf32(bits: Array) -> Array:
-    """The bits of f32 as a map of type tf32 loads them: to nearest, ties to even; infinities and
-    NaN as they are. No document says so; Triton's tests of `round_f32_to_tf32` found it on a GPU
-    (triton-lang/triton, pull request 11751), and CUTLASS relies on it (its mainloops for sm_90:
-    "TMA converts f32 input to tf32")."""
+    """Round the bits of f32 as a tensor map of type tf32 does: to nearest, ties to even; infinities
+    and NaN unchanged.
+
+    NVIDIA does not document the rounding. Triton's tests of `round_f32_to_tf32` found it on a GPU
+    (triton-lang/triton, pull request 11751), and CUTLASS relies on it (main loops for sm_90: "TMA
+    converts f32 input to tf32").
+    """
     odd = (bits >> np.uint32(13)) & np.uint32(1)
     rounded = (bits + np.uint32(0xFFF) + odd) & np.uint32(0xFFFFE000)
     finite = (bits & np.uint32(0x7F800000)) != np.uint32(0x7F800000)
@@ -113,7 +119,7 @@ def round_to_tf32(bits: Array) -> Array:
 
 
 def _tensor(map_: TensorMap) -> Array:
-    """A view of the tensor as unsigned integers, outermost first."""
+    """Return a view of the tensor as unsigned integers, outermost dimension first."""
     elements = map_.buffer.reshape(-1).view(np.uint8)[: map_.extent]
     return np.ndarray(
         shape=tuple(map_.shape[::-1]),
@@ -138,7 +144,7 @@ _INTEGERS_ONLY = ("and", "or", "xor", "inc", "dec")
 
 
 def reduction(name: str, dtype: str) -> Combine | None:
-    """A reduction on the bits of a type's elements; None if the type has no such reduction."""
+    """Return a reduction on the bits of a type's elements; None if the type does not support it."""
     type_ = TYPES["f32" if dtype == "tf32" else dtype]
     function = REDUCTIONS[name]
     if type_.kind in ("float", "bfloat"):

@@ -1,8 +1,8 @@
-"""Arithmetic of a matrix instruction: D = A B + C on whole matrices.
+"""Arithmetic of matrix instructions: D = A B + C on whole matrices.
 
 By default products and sums are f32 (exact for integers, f64 for f64) in the order of the host's
-matrix product, since tensor cores sum in an order and with guard bits that no document gives.
-:class:`kgen.emulate.Numerics` has what was measured.
+matrix product, because NVIDIA does not document the order and the guard bits of tensor cores.
+:class:`kgen.emulate.Numerics` offers models from published measurements.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from kgen.emulate.floats import round_towards
 from kgen.emulate.numerics import F32_FRACTION, Numerics
 from kgen.emulate.ptx.types import Array
 
-#: The product of A [..., m, k] and the transpose of B [..., n, k], plus C [..., m, n].
+#: Returns the product of A [..., m, k] and the transpose of B [..., n, k], plus C [..., m, n].
 MultiplyAdd = Callable[[Array, Array, Array], Array]
-#: Products that one matrix unit adds at once, in bytes of an operand's row (FTTN: 16 f16 on H100).
+#: Bytes of an operand's row whose products a matrix unit adds at once (FTTN: 16 f16 on H100).
 _BYTES_AT_ONCE = 32
 _BYTES = {"tf32": 4, "f16": 2, "bf16": 2, "e4m3": 1, "e5m2": 1}
 
 
 def multiply_add(numerics: Numerics, element: str) -> MultiplyAdd | None:
-    """The function that a numerics option asks for; None for a plain f32 sum."""
+    """Return the accumulation that `numerics` selects; None for a plain f32 sum."""
     kept = numerics.kept_bits(element)
     if kept is None:
         return None
@@ -39,7 +39,8 @@ def multiply_add(numerics: Numerics, element: str) -> MultiplyAdd | None:
 
 
 def _aligned_sum(a: Array, b: Array, c: Array, kept: int) -> Array:
-    """Add once. Addends are cut to multiples of 2^(largest exponent - kept), towards zero."""
+    """Add products of one step and C; addends are truncated to multiples of 2^(largest exponent -
+    kept)."""
     exact = a[..., :, None, :].astype(np.float64) * b[..., None, :, :]
     addends = np.concatenate([exact, c[..., None].astype(np.float64)], axis=-1)
     _, exponent = np.frexp(addends)
@@ -50,7 +51,7 @@ def _aligned_sum(a: Array, b: Array, c: Array, kept: int) -> Array:
 
 
 def _truncate(value: Array, fraction: int) -> Array:
-    """f32 with its low bits cleared."""
+    """Clear the low bits of f32 values; keep `fraction` fraction bits."""
     low = np.uint32((1 << (F32_FRACTION - fraction)) - 1)
     bits = np.ascontiguousarray(value).view(np.uint32)
     return np.where(np.isfinite(value), (bits & ~low).view(np.float32), value)

@@ -1,11 +1,11 @@
-"""Bulk copies of the async proxy that are under way (PTX ISA 9.7.9.25.4 and .5).
+"""Bulk copies of the async proxy that are in flight (PTX ISA 9.7.9.25.4 and .5).
 
-A copy into shared memory completes on an mbarrier: as late as it may, that is when nobody can go on
-without one, in the order in which they started or in another one by the launch's seed. A copy to
-global memory belongs to a group of the thread that started it: its source is read when the thread
-waits for that, its destination is written when it waits for all.
+- A copy into shared memory completes on an mbarrier. The emulator completes it as late as possible:
+  when no thread can continue without it; in issue order, or at random with a seed.
+- A copy to global memory belongs to a bulk-group of its thread. Its source is read when the thread
+  waits with .read, its destination is written when the thread waits without.
 
-Each copy is one instruction of one thread in some of the CTAs, which may have different addresses.
+Each copy is one instruction of one thread in some CTAs; addresses may differ between CTAs.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _OPEN = -1
 
 @frozen
 class Issue:
-    """At most one thread of each CTA: whether there is one [C], and which [C]."""
+    """At most one thread of each CTA: `ctas` [C] has the CTAs with one, `thread` [C] its number."""
 
     ctas: Array
     thread: Array
 
     def of(self, machine: Machine, value: Array) -> Array:
-        """A value of these threads, [C]."""
+        """Return a value of these threads, [C]."""
         whole = machine.everywhere(value).reshape(machine.ctas, -1)
         found: Array = whole[np.arange(machine.ctas), self.thread]
         return found
@@ -57,7 +57,7 @@ class Issue:
 
 
 def issues(machine: Machine, mask: Mask) -> Iterator[Issue]:
-    """Active lanes as threads that execute one after the other."""
+    """Yield the active lanes of each CTA as threads that execute one after another."""
     lanes = machine.everywhere(machine.active(mask)).reshape(machine.ctas, -1)
     count = lanes.sum(axis=1)
     order = np.argsort(~lanes, axis=1, kind="stable")
@@ -66,16 +66,17 @@ def issues(machine: Machine, mask: Mask) -> Iterator[Issue]:
 
 
 def region(machine: Machine, address: Array, unit: int, issue: Issue) -> Region:
-    """Units at shared addresses [C or 1, n]."""
+    """Return the region of units at shared addresses [C or 1, n]."""
     whole = Region(address=address, unit=unit, issuer=issue.thread, ctas=issue.ctas)
     return whole.narrowed(machine.cluster)
 
 
 @frozen
 class BulkLoad:
-    """Bulk copy into shared memory. `fetch` returns its bytes [C or 1, n, unit] when it completes.
+    """Bulk copy into shared memory. `fetch` returns its bytes [C or 1, n, unit] at completion.
 
-    `nbytes` complete on the mbarrier at `offset` of the CTAs `destination` [C], all of `rank`.
+    `nbytes` bytes complete on the mbarrier at `offset` of the CTAs `destination` [C], which have
+    the rank `rank`.
     """
 
     pc: int
@@ -85,17 +86,17 @@ class BulkLoad:
     offset: int
     rank: int
     destination: Array
-    #: What it reads of global memory.
+    #: Its reads of global memory.
     readings: list[Reading]
 
 
 @dataclass(kw_only=True)
 class BulkStore:
-    """Bulk copy out of shared memory. `write` takes its bytes [C, n, unit] and the CTAs [C]
-    written.
+    """Bulk copy out of shared memory. `write` takes its bytes [C, n, unit] and the CTAs [C] to
+    write.
 
-    `group` [C] is its group's number among those of its thread; `reading` and `writing` [C] say
-    where it has not done so yet.
+    `group` [C] is the number of its group for its thread. `reading` and `writing` [C] are the CTAs
+    in which the source is not read yet, and the destination not written.
     """
 
     pc: int
@@ -107,7 +108,7 @@ class BulkStore:
     group: Array
     reading: Array
     writing: Array
-    #: What it writes of global memory.
+    #: Its writes of global memory.
     writings: list[Writing]
 
 
@@ -125,7 +126,7 @@ class BulkTransfers:
         machine = self.machine
         self.loads: list[BulkLoad] = []
         self.stores: list[BulkStore] = []
-        #: Groups that each thread [C, thread] has closed.
+        #: Number of groups that each thread [C, thread] has closed.
         self.closed = np.zeros((machine.ctas, machine.warps * 32), np.int64)
         self._order = np.random.default_rng(machine.launch.seed)
 
@@ -141,10 +142,11 @@ class BulkTransfers:
         self.loads.append(load)
 
     def _check_initialised(self, load: BulkLoad) -> None:
-        """The copy meets the object through the async proxy, its initialisation was generic.
+        """Warn if the mbarrier's initialisation is not visible to the async proxy.
 
-        A fence between (fence.mbarrier_init or fence.proxy.async) is what the documents ask for and
-        much code leaves out, so that it is a warning.
+        The copy accesses the object through the async proxy, its initialisation used the generic
+        proxy. The documents require a fence in between (fence.mbarrier_init or fence.proxy.async),
+        but much existing code leaves it out, so that this is a warning.
         """
         where, shared = load.region, self.machine.shared
         named = where.address[:, :1] >> RANK_SHIFT << RANK_SHIFT
@@ -210,7 +212,7 @@ class BulkTransfers:
         )
 
     def commit(self, mask: Mask) -> None:
-        """The open copies of these threads become one group of theirs."""
+        """Close a group with the open copies of these threads (cp.async.bulk.commit_group)."""
         lanes = self._flat(mask)
         for store in self.stores:
             mine = (store.group == _OPEN) & store.issue.of(self.machine, self._lanes(lanes))
@@ -219,7 +221,8 @@ class BulkTransfers:
         self.closed = self.closed + lanes
 
     def wait(self, pending: int, mask: Mask, *, reading_only: bool) -> None:
-        """Finish all groups of these threads but the `pending` latest."""
+        """Finish all groups of these threads except the latest `pending` ones
+        (cp.async.bulk.wait_group)."""
         lanes = self._flat(mask)
         row = np.arange(len(lanes))
         for store in self.stores:
@@ -251,10 +254,11 @@ class BulkTransfers:
     def _lanes(self, flat: Array) -> Array:
         return flat.reshape(self.machine.shape)
 
-    # ------------------------------------------------------------------ the end of the CTAs
+    # ------------------------------------------------------------------ end of the CTAs
 
     def _end(self) -> None:
-        """No copy may touch the shared memory of a CTA that has ended; global writes still land."""
+        """Raise Violation if a copy still accesses the shared memory of a CTA that ends; finish
+        writes to global memory."""
         for load in self.loads:
             self.machine.pc = load.pc
             message = "the CTA ends while an asynchronous copy into its shared memory is under way"

@@ -1,8 +1,8 @@
-"""Accumulators of wgmma: which register of which lane holds which element (PTX ISA 9.7.15.5.1).
+"""wgmma accumulator fragments: element of each register of each lane (PTX ISA 9.7.15.5.1).
 
-Warp w of a warpgroup holds the rows 16 w to 16 w + 15 of D. With g = lane / 4 and t = lane % 4, its
-elements (g + 8 h, 8 j + 2 t + e) are registers 4 j + 2 h + e, or the halves e of register 2 j + h
-for f16.
+Warp w of a warpgroup holds the rows 16 w to 16 w + 15 of D. With g = lane / 4 and t = lane % 4,
+element (g + 8 h, 8 j + 2 t + e) is register 4 j + 2 h + e; for f16 it is half e of register 2 j +
+h.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _F16 = TYPES["f16"]
 
 @frozen
 class FragmentLayout:
-    """Elements of a type in the registers of a fragment; `packed`: two to a register."""
+    """Element type of a fragment's registers; `packed`: two elements per register."""
 
     type: PtxType
     packed: bool = False
@@ -38,7 +38,7 @@ class FragmentLayout:
         return columns // 4 if self.packed else columns // 2
 
     def matrix(self, registers: Sequence[Array], shape: tuple[int, int]) -> Array:
-        """[C, W, 16, columns] from each lane's registers."""
+        """Assemble the matrix [C, W, 16, columns] from each lane's registers."""
         if self.packed:
             registers = [F16_TO_F32.take(half) for word in registers for half in unpack(word)]
         ctas, warps = shape
@@ -48,7 +48,7 @@ class FragmentLayout:
         return by_row.reshape(ctas, warps, _HEIGHTS * _GROUPS, -1)
 
     def registers_of(self, matrix: Array) -> list[Array]:
-        """Each lane's registers [C, W, 32] from a matrix [C, W, 16, columns]."""
+        """Return each lane's registers [C, W, 32] from a matrix [C, W, 16, columns]."""
         ctas, warps, _, columns = matrix.shape
         blocks = matrix.reshape(
             ctas, warps, _HEIGHTS, _GROUPS, columns // 8, _IN_GROUP, _PAIR
@@ -60,7 +60,7 @@ class FragmentLayout:
         return list(pack(halves[::2], halves[1::2]))
 
     def rounded(self, matrix: Array) -> Array:
-        """A sum in f32 as the accumulator holds it."""
+        """Round an f32 sum to the accumulator's type."""
         if self.packed:
             return matrix.astype(np.float16).astype(np.float32)
         return canonical(matrix)

@@ -1,8 +1,8 @@
-"""Products of warpgroups that are under way: wgmma.mma_async (PTX ISA 9.7.15).
+"""wgmma.mma_async operations in flight, by warpgroup (PTX ISA 9.7.15).
 
-A warpgroup is four warps that execute together. The sum of a product is kept here as a matrix until
-its registers are waited for; until then none may touch them. A register that was written since the
-last wgmma.fence of its warp must not enter a product.
+A warpgroup is four warps that execute together. The sum of a product is kept as a matrix until a
+wait on its registers; other accesses to these registers before the wait are faults. A product must
+not read a register that was written since the last wgmma.fence of its warp.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from kgen_runtime.values import frozen
 #: Warps of a warpgroup.
 WARPS = 4
 _IDLE = -1
-#: From a matrix [C, W, 16, N] to the registers [C, W, 32] that hold it.
+#: Converts a matrix [C, W, 16, N] to the registers [C, W, 32] that hold it.
 ToRegisters = Callable[[Array], list[Array]]
 
 
 @dataclass(kw_only=True)
 class _Sum:
-    """A product's registers, by slot, and their matrix [C, W, 16, N] while they are pending.
+    """Accumulator of a product: its matrix [C, W, 16, N] while it is pending.
 
-    `group` [C, W] is the number of the wgmma-group that last changed it; -1 where none is pending.
+    `group` [C, W] is the number of the wgmma-group that last changed it; -1 where it is not
+    pending.
     """
 
     matrix: Array
@@ -41,7 +42,8 @@ class _Sum:
 
 @dataclass(kw_only=True)
 class _Read:
-    """Shared memory that a product reads, by warpgroup, where `reading` [C, warpgroup]."""
+    """Shared memory that a product reads, by warpgroup, in the CTAs where `reading` [C,
+    warpgroup]."""
 
     regions: Sequence[Sequence[Region]]
     group: Array
@@ -50,18 +52,18 @@ class _Read:
 
 @frozen
 class _Fence:
-    """The registers' arrays by slot when these warps [C, W] last executed wgmma.fence."""
+    """Register arrays by slot at the last wgmma.fence of these warps [C, W]."""
 
     warps: Array
     held: dict[int, Array]
 
 
 class Warpgroups:
-    """The products of a chunk."""
+    """wgmma operations of a chunk."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        #: Slots of all registers of the kernel's products.
+        #: Slots of all registers of the kernel's wgmma operations.
         self.slots: set[int] = set()
         self.names = list(machine.kernel.registers)
         machine.on_reset.append(self._reset)
@@ -70,24 +72,25 @@ class Warpgroups:
     def _reset(self) -> None:
         machine = self.machine
         self._sums: dict[tuple[int, ...], _Sum] = {}
-        #: Groups of products that read registers as A, by slots [C, W].
+        #: Group number [C, W] of the last product that reads registers as A, by their slots.
         self._inputs: dict[tuple[int, ...], Array] = {}
         self._reads: list[_Read] = []
         self._fences: list[_Fence] = []
-        #: What the warps of each warpgroup knew that found reads finished.
+        #: Knowledge of the warps of each warpgroup that have found reads finished.
         self._told: dict[int, Released] = {}
-        #: wgmma-groups that each warp has closed.
+        #: Number of wgmma-groups that each warp has closed.
         self._closed = np.zeros((machine.ctas, machine.warps), np.int64)
 
     # ------------------------------------------------------------------ products
 
     def warps(self, mask: Mask) -> Array:
-        """The warps [C, W] of active lanes."""
+        """Return the warps [C, W] with active lanes."""
         some = any_of(self.machine.active(mask), 2)
         return np.broadcast_to(some, (self.machine.ctas, self.machine.warps))
 
     def pending_matrix(self, slots: tuple[int, ...], warps: Array) -> tuple[Array, Array] | None:
-        """(matrix, warps [C, W] where it is pending) of an accumulator; None if nowhere."""
+        """Return an accumulator's matrix and the warps [C, W] where it is pending; None if it is
+        not pending."""
         found = self._sums.get(slots)
         if found is None:
             return None
@@ -103,7 +106,8 @@ class Warpgroups:
         to_registers: ToRegisters,
         regions: Sequence[Sequence[Region]],
     ) -> None:
-        """A product of these warps leaves this matrix [C, W, 16, N] in an accumulator."""
+        """Start a product of these warps, whose result is this matrix [C, W, 16, N] in an
+        accumulator."""
         found = self._sums.get(slots)
         if found is None:
             found = _Sum(
@@ -126,7 +130,8 @@ class Warpgroups:
         self._closed = self._closed + self.warps(mask)
 
     def wait(self, pending: int, mask: Mask) -> None:
-        """The registers of all groups of these warps but the `pending` latest are there."""
+        """Write back the registers of all groups of these warps except the latest `pending`
+        ones."""
         warps = self.warps(mask)
         limit = np.where(warps, self._closed - pending, 0)
         for slots, found in self._sums.items():
@@ -152,7 +157,7 @@ class Warpgroups:
         found.group = np.where(due, _IDLE, found.group)
 
     def _finish_reads(self, warps: Array, limit: Array) -> None:
-        """Shared memory that the products of these groups read may be written again."""
+        """End the reads of shared memory by the products of finished groups."""
         by_group = self._by_group(warps)
         first = by_group.argmax(axis=2) + np.arange(by_group.shape[1]) * WARPS
         somebody = by_group.any(axis=2)
@@ -171,7 +176,8 @@ class Warpgroups:
             self._tell(number, finished[:, number], mine)
 
     def _tell(self, number: int, finished: Array, warps: Array) -> None:
-        """Tell the other warps of a warpgroup, once they waited, what one found finished."""
+        """Let the other warps of a warpgroup learn, after their wait, which reads one warp found
+        finished."""
         machine = self.machine
         told = self._told.setdefault(number, Released(machine))
         lanes = narrow(warps, machine.cluster)[..., None] & machine.exists
@@ -186,14 +192,14 @@ class Warpgroups:
 
     @staticmethod
     def _by_group(warps: Array) -> Array:
-        """[C, W] as [C, warpgroup, 4]; warps that make no whole warpgroup are left off."""
+        """Reshape [C, W] to [C, warpgroup, 4]; warps of an incomplete warpgroup are dropped."""
         whole = warps.shape[1] // WARPS * WARPS
         return warps[:, :whole].reshape(len(warps), -1, WARPS)
 
     # ------------------------------------------------------------------ registers
 
     def fence(self, mask: Mask) -> None:
-        """wgmma.fence: what these warps wrote to registers may enter products."""
+        """wgmma.fence: registers written by these warps may be read by products."""
         warps = self.warps(mask)
         registers = self.machine.registers
         kept = [fence for fence in self._fences if (fence.warps & ~warps).any()]
@@ -201,7 +207,7 @@ class Warpgroups:
         self._fences = [_Fence(warps=warps, held=held), *kept]
 
     def check_fenced(self, slots: Sequence[int], warps: Array) -> None:
-        """Raise Violation unless the registers are as the last fence of these warps saw them."""
+        """Raise Violation if a register was written after the last fence of these warps."""
         left = warps
         for fence in self._fences:
             here = left & fence.warps
@@ -226,7 +232,7 @@ class Warpgroups:
 
     @property
     def pending(self) -> bool:
-        """Whether there may be products under way."""
+        """Whether products may be in flight."""
         return bool(self._sums)
 
     def refuse_pending(
@@ -237,9 +243,9 @@ class Warpgroups:
         but: tuple[int, ...] = (),
         inputs: bool = True,
     ) -> None:
-        """Raise Violation if a product of these warps under way has one of the registers.
+        """Raise Violation if an unfinished product of these warps uses one of the registers.
 
-        Its accumulator may be `but`; `inputs` says that its A must not be one either.
+        The accumulator `but` is exempt. `inputs`: whether registers of A count as well.
         """
         wanted = set(slots)
         tables = [(key, found.group) for key, found in self._sums.items() if key != but]

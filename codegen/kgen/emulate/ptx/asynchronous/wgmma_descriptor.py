@@ -1,15 +1,24 @@
-"""Matrices in shared memory as wgmma's descriptors name them (PTX ISA 9.7.15.5.1).
+"""wgmma matrix descriptors: decoding, and addresses of a matrix in shared memory (PTX ISA
+9.7.15.5.1).
 
-A descriptor has, from its low bits: start address >> 4 (14 bits), leading byte offset >> 4 (14 bits
-from bit 16), stride byte offset >> 4 (14 bits from bit 32), base offset (3 bits from bit 49), and
-the swizzle (2 bits from bit 62). Matrices consist of chunks of 16 bytes. With a swizzle over S
-bytes (16 without one), and rows meaning those of A or the columns of B:
+Fields of a descriptor:
 
-- k-major: a row's chunks lie side by side (without a swizzle: a leading offset apart), eight rows
-  follow each other every S bytes, and eight rows are a stride offset from the next eight
-- mn-major: a k's chunks, of several rows each, lie side by side for S bytes, and then a leading
-  offset apart (without a swizzle: a stride offset); eight k follow each other every S bytes, and
-  eight k are a stride offset (without a swizzle: a leading offset) from the next eight
+| bits | field |
+|---|---|
+| 0 to 13 | start address >> 4 |
+| 16 to 29 | leading byte offset >> 4 |
+| 32 to 45 | stride byte offset >> 4 |
+| 49 to 51 | base offset |
+| 62 to 63 | swizzle |
+
+Matrices consist of 16-byte chunks. S is the bytes of the swizzle, or 16 without one. A row is a row
+of A or a column of B.
+
+- k-major: the chunks of a row are contiguous (without swizzle: a leading offset apart). Eight rows
+  are S bytes apart from each other. Groups of eight rows are a stride offset apart.
+- mn-major: the chunks of one k, each with several rows, are contiguous for S bytes; such runs are a
+  leading offset apart (without swizzle: a stride offset). Eight k are S bytes apart from each
+  other. Groups of eight k are a stride offset apart (without swizzle: a leading offset).
 """
 
 from __future__ import annotations
@@ -33,14 +42,14 @@ from kgen_runtime.values import frozen
 
 _FIELD = (1 << 14) - 1
 _SPANS = (0, 128, 64, 32)
-#: Bytes of a row of A, or of a column of B, that one instruction takes.
+#: Bytes of k that one instruction reads, of a row of A or a column of B.
 K_BYTES = 32
 _GROUP = 8
 
 
 @frozen
 class Descriptor:
-    """The fields, in bytes; `base_offset` as it is."""
+    """Fields of a descriptor, in bytes; `base_offset` is not scaled."""
 
     start: int
     leading: int
@@ -61,7 +70,8 @@ class Descriptor:
 
 @lru_cache(maxsize=512)
 def chunk_addresses(descriptor: Descriptor, rows: int, size: int, mn_major: bool) -> Array:
-    """Shared addresses of a matrix's chunks, [row, 2] if k-major, else [k, rows * size / 16].
+    """Return the shared addresses of a matrix's chunks: [row, 2] if k-major, else [k, rows * size /
+    16].
 
     Elements have `size` bytes; the matrix has 32 bytes of k.
     """
@@ -85,9 +95,10 @@ def chunk_addresses(descriptor: Descriptor, rows: int, size: int, mn_major: bool
 
 @frozen
 class Operands:
-    """An operand of every warpgroup: its matrix [C, rows, k], and what it reads of shared memory.
+    """Operand of every warpgroup: its matrix [C, rows, k], and the regions of shared memory that it
+    reads.
 
-    There is None for a warpgroup that takes no part.
+    The entry is None for a warpgroup that does not take part.
     """
 
     matrices: list[Array | None]
@@ -96,20 +107,20 @@ class Operands:
 
 @frozen
 class SharedMatrix:
-    """A matrix operand in shared memory: A, or the transpose of B."""
+    """Matrix operand in shared memory: A, or the transpose of B."""
 
     machine: Machine
     descriptor: Source
     rows: int
     element: str
     mn_major: bool
-    #: Whether each warp reads its quarter of the rows, as of A; else each reads all of them.
+    #: Whether each warp reads its quarter of the rows, as for A; else each reads all rows.
     by_rows: bool
-    #: The registers that it is in: none.
+    #: Registers of the operand: none.
     slots: tuple[int, ...] = ()
 
     def read(self, warps: Array) -> Operands:
-        """The matrices of these warps' warpgroups [C, W]."""
+        """Return the matrices of these warps' warpgroups [C, W]."""
         machine = self.machine
         bits = machine.everywhere(self.descriptor())
         count = warps.shape[1] // WARPS
@@ -133,7 +144,7 @@ class SharedMatrix:
         return Operands(matrices=matrices, regions=regions)
 
     def check_by_others(self, regions: Sequence[Region]) -> None:
-        """Check the reads of those warps of a warpgroup that the regions are not charged to."""
+        """Check the reads by the warps of a warpgroup other than the one that the regions name."""
         if self.by_rows:
             return
         for region in regions:
@@ -141,16 +152,18 @@ class SharedMatrix:
                 self.machine.shared.check_read(replace(region, issuer=region.issuer + warp * WARP))
 
     def _parts(self, addresses: Array) -> list[Array]:
-        """The chunks [C, n] by the warp that reads them; all at once if every warp does."""
+        """Divide the chunks [C, n] by the warp that reads them; one part if every warp reads
+        all."""
         if not self.by_rows:
             return [addresses]
-        # Rows come first in a k-major matrix, and last in an mn-major one.
+        # Rows are the outer dimension of a k-major matrix, and the inner one of an mn-major matrix.
         outer = K_BYTES * ELEMENTS[self.element] // 4 if self.mn_major else 1
         chunks = addresses.reshape(len(addresses), outer, WARPS, -1)
         return [chunks[:, :, warp].reshape(len(addresses), -1) for warp in range(WARPS)]
 
     def _gather(self, words: Array, ctas: Array, warp: int) -> tuple[Array, Array]:
-        """(matrix [C, rows, k], addresses of its chunks [C or 1, n]) of descriptors [C]."""
+        """Return the matrix [C, rows, k] and the addresses of its chunks [C or 1, n] for
+        descriptors [C]."""
         data = self.machine.shared.data
         distinct = np.unique(words)
         size = 4 // ELEMENTS[self.element]
@@ -195,7 +208,7 @@ class SharedMatrix:
 
 
 def gather(data: Array, addresses: Array, element: str, mn_major: bool) -> Array:
-    """[C, rows, k] numbers of a matrix from shared memory [C, bytes]."""
+    """Return the numbers of a matrix, [C, rows, k], from shared memory [C, bytes]."""
     chunks = data.reshape(len(data), -1, CHUNK).take(addresses // CHUNK, axis=1)
     words = np.ascontiguousarray(chunks).reshape(*chunks.shape[:2], -1).view(np.uint32)
     parts = DECODERS[element](words)

@@ -1,1 +1,1 @@
-"""Counters of a profile: instructions by class, wavefronts, sectors."""
+"""Performance counters of a profile: instructions by class, shared memory wavefronts, sectors."""

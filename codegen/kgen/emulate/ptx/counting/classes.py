@@ -1,8 +1,8 @@
-"""The classes by which executed instructions are counted, and the names of matrix instructions.
+"""Instruction classes for counting, and names of matrix instructions.
 
-The names of the classes are those of :mod:`kgen.emulate.counters`. An access through a generic
-address counts as one of global memory here, since the class is known before anything runs; its
-traffic is counted where it really goes.
+The class names are those of :mod:`kgen.emulate.counters`. An access through a generic address is
+counted as an instruction on global memory, because its class is assigned before the run; its
+traffic is counted for the space that it accesses.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ _BY_OPCODE = {
     }.items()
     for opcode in opcodes.split()
 }
-#: Spaces whose loads and stores have classes of their own; a generic access has no space.
+#: State spaces whose loads and stores have their own classes; a generic access names no space.
 _SPACES = {
     **dict.fromkeys(("shared", "shared::cta", "shared::cluster"), "shared"),
     **dict.fromkeys(("local", "const", "param"), "other"),
 }
-#: Words that say that an asynchronous instruction waits, or closes what is waited for.
+#: Words of a cp instruction that waits, or closes a group.
 _WAITS = frozenset({"commit_group", "wait_group", "wait_all", "mbarrier"})
 _FLOATS = ("float", "bfloat")
-#: Types of matrix operands that registers do not have.
+#: Types of matrix operands that registers cannot have.
 _NARROW = frozenset({"b1", "s4", "u4", "e4m3", "e5m2"})
 
 
 def class_of(instruction: Sequence[str]) -> str:
-    """The class of an instruction, by its words, as a name of the counters."""
+    """Return the counter name of an instruction's class, from the words of its opcode."""
     opcode, *words = instruction
     if opcode in ("ld", "st"):
         return ("load." if opcode == "ld" else "store.") + _space(words)
@@ -65,12 +65,13 @@ def class_of(instruction: Sequence[str]) -> str:
 
 
 def matrix_name(words: Sequence[str]) -> str | None:
-    """NAME of the counter `matrix.NAME`: opcode, shape and type of A, as in mma.m16n8k16.f16."""
+    """Return NAME of the counter `matrix.NAME`: opcode, shape and type of A, as in
+    mma.m16n8k16.f16."""
     if class_of(words) != "matrix":
         return None
     shape = next((word for word in words if word[:1] == "m" and word[1:2].isdigit()), "")
     types = [word for word in words if word in TYPES or word in _NARROW]
-    # D A B C for mma, D A B for wgmma; wmma on f16 names D and C alone.
+    # Types are D A B C for mma and D A B for wgmma; wmma on f16 names only D and C.
     operand = types[1] if len(types) > 2 else "f16"
     return f"{words[0]}.{shape}.{operand}"
 
@@ -80,12 +81,13 @@ def _space(words: Sequence[str]) -> str:
 
 
 def _waits(words: Iterable[str]) -> bool:
-    """Whether a cp is about groups of copies: cp.async.wait_group, cp.async.mbarrier.arrive."""
+    """Return whether a cp instruction concerns groups of copies: cp.async.wait_group,
+    cp.async.mbarrier.arrive."""
     return any(word in _WAITS for word in words)
 
 
 def _arithmetic(opcode: str, type_name: str) -> str:
-    """Opcodes that integers share with floating-point numbers and predicates."""
+    """Return the class of an opcode that exists for integers, floats and predicates."""
     type_ = TYPES.get(type_name)
     if type_ is None:
         return "integer"

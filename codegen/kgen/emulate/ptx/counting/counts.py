@@ -1,4 +1,4 @@
-"""Counters of the scheduler."""
+"""Instruction counters of the scheduler."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from kgen.emulate.ptx.frontend.syntax import PtxInstruction
 
 
 class Counts:
-    """Sums over all chunks, for each instruction by its index."""
+    """Sums over all chunks, by index of the instruction."""
 
     def __init__(self, instructions: Sequence[PtxInstruction]) -> None:
         self.instructions = instructions
-        #: Warps that issued it.
+        #: Warps that issued the instruction.
         self.issued = [0] * len(instructions)
-        #: Lanes for which it did something; all that reach it, for a branch.
+        #: Lanes that executed the instruction; for a branch, all lanes that reached it.
         self.lanes = [0] * len(instructions)
         self.events = Events()
 
     def executed(self) -> list[Executed]:
-        """The counts of every instruction."""
+        """Return the counts of every instruction."""
         named = cache(lambda words: (class_of(words), matrix_name(words)))
         counted = zip(self.instructions, self.issued, self.lanes, strict=True)
         return [Executed(i.line, *named(i.words), warps, lanes) for i, warps, lanes in counted]

@@ -1,23 +1,24 @@
-"""How much work the memories have with each instruction: a profile's wavefronts and sectors.
+"""Memory traffic of each source line: shared memory wavefronts (bank conflicts) and global sectors.
 
-The model is that of compute capability 7.0 and later, and has no caches and no time:
+The model is compute capability 7.0 and later, without caches and timing.
 
 - Shared memory has 32 banks of 4 bytes (CUDA C++ Programming Guide, compute capability 5.x, shared
-  memory). A wavefront is what it serves in one cycle: at most one word from each bank, which any
-  number of lanes may read. It moves 128 bytes at most, so 8-byte accesses go by half warps and
-  16-byte accesses by quarter warps; ldmatrix and stmatrix are 16-byte accesses of the lanes that
-  give rows, one wavefront for each matrix. Loads of 8 bytes and more take half of that where the
-  lanes l and l^1 of every pair, or l and l^2, read the same address (NVIDIA on its developer forum,
-  topic 77228, "Unexpected shared memory bank conflict"). Lanes of an atomic are served one after
-  the other where they meet in a word.
-- Global memory moves in sectors of 32 bytes (Nsight Compute, Kernel Profiling Guide, memory
-  tables): one warp's request fetches each sector that it touches once.
+  memory). A wavefront is the work of one cycle: at most one word per bank, which any number of
+  lanes may read, so at most 128 bytes. Accesses of 8 bytes are served by half warps, accesses of 16
+  bytes by quarter warps. ldmatrix and stmatrix are 16-byte accesses by the lanes that provide row
+  addresses, one wavefront per matrix.
+- Loads of 8 bytes or more need half the wavefronts if all pairs of lanes l and l^1, or l and l^2,
+  read the same address (NVIDIA developer forum, topic 77228, "Unexpected shared memory bank
+  conflict").
+- Lanes of an atomic that access the same word are served one after another.
+- Global memory is accessed in sectors of 32 bytes (Nsight Compute, Kernel Profiling Guide, memory
+  tables): a request of one warp fetches each sector once.
 
-The ideal is what the same lanes need with no two words in one bank, and what the same distinct
-bytes need when they lie side by side.
+The ideal counts are the wavefronts of the same lanes without bank conflicts, and the sectors of the
+same distinct bytes if they were contiguous.
 
-An instruction asks :meth:`CtaTraffic.watch` for its counts when it is decoded, and tells them each
-access. Copies that are not of 32 lanes, such as those of the tensor memory accelerator, are given
+When an instruction is decoded, it gets the counts of its line from :meth:`CtaTraffic.watch` and
+reports each access to them. Copies that are not made by 32 lanes, such as TMA copies, are reported
 as pieces of contiguous bytes with :meth:`Requests.bulk`.
 """
 
@@ -31,13 +32,13 @@ from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.types import Array, all_of
 
 _BANK_BYTES = 4
-#: What a wavefront moves at most: one word from each of 32 banks.
+#: Most bytes of a wavefront: one word from each of 32 banks.
 _WAVEFRONT_BYTES = 128
 _SECTOR_BYTES = 32
 
 
 class Requests(Moved):
-    """The counts of one source line, to which its instructions add."""
+    """Counts of one source line, to which its instructions add."""
 
     def __init__(self, traffic: CtaTraffic) -> None:
         super().__init__()
@@ -46,9 +47,9 @@ class Requests(Moved):
     def shared(
         self, address: Array, nbytes: int, mask: Mask, *, load: bool = False, atomic: bool = False
     ) -> None:
-        """Each active lane accesses `nbytes` (1 to 16) at an address of shared memory.
+        """Count accesses of `nbytes` (1 to 16) bytes by each active lane to shared memory.
 
-        `load` says that lanes which read the same may be served together.
+        `load`: lanes that read the same address may be served together.
         """
         lanes, times = self._lanes(address, mask)
         width = max(nbytes, _BANK_BYTES)
@@ -63,18 +64,19 @@ class Requests(Moved):
         self.add_shared(int(count.sum()) * times, int(ideal.sum()) * times)
 
     def load(self, address: Array, nbytes: int, mask: Mask) -> None:
-        """Each active lane loads `nbytes` (1 to 32) from an address of global memory."""
+        """Count loads of `nbytes` (1 to 32) bytes by each active lane from global memory."""
         self._traffic.add_global(self, *self._lanes(address, mask), nbytes, store=False)
 
     def store(self, address: Array, nbytes: int, mask: Mask) -> None:
-        """Each active lane stores, or changes atomically, `nbytes` of global memory."""
+        """Count stores or atomics of `nbytes` bytes by each active lane to global memory."""
         self._traffic.add_global(self, *self._lanes(address, mask), nbytes, store=True)
 
     def bulk(self, address: Array, nbytes: int, *, store: bool, readers: int = 1) -> None:
-        """Copies of contiguous pieces of `nbytes` at global addresses [copy, piece], or [piece].
+        """Count copies of contiguous pieces of `nbytes` bytes at global addresses [copy, piece] or
+        [piece].
 
-        Pieces that are outside of a tensor are not given. The other side is shared memory, which a
-        copy fills or reads in whole wavefronts: in `readers` CTAs, if it is multicast.
+        Pieces outside a tensor are not passed. A copy fills or reads shared memory in whole
+        wavefronts, in `readers` CTAs if it is multicast.
         """
         at = np.atleast_2d(np.asarray(address, np.int64))
         copies, one = len(at), at.shape[1] * nbytes
@@ -85,9 +87,10 @@ class Requests(Moved):
         self._traffic.touched.add(at.reshape(-1), nbytes)
 
     def _lanes(self, address: Array, mask: Mask) -> tuple[Array, int]:
-        """Addresses as [warp, lane], -1 in lanes that are not active, and how often each stands.
+        """Return addresses as [warp, lane], with -1 in inactive lanes, and the number of warps that
+        each row represents.
 
-        Warps that do the same, as those of different CTAs do in shared memory, stand once.
+        Warps with equal addresses, such as those of different CTAs in shared memory, are one row.
         """
         machine = self._machine
         shape = np.broadcast_shapes(address.shape, () if mask is None else mask.shape)
@@ -97,20 +100,20 @@ class Requests(Moved):
 
 
 class CtaTraffic(LineTraffic[Requests]):
-    """Besides, how much each CTA has under way."""
+    """Traffic by source line, and the bytes of copies in flight per CTA."""
 
     def __init__(self, machine: Chunk) -> None:
         super().__init__(_SECTOR_BYTES, lambda: Requests(self))
         self.machine = machine
-        #: The most bytes that a CTA's threads had under way after a wait.
+        #: Most bytes in flight that the threads of a CTA had after a wait.
         self.copies_in_flight = 0
 
     def watch(self, line: int) -> Requests:
-        """The counts of a line, for an instruction that stands there."""
+        """Return the counts of a source line, for an instruction on it."""
         return self.by_line[line]
 
     def in_flight(self, nbytes: Array) -> None:
-        """Each thread of the chunk has had this many bytes under way after a wait."""
+        """Record the bytes in flight of each thread after a wait."""
         by_thread = np.where(self.machine.exists, self.machine.everywhere(nbytes), 0)
         self.copies_in_flight = max(self.copies_in_flight, int(by_thread.sum((1, 2)).max()))
 
@@ -119,9 +122,11 @@ class CtaTraffic(LineTraffic[Requests]):
 
 
 def _wavefronts(units: Array, width: int, lanes: int, atomic: bool) -> tuple[Array, Array]:
-    """(wavefronts, ideal) of each warp, served in groups of `lanes` adjacent lanes.
+    """Return wavefronts and ideal wavefronts of each warp, served in groups of `lanes` adjacent
+    lanes.
 
-    `units` [warp, lane] are numbers of `width` bytes, as wide as an access or a bank.
+    `units` [warp, lane] are addresses in units of `width` bytes: the size of the access, at least a
+    bank.
     """
     cycles = bank_cycles(units.reshape(-1, lanes), _WAVEFRONT_BYTES // width, atomic=atomic)
     of_warp = cycles.reshape(len(units), -1)
@@ -129,6 +134,6 @@ def _wavefronts(units: Array, width: int, lanes: int, atomic: bool) -> tuple[Arr
 
 
 def _same(units: Array, distance: int) -> Array:
-    """Warps in which the active lanes l and l ^ distance access the same unit."""
+    """Return the warps in which the active lanes l and l ^ distance access the same unit."""
     other = units[:, np.arange(WARP) ^ distance]
     return all_of((units == other) | (units == NOWHERE) | (other == NOWHERE), 1)

@@ -1,1 +1,1 @@
-"""Running a chunk of CTAs in lockstep: the machine and the scheduler."""
+"""Execution of a chunk of CTAs in lockstep: machine state and scheduler."""

@@ -1,5 +1,5 @@
-"""Values for each CTA of a chunk, [C', ...]: C' is all of them, those of one cluster where all
-clusters have the same, or 1."""
+"""Per-CTA values of a chunk, [C', ...]. C' is the number of CTAs, the CTAs of a cluster if all
+clusters have equal values, or 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults for a user, made from the violations that instructions raise."""
+"""Fault reports for users, built from the violations that instructions raise."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Faulty(Protocol):
     coordinates: list[Index3]
 
     def everywhere(self, value: Array) -> Array:
-        """A view over the whole of [CTA, warp, lane]."""
+        """Return a view at the full shape [CTA, warp, lane]."""
 
 
 def fault_of(machine: Faulty, violation: Violation, pc: int) -> Fault:
-    """The fault at the instruction `pc`, in the first CTA that is concerned."""
+    """Return the fault at the instruction `pc`, for the first CTA with a faulty lane."""
     instruction, address = machine.kernel.instructions[pc], violation.address
     return fault_at(
         violation.kind,
@@ -44,7 +44,8 @@ def fault_of(machine: Faulty, violation: Violation, pc: int) -> Fault:
 
 
 def _array_at(machine: Faulty, space: str, address: int) -> str:
-    """The array at an address of a state space, and which of its bytes; "" if there is none."""
+    """Describe the array at an address of a state space, with the byte offset; "" if there is
+    none."""
     if space == "shared":
         return _variable_at(machine, "shared", address) or (
             "dynamic shared memory" if address >= machine.kernel.dynamic_shared else ""
@@ -64,7 +65,7 @@ def _array_at(machine: Faulty, space: str, address: int) -> str:
 def _variable_at(machine: Faulty, space: str, offset: int) -> str:
     for name, variable in machine.kernel.variables.items():
         inside = offset - variable.offset
-        # Dynamic shared memory has no size of its own, and nothing lies behind it.
+        # Dynamic shared memory has no size of its own and extends to the end.
         if (
             variable.space == space
             and inside >= 0

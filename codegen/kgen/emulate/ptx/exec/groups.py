@@ -1,11 +1,10 @@
-"""Which lanes run next: groups of lanes at one instruction, and the parties that take turns.
+"""Choice of the lanes that run next: groups of lanes at one instruction, divided into parties.
 
-Without a seed all lanes are one party, whose group with the lowest program counter always runs:
-all CTAs advance in lockstep, and lanes that branched apart soon meet again. With a seed other than
-0 the warps and CTAs are divided into parties at random, each in lockstep for itself, of which one
-runs as far as it can while the others wait; so neither a race nor a wrong wait is hidden by
-lockstep. Lanes of one warp are always of one party, hence what a warp executes does not depend on
-the seed.
+Without a seed all lanes are one party, and the group with the lowest program counter runs: all CTAs
+advance in lockstep, and diverged lanes soon reconverge. A seed other than 0 divides the warps and
+CTAs randomly into parties. Each party is in lockstep and runs as far as it can while the others
+wait, so that lockstep hides neither a race nor a wrong wait. All lanes of a warp belong to one
+party, so that the instructions of a warp do not depend on the seed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ _NOWHERE = 1 << 62
 
 
 class Groups:
-    """Lanes that can run, by party and program counter; `spinning` ones only if no others can."""
+    """Lanes that can run, by party and program counter; `spinning` lanes run only if no others
+    can."""
 
     def __init__(self, machine: Machine, everyone: Mask) -> None:
         self._machine, self._everyone = machine, everyone
@@ -31,7 +31,8 @@ class Groups:
         self._ready: list[dict[int, Mask]] = [{} for _ in self._members]
         self._spinning: list[dict[int, Mask]] = [{} for _ in self._members]
         self._party = 0
-        #: How often all that can run did nothing but look at memory in vain, one after the other.
+        #: Number of consecutive rounds in which all runnable lanes only polled memory without
+        #: seeing a new value.
         self.vain_rounds = 0
         self.add(0, everyone)
 
@@ -39,9 +40,9 @@ class Groups:
         return any(self._ready) or any(self._spinning)
 
     def add(self, pc: int, mask: Mask, *, spins: bool = False) -> None:
-        """Put lanes at a program counter, joining those that are there.
+        """Add lanes at a program counter; they join lanes that are already there.
 
-        Those that spin look at memory again after all others had their turn.
+        Lanes that spin poll memory again after all others had their turn.
         """
         if not spins:
             self.vain_rounds = 0
@@ -51,7 +52,8 @@ class Groups:
                 self._join((self._spinning if spins else self._ready)[party], pc, mine[0])
 
     def pop(self) -> tuple[int, Mask, int]:
-        """(program counter, lanes, where the next group of the party is) of who runs next."""
+        """Return program counter and lanes of the group that runs next, and the program counter of
+        the party's next group."""
         if not any(self._ready):
             self._ready, self._spinning = self._spinning, self._ready
             self.vain_rounds += 1
@@ -63,14 +65,14 @@ class Groups:
         return pc, groups.pop(pc), min(groups, default=_NOWHERE)
 
     def first(self) -> tuple[int, Mask]:
-        """Somebody who can run, and where."""
+        """Return a runnable group with the lowest program counter: program counter and lanes."""
         return min(
             ((pc, m) for g in (*self._ready, *self._spinning) for pc, m in g.items()),
             key=lambda found: found[0],
         )
 
     def simplest(self, mask: Mask) -> Mask:
-        """The mask, or the one of all lanes if it is just that."""
+        """Return the mask, or the mask of all lanes if it is equal to it."""
         everyone = self._everyone
         if mask is None or mask is everyone:
             return mask
@@ -86,14 +88,14 @@ class Groups:
         groups[pc] = self.simplest(mask)
 
     def _intersection(self, mask: Mask, members: Mask) -> tuple[Mask] | None:
-        """The lanes of a mask that are of a party; None if there are none."""
+        """Return the lanes of a mask that belong to a party; None if there are none."""
         if members is None:
             return (mask,)
         mine = members if mask is None else mask & members
         return (mine,) if mine.any() else None
 
     def _parties(self) -> list[Mask]:
-        """Masks of the parties; [None] for everybody."""
+        """Return the masks of the parties; [None] for a single party."""
         machine = self._machine
         if not machine.launch.seed or machine.ctas == 0:
             return [None]
@@ -104,7 +106,7 @@ class Groups:
         return [(party == p) & machine.exists for p in np.unique(party)]
 
     def _parts(self, count: int, most: int) -> Array:
-        """A part for each of `count`, at random, none of them empty."""
+        """Assign `count` items randomly to parts, none of them empty."""
         parts = min(count, int(self._rng.integers(1, most + 1)))
         found: Array = self._rng.permutation(count) % parts
         return found

@@ -1,10 +1,10 @@
-"""The state of a chunk of CTAs that run in lockstep.
+"""Machine state of a chunk of CTAs that run in lockstep.
 
-A value is an array over [CTA, warp, lane] kept at its broadcast shape: (1, 1, 1) if it is the same
-everywhere, (1, W, 32) if it depends on the thread alone, (C, 1, 1) on the CTA alone. Arithmetic on
-addresses and counters therefore costs next to nothing. Arrays are never changed in place once they
-are in a register, so registers may share them. Threads are padded to whole warps; the padding is
-never active.
+A value is an array over [CTA, warp, lane], kept at its broadcast shape: (1, 1, 1) if it is equal
+everywhere, (1, W, 32) if it depends on the thread only, (C, 1, 1) if it depends on the CTA only.
+Arithmetic on uniform addresses and counters is therefore cheap. Arrays in registers are never
+modified in place, so that registers may share them. Threads are padded to whole warps; padding
+lanes are never active.
 """
 
 from __future__ import annotations
@@ -30,39 +30,39 @@ from kgen.emulate.ptx.order.memory_order import MemoryOrder
 from kgen.emulate.ptx.types import Array, PtxType, any_of
 from kgen.emulate.report import Index3
 
-#: What a machine is reset to while it runs nothing.
+#: Coordinates of a machine that runs nothing.
 NO_CTAS: Array = np.zeros((0, 3), np.int64)
 
 
 class Machine:
-    """Registers and memories of one chunk; :meth:`reset` starts the next, :meth:`begin` the next
-    launch of the kernel."""
+    """Registers and memories of one chunk; :meth:`reset` starts the next chunk, :meth:`begin` the
+    next launch of the kernel."""
 
     def __init__(
         self, kernel: PtxKernel, launch: PtxLaunch, memory: GlobalMemory, granule: int
     ) -> None:
         self.kernel = kernel
         self.warps, self.checks, self.granule = launch.warps, launch.checks, granule
-        #: CTAs of a cluster. Those of one cluster are next to each other, in the order of ranks.
+        #: CTAs per cluster. The CTAs of a cluster are adjacent, in the order of their ranks.
         self.cluster = launch.cluster_size
         #: Whether an instruction of the kernel completes asynchronously on an mbarrier.
         self.asynchronous = False
-        #: The instruction that is being executed.
+        #: Index of the instruction that is being executed.
         self.pc = 0
-        #: Changes whenever something happens that lanes at a Wait may wait for.
+        #: Number of events for which lanes at a Wait may wait.
         self.signals = 0
-        #: Whether all strong reads since the last turn of a loop saw what they had seen; None if
-        #: there was none.
+        #: Whether all strong reads since the last loop iteration returned the same values as
+        #: before; None if there were none.
         self.in_vain: bool | None = None
         self._looks: dict[int, tuple[Array, Array]] = {}
-        #: Called when no thread can go on, until one of them finishes what somebody waits for.
+        #: Called when no thread can continue, until one of them finishes asynchronous work.
         self.on_stall: list[Callable[[], bool]] = []
         self._stall_ranks: list[StallRank] = []
         #: Called when a chunk starts, and when all its threads have exited.
         self.on_reset: list[Callable[[], None]] = []
         self.on_end: list[Callable[[], None]] = []
         self.traffic = CtaTraffic(self) if launch.profile else None
-        #: The smallest global access of the kernel.
+        #: Size of the kernel's smallest global access, in bytes.
         self.global_unit = granule
         self.parameters = ParameterMemory(launch.parameters)
         self.registers: list[Array] = []
@@ -72,11 +72,12 @@ class Machine:
         self.reset(NO_CTAS)
 
     def begin(self, launch: PtxLaunch, memory: GlobalMemory) -> None:
-        """Another launch on other buffers, that has all else that instructions hold."""
+        """Start another launch on other buffers, which is equal in everything that instructions
+        hold."""
         self.launch, self.memory = launch, memory
-        #: What the registers that count time hold, see :mod:`timers`.
+        #: Value of the timer registers, see :mod:`timers`.
         self.time = 0
-        #: What no rule forbids but should be known, with the instruction.
+        #: Warnings, with the index of the instruction.
         self.warnings: list[tuple[int, Violation]] = []
         self._warned: set[int] = set()
         self.faults = FaultLog(launch.most_faults)
@@ -85,14 +86,14 @@ class Machine:
         memory.order = self.order if launch.checks else None
 
     def reset(self, ctas: Array) -> None:
-        """Start these CTAs, [CTA, 3]. Registers and shared memory hold all-ones garbage: NaN in any
+        """Start these CTAs, [CTA, 3]. Registers and shared memory are filled with ones: NaN in any
         float."""
         self.coordinates: list[Index3] = [(x, y, z) for x, y, z in ctas.tolist()]
         self.ctas = len(self.coordinates)
         self.registers[:] = [_garbage(type_) for type_ in self.kernel.registers.values()]
         thread = np.arange(self.warps * WARP, dtype=np.uint32).reshape(1, self.warps, WARP)
         self.exists = thread < self.launch.threads
-        #: Lanes [CTA, warp, lane] that have exited, or never were.
+        #: Lanes [CTA, warp, lane] that have exited, or are padding.
         self.exited: Array = np.broadcast_to(~self.exists, self.shape)
         self.clocks = Clocks(
             self.ctas,
@@ -101,7 +102,7 @@ class Machine:
             cluster=self.cluster,
             asynchronous=self.asynchronous,
         )
-        #: Whether the threads of the cluster have met at its barrier, [C].
+        #: Whether the threads of the cluster have met at the cluster barrier, [C].
         self.met = np.zeros(self.ctas, bool)
         self.shared = SharedMemory(self)
         self.copies = CopyQueue(self)
@@ -116,7 +117,7 @@ class Machine:
             start()
 
     def _special_registers(self, thread: Array) -> dict[str, Array]:
-        """PTX ISA 10."""
+        """Return the special registers of threads and the grid (PTX ISA 10)."""
         x, y, _ = self.launch.block
         lane = thread % np.uint32(WARP)
         bit = np.uint32(1) << lane
@@ -142,7 +143,8 @@ class Machine:
         return found
 
     def _cluster_registers(self) -> dict[str, Array]:
-        """PTX ISA 10.12 to 10.18. Ranks count x first."""
+        """Return the special registers of clusters (PTX ISA 10.12 to 10.18). Ranks count x
+        first."""
         rank = np.arange(self.ctas, dtype=np.uint32) % np.uint32(self.cluster)
         found = {
             "%cluster_ctarank": rank.reshape(-1, 1, 1),
@@ -161,27 +163,29 @@ class Machine:
         return found
 
     def when_stalled(self, rank: StallRank, finish: Callable[[], bool]) -> None:
-        """Have something finished when no thread can go on; it says whether it did so."""
+        """Register a function that finishes asynchronous work when no thread can continue; it
+        returns whether it did."""
         place = bisect_right(self._stall_ranks, rank)
         self._stall_ranks.insert(place, rank)
         self.on_stall.insert(place, finish)
 
     def line(self, pc: int) -> int:
-        """The source line of an instruction."""
+        """Return the source line of an instruction."""
         return self.kernel.instructions[pc].line
 
     def warn(self, violation: Violation) -> None:
-        """Note what the present instruction does; once is enough."""
+        """Add a warning about the current instruction, once per instruction."""
         if self.pc not in self._warned:
             self._warned.add(self.pc)
             self.warnings.append((self.pc, violation))
 
     def refuse(self, violation: Violation) -> None:
-        """Note a fault of the present instruction. Raises EmulationFault if no more are wanted."""
+        """Record a fault of the current instruction. Raises EmulationFault if the limit on faults
+        is reached."""
         self.faults.add(fault_of(self, violation, self.pc))
 
     def look(self, address: Array, value: Array) -> None:
-        """A strong read, which a loop may do until it sees what it waits for."""
+        """Record a strong read, to detect loops that poll memory in vain."""
         last = self._looks.get(self.pc)
         same = last is not None and all(map(np.array_equal, last, (address, value)))
         self._looks[self.pc] = address, value
@@ -192,20 +196,20 @@ class Machine:
         return self.ctas, self.warps, WARP
 
     def everywhere(self, value: Array) -> Array:
-        """A read-only view over the whole of [CTA, warp, lane]."""
+        """Return a read-only view at the full shape [CTA, warp, lane]."""
         return np.broadcast_to(value, self.shape)
 
     @staticmethod
     def compact(value: Array) -> Array:
-        """An array [C or 1, ...] with a first axis of 1 if all CTAs have the same."""
+        """Return an array [C or 1, ...] with a first axis of 1 if all CTAs have equal values."""
         return value[:1] if len(value) > 1 and (value == value[:1]).all() else value
 
     def active(self, mask: Mask) -> Array:
-        """A mask as an array; padding lanes are never in one."""
+        """Return a mask as an array; it never contains padding lanes."""
         return self.exists if mask is None else mask
 
     def active_warps(self, mask: Mask) -> int:
-        """How many warps of the chunk have an active lane."""
+        """Return the number of warps with an active lane."""
         if mask is None:
             return self.ctas * self.warps
         some = mask.any(axis=2)
@@ -213,13 +217,13 @@ class Machine:
         return int(np.count_nonzero(some)) * scale
 
     def active_lanes(self, mask: Mask) -> int:
-        """How many lanes of the chunk are active."""
+        """Return the number of active lanes."""
         if mask is None:
             return self.ctas * self.launch.threads
         return int(np.count_nonzero(mask)) * (self.ctas * self.warps * WARP // mask.size)
 
     def parted_warps(self, some: Mask, others: Mask) -> int:
-        """How many warps of the chunk have active lanes in both masks."""
+        """Return the number of warps with active lanes in both masks."""
         warps = [any_of(self.active(mask), 2, keepdims=True) for mask in (some, others)]
         return self.active_warps(warps[0] & warps[1])
 

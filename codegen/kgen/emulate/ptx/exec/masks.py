@@ -1,4 +1,4 @@
-"""Which lanes of a group an instruction concerns."""
+"""Masks of the lanes of a group to which an instruction applies."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from kgen.emulate.ptx.types import Array
 
 
 def guarded(predicate: Array, mask: Mask) -> tuple[Mask] | None:
-    """The lanes of the mask where the predicate holds; None if there is no such lane.
+    """Return the lanes of the mask where the predicate holds; None if there are none.
 
-    The mask itself is given back if all its lanes are chosen.
+    If it holds for all lanes of the mask, the mask itself is returned.
     """
     if predicate.size == 1:
         return (mask,) if predicate.item() else None
@@ -26,7 +26,8 @@ def guarded(predicate: Array, mask: Mask) -> tuple[Mask] | None:
 
 
 def remainder(mask: Mask, active: Mask) -> Mask | None:
-    """Lanes of the group that an operation does not concern; None if there are none."""
+    """Return the lanes of the group to which an operation does not apply; None if there are
+    none."""
     if active is None or active is mask:
         return None
     rest = ~active if mask is None else mask & ~active

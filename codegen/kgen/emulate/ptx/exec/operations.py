@@ -1,4 +1,4 @@
-"""Decoded instructions as the scheduler sees them: actions on lanes, changes of control."""
+"""Decoded instructions: actions on lanes and control flow, for the scheduler."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgen_runtime.values import frozen
 Source = Callable[[], Array]
 #: Writes a register in the active lanes.
 Target = Callable[[Array, Mask], None]
-#: What an instruction does in the active lanes.
+#: Executes an instruction in the active lanes.
 Action = Callable[[Mask], None]
 
 
@@ -29,12 +29,13 @@ class Exit:
 
 @frozen
 class Barrier:
-    """bar / barrier: `number` and `threads` are uniform; without `threads` all take part."""
+    """bar or barrier: `number` and `threads` are uniform; without `threads` all threads take
+    part."""
 
     number: Source
     threads: Source | None
     waits: bool
-    #: The lanes of a warp must all come to the same instruction.
+    #: Whether all lanes of a warp must execute the same instruction.
     aligned: bool
     #: Called with the lanes that leave the barrier, after all have arrived.
     reduction: Action | None = None
@@ -42,25 +43,25 @@ class Barrier:
 
 @frozen
 class Collective:
-    """An instruction that the `members` of a warp (all lanes if None) execute together.
+    """Instruction that the `members` of a warp (None: all lanes) execute together.
 
-    Lanes that have exited are missed, unless `spares_exited`.
+    Lanes that have exited count as missing, unless `spares_exited`.
     """
 
     action: Action
     members: Source | None = None
     spares_exited: bool = False
-    #: How many warps, from a multiple of this number on, execute it together: 4 for a warpgroup.
+    #: Warps that execute it together, starting at a multiple of this number: 4 for a warpgroup.
     warps: int = 1
 
 
 @frozen
 class Wait:
-    """An instruction at which lanes stay until something has happened.
+    """Instruction at which lanes wait for an event.
 
-    `ready` gives the lanes of a mask that may go on, at any broadcast shape; `action` is what the
-    instruction does in them. It is asked again after `machine.signals` has changed. `describe` says
-    what kind of fault it is that lanes [C, W, 32] never go on, and what they wait for.
+    `ready` returns the lanes of a mask that may continue, at any broadcast shape; it is called
+    again after `machine.signals` has changed. `action` executes the instruction in these lanes.
+    `describe` returns the kind of fault and the message for lanes [C, W, 32] that never continue.
     """
 
     ready: Callable[[Mask], Array]

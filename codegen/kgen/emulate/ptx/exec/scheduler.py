@@ -1,10 +1,9 @@
-"""Control flow: which lanes of a chunk execute which instruction next.
+"""Scheduler: control flow of a chunk, and the choice of the lanes that execute next.
 
-All CTAs advance in lockstep. Lanes that branch apart become groups; the group with the lowest
-program counter runs first, and groups that meet at an instruction become one, so that lanes soon
-reconverge. An instruction for whole warps holds its lanes until the rest of their warp arrives (as
-on sm_70 and later), a barrier until the CTA does. When nothing can run any more, whoever is held is
-at fault.
+All CTAs advance in lockstep. Diverged lanes become groups; the group with the lowest program
+counter runs first, and groups that reach the same instruction merge, so that lanes reconverge soon.
+A warp-wide instruction holds its lanes until their whole warp has arrived (as on sm_70 and later),
+a barrier until the CTA has. When no group can run, the lanes that are held are at fault.
 """
 
 from __future__ import annotations
@@ -33,39 +32,39 @@ from kgen.emulate.ptx.exec.waiting.parked import Parked
 from kgen.emulate.ptx.frontend.syntax import PtxInstruction
 from kgen.emulate.report import EmulationFault, Fault
 
-#: The instructions in which lanes of a warp tell each other something, but not through memory.
+#: Instructions that exchange data between lanes of a warp without memory.
 _EXCHANGES = frozenset(["elect", "match", "redux", "shfl", "vote"])
-#: Faults of single lanes, which leave all others as they are.
+#: Faults of single lanes, which do not affect other lanes.
 _SKIPPED = frozenset(["out-of-bounds", "misaligned"])
-#: Turns of loops after the first fault, of a run that looks for more.
+#: Loop iterations after the first fault, if the run continues to look for more.
 _TURNS_AFTER_FAULT = 10_000
-#: How often all loops that wait look again before they are taken to wait for ever.
+#: Rounds in which all loops poll in vain before they are taken to be endless.
 _VAIN_ROUNDS = 1000
 
 
 def is_exchange(instruction: PtxInstruction) -> bool:
-    """Whether it is a warp collective that orders no memory."""
+    """Return whether an instruction is a warp collective that does not order memory."""
     return instruction.words[0] in _EXCHANGES
 
 
 class Scheduler:
-    """Runs the CTAs of a machine from the first step to their last exit."""
+    """Runs the CTAs of a machine from the first instruction to their last exit."""
 
     def __init__(
         self, machine: Machine, steps: Sequence[DecodedInstruction], max_turns: int
     ) -> None:
         self.machine, self.steps = machine, steps
-        #: Jumps backwards after which the CTAs of a chunk are taken to run for ever.
+        #: Limit on backward jumps of a chunk, above which it is taken to be endless.
         self.max_turns = max_turns
-        #: Over all chunks.
+        #: Counts over all chunks.
         self.counts = Counts([step.instruction for step in steps])
         self.warnings: list[Fault] = []
         self._delays = delays(machine.kernel)
 
     def run(self) -> None:
-        """Run the CTAs that the machine was reset to. Raises EmulationFault."""
+        """Run the CTAs to which the machine was reset. Raises EmulationFault."""
         machine = self.machine
-        #: The mask of all lanes that exist: None, unless the last warp is padded.
+        #: Mask of all lanes that exist: None unless the last warp is padded.
         self.everyone: Mask = None if machine.exists.all() else machine.exists
         self.groups = Groups(machine, self.everyone)
         self.gathering = Gathering(machine)
@@ -88,14 +87,14 @@ class Scheduler:
         events.barriers = max(events.barriers, int(self.barriers.passed.max()))
 
     def _finish_something(self) -> bool:
-        """Something asynchronous ends for which somebody may be waiting; False if nothing does."""
+        """Finish asynchronous work for which a thread may wait; return whether there was any."""
         try:
             return any(finish() for finish in self.machine.on_stall)
         except Violation as violation:
             raise self._fault(violation, self.machine.pc) from None
 
     def _end(self) -> None:
-        """Check the state that the threads leave behind when all have exited."""
+        """Check the state that the threads leave when all have exited."""
         try:
             for end in self.machine.on_end:
                 end()
@@ -148,7 +147,8 @@ class Scheduler:
         self.groups.add(pc, mask)
 
     def _skipped(self, found: Violation, pc: int, operation: Operation, active: Mask) -> bool:
-        """Whether the run goes on after a fault of some lanes, which then skip the instruction."""
+        """Return whether the run continues after a fault of some lanes, which skip the
+        instruction."""
         machine = self.machine
         while found.kind in _SKIPPED and callable(operation):
             machine.refuse(found)
@@ -163,7 +163,8 @@ class Scheduler:
         return False
 
     def _turn(self, pc: int, target: int, active: Mask) -> bool:
-        """A branch back to `target`; whether its loop looked at memory, and saw nothing new."""
+        """Count a backward branch to `target`; return whether its loop polled memory and saw
+        nothing new."""
         if target > pc:
             return False
         machine = self.machine
@@ -179,13 +180,14 @@ class Scheduler:
         return in_vain
 
     def _turns_after_fault(self) -> int:
-        """Turns of loops until the run ends, since what a fault has spoilt may never end."""
+        """Return the limit on loop iterations after a fault, whose effects may make a loop
+        endless."""
         if self._last_turn is None:
             self._last_turn = self.turns + _TURNS_AFTER_FAULT
         return self._last_turn
 
     def _spin(self, pc: int, target: int, active: Mask, mask: Mask) -> None:
-        """Let others run before the loop looks again."""
+        """Let other lanes run before the loop polls again."""
         self.groups.add(target, active, spins=True)
         rest = remainder(mask, active)
         if rest is not None:
@@ -205,7 +207,7 @@ class Scheduler:
     # ------------------------------------------------------------------ control operations
 
     def _control(self, pc: int, operation: Operation, active: Mask, mask: Mask) -> bool:
-        """Do it; whether the group has ended here."""
+        """Execute a control operation; return whether the group has ended."""
         if isinstance(operation, Collective):
             return self._collective(pc, operation, active, mask)
         if isinstance(operation, Wait):
@@ -230,7 +232,7 @@ class Scheduler:
         self.machine.signals += 1
 
     def _whole_barrier(self, barrier: Barrier, active: Mask) -> bool:
-        """The common case: every lane of every CTA is here, so that none has to wait."""
+        """Handle the common case that every lane of every CTA is at the barrier: no lane waits."""
         if active is not self.everyone or not self.barriers.passed_by_all(barrier):
             return False
         if barrier.reduction is not None:
@@ -245,7 +247,7 @@ class Scheduler:
         self._release()
 
     def _release(self) -> bool:
-        """Let go of the lanes of every barrier that is complete; whether there were any."""
+        """Release the lanes of every complete barrier; return whether there were any."""
         released = self.barriers.complete(self.machine.exited)
         for pc, lanes in released:
             self.groups.add(pc + 1, lanes)
@@ -257,9 +259,10 @@ class Scheduler:
     # ------------------------------------------------------------------ waiting
 
     def _wait(self, pc: int, wait: Wait, active: Mask, mask: Mask) -> bool:
-        """Let go on who may, and park the rest; whether the group has ended.
+        """Continue the lanes that are ready, and park the others; return whether the group has
+        ended.
 
-        An instruction counts as issued when its lanes go on, however often they were asked.
+        The instruction counts as issued when its lanes continue, however often they are checked.
         """
         machine = self.machine
         here = machine.active(active)
@@ -284,7 +287,7 @@ class Scheduler:
         self.counts.lanes[pc] += times * self.machine.active_lanes(lanes)
 
     def _wake(self) -> None:
-        """Something has happened: parked lanes whose wait is over run again."""
+        """Run parked lanes whose wait is over."""
         self.signals = self.machine.signals
         for pc, ready in self.parked.ready():
             self.groups.add(pc, ready)
@@ -292,7 +295,8 @@ class Scheduler:
     # ------------------------------------------------------------------ whole warps
 
     def _collective(self, pc: int, operation: Collective, active: Mask, mask: Mask) -> bool:
-        """Run it in the warps that are complete and hold the rest; whether the group has ended."""
+        """Execute it in complete warps and hold the other lanes; return whether the group has
+        ended."""
         if active is self.everyone and operation.members is None:
             self._act_together(pc, operation, active)
             return False
@@ -316,10 +320,11 @@ class Scheduler:
         if machine.launch.collectives_order and is_exchange(self.steps[pc].instruction):
             machine.clocks.warp_barrier(machine.active(lanes))
 
-    # ------------------------------------------------------------------ the end
+    # ------------------------------------------------------------------ end
 
     def _stuck(self) -> bool:
-        """Nothing can run. False if all have exited, True if somebody may go on after all."""
+        """Handle the state in which no group can run. Return False if all lanes have exited, True
+        if some may continue. Raises EmulationFault for lanes that wait for ever."""
         if self._release():
             return True
         if self._finish_something():
@@ -332,5 +337,5 @@ class Scheduler:
         return False
 
     def _fault(self, violation: Violation, pc: int) -> EmulationFault:
-        """The end of the run, with all faults that it has met."""
+        """Return the error that ends the run, with all recorded faults."""
         return self.machine.faults.last(fault_of(self.machine, violation, pc))

@@ -1,19 +1,19 @@
-"""The registers that count time: %clock, %clock64, %globaltimer and their halves (PTX ISA 10).
+"""Timer registers: %clock, %clock64, %globaltimer and their halves (PTX ISA 10).
 
-There is no time here. All of them give one count, that of the instructions which the run has
-executed until now: one that many warps execute together counts once, and nanosleep counts its
-nanoseconds. So a later read never gives less, whichever thread does it, what a read follows is
-counted, and the same seed gives the same numbers on every machine.
+The emulator has no timing model. All timers return the number of instructions that the run has
+executed: an instruction that many warps execute together counts once, and nanosleep counts its
+nanoseconds. A later read therefore never returns less, in any thread, and a seed gives the same
+values on every machine.
 
-A loop that only waits for the count to rise would take as many turns as it waits for cycles. Each
-turn of one that does nothing but arithmetic counts `DELAY` more.
+A loop that only waits for a timer would need as many iterations as it waits for cycles. Each
+iteration of a loop that consists of arithmetic and a timer read therefore counts `DELAY` more.
 """
 
 from __future__ import annotations
 
 from kgen.emulate.ptx.frontend.syntax import PtxKernel, Register, names_in
 
-#: Registers, by how far the count is shifted to the right. The type that is read cuts it off.
+#: Right shift of the count for each register. The type that is read truncates it.
 TIMERS = {
     "%clock": 0,
     "%clock64": 0,
@@ -23,7 +23,7 @@ TIMERS = {
     "%globaltimer_hi": 32,
 }
 DELAY = 4096
-#: Opcodes that a loop which only waits is made of.
+#: Opcodes of a loop that only waits.
 _ARITHMETIC = frozenset(
     [
         *("abs", "add", "and", "bra", "cvt", "mad", "max", "min", "mov", "mul", "nanosleep"),
@@ -33,7 +33,7 @@ _ARITHMETIC = frozenset(
 
 
 def delays(kernel: PtxKernel) -> frozenset[int]:
-    """The branches that close a loop of arithmetic which reads a timer, by their index."""
+    """Return the indices of branches that close a loop of arithmetic which reads a timer."""
     reads = [
         index
         for index, instruction in enumerate(kernel.instructions)

@@ -1,1 +1,1 @@
-"""Front end of PTX text: tokens, statements, operands, instructions decoded to closures."""
+"""Front end for PTX text: lexer, parser, and decoder of instructions to closures."""

@@ -1,4 +1,4 @@
-"""The statements of one entry point: scopes, declarations, instructions (PTX ISA 4.3, 5.4)."""
+"""Parser of an entry point's statements: scopes, declarations, instructions (PTX ISA 4.3, 5.4)."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ from kgen.emulate.wording import shorten
 from kgen.errors import EmulationError
 
 _LABEL = re.compile(r"([A-Za-z_$%][\w$]*)\s*:(?!:)")
-#: Directives of debuggers, which no semicolon ends (PTX ISA 11.5).
+#: Debugging directives that do not end in a semicolon (PTX ISA 11.5).
 LINE_DIRECTIVE = re.compile(
     r'\.file\s+\d+\s*"[^"]*"(?:\s*,\s*\d+){0,2}'
     r"|\.loc(?:\s+\d+){3}(?:\s*,\s*function_name\s+[\w$]+(?:\s*\+\s*\d+)?"
     r"\s*,\s*inlined_at(?:\s+\d+){3})?"
 )
-# These are of text with one blank between any two tokens.
+# These patterns apply to text with one blank between tokens.
 _BRACE = re.compile(r"[{}]")
 _FAMILY = re.compile(r"(\S+) < (\d+) >$")
-#: What one entry point may have, so that a text of a few bytes takes neither hours nor all memory.
+#: Limits on one entry point, so that a short text needs neither hours nor all memory.
 _MOST_REGISTERS, _MOST_INSTRUCTIONS = 1 << 18, 1 << 20
-#: Blocks, and calls, that may be nested in each other.
+#: Limits on nested blocks and nested calls.
 _MOST_SCOPES, _MOST_NESTED_CALLS = 200, 80
-#: Calls, those of called functions counted at every call.
+#: Limit on calls; calls inside called functions count at every call.
 _MOST_CALLS = 10_000
-#: The result, the format string and the buffer of arguments.
+#: Operands: the result, the format string and the argument buffer.
 _OPERANDS_OF_VPRINTF = 3
 
 
 @dataclass(kw_only=True)
 class EntryBody:
-    """Statements of one entry point, read from `position` to its closing brace."""
+    """Statements of one entry point, parsed from `position` to the closing brace."""
 
     text: str
     position: int
@@ -67,23 +67,23 @@ class EntryBody:
     instructions: list[PtxInstruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
-    #: What makes the names of each open scope unique.
+    #: Suffixes that make the names of each open scope unique.
     suffixes: list[str] = field(default_factory=lambda: [""])
     scopes_opened: int = 0
-    #: The line of the character `counted`.
+    #: Line number of the character at `counted`.
     line: int = 1
     counted: int = 0
-    #: The targets of brx.idx by the name of their list.
+    #: Targets of brx.idx by the name of their list.
     tables: dict[str, list[str]] = field(default_factory=dict)
     calls_read: int = 0
-    #: The calls in whose place a body is being parsed.
+    #: Calls whose function body is being parsed in their place.
     calls: list[OpenCall] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.variables = Variables(entry=self.entry)
 
     def parse(self, depth: int = 0) -> None:
-        """Read until fewer than this many scopes are open."""
+        """Parse until fewer than `depth` scopes remain open."""
         text = self.text
         while len(self.scopes) > depth:
             while text[self.position : self.position + 1].isspace():
@@ -106,7 +106,7 @@ class EntryBody:
                 self._statement()
 
     def _open_scope(self) -> None:
-        """A block: names declared in it hide outer ones (PTX ISA 5.4.6)."""
+        """Open a block; names declared in it hide outer ones (PTX ISA 5.4.6)."""
         if len(self.suffixes) > _MOST_SCOPES:
             raise EmulationError(
                 f"{self.entry}: blocks are nested more than {_MOST_SCOPES} deep, the emulator's "
@@ -115,7 +115,7 @@ class EntryBody:
         self.position += 1
         self.scopes_opened += 1
         scope: dict[str, str] = {}
-        #: What is in the block but in none within it.
+        #: Text of the block without nested blocks.
         own, start, end = [], self.position, self._closing.get(self.position - 1, len(self.text))
         while (inner := self.text.find("{", start, end)) >= 0:
             own.append(self.text[start:inner])
@@ -128,7 +128,7 @@ class EntryBody:
 
     @cached_property
     def _closing(self) -> Mapping[int, int]:
-        """Map the position of each opening brace to that of its closing brace."""
+        """Map from the position of each opening brace to its closing brace."""
         found, opened = {}, []
         for brace in _BRACE.finditer(self.text):
             if brace[0] == "{":
@@ -178,7 +178,7 @@ class EntryBody:
                 self.registers[unique] = type_
 
     def _members(self, name: str) -> list[str]:
-        """The registers that a name declares: `%r<3>` stands for %r0, %r1 and %r2."""
+        """Return the registers that a name declares: `%r<3>` declares %r0, %r1 and %r2."""
         family = _FAMILY.match(name)
         digits = family[2] if family else "1"
         left = _MOST_REGISTERS - len(self.registers)
@@ -191,7 +191,8 @@ class EntryBody:
         return [f"{family[1]}{i}" for i in range(int(digits))] if family else [name]
 
     def declare_variable(self, statement: str) -> bool:
-        """Declare a variable in the present scope; False if the statement does not declare one."""
+        """Declare a variable in the current scope; return False if the statement does not declare
+        one."""
         names = self.variables.declare(statement, self.suffixes[-1])
         if names is not None:
             name, unique = names
@@ -199,7 +200,7 @@ class EntryBody:
         return names is not None
 
     def named(self) -> frozenset[str]:
-        """Names in the operands of all instructions."""
+        """Return the names in the operands of all instructions."""
         return frozenset(name for i in self.instructions for name in names_in(i.operands))
 
     def _instruction(self, found: list[str], line: int, statement: str) -> None:
@@ -245,7 +246,8 @@ class EntryBody:
         )
 
     def _branch_targets(self, targets: list[str]) -> None:
-        """`name: .branchtargets a, b, ...;` (PTX ISA 11.3); its label has just been read."""
+        """Parse `name: .branchtargets a, b, ...;` (PTX ISA 11.3); its label has just been
+        parsed."""
         names = "".join(targets).split(",")
         here = len(self.instructions)
         for label, index in self.labels.items():
@@ -255,7 +257,7 @@ class EntryBody:
     def _indexed_branch(
         self, rest: str, guard: Register | Not | None, line: int, statement: str
     ) -> None:
-        """brx.idx, as a comparison and a branch for each target."""
+        """Emit brx.idx as a comparison and a branch for each target."""
         index, name = (part.strip() for part in rest.split(","))
         targets = self.tables.get(self._resolve(name))
         if targets is None or guard is not None:
@@ -296,7 +298,7 @@ class EntryBody:
         before = self.position, self.line, self.counted, self.scopes, self.suffixes
         self.position = self.counted = function.position
         self.line = self.text.count("\n", 0, self.position) + 1
-        # A function sees the names of the module and its own, not its caller's.
+        # A function sees the names of the module and its own names, not its caller's.
         self.scopes, self.suffixes = [dict(zip(function.formals, actuals, strict=True))], [""]
         self.calls.append(OpenCall(name=call.name, end=end))
         self._open_scope()
@@ -308,7 +310,8 @@ class EntryBody:
     def _print(
         self, call: DirectCall, guard: Register | Not | None, line: int, statement: str
     ) -> None:
-        """vprintf, as an instruction on registers: its operands may be parameters of the call."""
+        """Emit vprintf as an instruction on registers; its operands may be parameters of the
+        call."""
         if len(call.actuals) != _OPERANDS_OF_VPRINTF:
             raise UnknownInstruction(self.entry, statement, line)
         result, *inputs = (Register(name=self._resolve(name)) for name in call.actuals)
@@ -326,7 +329,7 @@ class EntryBody:
             self._emit(("st", "param", "b32"), (at, held), guard, line, statement)
 
     def _held(self, operand: Register, type_name: str) -> Register:
-        """The operand, or a new register for it if it is a variable."""
+        """Return the operand, or a new register for it if it is a variable."""
         if operand.name in self.registers:
             return operand
         held = Register(name=f"vprintf#{len(self.registers)}")

@@ -1,7 +1,7 @@
-"""Functions of a module and calls of them, as text (PTX ISA 5.1.6.4, 7, 9.7.12.5 call).
+"""Functions of a module and calls of them (PTX ISA 5.1.6.4, 7, 9.7.12.5 call).
 
-A call is parsed by parsing the function's body in its place, with the formal names standing for the
-actual ones, so that there is no stack: a function that calls itself is not known.
+A call is inlined: the function's body is parsed in its place, with the formal names bound to the
+actual ones. Recursive functions are not supported.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _CALL = re.compile(
 )
 _NAME = re.compile(r"([\w$%]+)\s*(?:\[\s*\d*\s*\])?$")
 
-#: What a failed assert() of CUDA C++ calls; it does not return.
+#: Function that a failed assert() of CUDA C++ calls; it does not return.
 ASSERTION = "__assertfail"
-#: The function that printf() of CUDA C++ calls, and the instruction that stands for its call.
+#: Function that printf() of CUDA C++ calls, and the opcode that replaces its call.
 VPRINTF, PRINT = "vprintf", "call#vprintf"
 
 
@@ -44,14 +44,14 @@ class DirectCall:
 
 @frozen
 class OpenCall:
-    """A call whose function's body is being parsed; it returns to the label `end`."""
+    """Call whose function's body is being parsed; it returns to the label `end`."""
 
     name: str
     end: str
 
 
 def functions(text: str) -> dict[str, PtxFunction]:
-    """The functions of a module that have a body."""
+    """Return the functions of a module that have a body."""
     return {
         found["name"]: PtxFunction(
             formals=(*_names(found["results"]), *_names(found["parameters"])),
@@ -62,7 +62,7 @@ def functions(text: str) -> dict[str, PtxFunction]:
 
 
 def parse_call(text: str) -> DirectCall | None:
-    """The operands of a call instruction; None if it is not a direct call by names."""
+    """Parse the operands of a call instruction; None if it is not a direct call by names."""
     found = _CALL.match(text.strip())
     if found is None:
         return None
@@ -71,7 +71,7 @@ def parse_call(text: str) -> DirectCall | None:
 
 
 def _names(text: str | None) -> tuple[str, ...]:
-    """The names of declarations or of actual operands, in order; constants have none."""
+    """Return the names in declarations or actual operands, in order; constants have none."""
     parts = (part.strip() for part in (text or "").split(","))
     found = (_NAME.search(part) for part in parts if part)
     return tuple(name[1] for name in found if name is not None)

@@ -1,4 +1,4 @@
-"""Decoder of instructions to closures, which resolves operands and modifiers once."""
+"""Decoder of instructions to closures; operands and modifiers are resolved once."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ from kgen.emulate.ptx.types import (
 
 PRED = TYPES["pred"]
 U32 = TYPES["u32"]
-#: The destination that drops what it gets.
+#: Destination that discards its value.
 SINK = Register(name="_")
 
 
 Shared = TypeVar("Shared")
 
 
-#: Makes an instruction's operation from its words (without the first) and its operands.
+#: Builds an instruction's operation from its words (without the opcode) and its operands.
 Builder = Callable[["Decoder", OpcodeWords, Sequence[Operand]], Operation]
 
 
 class Decoder:
-    """Decoder of one kernel on one machine, which the builders of instructions use."""
+    """Decoder of one kernel on one machine, used by the builders of instructions."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine, self.kernel = machine, machine.kernel
@@ -60,13 +60,13 @@ class Decoder:
         #: Addresses of the buffers that hold module variables, by state space.
         self.module_spaces: dict[str, int] = {}
         self._objects: dict[Any, Any] = {}
-        #: The source line of the instruction that is being decoded.
+        #: Source line of the instruction that is being decoded.
         self.line = 0
 
     # ------------------------------------------------------------------ sources
 
     def source(self, operand: Operand, type_: PtxType) -> Source:
-        """An operand's value as the type's dtype."""
+        """Return a reader of an operand in the type's dtype."""
         if isinstance(operand, Not):
             inner = self.source(operand.register, type_)
             return lambda: ~inner()
@@ -107,7 +107,7 @@ class Decoder:
             raise Unsupported
         if held.itemsize == wanted.itemsize:
             return lambda: registers[slot].view(wanted)
-        # A wider register gives its low bits (PTX ISA 9.4.1).
+        # Reading a wider register yields its low bits (PTX ISA 9.4.1).
         bits, low = UNSIGNED[held.itemsize], UNSIGNED[wanted.itemsize]
         return lambda: registers[slot].view(bits).astype(low).view(wanted)
 
@@ -128,14 +128,14 @@ class Decoder:
         if isinstance(operand, FloatLiteral):
             return self._float_bits(operand.value, type_)
         if type_.dtype.kind == "f":
-            # An integer in a floating-point instruction is its bits.
+            # An integer literal in a floating-point instruction is a bit pattern.
             return self._constant(operand, TYPES[f"b{type_.bits}"]).view(type_.dtype)
         value = operand.value & ((1 << type_.bits) - 1)
         return np.full((1, 1, 1), value, UNSIGNED[type_.size]).view(type_.dtype)
 
     @staticmethod
     def _float_bits(value: float, type_: PtxType) -> Array:
-        """A floating-point constant in an untyped or 16-bit instruction, as bits."""
+        """Return the bits of a floating-point constant in an untyped or 16-bit instruction."""
         if type_.kind in ("float", "bfloat") and type_.lanes == 1:
             return narrow(type_, np.full((1, 1, 1), value))
         dtype = np.float32 if type_.size == 4 else np.float64
@@ -144,13 +144,13 @@ class Decoder:
         return np.full((1, 1, 1), value, dtype).view(type_.dtype)
 
     def constant(self, operand: Operand) -> int:
-        """An operand that must be an immediate integer."""
+        """Return the value of an operand that must be an immediate integer."""
         if not isinstance(operand, IntegerLiteral):
             raise Unsupported
         return operand.value
 
     def symbol(self, name: str) -> int:
-        """The address of a variable or parameter in its own state space."""
+        """Return the address of a variable or parameter in its own state space."""
         if name in self.parameters:
             return ParameterMemory.START + self.parameters[name].offset
         if name not in self.kernel.variables:
@@ -161,7 +161,8 @@ class Decoder:
     # ------------------------------------------------------------------ targets
 
     def target(self, operand: Operand, type_: PtxType) -> Target:
-        """A writer of values of the type's dtype; a wider register is filled by extension."""
+        """Return a writer of values in the type's dtype; a wider register is filled by
+        extension."""
         if not isinstance(operand, Register):
             raise Unsupported
         if operand == SINK:
@@ -194,16 +195,16 @@ class Decoder:
         return lambda value: value.view(bits).astype(UNSIGNED[size]).view(held)
 
     def elements(self, operand: Operand) -> tuple[Operand, ...]:
-        """The elements of a vector operand; the operand itself if it is none."""
+        """Return the elements of a vector operand, or the operand itself as the only one."""
         return operand.elements if isinstance(operand, VectorOperand) else (operand,)
 
     def is_used(self, operand: Operand) -> bool:
-        """Whether another instruction than the one that is being decoded names a register."""
+        """Return whether an instruction other than the current one names the register."""
         return operand != SINK and any(self._mentions[name] > 1 for name in names_in([operand]))
 
     @cached_property
     def _mentions(self) -> Counter[str]:
-        """How many instructions name a register, as an operand or as their guard."""
+        """Number of instructions that name each register, as an operand or as their guard."""
         return Counter(
             name
             for instruction in self.kernel.instructions
@@ -211,7 +212,7 @@ class Decoder:
         )
 
     def pair(self, operand: Operand) -> tuple[Operand, Operand | None]:
-        """`a|b` as (a, b), `a` as (a, None)."""
+        """Split `a|b` into (a, b); `a` gives (a, None)."""
         if isinstance(operand, DestinationPair):
             return operand.first, operand.second
         return operand, None
@@ -219,7 +220,8 @@ class Decoder:
     # ------------------------------------------------------------------ memory
 
     def address(self, operand: Operand) -> Source:
-        """`[base+offset]` as int64. The sum wraps as the base's register does (PTX ISA 6.4.1)."""
+        """Return a reader of the address `[base+offset]` as int64. The sum wraps like the base's
+        register (PTX ISA 6.4.1)."""
         if not isinstance(operand, Address) or operand.coordinates:
             raise Unsupported
         offset = operand.offset
@@ -240,34 +242,34 @@ class Decoder:
         return lambda: (read() + added).astype(np.int64)
 
     def found(self, kind: type[Shared]) -> Shared | None:
-        """The one object of a class, if an instruction has asked for it."""
+        """Return the shared object of a class if an instruction has requested it; else None."""
         found: Shared | None = self._objects.get(kind)
         return found
 
     def engine(self, kind: Callable[[Machine], Shared]) -> Shared:
-        """The one object of a class, made for the machine, that instructions share."""
+        """Return the object of a class that all instructions share; it is created on first use."""
         if kind not in self._objects:
             self._objects[kind] = kind(self.machine)
         found: Shared = self._objects[kind]
         return found
 
     def access(self, space: str, nbytes: int) -> None:
-        """The kernel accesses a state space, "" for any, by `nbytes`."""
+        """Record an access of `nbytes` bytes to a state space; "" for a generic address."""
         if space in ("", "shared"):
             self.shared_access(nbytes)
         if space in ("", "global"):
             self.global_access(nbytes)
 
     def global_access(self, nbytes: int) -> None:
-        """Note the size of an access to global memory."""
+        """Record the size of an access to global memory."""
         self.machine.global_unit = min(self.machine.global_unit, nbytes)
 
     def shared_access(self, nbytes: int) -> None:
-        """The kernel accesses shared memory by `nbytes`, which the checks must tell apart."""
+        """Record the size of an access to shared memory, which the checks must distinguish."""
         self.machine.granule = min(self.machine.granule, nbytes)
 
     def watch(self) -> Requests | None:
-        """Return the log of the instruction's memory accesses; None without a profile."""
+        """Return the counters of the instruction's line; None without a profile."""
         traffic = self.machine.traffic
         return None if traffic is None else traffic.watch(self.line)
 
@@ -279,7 +281,7 @@ def apply(
     inputs: Sequence[PtxType],
     output: PtxType,
 ) -> Action:
-    """operands[0] = function(operands[1], ...), with these types."""
+    """Return the action operands[0] = function(operands[1], ...), with these types."""
     if len(operands) != len(inputs) + 1:
         raise Unsupported
     target = decoder.target(operands[0], output)
@@ -294,6 +296,6 @@ def apply(
 
 
 def window(space: str) -> int:
-    """The generic address at which a state space starts (PTX ISA 6.4.1.1)."""
+    """Return the generic address at which a state space starts (PTX ISA 6.4.1.1)."""
     windows = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAMETER_WINDOW}
     return windows.get(space, 0)

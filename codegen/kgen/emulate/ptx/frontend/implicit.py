@@ -1,9 +1,9 @@
-"""Memory that the driver gives a kernel which names certain special registers (PTX ISA 10).
+"""Variables that the driver provides to a kernel that names certain special registers (PTX ISA 10).
 
 `%envreg1` and `%envreg2` are the high and the low half of the address of a cooperative launch's
-workspace in global memory, as CUDA's cooperative groups read it: its size in bytes and, behind
-that, the barrier of grid.sync(), which starts as 0. The registers of reserved shared memory are
-offsets of bytes that hold nothing at first.
+workspace in global memory, as used by CUDA's cooperative groups. The workspace holds its size in
+bytes, followed by the barrier of grid.sync(), which starts as 0. The registers of reserved shared
+memory are offsets of uninitialised bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PART = 1024
 
 @frozen
 class Implicit:
-    """A variable that no text declares; `value` is its initialiser."""
+    """Variable that no text declares; `value` is its initialiser."""
 
     name: str
     space: str
@@ -28,7 +28,7 @@ class Implicit:
 
 @frozen
 class Derived:
-    """A special register: some bits of an implicit variable's address, or of a number."""
+    """Special register: some bits of an implicit variable's address, or of a number."""
 
     of: Implicit | None
     add: int = 0
@@ -49,6 +49,6 @@ REGISTERS = {
 
 
 def implied(named: Collection[str]) -> list[Implicit]:
-    """The variables that a kernel has besides its own, by what its instructions name."""
+    """Return the implicit variables of a kernel, from the names in its instructions."""
     found = {REGISTERS[name].of for name in named if name in REGISTERS}
     return sorted((one for one in found if one is not None), key=lambda one: one.name)

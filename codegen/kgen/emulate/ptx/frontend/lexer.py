@@ -1,7 +1,7 @@
-"""PTX text to tokens (PTX ISA 4.2 to 4.5).
+"""Lexer of PTX text (PTX ISA 4.2 to 4.5).
 
-Blanks may stand between any two tokens, and must where the two would else be one. All other modules
-see tokens, or text that has one blank between any two.
+Blanks may separate any two tokens, and must where two tokens would otherwise be one. All other
+modules use tokens, or text with one blank between tokens.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 
 _COMMENT = re.compile(r'("[^"\n]*")|/\*.*?\*/|//[^\n]*', re.S)
-#: A string; a modifier, a directive or the part of a special register, `.shared::cta`; a name or a
-#: number, of which a fraction is a token of its own; any other character.
+#: Token: a string; a modifier, directive or part of a special register such as `.shared::cta`; a
+#: name or a number, whose fraction is a separate token; or any other character.
 _TOKEN = re.compile(r'"[^"]*"|\.\w+(?:::\w+)*|[%$\w][\w$]*|\S')
 _STATEMENT = re.compile(r'(?:[^;"]+|"[^"]*")*')
 
 
 def without_comments(text: str) -> str:
-    """The text with blanks in place of comments; its lines stay the same."""
+    """Replace comments by blanks; line numbers do not change."""
     return _COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
 
 
 def end_of_statement(text: str, position: int) -> int:
-    """Return the place of the next semicolon outside of strings, or the end of the text."""
+    """Return the position of the next semicolon outside of strings, or the end of the text."""
     found = _STATEMENT.match(text, position)
     return len(text) if found is None else found.end()
 
@@ -31,5 +31,5 @@ def tokens(text: str) -> list[str]:
 
 
 def spaced(text: str) -> str:
-    """The text with one blank between any two tokens."""
+    """Return the text with one blank between tokens."""
     return " ".join(tokens(text))

@@ -1,4 +1,4 @@
-"""The words of an opcode: modifiers and types (PTX ISA 9.3)."""
+"""Words of an opcode: modifiers and types (PTX ISA 9.3)."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from kgen.emulate.ptx.types import TYPES, PtxType
 
 
 class Unsupported(Exception):
-    """The instruction, or one of its modifiers or operands, is not known."""
+    """Instruction, modifier or operand that the emulator does not support."""
 
 
 class OpcodeWords:
-    """Words after an opcode's first; an instruction is refused if one of them is never read."""
+    """Words of an opcode after the first. An instruction with a word that is never read is
+    refused."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._left = list(words)
 
     @property
     def last(self) -> str:
-        """The last word that is left."""
+        """Last remaining word."""
         return self._left[-1] if self._left else ""
 
     def has(self, word: str) -> bool:
-        """Whether a modifier is there; it is left."""
+        """Return whether a modifier is present, without removing it."""
         return word in self._left
 
     def flag(self, word: str) -> bool:
-        """Whether a modifier is there; it is taken."""
+        """Remove a modifier; return whether it was present."""
         return self.choice(word) is not None
 
     def choice(self, *words: str) -> str | None:
-        """The first modifier left that is one of these, taken; None if there is none."""
+        """Remove and return the first modifier that is one of these; None if there is none."""
         for word in self._left:
             if word in words:
                 self._left.remove(word)
@@ -39,22 +40,22 @@ class OpcodeWords:
         return None
 
     def drop(self, words: frozenset[str]) -> None:
-        """Take all of these; they change nothing here."""
+        """Remove all of these modifiers, which have no effect in the emulator."""
         self._left = [word for word in self._left if word not in words]
 
     def type(self) -> PtxType:
-        """The last word, which must be a type."""
+        """Remove and return the last word, which must be a type."""
         if not self._left or self._left[-1] not in TYPES:
             raise Unsupported
         return TYPES[self._left.pop()]
 
     def ending(self, *words: str) -> str:
-        """The last word, which must be one of these; it is taken."""
+        """Remove and return the last word, which must be one of these."""
         if self.last not in words:
             raise Unsupported
         return self._left.pop()
 
     def finish(self) -> None:
-        """Raise Unsupported if a modifier was not understood."""
+        """Raise Unsupported if a modifier remains."""
         if self._left:
             raise Unsupported

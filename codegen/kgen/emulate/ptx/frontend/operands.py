@@ -1,4 +1,4 @@
-"""Operand text to values (PTX ISA 4.5 constants, 6 operands)."""
+"""Parser of operands (PTX ISA 4.5 constants, 6 operands)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kgen.emulate.ptx.frontend.syntax import (
 from kgen.emulate.ptx.types import PtxType
 from kgen.emulate.wording import shorten
 
-#: Gives a name of the source its unique name in the current scope.
+#: Maps a name of the source to its unique name in the current scope.
 Resolve = Callable[[str], str]
 
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?$")
@@ -37,7 +37,7 @@ _PREDEFINED = {"WARP_SZ": 32}
 
 
 def split(text: str) -> list[str]:
-    """Operands divided at the commas outside brackets."""
+    """Split operands at the commas outside brackets."""
     if not _BRACKETS.intersection(text):
         found = [part.strip() for part in text.split(",")]
         return found if found[-1] else found[:-1]
@@ -55,7 +55,7 @@ def split(text: str) -> list[str]:
 
 
 def integer(text: str) -> int:
-    """A PTX integer constant; octal ones start with 0."""
+    """Parse a PTX integer constant; octal constants start with 0."""
     digits = text.rstrip("U")
     sign = -1 if digits.startswith("-") else 1
     digits = digits.lstrip("+-")
@@ -64,7 +64,8 @@ def integer(text: str) -> int:
 
 
 def initial_bytes(text: str, type_: PtxType) -> bytes:
-    """A constant as the bytes of a variable's element. Raises ValueError if it is none."""
+    """Return a constant as the bytes of a variable's element. Raises ValueError if it is not a
+    constant of the type."""
     value = _scalar(text, lambda name: name)
     if isinstance(value, Register):
         raise ValueError(f"`{shorten(text)}` is not a number")
@@ -78,7 +79,7 @@ def initial_bytes(text: str, type_: PtxType) -> bytes:
 
 
 def operand(text: str, resolve: Resolve) -> Operand:
-    """Parse one operand. Raises ValueError if it has none of PTX's forms."""
+    """Parse one operand. Raises ValueError if it does not have a form of PTX."""
     if text.startswith("{") and text.endswith("}"):
         items = split(text[1:-1])
         if any(item.startswith("{") for item in items):

@@ -1,4 +1,4 @@
-"""PTX text to a :class:`PtxKernel` (PTX ISA 4, 5.4, 11)."""
+"""Parser from PTX text to a :class:`PtxKernel` (PTX ISA 4, 5.4, 11)."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _MODULE_DIRECTIVE = re.compile(
 )
 _DIMENSIONS = re.compile(r"\.(reqntid|maxntid|reqnctapercluster)\s+(\d+(?:\s*,\s*\d+)*)")
 _TARGET = re.compile(r"\.target\s+(sm_\w+)")
-#: What ends or interrupts a statement of a module.
+#: Tokens that end or interrupt a statement of a module.
 _BREAK = re.compile(r'"[^"\n]*"|[{};]')
-#: Bytes of parameters: the most since PTX ISA 8.1.
+#: Most bytes of parameters since PTX ISA 8.1.
 _MOST_PARAMETERS = 32764
 
 
 @lru_cache(maxsize=8)
 def parse(source: str, entry: str) -> PtxKernel:
-    """The entry point of a module. Raises EmulationError if there is none or it is malformed.
+    """Return an entry point of a module. Raises EmulationError if it is missing or malformed.
 
-    The last few are kept: a kernel is run on several data sets, under several schedules.
+    Results are cached, because a kernel is run on several data sets and with several schedules.
     """
     text = without_comments(source)
     entries = {found[1]: found for found in _ENTRY.finditer(text)}
@@ -73,7 +73,7 @@ def _extents(text: str) -> tuple[int, ...]:
 
 
 def _module_statements(text: str) -> Iterator[str]:
-    """Statements outside functions, initialisers in braces included."""
+    """Yield the statements outside functions, including initialisers in braces."""
     text = _MODULE_DIRECTIVE.sub("", text)
     statement, start, depth, initialiser = "", 0, 0, False
     for found in _BREAK.finditer(text):
@@ -85,7 +85,8 @@ def _module_statements(text: str) -> Iterator[str]:
         elif found[0] == "}":
             depth -= 1
             if depth == 0:
-                # Without an initialiser it is a function's body, and the statement its head.
+                # Without an initialiser, the braces are a function's body, and the statement its
+                # head.
                 statement = statement + text[start : found.end()] if initialiser else ""
                 start = found.end()
         elif found[0] == ";" and depth == 0:
@@ -94,7 +95,7 @@ def _module_statements(text: str) -> Iterator[str]:
 
 
 def _parameters(text: str) -> Iterator[PtxParameter]:
-    """Parameters at their offsets; each is aligned as its type or its .align says."""
+    """Yield parameters with their offsets, aligned by their type or by .align."""
     end = 0
     for declaration in filter(None, (part.strip() for part in spaced(text).split(","))):
         found = re.search(r"([\w$%]+)\s*(?:\[\s*(\d+)\s*\])?$", declaration)
@@ -103,7 +104,7 @@ def _parameters(text: str) -> Iterator[PtxParameter]:
         if found is None or not kinds:
             raise EmulationError(f"cannot read the parameter `{declaration}`")
         name, size = found[1], TYPES[kinds[0]].size
-        # In `.param .u64 .ptr .global .align 16` the alignment is the pointee's.
+        # In `.param .u64 .ptr .global .align 16` the alignment is that of the pointee.
         aligns = re.findall(r"\.align\s+(\d+)", declaration) if ".ptr" not in words else []
         align = _small(aligns[0]) if aligns else size
         offset = -(-end // align) * align
@@ -117,5 +118,5 @@ def _parameters(text: str) -> Iterator[PtxParameter]:
 
 
 def _small(digits: str) -> int:
-    """A number from 1 on; one that is beyond every limit of parameters counts as such."""
+    """Return a number of at least 1; 10**9 for one with more digits, which exceeds every limit."""
     return max(1, int(digits)) if len(digits) < 10 else 10**9

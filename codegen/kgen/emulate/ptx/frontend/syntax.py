@@ -1,4 +1,4 @@
-"""A parsed PTX entry point, as plain values (PTX ISA 4 and 5)."""
+"""Parsed PTX entry point, as plain values (PTX ISA 4 and 5)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Register:
-    """A register, a special register or, without a leading %, a variable. `_` is the sink."""
+    """Register, special register or, without a leading %, variable. `_` is the sink."""
 
     name: str
 
 
 @frozen
 class Not:
-    """A negated predicate, `!%p`."""
+    """Negated predicate, `!%p`."""
 
     register: Register
 
@@ -49,7 +49,8 @@ class VectorOperand:
 
 @frozen
 class Address:
-    """`[base+offset]` in bytes; `[base, {c0, c1, ...}]` also has coordinates of a tensor."""
+    """Address `[base+offset]` in bytes; `[base, {c0, c1, ...}]` has coordinates of a tensor as
+    well."""
 
     base: Register | IntegerLiteral
     offset: int
@@ -77,7 +78,7 @@ Operand = (
 
 
 def names_in(operands: Iterable[Operand]) -> list[str]:
-    """The registers and variables that operands name."""
+    """Return the registers and variables that operands name."""
     found: list[str] = []
     for operand in operands:
         if isinstance(operand, Register):
@@ -117,7 +118,7 @@ class PtxParameter:
 
 @frozen
 class Variable:
-    """A variable of a state space at its byte offset there; `data` are its initial bytes."""
+    """Variable at a byte offset of a state space; `data` are its initial bytes."""
 
     space: str
     offset: int
@@ -129,12 +130,13 @@ class Variable:
 class PtxKernel:
     """Entry point of a PTX text.
 
-    `registers` gives each declared register its type, `labels` the index of an instruction,
-    `variables` those that it names, `spaces` the bytes that they take in each state space. The
-    extern shared variables all start at `dynamic_shared`, behind the static ones. `required_block`
-    is .reqntid,
-    `required_cluster` .reqnctapercluster. `target` is what the module is for, "" if it says not.
-    `written` are the parameters and variables that it may write, see :mod:`written`.
+    - `target`: architecture of the module; "" if it names none
+    - `registers`: type of each declared register
+    - `labels`: index of the instruction at each label
+    - `variables`: variables that the kernel names; `spaces`: their bytes in each state space
+    - `dynamic_shared`: start of all extern shared variables, after the static ones
+    - `required_block`: .reqntid; `max_threads`: .maxntid; `required_cluster`: .reqnctapercluster
+    - `written`: parameters and variables that the kernel may write, see :mod:`written`
     """
 
     name: str

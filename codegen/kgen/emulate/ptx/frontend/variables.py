@@ -1,7 +1,8 @@
-"""Variables of a module and of an entry point (PTX ISA 5.1, 5.4): declared, then laid out.
+"""Variables of a module and of an entry point: declarations and memory layout (PTX ISA 5.1, 5.4).
 
-Only the variables that an entry point names are laid out, as an assembler does: others take no
-memory, and an initial value that cannot be read matters only to an entry point that uses it.
+Only the variables that an entry point names are laid out, like in an assembler. Other variables
+take no memory, and an initial value that cannot be parsed matters only to an entry point that uses
+it.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ _VARIABLE = re.compile(
     r"\.(?P<type>\w+) (?P<name>[\w$%]+)(?P<extents>(?: \[(?: \d+)? \])*)"
     r"(?: = (?P<value>.*))?$"
 )
-#: Bytes that an entry point's variables may have in each state space. A CTA of any GPU has less
-#: shared memory, and a thread has 512 KiB of local memory (CUDA C++ Programming Guide, Technical
-#: Specifications per Compute Capability).
+#: Limit on the bytes of an entry point's variables, by state space. They exceed the shared memory
+#: of a CTA on any GPU, and equal the 512 KiB of local memory of a thread (CUDA C++ Programming
+#: Guide, Technical Specifications per Compute Capability).
 _MOST_BYTES = {"shared": 1 << 20, "local": 1 << 19, "global": 1 << 28, "const": 1 << 23}
-#: The largest alignment in bytes, and the digits of the largest number that is read.
+#: Largest alignment in bytes, and most digits of a number.
 _MOST_ALIGN, _MOST_DIGITS = 1 << 16, 20
 
 
 @frozen
 class _Declaration:
-    """A variable as its statement says; `size` is in bytes, `value` the text of its initialiser."""
+    """Declaration of a variable; `size` is in bytes, `value` the text of its initialiser."""
 
     space: str
     size: int
@@ -46,7 +47,8 @@ class _Declaration:
 
 @frozen
 class VariableLayout:
-    """Variables at their offsets, bytes of each state space, and start of dynamic shared memory."""
+    """Variables with their offsets, bytes of each state space, and start of dynamic shared
+    memory."""
 
     variables: Mapping[str, Variable]
     spaces: Mapping[str, int]
@@ -59,12 +61,12 @@ class Variables:
 
     entry: str
     declared: dict[str, _Declaration] = field(default_factory=dict)
-    #: Alignment of the extern shared variables, which all start behind the static ones.
+    #: Alignment of each extern shared variable; all of them start after the static ones.
     dynamic: dict[str, int] = field(default_factory=dict)
 
     def declare(self, statement: str, suffix: str) -> tuple[str, str] | None:
-        """(name, unique name) of the variable that a statement declares; None if it is no
-        declaration. Raises EmulationError for a size that no GPU has."""
+        """Declare the variable of a statement; return its name and its unique name, or None if the
+        statement does not declare one. Raises EmulationError for a size that no GPU supports."""
         found = _VARIABLE.match(spaced(statement))
         if found is None or found["type"] not in TYPES:
             return None
@@ -80,7 +82,7 @@ class Variables:
             return name, name
         extents = re.findall(r"\d+", found["extents"])
         count = math.prod(self._number(name, "array size", extent) for extent in extents)
-        # The parameters of a call are memory of the thread (PTX ISA 5.1.6.4).
+        # Parameters of a call are in the thread's memory (PTX ISA 5.1.6.4).
         space = "local" if found["space"] == "param" else found["space"]
         self.declared[name + suffix] = _Declaration(
             space=space,
@@ -92,8 +94,8 @@ class Variables:
         return name, name + suffix
 
     def lay_out(self, named: Collection[str]) -> VariableLayout:
-        """Place the variables that are named, in the order of their declarations, and behind them
-        those that special registers imply."""
+        """Lay out the named variables in the order of their declarations, then the implicit
+        ones."""
         for one_more in implied(named):
             self.declared[one_more.name] = _Declaration(
                 space=one_more.space,
@@ -142,7 +144,7 @@ class Variables:
         return data.ljust(one.size, b"\0")
 
     def _number(self, name: str, what: str, digits: str) -> int:
-        """A whole number; a size written with more digits than any size has is refused."""
+        """Parse a size. Raises EmulationError for a number with too many digits."""
         if len(digits) > _MOST_DIGITS:
             raise EmulationError(
                 f"{self.entry}: the {what} of {name} has {len(digits)} digits; {_MOST_DIGITS} are "
@@ -151,12 +153,12 @@ class Variables:
         return int(digits)
 
 
-#: Alignment of what no text declares.
+#: Alignment of implicit variables, in bytes.
 _IMPLICIT_ALIGN = 16
-#: Elements of inner arrays follow each other.
+#: Elements of inner arrays are contiguous.
 _WITHOUT_BRACES = str.maketrans("", "", "{}")
 
 
 def _shown(unique: str) -> str:
-    """A variable as the text calls it, without what makes its name unique."""
+    """Return a variable's name in the text, without the suffix that makes it unique."""
     return unique.partition("#")[0]

@@ -1,7 +1,7 @@
-"""Which buffers a kernel may write, found from its text: only those need tables of accesses.
+"""Static analysis of the buffers that a kernel may write: only those need race-detection tables.
 
-Every register is taken to hold an address into whatever its sources hold an address into, in any
-order of the instructions. A pointer that is loaded from memory may point anywhere.
+A register is assumed to hold an address into every buffer that one of its sources may point into,
+in any order of the instructions. A pointer that is loaded from memory may point anywhere.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from dataclasses import replace
 from kgen.emulate.ptx.frontend.implicit import REGISTERS
 from kgen.emulate.ptx.frontend.syntax import Address, PtxInstruction, PtxKernel, names_in
 
-#: In place of a name: any buffer.
+#: Name that stands for any buffer.
 ANYWHERE = "*"
 _POINTER_BYTES = 8
 _NOTHING: frozenset[str] = frozenset()
-#: Instructions that write at the address in their first operand, and atom in its second.
+#: Instructions that write, with the index of their address operand.
 _WRITERS = {"st": 0, "red": 0, "atom": 1}
 
 
 def written(kernel: PtxKernel) -> frozenset[str]:
-    """Names of parameters and variables that may be written through; `ANYWHERE` for all."""
+    """Return the parameters and variables that may be written; `ANYWHERE` for all."""
     origins: dict[str, frozenset[str]] = {p.name: frozenset([p.name]) for p in kernel.parameters}
     origins.update({name: frozenset([name]) for name in (*kernel.variables, ANYWHERE)})
     for register, derived in REGISTERS.items():
@@ -45,8 +45,8 @@ def written(kernel: PtxKernel) -> frozenset[str]:
 
 
 def _sources(kernel: PtxKernel, instruction: PtxInstruction) -> list[str]:
-    """The names of what the first operand may point into after the instruction, or of registers
-    that may."""
+    """Return the names, or registers, whose buffers the first operand may point into after the
+    instruction."""
     if instruction.words[0] in ("ld", "ldu") and "param" not in instruction.words:
         targets = [kernel.registers.get(name) for name in names_in(instruction.operands[:1])]
         pointer = any(t is not None and t.size == _POINTER_BYTES for t in targets)
@@ -58,7 +58,7 @@ def _stored(instruction: PtxInstruction, origins: dict[str, frozenset[str]]) -> 
     """Return the origins that an instruction may write to."""
     words = instruction.words
     if words[0] == "tensormap" or "tensormap::generic" in words:
-        # A copy that stores through a map which the program has made may write anywhere.
+        # A copy that stores through a map built by the program may write anywhere.
         return frozenset([ANYWHERE])
     if words[0] == "cp" and "bulk" in words:
         return _copied_to(instruction, origins)
@@ -71,7 +71,8 @@ def _stored(instruction: PtxInstruction, origins: dict[str, frozenset[str]]) -> 
 
 
 def _copied_to(instruction: PtxInstruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
-    """Return the origins that a bulk copy may write to; its first space is the destination."""
+    """Return the origins that a bulk copy may write to; its first state space is the
+    destination."""
     spaces = [word for word in instruction.words if word == "global" or word.startswith("shared")]
     if spaces[:1] != ["global"] or "prefetch" in instruction.words:
         return frozenset()

@@ -1,1 +1,1 @@
-"""Memory spaces and the checks on every access: bounds, alignment, same values."""
+"""State spaces of memory, and the checks on every access: bounds, alignment, conflicting values."""

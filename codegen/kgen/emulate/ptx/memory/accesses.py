@@ -1,4 +1,4 @@
-"""Accesses to shared memory as flat lists of areas, and what faults say of them."""
+"""Accesses to shared memory as flat lists of areas, and their descriptions in faults."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from kgen.emulate.ptx.memory.areas import Areas
 from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen
 
-#: Upper bits of a shared address: 0, or 1 + the rank of a CTA in the cluster.
+#: Bits of the offset in a shared address. The bits above are 0, or 1 + the rank of a CTA in the
+#: cluster.
 RANK_SHIFT = 24
 
 
 @frozen
 class Accesses:
-    """Active lanes' accesses, flat: one entry for each area that a lane touches.
+    """Accesses of active lanes, flat: one entry for each area that a lane accesses.
 
-    `row` counts clusters, `thread` within the cluster (`actor * 32 + lane`), `cell` areas of all
-    rows.
+    `row` is the cluster, `thread` the thread within the cluster (`actor * 32 + lane`), `cell` the
+    area, counted over all rows.
     """
 
     row: Array
@@ -40,11 +41,12 @@ class Accesses:
 
 @frozen
 class Region:
-    """Region of an asynchronous operation: units of `unit` bytes at shared addresses.
+    """Region of an asynchronous operation: units of `unit` bytes at shared addresses `address` [C',
+    n].
 
-    `address` [C', n], and the thread of its CTA that issued it, [C']; `ctas` [C'] says in which
-    CTAs there is such an operation (see :mod:`ctas`). An upper part of an address
-    (`RANK_SHIFT`) names another CTA of the cluster.
+    `issuer` [C'] is the thread that issued it; `ctas` [C'] are the CTAs in which there is such an
+    operation (see :mod:`ctas`). The upper bits of an address (`RANK_SHIFT`) may name another CTA of
+    the cluster.
     """
 
     address: Array
@@ -53,7 +55,7 @@ class Region:
     ctas: Array
 
     def narrowed(self, cluster: int) -> Region:
-        """Return the region of one cluster, if all clusters are alike."""
+        """Return the region of one cluster if all clusters are equal."""
         address = self.address[:1] if (self.address == self.address[:1]).all() else self.address
         address, issuer, ctas = (
             narrow(value, cluster) for value in (address, self.issuer, self.ctas)
@@ -62,10 +64,11 @@ class Region:
 
 
 class Granules:
-    """Shared memory of `nbytes` bytes for each CTA, in granules and areas of them."""
+    """Shared memory of `nbytes` bytes per CTA, divided into granules, which are grouped in
+    areas."""
 
     def __init__(self, machine: Chunk, nbytes: int, grow: Callable[[Array], None]) -> None:
-        """`grow` is told of new areas, see `Areas`."""
+        """Divide the memory; `grow` is called with new areas, see `Areas`."""
         self.machine = machine
         self.granule = machine.granule
         self.per_cta = nbytes // self.granule
@@ -80,7 +83,8 @@ class Granules:
         return self.areas.count
 
     def of_lanes(self, address: Array, nbytes: int, mask: Mask, rows: int) -> Accesses:
-        """Accesses of `nbytes` by each active lane; with one row, of the first cluster's lanes."""
+        """Return accesses of `nbytes` bytes by each active lane; with one row, by the first
+        cluster's lanes."""
         machine = self.machine
         shape = machine.shape if rows > 1 else (machine.cluster, machine.warps, 32)
         first = np.broadcast_to(address // self.granule, shape).reshape(-1)
@@ -99,7 +103,7 @@ class Granules:
         return Accesses(row=row, thread=thread, cell=area + row * self.count)
 
     def of_region(self, region: Region, thread: Array, rows: int) -> Accesses:
-        """Accesses by these threads, [C'], of the CTAs."""
+        """Return accesses to a region by these threads [C'] of its CTAs."""
         cluster = self.machine.cluster
         count = max(len(region.address), len(thread), len(region.ctas), rows * cluster)
         cta = np.flatnonzero(over_ctas(region.ctas, count))
@@ -112,7 +116,7 @@ class Granules:
         return Accesses(row=row, thread=who.repeat(sizes), cell=area + row * self.count)
 
     def _areas_of(self, region: Region, ctas: list[int]) -> list[Array]:
-        """The areas that a region has of each of these CTAs."""
+        """Return the areas of a region for each of these CTAs."""
         address, cluster = region.address, self.machine.cluster
         names = [line.tobytes() for line in address]
         parts = [(cta % len(address), cta % cluster) for cta in ctas]
@@ -129,7 +133,8 @@ class Granules:
         return [known[names[line], rank, region.unit] for line, rank in parts]
 
     def _granules_of(self, address: Array, rank: int, unit: int) -> Array:
-        """The granules of a cluster that units at addresses [n] have, for its CTA of a rank."""
+        """Return the granules of a cluster for units at addresses [n], accessed by the CTA of a
+        rank."""
         first = address // self.granule
         if self.machine.cluster > 1:
             first = self._in_cluster(first, np.int64(rank))
@@ -137,7 +142,8 @@ class Granules:
         return found
 
     def _in_cluster(self, first: Array, own: Array | np.int64) -> Array:
-        """A granule of the addressed CTA as one of the cluster; `own` is the rank of who asks."""
+        """Convert a granule of the addressed CTA to one of the cluster; `own` is the rank of the
+        accessing CTA."""
         named, offset = np.divmod(first, (1 << RANK_SHIFT) // self.granule)
         found: Array = offset + np.where(named == 0, own, named - 1) * self.per_cta
         return found
@@ -145,7 +151,7 @@ class Granules:
     # ------------------------------------------------------------------ for faults
 
     def violation(self, at: Accesses, bad: Array, kind: str, message: str) -> Violation:
-        """A fault of the accesses where `bad`."""
+        """Return a violation for the accesses where `bad`."""
         machine = self.machine
         rank, thread = np.divmod(at.thread[bad], self._cta_threads)
         where = at.row[bad] * machine.cluster + rank, thread
@@ -153,7 +159,7 @@ class Granules:
         address = np.zeros(lanes.shape, np.int64)
         lanes[where] = True
         granule = self.areas.first[at.cell[bad] % self.count]
-        # The first granule of each lane counts: it is the one that the message is about.
+        # Keep the first granule of each lane: the message refers to it.
         cta, lane = where[0][::-1], where[1][::-1]
         address[cta, lane] = granule[::-1] % self.per_cta * self.granule
         return Violation(
@@ -165,7 +171,8 @@ class Granules:
         )
 
     def by_whom(self, done: str, actor: int, lane: int | None, pc: int) -> str:
-        """`written by thread 3 in line 7`; the warp where several lanes did it."""
+        """Describe an access: `written by thread 3 in line 7`, or by a warp if several lanes did
+        it."""
         machine = self.machine
         line = machine.line(pc)
         if actor >= machine.clocks.warps:

@@ -1,8 +1,9 @@
-"""Shared memory of a cluster in areas: granules that all accesses until now have met together.
+"""Areas of a cluster's shared memory: sets of granules that all accesses so far have touched
+together.
 
-Whatever the checks know of one granule of an area they know of all, so that their tables have one
-entry for each area. That is what makes operations of the async proxy cheap, which touch thousands
-of granules at once and the same ones again and again. What a thread accesses is an area by itself.
+All granules of an area have equal race-detection state, so that the tables need one entry per area.
+Operations of the async proxy touch thousands of granules at once, repeatedly, and become cheap that
+way. A granule that a thread accesses is an area by itself.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ from kgen.emulate.ptx.types import Array
 
 
 class Areas:
-    """`of` [granule] is each one's area, `first` [area] one of its granules."""
+    """Partition of granules: `of` [granule] is the area of each, `first` [area] its first
+    granule."""
 
     def __init__(self, granules: int, grow: Callable[[Array], None], *, whole: bool) -> None:
-        """Make all granules one area if `whole`, else an area each.
+        """Start with one area if `whole`, else with one area per granule.
 
-        `grow` is told when areas are added: each, by number, was part of another until now, [new].
+        `grow` is called with the former areas [new] of areas that are added.
         """
         self._grow, self._whole = grow, whole
         self.of = np.zeros(granules, np.int64) if whole else np.arange(granules)
         self.first = np.zeros(1, np.int64) if whole else np.arange(granules)
         self._size = np.bincount(self.of)
-        #: The areas that make up some granules, by what names these.
+        #: Areas of some granules, by the name of the set.
         self._known: dict[object, Array] = {}
 
     @property
@@ -34,7 +36,8 @@ class Areas:
         return len(self.first)
 
     def single(self, granules: Array) -> Array:
-        """The area of each granule, which has no others."""
+        """Return the area of each granule, after splitting areas so that each has no other
+        granule."""
         if not self._whole:
             return granules
         found: Array = self.of[granules]
@@ -46,7 +49,7 @@ class Areas:
         return found
 
     def covering(self, name: object, granules: Callable[[], Array]) -> Array:
-        """The areas that make up the granules of this name, exactly, in their order."""
+        """Return the areas that consist of exactly the granules of this name, in their order."""
         found = self._known.get(name)
         if found is None:
             inside = granules()
@@ -60,14 +63,14 @@ class Areas:
         return found
 
     def _take(self, granules: Array, group: Array) -> None:
-        """Make each group of these granules, all of one area, an area by itself."""
+        """Make each group of these granules, all of one area, a separate area."""
         self._known.clear()
         old = self.of[granules]
         count = int(group.max()) + 1
         parent = np.zeros(count, np.int64)
         parent[group] = old
         number = self.count + np.arange(count)
-        # Where nothing is left of an area, one of its groups keeps its number.
+        # If a group is all that remains of an area, it keeps the area's number.
         left = self._size - np.bincount(old, minlength=self.count)
         heirs = {int(area): at for at, area in enumerate(parent) if left[area] == 0}
         for area, at in heirs.items():

@@ -1,4 +1,4 @@
-"""How strong an access or a fence is, from the words of its opcode (PTX ISA 8.3 to 8.6)."""
+"""Memory semantics of accesses and fences, from the words of their opcode (PTX ISA 8.3 to 8.6)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _SCOPES = {
 
 @frozen
 class Semantics:
-    """`strength` is the scope of a strong access, which may be an acquire, a release, or both.
+    """Semantics of an access: `strength` is the scope of a strong access, which may acquire or
+    release.
 
-    `constant` says that the bytes stay the same during the kernel (ld.global.nc).
+    `constant`: the bytes do not change during the kernel (ld.global.nc).
     """
 
     strength: Strength = Strength.WEAK
@@ -32,13 +33,13 @@ WEAK = Semantics()
 
 
 def scope_of(words: OpcodeWords, default: Strength = Strength.GPU) -> Strength:
-    """The scope that is named; .sys is taken as the scope of the only GPU there is."""
+    """Return the scope that the opcode names; .sys is treated as the scope of the only GPU."""
     name = words.choice(*_SCOPES)
     return default if name is None else _SCOPES[name]
 
 
 def semantics_of(words: OpcodeWords, default: str = "weak") -> Semantics:
-    """The semantics of ld, st, atom or red. `default` holds where the opcode names none."""
+    """Return the semantics of ld, st, atom or red. `default` applies if the opcode names none."""
     if words.flag("nc"):
         return Semantics(constant=True)
     order = words.choice("weak", "volatile", "relaxed", "acquire", "release", "acq_rel") or default

@@ -1,4 +1,4 @@
-"""Shared memory of the CTAs in a chunk, [CTA, byte], with a check on every access."""
+"""Shared memory of the CTAs in a chunk, [CTA, byte], with a check of every access."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from kgen.emulate.ptx.races.remote import check_started
 from kgen.emulate.ptx.races.shadow import Shadow
 from kgen.emulate.ptx.types import Array, any_of
 
-#: The widest access, which rows are padded to.
+#: Widest access in bytes; rows are padded to a multiple of it.
 _WIDEST = 32
 
 
 class SharedMemory:
-    """`load` and `store` are what threads do; `begin_copy` and `finish_copy` are cp.async's halves.
+    """Shared memory with race detection: accesses of threads, of cp.async and of the async proxy.
 
-    An address that is the same in every CTA, as nearly all are, stays one row of the arrays; so do
-    the checks on it.
+    An address that is equal in all CTAs, as most are, stays one row of the arrays; the same holds
+    for its checks.
     """
 
     def __init__(self, machine: Chunk) -> None:
@@ -42,7 +42,7 @@ class SharedMemory:
     def load(
         self, address: Array, size: int, count: int, mask: Mask, how: Semantics = WEAK
     ) -> list[Array]:
-        """`count` elements of `size` bytes from each active lane's address."""
+        """Load `count` elements of `size` bytes from each active lane's address."""
         settled = self.read(address, size * count, mask, strength=how.strength)
         if how.strength:
             self._strong(settled, mask, how, reads=True)
@@ -51,9 +51,9 @@ class SharedMemory:
     def read(
         self, address: Array, nbytes: int, mask: Mask, *, by_warp: bool = False, strength: int = 0
     ) -> Array:
-        """Check a read; returns addresses that are valid in inactive lanes too.
+        """Check a read; return addresses that are valid in inactive lanes as well.
 
-        `by_warp` says that the whole warp gets what a lane reads.
+        `by_warp`: the whole warp receives the bytes that a lane reads.
         """
         settled = self._settle(address, nbytes, mask, "load")
         if self.shadow is not None:
@@ -99,7 +99,7 @@ class SharedMemory:
     ) -> tuple[Array, Array]:
         """Return all memory as units of `size` bytes, flat, and every lane's unit, for an atomic.
 
-        It `reads` unless nobody looks at what was there.
+        `reads` is false if no one uses the old value.
         """
         settled = self._settle(address, size, mask, "atomic")
         if self.shadow is not None:
@@ -109,32 +109,33 @@ class SharedMemory:
         return view.reshape(-1), self._units(settled, size, view.shape[1])
 
     def begin_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
-        """Begin a copy: the bytes may change until the copying thread has waited."""
+        """Begin a copy: its bytes may change until the copying thread has waited."""
         self._settle(address, nbytes, mask, "copy")
         if self.shadow is not None:
             self.shadow.begin_copy(address, nbytes, mask)
 
     def land(self, address: Array, values: Sequence[Array], size: int, mask: Mask) -> None:
-        """The bytes of a copy are there, but nobody can rely on it."""
+        """Write the bytes of a copy, before any thread may rely on them."""
         self._put(settle(address, mask), values, size, mask)
 
     def finish_copy(self, address: Array, nbytes: int, mask: Mask, times: Array | None) -> None:
-        """The copying thread can rely on them, and who knows what it did; see `Shadow`."""
+        """Finish a copy: the copying thread, and threads that know its actions, may rely on it; see
+        `Shadow`."""
         if self.shadow is not None:
             self.shadow.finish_copy(address, nbytes, mask, times)
 
     # ------------------------------------------------------------------ asynchronous operations
 
     def begin_write(self, region: Region) -> None:
-        """An operation of the async proxy will write these bytes: nobody may touch them."""
+        """Begin a write of the async proxy: no thread may access its bytes."""
         self._check_region(region, "asynchronous write")
         if self.proxy is not None:
             self.proxy.begin_write(region)
 
     def finish_write(self, region: Region, data: Array, actor: Array | int) -> None:
-        """The bytes [C or 1, n, unit] land, written by an asynchronous actor at its present time.
+        """Write the bytes [C or 1, n, unit] of an asynchronous actor at its current time.
 
-        The actor is one for all CTAs, or [C].
+        The actor is one number for all CTAs, or [C].
         """
         if self.proxy is not None:
             self.proxy.finish_write(region, actor)
@@ -143,40 +144,42 @@ class SharedMemory:
         self.data.reshape(-1)[index] = whole[ctas].reshape(index.shape)
 
     def begin_read(self, region: Region) -> None:
-        """An operation of the async proxy reads these bytes from now on: nobody may write them."""
+        """Begin a read of the async proxy: no thread may write its bytes."""
         self._check_region(region, "asynchronous read")
         if self.proxy is not None:
             self.proxy.begin_read(region)
 
     def check_read(self, region: Region) -> None:
-        """Check a read of the async proxy that is under way by another of its threads."""
+        """Check a read in flight of the async proxy for another of its threads."""
         if self.proxy is not None:
             self.proxy.refuse_read(region)
 
     def check_object(self, region: Region, unfenced: Callable[[Violation], None]) -> None:
-        """An operation of the async proxy uses the mbarrier objects of these bytes; `unfenced` is
-        told of those whose initialisation no fence has made known to it."""
+        """Check the use of mbarrier objects by the async proxy. `unfenced` is called if no fence
+        has made their initialisation visible to it."""
         self._check_region(region, "mbarrier")
         if self.proxy is not None:
             self.proxy.refuse_read(region, "mbarrier_init", tell=unfenced)
 
     def finish_read(self, region: Region, reader: Array, *, by_warp: bool = False) -> None:
-        """End a read, for threads that know what these threads of the CTAs [C or 1] do now.
+        """End a read, for threads that know the current actions of these threads [C or 1] of the
+        CTAs.
 
-        With `by_warp` the operation was one of their warps.
+        `by_warp`: the operation belongs to the threads' whole warps.
         """
         if self.proxy is not None:
             self.proxy.finish_read(region, reader, by_warp=by_warp)
 
     def fetch(self, region: Region) -> Array:
-        """The bytes [C, n, unit] of a region; those of CTAs that have none are of no meaning."""
+        """Return the bytes [C, n, unit] of a region; undefined for CTAs without one."""
         ctas, index = self._region_bytes(region)
         found = np.zeros((self.machine.ctas, *index.shape[1:]), np.uint8)
         found[ctas] = self.data.reshape(-1)[index]
         return found
 
     def _region_bytes(self, region: Region) -> tuple[Array, Array]:
-        """(CTAs, places of the bytes [of those CTAs, n, unit] in the memory of all)."""
+        """Return the CTAs, and the positions of the region's bytes [CTA, n, unit] in the memory of
+        all CTAs."""
         count = self.machine.ctas
         ctas = np.flatnonzero(over_ctas(region.ctas, count))
         address = over_ctas(region.address, count)[ctas]
@@ -187,7 +190,7 @@ class SharedMemory:
         return ctas, start[..., None] + np.arange(region.unit)
 
     def _check_region(self, region: Region, what: str) -> None:
-        """Raise Violation, for the thread that issued it, if a region leaves shared memory."""
+        """Raise Violation, for the issuing thread, if a region leaves shared memory."""
         named, offset = np.divmod(region.address, 1 << RANK_SHIFT)
         outside = (offset > self.nbytes - region.unit) | (named > self.machine.cluster)
         if not outside.any():
@@ -228,7 +231,7 @@ class SharedMemory:
         return settled
 
     def _remote(self, address: Array) -> bool:
-        """Whether an address may name another CTA of the cluster."""
+        """Return whether an address may name another CTA of the cluster."""
         return self.machine.cluster > 1 and int(address.max()) >> RANK_SHIFT > 0
 
     def _check_rank(self, address: Array, named: Array, mask: Mask) -> None:
@@ -239,7 +242,7 @@ class SharedMemory:
             raise Violation("out-of-bounds", message, lanes, address)
 
     def _units(self, address: Array, nbytes: int, per_cta: int) -> Array:
-        """Addresses as units of `nbytes` in the memory of all CTAs."""
+        """Return addresses as units of `nbytes` bytes in the memory of all CTAs."""
         if not self._remote(address):
             return address // nbytes + self._row * per_cta
         named, offset = np.divmod(address, 1 << RANK_SHIFT)
@@ -255,7 +258,7 @@ class SharedMemory:
     def _check_same(
         self, address: Array, settled: Array, values: Sequence[Array], size: int, mask: Mask
     ) -> None:
-        """Lanes of one instruction that store to the same bytes must store the same value."""
+        """Raise a fault if lanes of one instruction store different values to the same bytes."""
         stored = self.peek(settled, size, len(values))
         lost = np.logical_or.reduce(
             [there != mine for there, mine in zip(stored, values, strict=True)]

@@ -1,7 +1,7 @@
-"""Global and local memory, and the checks of bounds and alignment that every space shares.
+"""Global, parameter and local memory, and the bounds and alignment checks of all state spaces.
 
-Addresses are int64 arrays at their broadcast shape over [CTA, warp, lane]. A load gives, and a
-store takes, one array of unsigned integers for each element of the vector that a thread accesses.
+Addresses are int64 arrays at their broadcast shape over [CTA, warp, lane]. Loads return, and stores
+take, one array of unsigned integers per element of the vector that a thread accesses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Bytes = npt.NDArray[np.uint8]
 def check(address: Array, nbytes: int, limit: int, what: str, settled: Array, mask: Mask) -> None:
     """Raise Violation unless [address, address + nbytes) is aligned and inside [0, limit).
 
-    `settled` are the addresses that are really accessed, as offsets; `address` is what is reported.
+    `settled` are the offsets that are accessed; `address` is reported.
     """
     low, high = int(settled.min()), int(settled.max())
     if low < 0 or high > limit - nbytes:
@@ -44,20 +44,21 @@ def check(address: Array, nbytes: int, limit: int, what: str, settled: Array, ma
 
 
 def elements(data: Bytes, size: int, count: int) -> Array:
-    """Bytes [..., n] as [..., n / (size * count), count] unsigned integers; a tail is left off."""
+    """View bytes [..., n] as [..., n / (size * count), count] unsigned integers; a partial last
+    unit is dropped."""
     whole = data.shape[-1] // (size * count) * (size * count)
     return data[..., :whole].view(UNSIGNED[size]).reshape(*data.shape[:-1], -1, count)
 
 
 def columns(taken: Array) -> list[Array]:
-    """[..., count] as one contiguous array for each element."""
+    """Split [..., count] into one contiguous array per element."""
     if taken.shape[-1] == 1:
         return [taken[..., 0]]
     return [np.ascontiguousarray(taken[..., j]) for j in range(taken.shape[-1])]
 
 
 def scatter(view: Array, index: Array, values: Sequence[Array], mask: Mask) -> None:
-    """view[index] = values in the active lanes; view is [n, count]."""
+    """Assign view[index] = values in the active lanes; view is [n, count]."""
     value = values[0][..., None]
     if len(values) > 1:
         value = np.stack(np.broadcast_arrays(*values), axis=-1)
@@ -74,31 +75,32 @@ def scatter(view: Array, index: Array, values: Sequence[Array], mask: Mask) -> N
 
 
 def choose(mask: Mask, new: Array, old: Array) -> Array:
-    """The new value in the active lanes."""
+    """Return the new value in active lanes, the old one in others."""
     return new if mask is None else np.where(mask, new, old)
 
 
 def _is_same(one: Bytes, other: Bytes) -> bool:
-    """Whether arrays are the same bytes of the host's memory."""
+    """Return whether two arrays are the same host memory."""
     return one.size == other.size > 0 and one.ctypes.data == other.ctypes.data
 
 
 class GlobalMemory:
-    """The launch's buffers, accessed in place, each in a window of its own."""
+    """Buffers of a launch, accessed in place, each in its own address window."""
 
     def __init__(self) -> None:
-        #: Checks the order of accesses; None if nobody does.
+        #: Race detection of global accesses; None if it is off.
         self.order: Order | None = None
         self.names: list[str] = []
         self.buffers: list[Bytes] = []
         self._same: list[int] = []
 
     def same(self, number: int) -> int:
-        """The first buffer that is the same memory: a kernel may get it by pointer and by map."""
+        """Return the first buffer with the same memory: a kernel may get it by pointer and by
+        tensor map."""
         return self._same[number]
 
     def add(self, name: str, buffer: npt.NDArray[Any]) -> int:
-        """Map an array of any type; returns its address. Faults call it by the name."""
+        """Map an array of any type and return its address. Faults refer to it by `name`."""
         if not buffer.flags.c_contiguous:
             raise EmulationError(f"the buffer for {name} must be C-contiguous")
         self.names.append(name)
@@ -111,7 +113,7 @@ class GlobalMemory:
     def load(
         self, address: Array, size: int, count: int, mask: Mask, how: Semantics = WEAK
     ) -> list[Array]:
-        """`count` elements of `size` bytes from each active lane's address."""
+        """Load `count` elements of `size` bytes from each active lane's address."""
         settled = settle(address, mask)
         number = self._only_buffer(settled)
         if number is None:
@@ -136,7 +138,8 @@ class GlobalMemory:
         mask: Mask,
         how: Semantics = WEAK,
     ) -> None:
-        """Store each active lane's elements; of lanes at one address, one lane's remain."""
+        """Store each active lane's elements; if lanes have equal addresses, one lane's elements
+        remain."""
         settled = settle(address, mask)
         number = self._only_buffer(settled)
         if number is None:
@@ -158,7 +161,7 @@ class GlobalMemory:
         scatter(elements(self.buffers[number], size, len(values)), index, values, mask)
 
     def by_buffer(self, address: Array, mask: Mask) -> list[Mask]:
-        """The active lanes, parted by the buffer that they access."""
+        """Return masks of the active lanes, one for each buffer that they access."""
         return self._by_buffer(settle(address, mask), mask)
 
     def _stored(self, number: int, index: Array, values: Sequence[Array], size: int) -> StoredBytes:
@@ -170,9 +173,10 @@ class GlobalMemory:
     def cells(
         self, address: Array, size: int, mask: Mask, how: Semantics, *, reads: bool = True
     ) -> tuple[Array, Array]:
-        """The one buffer that lanes access as units of `size` bytes, and each lane's unit.
+        """Return the buffer that the lanes access as units of `size` bytes, and each lane's unit,
+        for an atomic.
 
-        Whether they need what was there makes no difference: the caller gave all of it.
+        All lanes must access one buffer. `reads` has no effect.
         """
         settled = settle(address, mask)
         number = int(settled.flat[0] >> WINDOW_BITS) - 1
@@ -187,7 +191,7 @@ class GlobalMemory:
         return elements(self.buffers[number], size, 1).reshape(-1), index
 
     def check_load(self, address: Array, nbytes: int, mask: Mask) -> None:
-        """Raise Violation if a load would; for loads that happen later."""
+        """Check loads that happen later. Raises Violation if one would."""
         settled = settle(address, mask)
         for part in self._by_buffer(settled, mask):
             inside = settle(settled, part)
@@ -204,7 +208,7 @@ class GlobalMemory:
     def locate(
         self, number: int, address: Array, settled: Array, nbytes: int, mask: Mask, what: str
     ) -> Array:
-        """Checked accesses as indices of units of `nbytes` bytes in a buffer."""
+        """Check accesses; return them as indices of units of `nbytes` bytes in a buffer."""
         exists = 0 <= number < len(self.buffers)
         where = f"in {self.names[number]}" if exists else "outside every buffer"
         limit = len(self.buffers[number]) if exists else 0
@@ -213,13 +217,13 @@ class GlobalMemory:
         return offset // nbytes
 
     def _only_buffer(self, settled: Array) -> int | None:
-        """The number of the one buffer that all addresses point to, if there is one."""
+        """Return the number of the buffer if all addresses point into one; else None."""
         low, high = int(settled.min()) >> WINDOW_BITS, int(settled.max()) >> WINDOW_BITS
         return low - 1 if low == high else None
 
     @staticmethod
     def _by_buffer(settled: Array, mask: Mask) -> list[Mask]:
-        """Masks of the lanes that access one buffer each."""
+        """Return masks of the lanes, one for each buffer."""
         window = settled >> WINDOW_BITS
         numbers = np.unique(window)
         if len(numbers) == 1:
@@ -244,10 +248,10 @@ class GlobalMemory:
 
 
 class ParameterMemory:
-    """The kernel's parameters, for threads to read (PTX ISA 5.1.6.1).
+    """Kernel parameters, which threads read (PTX ISA 5.1.6.1).
 
-    Their addresses start at `START`. Below are those of parameters of calls, which are memory of
-    the thread: no thread has that much.
+    Addresses start at `START`. Lower addresses are parameters of calls, which are in the thread's
+    own memory; no thread has that much.
     """
 
     START = 1 << 20
@@ -264,7 +268,7 @@ class ParameterMemory:
 
 
 class LocalMemory:
-    """Each thread's own memory (PTX ISA 5.1.5), as [CTA, warp, lane, byte]."""
+    """Local memory of each thread (PTX ISA 5.1.5), [CTA, warp, lane, byte]."""
 
     def __init__(self, machine: Chunk, nbytes: int) -> None:
         self.machine, self.nbytes = machine, nbytes

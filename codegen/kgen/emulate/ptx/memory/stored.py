@@ -1,5 +1,5 @@
-"""The values of a store, compared with what memory holds: writes of the same value by threads that
-nothing orders leave the same bytes in memory, whichever comes last."""
+"""Values of a store, compared with memory: unordered writes of equal values leave the same bytes
+and are not a race."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from kgen.emulate.ptx.types import Array
 
 
 class StoredBytes:
-    """Bytes [lane of the chunk, unit, byte] that a store is about to write, and those in memory
-    now.
-    """
+    """Bytes [lane of the chunk, unit, byte] that a store writes, and the bytes in memory before
+    it."""
 
     def __init__(
         self, values: Sequence[Array], there: Sequence[Array], shape: tuple[int, ...], unit: int
     ) -> None:
-        """`values` and `there` are arrays of unsigned integers for each element of the vector, that
-        broadcast to `shape`; a unit has `unit` bytes."""
+        """Compare values: `values` and `there` have an array of unsigned integers per element of
+        the vector, which broadcast to `shape`; a unit has `unit` bytes."""
         values = [mine.astype(old.dtype) for mine, old in zip(values, there, strict=True)]
         self._new, self._old = (_bytes(elements, shape, unit) for elements in (values, there))
 
@@ -29,18 +28,19 @@ class StoredBytes:
         return int(self._new.shape[1])
 
     def unchanged(self, lane: Array, unit: Array) -> Array:
-        """Whether units of lanes keep their bytes."""
+        """Return whether units of lanes keep their bytes."""
         found: Array = (self._new[lane, unit] == self._old[lane, unit]).all(axis=-1)
         return found
 
     def alike(self, lane: Array, unit: Array, other: Array, its: Array) -> Array:
-        """Whether units of lanes get the same bytes as units of other lanes."""
+        """Return whether units of lanes get the same bytes as units of other lanes."""
         found: Array = (self._new[lane, unit] == self._new[other, its]).all(axis=-1)
         return found
 
 
 def last_of(place: Array) -> Array:
-    """For each of several places the index of the last that is the same, whose write remains."""
+    """Return for each entry the index of the last entry with the same place, whose write
+    remains."""
     found, first = np.unique(place[::-1], return_index=True)
     last: Array = len(place) - 1 - first[np.searchsorted(found, place)]
     return last

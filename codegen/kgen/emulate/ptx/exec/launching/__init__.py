@@ -1,1 +1,1 @@
-"""A launch before it runs: its arguments, how many CTAs at a time, machines that are kept."""
+"""Preparation of a launch: arguments, CTAs per chunk, cached machines."""

@@ -1,4 +1,4 @@
-"""A launch's arguments as parameter space (PTX ISA 5.1.6.1), tensor maps among them."""
+"""Arguments of a launch as the bytes of parameter space (PTX ISA 5.1.6.1), tensor maps included."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _POINTER_BYTES = 8
 
 @frozen
 class Arguments:
-    """The bytes of parameter space, and how many bytes elements of tensor maps have."""
+    """Bytes of parameter space, and element sizes (in bytes) of tensor maps."""
 
     parameters: bytes
     mapped_elements: frozenset[int]
 
 
 def place(kernel: PtxKernel, memory: GlobalMemory, arguments: Sequence[Any]) -> Arguments:
-    """Each scalar's bytes, the address at which each buffer is mapped, each tensor map.
+    """Lay out the arguments: bytes of scalars, addresses of mapped buffers, tensor maps.
 
-    A tensor map stands where the kernel has a parameter of 128 bytes, or a pointer to them.
+    A tensor map is passed as a parameter of 128 bytes, or as a pointer to its bytes.
     """
     if len(arguments) != len(kernel.parameters):
         wanted = ", ".join(f"{p.name} ({p.size} bytes)" for p in kernel.parameters)
@@ -70,7 +70,7 @@ def copies(arguments: Sequence[Any]) -> list[Any]:
 
 
 def restore(arguments: Sequence[Any], before: Sequence[Any]) -> None:
-    """Put the buffers back as they were when `copies` was called."""
+    """Restore the buffers from the result of `copies`."""
     for buffer, held in zip(_buffers(arguments), before, strict=True):
         np.copyto(buffer, held)
 

@@ -1,23 +1,23 @@
-"""How many CTAs of a launch run at a time."""
+"""Number of CTAs of a launch that run at a time (a chunk)."""
 
 from __future__ import annotations
 
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.frontend.syntax import PtxKernel, Register
 
-#: Threads that run in lockstep: enough to hide the interpreter, few enough for the host's cache.
+#: Threads in lockstep: enough to amortise the interpreter, few enough for the host's cache.
 _THREADS = 1 << 15
-#: The same for a kernel whose CTAs wait for each other.
+#: Threads in lockstep for a kernel whose CTAs wait for each other.
 _THREADS_TOGETHER = 1 << 18
 _STRONG = frozenset(["volatile", "relaxed", "acquire"])
-#: Bytes of shared memory, with what the checks keep of it, that a chunk of CTAs may take.
+#: Limit on the shared memory of a chunk, in bytes, including the shadow memory of the checks.
 _SHARED_BYTES = 1 << 29
-#: Bytes of local memory that a chunk of CTAs may take.
+#: Limit on the local memory of a chunk, in bytes.
 _LOCAL_BYTES = 1 << 30
 
 
 def ctas_at_once(machine: Machine) -> int:
-    """How many CTAs make a chunk: whole clusters, at least one."""
+    """Return the CTAs of a chunk: whole clusters, at least one."""
     launch, cluster = machine.launch, machine.cluster
     kept = 8 * (1 + launch.warps * cluster) // machine.granule + 2
     local = machine.kernel.spaces.get("local", 0) * 32 * launch.warps
@@ -30,10 +30,10 @@ def ctas_at_once(machine: Machine) -> int:
 
 
 def _waits_for_others(kernel: PtxKernel) -> bool:
-    """Whether a loop looks at global memory for what another CTA may write.
+    """Return whether a loop polls global memory that another CTA may write.
 
-    All CTAs then run together, as far as there is room, and in the order of their numbers; one that
-    waits for a CTA that has no room is in a deadlock, as it may be on a GPU.
+    All CTAs of such a kernel run together, as far as memory permits, in the order of their numbers.
+    A CTA that waits for one outside the chunk is a deadlock, as it may be on a GPU.
     """
     looks = [
         index

@@ -1,6 +1,6 @@
-"""Machines whose kernel is decoded, kept for the next launch that differs only in its data.
+"""Cache of machines with a decoded kernel, for launches that differ only in their data.
 
-Tests and the verifier run a text several times: under several schedules, on several data.
+Tests and the verifier run one PTX text several times, with several schedules and data.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from kgen.emulate.ptx.races.remote import check_remote_accesses
 from kgen.emulate.report import UnknownInstruction
 from kgen_runtime.values import frozen
 
-#: The widest granule of the checks: the widest access.
+#: Widest granule of the checks: the widest access, in bytes.
 _GRANULE = 16
-#: How many are kept.
+#: Machines in the cache.
 _KEPT = 4
 
 
 @frozen
 class Prepared:
-    """`machine` holds no CTAs; `steps` are its kernel's instructions."""
+    """Machine without CTAs, and the decoded instructions of its kernel."""
 
     machine: Machine
     steps: list[DecodedInstruction]
@@ -43,9 +43,9 @@ _kept: OrderedDict[object, Prepared] = OrderedDict()
 
 
 def prepared(kernel: PtxKernel, launch: PtxLaunch, memory: GlobalMemory) -> Prepared:
-    """The kernel made ready for a launch on these buffers, to which its variables are added.
+    """Prepare a kernel for a launch on these buffers; module variables become further buffers.
 
-    Nobody else has it until it is given to :func:`keep`.
+    A machine from the cache is removed from it until :func:`keep` returns it.
     """
     spaces = {
         space: memory.add(f"the .{space} variables", _module_data(kernel, space))
@@ -61,8 +61,8 @@ def prepared(kernel: PtxKernel, launch: PtxLaunch, memory: GlobalMemory) -> Prep
 
 
 def keep(used: Prepared) -> None:
-    """Keep it, if not for a profile, whose instructions hold the counts. Of what it ran nothing is
-    held but the bytes of its parameters."""
+    """Return a machine to the cache, except for a profile, whose instructions hold counts. It keeps
+    nothing of the launch but the bytes of its parameters."""
     machine = used.machine
     if machine.launch.profile:
         return
@@ -75,8 +75,8 @@ def keep(used: Prepared) -> None:
 
 
 def _key(kernel: PtxKernel, launch: PtxLaunch, memory: GlobalMemory) -> object:
-    """Return what decoded instructions depend on. Kernels are compared by identity:
-    the parser keeps the last few, and what is kept here keeps its own alive."""
+    """Return the cache key: everything that decoded instructions depend on. Kernels are compared by
+    identity; the parser caches the last few, and this cache keeps its kernels alive."""
     return (
         id(kernel), launch.grid, launch.block, launch.cluster, launch.parameters,
         launch.shared_bytes, launch.checks, launch.profile, launch.strict,
@@ -92,7 +92,7 @@ def _decode(machine: Machine, spaces: Mapping[str, int]) -> list[DecodedInstruct
 
 
 def _module_data(kernel: PtxKernel, space: str) -> npt.NDArray[np.uint8]:
-    """The initial bytes of a state space's module variables."""
+    """Return the initial bytes of a state space's module variables."""
     data = np.zeros(kernel.spaces.get(space, 0), np.uint8)
     for variable in kernel.variables.values():
         if variable.space == space and variable.data:

@@ -1,1 +1,1 @@
-"""Lanes that wait: barriers of CTAs and clusters, warp collectives, asynchronous work."""
+"""Waiting lanes: barriers of CTAs and clusters, warp collectives, asynchronous operations."""

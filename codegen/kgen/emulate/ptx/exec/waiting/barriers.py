@@ -1,7 +1,7 @@
-"""The named barriers of each CTA (PTX ISA 9.7.13.1, bar and barrier).
+"""Named barriers of each CTA: bar and barrier (PTX ISA 9.7.13.1).
 
-A barrier counts warps: one has arrived when all its lanes that have not exited are there. Lanes
-that wait are kept by the instruction at which they do.
+A barrier counts warps: a warp has arrived when all its lanes that have not exited have. Waiting
+lanes are stored by instruction.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _NUMBER_OF_BARRIERS = 16
 
 @dataclass(kw_only=True)
 class _BarrierState:
-    """Barrier: lanes [C, W, 32] that arrived, and positions at which lanes wait.
+    """State of a barrier: lanes [C, W, 32] that arrived, and waiting lanes by instruction.
 
-    `released` is the knowledge of the lanes that arrived, at the time of their arrival.
+    `released` is the knowledge of the arrived lanes at the time of their arrival.
     """
 
     arrived: Array
@@ -39,11 +39,12 @@ class Barriers:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.states: dict[int, _BarrierState] = {}
-        #: Barriers of all its threads that each CTA has passed.
+        #: Number of barriers of all threads that each CTA has passed.
         self.passed: Array = np.zeros(machine.ctas, np.int64)
 
     def passed_by_all(self, barrier: Barrier) -> bool:
-        """Every lane of every CTA arrives at once; whether all pass, so that none has to wait."""
+        """Handle the arrival of every lane of every CTA at once; return whether all lanes pass
+        without waiting."""
         machine, numbers = self.machine, barrier.number()
         if not barrier.waits or numbers.size > 1 or numbers.item() in self.states:
             return False
@@ -58,7 +59,7 @@ class Barriers:
         return True
 
     def arrive(self, pc: int, barrier: Barrier, lanes: Array) -> None:
-        """These lanes arrive, and wait if the instruction at `pc` waits."""
+        """Let lanes arrive; they wait if the instruction at `pc` waits."""
         numbers = self.machine.everywhere(barrier.number())
         for number in np.unique(numbers[lanes]):
             if number >= _NUMBER_OF_BARRIERS:
@@ -93,7 +94,7 @@ class Barriers:
 
     @staticmethod
     def _check_aligned(state: _BarrierState, pc: int, lanes: Array) -> None:
-        """Lanes of one warp must not wait at different instructions (.aligned)."""
+        """Raise Violation if lanes of one warp wait at different instructions (.aligned)."""
         for other, waiting in state.waiting.items():
             warps = any_of(waiting, 2, keepdims=True) & any_of(lanes, 2, keepdims=True)
             if other != pc and warps.any():
@@ -101,7 +102,7 @@ class Barriers:
                 raise Violation("divergent-warp-instruction", message, lanes & warps)
 
     def _expected(self, barrier: Barrier, lanes: Array) -> Array:
-        """Warps that each CTA's barrier waits for; 0 for all that have not exited."""
+        """Return the warps that each CTA's barrier waits for; 0 for all that have not exited."""
         if barrier.threads is None:
             return np.zeros(self.machine.ctas, np.int64)
         threads = self.machine.everywhere(barrier.threads()).astype(np.int64)
@@ -112,7 +113,7 @@ class Barriers:
         return most // WARP
 
     def complete(self, exited: Array) -> list[tuple[int, Array]]:
-        """Open every barrier that all have reached; (pc, lanes) of those that may go on."""
+        """Open every complete barrier; return (pc, lanes) of the lanes that may continue."""
         released: list[tuple[int, Array]] = []
         for number, state in list(self.states.items()):
             arrived, wanted = self._progress(state, exited)
@@ -137,13 +138,13 @@ class Barriers:
 
     @staticmethod
     def _progress(state: _BarrierState, exited: Array) -> tuple[Array, Array]:
-        """(warps that arrived, warps that must) of each CTA."""
+        """Return for each CTA the warps that arrived and the warps that must arrive."""
         whole = state.arrived.any(axis=2) & (state.arrived | exited).all(axis=2)
         alive = (~exited).any(axis=2).sum(axis=1)
         return whole.sum(axis=1), np.where(state.expected > 0, state.expected, alive)
 
     def _acquire(self, state: _BarrierState, where: Array) -> None:
-        """Give the released lanes what all lanes knew when they arrived."""
+        """Let the released lanes acquire what all lanes knew when they arrived."""
         if not self.machine.checks:
             return
         waiting = np.zeros(self.machine.shape, bool)
@@ -153,7 +154,8 @@ class Barriers:
         self.machine.clocks.acquire(self.machine.compact(waiting | gone), state.released)
 
     def stuck(self) -> tuple[int, Violation] | None:
-        """The instruction at which someone waits for ever, and for what."""
+        """Return an instruction at which lanes wait for ever, with the violation; None if there is
+        none."""
         for number, state in self.states.items():
             if not state.waiting:
                 continue

@@ -1,4 +1,4 @@
-"""barrier.cluster (PTX ISA 9.7.13.3)."""
+"""Cluster barrier: barrier.cluster (PTX ISA 9.7.13.3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from kgen.emulate.ptx.types import Array
 
 
 class ClusterBarrier:
-    """The barrier of every cluster of a chunk. A phase ends when all lanes that live arrived."""
+    """Barrier of every cluster of a chunk. A phase ends when all lanes that have not exited have
+    arrived."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -19,10 +20,10 @@ class ClusterBarrier:
         self._reset()
 
     def _reset(self) -> None:
-        #: How often each lane has arrived, and how often it has waited since.
+        #: Number of arrivals, and of waits, of each lane.
         self.arrivals = np.zeros(self.machine.shape, np.int64)
         self.waits = np.zeros(self.machine.shape, np.int64)
-        #: Phases that are complete [C].
+        #: Number of complete phases, [C].
         self.phase = np.zeros(self.machine.ctas, np.int64)
         self.arriving, self.completed = Released(self.machine), Released(self.machine)
 
@@ -40,7 +41,7 @@ class ClusterBarrier:
         machine.signals += 1
 
     def ready(self, mask: Mask) -> Array:
-        """Lanes whose phase is complete."""
+        """Return the lanes whose phase is complete."""
         self._complete()
         lanes = self.machine.everywhere(self.machine.active(mask))
         early = lanes & (self.arrivals == self.waits)
@@ -58,7 +59,7 @@ class ClusterBarrier:
             machine.clocks.acquire(lanes, self.completed.known)
 
     def describe(self, lanes: Array) -> tuple[str, str]:
-        """(kind of fault, message) of lanes that wait for ever."""
+        """Return (kind of fault, message) for lanes that wait for ever."""
         cta = int(lanes.any(axis=(1, 2)).argmax())
         first = cta // self.machine.cluster * self.machine.cluster
         here = slice(first, first + self.machine.cluster)
@@ -68,7 +69,7 @@ class ClusterBarrier:
         return "deadlock", message
 
     def _complete(self) -> None:
-        """End the phase in the clusters that all of their living lanes have reached."""
+        """End the phase of the clusters in which all living lanes have arrived."""
         machine = self.machine
         reached = np.where(machine.exited, np.iinfo(np.int64).max, self.arrivals).min(axis=(1, 2))
         together = reached.reshape(-1, machine.cluster).min(axis=1).repeat(machine.cluster)

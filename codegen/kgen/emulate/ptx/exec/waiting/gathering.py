@@ -1,4 +1,4 @@
-"""Instructions that whole warps execute together: who is there, who is missing, who waits."""
+"""Warp-wide instructions: lanes that arrived, lanes that are missing, lanes that wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgen.emulate.wording import numbers
 
 
 class Gathering:
-    """Lanes that are held at an instruction, by its index, until all of their warp are there."""
+    """Lanes held at an instruction, by its index, until their whole warp has arrived."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -21,7 +21,8 @@ class Gathering:
         self._operations: dict[int, Collective] = {}
 
     def arrive(self, pc: int, operation: Collective, lanes: Array) -> tuple[Array, Array]:
-        """Lanes come to the instruction: (all that may execute it now, those that are held)."""
+        """Add lanes that arrive; return all lanes that may execute the instruction now, and the
+        lanes that are held."""
         here = lanes | self.held.pop(pc) if pc in self.held else lanes
         missing = self._missing(operation, here)
         held = here & missing
@@ -31,7 +32,7 @@ class Gathering:
         return here & ~missing, held
 
     def _missing(self, operation: Collective, here: Array) -> Array:
-        """[.., W, 1 or 32]: whether a lane that is here waits for another one."""
+        """Return whether a lane that has arrived waits for another one, [.., W, 1 or 32]."""
         machine = self._machine
         gone = machine.exited if operation.spares_exited else ~machine.exists
         if operation.members is not None:
@@ -45,7 +46,7 @@ class Gathering:
 
     @staticmethod
     def _absent(absent: Array, warps: int) -> Array:
-        """[.., W, 1]: whether a lane is absent of the warps that execute together."""
+        """Return whether a lane is absent from the warps that execute together, [.., W, 1]."""
         some = any_of(absent, 2)
         if warps > 1:
             count = some.shape[1]
@@ -55,7 +56,8 @@ class Gathering:
         return some[..., None]
 
     def stuck(self) -> tuple[int, Violation] | None:
-        """The instruction at which somebody is held for ever."""
+        """Return an instruction at which lanes are held for ever, with the violation; None if there
+        is none."""
         if not self.held:
             return None
         pc, lanes = min(self.held.items())
@@ -63,7 +65,7 @@ class Gathering:
         return pc, Violation("divergent-warp-instruction", message, lanes)
 
     def _why(self, operation: Collective, lanes: Array) -> str:
-        """Say for whom the first lane that is held waits in vain."""
+        """Describe the lanes for which the first held lane waits in vain."""
         machine = self._machine
         if operation.members is None:
             return "lanes wait for the rest of their warp, which has exited or waits elsewhere,"

@@ -1,7 +1,7 @@
 """Member masks of warp collectives (PTX ISA 9.7.9.6, 9.7.13).
 
 A lane waits until every lane that its mask names, and that has not exited, executes the instruction
-with the same mask. The mask registers of lanes that are elsewhere mean nothing.
+with the same mask. Mask registers of lanes at other instructions are ignored.
 """
 
 from __future__ import annotations
@@ -13,32 +13,33 @@ import numpy as np
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.types import Array
 
-#: Each lane's bit of a member mask, [1, 1, lane].
+#: Bit of each lane in a member mask, [1, 1, lane].
 LANE_BIT = (np.uint32(1) << np.arange(WARP, dtype=np.uint32)).reshape(1, 1, WARP)
 
 
 def bits_of(lanes: Array) -> Array:
-    """The lanes of each warp as the bits of a word, [.., W, 1]."""
+    """Return the lanes of each warp as the bits of a word, [.., W, 1]."""
     bits = np.where(lanes, LANE_BIT, np.uint32(0))
     found: Array = np.bitwise_or.reduce(bits, axis=2, keepdims=True)
     return found
 
 
 def named_by(masks: Array) -> Array:
-    """Whether each lane's mask names the lane itself."""
+    """Return whether each lane's mask names the lane itself."""
     found: Array = (masks & LANE_BIT) != 0
     return found
 
 
 def not_yet_here(masks: Array, here: Array, gone: Array) -> Array:
-    """Whether a lane's mask names a lane that is neither `gone` nor here with the same mask."""
+    """Return whether a lane's mask names a lane that is neither `gone` nor has arrived with the
+    same mask."""
     present = _with_same_mask(masks, here)
     found: Array = (masks & ~(present | bits_of(gone))) != 0
     return found
 
 
 def groups(masks: Array, lanes: Array) -> Iterator[tuple[int, Array]]:
-    """(mask, lanes that have it): those of a warp execute the instruction together."""
+    """Yield each mask with its lanes; the lanes of a warp with equal masks execute together."""
     if masks.size == 1:
         yield int(masks.item()), lanes
         return
@@ -48,7 +49,7 @@ def groups(masks: Array, lanes: Array) -> Iterator[tuple[int, Array]]:
 
 
 def _with_same_mask(masks: Array, here: Array) -> Array:
-    """The lanes here that have each lane's mask, as bits."""
+    """Return, as bits, the arrived lanes with the same mask as each lane."""
     if masks.shape[2] == 1:
         return bits_of(here)
     least = np.where(here, masks, np.uint32(0xFFFFFFFF)).min(axis=2)

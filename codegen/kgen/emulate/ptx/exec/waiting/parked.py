@@ -1,4 +1,4 @@
-"""Lanes that wait for something asynchronous, by the instruction at which they wait."""
+"""Parked lanes: they wait for an asynchronous operation, by instruction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgen.emulate.ptx.types import Array
 
 
 class Parked:
-    """`lanes` [C or 1, W, 32] by program counter."""
+    """Parked lanes [C or 1, W, 32] by program counter."""
 
     def __init__(self, machine: Machine, operations: Sequence[Operation]) -> None:
         self._machine, self._operations = machine, operations
@@ -26,7 +26,7 @@ class Parked:
         self._lanes[pc] = self._lanes.get(pc, np.zeros((1, 1, 1), bool)) | lanes
 
     def ready(self) -> Iterator[tuple[int, Array]]:
-        """Let go of the lanes whose wait is over."""
+        """Yield and remove the lanes whose wait is over, with their program counter."""
         for pc, lanes in list(self._lanes.items()):
             ready = lanes & self._wait(pc).ready(lanes)
             if not ready.any():
@@ -37,14 +37,15 @@ class Parked:
             yield pc, ready
 
     def stuck(self) -> tuple[int, Violation] | None:
-        """The instruction at which somebody waits for what nobody will do."""
+        """Return an instruction at which lanes wait for ever, with the violation; None if there is
+        none."""
         if not self._lanes:
             return None
         found: list[tuple[int, Violation]] = []
         for pc, lanes in sorted(self._lanes.items()):
             kind, message = self._wait(pc).describe(self._machine.everywhere(lanes))
             found.append((pc, Violation(kind, message, lanes)))
-        # What is wrong with one of them is more than that it waits.
+        # A specific fault takes precedence over a deadlock.
         return min(found, key=lambda stuck: stuck[1].kind == "deadlock")
 
     def _wait(self, pc: int) -> Wait:

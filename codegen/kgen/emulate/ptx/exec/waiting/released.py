@@ -1,4 +1,5 @@
-"""Knowledge that arriving threads leave at a barrier for the threads that it releases."""
+"""Knowledge (vector clocks) that arriving threads leave at a barrier for the threads that it
+releases."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ from kgen.emulate.ptx.types import Array
 
 
 class Released:
-    """Knowledge [CTA, actor] at the barrier of each CTA; CTAs are given as masks [C].
+    """Knowledge [CTA, actor] at the barrier of each CTA; CTAs are selected by masks [C].
 
-    Tables have one row for each CTA of a cluster, while all clusters do the same.
+    Tables have one row per CTA of a cluster while all clusters are equal.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -25,7 +26,7 @@ class Released:
         self.known = Known(seen=nothing)
 
     def add(self, known: Known, ctas: Array) -> None:
-        """Knowledge arrives at the barriers of these CTAs."""
+        """Add knowledge at the barriers of these CTAs."""
         if not self._checks:
             return
         mine, where = self.known, narrow(ctas, self._cluster)
@@ -43,7 +44,7 @@ class Released:
         )
 
     def forget(self, ctas: Array) -> None:
-        """The barriers of these CTAs begin anew."""
+        """Clear the barriers of these CTAs for a new phase."""
         if not self._checks:
             return
         left = ~narrow(ctas, self._cluster)
@@ -56,7 +57,7 @@ class Released:
         )
 
     def take_over(self, other: Released, ctas: Array) -> None:
-        """Take over what the other knows at the barriers of these CTAs."""
+        """Replace the knowledge of these CTAs by that of `other`, and clear it there."""
         self.forget(ctas)
         self.add(other.known, ctas)
         other.forget(ctas)
