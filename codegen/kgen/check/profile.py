@@ -1,5 +1,4 @@
-"""Profiler: run every kernel of a bundle in an emulator that counts instructions and memory
-traffic."""
+"""Profiler: runs kernels in an emulator that counts instructions and memory traffic."""
 
 from __future__ import annotations
 

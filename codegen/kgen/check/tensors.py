@@ -104,16 +104,20 @@ def round_to(values: Values, dtype: DType) -> Values:
 
 
 def saturate(values: Values, dtype: DType) -> Values:
-    """Clamp values to the limits of a type with saturating conversions; NaN becomes 0 for
-    integers."""
+    """Clamp values to the limits of a type with saturating conversions.
+
+    NaN becomes 0 for integers.
+    """
     if dtype.limits is None:
         return values
     return np.clip(np.nan_to_num(values) if dtype.is_integer else values, *dtype.limits)
 
 
 def _round_mantissa(values: Values, mantissa_bits: int) -> Values:
-    """Round to nearest even at this number of mantissa bits; a carry continues into the
-    exponent."""
+    """Round to nearest even at this number of mantissa bits.
+
+    A carry continues into the exponent.
+    """
     dropped = 52 - mantissa_bits
     bits = np.asarray(values, np.float64).view(np.uint64)
     even = (bits >> np.uint64(dropped)) & np.uint64(1)

@@ -316,8 +316,10 @@ class Builder:
         )
 
     def elements(self, value: GraphValue) -> Array | None:
-        """Return the elements of a constant, or of a view of a constant; None for any other
-        value."""
+        """Return the elements of a constant, or of a view of a constant.
+
+        Returns None for any other value.
+        """
         operation = value.operation
         if not isinstance(operation, ViewNode):
             return self.array(value)
@@ -327,8 +329,10 @@ class Builder:
         return None if array is None else operation.step.of_array(array)
 
     def folded(self, value: GraphValue) -> GraphValue:
-        """Return a view of a constant as a new constant (constant folding); other values
-        unchanged."""
+        """Return a view of a constant as a new constant (constant folding).
+
+        Any other value is returned unchanged.
+        """
         array = self.elements(value) if isinstance(value.operation, ViewNode) else None
         if array is None:
             return value
@@ -350,8 +354,10 @@ class Builder:
         return self.originals.get(operation.name, operation.name)
 
     def stored(self, value: GraphValue) -> Dequantized | None:
-        """Return the quantised elements of a dequantised constant or of a view of one; None for
-        others."""
+        """Return the quantised elements of a dequantised constant or of a view of one.
+
+        Returns None for others.
+        """
         operation = value.operation
         if isinstance(operation, ViewNode):
             found = self.stored(self.values[operation.of])
@@ -378,8 +384,7 @@ class Builder:
     def scatter(
         self, table: GraphValue, index: GraphValue, rows: GraphValue, axis: int
     ) -> Expression:
-        """Return the expression that writes `rows` into `table` at the places `index` along an
-        axis.
+        """Return the expression that writes `rows` into `table` at `index` along an axis.
 
         A permutation of the rows becomes part of the expression.
         """
@@ -442,8 +447,7 @@ class Builder:
         return found.pop() if len(found) == 1 and not has_views(expression) else ()
 
     def order_of(self, value: GraphValue) -> tuple[int, ...]:
-        """Return the axes by which a value permutes another one; () for a value that is no
-        permutation."""
+        """Return the axes by which a value permutes another value, or ()."""
         at = value.operation
         return at.step.numbers if isinstance(at, ViewNode) and at.step.kind == "permute" else ()
 
@@ -503,8 +507,10 @@ class Builder:
     def slice(
         self, value: GraphValue, axis: int, start: int, count: int, step: int = 1
     ) -> GraphValue:
-        """Return `count` elements along an axis, `step` apart. Raises GraphError if one is
-        outside."""
+        """Return `count` elements along an axis, `step` apart.
+
+        Raises GraphError if one is outside.
+        """
         n = value.shape[axis]
         if start < 0 or count < 1 or start + (count - 1) * step >= n:
             raise self.refusal(
@@ -577,8 +583,7 @@ class Builder:
         return parts if any(len(part) > 1 for part in parts) else None
 
     def before_reshape(self, value: GraphValue) -> tuple[GraphValue | None, bool]:
-        """Return the matrices before a reshape of their batch, and whether they were transposed
-        since."""
+        """Return the matrices before a reshape of their batch, and whether they are transposed."""
         rank, is_transposed = value.rank, False
         at = value.operation
         swap = (*range(rank - 2), rank - 1, rank - 2)

@@ -173,8 +173,7 @@ def _parts(lowered: Lowered, call: KernelCall, alignment: int) -> dict[str, Bind
 
 
 def _moved(call: KernelCall, parts: Mapping[str, Binding]) -> KernelCall:
-    """Return the call with the buffers in `parts` replaced by slices of the concatenations'
-    outputs."""
+    """Return the call with the buffers in `parts` replaced by slices of the outputs."""
 
     def moved(binding: Binding) -> Binding:
         while (part := parts.get(binding.buffer)) is not None:

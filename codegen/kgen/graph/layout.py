@@ -154,8 +154,10 @@ class ViewStep:
 
 
 def replayed(layout: StridedLayout, steps: Sequence[ViewStep]) -> StridedLayout | None:
-    """Return the layout after several views, applied in order; None if strides cannot express
-    it."""
+    """Return the layout after several views, applied in order.
+
+    Returns None if strides cannot express it.
+    """
     found: StridedLayout | None = layout
     for step in steps:
         if found is None:
@@ -166,8 +168,7 @@ def replayed(layout: StridedLayout, steps: Sequence[ViewStep]) -> StridedLayout 
 
 @frozen
 class Seen:
-    """Packed input of `shape`, and the expression of views that reads a layout's elements from
-    it."""
+    """Packed input of `shape`, and the views that read a layout's elements from it."""
 
     shape: Shape
     formula: Expression
@@ -204,8 +205,7 @@ def span_of(layout: StridedLayout, size: int, multiple: int) -> Span:
 
 
 def is_seen(layout: StridedLayout, size: int) -> bool:
-    """Whether a kernel's expression can read the layout, after merging axes if there are too
-    many."""
+    """Whether an expression can read the layout, with axes merged if there are too many."""
     shown = layout.coalesced if len(layout.shape) > MAX_RANK else layout
     return seen(shown, size, "x") is not None
 

@@ -20,8 +20,7 @@ Range = tuple[int, int]
 
 @frozen
 class Life:
-    """Live range of a buffer of `nbytes`: from the step that writes it to the last that reads
-    it."""
+    """Live range of a buffer: from the step that writes it to the last that reads it."""
 
     nbytes: int
     first: int

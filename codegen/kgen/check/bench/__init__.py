@@ -1,1 +1,1 @@
-"""Measuring: kernels and peers timed side by side."""
+"""Benchmarks: kernels and libraries (peers) timed side by side."""

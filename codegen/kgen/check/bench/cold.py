@@ -1,7 +1,7 @@
-"""Cold caches: each call takes the next of several copies of a kernel's operands.
+"""Cold caches: each call of a kernel uses the next of several copies of its operands.
 
-A loop that repeats one call finds B in the last-level cache if B fits there. A model does not:
-between two calls of a layer, all other layers' weights pass through the caches.
+A loop that repeats one call finds B in the last-level cache if it fits. A model does not, because
+the weights of all other layers pass through the caches between two calls of a layer.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Mapping, Sequence
 from kgen.check.tensors import Bytes, empty_buffer
 from kgen.targets import find
 
-#: Bytes of all copies at least, and last-level caches of a CPU: a cache that keeps some of what
-#: passes has a quarter of it at most; that of an H100 (50 MB) has a fifth.
+#: Bytes of all copies together, and the same in last-level caches of a CPU. A cache that keeps part
+#: of a passing stream then holds a quarter at most; the 50 MB of an H100 hold a fifth.
 BYTES, CACHES = 2**28, 4
-#: Copies at most: a call of each has to be prepared.
+#: Most copies, because a call of each must be prepared.
 MOST = 4096
 
 
 def sets_of(nbytes: int) -> int:
-    """Return the copies of operands of `nbytes` for cold caches, limited to MOST."""
+    """Return the number of copies of operands of `nbytes` for cold caches, at most MOST."""
     return min(-(-_enough() // nbytes), MOST)
 
 
 def kept(nbytes: int, sets: int) -> str | None:
-    """Why a cache may keep so many sets, in words; None if it does not."""
+    """Return why a cache may hold these copies; None if it cannot."""
     enough = _enough()
     if sets * nbytes >= enough:
         return None
@@ -35,7 +35,7 @@ def kept(nbytes: int, sets: int) -> str | None:
 
 
 def copies(data: Mapping[str, Bytes], sets: int) -> Sequence[dict[str, Bytes]]:
-    """The data, and copies of it that start at a cache line."""
+    """Return the data and copies of it; each copy starts at a cache line."""
     return [dict(data), *(_copy(data) for _ in range(sets - 1))]
 
 

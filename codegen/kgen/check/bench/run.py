@@ -1,9 +1,9 @@
-"""Timing kernels on a device, side by side with libraries in the same process.
+"""Benchmark runner: times kernels on a device, side by side with libraries in the same process.
 
 Kernel and libraries are timed in turn (:mod:`kgen.check.bench.timing`), and medians over the rounds
-are compared. Buffers are on the device before; the time is from the call until the result is there.
-All calls are on the same data, which a cache may keep, or *cold*: each on the next of so many
-copies of it that none does (:mod:`kgen.check.bench.cold`).
+are compared. Buffers are on the device beforehand, and a time ends when the result is complete.
+With warm caches all calls use the same data, with cold ones each call the next of several copies
+(:mod:`kgen.check.bench.cold`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class PeerResult:
-    """A library's median `seconds`, and `ratio` = its time over the kernel's (above 1: the kernel
-    is faster), with its `noise` and the `quartiles` of the rounds' ratios; or why it was not timed.
+    """Timing of a library, or the `reason` why it was not timed.
+
+    `seconds` is the median per call. `ratio` is the library's time divided by the kernel's: above 1
+    the kernel is faster. `quartiles` and `noise` belong to the ratio.
     """
 
     name: str
@@ -53,13 +55,15 @@ class PeerResult:
 
 @frozen
 class BenchResult:
-    """Median `seconds` per call of a kernel over so many `rounds`, and their `quartiles`.
+    """Timing of a kernel: median `seconds` per call over `rounds`, and quartiles.
 
-    `load` is the cores that other processes took meanwhile, `noise` how far apart two measurements
-    of a ratio were. Rates count the arithmetic and the bytes that the operation needs, not what the
-    kernel does. `roofline` is the fraction of what the device's published peaks allow, None where
-    they are not known, as of CPUs, for which there are peers that measure them. So many `sets` of
-    data were taken in turn; `warm` says why a cache may have kept them nevertheless.
+    - `load` is the number of cores that other processes used meanwhile.
+    - `noise` is the relative difference of two measurements of a ratio.
+    - `gflops` and `gbytes` count the arithmetic and bytes that the operation requires.
+    - `roofline` is the fraction of the limit by the device's published peaks, None where they are
+      not known, as for CPUs, whose limits peers measure.
+    - `sets` copies of the data were used in turn; `warm` says why a cache may have kept them
+      anyway.
     """
 
     kernel: str
@@ -79,7 +83,7 @@ class BenchResult:
 
     @property
     def disturbed(self) -> str | None:
-        """Why the figures are not to be relied on, in words; None if the machine was quiet."""
+        """Reason why the figures are not reliable; None if the machine was quiet."""
         found = []
         if self.load > timing.LOAD:
             found.append(
@@ -101,7 +105,7 @@ class BenchResult:
 
 @frozen
 class BenchReport:
-    """Results of the kernels that run on the device; `skipped` says why not the others."""
+    """Results of the kernels that run on the device; `skipped` has the reasons for the others."""
 
     kernels: tuple[BenchResult, ...]
     skipped: dict[str, str] = field(default_factory=dict)
@@ -124,13 +128,11 @@ def bench(
 ) -> BenchReport:
     """Time every kernel of a bundle that runs on the device (default: the best here).
 
-    `num_threads` is for the CPU, and holds for the libraries too. After `limit` seconds no further
-    round of a kernel is begun, once there are a few. A kernel is timed again, up to three times,
-    while the machine is not quiet. `is_cold`: every call finds its operands in memory, as the
-    weights of a model are when its layer comes again.
-
-    Raises DeviceError for an unknown library in `against`, or if nothing here runs the bundle;
-    VerificationError for a shape that does not fit into this machine's memory.
+    `num_threads` is for CPUs, and applies to the libraries too. After `limit` seconds no further
+    round of a kernel starts, except for the minimum of rounds. A kernel is timed again, up to three
+    times, while the machine is not quiet. With `is_cold`, every call finds its operands in memory,
+    not in a cache. Raises DeviceError for an unknown library in `against`, or if nothing here runs
+    the bundle, and VerificationError for a shape that does not fit into this machine's memory.
     """
     if unknown := sorted(set(against) - set(peers.PEERS)):
         raise DeviceError(suggest.unknown(f"against={unknown[0]}", unknown[0], peers.PEERS))
@@ -173,7 +175,7 @@ def _bench_kernel(
             made.append(each)
         except DeviceError as reason:
             missing.append(PeerResult(name=name, reason=str(reason)))
-    # Peers keep the memory that their libraries have addresses of.
+    # Keep the peers alive: their libraries hold addresses of the peers' memory.
     taken = take(timing.in_turn([ours, *([peer.run for peer in each] for each in made)]))
     times, *others = taken.times
     seconds = statistics.median(times)
@@ -218,8 +220,10 @@ def caller(
     data: dict[str, Bytes],
     outputs: Mapping[str, Bytes] | None = None,
 ) -> Callable[[], object]:
-    """Return a prepared call of the kernel, with arrays in the places and layouts that it requires.
-    On a CPU it writes to `outputs`, if they are passed."""
+    """Return a prepared call of the kernel, with arrays in the memory and layouts that it requires.
+
+    On a CPU the call writes to `outputs`, if given.
+    """
     data = inputs.as_taken(kernel.entry, data)
 
     def array(param: TensorParam, buffer: Bytes) -> Any:
@@ -250,7 +254,10 @@ def caller(
 
 
 def fraction(entry: KernelEntry, device: DeviceInfo, seconds: float) -> float | None:
-    """The part of the roofline that a kernel reaches; None unless the model knows this GPU."""
+    """Return the fraction of the roofline that a kernel reaches.
+
+    Returns None for a GPU without known rates.
+    """
     rates = targets.family(entry.target.family).rates(targets.find(entry.target.name))
     if device.kind != "gpu" or rates is None or rates.device not in device.name:
         return None

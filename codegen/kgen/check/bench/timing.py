@@ -1,11 +1,10 @@
-"""Seconds of calls taken in turn, and whether the machine was quiet meanwhile.
+"""Timing of interleaved calls, repeated until the machine is quiet.
 
-A machine's speed drifts from second to second, so only ratios of interleaved measurements mean
-anything: every round times each call once. A call that is not timed comes before each timing, so
-that what the others left in the caches, or threw out of them, counts for nobody. Threads of a
-library go on looking for work for some time after a call (ONNX Runtime, OpenMP): before calls that
-share the cores with them comes a rest. Times are taken again while two halves of the rounds
-disagree or other processes keep a core busy.
+The speed of a machine drifts from second to second, so only ratios of interleaved measurements are
+meaningful: every round times each call once. An untimed call precedes each timing, so that the
+cache contents that other calls leave do not count. Threads of libraries spin for a while after a
+call (ONNX Runtime, OpenMP), so calls that share cores with them start after a rest. All times are
+taken again while two halves of the rounds disagree, or other processes keep a core busy.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ Run = Callable[[], object]
 Times = list[list[float]]
 
 ROUNDS = 15
-#: Each timing repeats the call until it takes this long, so that the clock's own cost vanishes.
+#: Seconds that a timing lasts by repeating the call, so that the clock's overhead is negligible.
 SAMPLE_SECONDS = 0.02
-#: Rounds that a limit of time leaves.
+#: Least rounds, whatever the time limit.
 LEAST_ROUNDS = 5
-#: Seconds until the threads of another library's call sleep, and calls until a call's own threads
-#: all work again. With less of either, the threads of two libraries share the cores.
+#: Seconds until the threads of a library sleep after a call, and calls until a call's own threads
+#: are all active again. With less of either, the threads of two libraries compete for cores.
 REST, WARM_UP = 0.05, 2
-#: How far apart the ratios of every other round and of those between may be.
+#: Largest relative difference between the ratios of even and of odd rounds.
 NOISE = 0.03
-#: Cores that others may have taken on average while times were taken.
+#: Largest average number of cores that other processes may use during a timing.
 LOAD = 0.05
 ATTEMPTS = 3
 STAT = Path("/proc/stat")
@@ -43,7 +42,7 @@ STAT = Path("/proc/stat")
 
 @frozen
 class TimingSample:
-    """Times, and the disturbance they were taken under.
+    """Times, and the disturbance during their measurement.
 
     `load` is the mean number of cores that other processes used. `noise` is the relative difference
     of two measurements of a ratio to the first run.
@@ -59,7 +58,10 @@ class TimingSample:
 
 
 def rest_of(threads: int | None) -> float:
-    """Seconds of it for calls of several libraries in so many threads each; None: of all cores."""
+    """Return the rest in seconds before calls of several libraries in this number of threads.
+
+    None stands for all cores.
+    """
     return 0.0 if threads == 1 else REST
 
 
@@ -83,9 +85,9 @@ def quiet(
     attempts: int = ATTEMPTS,
     unrest: Callable[[Times], float] = lambda _: 0.0,
 ) -> TimingSample:
-    """The first times that are calm, or the calmest of the attempts.
+    """Return the first quiet times, or the quietest of several attempts.
 
-    `unrest` is another measure of it: above 1 the times are taken again.
+    `unrest` is a further measure: above 1 the times are taken again.
     """
     found = []
     for _ in range(attempts):
@@ -101,19 +103,18 @@ def quiet(
 
 
 def interleaved(runs: Sequence[Run], rounds: int, limit: float = math.inf) -> list[float]:
-    """Median seconds per call of each, timed in turn `rounds` times; after a warm-up."""
+    """Return the median seconds per call of each run, timed in turn after a warm-up."""
     return [statistics.median(found) for found in samples(runs, rounds, limit)]
 
 
 def samples(
     runs: Sequence[Run], rounds: int, limit: float = math.inf, *, rest: float = 0.0
 ) -> Times:
-    """Seconds per call of each in every round; after a warm-up.
+    """Return the seconds per call of each run in every round, after a warm-up.
 
-    Every other round goes backwards: what runs before a call, and what it leaves in the caches,
-    is not the same each time. `rest`: seconds of nothing before the calls of each.
-
-    Fewer than `rounds`, but no fewer than LEAST_ROUNDS, once `limit` seconds of work are over.
+    Every other round goes backwards, so that the cache contents before a call vary. `rest` is a
+    pause in seconds before the calls of each run. Once `limit` seconds of work are over, the rounds
+    stop after at least LEAST_ROUNDS.
     """
     deadline = time.perf_counter() + limit
     repeats = []
@@ -135,8 +136,10 @@ def samples(
 
 
 def in_turn(ways: Sequence[Sequence[Run]]) -> list[Run]:
-    """A run for each way: on the set of data whose turn it is, then the next one's. Ways share the
-    turn, so that none finds in a cache what another has just passed."""
+    """Return one run per way, which takes the next set of data at each call.
+
+    All ways share the sequence of sets, so that none finds the previous way's data in a cache.
+    """
     if all(len(way) == 1 for way in ways):
         return [run for way in ways for run in way]
     turns = itertools.cycle(range(len(ways[0])))
@@ -148,7 +151,7 @@ def _next(way: Sequence[Run], turns: Iterator[int]) -> object:
 
 
 def timed(run: Run, count: int) -> float:
-    """Seconds that `count` calls take."""
+    """Return the seconds that `count` calls take."""
     start = time.perf_counter()
     for _ in range(count):
         run()
@@ -156,8 +159,10 @@ def timed(run: Run, count: int) -> float:
 
 
 def ratio_noise(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """How far apart two measurements of a ratio are, relatively: by every other round, and by those
-    between them. One round alone has no noise that could be seen."""
+    """Return the relative difference of a ratio between even and odd rounds.
+
+    The difference of a single round is 0.
+    """
     if len(ours) < 2:
         return 0.0
     even, odd = (statistics.median(theirs[i::2]) / statistics.median(ours[i::2]) for i in (0, 1))
@@ -165,7 +170,7 @@ def ratio_noise(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float]:
-    """The first and the third: half of the values lie between them."""
+    """Return the first and the third quartile."""
     if len(values) < 2:
         return values[0], values[0]
     first, _, third = statistics.quantiles(values, method="inclusive")
@@ -173,9 +178,11 @@ def quartiles(values: Sequence[float]) -> tuple[float, float]:
 
 
 def others_seconds() -> float:
-    """Processor seconds of all processes but this one and its ended children since the machine was
-    started, those included that the hypervisor gave to other machines; 0 where the system does not
-    tell (proc(5), /proc/stat)."""
+    """Return the CPU seconds of all other processes since the machine started.
+
+    The time includes what the hypervisor gave to other machines. The result is 0 where the system
+    does not tell (proc(5), /proc/stat).
+    """
     if not STAT.exists():
         return 0.0
     user, nice, system, _, _, irq, softirq, steal, *_ = map(
@@ -183,4 +190,4 @@ def others_seconds() -> float:
     )
     own = os.times()
     busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-    return busy - sum(own[:4])  # user, system and those of the children
+    return busy - sum(own[:4])  # User and system time, also of ended children.

@@ -1,1 +1,1 @@
-"""Executing one kernel here: on a device, under qemu, or in an emulator of its text."""
+"""Execution of one kernel for verification: on a device, under qemu, or in an emulator."""

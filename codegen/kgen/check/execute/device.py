@@ -1,4 +1,4 @@
-"""Executing a kernel on a device, through the runtime."""
+"""Execution of a kernel on a device, through the runtime."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kgen.errors import VerificationError
 from kgen_runtime.backend import Backend, Code
 from kgen_runtime.manifest import Extent3, KernelEntry
 
-#: Bytes before and after every buffer that a kernel must leave alone.
+#: Bytes of a guard band on each side of a buffer.
 GUARD = 4096
 
 
 class DeviceExecutor(Executor):
-    """An open device; every buffer lies between two guard bands."""
+    """Executor on an open device; every buffer lies between two guard bands."""
 
     def __init__(self, backend: Backend, entry: KernelEntry, code: Mapping[str, Code]) -> None:
         artifact = code[entry.launches[0].module].artifact
@@ -40,8 +40,8 @@ class DeviceExecutor(Executor):
             for name, data in host.items():
                 raw[name] = backend.alloc(data.nbytes + 2 * GUARD)
                 backend.copy_to_device(raw[name], guarded(data))
-                # The band behind belongs to the view: a Vulkan driver may drop what is stored
-                # beyond the bound range, and the overrun would not be seen.
+                # Keep the trailing band inside the bound range: a Vulkan driver may drop stores
+                # beyond it, which would hide an overrun.
                 views[name] = backend.view(raw[name], GUARD, data.nbytes + GUARD)
             backend.launch(self._kernel, views)
             backend.synchronize()
@@ -59,7 +59,7 @@ class DeviceExecutor(Executor):
 
 
 def guarded(data: Bytes) -> Bytes:
-    """The data between two guard bands."""
+    """Return the data between two guard bands."""
     full = np.full(data.nbytes + 2 * GUARD, POISON_BYTE, np.uint8)
     full[GUARD:-GUARD] = data
     return full

@@ -1,4 +1,4 @@
-"""Execution of a kernel on raw buffers, for verification."""
+"""Interface of executors, which run a kernel on raw buffers for verification."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from kgen.check.tensors import Bytes
 from kgen.emulate.report import Fault
 from kgen_runtime.manifest import Extent3, KernelEntry
 
-#: What memory that a kernel may not read or write holds.
+#: Byte that fills memory which a kernel must not read or write.
 POISON_BYTE = 0xA5
 
 
 class Unavailable(Exception):
-    """The kernel cannot be executed here; the message says why."""
+    """Reason why the kernel cannot run here."""
 
 
 class Executor(ABC):
-    """Executor of a kernel. `on` and `form` are the report's executed_on, executed_form."""
+    """Executor of a kernel. `on` and `form` become executed_on and executed_form of the report."""
 
     on: str
     form: str
-    #: Whether a sample of the workgroups can be run.
+    #: Whether a sample of the workgroups can run alone.
     samples: bool = False
-    #: Under how many schedules a kernel should be run, and the one that comes next.
+    #: Number of thread schedules under which a kernel should run, and the next one.
     schedules: int = 1
     schedule: int = 0
-    #: What is no fault but should be known, of all runs until now.
+    #: Warnings of all runs so far: findings that are not faults.
     warnings: Sequence[Fault] = ()
 
     @abstractmethod
@@ -38,17 +38,17 @@ class Executor(ABC):
     ) -> None:
         """Run the kernel in place on buffers by parameter name.
 
-        `workgroups` are those of each launch, None for all. Raises VerificationError or
-        EmulationError if the kernel touches memory that is not its own.
+        `workgroups` selects the workgroups of each launch; None stands for all. Raises
+        VerificationError or EmulationError if the kernel accesses memory that is not its own.
         """
 
     def close(self) -> None:
-        """Give back what the kernel holds; by default nothing."""
+        """Release what the kernel holds; by default nothing."""
         return
 
 
 def workspaces(entry: KernelEntry) -> dict[str, Bytes]:
-    """Scratch memory as the runtime gives it: zero where the manifest says so, else poison."""
+    """Return the scratch memory that the runtime would pass: zero where required, else poison."""
     return {
         w.name: np.full(w.nbytes, 0 if w.initial == "zero" else POISON_BYTE, np.uint8)
         for w in entry.workspaces

@@ -1,7 +1,7 @@
-"""Devices in processes of their own, so that a kernel that crashes or hangs is a failed kernel.
+"""Devices in separate processes, so that a kernel that crashes or hangs only fails itself.
 
-A wrong address in machine code ends the process it runs in, and a wrong loop never ends. The other
-side of the pipes is :mod:`kgen.check.execute.worker`; requests and answers are pickled tuples.
+A wrong address in machine code ends the process, and a wrong loop never ends. The other side of the
+pipes is :mod:`kgen.check.execute.worker`; requests and answers are pickled tuples.
 """
 
 from __future__ import annotations
@@ -24,20 +24,18 @@ from kgen.parallel import children
 from kgen_runtime.manifest import Extent3, KernelEntry
 from kgen_runtime.select import backend_class
 
-#: Opening a device and loading a kernel take less, even where the driver compiles it.
+#: Longest time to open a device and load a kernel, including the driver's compilation.
 START_SECONDS = 60.0
-#: Between two looks at what a process does; one that used less than this part of the time waits.
+#: Seconds between two checks of a worker, and the share of CPU time below which it counts as
+#: waiting.
 LOOK_SECONDS, WAITING = 1.0, 0.03
 
 
 class IsolatedDevices:
-    """First device of every backend, each opened on demand in a process of its own.
-
-    Use it as a context manager.
-    """
+    """First device of every backend, each opened on demand in its own process (context manager)."""
 
     def __init__(self) -> None:
-        #: Their processes, by backend.
+        #: Worker processes by backend.
         self.open: dict[str, Worker] = {}
 
     def __enter__(self) -> IsolatedDevices:
@@ -52,7 +50,7 @@ class IsolatedDevices:
         self.open.clear()
 
     def executor(self, backend: str, entry: KernelEntry, files: Mapping[str, bytes]) -> Executor:
-        """The kernel, loaded. Raises Unavailable if there is no such device, or if it refuses."""
+        """Load a kernel. Raises Unavailable if the device is absent or refuses the kernel."""
         if backend not in self.open:
             check_present(backend)
         if backend not in self.open or self.open[backend].ended:
@@ -61,7 +59,7 @@ class IsolatedDevices:
 
 
 def check_present(backend: str) -> None:
-    """Raise Unavailable if there is no such device: sooner known here than by another process."""
+    """Raise Unavailable if there is no such device, without starting a process."""
     try:
         backend_class(backend).devices()
     except DeviceError as error:
@@ -69,7 +67,7 @@ def check_present(backend: str) -> None:
 
 
 class Worker:
-    """A process with one device."""
+    """Process with one device."""
 
     def __init__(self, backend: str) -> None:
         command, environment = children.python(["-m", "kgen.check.execute.worker", backend])
@@ -78,7 +76,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
-            # An interrupt from the terminal is for this process, which then ends the other.
+            # An interrupt from the terminal goes to this process, which then ends the worker.
             start_new_session=True,
         )
 
@@ -87,7 +85,10 @@ class Worker:
         return self._process.poll() is not None
 
     def ask(self, request: tuple[Any, ...], seconds: float) -> tuple[Any, ...]:
-        """The answer to a request. Raises VerificationError if the process ends or takes longer."""
+        """Return the answer to a request.
+
+        Raises VerificationError if the process ends or is too slow.
+        """
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             pickle.dump(request, self._process.stdin)
@@ -105,20 +106,20 @@ class Worker:
         return signal.Signals(-status).name if status < 0 else f"exit status {status}"
 
     def close(self) -> None:
-        """End the process, whatever it does; safe to call twice."""
+        """End the process; safe to call twice."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
-            # What was still to be written is lost with the process.
+            # Unsent requests are lost with the process.
             with contextlib.suppress(BrokenPipeError):
                 if pipe is not None:
                     pipe.close()
 
 
 def answers_within(process: int, answers: IO[bytes], seconds: float) -> bool:
-    """Whether there is something to read before the process has computed, or waited, that long.
+    """Whether an answer arrives before the process has computed or waited that long.
 
-    Time in which others have the CPU does not count: a busy machine makes no kernel hang.
+    Time in which other processes have the CPU does not count, so a busy machine causes no timeout.
     """
     look = min(LOOK_SECONDS, seconds)
     spent, before = 0.0, cpu_seconds(process)
@@ -132,7 +133,10 @@ def answers_within(process: int, answers: IO[bytes], seconds: float) -> bool:
 
 
 def cpu_seconds(process: int) -> float:
-    """CPU seconds of a process so far; 0 where Linux does not tell (proc(5), /proc/PID/stat)."""
+    """Return the CPU seconds of a process.
+
+    The result is 0 where the system does not tell (proc(5), /proc/PID/stat).
+    """
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -142,7 +146,7 @@ def cpu_seconds(process: int) -> float:
 
 
 class IsolatedExecutor(Executor):
-    """A kernel on a device in another process."""
+    """Executor of a kernel on a device in another process."""
 
     def __init__(self, worker: Worker, entry: KernelEntry, files: Mapping[str, bytes]) -> None:
         kind, *details = worker.ask(("load", entry, dict(files)), START_SECONDS)
@@ -163,7 +167,7 @@ class IsolatedExecutor(Executor):
             buffers[name][:] = data
 
     def close(self) -> None:
-        # A process that ends now has nothing more to give back.
+        # A process that ends meanwhile has nothing to release.
         with contextlib.suppress(VerificationError):
             if not self._worker.ended:
                 self._worker.ask(("unload",), START_SECONDS)

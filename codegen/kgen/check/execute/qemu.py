@@ -1,10 +1,10 @@
-"""aarch64 kernels executed by Debian's user-mode qemu, with no aarch64 system around them.
+"""Execution of aarch64 kernels under user-mode qemu, without an aarch64 system.
 
 The kernel, its buffers and a few instructions that call it become one static executable: it runs
-all tasks, writes every buffer to its standard output and exits. Each buffer ends where its page
-ends and the next page is not there, or begins where its page does and the one before is not there,
-so that an access past that end is a fault. Instruction encodings: Arm Architecture Reference
-Manual, C6.2; system calls: Linux, asm-generic/unistd.h.
+all tasks, writes every buffer to its standard output and exits. Each buffer either ends at the end
+of a page or begins at the start of one, with an unmapped page beyond, so that an access past that
+end faults. Instruction encodings: Arm Architecture Reference Manual, C6.2. System calls: Linux,
+asm-generic/unistd.h.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from kgen.targets import elf
 from kgen_runtime.values import frozen
 
 QEMU = "qemu-aarch64"
-#: An Armv8.0 core, and one with dot products: a kernel that uses more than it says stops with an
-#: illegal instruction.
+#: Emulated CPUs: an Armv8.0 core, and one with dot products. A kernel that uses undeclared features
+#: ends with an illegal instruction.
 BASELINE, WITH_DOTPROD = "cortex-a53", "neoverse-n1"
 
 EM_AARCH64 = 183
@@ -69,11 +69,11 @@ def run_aarch64(
     at_end: bool = True,
     features: Collection[str] = (),
 ) -> None:
-    """Call ``entry(arguments..., 0, tasks)`` of a shared object; buffers are changed in place.
+    """Call ``entry(arguments..., 0, tasks)`` of a shared object; buffers change in place.
 
-    Arrays must be C-contiguous and are passed as pointers, integers by value. `at_end`: the missing
-    page is behind each buffer, else before it. `features` are those that the code needs. Raises
-    EmulationError if qemu is not installed or the kernel does not come back.
+    Arrays must be C-contiguous and are passed as pointers, integers by value. With `at_end` the
+    unmapped page follows each buffer, otherwise it precedes it. `features` are those that the code
+    requires. Raises EmulationError if qemu is not installed or the kernel does not return.
     """
     if not available():
         raise EmulationError(f"{QEMU} is not installed; apt install qemu-user")
@@ -107,7 +107,7 @@ def run_aarch64(
 
 
 def load(code: bytes, entry: str) -> tuple[list[ElfSegment], int]:
-    """The shared object's segments as a loader would place them, and the entry point's address."""
+    """Return a shared object's segments at their addresses, and a function's address."""
     header = elf.HEADER.unpack_from(code)
     program_headers, count, machine = header[5], header[10], header[2]
     if machine != EM_AARCH64:
@@ -122,7 +122,7 @@ def load(code: bytes, entry: str) -> tuple[list[ElfSegment], int]:
             segments.append(ElfSegment(address=CODE_BASE + address, flags=flags, data=data))
         elif kind == elf.PT_DYNAMIC:
             dynamic = dict(elf.DYNAMIC.iter_unpack(code[offset : offset + size]))
-    # The tables that the dynamic section names lie in the first segment, which begins the file.
+    # The tables of the dynamic section lie in the first segment, which begins the file.
     strings, symbols = dynamic[elf.DT_STRTAB], dynamic[elf.DT_SYMTAB]
     for at in range(symbols, strings - elf.SYMBOL.size + 1, elf.SYMBOL.size):
         name, _, _, _, value, _ = elf.SYMBOL.unpack_from(code, at)
@@ -132,7 +132,7 @@ def load(code: bytes, entry: str) -> tuple[list[ElfSegment], int]:
 
 
 def start_code(function: int, values: Sequence[int], outputs: Sequence[tuple[int, int]]) -> bytes:
-    """Call the function with these arguments, write (address, size) each, exit with status 0."""
+    """Return code that calls a function, writes (address, size) each, and exits with status 0."""
     on_stack = values[REGISTER_ARGUMENTS:]
     frame = elf.align(8 * len(on_stack), 16)
     words = [0xD10003FF | frame << 10]  # sub sp, sp, #frame
@@ -143,7 +143,7 @@ def start_code(function: int, values: Sequence[int], outputs: Sequence[tuple[int
     words += [*move(16, function), 0xD63F0000 | 16 << 5]  # blr x16
     for address, size in outputs:
         words += [*move(1, address), *move(2, size)]
-        # A write may take a part only; one that fails leaves, and the output is short.
+        # A write may be partial. A failed one ends the loop, and the output is short.
         words += [*move(0, 1), *move(8, SYS_WRITE), SVC, CMP_X0_0]
         words += [branch(0b1101, 4), ADD_X1_X1_X0, SUBS_X2_X2_X0]  # b.le: past the loop
         words += [branch(0b0001, -13)]  # b.ne: back to x0 = 1
@@ -152,7 +152,7 @@ def start_code(function: int, values: Sequence[int], outputs: Sequence[tuple[int
 
 
 def move(register: int, value: int) -> list[int]:
-    """movz and three movk: any 64-bit value."""
+    """Return movz and three movk, which load any 64-bit value."""
     parts = [(value >> 16 * i) & 0xFFFF for i in range(4)]
     opcodes = [0xD2800000, *[0xF2800000] * 3]
     return [
@@ -162,12 +162,12 @@ def move(register: int, value: int) -> list[int]:
 
 
 def branch(condition: int, words: int) -> int:
-    """b.cond, `words` instructions from here."""
+    """Return b.cond to an instruction `words` instructions away."""
     return 0x54000000 | (words & 0x7FFFF) << 5 | condition
 
 
 def executable(segments: Sequence[ElfSegment]) -> bytes:
-    """A static executable of these segments, which starts at START."""
+    """Return a static executable of these segments, which starts at START."""
     headers, body = [], bytearray(elf.HEADER.size + elf.SEGMENT.size * len(segments))
     for segment in segments:
         offset = elf.align(len(body), PAGE) + segment.address % PAGE

@@ -1,4 +1,4 @@
-"""Runners of a kernel: on a device, under qemu, or in an emulator of its text."""
+"""Choice of an executor for a kernel: on a device, under qemu, or in an emulator."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 On = Literal["auto", "device", "emulator"]
 
-#: Text formats that the emulator runs, by its word for the language.
+#: Text formats that the emulator runs, with the emulator's name of the language.
 LANGUAGES: dict[str, Literal["ptx", "llvm"]] = {"ptx": "ptx", "llvm-ir": "llvm"}
 
 
 class Reader(Protocol):
-    """An open bundle: on disk (:class:`kgen_runtime.bundle.BundleFile`) or in memory."""
+    """Open bundle, on disk (:class:`kgen_runtime.bundle.BundleFile`) or in memory."""
 
     @property
     def manifest(self) -> Manifest: ...
@@ -38,8 +38,10 @@ class Reader(Protocol):
 
 @frozen
 class Emulation:
-    """How the emulator runs a kernel: under so many schedules, and whether its warnings of what no
-    rule promises are faults (see :func:`kgen.emulate.run`)."""
+    """Emulator options: the number of thread schedules, and whether warnings are faults.
+
+    A warning is a finding that no rule forbids (see :func:`kgen.emulate.run`).
+    """
 
     schedules: int = SCHEDULES
     strict: bool = False
@@ -52,7 +54,10 @@ def executor(
     devices: IsolatedDevices,
     emulation: Emulation | None = None,
 ) -> Executor:
-    """The best way to execute a kernel here; Unavailable, with every reason, if there is none."""
+    """Return the best executor of a kernel here.
+
+    Raises Unavailable, with every reason, if none exists.
+    """
     reasons = []
     ways = WAYS if on == "auto" else [way for way in WAYS if (way is _device) == (on == "device")]
     for way in ways:
@@ -64,7 +69,7 @@ def executor(
 
 
 def text_of(reader: Reader, artifact: ArtifactEntry) -> str:
-    """An artifact's text. Raises IntegrityError if it is not UTF-8."""
+    """Return an artifact's text. Raises IntegrityError if it is not UTF-8."""
     try:
         return reader.read(artifact).decode()
     except UnicodeDecodeError:
@@ -98,18 +103,17 @@ def _qemu(
             if shutil.which("qemu-aarch64") is None:
                 raise Unavailable("qemu-aarch64 is not installed; apt install qemu-user")
             return QemuExecutor(entry, reader.read(artifact), artifact.requires.get("features", ()))
-    raise Unavailable  # which nobody expects of other code
+    raise Unavailable  # Code for other families is expected to have no qemu.
 
 
 def typed(entry: KernelEntry, buffers: Mapping[str, Bytes]) -> dict[str, np.ndarray[Any, Any]]:
-    """Buffers as arrays of their storage types, which is what the emulators take."""
+    """Return buffers as arrays of their storage types, which the emulators require."""
     storage = {p.name: p.dtype.storage for p in entry.parameters}
     return {name: data.view(storage.get(name, np.uint8)) for name, data in buffers.items()}
 
 
 def tensor_maps(entry: KernelEntry, arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
-    """The kernel's tensor maps of these arrays as the emulator takes them: innermost first, strides
-    in bytes."""
+    """Return the kernel's tensor maps for the emulator: innermost axis first, strides in bytes."""
     from kgen.emulate import TensorMap
 
     return {
@@ -126,17 +130,17 @@ def tensor_maps(entry: KernelEntry, arrays: Mapping[str, np.ndarray[Any, Any]]) 
 
 
 def _element(map_: manifest.TensorMap) -> str:
-    """The driver's element type. It has no 8-bit floats; bytes are copied as they are."""
+    """Return the driver's element type. It has no 8-bit floats, which are copied as bytes."""
     if map_.tf32:
         return "tf32"
     return "u8" if map_.dtype.itemsize == 1 else map_.dtype.value
 
 
 class EmulatorExecutor(Executor):
-    """The kernel's text, executed by :mod:`kgen.emulate`; any access outside a buffer is a fault.
+    """Executor in :mod:`kgen.emulate`, which faults on any access outside a buffer.
 
-    CPU code gets the range of its tasks as two more arguments, as the runtime passes them.
-    Its schedules are those of seeds from 0 on.
+    CPU code gets the range of its tasks as two more arguments, as from the runtime. Schedules are
+    those of seeds from 0 on.
     """
 
     on = "emulator"
@@ -166,8 +170,10 @@ class EmulatorExecutor(Executor):
         workgroups: Sequence[Sequence[Extent3]] | None,
         **options: Any,
     ) -> list[LaunchReport]:
-        """Run the kernel with options of the emulator; one report for each launch, on a CPU for
-        each range of tasks."""
+        """Run the kernel with options of the emulator; return a report per launch.
+
+        On a CPU there is a report per range of tasks.
+        """
         from kgen import emulate
 
         arrays = typed(self._entry, dict(buffers) | workspaces(self._entry))
@@ -206,7 +212,7 @@ class EmulatorExecutor(Executor):
 
 
 def ranges(tasks: Sequence[int]) -> list[tuple[int, int]]:
-    """Ascending task numbers as half-open ranges."""
+    """Return ascending task numbers as half-open ranges."""
     found: list[tuple[int, int]] = []
     for task in tasks:
         if found and found[-1][1] == task:
@@ -217,7 +223,7 @@ def ranges(tasks: Sequence[int]) -> list[tuple[int, int]]:
 
 
 class QemuExecutor(Executor):
-    """aarch64 machine code under user-mode qemu."""
+    """Executor of aarch64 machine code under user-mode qemu."""
 
     on = "qemu-aarch64"
     form = "machine-code"
@@ -245,5 +251,5 @@ class QemuExecutor(Executor):
 
 
 Way = Callable[[Reader, KernelEntry, IsolatedDevices, Emulation], Executor]
-#: Every way, best first.
+#: All executors, best first.
 WAYS: tuple[Way, ...] = (_device, _qemu, _emulator)

@@ -1,8 +1,7 @@
-"""The process that :mod:`kgen.check.execute.isolate` runs kernels in.
+"""Worker process that runs kernels for :mod:`kgen.check.execute.isolate`.
 
-``python -m kgen.check.execute.worker cpu`` starts one.
-
-Reads pickled requests from standard input and answers on standard output:
+``python -m kgen.check.execute.worker cpu`` starts one. It reads pickled requests from standard
+input and answers on standard output:
 
 - ``("load", entry, files)``: ``("loaded", device name, form)`` or ``("unavailable", why)``
 - ``("run", buffers)``: ``("done", buffers)`` or ``("failed", why)``
@@ -73,7 +72,7 @@ class Server:
 
 def main() -> None:
     children.end_with_writers(sys.stdin.fileno())
-    # Drivers print what they like; the answers get a stream of their own.
+    # Drivers may print to standard output, so answers use a copy of the stream.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     server = Server(sys.argv[1])

@@ -80,8 +80,10 @@ def language_of(file: str) -> Literal["ptx", "llvm"]:
 
 
 def read_text(file: str) -> str:
-    """Return the text of a kernel file. Raises SpecError for a file that is not text or cannot be
-    read."""
+    """Return the text of a kernel file.
+
+    Raises SpecError for a file that is not text or cannot be read.
+    """
     from kgen.emulate.arguments import reason
 
     try:
@@ -207,8 +209,10 @@ class ForeignEntry:
 
 
 def extent(name: str, text: str) -> Extent:
-    """Return the sizes in `8`, `8,4` or `8x4x2`; missing sizes are 1. Raises SpecError, naming
-    `name`."""
+    """Return the sizes in `8`, `8,4` or `8x4x2`; missing sizes are 1.
+
+    Raises SpecError, naming `name`.
+    """
     from kgen.emulate.arguments import MOST_DIGITS
 
     parts = re.split("[,x]", text.lower())

@@ -42,8 +42,10 @@ class Result:
 
     @property
     def margin(self) -> float | None:
-        """Distance from the value to the budget as a fraction of the budget, positive if kept; None
-        if unknown."""
+        """Distance from value to budget as a fraction of the budget; None if unknown.
+
+        It is positive if the budget is kept.
+        """
         if self.value is None:
             return None
         room = self.limit.value - self.value
@@ -156,8 +158,7 @@ def judge(
 
 
 def _has(limit: BudgetLimit, values: Values) -> str:
-    """Return text that names the metrics of the limit's tier that the kernel has, the nearest
-    first."""
+    """Return text that names the kernel's metrics of the limit's tier, the nearest first."""
     tier = limit.metric.tier
     found = [m.name for m in METRICS if m.tier is tier and m.name in values.numbers]
     near = suggest.near(limit.metric.name, found, MOST_NAMED)

@@ -69,8 +69,7 @@ def _masked(text: str) -> str:
 
 
 def _pairs(text: str, at: int, line: str) -> Iterator[tuple[Path, int, int]]:
-    """Yield the keys of a line with the ranges of their values, those of an inline table
-    included."""
+    """Yield the keys of a line and of its inline table, with the ranges of their values."""
     first = _PAIR.match(line, len(line) - len(line.lstrip()))
     if first is None:
         return

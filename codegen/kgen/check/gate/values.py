@@ -117,8 +117,10 @@ def counted(launches: Sequence[Profile]) -> dict[str, float]:
 
 
 def _whole_launches(reader: Reader, entry: KernelEntry) -> tuple[Profile, ...]:
-    """Return the profiles of the launches. Raises EmulationError unless all workgroups were
-    counted."""
+    """Return the profiles of the launches.
+
+    Raises EmulationError unless all workgroups were counted.
+    """
     if profile.sample_of(entry) is not None:
         total = math.prod(entry.launches[0].grid)
         raise EmulationError(

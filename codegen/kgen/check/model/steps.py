@@ -51,8 +51,10 @@ class ProgramReader(Reader, Protocol):
 
 @frozen
 class StepResult:
-    """Result of one step: the worst error relative to its bound; None if the model lacks the
-    value."""
+    """Result of one step. `error` is the worst one relative to its bound.
+
+    `error` is None if the model lacks the value.
+    """
 
     number: int
     kernel: str

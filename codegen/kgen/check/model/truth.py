@@ -136,8 +136,7 @@ def quantized_values(model: onnx.ModelProto) -> frozenset[str]:
 
 
 def with_factors(model: onnx.ModelProto, factor: float) -> onnx.ModelProto:
-    """Return the model with a factor before each quantisation, which flips numbers close to a
-    tie."""
+    """Return the model with a factor before each quantisation; it flips numbers near a tie."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
     name = "kgen:factor"

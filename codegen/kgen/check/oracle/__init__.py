@@ -1,1 +1,1 @@
-"""Every operation in float64 numpy, and how far from it a correct kernel may be."""
+"""Oracle: every operation in float64 numpy, with the error bound of a correct kernel."""

@@ -1,12 +1,16 @@
-"""Attention in float64, with a bound of a kernel's error.
+"""Attention in float64, with the error bound of a correct kernel.
 
-out = sum(w v) / sum(w) with w = exp(score - m). The maximum m cancels out. Per score, the error e
-is that of a product of `head` terms (:func:`tolerance.product`), scaled, and a rounding of each
-step after it: scale, cap, mask, the difference to the maximum and the product with log2(e) that
-exp2 takes. An exponential's relative error then is exp(e) - 1 plus the function's. Weights that are
-rounded on their way into a matrix unit add `operand_error`, and half the smallest subnormal of the
-inputs' type. Both sums have `keys` terms. When the maximum grows, sums are rescaled: that is one
-more rounding of each term, and the exponential cancels out of `out`.
+out = sum(w v) / sum(w) with w = exp(score - m); the maximum m cancels. The bound adds up as
+follows:
+
+- The error e of a score is that of a product of `head` terms (:func:`tolerance.product`), scaled,
+  and one rounding per later step: scale, cap, mask, difference to the maximum, and the product with
+  log2(e) for exp2.
+- The relative error of an exponential is exp(e) - 1 plus the function's own.
+- Weights that are rounded for a matrix unit add `operand_error`, and half the smallest subnormal of
+  the inputs' type.
+- Both sums have `keys` terms. When the maximum grows, sums are rescaled: this adds one rounding per
+  term, and the exponential cancels out of `out`.
 """
 
 from __future__ import annotations
@@ -25,20 +29,20 @@ from kgen_runtime.manifest import Tolerance
 
 Spec = Mapping[str, Any]
 T = TypeVar("T", bound=np.generic)
-#: Roundings of a score after its product: log2(e) folded into the scale or not, cap (division,
-#: tanh, product), mask, difference.
+#: Roundings of a score after its product: scale (with or without log2(e)), cap (division, tanh,
+#: product), mask, difference.
 ROUNDINGS = 6
 LOG2_E = 1.0 / math.log(2.0)
 
 
 def output_shape(spec: Spec, name: str) -> tuple[int, int, int]:
-    """Heads of all batch elements, queries, and elements; of `lse` one."""
+    """Return the shape (heads of all batch elements, queries, elements); `lse` has one element."""
     batch, heads, queries, _ = spec["q"]
     return batch * heads, queries, 1 if name == "lse" else spec["v"][3]
 
 
 def by_head(spec: Spec, name: str, stored: npt.NDArray[T]) -> npt.NDArray[T]:
-    """A stored output, or numbers of its elements, in the coordinates of `output_shape`."""
+    """Return a stored output, or indices of its elements, in the shape of `output_shape`."""
     if name != "lse":
         stored = heads_first(spec["layout"], stored)
     return stored.reshape(output_shape(spec, name))
@@ -49,7 +53,7 @@ def heads_first(layout: str, stored: npt.NDArray[T]) -> npt.NDArray[T]:
 
 
 def depth(spec: Spec) -> int:
-    """Multiply-adds of an output element; those of a score are shared by all of a row."""
+    """Return the multiply-adds per output element; those of a score are shared by its row."""
     keys, size, out_size = spec["k"][2], spec["q"][3], spec["v"][3]
     return int(-(-keys * (size + out_size) // out_size))
 
@@ -61,7 +65,7 @@ def estimate(
     box: tuple[slice, ...],
     target: Tolerance,
 ) -> Estimate:
-    """Reference and error bound of one box of an output."""
+    """Return the reference and error bound of one box of an output."""
     numbers = np.arange(box[0].start, box[0].stop)
     b, h = np.divmod(numbers, spec["q"][1])
     kv = h // (spec["q"][1] // spec["k"][1])
@@ -94,7 +98,7 @@ def estimate(
     has_keys = ~np.isneginf(most) | np.isnan(most)
     if name == "lse":
         value = np.where(has_keys, most + np.log(total), -np.inf)
-        # log2 to the function's accuracy, its product with log(2), and the sum with the maximum.
+        # Errors of log2, of its product with log(2), and of the sum with the maximum.
         log_off = np.log1p(total_off / total) + (target.function_error + 2 * unit) * np.abs(
             np.log(total)
         )
@@ -103,12 +107,12 @@ def estimate(
     products = weights @ v
     products_off = off @ np.abs(v) + sums * (spread @ np.abs(v))
     value = np.where(has_keys, products / total, 0.0)
-    # Division and its operands; a sum that may vanish promises nothing.
+    # Error of the division and its operands. There is no bound if the sum may vanish.
     sure = total_off < total / 2
     bound = (products_off + np.abs(value) * total_off) / np.where(sure, total - total_off, np.nan)
     bound = bound + 2 * unit * np.abs(value) + target.accumulate.smallest_normal
     bound = np.where(sure, bound, np.inf)
-    # Infinity times a weight that is zero, or may be.
+    # Infinity times a weight that is, or may be, zero.
     doubtful = np.where(within & ~(weights > off), 1.0, 0.0) @ np.where(np.isfinite(v), 0.0, 1.0)
     bound = np.where(has_keys, np.where(doubtful > 0.0, np.inf, bound), 0.0)
     return _finished(value, bound, target.accumulate)
@@ -120,7 +124,7 @@ def _finished(value: Values, error: Values, accumulate: DType) -> Estimate:
 
 
 def _scores(spec: Spec, q: Values, k: Values, target: Tolerance) -> tuple[Values, Values]:
-    """Scores before the mask, and their error."""
+    """Return the scores before the mask, and their error."""
     unit = target.accumulate.unit_roundoff
     turned, scale = k.swapaxes(1, 2), spec["scale"]
     scores = scale * (q @ turned)
@@ -128,7 +132,7 @@ def _scores(spec: Spec, q: Values, k: Values, target: Tolerance) -> tuple[Values
     error = products * abs(scale) * (np.abs(q) @ np.abs(turned))
     error = error + ROUNDINGS * unit * np.abs(scores)
     if cap := spec["softcap"]:
-        # The slope of tanh is at most 1; it is computed from an exponential.
+        # The slope of tanh is at most 1; the kernel computes it from an exponential.
         scores = cap * np.tanh(scores / cap)
         error = np.minimum(error, 2 * cap) + 2 * cap * (target.function_error + 2 * unit)
         error = error + ROUNDINGS * unit * np.abs(scores)
@@ -136,7 +140,7 @@ def _scores(spec: Spec, q: Values, k: Values, target: Tolerance) -> tuple[Values
 
 
 def _least(spec: Spec, target: Tolerance) -> float:
-    """Absolute error of a weight that is rounded to the inputs' type, or flushed."""
+    """Return the absolute error of a weight that is rounded or flushed to zero."""
     if target.operand_error:
         return DType(spec["dtype"]).smallest_subnormal / 2.0
     return target.accumulate.smallest_normal
@@ -160,7 +164,7 @@ def attended(spec: Spec, values: Mapping[str, Values], b: Any, h: Any, rows: sli
 
 
 def key_counts(spec: Spec, values: Mapping[str, Values]) -> npt.NDArray[np.int64]:
-    """Keys of each batch element."""
+    """Return the number of keys of each batch element."""
     batch, keys = spec["q"][0], spec["k"][2]
     if not spec["kv_length"]:
         return np.full(batch, keys, np.int64)

@@ -1,9 +1,9 @@
-"""Element-wise expressions in float64, with the error that a correct kernel may make.
+"""Element-wise expressions in float64, with the error bound of a correct kernel.
 
-Values come from the functions' definitions (:mod:`kgen_runtime.expressions.definitions`),
-call by call. An error that a value has already is carried on by computing the next function at
-both its ends; a comparison that it leaves open counts as either. To that comes what the function's
-own accuracy (:class:`kgen.ops.Accuracy`) allows: whatever is subnormal may be zero.
+Values come from the functions' definitions (:mod:`kgen_runtime.expressions.definitions`). An error
+in an argument is propagated by evaluating the function at both ends of the interval; an undecided
+comparison counts as either. Each function adds its own accuracy (:class:`kgen.ops.Accuracy`), and
+any subnormal may be flushed to zero.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ ERF, ERFC = (np.vectorize(f, otypes=[np.float64]) for f in (math.erf, math.erfc)
 
 
 class Arrays:
-    """The mathematics of numpy's arrays."""
+    """Mathematical functions of numpy arrays."""
 
     exp, expm1, log, log1p = (staticmethod(f) for f in (np.exp, np.expm1, np.log, np.log1p))
-    # numpy.power takes a root for 0.5, which -inf has none of.
+    # numpy.power takes a square root for 0.5, which -inf has none of.
     sqrt, pow, sin, cos = (staticmethod(f) for f in (np.sqrt, np.float_power, np.sin, np.cos))
     atan, tanh = staticmethod(np.arctan), staticmethod(np.tanh)
     div, isnan, where = (staticmethod(f) for f in (np.divide, np.isnan, np.where))
@@ -56,7 +56,7 @@ class Arrays:
 
     @staticmethod
     def bitwise_and(x: Values, y: Values) -> Values:
-        """Bits of the next whole numbers below, from -256 to 255; NaN counts as 0."""
+        """Return the bitwise and of numbers rounded down, from -256 to 255; NaN counts as 0."""
         limited = (
             np.clip(np.nan_to_num(v, posinf=255.0, neginf=-256.0), -256.0, 255.0) for v in (x, y)
         )
@@ -72,12 +72,12 @@ class Arrays:
 
 
 class WholeArrays(Arrays):
-    """Arithmetic on arrays of int64, which wraps around."""
+    """Arithmetic on int64 arrays, which wraps around."""
 
     @staticmethod
     def pow(x: Values, y: Any) -> Values:
         base, exponent = np.broadcast_arrays(int64_of(x), int64_of(y))
-        # numpy refuses exponents below zero; those of 1 and -1 count by their last bit.
+        # numpy refuses negative exponents; for bases 1 and -1 only the last bit matters.
         found = np.power(base, np.where(exponent < 0, exponent & 1, exponent))
         return np.where((exponent < 0) & (abs(base) != 1), 0, found)
 
@@ -93,14 +93,14 @@ class WholeArrays(Arrays):
 
 
 def int64_of(x: Any) -> Values:
-    """Whole numbers; one alone is the nearest that there is."""
+    """Return integers as int64; a single number is clamped."""
     least, largest = DType.S64.limits or (0, 0)
     one = x if isinstance(x, np.ndarray) else max(least, min(largest, int(x)))
     return np.asarray(one, np.int64)
 
 
 class WholeNumbers(Integers):
-    """Evaluates arrays of int64 that hold numbers of 32 or 64 bits."""
+    """Evaluator of int64 arrays that hold integers of 32 or 64 bits."""
 
     def value(self, at: Any) -> Any:
         if is_view(at):
@@ -115,7 +115,10 @@ class WholeNumbers(Integers):
 
 
 class Bounded(Evaluator):
-    """Evaluates to pairs of a value and its error; of a truth value that is where it is open."""
+    """Evaluator of (value, error) pairs.
+
+    For a truth value the error marks where it is undecided.
+    """
 
     def __init__(
         self, values: Mapping[str, Values], target: Tolerance, compute: DType = DType.F32
@@ -130,7 +133,7 @@ class Bounded(Evaluator):
         self.target = target
 
     def flushed(self, value: Values) -> Values:
-        """The error of a number that may have become zero for being subnormal."""
+        """Return the error of a subnormal number that may have become zero."""
         size = np.abs(value)
         return np.where(self.flushes & (size < self.compute.smallest_normal), size, 0.0)
 
@@ -140,7 +143,7 @@ class Bounded(Evaluator):
 
     @staticmethod
     def constant(value: float, dtype: DType = DType.F32) -> tuple[Values, Values]:
-        """A constant, which the kernel has in the type that it computes in."""
+        """Return a constant with its error from rounding to the compute type."""
         number = np.asarray(value, np.float64)
         off = np.abs(round_to(number, dtype) - number) if np.isfinite(number) else 0.0
         return number, np.asarray(off)
@@ -172,7 +175,7 @@ class Bounded(Evaluator):
 
     @staticmethod
     def moved(name: str, values: list[Values], errors: list[Values]) -> Any:
-        """A view: errors go where their values do, an index goes with either."""
+        """Apply a view to values and errors. An index is the same for both."""
         tensors, numbers = views.split(name, values)
         moved_errors, number_errors = views.split(name, errors)
         if name in INDEXED:
@@ -183,10 +186,10 @@ class Bounded(Evaluator):
     def own_error(
         self, accuracy: Accuracy, arguments: Sequence[Values], result: Values, error: Values
     ) -> Values:
-        """Error that the function's expansion adds.
+        """Return the error that the function's own implementation adds.
 
-        Infinite where the function promises nothing, and where the result overflows the compute
-        type but not float64.
+        It is infinite where the function promises nothing, and where the result overflows the
+        compute type but not float64.
         """
         if accuracy.roundings == 0.0:
             return np.zeros(result.shape)
@@ -215,7 +218,7 @@ class Bounded(Evaluator):
 
 
 def applied(tree: Any, x: Estimate, operands: Mapping[str, Values], target: Tolerance) -> Estimate:
-    """An expression of `x`, which has an error already, and of operands that broadcast to it."""
+    """Return the estimate of an expression of `x`, an estimate, and of operands."""
     bounded = Bounded(operands, target, x.accumulate)
     bounded.values = {**bounded.values, "x": (x.value, x.error)}
     value, error = bounded.value(tree)
@@ -228,7 +231,7 @@ def applied(tree: Any, x: Estimate, operands: Mapping[str, Values], target: Tole
 
 
 def _ends(value: Values, error: Values) -> list[Values]:
-    """A value's least and largest; it alone if it has no error."""
+    """Return the least and the largest value of an interval; one value if the error is 0."""
     if not error.any():
         return [value]
     if value.dtype == np.bool_:
@@ -237,7 +240,7 @@ def _ends(value: Values, error: Values) -> list[Values]:
 
 
 def converted(value: Values | npt.NDArray[np.int64], dtype: DType) -> Values:
-    """The error of integers (int64) that become floats, of those beyond their digits."""
+    """Return the error of int64 integers as floats, if they exceed the precision."""
     if value.dtype != np.int64:
         return np.zeros(value.shape)
     unit, size = dtype.unit_roundoff, np.abs(value.astype(np.float64))
@@ -253,8 +256,10 @@ def estimate(
     compute: DType = DType.F32,
     out: DType = DType.F32,
 ) -> Estimate:
-    """An output's value and error, in the shape that inputs and views broadcast to. Whole numbers
-    that stay ones are int64, and exact."""
+    """Return an output's value and error, in the shape that inputs and views broadcast to.
+
+    Integer results of integer computations are int64 and exact.
+    """
     formulas = behind(formulas, output)
     if compute.is_integer:
         wholes = WholeNumbers(inputs, WholeArrays(), 8 * compute.itemsize)
@@ -267,14 +272,14 @@ def estimate(
 def finished(
     value: Values, error: Values, shape: tuple[int, ...], compute: DType, out: DType
 ) -> Estimate:
-    """Estimate of a value computed in one type and converted to the output's."""
+    """Return the estimate of a value that is computed in one type and converted to the output's."""
     if compute.is_integer:
         whole = np.broadcast_to(value, shape).astype(np.int64)
         error = np.zeros(shape) if out.is_integer else converted(whole, DType.F32)
         kept = whole if out.is_integer else whole.astype(np.float64)
         return Estimate(value=kept, error=error, accumulate=compute)  # type: ignore[arg-type]
     if compute is DType.F64 and out.itemsize == 2:
-        # By way of f32.
+        # The conversion goes through f32.
         error = error + np.abs(value) * DType.F32.unit_roundoff
     return Estimate(
         value=np.broadcast_to(value, shape).astype(np.float64),

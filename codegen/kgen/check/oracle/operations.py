@@ -1,10 +1,14 @@
-"""The float64 numpy version of every operation, with the error that a kernel may make.
+"""Float64 numpy version of every operation, with the error bound of a correct kernel.
 
-Checked in turn against the scalar reference (:mod:`kgen_runtime.reference`) on small shapes by the
-tests, and on a sample of elements by every verification. Outputs are addressed in the coordinates
-of :class:`kgen_runtime.manifest.Tile`: (batch, m, n), of a convolution (group, output position,
-channel of the group), of attention (head of a batch element, query, element), (element,) or (row,
-column).
+Tests check it against the scalar reference (:mod:`kgen_runtime.reference`) on small shapes, and
+every verification on a sample of elements. Outputs are addressed in the coordinates of
+:class:`kgen_runtime.manifest.Tile`:
+
+- matmul: (batch, m, n)
+- convolution: (group, output position, channel of the group)
+- attention: (head of a batch element, query, element)
+- element-wise: (element,)
+- row-wise: (row, column)
 """
 
 from __future__ import annotations
@@ -40,7 +44,7 @@ Box = tuple[slice, ...]
 
 
 def output_shape(entry: KernelEntry) -> tuple[int, ...]:
-    """The output in the coordinates used here."""
+    """Return the shape of the output in the oracle's coordinates."""
     shape = entry.output.shape
     if entry.op == "matmul":
         return (math.prod(shape[:-2]), *shape[-2:])
@@ -55,7 +59,7 @@ def output_shape(entry: KernelEntry) -> tuple[int, ...]:
 
 
 def depth(entry: KernelEntry) -> int:
-    """Products that each element of a contraction's output is the sum of; 1 of others."""
+    """Return the number of products per output element of a contraction; 1 for other operations."""
     if entry.op == "conv2d":
         return math.prod(entry.spec["weights"][1:])
     if entry.op == "attention":
@@ -64,36 +68,36 @@ def depth(entry: KernelEntry) -> int:
 
 
 def domain(entry: KernelEntry) -> tuple[int, ...]:
-    """The shape that an expression broadcasts to."""
+    """Return the shape that an expression broadcasts to."""
     return views.domain(formulas_of(entry), {p.name: p.shape for p in entry.inputs})
 
 
 def row_shape(entry: KernelEntry) -> tuple[int, int]:
-    """Rows and columns that a row-wise operation's inputs broadcast to."""
+    """Return the numbers of rows and columns of a row-wise operation."""
     shape = domain(entry)
     cols = math.prod(shape[axis] for axis in entry.spec["axes"])
     return math.prod(shape) // cols, cols
 
 
 def rows_first(entry: KernelEntry) -> list[int]:
-    """The order of a row-wise operation's axes in which rows come before columns."""
+    """Return the order of a row-wise operation's axes that puts rows before columns."""
     kept, reduced = split_axes(len(domain(entry)), entry.spec["axes"])
     return kept + reduced
 
 
 def height(entry: KernelEntry) -> int:
-    """Rows of a row-wise operation from one whose `row` is 0 to the next."""
+    """Return the number of rows after which `row` is 0 again."""
     kept, _ = split_axes(len(domain(entry)), entry.spec["axes"])
     return domain(entry)[kept[-1]] if kept else 1
 
 
 def is_reduced(entry: KernelEntry) -> bool:
-    """The output of a row-wise operation has one number for a row."""
+    """Whether a row-wise operation's output has one number per row."""
     return reduced(formulas_in(entry.spec["expression"]))[entry.output.name]
 
 
 def in_coordinates(entry: KernelEntry, bits: Bits) -> Bits:
-    """The output's bits, given in its own shape, reshaped to the coordinates used here."""
+    """Return the output's bits in the oracle's coordinates."""
     if entry.spec["op"] == "rowwise" and not is_reduced(entry):
         bits = bits.transpose(rows_first(entry))
     if entry.op == "conv2d":
@@ -104,7 +108,7 @@ def in_coordinates(entry: KernelEntry, bits: Bits) -> Bits:
 
 
 def own_coordinates(entry: KernelEntry, at: tuple[int, ...]) -> tuple[int, ...]:
-    """The coordinates used here as those of the output tensor."""
+    """Convert the oracle's coordinates to those of the output tensor."""
     shape = entry.output.shape
     if entry.op in ("conv2d", "attention"):
         numbers = np.arange(math.prod(shape)).reshape(shape)
@@ -121,9 +125,9 @@ def own_coordinates(entry: KernelEntry, at: tuple[int, ...]) -> tuple[int, ...]:
 def estimate(
     entry: KernelEntry, buffers: Mapping[str, Bytes], box: Box, whole: bool = False
 ) -> Estimate:
-    """Reference and error bound of one box of the output, before its last rounding.
+    """Return the reference and error bound of one box of the output, before its last rounding.
 
-    `whole` says that A and B hold whole numbers only.
+    `whole` says that A and B hold integers only.
     """
     inputs = {p.name: strided_bits(buffers[p.name], p) for p in entry.inputs}
     params = {p.name: p for p in entry.inputs}
@@ -160,13 +164,13 @@ def _matmul(
         values = decode(
             bits[batch if len(bits) > 1 else slice(None), rows, cols], params[name].dtype
         )
-        # One matrix that all of the batch shares is repeated.
+        # A matrix that the batch shares is repeated.
         return np.broadcast_to(values, (batch.stop - batch.start, *values.shape[1:]))
 
     everything = slice(None)
     a = piece("a", spec["layout"][0] == "t", rows, everything)
     if spec.get("b_dtype") == "s4":
-        # Rows of it are columns.
+        # Rows of s4 storage are columns of B.
         b = blocks(piece("b", False, cols, everything), spec["k"]).swapaxes(1, 2)
     else:
         b = piece("b", spec["layout"][1] == "t", everything, cols)
@@ -205,7 +209,7 @@ def _conv2d(
     a = window_products.windows(spec, values["a"], rows)[groups]
     if winograd_tile(spec):
         b = transformed_sums.kernels(spec, values["b"])[np.newaxis, :, cols]
-        # Transforms round whole numbers too.
+        # Winograd transforms round integers too.
         magnitude = transformed_sums.magnitude(spec, values["a"], values["b"], a[0], rows, cols)
         whole = False
     else:
@@ -227,7 +231,10 @@ def _conv2d(
 
 
 def blocks(rows: Values, count: int) -> Values:
-    """Numbers in blocks of 32 (GGUF's Q4_0), from rows of bytes: an f16 scale, then 16 bytes."""
+    """Return the numbers in rows of 18-byte blocks of 32 (GGUF's Q4_0).
+
+    A block is an f16 scale, then 16 bytes.
+    """
     split = rows.astype(np.uint8).reshape(*rows.shape[:-1], -1, 18)
     scales = split[..., :2].copy().view("<f2").astype(np.float64)
     halves = np.concatenate([split[..., 2:] % 16, split[..., 2:] // 16], axis=-1)
@@ -263,7 +270,7 @@ def _estimate(entry: KernelEntry, values: Mapping[str, Values], shape: tuple[int
 
 
 def compute_of(entry: KernelEntry) -> DType:
-    """The type that an expression is computed in."""
+    """Return the type that an expression is computed in."""
     found = formulas_of(entry)
     indices = index_names(found)
     values = (p.dtype for p in entry.inputs if p.name not in indices)
@@ -271,14 +278,14 @@ def compute_of(entry: KernelEntry) -> DType:
 
 
 def _numbers(values: Values, dtype: DType) -> Values:
-    """Elements of a tensor, as int64 for integers."""
+    """Return the elements of a tensor, as int64 for integers."""
     return values.astype(np.int64) if dtype.is_integer else values
 
 
 def _rowwise(
     entry: KernelEntry, inputs: Mapping[str, Bits], params: Mapping[str, TensorParam], box: Box
 ) -> Estimate:
-    """Whole rows, of which the box' columns are taken."""
+    """Return the estimate of a box of a row-wise operation, which is computed from whole rows."""
     shape, order, cols = domain(entry), rows_first(entry), row_shape(entry)[1]
     kept = tuple(shape[axis] for axis in order[: len(order) - len(entry.spec["axes"])])
     plain, found = views.lifted(formulas_of(entry))
@@ -329,7 +336,7 @@ def looks(entry: KernelEntry, param: TensorParam) -> Iterator[npt.NDArray[np.int
 
 
 def taken(at: ast.expr, inputs: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """A view of an input's bits, or of other numbers of its elements."""
+    """Return a view of an input's bits, or of other numbers of its elements."""
     if isinstance(at, ast.Name):
         return inputs[at.id]
     name, (tensor,), numbers = views.parts(at)
@@ -337,10 +344,10 @@ def taken(at: ast.expr, inputs: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[A
 
 
 def tree(expression: str) -> ast.expr:
-    """An expression in calls without a name, as Python's grammar has it."""
+    """Return the Python syntax tree of an expression without a name."""
     return formulas_in(expression)["out"]
 
 
 def formulas_of(entry: KernelEntry) -> Formulas:
-    """The outputs' expressions in calls, as Python's grammar has them."""
+    """Return the Python syntax trees of the outputs' expressions."""
     return formulas_in(entry.spec["expression"])

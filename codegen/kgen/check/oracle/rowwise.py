@@ -1,10 +1,10 @@
-"""Row-wise expressions in float64, with the error that a correct kernel may make.
+"""Row-wise expressions in float64, with the error bound of a correct kernel.
 
-Element by element as in :mod:`kgen.check.oracle.elementwise`; a value is an array of rows x
-columns, or of rows x 1. A sum of n numbers is off by what they are, and by factor sqrt(n) u of the
-sum of their sizes (N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section
-4.2): in whatever order it is made, rounding errors that are independent grow with the square root
-of their number.
+Functions of elements are those of :mod:`kgen.check.oracle.elementwise`; a value is an array of rows
+x columns, or of rows x 1. The error of a sum of n numbers is the sum of their errors, plus factor
+sqrt(n) u times the sum of their magnitudes (N. Higham, Accuracy and Stability of Numerical
+Algorithms, 2nd ed., section 4.2): in any order, independent rounding errors grow with the square
+root of their number.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FOLDS: Mapping[str, Callable[..., Values]] = {
 
 
 class BoundedRows(RowEvaluator):
-    """Rows of pairs of a value and its error."""
+    """Evaluator of rows of (value, error) pairs."""
 
     def __init__(
         self, values: Mapping[str, Values], cols: int, target: Tolerance, compute: DType
@@ -41,7 +41,7 @@ class BoundedRows(RowEvaluator):
         self.bounded = Bounded(values, target, compute)
         super().__init__(self.bounded.values, self.bounded.m)
         self.count, self.target, self.compute = cols, target, compute
-        #: What a sum may be off by; the oracle's own is off by as much where it is in f64.
+        #: Roundoff of a sum. In f64 the oracle's own sum has the same error.
         self.unit = rounding_unit(compute)
 
     def value(self, at: ast.expr) -> Any:
@@ -66,7 +66,7 @@ class BoundedRows(RowEvaluator):
         return folded, np.where(np.isfinite(folded), found, 0.0)
 
     def columns(self, x: Any) -> tuple[Values, Values]:
-        """A value and its error in every column."""
+        """Return a value and its error in every column."""
         value, error = np.broadcast_arrays(*x)
         shape = (value.shape[0] if value.ndim else 1, self.count)
         return np.broadcast_to(value, shape), np.broadcast_to(error, shape)
@@ -76,11 +76,11 @@ class BoundedRows(RowEvaluator):
         carried = error.sum(axis=1, keepdims=True)
         own = self.target.factor * math.sqrt(self.count) * self.unit * (size + carried)
         own = own + self.count * self.compute.smallest_subnormal
-        # Whole numbers up to it are numbers of the type, and so are their sums.
+        # Integers up to this size, and their sums, are exact in the type.
         largest = 1.0 / self.compute.unit_roundoff
         whole = (np.rint(value) == value).all(axis=1, keepdims=True) & (size <= largest)
         own = np.where((whole & (carried == 0.0)) | (self.count == 1), 0.0, own)
-        # Numbers of one sign or the other may be added up first.
+        # The kernel may add numbers of one sign first, and overflow.
         overflow = np.isfinite(total) & np.isinf(round_to(size, self.compute))
         return np.where(overflow, np.inf, carried + own)
 
@@ -90,7 +90,7 @@ class BoundedRows(RowEvaluator):
         found = np.abs(product) * (np.expm1(relative) + own) + self.compute.smallest_normal * (
             self.count > 1
         )
-        # What is multiplied first may be too large or too small.
+        # Intermediate products may overflow or underflow, depending on the order.
         logs, smallest = np.log2(np.abs(value)), math.log2(self.compute.smallest_normal)
         high = np.where(logs > 0.0, logs, 0.0).sum(axis=1, keepdims=True) >= 1 - smallest
         low = np.where(logs < 0.0, logs, 0.0).sum(axis=1, keepdims=True) <= smallest
@@ -99,7 +99,10 @@ class BoundedRows(RowEvaluator):
         return np.where((zero & ~inexact & ~high) | ~(high | low), found, np.inf)
 
     def find(self, x: Any, value: Any) -> Any:
-        """A column that may hold the value as well is as right as the first that does."""
+        """Return the first column with the value, and how far another valid column may be.
+
+        A column that may hold the value within its error is as correct as the first.
+        """
         numbers, error = self.columns(x)
         found, margin = value
         first = np.argmax((numbers == found) | np.isnan(numbers), axis=1)[:, None]
@@ -110,7 +113,7 @@ class BoundedRows(RowEvaluator):
 
 
 class WholeRows(RowEvaluator):
-    """Rows of integers, which wrap around."""
+    """Evaluator of rows of integers, which wrap around."""
 
     def __init__(self, values: Mapping[str, Values], cols: int, bits: int) -> None:
         super().__init__(values, WholeArrays())
@@ -137,7 +140,7 @@ class WholeRows(RowEvaluator):
 
 
 def flushed(value: Values, error: Values, compute: DType) -> Values:
-    """The error of results that are zero where they are subnormal."""
+    """Return the error of results that are flushed to zero if subnormal."""
     size = np.abs(value)
     return np.where(size - error < compute.smallest_normal, np.maximum(error, size), error)
 
@@ -152,8 +155,10 @@ def estimate(
     compute: DType = DType.F32,
     out: DType = DType.F32,
 ) -> Estimate:
-    """An output's value and error for inputs that have been broadcast to rows x columns; the
-    first of the rows is `first_row`, and `height` of them make a matrix."""
+    """Return an output's value and error for inputs that were broadcast to rows x columns.
+
+    `first_row` is the number of the first row; rows are numbered modulo `height`.
+    """
     rows, cols = next(iter(inputs.values())).shape
     kind = np.int64 if compute.is_integer else np.float64
     number = np.arange(first_row, first_row + rows, dtype=kind) % height

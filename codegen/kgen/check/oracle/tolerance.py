@@ -1,25 +1,24 @@
-"""How far from the reference a correct kernel may be, element by element.
+"""Error bounds of correct kernels, element by element.
 
-The bound is carried along the computation (running error analysis: N. Higham, Accuracy and
-Stability of Numerical Algorithms, 2nd ed., section 3.3): every step widens it by what the step
-amplifies and by its own rounding. u_acc and u_out are the unit roundoffs of the accumulator's and
-of the output's type, `factor` and `function_error` are the target's own
-(:class:`kgen_runtime.manifest.Tolerance`, with its reason).
+The bound follows the computation (running error analysis: N. Higham, Accuracy and Stability of
+Numerical Algorithms, 2nd ed., section 3.3): every step amplifies it and adds its own rounding.
+u_acc and u_out are the unit roundoffs of the types of the accumulator and the output. `factor` and
+`function_error` belong to the target (:class:`kgen_runtime.manifest.Tolerance`, with its reason).
 
 - A product of K terms starts at factor sqrt(K) u_acc (|A| |B|): rounding errors that are
   independent and zero-mean grow with the square root of their number (ibid., section 2.8). Operands
-  that are rounded on their way into a matrix unit (tf32) add operand_error (|A| |B|). Sums of s8
-  are exact, and rounded when they become f32.
-- A sum or product of two values adds u_acc of what it rounds, and half the accumulator's smallest
-  subnormal.
-- An epilogue's functions add their own accuracy, and carry on what was there, as in every
-  expression (:mod:`kgen.check.oracle.elementwise`).
-- The final rounding adds u_out of the result, and at least half the smallest subnormal, which is
-  half of the step from one integer to the next.
+  that are rounded for a matrix unit (tf32) add operand_error (|A| |B|). Sums of s8 are exact, and
+  are rounded when they become f32.
+- A sum or product of two values adds u_acc of the rounded result, and half the accumulator's
+  smallest subnormal.
+- Functions of an epilogue add their own accuracy and propagate earlier errors
+  (:mod:`kgen.check.oracle.elementwise`).
+- The final rounding adds u_out of the result, and at least half the smallest subnormal, which for
+  integers is half a unit.
 
-Data whose partial sums are all whole numbers below 1/u_acc are summed without any rounding; then
-every term is zero as long as each step's result is a number of the accumulator's type, and the
-kernel has to produce the exact result rounded once.
+Sums of integers are exact while all partial sums stay below 1/u_acc. Every term of the bound is
+then zero as long as each step's result is a number of the accumulator's type, and the kernel must
+produce the exact result rounded once.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 from kgen_runtime.values import frozen
 
-#: f64 kernels are compared with a float64 sum, which has the same error as theirs.
+#: Factor for f64 kernels, because the float64 oracle has the same error as the kernel.
 F64_ORACLE_FACTOR = 2.0
 
 
@@ -48,7 +47,7 @@ class Estimate:
     function_error: float = 0.0
 
     def convert(self, accumulate: DType) -> Estimate:
-        """Estimate converted to another type, in which later steps are computed."""
+        """Return the estimate converted to another type, in which later steps are computed."""
         converted = Estimate(
             value=self.value,
             error=self.error,
@@ -61,13 +60,13 @@ class Estimate:
         if factor == 1.0:
             return self
         value = factor * self.value
-        # The constant itself is rounded to the accumulator's type.
+        # The factor itself is rounded to the accumulator's type.
         inexact = float(round_to(np.asarray(factor), self.accumulate)) != factor
         constant = self.accumulate.unit_roundoff * np.abs(value) if inexact else 0.0
         return self._step(value, abs(factor) * self.error + constant)
 
     def add(self, addend: Values, factor: float = 1.0) -> Estimate:
-        """Plus `factor` times a tensor."""
+        """Return the estimate plus `factor` times a tensor."""
         start = Estimate(
             value=addend, error=np.zeros_like(addend), accumulate=self.accumulate
         ).scale(factor)
@@ -75,7 +74,7 @@ class Estimate:
 
     def _step(self, value: Values, error: Values) -> Estimate:
         rounding = np.where(
-            # A result that needs no rounding may need it once its operands are off.
+            # An exact result may need rounding once its operands have errors.
             is_exact(value, self.accumulate) & (error == 0.0),
             0.0,
             rounding_unit(self.accumulate) * (np.abs(value) + error)
@@ -95,9 +94,9 @@ class Estimate:
 
 
 def is_exact(value: Values, dtype: DType) -> npt.NDArray[np.bool_]:
-    """Mask of results of a step that need no rounding.
+    """Return a mask of results that need no rounding.
 
-    In f64 the oracle's own result does not show that: only whole numbers up to 1/u_acc count.
+    In f64 the oracle's own result cannot show this, so only integers up to 1/u_acc count.
     """
     if dtype is not DType.F64:
         return np.equal(round_to(value, dtype), value)
@@ -106,18 +105,18 @@ def is_exact(value: Values, dtype: DType) -> npt.NDArray[np.bool_]:
 
 
 def rounding_unit(dtype: DType) -> float:
-    """Relative error of a step's result that kernel and oracle both round."""
+    """Return the relative error of a result that both kernel and oracle round."""
     return (F64_ORACLE_FACTOR if dtype is DType.F64 else 1.0) * dtype.unit_roundoff
 
 
 def product(value: Values, magnitude: Values, k: int, whole: bool, target: Tolerance) -> Estimate:
-    """A @ B as accumulated, given A @ B, |A| @ |B| and whether A and B are whole numbers."""
+    """Return A @ B as accumulated, given A @ B, |A| @ |B| and whether A and B are integers."""
     unit = target.accumulate.unit_roundoff
     factor = target.factor * (F64_ORACLE_FACTOR if target.accumulate is DType.F64 else 1.0)
     error = (factor * math.sqrt(k) * unit + target.operand_error) * magnitude
     if whole and unit:
         error = np.where(magnitude <= 1.0 / unit, 0.0, error)
-    # NaN and infinity have no error: relu of -inf, say, is exactly 0.
+    # NaN and infinity have no error: relu of -inf is exactly 0.
     error = np.where(np.isfinite(value), error, 0.0)
     return Estimate(
         value=value,
@@ -128,6 +127,6 @@ def product(value: Values, magnitude: Values, k: int, whole: bool, target: Toler
 
 
 def final(estimate: Estimate, out: DType) -> Values:
-    """The bound on |kernel - reference| after the result has been rounded to the output's type."""
+    """Return the bound on |kernel - reference| after rounding to the output's type."""
     rounding = out.unit_roundoff * (np.abs(estimate.value) + estimate.error)
     return estimate.error + rounding + out.smallest_subnormal / 2.0

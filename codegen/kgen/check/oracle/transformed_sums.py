@@ -1,19 +1,20 @@
-"""Magnitude of the terms of a Winograd convolution, for the bound on its error.
+"""Winograd convolutions: magnitude of their terms, for the error bound.
 
-A tile of outputs is A^T (sum over channels of U * (B^T d B)) A, with U the transformed weights that
-are given. To first order, each rounding changes an output by at most u times
+A tile of outputs is A^T (sum over channels of U * (B^T d B)) A, with U the given transformed
+weights. To first order, each rounding changes an output by at most u times
 
     |A^T| (sum of |U| * (|B^T| |d| |B|)) |A|
 
 (B. Barabasz, A. Anderson, K. Soodhalter and D. Gregg, "Error Analysis and Improving the Accuracy of
-Winograd Convolution for Deep Neural Networks", ACM TOMS 46(4), 2020, section 4, with the matrices'
-absolute values instead of their norms; N. Higham, Accuracy and Stability, section 3.5). The
-magnitude is at most L^2 times the sum over channels of max|d| |w|_1, with L the largest entry of
-|A^T| (g * b), g the largest entries of |G|'s rows and b the row sums of |B^T|: L^2 is 16 for tiles
-of 2 x 2, and 860 for tiles of 4 x 4. U is rounded, too: the kernel that the reference restores from
-it differs by u |R| |U| |R|^T at most, with R its factors, which the windows multiply.
+Winograd Convolution for Deep Neural Networks", ACM TOMS 46(4), 2020, section 4, with absolute
+values of the matrices instead of norms; N. Higham, Accuracy and Stability, section 3.5). The
+magnitude is at most L^2 times the sum over channels of max|d| |w|_1. L is the largest entry of
+|A^T| (g * b), with g the largest entries of |G|'s rows and b the row sums of |B^T|: L^2 is 16 for
+tiles of 2 x 2, and 860 for tiles of 4 x 4.
 
-The matrices are computed here from the points of interpolation, and shared with no planner.
+U is rounded too: the kernel that the reference restores from it differs by at most u |R| |U| |R|^T,
+with R the factors of the restoration. The windows multiply that difference. The matrices are
+computed here from the interpolation points, and are not shared with the planner.
 """
 
 from __future__ import annotations
@@ -29,13 +30,16 @@ from kgen_runtime.reference.window_sums import output_sizes
 from kgen_runtime.reference.winograd_weights import SHARES, winograd_tile
 
 Spec = Mapping[str, Any]
-#: Points of interpolation besides infinity, by the outputs of a tile along an axis.
+#: Interpolation points besides infinity, by the outputs of a tile along an axis.
 POINTS = {2: (0, 1, -1), 4: (0, 1, -1, 2, -2)}
 
 
 def matrices(tile: int) -> tuple[Values, Values]:
-    """Return |A^T| and |B^T|: powers of the points, and coefficients of the product of x less each
-    other point (of all points in the last row, which stands for infinity)."""
+    """Return |A^T| and |B^T|.
+
+    A^T holds powers of the points. A row of B^T holds the coefficients of the product of (x - p)
+    over the other points p; the last row, for infinity, covers all points.
+    """
     points = POINTS[tile]
     outputs = [[abs(Fraction(p)) ** i for p in points] + [i == tile - 1] for i in range(tile)]
     inputs = []
@@ -48,8 +52,11 @@ def matrices(tile: int) -> tuple[Values, Values]:
 
 
 def kernels(spec: Spec, stored: Values, *, absolute: bool = False) -> Values:
-    """Return R U R^T, kernels as a matrix of places and channels x outputs, from transformed
-    weights; with `absolute` |R| |U| |R|^T."""
+    """Return kernels restored from transformed weights: R U R^T.
+
+    The result has a row per position and channel, and a column per output. With `absolute`, it is
+    |R| |U| |R|^T.
+    """
     size = winograd_tile(spec) + 2
     shares = np.zeros((3, size))
     for row, factors in zip(shares, SHARES[size - 2], strict=True):
@@ -64,8 +71,10 @@ def kernels(spec: Spec, stored: Values, *, absolute: bool = False) -> Values:
 def magnitude(
     spec: Spec, images: Values, stored: Values, windows: Values, rows: slice, cols: slice
 ) -> Values:
-    """Return the magnitude of some outputs: those of `windows`, which are the positions `rows` of
-    all images, and columns."""
+    """Return the magnitude of a box of outputs.
+
+    `windows` are the windows of the positions `rows` of all images, `cols` the output channels.
+    """
     tile = winograd_tile(spec)
     size, (_, height, width, channels) = tile + 2, images.shape
     outputs, inputs = matrices(tile)

@@ -15,13 +15,13 @@ Array = npt.NDArray[Any]
 
 
 def split(name: str, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """A view's tensors and its numbers."""
+    """Return a view's tensors and its numbers."""
     count = TENSORS[name] or len(arguments) - 1
     return arguments[:count], arguments[count:]
 
 
 def viewed(name: str, tensors: Sequence[Array], numbers: Sequence[float]) -> Array:
-    """A view. A gather from places that are none of the table gives zeros."""
+    """Apply a view. A gather from an index outside the table gives zeros."""
     x = tensors[0]
     if name == "permute":
         return np.transpose(x, [int(axis) for axis in numbers])

@@ -17,21 +17,21 @@ T = TypeVar("T", bound=np.generic)
 
 
 def output_shape(spec: Spec) -> tuple[int, int, int]:
-    """Groups, output positions of all images, and channels of a group."""
+    """Return the shape (groups, output positions of all images, channels of a group)."""
     groups = spec["groups"]
     positions = spec["input"][0] * math.prod(output_sizes(spec))
     return groups, positions, spec["weights"][0] // groups
 
 
 def by_group(spec: Spec, stored: npt.NDArray[T]) -> npt.NDArray[T]:
-    """A stored output, or numbers of its elements, in the coordinates of `output_shape`."""
+    """Return a stored output, or indices of its elements, in the shape of `output_shape`."""
     groups, positions, channels = output_shape(spec)
     last = stored if spec["layout"] == "nhwc" else np.moveaxis(stored, 1, -1)
     return last.reshape(positions, groups, channels).swapaxes(0, 1)
 
 
 def windows(spec: Spec, images: Values, rows: slice) -> Values:
-    """Rows of A of each group: places of the kernel, all channels of each, padding outside."""
+    """Return the rows of A of each group: kernel positions and their channels, padded."""
     sizes, kernel = spec["input"][2:], spec["weights"][2:]
     groups, depth = spec["groups"], spec["weights"][1]
     last = images if spec["layout"] == "nhwc" else np.moveaxis(images, 1, -1)
@@ -53,7 +53,7 @@ def windows(spec: Spec, images: Values, rows: slice) -> Values:
 
 
 def weights(spec: Spec, stored: npt.NDArray[T], cols: slice) -> npt.NDArray[T]:
-    """Columns of B of each group, in the order of `windows`."""
+    """Return the columns of B of each group, in the order of `windows`."""
     outputs, depth, *kernel = spec["weights"]
     shapes = {
         "oihw": ((outputs, depth, *kernel), (0, 1)),

@@ -1,8 +1,8 @@
-"""Libraries that compute the same operation, to time kernels side by side with; and ceilings.
+"""Peers: libraries that compute the same operation, and ceilings, timed side by side with kernels.
 
-What a library cannot do here is a DeviceError that names it: it is not installed, it has no such
-product on this CPU, or its sums of s8 are not exact (x86 has, before VNNI, only an instruction that
-saturates sums of two products in 16 bits).
+What a library cannot do is a DeviceError that names it: the library is not installed, lacks the
+product on this CPU, or adds s8 products inexactly. x86 before VNNI has only an instruction that
+saturates sums of two products at 16 bits.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ PEERS: Mapping[str, PeerMaker] = {
 
 
 def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """The library's version of a kernel on the same data.
+    """Return the library's version of a kernel on the same data.
 
-    Raises DeviceError if the library is unknown, not here, or does not work on the device.
+    Raises DeviceError if the library is unknown, not installed, or does not support the device.
     """
     if name not in PEERS:
         raise DeviceError(suggest.unknown(f"against={name}", name, PEERS))
@@ -66,7 +66,10 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
 def make_each(
     name: str, entry: KernelEntry, sets: Sequence[Mapping[str, Bytes]], device: DeviceInfo
 ) -> list[Peer]:
-    """Peers on each set of data. Ceilings have their own, of which every call takes the next."""
+    """Return a peer for each set of data.
+
+    Ceilings share one that uses buffers of its own in turn.
+    """
     if name in ARITHMETIC:
         return [make(name, entry, sets[0], device)] * len(sets)
     if name in MEMORY:
@@ -75,9 +78,11 @@ def make_each(
 
 
 def check_exact(peer: Peer, entry: KernelEntry, buffers: Mapping[str, Bytes]) -> None:
-    """Raise DeviceError if sums of whole numbers, in a corner of what the peer computes on the CPU,
-    are not the exact ones. A library that sums in a float type says so in its name, and a ceiling
-    computes no product: the C library's copy returns an address."""
+    """Raise DeviceError if a peer's sums of integers are wrong in a corner of the output (CPU).
+
+    Exempt are libraries that add in a float type, as their names say so, and ceilings, which
+    compute no product.
+    """
     if entry.op != "matmul" or entry.output.dtype is not DType.S32 or peer.name in CEILINGS:
         return
     got = np.asarray(peer.run() if peer.result is None else peer.result())
@@ -96,9 +101,9 @@ def check_exact(peer: Peer, entry: KernelEntry, buffers: Mapping[str, Bytes]) ->
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """The libraries take so many threads; None leaves them as they are.
+    """Limit the libraries to this number of threads; None changes nothing.
 
-    Raises DeviceError without threadpoolctl, which alone can tell numpy's BLAS.
+    Raises DeviceError without threadpoolctl, which controls numpy's BLAS.
     """
     if count is None:
         yield

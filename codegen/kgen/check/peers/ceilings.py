@@ -1,12 +1,13 @@
-"""Ceilings of a kernel on this CPU, measured beside it: arithmetic in registers, reading, copying,
-converting.
+"""Ceilings of this CPU, measured next to a kernel: arithmetic, reading, copying, converting.
 
-Each is a peer that runs in one thread: `peak` does as many multiply-adds as the kernel, by the best
-instruction that this CPU has for its type, on registers alone; `tiles` as many on AMX tiles that
-are loaded, as those of a product must be; `read` reads as many bytes as the
-inputs have; `copy` copies as many bytes as the output has; `convert` copies
-them as numbers of 16 bits that are multiplied in f32. A kernel's ratio to one of them is the
-fraction of that ceiling that it reaches.
+Each is a peer in one thread. The ratio of a kernel to it is the fraction of the ceiling that the
+kernel reaches.
+
+- `peak` does as many multiply-adds as the kernel, in registers, with the CPU's best instruction.
+- `tiles` does as many on AMX tiles that are loaded, as the tiles of a product must be.
+- `read` reads as many bytes as the inputs have.
+- `copy` copies as many bytes as the output has.
+- `convert` copies them as 16-bit numbers that are multiplied in f32.
 """
 
 from __future__ import annotations
@@ -40,18 +41,18 @@ from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.values import frozen
 
-#: Independent sums: more than latency times instructions per clock (5 x 2 at most, 7 x 1 where a
-#: product goes before its sum), and room for an operand among the registers.
+#: Independent accumulators, by the number of vector registers: more than latency times instructions
+#: per clock (5 x 2 at most, 7 x 1 for a product before its sum), with room for an operand.
 CHAINS = {32: 24, 16: 12, 15: 12}
-#: Sums of the template of tiles.
+#: Accumulator tiles of the template.
 TILES = 4
-#: What the template loads: 16 steps of two tiles of B, 256 of A. Numbers change with every step, as
-#: those of a product do: a core that multiplies such lowers its clock. `SPREAD` is of bytes.
+#: Bytes that the template loads: 16 steps of two tiles of B, 256 of A. The numbers vary, as in real
+#: products: a core lowers its clock for them. `SPREAD` is the deviation of s8 numbers.
 TILES_BYTES, SPREAD = 16 * 2048 + 256 * 2048, 30
 
 
 class ReadPattern(NamedTuple):
-    """Pattern of reading memory: the number of parallel streams, and prefetch and stream distances.
+    """Pattern of reading memory: parallel streams, prefetch distance, and distance between streams.
 
     `ahead` is the prefetch distance in bytes (0: no prefetch). `apart` is the distance of two
     streams in bytes, a power of two (0: each stream reads an equal share of the memory).
@@ -62,7 +63,7 @@ class ReadPattern(NamedTuple):
     apart: int = 0
 
 
-#: Which is fastest differs by CPU, and by where the memory is.
+#: Patterns to try: the fastest depends on the CPU and on the level of memory.
 WALKS = (
     *(ReadPattern(streams) for streams in (1, 2, 4, 8)),
     ReadPattern(1, ahead=2048),
@@ -70,20 +71,22 @@ WALKS = (
     ReadPattern(4, apart=2**18),
     ReadPattern(4, apart=2**18, ahead=1024),
 )
-#: Of the memory, what a walk may leave out because it fills no step of all its streams.
+#: Share of the memory that a pattern may skip because it does not fill a step of all streams.
 LEFT_OUT = 0.01
-#: Vectors that a step of a walk takes, over all its streams.
+#: Vectors per step of a pattern, over all its streams.
 VECTORS = 8
-#: Runs of each way before the fastest is taken.
+#: Runs of each pattern before the fastest is chosen.
 TRIALS = 5
-#: Instructions, and bytes, that a rate is measured over: some milliseconds of one core.
+#: Instructions, and bytes, over which a rate is measured: a few milliseconds of one core.
 RATE_INSTRUCTIONS, RATE_BYTES = 10_000_000, 2**24
 
 
 @frozen
 class Arithmetic:
-    """The instruction of a type: what one does, how many stand in the template's loop; `lanes`:
-    the multiply-adds of one of f32 that takes as long, 0 if there is none."""
+    """Multiply instruction of a type, and its number `count` in the template's loop.
+
+    `lanes` are the multiply-adds of an f32 instruction that takes as long; 0 if there is none.
+    """
 
     multiply_adds: int
     count: int
@@ -93,7 +96,7 @@ class Arithmetic:
 
 
 def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """Peer with as many multiply-adds in registers as the product and its gelu have.
+    """Return a peer with as many multiply-adds in registers as a product and its gelu.
 
     Raises DeviceError for a type without an instruction.
     """
@@ -114,9 +117,9 @@ def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
 
 
 def tiles(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """Peer with as many multiply-adds as the product has, on AMX tiles that are loaded.
+    """Return a peer with as many multiply-adds as a product, on AMX tiles that are loaded.
 
-    Raises DeviceError where there are none.
+    Raises DeviceError on a CPU without AMX for this type.
     """
     if device.backend != "cpu" or entry.op != "matmul":
         raise DeviceError("against=tiles supports matmuls on CPUs only; try against=read")
@@ -139,9 +142,9 @@ def tiles(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) 
 
 
 def epilogue_multiply_adds(entry: KernelEntry, target: Target) -> int:
-    """Multiply-adds per element of an exact gelu; 0 for other epilogues.
+    """Return the multiply-adds per element of an exact gelu; 0 for other epilogues.
 
-    Its polynomials have the least degrees that the rounding of the output allows.
+    Its polynomials have the least degree that the rounding of the output allows.
     """
     if f"{Epilogue.GELU}(" not in entry.spec["epilogue"] or entry.inputs[0].dtype is DType.F64:
         return 0
@@ -151,13 +154,15 @@ def epilogue_multiply_adds(entry: KernelEntry, target: Target) -> int:
 
 
 def peak_rate(dtype: DType) -> float:
-    """Flops per second of one core, in registers. Raises DeviceError for a type without an
-    instruction."""
+    """Return the flops per second of one core in registers.
+
+    Raises DeviceError for a type without an instruction.
+    """
     return 2 * max(map(_rate, arithmetic(dtype, find("native"))))
 
 
 def _rate(found: Arithmetic) -> float:
-    """Multiply-adds per second of one core, in registers."""
+    """Return the multiply-adds per second of one core in registers."""
     memory = empty_buffer(64)
     memory[:] = 0
     code = assembled(found.template, found.values, pointers=1)
@@ -167,7 +172,7 @@ def _rate(found: Arithmetic) -> float:
 
 
 def read_rate(nbytes: int) -> float:
-    """Bytes per second that one core reads of so much memory, in the fastest of some ways."""
+    """Return the bytes per second that one core reads from a buffer, by the fastest pattern."""
     nbytes = max(nbytes // 4096, 1) * 4096
     source, out = _memory(nbytes), empty_buffer(64)
     runs = [_walk(walk, nbytes, source, out, copies=False) for walk in _walks(nbytes)]
@@ -183,7 +188,7 @@ def read_rate(nbytes: int) -> float:
 def read(
     entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo, sets: int = 1
 ) -> Peer:
-    """Peer that reads as many bytes as the inputs have; calls use `sets` buffers in turn."""
+    """Return a peer that reads as many bytes as the inputs have, from `sets` buffers in turn."""
     _check_cpu("read", device)
     nbytes = sum(param.nbytes for param in entry.inputs)
     sources, out = [_memory(nbytes) for _ in range(sets)], empty_buffer(64)
@@ -195,7 +200,7 @@ def read(
 
 
 def read_whole_and_halves(nbytes: int) -> tuple[Peer, Peer, Peer]:
-    """Reading so much memory once, and its halves, in the way that is fastest for the whole."""
+    """Return peers that read a buffer and its halves, by the fastest pattern for all of it."""
     source, out = _memory(nbytes), empty_buffer(64)
     parts = (source, *np.split(source[: nbytes // 128 * 128], 2))
     walks = _walks(parts[-1].nbytes)
@@ -209,8 +214,10 @@ def read_whole_and_halves(nbytes: int) -> tuple[Peer, Peer, Peer]:
 def copy(
     entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo, sets: int = 1
 ) -> Peer:
-    """Peer that copies as many bytes as the output has, by the C library or by our own loops; calls
-    use `sets` buffers in turn."""
+    """Return a peer that copies as many bytes as the output has, between `sets` buffers in turn.
+
+    It uses the C library or a loop of our own, whichever is faster.
+    """
     _check_cpu("copy", device)
     nbytes = entry.output.nbytes
     places = [(_memory(nbytes), _memory(nbytes)) for _ in range(sets)]
@@ -224,10 +231,11 @@ def copy(
 def convert(
     entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo, sets: int = 1
 ) -> Peer:
-    """Return the floor of a function on 16-bit numbers: as many as the output has, widened to f32,
-    multiplied, and narrowed by an instruction, or cut off where there is none.
+    """Return a peer that converts 16-bit numbers: a lower bound for functions of f16 or bf16.
 
-    Calls take `sets` copies of the buffers in turn. Raises DeviceError for other types.
+    It widens as many numbers as the output has to f32, multiplies them, and narrows them by an
+    instruction, or by truncation where there is none. Calls use `sets` buffers in turn. Raises
+    DeviceError for other types.
     """
     _check_cpu("convert", device)
     dtype = entry.output.dtype
@@ -244,7 +252,7 @@ def convert(
 def _copies(
     nbytes: int, places: Sequence[tuple[Bytes, Bytes]], converts: str = ""
 ) -> list[Sequence[Run]]:
-    """Every way to copy, past the caches or not: from each source to its place."""
+    """Return all ways to copy the sources, with and without nontemporal stores."""
     return [
         [
             _walk(walk, nbytes, source, out, copies=True, streaming=streaming, converts=converts)
@@ -261,8 +269,10 @@ def _check_cpu(name: str, device: DeviceInfo) -> None:
 
 
 def arithmetic(dtype: DType, target: Target) -> tuple[Arithmetic, ...]:
-    """The instructions that the target has for products of a type, of which the fastest is to be
-    found out by measuring: what the choice of schedules knows of a core may be wrong."""
+    """Return the target's instructions for products of a type.
+
+    The fastest is found by measuring, since the schedules' knowledge of a core may be wrong.
+    """
     if product := tile_product(dtype, target):
         on_tiles = Arithmetic(
             multiply_adds=TILE_ROWS * TILE_ROWS * tile_k(dtype),
@@ -291,7 +301,7 @@ def arithmetic(dtype: DType, target: Target) -> tuple[Arithmetic, ...]:
     lanes = width // max(4, dtype.itemsize)
     vector = f"<{lanes} x {'double' if dtype is DType.F64 else 'float'}>"
     intrinsic = f"{multiply_add(target)}.v{lanes}f{width * 8 // lanes}"
-    # A product of its own would leave the loop, were it the same in every round.
+    # Without fused multiply-add, put the sum first: a loop-invariant product would be hoisted.
     found.append(_chains(target, intrinsic, lanes, vector, vector, sums_first=not fuses(target)))
     return tuple(found)
 
@@ -316,8 +326,7 @@ def _chains(
 
 
 def _walks(nbytes: int) -> list[ReadPattern]:
-    """Return the read patterns for a buffer; patterns of streams close together only where they
-    leave out hardly anything."""
+    """Return the read patterns for a buffer, without those that would skip much of it."""
     return [w for w in WALKS if not w.apart or nbytes % (w.streams * w.apart) < LEFT_OUT * nbytes]
 
 
@@ -331,7 +340,7 @@ def _walk(
     streaming: bool = False,
     converts: str = "",
 ) -> Run:
-    """Run over the whole memory, except a remainder that does not fill a step of each stream."""
+    """Return a call that walks over the memory, except for an incomplete last step."""
     target = find("native")
     width = target.limits["vector_bytes"]
     unroll = VECTORS // walk.streams
@@ -368,13 +377,15 @@ def _walk(
 
 
 def _indices(start: int, stop: int) -> str:
-    """Elements that a shuffle takes."""
+    """Return the mask of a shuffle that takes these elements."""
     return f"<{', '.join(f'i32 {i}' for i in range(start, stop))}>"
 
 
 def _streams(walk: ReadPattern, unroll: int, width: int) -> tuple[object, ...]:
-    """For each stream where it starts if they are close together, and the vectors of a step: their
-    numbers, and the bytes to them."""
+    """Return each stream's start, if streams are close together, and its vectors per step.
+
+    A vector is given by its number and its byte offset.
+    """
     return tuple(
         (s * walk.apart, tuple((s * unroll + u, u * width) for u in range(unroll)))
         for s in range(walk.streams)
@@ -382,19 +393,19 @@ def _streams(walk: ReadPattern, unroll: int, width: int) -> tuple[object, ...]:
 
 
 def _memory(nbytes: int) -> Bytes:
-    """Written once, so that it is there; a walk takes one step of each stream at least."""
+    """Return memory that is mapped, for at least one step of each stream."""
     found = empty_buffer(max(nbytes, VECTORS * 64))
     found[:] = 1
     return found
 
 
 def fastest(runs: Sequence[Run]) -> Run:
-    """The one with the least time."""
+    """Return the fastest run."""
     return min(runs, key=_least_seconds)
 
 
 def fastest_in_turn(ways: Sequence[Sequence[Run]]) -> Run:
-    """The runs of the way that takes the least time for all of them, in turn."""
+    """Return a run that takes the fastest way's runs in turn."""
 
     def seconds(way: Sequence[Run]) -> float:
         return _least_seconds(lambda: [run() for run in way])
@@ -404,7 +415,7 @@ def fastest_in_turn(ways: Sequence[Sequence[Run]]) -> Run:
 
 
 def _least_seconds(run: Run) -> float:
-    """Least seconds of some runs."""
+    """Return the least seconds of several runs."""
 
     def seconds() -> float:
         start = time.perf_counter()
@@ -415,14 +426,14 @@ def _least_seconds(run: Run) -> float:
 
 
 def assembled(template: str, values: Mapping[str, object], pointers: int) -> Any:
-    """The function @ceiling of a template, on this CPU; it takes a count and so many pointers."""
+    """Return the function @ceiling of a template on this CPU; it takes a count and pointers."""
     (address,) = _mapped(template, tuple(sorted(values.items()))).addresses
     return ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * pointers)(address)
 
 
 @cache
 def _mapped(template: str, values: tuple[tuple[str, object], ...]) -> MappedCode:
-    """Stays loaded for as long as the process lives."""
+    """Return the code of a template, which stays loaded until the process ends."""
     from kgen.targets.cpu.assemble import compile_object
 
     target = find("native")

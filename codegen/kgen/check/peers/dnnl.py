@@ -1,8 +1,8 @@
-"""The part of oneDNN's C API that a matrix product takes, through ctypes.
+"""Binding by ctypes of the part of oneDNN's C API that a matrix product needs.
 
-That is version 2 (libdnnl.so.2, Debian 12's package libdnnl2), whose descriptors are plain
-structures that the caller owns: they are kept in buffers that are larger than any of them, and
-never looked into. Numbers of enumerations are those of dnnl_types.h.
+The API is that of version 2 (libdnnl.so.2, Debian 12's libdnnl2). Its descriptors are plain
+structures that the caller owns; they stay opaque, in buffers larger than any of them. Numbers of
+enumerations are those of dnnl_types.h.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ ELTWISE = {"relu": 0x1F, "gelu": 0x30, "gelu_tanh": 0xCF, "silu": 0xDF}
 #: Arguments of a primitive (DNNL_ARG_*).
 SRC, WEIGHTS, BIAS, DST = 1, 33, 41, 17
 CPU, DEFAULT_STREAM, TAG_ANY, UNIMPLEMENTED, QUERY_WEIGHTS_MD = 1, 1, 1, 3, 131
-#: Bytes; dnnl_matmul_desc_t, the largest here, has five memory descriptors of about 700.
+#: Bytes of a descriptor's buffer. The largest, dnnl_matmul_desc_t, has five memory descriptors of
+#: about 700 bytes.
 DESCRIPTOR_BYTES = 8192
 
 Descriptor = Any
@@ -36,13 +37,13 @@ class DnnlArgument(ctypes.Structure):
 
 
 class Version(ctypes.Structure):
-    """The first fields of dnnl_version_t."""
+    """First fields of dnnl_version_t."""
 
     _fields_ = (("major", c_int), ("minor", c_int), ("patch", c_int))
 
 
 class Dnnl:
-    """The library with one engine and one stream of the CPU."""
+    """Library with one CPU engine and one stream."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
@@ -57,7 +58,7 @@ class Dnnl:
         return f"{found.major}.{found.minor}.{found.patch}"
 
     def check(self, name: str, *arguments: object) -> None:
-        """Call a function; DeviceError if it fails."""
+        """Call a function. Raises DeviceError if it fails."""
         status = self.library[f"dnnl_{name}"](*arguments)
         if status == UNIMPLEMENTED:
             raise DeviceError("oneDNN has no matmul of these dtypes on this CPU; try against=torch")
@@ -67,7 +68,7 @@ class Dnnl:
             )
 
     def layout(self, shape: Sequence[int], strides: Sequence[int], dtype: DType) -> Descriptor:
-        """A memory descriptor; strides in elements."""
+        """Return a memory descriptor; strides are in elements."""
         found = ctypes.create_string_buffer(DESCRIPTOR_BYTES)
         dims, steps = (c_int64 * len(shape))(*shape), (c_int64 * len(shape))(*strides)
         name = "memory_desc_init_by_strides"
@@ -75,7 +76,7 @@ class Dnnl:
         return found
 
     def any_layout(self, shape: Sequence[int], dtype: DType) -> Descriptor:
-        """A memory descriptor that leaves the layout to the primitive."""
+        """Return a memory descriptor whose layout the primitive chooses."""
         found = ctypes.create_string_buffer(DESCRIPTOR_BYTES)
         dims = (c_int64 * len(shape))(*shape)
         self.check("memory_desc_init_by_tag", found, len(shape), dims, DTYPES[dtype], TAG_ANY)
@@ -87,7 +88,7 @@ class Dnnl:
         return found
 
     def post_operations(self, steps: Sequence[str]) -> c_void_p:
-        """Attributes of a primitive that applies these to its result."""
+        """Return the attributes of a primitive with these post-operations."""
         operations, attributes = c_void_p(), c_void_p()
         self.check("post_ops_create", byref(operations))
         for step in steps:
@@ -101,7 +102,7 @@ class Dnnl:
     def matmul(
         self, a: Descriptor, b: Descriptor, bias: Descriptor | None, c: Descriptor, attr: c_void_p
     ) -> tuple[c_void_p, Descriptor]:
-        """A primitive, and the layout that it takes its weights in."""
+        """Return a matmul primitive, and the layout that it requires for its weights."""
         operation = ctypes.create_string_buffer(DESCRIPTOR_BYTES)
         self.check("matmul_desc_init", operation, a, b, bias, c)
         description, primitive = c_void_p(), c_void_p()
@@ -132,14 +133,14 @@ class Dnnl:
 
     @staticmethod
     def arguments(by_number: dict[int, c_void_p]) -> Any:
-        """Arguments of a primitive's execution."""
+        """Return the arguments of a primitive's execution."""
         pairs = [DnnlArgument(arg=number, memory=memory) for number, memory in by_number.items()]
         return (DnnlArgument * len(pairs))(*pairs)
 
 
 @cache
 def dnnl() -> Dnnl:
-    """Raises DeviceError if the library is not here."""
+    """Return the loaded library. Raises DeviceError if it is not installed."""
     try:
         return Dnnl(ctypes.CDLL(LIBRARY))
     except OSError:

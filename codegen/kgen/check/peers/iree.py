@@ -1,7 +1,7 @@
-"""IREE's CPU target: the product as linalg, compiled for this CPU, buffers on its device made once.
+"""IREE peer: the product as linalg, compiled for this CPU, on preallocated input buffers.
 
-A call goes through the virtual machine's own `invoke` with a list of arguments that is there, on
-the device that runs in the calling thread. IREE allocates the result of every call.
+A call uses the virtual machine's `invoke` with a prepared list of arguments, on the device that
+runs in the calling thread. IREE allocates the result in every call.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ELEMENTS = {
     DType.S8: "INT_8",
 }
 PACKAGES = "pip install iree-base-compiler iree-base-runtime"
-#: One thread, the calling one.
+#: Device that runs in the calling thread only.
 DEVICE = "local-sync"
 OPTIONS = ("--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3")
 
@@ -91,13 +91,13 @@ def _on_device(runtime: Any, device: Any, bits: Bits, element: str) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of the compiler's diagnostics that names an error."""
+    """Return the first line of the compiler's diagnostics that names an error."""
     lines = str(error).splitlines()
     return next((line for line in lines if "error:" in line), lines[0])
 
 
 def _module(entry: KernelEntry) -> str:
-    """The product in MLIR, with sums in the kernel's accumulator type."""
+    """Return the product in MLIR, with sums in the kernel's accumulator type."""
     m, n, k = (entry.spec[size] for size in "mnk")
     narrow, out = TYPES[entry.inputs[0].dtype], TYPES[entry.output.dtype]
     sums = "i32" if narrow == "i8" else "f32"

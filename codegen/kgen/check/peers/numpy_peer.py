@@ -1,4 +1,4 @@
-"""numpy: products by its BLAS (OpenBLAS, mostly), everything else by its own loops."""
+"""numpy peer: products by its BLAS (usually OpenBLAS), other operations by its own loops."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kgen_runtime.expressions.views import TENSORS
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.reference.winograd_weights import winograd_tile
 
-#: Functions that numpy has as one: of an array, into another.
+#: Functions that numpy computes in one call into an existing array.
 INTO: Mapping[str, Callable[[Array, Array], object]] = {
     "abs": lambda x, out: np.abs(x, out=out),
     "neg": lambda x, out: np.negative(x, out=out),
@@ -36,7 +36,7 @@ INTO: Mapping[str, Callable[[Array, Array], object]] = {
 def numpy_peer(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
     if device.kind == "gpu":
         raise DeviceError(f"numpy does not run on {device.id}; try against=torch")
-    # numpy's matmul has fast code for f32 and f64 only, so the narrower types are widened before.
+    # numpy's matmul is fast for f32 and f64 only, so widen narrower types beforehand.
     wide = np.float64 if entry.parameters[0].dtype is DType.F64 else np.float32
     x = {p.name: aligned(values(buffers, p).astype(wide)) for p in entry.inputs}
     name = "numpy" if entry.parameters[0].dtype.itemsize >= 4 else "numpy (f32)"
@@ -75,7 +75,7 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
 
 
 def _conv2d(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
-    """Windows copied to rows, times the weights."""
+    """Return a convolution: windows copied to rows (im2col), times the weights."""
     spec = entry.spec
     groups, rank = spec["groups"], len(spec["stride"])
     images = x["a"] if spec["layout"] == "nhwc" else np.moveaxis(x["a"], 1, -1)
@@ -116,8 +116,10 @@ def _conv2d(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
 
 
 def _elementwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
-    """Call by call, as a program that uses numpy would; a single one into an array that is there,
-    where numpy has the function."""
+    """Return an expression evaluated call by call, as a program with numpy would do.
+
+    A single function writes into an existing array, if numpy supports it.
+    """
     formulas = oracle.formulas_of(entry)
     match next(iter(formulas.values())):
         case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=only)]) if (
@@ -135,7 +137,7 @@ def _elementwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], obj
 
 
 class NumpyElements(Evaluator):
-    """Functions and views of whole arrays."""
+    """Evaluator of functions and views of whole arrays."""
 
     def apply(self, name: str, arguments: list[Any]) -> Any:
         if name in TENSORS:
@@ -144,7 +146,7 @@ class NumpyElements(Evaluator):
 
 
 class _Steps(Evaluator):
-    """Functions in the form that a program which uses numpy has them in."""
+    """Evaluator of functions in the form that a numpy program would use."""
 
     def apply(self, name: str, arguments: list[Any]) -> Any:
         if name in STEPS:
@@ -164,14 +166,14 @@ STEPS: Mapping[str, Callable[[Array], Array]] = {
 
 
 def _check_erf(expression: str) -> None:
-    """Raises DeviceError."""
+    """Raise DeviceError for functions that need erf, which numpy lacks."""
     for name in ("gelu", "erf"):
         if f"{name}(" in expression:
             raise DeviceError(f"numpy has no erf and cannot compute {name}; try against=torch")
 
 
 class NumpyRows(RowEvaluator):
-    """Rows in the last axis; what makes one number of a row keeps the axis."""
+    """Evaluator of rows along the last axis; reductions keep the axis."""
 
     def each(self, name: str, arguments: list[Any]) -> Any:
         return DEFINITIONS[name](self.m, *arguments)

@@ -1,4 +1,4 @@
-"""oneDNN from C: primitive and memory made once, weights row-major or in oneDNN's own order."""
+"""oneDNN peers: primitive and memory created once, weights row-major or in oneDNN's own layout."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def onednn(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo)
 
 
 def onednn_packed(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """The weights once brought into the layout that oneDNN chooses."""
+    """Return a peer whose weights were reordered once to the layout that oneDNN chooses."""
     return _peer("onednn-packed", entry, buffers, device)
 
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """oneDNN's OpenMP library, which is not PyTorch's, takes so many threads."""
+    """Limit the threads of oneDNN's OpenMP library, which is not PyTorch's."""
     try:
         library = dnnl.dnnl().library
     except DeviceError:
@@ -58,7 +58,7 @@ def _peer(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: D
     attributes = library.post_operations(steps)
     primitive, taken = library.matmul(src, weights, bias, dst, attributes)
 
-    # Everything stays alive as long as the peer: the library keeps addresses only.
+    # Keep the buffers alive as long as the peer, because the library holds their addresses.
     result, packed = empty_buffer(out.nbytes), empty_buffer(library.nbytes(taken))
     memory = {
         dnnl.SRC: library.memory(src, buffers["a"].ctypes.data),
@@ -81,13 +81,13 @@ def _peer(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: D
 
 
 def _multiplied(param: TensorParam, layout: str) -> Matrix:
-    """Shape and strides of an operand as it is multiplied."""
+    """Return the shape and strides of an operand after its transposition."""
     step = -1 if layout == "t" else 1
     return param.shape[::step], param.strides[::step]
 
 
 def _post_operations(name: str, entry: KernelEntry, device: DeviceInfo) -> list[str]:
-    """The epilogue without its bias, which is an argument. Raises DeviceError."""
+    """Return the epilogue's steps without the bias, which is an argument. Raises DeviceError."""
     spec = entry.spec
     if device.backend != "cpu" or entry.op != "matmul" or spec["batch"] > 1:
         raise DeviceError(f"against={name} supports single matmuls on CPUs; try against=torch")

@@ -19,10 +19,10 @@ Array = npt.NDArray[Any]
 
 @frozen
 class Peer:
-    """A library's version: `run` computes it once; the result is there when it returns.
+    """Library's version of a kernel. `run` returns when the result is complete.
 
-    `name` says in which type it computes, where that is not the kernel's. `result` gives the
-    bits of the output where `run` does not return it. `keep` must live as long as `run`.
+    `name` includes the type of the computation if it is not the kernel's. `result` returns the bits
+    of the output if `run` does not return it. `keep` must live as long as `run`.
     """
 
     name: str
@@ -39,19 +39,19 @@ def values(buffers: Mapping[str, Bytes], param: TensorParam) -> Values:
 
 
 def aligned(array: Array) -> Array:
-    """A copy that starts at a cache line."""
+    """Return a copy that starts at a cache line."""
     copy = empty_buffer(array.nbytes).view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
 
 
 def first(outputs: Mapping[str, Any]) -> Any:
-    """The first output, by which a peer is checked."""
+    """Return the first output, by which a peer is checked."""
     return next(iter(outputs.values()))
 
 
 def check_last_axes(entry: KernelEntry) -> None:
-    """Raises DeviceError for rows along other axes, which peers would get in another order."""
+    """Raise DeviceError for rows along other axes than the last, which peers would reorder."""
     if oracle.rows_first(entry) != list(range(len(oracle.domain(entry)))):
         raise DeviceError(
             "other libraries are measured on rows along the last axes only; try against=read"

@@ -1,4 +1,4 @@
-"""PyTorch: called as its users call it, with prepacked weights, and compiled."""
+"""PyTorch peers: plain calls, prepacked weights, and torch.compile."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ TYPES = {
 }
 
 Operation = Callable[[], Any]
-#: A product of PyTorch tensors, made ready to be computed again and again: (torch, a, b).
+#: Function (torch, a, b) that prepares a product of PyTorch tensors for repeated calls.
 Product = Callable[[Any, Any, Any], Operation]
 
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """PyTorch takes so many threads, if it is here."""
+    """Limit PyTorch's threads, if it is installed."""
     try:
         import torch
     except ImportError:
@@ -51,7 +51,7 @@ def threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-#: Functions that PyTorch has whole, with the arguments of ours.
+#: Functions that PyTorch has under the same name with the same arguments.
 WHOLE = frozenset(
     {
         *("celu", "clip", "elu", "gelu", "leaky_relu", "mish", "relu", "rsqrt", "selu"),
@@ -59,7 +59,7 @@ WHOLE = frozenset(
     }
 )
 
-#: Functions that it writes into a tensor that is there.
+#: Functions that PyTorch computes into an existing tensor.
 INTO: Mapping[str, Callable[[Any, Any, Any], Any]] = {
     "abs": lambda torch, x, out: torch.abs(x, out=out),
     "neg": lambda torch, x, out: torch.neg(x, out=out),
@@ -68,13 +68,13 @@ INTO: Mapping[str, Callable[[Any, Any, Any], Any]] = {
 
 
 def torch_peer(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """Plain calls; results go into a tensor that is there, where the call takes one."""
+    """Return a peer of plain calls, with results in an existing tensor where the call allows it."""
     torch, x = _tensors(entry, buffers, device)
     return Peer(name="torch", run=_waiting(torch, device, _operation(torch, entry, x, _product)))
 
 
 def cublas(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """cuBLAS as torch calls it: the product is its, an epilogue torch's own kernels."""
+    """Return cuBLAS as torch calls it, with torch's kernels for the epilogue."""
     if device.backend != "cuda":
         raise DeviceError(f"cublas does not run on {device.id}; try against=torch")
     if entry.op != "matmul":
@@ -83,20 +83,20 @@ def cublas(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo)
 
 
 def onednn_packed(torch: Any, a: Any, b: Any) -> Operation:
-    """Operation that torch.compile emits for a linear layer with frozen weights."""
+    """Return the operation that torch.compile emits for a linear layer with frozen weights."""
     packed = torch.ops.mkldnn._reorder_linear_weight(b.mT.contiguous(), len(a))
     return lambda: torch.ops.mkldnn._linear_pointwise(a, packed, None, "none", [], "")
 
 
 def mkl_packed(torch: Any, a: Any, b: Any) -> Operation:
-    """Linear layer of frozen f32 weights, where PyTorch was built with MKL."""
+    """Return a linear layer of frozen f32 weights, for PyTorch built with MKL."""
     weight = b.mT.contiguous()
     packed = torch.ops.mkl._mkl_reorder_linear_weight(weight, len(a))
     return lambda: torch.ops.mkl._mkl_linear(a, packed, weight, None, len(a))
 
 
 def packed_by(name: str, product: Product) -> PeerMaker:
-    """PyTorch with prepacked weights."""
+    """Return a peer of PyTorch with prepacked weights."""
 
     def make(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
         _check_single_product(name, entry, device)
@@ -113,7 +113,10 @@ def packed_by(name: str, product: Product) -> PeerMaker:
 
 
 def torch_compiled(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """torch.compile of the product with its epilogue; a C++ compiler does it, in seconds."""
+    """Return torch.compile of the product with its epilogue.
+
+    Compiling takes seconds in a C++ compiler.
+    """
     _check_single_product("torch-compile", entry, device)
     torch, x = _tensors(entry, buffers, device)
     names = [p.name for p in entry.inputs]
@@ -131,7 +134,7 @@ def torch_compiled(entry: KernelEntry, buffers: Mapping[str, Bytes], device: Dev
     try:
         run()
     except Exception as error:
-        # Its back end raises many types; what they have in common is a first line that says why.
+        # torch.compile raises many types; the first line of each says why.
         reason = str(error).strip().partition("\n")[0]
         raise DeviceError(
             f"torch.compile does not work here: {shorten(reason, 150)}; try against=torch"
@@ -147,7 +150,7 @@ def _check_single_product(name: str, entry: KernelEntry, device: DeviceInfo) -> 
 def _tensors(
     entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo
 ) -> tuple[Any, dict[str, Any]]:
-    """The library and the inputs, on the device. Raises DeviceError."""
+    """Return the torch module, and the inputs on the device. Raises DeviceError."""
     try:
         import torch
     except ImportError:
@@ -193,7 +196,7 @@ def _product(torch: Any, a: Any, b: Any) -> Operation:
 
 
 def _linear(bias: Any) -> Product:
-    """A product and its bias in one call, as a linear layer makes it."""
+    """Return a product that adds its bias in the same call, as a linear layer does."""
 
     def product(torch: Any, a: Any, b: Any) -> Operation:
         out = torch.addmm(bias, a, b)
@@ -217,20 +220,19 @@ def _operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Pr
     return _matmul(torch, entry, x, product)
 
 
-#: What an epilogue is an expression of where a library adds the bias: no name of an operand.
+#: Variable of an epilogue that stands for the product with its bias.
 BIASED = "BIASED"
 
 
 def _of_biased(epilogue: Expression) -> Expression | None:
-    """An epilogue of x + bias; None if it takes either by itself."""
+    """Return an epilogue as an expression of x + bias; None if it uses either alone."""
     biased = call("add", (variable(PRODUCT), variable("bias")))
     found = rebuilt(epilogue, lambda step: variable(BIASED) if step is biased else step)
     return None if {PRODUCT, "bias"} & {*inputs(found)} else found
 
 
 class _Expression(Evaluator):
-    """An expression call by call, as a program that uses PyTorch would: what it has as one function
-    is one."""
+    """Evaluator of an expression call by call; a function that PyTorch has is one call."""
 
     def __init__(self, torch: Any, values: Mapping[str, Any]) -> None:
         self.torch = torch
@@ -254,7 +256,10 @@ class _Expression(Evaluator):
 
 
 class _Rows(RowEvaluator):
-    """Rows in the last axis, call by call; what PyTorch has as one function is one."""
+    """Evaluator of rows along the last axis, call by call.
+
+    A function that PyTorch has is one call.
+    """
 
     def __init__(self, torch: Any, values: Mapping[str, Any], count: int) -> None:
         super().__init__(values, torch)
@@ -286,7 +291,10 @@ class _Rows(RowEvaluator):
 
 
 def _rowwise(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Operation:
-    """Weights that a row shares stay a row, as `layer_norm` takes them."""
+    """Return a row-wise operation.
+
+    Weights shared by all rows stay a row, as `layer_norm` requires.
+    """
     check_last_axes(entry)
     rows, cols = oracle.row_shape(entry)
     domain = torch.broadcast_shapes(*(v.shape for v in x.values()))

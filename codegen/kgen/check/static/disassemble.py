@@ -1,4 +1,4 @@
-"""The machine code of a kernel as text, by the disassembler of its instruction set."""
+"""Disassembly of a kernel's machine code, by the disassembler of its instruction set."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ DISASSEMBLERS = {
 
 
 def disassemble(bundle: BundleFile, entry: KernelEntry) -> str:
-    """Disassembly of the kernel's machine code (SPIR-V for Vulkan).
+    """Return the disassembly of a kernel's machine code (SPIR-V for Vulkan).
 
     Raises AssembleError if the disassembler is missing or fails, naming what to install.
     """
@@ -84,7 +84,7 @@ def run_tool(form: str, arguments: tuple[str, ...], code: bytes, name: str) -> s
     with temporary.folder() as folder:
         file = Path(name).name
         (folder / file).write_bytes(code)
-        # Run where the file is: its name is printed, and a temporary folder has no place there.
+        # Run in the file's folder: the output has the file's name, but not the temporary folder's.
         command = [program, *arguments, file]
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     if done.returncode:
@@ -97,7 +97,7 @@ def run_tool(form: str, arguments: tuple[str, ...], code: bytes, name: str) -> s
 
 
 def _find(program: str) -> str | None:
-    """The program in a PyPI wheel (nvidia/*/bin) or on the PATH."""
+    """Return the path of a program in a PyPI wheel (nvidia/*/bin) or on the PATH, or None."""
     site = Path(sysconfig.get_path("purelib"))
     for path in sorted(site.glob(f"nvidia/*/bin/{program}")):
         return str(path)

@@ -1,4 +1,4 @@
-"""Static facts of a kernel from its machine code."""
+"""Static facts of a kernel's machine code: registers, occupancy, hot loop, and more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kgen_runtime.values import frozen
 class StaticFacts:
     """Facts that static analysis finds in a kernel's machine code.
 
-    `metrics` go by the names of :mod:`kgen.check.gate.metrics`, `opcodes` counts all instructions.
+    `metrics` have the names of :mod:`kgen.check.gate.metrics`, `opcodes` counts all instructions.
     `loop` is None without a hot loop, `occupancy` without a device. `compiled` is the code that
     drivers compile SPIR-V to.
     """
@@ -35,11 +35,11 @@ class StaticFacts:
     compiled: tuple[DriverCompilation, ...] = ()
 
     def absent(self, metric: str) -> str | None:
-        """Why a metric that a driver's compiler gives is not known here, if that is so."""
+        """Return why a metric of a driver's compiler is unknown here; None if it is known."""
         return next((c.reason for c in self.compiled if c.gives(metric) and not c.refused), None)
 
     def note(self, metric: str) -> str | None:
-        """Explanation of a metric."""
+        """Return an explanation of a metric, or None."""
         for each in self.compiled:
             if each.gives(metric):
                 return each.note()
@@ -62,7 +62,7 @@ class StaticFacts:
 
 @frozen
 class Outlook:
-    """Prediction for a well-known device; `reason` says why there is none."""
+    """Predicted time on a well-known device; `reason` says why there is none."""
 
     roofline: Roofline | None = None
     prediction: RooflinePrediction | None = None
@@ -77,7 +77,7 @@ class Outlook:
 
 
 def facts(reader: Reader, entry: KernelEntry) -> StaticFacts:
-    """The facts of a kernel in a bundle. Raises AssembleError if a tool is missing."""
+    """Return the facts of a kernel in a bundle. Raises AssembleError if a tool is missing."""
     code = instructions(reader, entry)
     loop = hot_loop.find(code, hot_loop.WORDS[entry.target.family])
     family = targets.family(entry.target.family)
@@ -107,7 +107,7 @@ def facts(reader: Reader, entry: KernelEntry) -> StaticFacts:
 def _per_matrix_cycle(
     entry: KernelEntry, loop: Loop, body: Sequence[MachineInstruction]
 ) -> dict[str, float]:
-    """Load of the other units while the loop's matrix instructions keep theirs busy."""
+    """Return the load of other units per cycle in which matrix instructions keep a SIMD busy."""
     target, family = targets.find(entry.target.name), targets.family(entry.target.family)
     busy = sum(
         count * (family.matrix_cycles(target, opcode) or 0.0)
@@ -124,7 +124,7 @@ def _per_matrix_cycle(
 
 
 def outlook(reader: Reader, entry: KernelEntry, facts: StaticFacts) -> Outlook:
-    """The roofline, and what the emulator's counts make of it; takes seconds for a large kernel."""
+    """Return the roofline and a prediction; counting a large kernel takes seconds."""
     family = targets.family(entry.target.family)
     target = targets.find(entry.target.name)
     rates, line = family.rates(target), roofline_of(spec.from_json(entry.spec), target)
@@ -140,7 +140,7 @@ def outlook(reader: Reader, entry: KernelEntry, facts: StaticFacts) -> Outlook:
 
 
 def _resources(entry: KernelEntry) -> dict[str, float]:
-    """The manifest's numbers, and how many findings there are."""
+    """Return the manifest's numbers, and the number of findings."""
     known = {name: n for name, n in vars(entry.resources).items() if n is not None}
     return {name: len(n) if isinstance(n, tuple) else n for name, n in known.items()}
 

@@ -1,4 +1,4 @@
-"""The loop in which a kernel spends its time, found in its machine instructions."""
+"""Hot loop: the loop in which a kernel spends its time, found in its machine instructions."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ class WorkKind(StrEnum):
 
 @frozen
 class Loop:
-    """A loop's instructions, those at `body`, by opcode: `work` of them do what the kernel is for,
-    `loads` load data, `spills` put registers on the stack or take them back. `unrolled`: there is
-    no loop, the compiler has unrolled it; these are all instructions."""
+    """Hot loop, with its instructions at `body` counted by opcode.
+
+    `work` of them are of the loop's kind, `loads` load data, and `spills` store a register to the
+    stack or load it back. If `unrolled`, the compiler has left no loop, and these are all
+    instructions.
+    """
 
     kind: WorkKind
     body: range
@@ -41,11 +44,11 @@ class Loop:
 
     @property
     def share(self) -> float:
-        """The part of the instructions that does the work."""
+        """Fraction of the instructions that do the work."""
         return self.work / self.instructions
 
     def mix(self, most: int = 8) -> str:
-        """The opcodes that there are most of, in words."""
+        """Return the most frequent opcodes as text."""
         return mix(self.opcodes, most)
 
     def to_json(self) -> dict[str, Any]:
@@ -56,7 +59,7 @@ class Loop:
 
 
 def mix(opcodes: Counter[str], most: int = 8) -> str:
-    """The opcodes that there are most of, in words."""
+    """Return the most frequent opcodes as text."""
     found = opcodes.most_common(most)
     rest = opcodes.total() - sum(count for _, count in found)
     shown = ", ".join(f"{count} {opcode}" for opcode, count in found)
@@ -78,9 +81,14 @@ class InstructionPatterns:
 
 
 def find(code: Sequence[MachineInstruction], words: InstructionPatterns) -> Loop | None:
-    """The innermost loop with most of the matrix instructions; else, if there are some outside of
-    all loops, all code; else the loop with most multiply-adds, or the function that loops call for
-    them, whose own loop is unrolled; else the loop with most loads."""
+    """Return the hot loop, or None. The first rule that finds work decides:
+
+    - the innermost loop with most matrix instructions
+    - all of the code, if it has matrix instructions outside of loops
+    - the innermost loop with most multiply-adds
+    - the function with most multiply-adds, whose own loop is unrolled
+    - the innermost loop with most loads
+    """
     everything = range(len(code))
     loops = loops_in(code)
     for kind, bodies in (
@@ -108,7 +116,7 @@ def find(code: Sequence[MachineInstruction], words: InstructionPatterns) -> Loop
 
 
 def loops_in(code: Sequence[MachineInstruction]) -> set[range]:
-    """A loop is what lies between a branch and an earlier instruction that it goes to."""
+    """Return the ranges between a backward branch and its target."""
     return {
         range(ins.goes_to, i + 1)
         for i, ins in enumerate(code)
@@ -117,13 +125,13 @@ def loops_in(code: Sequence[MachineInstruction]) -> set[range]:
 
 
 def functions_in(code: Sequence[MachineInstruction]) -> set[range]:
-    """Ranges of instructions between returns, on CPUs; a kernel for a GPU has no functions."""
+    """Return the ranges of instructions between returns; only CPU code has functions."""
     ends = [i + 1 for i, ins in enumerate(code) if ins.opcode in ("ret", "retq")]
     return {range(start, end) for start, end in itertools.pairwise([0, *ends])}
 
 
 def innermost(loops: Collection[range]) -> list[range]:
-    """Loops that contain no other loop."""
+    """Return the loops that contain no other loop."""
     return [a for a in loops if not any(_inside(b, a) for b in loops)]
 
 
@@ -132,7 +140,10 @@ def _inside(small: range, large: range) -> bool:
 
 
 def _loads_on_cpu(ins: MachineInstruction) -> bool:
-    """x86 loads with most instructions: the destination comes last, and memory in parentheses."""
+    """Whether an instruction loads.
+
+    In x86 assembly a load has memory in parentheses, but not last.
+    """
     if ins.opcode.startswith(("lea", "prefetch")):
         return False
     operands = re.sub(r"\s*\{%k\d\}", "", ins.operands)
@@ -140,13 +151,13 @@ def _loads_on_cpu(ins: MachineInstruction) -> bool:
     return memory or ins.opcode.startswith(("ld", "tileload"))
 
 
-#: Constants (LDC) and the bookkeeping of copies (LDGDEPBAR) are no loads of data.
+#: Constants (LDC) and the bookkeeping of copies (LDGDEPBAR) are not loads of data.
 _SASS_LOAD = re.compile(r"(LD|LDG|LDL|LDS|LDSM|LDGSTS|UTMALDG|UBLKCP)$")
 _AMD_LOAD = re.compile(r"(global|buffer|flat|scratch|ds|s)_(load|read)")
 _SPIRV_LOAD = re.compile(r"Op(Load|CooperativeMatrixLoadKHR)$")
 _NVK_LOAD = re.compile(r"(ld\.(global|shared|local)|ldsm)")
 
-#: By family; `nvk` is the assembly that NVIDIA's Vulkan driver of Mesa prints.
+#: Patterns by family; `nvk` is the assembly that Mesa's Vulkan driver for NVIDIA prints.
 WORDS: Mapping[str, InstructionPatterns] = {
     "cuda": InstructionPatterns(
         matrix=re.compile(r"[A-Z]+MMA$"),

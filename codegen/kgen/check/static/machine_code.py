@@ -1,8 +1,8 @@
-"""A kernel's machine instructions, as a list.
+"""Machine instructions of a kernel as a list.
 
-NVIDIA's are read from the cubin. Those of LLVM's families are printed by the LLVM that made the
-machine code, from the same IR in the same way, since few machines have a disassembler for them.
-SPIR-V is what a driver compiles: its instructions are as near to the machine as can be known.
+NVIDIA's are read from the cubin. For AMD and CPUs, the LLVM that made the machine code prints them
+from the same IR in the same way, since few machines have a disassembler for them. SPIR-V is
+compiled by a driver, so its own instructions are the closest form.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgen.targets.llvm_lines import with_lines
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 from kgen_runtime.values import frozen
 
-#: SASS instructions of compute capability 7.0 and later.
+#: Bytes per SASS instruction from compute capability 7.0 on.
 SASS_BYTES = 16
 
 
@@ -28,9 +28,9 @@ SASS_BYTES = 16
 class MachineInstruction:
     """Instruction of a disassembly.
 
-    `goes_to` is the index of a branch's target (the first of several). `spill`: the instruction
-    writes a register to the stack or reads it back. `line` is the line of the rendered text that it
-    comes from, counted from 1, if requested and known.
+    `goes_to` is the index of a branch's target (the first of several). `spill` says that the
+    instruction stores a register to the stack or loads it back. `line` is the line of the rendered
+    text, counted from 1, if requested and known.
     """
 
     opcode: str
@@ -43,7 +43,7 @@ class MachineInstruction:
 def instructions(
     reader: Reader, entry: KernelEntry, *, lines: bool = False
 ) -> list[MachineInstruction]:
-    """Instructions of a kernel, entry point after entry point.
+    """Return the instructions of a kernel, entry point after entry point.
 
     With `lines` the kernel's text is assembled again with debug information. Raises AssembleError
     if a tool is missing, or is not the version that made the machine code.
@@ -53,7 +53,7 @@ def instructions(
 
 # ------------------------------------------------------------------------------------ NVIDIA
 
-#: Local memory; kgen's kernels have no arrays of their own there.
+#: Accesses to local memory, which kgen's kernels use for spills only.
 _SASS_SPILLS = ("STL", "LDL")
 
 
@@ -67,8 +67,11 @@ def _sass(reader: Reader, entry: KernelEntry, lines: bool) -> list[MachineInstru
 def parse_cubin(
     code: bytes, name: str, places: Mapping[str, Sequence[int | None]] = MappingProxyType({})
 ) -> list[MachineInstruction]:
-    """The instructions of a cubin, whose name is for messages; `places` are the lines that those of
-    each function come from. Raises AssembleError if nvdisasm is missing or refuses it."""
+    """Return the instructions of a cubin; `name` is for messages.
+
+    `places` has the source lines of each function's instructions. Raises AssembleError if nvdisasm
+    is missing or fails.
+    """
     found: list[MachineInstruction] = []
     for function in json.loads(run_tool("cubin", ("-json",), code, name))[1]:
         first = len(found)
@@ -89,8 +92,10 @@ def parse_cubin(
 
 
 def _with_lines(reader: Reader, entry: KernelEntry) -> bytes:
-    """The cubin of the kernel's PTX, assembled again. Raises AssembleError if another ptxas made
-    the first one."""
+    """Return the kernel's cubin, assembled again with line information.
+
+    Raises AssembleError if another version of ptxas made the original.
+    """
     from kgen.targets.cuda.assemble import cubin_with_lines
 
     _check_made_here(reader, entry)
@@ -103,7 +108,7 @@ _SASS_CODE = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/")
 
 
 def _places(text: str) -> dict[str, list[int | None]]:
-    """The PTX line of each instruction of each function, from what `nvdisasm -gp` prints."""
+    """Return the PTX line of each instruction, by function, from `nvdisasm -gp` output."""
     found: dict[str, list[int | None]] = {}
     lines: list[int | None] = []
     at: int | None = None
@@ -121,7 +126,7 @@ def _places(text: str) -> dict[str, list[int | None]]:
 
 _LABEL = re.compile(r"^(\.L\w+):")
 _LINE = re.compile(r"^\s+([a-z][\w.]*)(?:\s+(.*))?$")
-#: Comments of x86, AArch64 and AMDGPU; a # before a digit is an immediate of AArch64's.
+#: Comments of x86, AArch64 and AMDGPU; a # before a digit is an immediate in AArch64.
 _COMMENT = re.compile(r"(?:^|\s)(?:#|//|;)(?:\s+(.*))?$")
 _PLACE = re.compile(r"^\s+\.loc\s+\d+\s+(\d+)")
 _SPILL = re.compile(r"\d+-byte (Folded )?(Spill|Reload)")
@@ -142,7 +147,7 @@ def _cpu(reader: Reader, entry: KernelEntry, lines: bool) -> list[MachineInstruc
 
 
 def _ir(reader: Reader, entry: KernelEntry, lines: bool) -> str:
-    """The kernel's LLVM IR. Raises AssembleError if another LLVM made its machine code."""
+    """Return the kernel's LLVM IR. Raises AssembleError if another LLVM made its machine code."""
     _check_made_here(reader, entry)
     text = text_of(reader, _artifact(entry, "llvm-ir"))
     return with_lines(text) if lines else text
@@ -159,9 +164,9 @@ def _check_made_here(reader: Reader, entry: KernelEntry) -> None:
 
 
 def parse_assembly(text: str) -> list[MachineInstruction]:
-    """The instructions of LLVM's assembly text; directives are left out.
+    """Return the instructions of LLVM's assembly text, without directives.
 
-    LLVM's comments say which ones spill; without them (no `set_asm_verbosity`) none does.
+    LLVM marks spills in comments; without them (no `set_asm_verbosity`) none is found.
     """
     labels: dict[str, int] = {}
     found: list[tuple[str, str, bool, int | None]] = []
@@ -180,7 +185,7 @@ def parse_assembly(text: str) -> list[MachineInstruction]:
         MachineInstruction(
             opcode=opcode,
             operands=operands,
-            # A branch's last operand is its label.
+            # The last operand of a branch is its label.
             goes_to=labels.get(operands.rpartition(",")[2].strip()),
             spill=spill,
             line=line_number,
@@ -199,8 +204,10 @@ def _spirv(reader: Reader, entry: KernelEntry, lines: bool) -> list[MachineInstr
 
 
 def parse_spirv(text: str) -> list[MachineInstruction]:
-    """The instructions of SPIR-V assembly from the first function on, without the declarations
-    before; one of an extended set goes by its own name (Fma)."""
+    """Return the instructions of SPIR-V assembly from the first function on.
+
+    An instruction of an extended set has its own name as opcode (Fma).
+    """
     labels: dict[str, int] = {}
     found: list[tuple[str, Sequence[str], int]] = []
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):

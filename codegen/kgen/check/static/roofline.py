@@ -1,10 +1,9 @@
-"""How fast a kernel could be on a well-known device of its target, and how fast it seems to be.
+"""Roofline and predicted time of a kernel on a well-known device of its target.
 
 The floor is the least time that the device's peaks allow for the problem (Williams, Waterman and
 Patterson, "Roofline", CACM 52(4), 2009): arithmetic at its peak rate, or every byte of the tensors
-once. The prediction puts what was counted in the place of these ideals: the longest of a few terms,
-each of which the kernel cannot beat. It is no measurement. What it leaves out:
-docs/how-it-works/static-analysis.md.
+once. The prediction uses counted instructions and traffic instead: the longest of several terms,
+each a lower bound. What it leaves out is listed in docs/how-it-works/static-analysis.md.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Roofline:
-    """The problem on the device: `peak` is the rate of flops of type `operands`."""
+    """Problem on a device: `peak` is the rate of flops of type `operands`."""
 
     device: str
     operands: str
@@ -40,12 +39,12 @@ class Roofline:
 
     @property
     def intensity(self) -> float:
-        """Flops for each byte that must be moved."""
+        """Flops per byte that must be moved."""
         return self.flops / self.nbytes
 
     @property
     def ridge(self) -> float:
-        """The intensity above which arithmetic takes longer than memory."""
+        """Intensity above which arithmetic takes longer than memory."""
         return self.peak / self.bandwidth
 
     @property
@@ -54,7 +53,7 @@ class Roofline:
 
     @property
     def floor(self) -> float:
-        """Seconds."""
+        """Least time in seconds."""
         return max(self.flops / self.peak, self.nbytes / self.bandwidth)
 
     def to_json(self) -> dict[str, Any]:
@@ -98,7 +97,7 @@ class RooflinePrediction:
 
 
 def roofline(spec: Spec, rates: Rates) -> Roofline:
-    """The least time of a problem. Types that no unit takes are computed in f32."""
+    """Return the roofline of a problem. Types without a unit of their own are computed in f32."""
     found = multiplied(spec)
     operands = found.operands if found.operands in rates.flops else "f32"
     return Roofline(
@@ -112,8 +111,10 @@ def roofline(spec: Spec, rates: Rates) -> Roofline:
 
 
 def roofline_of(spec: Spec, target: Target) -> Roofline | None:
-    """Return the least time on a well-known device of the target: on a CPU on one core of it, which
-    its cost model and single-threaded measurements assume too. None if no device is known."""
+    """Return the roofline on a well-known device of the target; None if no device is known.
+
+    For CPUs it is that of one core, as in the cost model and in single-threaded measurements.
+    """
     rates = targets.family(target.family).rates(target)
     if rates is None:
         return None
@@ -128,7 +129,7 @@ def roofline_of(spec: Spec, target: Target) -> Roofline | None:
 
 
 def count(reader: Reader, entry: KernelEntry) -> LaunchCounters | str:
-    """Traffic that the emulator counts, of all workgroups or of a sample; or why there is none."""
+    """Return the traffic that the emulator counts, or the reason why it cannot."""
     sample = profile.sample_of(entry, patience=1)
     found = profile.profile_kernel(reader, entry, patience=1)
     if found.reason is not None:
@@ -151,7 +152,7 @@ def predict(
     loop: Loop | None,
     occupancy: Occupancy,
 ) -> RooflinePrediction:
-    """The longest of the terms that can be told."""
+    """Return the prediction from all known terms."""
     busy = busy_units(entry, rates.units)
     terms = dict(_terms(entry, line, rates, traffic, loop, occupancy, busy))
     return RooflinePrediction(
@@ -160,11 +161,13 @@ def predict(
 
 
 def busy_units(entry: KernelEntry, units: int) -> float:
-    """The part of the device's time in which units have work, if each workgroup takes as long as
-    any other: 130 of them on 108 units take as long as 216."""
+    """Return the fraction of the device's time in which units have work.
+
+    If all workgroups take equally long, 130 of them on 108 units take as long as 216.
+    """
     launch = entry.launches[0]
     pieces = math.prod(launch.grid)
-    # Where pieces are cut, all have the same to do.
+    # Split pieces all have equal work.
     if launch.tile is not None and launch.tile.walk is not None and not launch.tile.walk.steps:
         pieces = math.prod(walk.counts(launch.tile))
         units = min(units, math.prod(launch.grid))
@@ -180,11 +183,13 @@ def _terms(
     occupancy: Occupancy,
     busy: float,
 ) -> Iterator[tuple[str, float]]:
-    """- math: the flops at the peak of the instruction that does them, on the units with work
+    """Yield the terms of the predicted time.
+
+    - math: the flops at the peak of the instruction that does them, on the units with work
     - issue: the instructions that the hot loop needs for all products
     - L2: the sectors that the emulator counted
     - DRAM: every tensor once
-    - latency: copies under way in all CTAs that fit, against the time that one takes (Little)
+    - latency: copies in flight in all resident CTAs, against the time of one copy (Little's law)
     """
     counters = traffic.counters
     if loop is not None and loop.kind is not WorkKind.LOAD:

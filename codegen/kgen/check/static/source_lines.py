@@ -1,4 +1,4 @@
-"""Which lines of a kernel's text its machine instructions come from, for metrics counting them."""
+"""Source lines of machine instructions, for metrics that count instructions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class SourceLines:
-    """A kernel's text, its machine instructions with their lines, and those of the hot loop."""
+    """Text of a kernel, its machine instructions with their lines, and those of the hot loop."""
 
     text: str
     family: str
@@ -23,8 +23,10 @@ class SourceLines:
     loop: tuple[MachineInstruction, ...]
 
     def of(self, metric: str) -> Counter[int]:
-        """How many of the instructions that a metric counts come from each line; empty for metrics
-        that are no count of instructions."""
+        """Return, per line, how many of its instructions a metric counts.
+
+        The result is empty for metrics that do not count instructions.
+        """
         choose = _CHOICES.get(metric)
         found = () if choose is None else choose(self)
         return Counter(ins.line for ins in found if ins.line is not None)

@@ -1,7 +1,8 @@
-"""Inputs of attention: masks that hide keys, whole rows too, lengths, and scores of any size.
+"""Test data of attention: masks, key lengths, and scores of any size.
 
-Every set has masks and lengths. The set of special values has NaN and infinities in queries, scores
-far apart, rows of -infinity, lengths out of range, and NaN in K and V after each length.
+Every set has masks, some of whose rows hide all keys, and lengths. The set of special values also
+has NaN and infinities in Q, scores far apart, mask rows of -infinity, lengths out of range, and NaN
+in K and V after each length.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from kgen_runtime.manifest import KernelEntry, TensorParam
 
 Maker = Callable[[np.random.Generator, TensorParam], Floats]
 
-#: Shares of keys that a mask hides, and of its rows that hide all.
+#: Share of keys that a mask hides, and of rows in which it hides all.
 HIDDEN, EMPTY = 0.2, 0.15
-#: Factors of queries whose scores are far apart, or all alike.
+#: Factors of queries: scores far apart, unchanged, or all equal.
 FACTORS = (1000.0, 1.0, 0.0, 30.0)
 SPECIAL = (np.nan, np.inf, -np.inf)
 
 
 def maker(entry: KernelEntry, seed: int, make: Maker, *, is_special: bool) -> Maker:
-    """Return `make` for q, k and v, and what goes with it for mask and kv_length."""
+    """Return `make` for q, k and v, with matching data for mask and kv_length."""
     spec = entry.spec
     lengths = _lengths(entry, seed, is_special)
 
@@ -53,8 +54,10 @@ def maker(entry: KernelEntry, seed: int, make: Maker, *, is_special: bool) -> Ma
 
 
 def _lengths(entry: KernelEntry, seed: int, is_special: bool) -> Floats:
-    """Keys of each batch element: any number, the first one none of all; of special values also
-    numbers out of range."""
+    """Return random numbers of keys per batch element, including 0.
+
+    Special values include numbers out of range.
+    """
     batch, keys = entry.spec["q"][0], entry.spec["k"][2]
     generator = np.random.default_rng([seed, is_special])
     found: Floats = generator.integers(0, keys, batch, np.int64, endpoint=True)

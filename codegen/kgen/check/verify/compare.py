@@ -1,4 +1,4 @@
-"""A kernel's output against the reference: the worst element, where it is and what it should be."""
+"""Comparison of a kernel's output with the reference: the worst element, and its place."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Comparison:
-    """The element with the largest ratio of error to bound, among `elements` compared.
+    """Comparison of `elements` elements, with the one of the largest ratio of error to bound.
 
-    `at` is in the coordinates of the oracle, in the output of this name; `wrong` counts the
-    elements beyond their bound.
+    `at` is its place in the oracle's coordinates of the named output. `wrong` counts the elements
+    beyond their bound.
     """
 
     elements: int
@@ -46,7 +46,7 @@ def compare(
     box: Box,
     output: str = "out",
 ) -> Comparison:
-    """Compare the chosen elements of one box; `unwritten` marks those that still hold poison."""
+    """Compare the chosen elements of a box; `unwritten` marks those that still hold poison."""
     with np.errstate(all="ignore"):
         error, bound = deviations(expected, got, dtype)
         error = np.where(unwritten, np.inf, error)
@@ -67,13 +67,14 @@ def compare(
 
 
 def deviations(expected: Estimate, got: Values, dtype: DType) -> tuple[Values, Values]:
-    """Error and bound per element; an error is infinite where the kinds of number differ.
+    """Return error and bound per element; an error is infinite where the kinds of number differ.
 
-    NaN must be NaN and an infinite reference the same infinity. A finite reference may come out as
-    infinity only if the bound reaches the number that rounds to it, and has to if it lies beyond.
-    An element whose computation needs no rounding must equal the reference rounded once; one of
-    which nothing is promised has an infinite error in `expected`. A bool is open where zero is
-    within the error.
+    - NaN must be NaN, and an infinite reference the same infinity.
+    - A finite reference may become infinity only if the bound reaches a number that rounds to it,
+      and must if it lies beyond.
+    - An element whose computation needs no rounding must equal the reference rounded once.
+    - An element without a bound has an infinite error in `expected`.
+    - A bool is undecided if zero lies within the error.
     """
     if dtype is DType.BOOL:
         reference = round_to(expected.value, dtype)
@@ -91,7 +92,7 @@ def deviations(expected: Estimate, got: Values, dtype: DType) -> tuple[Values, V
     error = np.abs(got - reference)
 
     same = (got == reference) | (np.isnan(got) & np.isnan(reference))
-    # The least and the largest magnitude that the accumulator may hold, as the output shows them.
+    # Least and largest magnitude that the accumulator may hold, as the output shows them.
     least = np.maximum(np.abs(expected.value) - expected.error, 0.0)
     low = np.isinf(round_to(least, dtype))
     high = np.isinf(round_to(np.abs(expected.value) + expected.error, dtype))
@@ -102,7 +103,7 @@ def deviations(expected: Estimate, got: Values, dtype: DType) -> tuple[Values, V
 
 
 def merge(first: Comparison | None, second: Comparison) -> Comparison:
-    """The worse of two, with the counts of both."""
+    """Return the worse of two comparisons, with the counts of both."""
     if first is None:
         return second
     worse = first if first.ratio >= second.ratio else second

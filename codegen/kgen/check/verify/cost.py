@@ -1,7 +1,7 @@
-"""Cost of verification in time and memory, and its budget.
+"""Cost model of verification: time and memory per kernel, and their budgets.
 
-Every number here is a count of work, never a measured time, so that the same bundle and seed are
-always verified in the same way. `work` is multiply-adds for a matmul and elements otherwise.
+Every number is a count of work, not a measured time, so that a bundle and a seed always give the
+same verification. `work` is multiply-adds for a matmul, and elements otherwise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kgen.errors import VerificationError
 from kgen.host_memory import available_memory
 from kgen_runtime.manifest import KernelEntry
 
-#: Work that one emulated data set may take, by main loop: about a second each on one core.
+#: Work of one emulated data set, by main loop: about a second on one core.
 EMULATED_WORK = {
     "mma": 2**29,
     "wgmma": 2**29,
@@ -29,22 +29,22 @@ EMULATED_WORK = {
     "row": 2**20,
 }
 OTHER_EMULATED_WORK = 2**20
-#: The same where a CPU's vectors are multiplied: steps of K of a register tile of mr x nr.
+#: Work of one emulated data set of CPU vector kernels: steps of K of an mr x nr register tile.
 EMULATED_STEPS = 2**12
-#: Tasks of a CPU are few and long: so much of that work is spent on several.
+#: Factor for CPU tasks, which are few and long, so that several run.
 TASKS_PATIENCE = 20
-#: A sample may need more than this work, to hold every kind of tile, up to this many times.
+#: Largest factor by which a sample may exceed its budget to include every kind of tile.
 EMULATION_PATIENCE = 60
-#: Work of the scalar reference per data set: all elements up to the first number (they
-#: share rows and columns), a sample of the second beyond. The float64 oracle has all of them.
+#: Work of the scalar reference per data set: all elements up to the first number (they share rows
+#: and columns), a sample of the second beyond. The float64 oracle covers all elements.
 SCALAR_WORK, SCALAR_SAMPLE_WORK = 2**18, 2**17
-#: Cost of one scalar element in multiply-adds, whatever its operation.
+#: Multiply-adds that one scalar element costs, whatever its operation.
 SCALAR_ELEMENT_WORK = 64
 #: Work of the float64 oracle per data set; beyond it, a sample of the tiles is compared.
 ORACLE_WORK = 2**37
-#: Work up to which the oracle computes all of an output of which a sample is compared.
+#: Work up to which the oracle computes a whole output of which a sample is compared.
 ORACLE_WHOLE_WORK = 2**32
-#: Work per second that the slowest device does: lavapipe on one busy core, at a tenth of its rate.
+#: Work per second of the slowest device: a tenth of the rate of lavapipe on one busy core.
 SLOWEST_DEVICE = 2e8
 #: Elements that one piece of the oracle holds at a time.
 PANEL_ELEMENTS = 2**22
@@ -58,7 +58,7 @@ def work_per_element(entry: KernelEntry) -> int:
 
 
 def emulated_workgroups(entry: KernelEntry) -> int:
-    """How many workgroups of a kernel an emulator may run per data set."""
+    """Return how many workgroups of a kernel an emulator may run per data set."""
     launch = sampling.sampled_launch(entry)
     tile = launch.tile
     if tile is None:
@@ -73,7 +73,7 @@ def emulated_workgroups(entry: KernelEntry) -> int:
 
 
 def emulated_budget(entry: KernelEntry) -> int:
-    """Work that is emulated in about a second."""
+    """Return the work that is emulated in about a second."""
     mainloop = str(entry.schedule.get("mainloop"))
     if mainloop in ("blis", "dot"):
         return EMULATED_STEPS * int(entry.schedule["mr"]) * int(entry.schedule["nr"])
@@ -81,15 +81,17 @@ def emulated_budget(entry: KernelEntry) -> int:
 
 
 def emulated_seconds(entry: KernelEntry, sample: sampling.Sample | None) -> float:
-    """Estimated seconds of a data set in an emulator on one quiet core; a sample of None is
-    everything."""
+    """Return the estimated seconds of an emulated data set on one idle core.
+
+    `sample` is None for all workgroups.
+    """
     boxes = (whole_output(entry),) if sample is None else sample.boxes
     elements: int = sum(math.prod(s.stop - s.start for s in box) for box in boxes)
     return elements * work_per_element(entry) / emulated_budget(entry)
 
 
 def emulation_refusal(entry: KernelEntry, sample: sampling.Sample | None) -> str | None:
-    """Why running the sample, or everything if there is none, in an emulator is out of reach."""
+    """Return why emulating the sample takes too long, or None."""
     seconds = emulated_seconds(entry, sample)
     if seconds <= EMULATION_PATIENCE:
         return None
@@ -97,7 +99,7 @@ def emulation_refusal(entry: KernelEntry, sample: sampling.Sample | None) -> str
 
 
 def scalar_elements(entry: KernelEntry) -> int:
-    """How many output elements the scalar reference may compute per data set."""
+    """Return how many output elements the scalar reference may compute per data set."""
     elements = math.prod(output_shape(entry))
     if elements * (work_per_element(entry) + SCALAR_ELEMENT_WORK) <= SCALAR_WORK:
         return elements
@@ -119,7 +121,7 @@ def whole_output(entry: KernelEntry) -> Box:
 
 
 def oracle_pieces(entry: KernelEntry, boxes: tuple[Box, ...]) -> tuple[Box, ...]:
-    """Boxes that the oracle computes to cover `boxes`, in pieces that fit in memory.
+    """Return boxes that the oracle computes to cover `boxes`, in pieces that fit in memory.
 
     One large product costs less than many small ones, so everything is computed if that is cheap.
     """
@@ -129,7 +131,7 @@ def oracle_pieces(entry: KernelEntry, boxes: tuple[Box, ...]) -> tuple[Box, ...]
 
 
 def compared_boxes(entry: KernelEntry, seed: int) -> tuple[Box, ...]:
-    """The output, or a sample of its tiles if the oracle could not keep up."""
+    """Return the whole output, or a sample of its tiles if it is too large for the oracle."""
     if oracle_work(entry) <= ORACLE_WORK:
         return (whole_output(entry),)
     shape = output_shape(entry)
@@ -147,12 +149,12 @@ def compared_boxes(entry: KernelEntry, seed: int) -> tuple[Box, ...]:
 
 
 def slowest_seconds(entry: KernelEntry) -> float:
-    """More than a kernel takes on any device, unless it hangs."""
+    """Return more seconds than a kernel takes on any device, unless it hangs."""
     return oracle_work(entry) / SLOWEST_DEVICE
 
 
 def panels(entry: KernelEntry, box: Box) -> tuple[Box, ...]:
-    """A box cut into pieces of about PANEL_ELEMENTS elements, operands included."""
+    """Return a box cut into pieces of about PANEL_ELEMENTS elements, operands included."""
     shape = [s.stop - s.start for s in box]
     if entry.op in ("matmul", "conv2d", "attention"):
         side = max(64, min(math.isqrt(PANEL_ELEMENTS), 8 * PANEL_ELEMENTS // depth(entry)))
@@ -174,13 +176,12 @@ def panels(entry: KernelEntry, box: Box) -> tuple[Box, ...]:
 
 
 def check_memory(entry: KernelEntry, doing: str = "verifying", sets: int = 1) -> None:
-    """Raise VerificationError if this machine cannot hold what verifying the kernel takes, or what
-    so many sets of its data do.
+    """Raise VerificationError if this machine lacks the memory to verify a kernel.
 
-    That is every buffer six times (the data and a copy to run on; the other process's, between its
-    guard bands, and on the device where that has the host's memory; one on the way between the
-    processes), the workspaces, and the oracle's pieces in binary64 with the
-    intermediate results made of them.
+    The memory is that of every buffer six times, the workspaces, and the oracle's pieces in
+    binary64 with intermediate results. The six are the data and a copy to run on, the other
+    process's copy, its copy between guard bands, the device's if it shares the host's memory, and
+    one in transit between the processes. `sets` counts sets of data.
     """
     tensors = sum(p.nbytes for p in entry.parameters)
     scratch = sum(w.nbytes for w in entry.workspaces)

@@ -1,7 +1,7 @@
-"""Seeded data for one kernel: raw buffers with poison wherever a kernel has no business.
+"""Seeded test data of a kernel: raw buffers, with poison where a kernel must not read or write.
 
-Stride gaps of inputs hold NaN, so that reading one shows. The output holds NaN with a bit pattern
-of its own everywhere, so that an element that was never written, or a gap that was, shows.
+Stride gaps of inputs hold NaN, which shows if one is read. Outputs are filled with another NaN,
+which shows elements that were not written and gaps that were.
 """
 
 from __future__ import annotations
@@ -38,10 +38,9 @@ from kgen_runtime.reference.winograd_weights import winograd_tile
 from kgen_runtime.schema.partial_writes import lies_upon
 from kgen_runtime.values import frozen
 
-#: NaNs that no arithmetic makes: quiet, with a payload of alternating bits or, of 8 bits, a sign.
-#: s32 has a number instead that no sum of 65536 products reaches; s8, u8 and the FNUZ types, with a
-#: single NaN, have nothing of the kind, and an element that was not written is found because it is
-#: wrong.
+#: Poison: quiet NaNs that no arithmetic produces, with a payload of alternating bits or, in 8 bits,
+#: a sign. s32 uses a number that no sum of 65536 products reaches. s8, u8 and the FNUZ types have
+#: no such pattern; in these, an unwritten element shows by its wrong value.
 INPUT_POISON = {
     DType.F64: 0x7FFA_5A5A_5A5A_5A5A,
     DType.F32: 0x7FDA_5A5A,
@@ -73,16 +72,18 @@ OUTPUT_POISON = {
     DType.S64: 0xA5A5_A5A5_A5A5_A5A5,
 }
 
-#: Whole numbers up to 4: K = 2**20 of their products sum to no more than 2**24.
+#: Largest integer: with K = 2**20, sums of products stay at most 2**24.
 WHOLE_LIMIT = 4
-#: Inputs x of the whole-number data: logits far enough apart for small exponentials.
+#: Largest input x of the integer data: logits far enough apart for small exponentials.
 LOGIT_LIMIT = 20
 
 
 @frozen
 class DataSet:
-    """Set of inputs. `whole` says that all values are whole numbers; `turns` is how many sets
-    there are of its kind, which share the time of the scalar reference."""
+    """Set of inputs. `whole` says that all values are integers.
+
+    `turns` is the number of sets of the same kind, which share the time of the scalar reference.
+    """
 
     name: str
     whole: bool
@@ -91,7 +92,7 @@ class DataSet:
 
 
 def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
-    """The data that one kernel is run on, one after another; constants are not packed yet."""
+    """Yield the data sets of a kernel; constants are not packed yet."""
     entry = entry.unpacked
     integers = entry.op in ("matmul", "conv2d") and entry.inputs[0].dtype.is_integer
     turns = _special_turns(entry)
@@ -105,11 +106,11 @@ def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
 
 
 def _special_turns(entry: KernelEntry) -> int:
-    """How many runs on special values a kernel has."""
+    """Return the number of special-value sets of a kernel."""
     if entry.spec["op"] == "rowwise":
         return special_values.row_turns(*row_shape(entry))
     if winograd_tile(entry.spec):
-        # A tile makes NaN of an infinity that one of its windows sees.
+        # An infinity in one window makes NaN in the whole tile.
         return 0
     if entry.op in ("conv2d", "attention"):
         return 1
@@ -155,8 +156,7 @@ def _blocks(
     make: Maker,
     whole: bool,
 ) -> Bits:
-    """Numbers of 4 bits with the signs of those that are made, and scales of any size that f16
-    has, down to subnormal ones."""
+    """Return blocks of 4-bit numbers with the signs of made ones, and f16 scales of any size."""
     numbers = (*param.shape[:-1], entry.spec["k"])
     made = make(generator, replace(param, dtype=DType.S8, shape=numbers, strides=(1,)))
     values = made.reshape(-1, numbers[-1]).astype(np.int8)
@@ -165,7 +165,7 @@ def _blocks(
         return blocks.packed(values, np.ones(shape)).reshape(param.shape)
     exponents = generator.integers(-20, 12, shape)
     scales = np.ldexp(1.0 + generator.integers(0, 1024, shape) / 1024, exponents)
-    # No zeros where there were none: special values of A would make NaN of them.
+    # Keep zeros out: special values of A would turn them into NaN.
     few = np.where((values > 0) & (values < 16), 1, values // 16)
     return blocks.packed(few, scales).reshape(param.shape)
 
@@ -173,7 +173,7 @@ def _blocks(
 def _transformed_weights(
     generator: np.random.Generator, entry: KernelEntry, param: TensorParam, make: Maker
 ) -> Bits:
-    """Kernels, transformed as a build does."""
+    """Return random kernels, transformed as a build does."""
     transforms = ConvMath(entry.spec["math"]).transforms
     assert transforms
     outputs, depth, *kernel = entry.spec["weights"]
@@ -183,7 +183,7 @@ def _transformed_weights(
 
 
 def index_places(entry: KernelEntry) -> dict[str, set[int]]:
-    """Inputs by which others are gathered, and how many places their tensors have."""
+    """Return the inputs that serve as indices, and the sizes of the indexed axes."""
     if entry.spec["op"] != "elementwise":
         return {}
     shapes = {p.name: p.shape for p in entry.inputs}
@@ -191,7 +191,10 @@ def index_places(entry: KernelEntry) -> dict[str, set[int]]:
 
 
 def _no_places(param: TensorParam, largest: int) -> list[int]:
-    """The ends of an index' type and, of 64 bits, what 32 of them would take for a place."""
+    """Return indices that are out of range.
+
+    They are the limits of the type, and 64-bit numbers that would be valid if cut to 32 bits.
+    """
     info = np.iinfo(param.dtype.storage)
     found = [info.min, info.max]
     if param.dtype is DType.S64:
@@ -202,8 +205,10 @@ def _no_places(param: TensorParam, largest: int) -> list[int]:
 def _distinct_indices(
     generator: np.random.Generator, param: TensorParam, places: set[int], most_are_none: bool
 ) -> Bits:
-    """Places of a scatter's table, each once, from the start and from the end, and numbers that are
-    none: half of them, or one less or more."""
+    """Return indices of a scatter: each place at most once, from the start or the end.
+
+    The remainder is out of range: about half of the indices.
+    """
     (n,) = places
     values = np.full(math.prod(param.shape), n, np.int64)
     found = generator.permutation(n)[: values.size]
@@ -216,20 +221,19 @@ def _distinct_indices(
 
 
 def _indices(generator: np.random.Generator, param: TensorParam, places: set[int], _: bool) -> Bits:
-    """Mostly places of the tensor, from the start and from the end; among them the first ones that
-    are none."""
+    """Return indices of a gather: mostly valid ones, also negative, and invalid ones."""
     largest = max(places)
     ends = [e for n in places for e in (-n - 1, -n, -1, 0, n - 1, n)]
     ends += _no_places(param, largest)
     values = generator.integers(-largest, largest, param.shape, np.int64)
-    # As many of them as there are, each as often as any other, in up to half of the places.
+    # Spread the edge cases evenly over up to half of the indices.
     others = np.resize(generator.permutation(np.array(ends, np.int64)), (values.size + 1) // 2)
     values.reshape(-1)[generator.permutation(values.size)[: others.size]] = others
     return np.asarray(values.astype(param.dtype.storage)).view(BITS[param.dtype.itemsize])
 
 
 def as_taken(entry: KernelEntry, buffers: Mapping[str, Bytes]) -> dict[str, Bytes]:
-    """Inputs in the form that the kernel accepts."""
+    """Return the inputs in the form that the kernel accepts."""
     taken = dict(buffers)
     for param in entry.inputs:
         if param.packing is not None:
@@ -256,7 +260,7 @@ def poisoned(nbytes: int, dtype: DType, poison: dict[DType, int]) -> Bytes:
 
 
 def untouched_gaps(buffer: Bytes, param: TensorParam) -> bool:
-    """Whether every element of the output's buffer outside the tensor still holds its poison."""
+    """Whether all of the output's buffer outside the tensor still holds poison."""
     mask = flat_bits(buffer, param.dtype) == OUTPUT_POISON[param.dtype]
     view = np.lib.stride_tricks.as_strided(mask, param.shape, param.strides)
     view[...] = True
@@ -264,18 +268,20 @@ def untouched_gaps(buffer: Bytes, param: TensorParam) -> bool:
 
 
 def unwritten(bits: Bits, dtype: DType) -> Mask:
-    """Which elements still hold the output's poison, where no result is like it."""
+    """Return a mask of unwritten elements, for types with a distinct poison."""
     return holds_poison(bits, dtype) & (dtype not in (DType.S8, DType.U8) and not dtype.is_fnuz)
 
 
 def holds_poison(bits: Bits, dtype: DType) -> Mask:
-    """Which elements are as they were before the run."""
+    """Return a mask of elements that are as before the run."""
     return np.asarray(bits == OUTPUT_POISON[dtype])
 
 
 def _random(generator: np.random.Generator, param: TensorParam) -> Floats:
-    """Zero-mean and normal, without the subnormals of f16, which some matrix units flush. Half of
-    the integers are of any size, the others near the ends of 8 bits."""
+    """Return zero-mean normal numbers, without f16 subnormals, which some matrix units flush.
+
+    Half of the integers have any size, the others are close to the limits of 8 bits.
+    """
     if param.dtype.limits is not None and param.dtype.is_integer:
         any_one = generator.integers(*param.dtype.limits, param.shape, np.int64, endpoint=True)
         any_one >>= generator.integers(0, 8 * param.dtype.itemsize, param.shape)
@@ -288,8 +294,10 @@ def _random(generator: np.random.Generator, param: TensorParam) -> Floats:
 
 
 def _wide(entry: KernelEntry, make: Maker) -> Maker:
-    """For a result that becomes an integer: half of the floats are of any size that it has, or
-    beyond, and halves, which are as far from one integer as from the next."""
+    """Return data for a float result that becomes an integer.
+
+    Half of the numbers span the integer's range and beyond, and include ties between integers.
+    """
     wholes = [p.dtype.itemsize for p in entry.outputs if p.dtype.is_integer]
     if entry.spec["op"] != "elementwise" or not wholes:
         return make
@@ -307,8 +315,7 @@ def _wide(entry: KernelEntry, make: Maker) -> Maker:
 
 
 def _random_integers(generator: np.random.Generator, param: TensorParam) -> Floats:
-    """Return random s8 numbers, or scales that bring sums of about their products into the range of
-    s8."""
+    """Return random s8 numbers, or scales that bring their sums into the range of s8."""
     if param.dtype is DType.S8:
         return generator.integers(-128, 128, param.shape).astype(np.float32)
     values = _random(generator, param)
@@ -317,7 +324,7 @@ def _random_integers(generator: np.random.Generator, param: TensorParam) -> Floa
 
 def _whole(generator: np.random.Generator, param: TensorParam) -> Floats:
     if param.name.startswith("scale_"):
-        # Halves of sums are as often as not in the middle between two integers.
+        # A scale of 0.5 makes half of the sums ties between two integers.
         return np.full(param.shape, 0.5, np.float32)
     limit = LOGIT_LIMIT if param.name == "x" else WHOLE_LIMIT
     values = generator.integers(-limit, limit, param.shape, np.int8, endpoint=True)
@@ -342,7 +349,7 @@ def _special(entry: KernelEntry, seed: int, turn: int) -> Maker:
             return values
         if entry.spec["op"] == "rowwise":
             cols, order = row_shape(entry)[1], rows_first(entry)
-            # A weight that all rows share stays finite, or no row would.
+            # A weight that all rows share stays finite, otherwise no row would be.
             places = next((at for at in looks(entry, param) if at.shape == domain(entry)), None)
             if places is not None:
                 at = places.transpose(order).reshape(-1, cols)
@@ -360,12 +367,12 @@ def _special(entry: KernelEntry, seed: int, turn: int) -> Maker:
 
 
 def _is_shared(entry: KernelEntry, param: TensorParam) -> bool:
-    """Whether an input is the same for many rows, unlike the first."""
+    """Whether many rows share an input."""
     return param is not entry.inputs[0] and math.prod(param.shape) < math.prod(row_shape(entry))
 
 
 def _special_matmul(entry: KernelEntry, seed: int, turn: int) -> Maker:
-    """s8 has no special values; it gets the numbers with the largest products."""
+    """Return special values for a matmul; s8 gets the numbers with the largest products."""
     if entry.inputs[0].dtype is DType.S8:
         return _extremes
     special = special_values.MatmulValues(entry, seed, turn)

@@ -1,4 +1,4 @@
-"""Check that this kgen knows a kernel's problem: another version may have built the bundle."""
+"""Check that this kgen supports a kernel's problem: another version may have built it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kgen_runtime.manifest import KernelEntry
 
 
 def check_known(entry: KernelEntry) -> None:
-    """Raise BundleError for a problem that this kgen does not know, or that is not the kernel's."""
+    """Raise BundleError for a problem that is unknown here, or not the kernel's."""
     try:
         problem = spec.from_json(entry.spec)
         targets.family(entry.target.family)

@@ -1,4 +1,4 @@
-"""Progress of a verification and its estimated time, printed every second."""
+"""Progress of a verification, with the estimated remaining time, every second."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-#: Data sets of a kernel, about.
+#: Typical number of data sets per kernel.
 DATA_SETS = 3
 TICK_SECONDS = 1.0
 
@@ -15,20 +15,20 @@ Show = Callable[[str], None]
 
 
 class Progress:
-    """Tells `show` about one kernel after another; a context manager. Nothing is told to None.
+    """Progress reporter that calls `show` (context manager); None is silent.
 
-    How long a data set takes is what it is expected to until the first one is done: work that
-    takes a second on one quiet core, times what such work took here before.
+    The expected time of a data set comes from the cost model in seconds on one idle core, corrected
+    by the data sets that are done.
     """
 
     def __init__(self, show: Show | None, kernels: int) -> None:
         self._show, self._kernels = show, kernels
         self._number = 0
         self._name = self._what = ""
-        #: Seconds that a data set is expected to take, if known, and that one of a second took.
+        #: Expected seconds of a data set, if known, and actual seconds per expected second so far.
         self._expected: float | None = None
         self._slowness = 1.0
-        #: Data sets begun of this kernel, and when the last of them was.
+        #: Number of data sets begun for this kernel, and when the last one began.
         self._begun, self._since = 0, 0.0
         self._told, self._ended = threading.Lock(), threading.Event()
         self._thread = threading.Thread(target=self._tick, daemon=True)
@@ -49,22 +49,22 @@ class Progress:
             self._thread.join()
 
     def kernel(self, name: str) -> None:
-        """The next kernel begins."""
+        """Begin the next kernel."""
         self._number += 1
         self._name, self._what = name, ""
         self._expected, self._begun = None, 0
         self.tell()
 
     def expect(self, seconds: float) -> None:
-        """Each data set of this kernel is so many seconds of work on one quiet core."""
+        """Set the cost of each data set of this kernel, in seconds on one idle core."""
         self._expected = seconds * self._slowness
 
     def data_set(self, name: str) -> None:
-        """The kernel's next data set begins."""
+        """Begin the kernel's next data set."""
         now = time.monotonic()
         if self._begun and self._expected:
             took = now - self._since
-            # What takes less time is hardly the work that was counted.
+            # Shorter times are mostly overhead.
             if took > TICK_SECONDS:
                 self._slowness *= took / self._expected
             self._expected = took
@@ -73,7 +73,7 @@ class Progress:
         self.tell()
 
     def line(self) -> str:
-        """Progress line, the kernel's number and time left first: a terminal may be narrow."""
+        """Return the progress line; number and time come first, as a terminal may be narrow."""
         words = f"verifying {self._number} of {self._kernels}"
         if (left := self._left()) is not None:
             words += f", about {left:.0f} s left of it"
@@ -85,7 +85,7 @@ class Progress:
                 self._show(self.line())
 
     def _left(self) -> float | None:
-        """Seconds until this kernel is done, if that can be said."""
+        """Return the remaining seconds of this kernel, or None if unknown."""
         if self._expected is None or not self._begun:
             return None
         spent = time.monotonic() - self._since

@@ -1,4 +1,4 @@
-"""Verification: every kernel of a bundle executed here and compared with the reference."""
+"""Verification: execute every kernel of a bundle here, and compare it with the reference."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Coverage:
-    """Workgroups run, of how many (CPU: tasks), and output elements compared per data set."""
+    """Workgroups run (CPU: tasks) out of `of`, and output elements compared per data set."""
 
     workgroups: int
     of: int
@@ -73,12 +73,12 @@ class KernelResult:
     worst_at: tuple[int, ...] | None = None
     seconds: float = 0.0
     reason: str | None = None
-    #: What the emulator found that is no fault, and the schedules that it tried.
+    #: Findings of the emulator that are not faults, and the number of thread schedules that ran.
     warnings: tuple[str, ...] = ()
     schedules: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; what JSON cannot hold (infinity) is null."""
+        """Return plain values; infinity, which JSON cannot hold, is null."""
         return {
             "kernel": self.kernel,
             "target": self.target,
@@ -121,16 +121,17 @@ def verify(
     devices: IsolatedDevices | None = None,
     executor: futures.Executor | None = None,
 ) -> VerificationReport:
-    """Execute every kernel on random, whole-number and special-value data.
+    """Execute every kernel on random, integer and special-value data, and compare the results.
 
-    `on` chooses devices, emulators (qemu included), or the first that there is. `seed` decides the
-    data and the samples. `progress` is called with what is being done and left, each second too.
-    `emulation` says under how many schedules an emulator runs a kernel. `devices` are those to use,
-    which stay open for the next call; otherwise what is opened is closed. The workers of an
-    `executor` execute in this process's place, each kernel on its own devices or emulators.
+    - `on` selects devices, emulators (qemu included), or the first available.
+    - `seed` determines the data and the samples.
+    - `progress` is called with the current and remaining work, also every second.
+    - `emulation` has the options of the emulator.
+    - `devices` are used and stay open for the next call; otherwise opened devices are closed.
+    - With an `executor`, its workers verify the kernels on their own devices or emulators.
 
-    Raises BundleError for a file that is no good bundle and VerificationError for a shape that does
-    not fit into this machine's memory; a wrong kernel raises nothing, it fails in the report.
+    Raises BundleError for an invalid bundle, and VerificationError for a shape that does not fit
+    into this machine's memory. A wrong kernel raises nothing; it fails in the report.
     """
     if executor is not None:
         with opened(bundle) as reader:
@@ -169,7 +170,7 @@ def _elsewhere(
     progress: Callable[[str], None] | None,
     emulation: Emulation | None,
 ) -> tuple[KernelResult, ...]:
-    """The results of all kernels from an executor's workers. Raises VerificationError."""
+    """Return the results of all kernels from an executor's workers. Raises VerificationError."""
     entries = reader.manifest.kernels
     pieces = []
     for entry in entries:
@@ -193,7 +194,7 @@ def _elsewhere(
 def _alone(
     reader: MemoryReader, on: On, seed: int, emulation: Emulation | None
 ) -> KernelResult | str:
-    """A worker's part: the one kernel of this bundle, or why it cannot be verified."""
+    """Verify the one kernel of a bundle on a worker; return the result, or the error's text."""
     try:
         return verify(reader, on=on, seed=seed, emulation=emulation).kernels[0]
     except KgenError as error:
@@ -202,7 +203,7 @@ def _alone(
 
 @frozen
 class MemoryReader:
-    """A bundle that was not saved, read like one that was."""
+    """Bundle in memory, with the interface of a saved one."""
 
     manifest: Manifest
     files: Mapping[str, bytes]
@@ -237,7 +238,7 @@ def _verify_kernel(
     told: Progress,
     emulation: Emulation | None = None,
 ) -> dict[str, Any]:
-    """The fields of the result that executing the kernel decides."""
+    """Execute a kernel and return the fields of its result."""
     if (beyond := kernel_refusal(entry, limits_of(entry))) is not None:
         return {"status": "failed", "reason": beyond}
     try:
@@ -290,11 +291,10 @@ def _verify_kernel(
 def _under_schedules(
     executor: Executor, sets: Iterator[DataSet], few: Workgroups | None
 ) -> Iterator[tuple[DataSet, bool]]:
-    """Every data set, and what else it takes to run under each of the executor's schedules; and
-    whether all of the sample runs.
+    """Yield data sets so that every thread schedule of the executor runs, and whether to run all.
 
-    Other schedules than the first may take ten times as long: they have runs of their own on few
-    workgroups. A kernel of which no few stand for all takes its data sets under them in turns.
+    Later schedules may take ten times as long, so they run on few workgroups. A kernel without such
+    a subset runs its data sets under the schedules in turn.
     """
     first, runs = None, 0
     for data in sets:
@@ -317,7 +317,7 @@ def run(
 ) -> Comparison:
     """Run a kernel on a data set and compare it with :func:`expectation`.
 
-    Raises VerificationError or EmulationError for a write where the kernel has no business.
+    Raises VerificationError or EmulationError for a write outside the kernel's outputs.
     """
     taken = inputs.as_taken(entry, data.buffers)
     buffers = _buffers(entry, taken)
@@ -348,7 +348,7 @@ def run(
 
 
 def _buffers(entry: KernelEntry, taken: Mapping[str, Bytes]) -> dict[str, Bytes]:
-    """Fresh copies of what the kernel takes, and outputs full of poison."""
+    """Return fresh copies of the inputs, and outputs full of poison."""
     return {name: buffer.copy() for name, buffer in taken.items()} | inputs.output_buffers(
         entry, taken
     )
@@ -366,7 +366,7 @@ def _check_strays(entry: KernelEntry, bits: Bits, chosen: Mask) -> None:
 
 
 def _boxes(entry: KernelEntry, sample: Sample | None, seed: int) -> tuple[Box, ...]:
-    """Boxes of the output that are compared; its rows may have one column where a tile has all."""
+    """Return the compared boxes of the output, cut to its shape (a reduced row has one column)."""
     if sample is None:
         return cost.compared_boxes(entry, seed)
     shape = oracle.output_shape(entry)
@@ -376,15 +376,17 @@ def _boxes(entry: KernelEntry, sample: Sample | None, seed: int) -> tuple[Box, .
     )
 
 
-#: The name of an output, a box of it, and what a right kernel makes of that.
+#: Name of an output, a box of it, and its expected values.
 Expected = tuple[str, Box, Estimate]
 
 
 def expectation(
     entry: KernelEntry, data: DataSet, sample: Sample | None, seed: int
 ) -> Iterator[Expected]:
-    """Expected output of a data set, piece by piece: the oracle's values, replaced by the scalar
-    reference's for as many elements as time allows."""
+    """Yield the expected output of a data set, piece by piece.
+
+    The values are the oracle's; as many as time allows are replaced by the scalar reference's.
+    """
     for view in entry.by_output:
         for box, estimate in _expectation(view, data, sample, seed):
             yield view.output.name, box, estimate
@@ -393,7 +395,7 @@ def expectation(
 def _expectation(
     entry: KernelEntry, data: DataSet, sample: Sample | None, seed: int
 ) -> Iterator[tuple[Box, Estimate]]:
-    """Expected values of one output."""
+    """Yield the expected values of one output."""
     boxes = _boxes(entry, sample, seed)
     element = elements(entry.spec, data.buffers, entry.output.name)
     budget = cost.scalar_elements(entry) // (len(boxes) * data.turns)
@@ -425,7 +427,7 @@ def _compare(
 
 
 def describe(entry: KernelEntry, data: DataSet, found: Comparison) -> str:
-    """Error and its place, in one line."""
+    """Return the worst error and its place in one line."""
     at = ", ".join(map(str, _own_coordinates(entry, found)))
     line = (
         f"{data.name} data, {found.output}[{at}]: got {found.got:.9g}, "
@@ -436,7 +438,7 @@ def describe(entry: KernelEntry, data: DataSet, found: Comparison) -> str:
 
 
 def _own_coordinates(entry: KernelEntry, found: Comparison) -> tuple[int, ...]:
-    """Coordinates of the worst element in its output."""
+    """Return the coordinates of the worst element in its output."""
     view = next(v for v in entry.by_output if v.output.name == found.output)
     return oracle.own_coordinates(view, found.at)
 

@@ -1,8 +1,7 @@
-"""Seeded samples: of workgroups where running all takes too long, and of output elements. The
-workgroups of a CPU are its tasks.
+"""Seeded samples of workgroups (CPU: tasks) and of output elements, for large kernels.
 
-Samples are not luck alone: along every axis they take the first, the last and an interior position,
-and all combinations of these, because that is where tiles differ from one another.
+Along every axis a sample includes the first, the last and an interior position, and all
+combinations of these, because tiles differ there.
 """
 
 from __future__ import annotations
@@ -31,22 +30,25 @@ class Sample:
 
 
 def is_product_of_tasks(entry: KernelEntry) -> bool:
-    """A CPU's matmul, whose last launch multiplies: those before it pack what its tasks read."""
+    """Whether the kernel is a CPU GEMM whose last launch multiplies.
+
+    Earlier ones pack its operands.
+    """
     tile = entry.launches[-1].tile
     return entry.target.family == "cpu" and tile is not None and tile.walk is not None
 
 
 def sampled_launch(entry: KernelEntry) -> Launch:
-    """The one whose workgroups a sample is of."""
+    """Return the launch whose workgroups are sampled."""
     return entry.launches[-1 if is_product_of_tasks(entry) else 0]
 
 
 def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
-    """At least the corners and up to `budget` workgroups in all; None to run everything. Of tasks,
-    which are few and long, at least the last, and others as long as the budget.
+    """Return the corners and further workgroups, up to `budget` in all; None to run everything.
 
-    Everything runs if the budget allows it, and where a launch does not say what its workgroups
-    write. A sample is closed: whatever its workgroups wait for or read, others of it make.
+    CPU tasks are few and long: the last one runs, and others as the budget allows. Everything runs
+    if the budget allows it, and if a launch does not say what its workgroups write. A sample is
+    closed: its workgroups depend only on each other.
     """
     launch = sampled_launch(entry)
     tile = launch.tile
@@ -75,9 +77,11 @@ def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
 def _of_tasks(
     launches: Sequence[Launch], tile: Tile, budget: int, generator: np.random.Generator
 ) -> Sample:
-    """The last task and, as far as the budget of whole tasks goes, neighbours of which the second
-    packs anew, the last one's neighbour, which has packed for both, the first, the other corners,
-    and any."""
+    """Return a sample of CPU tasks.
+
+    The order of preference is: the last task; neighbours of which the second packs anew; the last
+    task's neighbour, which has packed for both; the first task; other corners; any tasks.
+    """
     *before, launch = launches
     counts = walk.counts(tile)
     assert tile.walk is not None
@@ -100,8 +104,10 @@ def _of_tasks(
 
 
 def fewest(entry: KernelEntry, seed: int) -> Workgroups | None:
-    """The fewest workgroups that can run without the others, at two corners of the output; None
-    where that is all of them."""
+    """Return the fewest workgroups that can run alone, at two corners of the output.
+
+    Returns None if that would be all of them.
+    """
     found = sample(entry, 1, seed)
     if found is None:
         return None
@@ -113,8 +119,7 @@ def fewest(entry: KernelEntry, seed: int) -> Workgroups | None:
 
 
 def _of_walk(launch: Launch, tile: Tile, budget: int) -> Sample:
-    """The clusters that write the first and the last corner of the output, and as many others' as
-    the budget allows; what else these write is interior enough."""
+    """Return a sample of clusters: those of two opposite corners, and others up to the budget."""
     corners = list(itertools.product(*(sorted({0, n - 1}) for n in walk.counts(tile))))
     workgroups: set[Extent3] = set()
     for index, piece in enumerate([corners[0], corners[-1], *corners[1:-1]]):
@@ -125,8 +130,10 @@ def _of_walk(launch: Launch, tile: Tile, budget: int) -> Sample:
 
 
 def _of_stream(launch: Launch, tile: Tile, budget: int) -> Sample | None:
-    """Workgroups of the highest numbers, and what these numbers write: any workgroups, if numbers
-    are drawn."""
+    """Return a sample of a stream-k kernel: the workgroups with the highest numbers.
+
+    If numbers are drawn at run time, any workgroups will do.
+    """
     assert tile.walk is not None
     total = launch.grid[0]
     count = max(budget, walk.least_together(launch, tile.walk))
@@ -141,8 +148,10 @@ def _of_stream(launch: Launch, tile: Tile, budget: int) -> Sample | None:
 def _of_parts(
     launch: Launch, tile: Tile, last: Launch, budget: int, generator: np.random.Generator
 ) -> Sample | None:
-    """Return a sample of whole rows of pieces, with all parts: the first, the last and some between
-    them, and workgroups that add up nothing else."""
+    """Return a sample of a split-k kernel: whole rows of tiles with all their parts.
+
+    It includes the workgroups of the second launch that add up these parts and nothing else.
+    """
     assert last.tile is not None
     matrices, rows = (tile_count(tile, launch.grid, dim) for dim in (0, 1))
     chosen = set(corners((matrices, rows), generator))
@@ -169,7 +178,7 @@ def _of_parts(
 def _strips(
     chosen: Collection[tuple[int, ...]], size: int, limit: int
 ) -> list[tuple[int, int, int]]:
-    """(matrix, first element, end) of rows of pieces of `size` elements, neighbours joined."""
+    """Return (matrix, first element, end) of rows of tiles; adjacent rows are joined."""
     found: list[tuple[int, int, int]] = []
     for matrix, row in sorted(chosen):
         first, end = row * size, min((row + 1) * size, limit)
@@ -180,7 +189,7 @@ def _strips(
 
 
 def _boxes(matrix: int, first: int, end: int, cols: int) -> list[tuple[tuple[int, int], ...]]:
-    """A matrix from one element to another: the end of a row, whole rows, the start of one."""
+    """Return a range of a matrix's elements as boxes: part of a row, whole rows, part of a row."""
     top, bottom = -(-first // cols), end // cols
     here = (matrix, matrix + 1)
     if top > bottom:
@@ -194,7 +203,7 @@ def _boxes(matrix: int, first: int, end: int, cols: int) -> list[tuple[tuple[int
 
 
 def _at(tile: Tile, piece: Sequence[int]) -> Extent3:
-    """The workgroup that writes a piece."""
+    """Return the workgroup that writes a tile."""
     x, y, z = (piece[tile.axes.index(a)] if a in tile.axes else 0 for a in range(3))
     return x, y, z
 
@@ -206,13 +215,13 @@ def _sample(
 
 
 def _slices(bounds: Iterable[tuple[tuple[int, int], ...]]) -> tuple[Box, ...]:
-    """Bounds as boxes, once each; those without elements are left off."""
+    """Return bounds as boxes, without duplicates and without empty ones."""
     boxes = [box for box in dict.fromkeys(bounds) if holds(box)]
     return tuple(tuple(slice(*ends) for ends in box) for box in boxes)
 
 
 def tile_count(tile: Tile, grid: Extent3, dim: int) -> int:
-    """How many pieces of an output dimension hold elements."""
+    """Return how many tiles of an output dimension hold elements."""
     if tile.axes[dim] < 0:
         return 1
     pieces = -(-tile.shape[dim] // tile.extent[dim])
@@ -220,7 +229,7 @@ def tile_count(tile: Tile, grid: Extent3, dim: int) -> int:
 
 
 def uncovered(launch: Launch) -> str | None:
-    """Part of the output that no workgroup of the grid writes, in words; None if there is none."""
+    """Return which part of the output no workgroup of the grid writes, as text, or None."""
     if launch.tile is None or launch.tile.walk is not None:
         return None
     tile = launch.tile
@@ -235,7 +244,7 @@ def uncovered(launch: Launch) -> str | None:
 
 
 def corners(counts: Sequence[int], generator: np.random.Generator) -> list[tuple[int, ...]]:
-    """Combinations of the first, the last and one interior position along every axis."""
+    """Return combinations of the first, the last and one interior position along every axis."""
     positions = []
     for count in counts:
         interior = int(generator.integers(1, count - 1)) if count > 2 else 0
@@ -244,15 +253,14 @@ def corners(counts: Sequence[int], generator: np.random.Generator) -> list[tuple
 
 
 def closed_group_size(launch: Launch) -> int:
-    """Workgroups that have to run together, about: a cluster, or all parts of one tile."""
+    """Return about how many workgroups must run together: a cluster, or all parts of one tile."""
     assert launch.tile is not None
     free = [launch.grid[axis] for axis in range(3) if axis not in launch.tile.axes]
     return max(math.prod(free) * launch.tile.parts, math.prod(launch.cluster))
 
 
 def closed_group(launch: Launch, tile: Tile, piece: Sequence[int]) -> list[Extent3]:
-    """Workgroups that compute a piece of the output, or all pieces with this prefix, with the rest
-    of their clusters."""
+    """Return the workgroups that compute a tile, or tiles with a prefix, and their clusters."""
     spans = []
     for axis, (size, cluster) in enumerate(zip(launch.grid, launch.cluster, strict=True)):
         dim = tile.axes.index(axis) if axis in tile.axes else len(piece)
@@ -266,13 +274,12 @@ def closed_group(launch: Launch, tile: Tile, piece: Sequence[int]) -> list[Exten
 
 
 def holds(bounds: tuple[tuple[int, int], ...]) -> bool:
-    """Whether there are elements inside."""
+    """Whether the bounds hold any elements."""
     return all(start < stop for start, stop in bounds)
 
 
 def written(tile: Tile, workgroup: Extent3) -> tuple[tuple[int, int], ...]:
-    """The bounds, per output dimension, of what a workgroup writes, or has a part in; empty if it
-    has no elements."""
+    """Return the bounds of the elements that a workgroup writes, or contributes to."""
     bounds = []
     for dim, (size, extent, axis) in enumerate(
         zip(tile.shape, tile.extent, tile.axes, strict=True)
@@ -284,7 +291,7 @@ def written(tile: Tile, workgroup: Extent3) -> tuple[tuple[int, int], ...]:
 
 
 def elements(entry: KernelEntry, box: Box, limit: int, seed: int) -> list[tuple[int, ...]]:
-    """Up to `limit` elements of a box: all, or its corners, those at tile edges, and others.
+    """Return up to `limit` elements of a box: all, or corners, tile edges and others.
 
     The coordinates are those of the whole output.
     """
@@ -299,20 +306,20 @@ def elements(entry: KernelEntry, box: Box, limit: int, seed: int) -> list[tuple[
     tile_edges = shuffled(generator, *(sorted(edge_positions(s, e)) for s, e in pairs))
     chosen = dict.fromkeys(box_corners[: max(limit, 1)] + tile_edges[: limit // 2])
     rest = max(0, limit - len(chosen))
-    # A few positions along every axis, crossed: neighbours in a row or column cost little more.
+    # Cross a few positions along every axis: elements that share a row or column cost little more.
     each = math.ceil(rest ** (1 / max(1, sum(len(s) > 1 for s in spans))))
     axes = (generator.choice(s, min(each, len(s)), replace=False).tolist() for s in spans)
     return sorted(chosen | dict.fromkeys(shuffled(generator, *axes)[:rest]))
 
 
 def shuffled(generator: np.random.Generator, *axes: Sequence[int]) -> list[tuple[int, ...]]:
-    """Combinations of positions along each axis, in random order."""
+    """Return combinations of positions along each axis, in random order."""
     combinations = list(itertools.product(*axes))
     return [combinations[i] for i in generator.permutation(len(combinations))]
 
 
 def edge_positions(span: range, extent: int) -> set[int]:
-    """First and last positions of the span's first, second and last tiles."""
+    """Return first and last positions of the span's first, second and last tiles."""
     last_tile = span[-1] // extent * extent
     starts = (span[0], span[0] + extent, last_tile)
     return {p for start in starts for p in (start - 1, start) if p in span} | {span[-1]}

@@ -1,10 +1,9 @@
-"""Inputs that hold NaN and infinities, placed so that whatever a kernel's tiles are, every kind of
-its registers, lanes and K-tiles meets some.
+"""Test data with NaN and infinities, placed so that every part of any kernel meets some of them.
 
-Nothing here knows a schedule. What a kernel computes alike is spread over the output: an
-accumulator is an element of every tile, or a few neighbours. So each eight neighbouring rows and
-columns hold every kind of value, at places drawn anew for each eight; small tensors take several
-turns, in which the kinds change places.
+The placement knows no schedule. Registers, lanes and K-tiles of a kernel repeat over the output: an
+accumulator is one element of every tile, or a few adjacent ones. Every eight adjacent rows and
+columns therefore hold every kind of value, at places drawn anew for each eight. Small tensors take
+several turns, in which the kinds change places.
 """
 
 from __future__ import annotations
@@ -21,26 +20,28 @@ from kgen.ops import parse, steps
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
-#: Multiply-adds beyond which a matmul has special values among its random data, not besides.
+#: Multiply-adds above which a matmul has special values in place of a set of random data.
 LARGE_MATMUL = 2**22
-#: Rows, from the first, that hold special values, and how many of them all turns
-#: together have at least, as long as there are no more elements than this.
+#: Most rows with special values, the least number of them over all turns, and the most elements for
+#: which that number holds.
 SPECIAL_ROWS, LEAST_ROWS, LEAST_ROWS_ELEMENTS = 4096, 64, 2**16
-#: Up to so many elements, every place of an element-wise kernel gets each value.
+#: Most elements for which every place of an element-wise kernel gets each value.
 FEW_ELEMENTS = 2**14
-#: Numbers of values from one turn to the next, by operand: any multiples come to all ten.
+#: Step from one turn to the next, by operand; multiples of each reach all ten values.
 STRIDES = (1, 3, 7, 9)
-#: Far beyond what an exponential in f32 can bear (88), and a number of every type.
+#: Number beyond the range of exponentials in f32 (88), which every type can hold.
 FAR = 1000.0
-#: The fractional parts of its multiples are spread as evenly as can be (Weyl).
+#: Golden ratio: the fractional parts of its multiples are spread most evenly (Weyl).
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 Ints = npt.NDArray[np.int64]
 
 
 def spread(number: int, length: int) -> int:
-    """A position for each number: the last one, the first one, then all over the length, and all
-    residues of whatever divides it."""
+    """Return a position for each number: the last, the first, then spread over the length.
+
+    The positions cover all residues of every divisor of the length.
+    """
     if number == 0:
         return length - 1
     step = max(1, round(length * GOLDEN))
@@ -51,37 +52,39 @@ def spread(number: int, length: int) -> int:
 
 # -- matmul ------------------------------------------------------------------------------------
 
-#: What an epilogue may do to infinities that every kernel does alike.
+#: Functions of an epilogue that treat infinities in the same way in every kernel.
 EXACT = {"add", "sub", "mul", "neg", "relu"}
 FINITE, NAN, INFINITE = range(3)
-#: Of eight neighbouring rows of A, or columns of B.
+#: Kinds of eight adjacent rows of A, or columns of B.
 KINDS = (NAN, INFINITE, NAN, FINITE, FINITE, FINITE, FINITE, FINITE)
 
 
 def matmul_turns(entry: KernelEntry) -> int:
-    """Return the runs of a float matmul: two for small M or N, which hold half the kinds."""
+    """Return the turns of a float matmul: two for small M or N, which hold half the kinds."""
     few = min(entry.spec["m"], entry.spec["n"]) < len(KINDS)
     return 2 if few and not is_large(entry) else 1
 
 
 def is_large(entry: KernelEntry) -> bool:
-    """Whether runs on a matmul's random data and on special values would cost too much beside each
-    other; two fifths of the results of special values are neither NaN nor infinite."""
+    """Whether a matmul is too large for both random and special data.
+
+    Two fifths of the results of special values are still finite.
+    """
     spec = entry.spec
     return bool(spec["batch"] * spec["m"] * spec["n"] * spec["k"] > LARGE_MATMUL)
 
 
 class MatmulValues:
-    """A and B with rows and columns of NaN and of infinities among finite ones.
+    """A and B of a matmul, with rows and columns of NaN and of infinities among finite ones.
 
     A row of NaN holds one, in another place of K for each row, the last one first. An infinite row
-    holds nothing else: what a kernel reads of it beyond the end of K, and multiplies by zero, is
-    NaN. Rows of infinities must not add up to NaN, nor finite ones to a large sum: the signs
-    along K of A's infinities are those of B's finite numbers, and the other way round.
+    holds infinities only, so that an element past the end of K that a kernel reads and multiplies
+    by zero becomes NaN. Rows of infinities must not add up to NaN, nor finite ones to a large sum:
+    the signs along K of A's infinities are those of B's finite numbers, and vice versa.
 
-    gelu and silu of -inf are 0 times inf, so kernels with functions beyond arithmetic and relu get
-    NaN in place of infinities; so do those that split operands, whose products of an infinity's
-    parts are of both signs, and 8-bit floats that have no infinity.
+    NaN replaces infinities in three cases: functions beyond arithmetic and relu in the epilogue, as
+    gelu and silu of -inf are 0 times inf; split operands, as the products of an infinity's parts
+    have both signs; and 8-bit floats without infinity.
     """
 
     def __init__(self, entry: KernelEntry, seed: int, turn: int) -> None:
@@ -89,17 +92,17 @@ class MatmulValues:
         calls = {at.name for at in steps(parse(spec["epilogue"])) if at.arguments}
         self._turn = turn
         finite = dtype is DType.E4M3 or dtype.is_fnuz
-        #: The same in every turn.
+        #: Generator with equal numbers in every turn.
         self._generator = np.random.default_rng(seed)
         self._nan_only = bool(calls - EXACT) or spec.get("math") == "3xtf32" or finite
-        #: A B of integers beside floats of A: it has no special values, and no zeros either, which
-        #: are NaN times infinity.
+        #: Whether B holds integers beside floats of A. It then has no special values, and no zeros,
+        #: since zero times infinity is NaN.
         self._whole_b = spec.get("b_dtype") in ("s8", "s4")
         self._signs = {name: _signs(self._generator, spec["k"]) for name in ("a", "b")}
         self._is_transposed = {"a": spec["layout"][0] == "t", "b": spec["layout"][1] == "n"}
 
     def place(self, name: str, values: Floats) -> None:
-        """Put them into A, and then into B."""
+        """Place values in A, then in B."""
         along_k = values.swapaxes(-1, -2) if self._is_transposed[name] else values
         for at in np.ndindex(along_k.shape[:-2]):
             self._place(name, along_k[at])
@@ -126,8 +129,10 @@ def _signs(generator: np.random.Generator, count: int) -> Floats:
 
 
 def kinds_of(rows: int, generator: np.random.Generator, turn: int) -> Ints:
-    """The kind of each row: all of KINDS in each eight, at least one finite. In the second turn
-    half of those that were finite are not."""
+    """Return the kind of each row: all of KINDS in each eight rows, at least one finite.
+
+    In the second turn half of the previously finite rows are special.
+    """
     count = len(KINDS)
     eights = np.tile(np.arange(count), (-(-rows // count), 1))
     places = generator.permuted(eights, axis=1).reshape(-1)[:rows]
@@ -135,7 +140,7 @@ def kinds_of(rows: int, generator: np.random.Generator, turn: int) -> Ints:
     if rows == 1:
         kinds[0] = INFINITE if turn else FINITE
     elif rows >= count:
-        # What lies outside is often read in the first or the last row instead.
+        # An out-of-range row is often read as the first or the last row.
         kinds[[0, -1]] = INFINITE
     elif not (kinds == FINITE).any():
         kinds[0] = FINITE
@@ -143,8 +148,10 @@ def kinds_of(rows: int, generator: np.random.Generator, turn: int) -> Ints:
 
 
 def place_in_images(values: Floats, entry: KernelEntry, generator: np.random.Generator) -> None:
-    """Put NaN and infinities into elements of images, so that most windows see none of them; at
-    least one of each kind, and the first and the last element are among them."""
+    """Place NaN and infinities in images, so that most windows see none of them.
+
+    Each kind occurs at least once, and the first and the last element are special.
+    """
     spec, kinds = entry.spec, _kinds_of_convolutions(entry)
     seen = math.prod(spec["weights"][1:])
     places = generator.permutation(values.size)[: max(len(kinds), values.size // (4 * seen))]
@@ -154,8 +161,10 @@ def place_in_images(values: Floats, entry: KernelEntry, generator: np.random.Gen
 
 
 def place_in_weights(values: Floats, entry: KernelEntry, generator: np.random.Generator) -> None:
-    """Put NaN and infinities into one weight of every eighth output channel: the first place, the
-    last one, then any. None if there is only one channel."""
+    """Place NaN or infinity in one weight of every eighth output channel.
+
+    The place is the first one, the last one, then any. A single channel gets none.
+    """
     kinds = _kinds_of_convolutions(entry)
     numbers = np.arange(values.size).reshape(values.shape)
     ordered = window_products.weights(entry.spec, numbers, slice(None)).swapaxes(1, 2)
@@ -186,15 +195,17 @@ def special_elements(dtype: DType) -> Floats:
 
 
 def element_turns(entry: KernelEntry) -> int:
-    """How many runs an element-wise kernel takes: one for each value where there are few places."""
+    """Return the turns of an element-wise kernel: one per value if the output is small."""
     few = math.prod(entry.output.shape) <= FEW_ELEMENTS
     return len(special_elements(entry.inputs[0].dtype)) if few else 1
 
 
 def place_elements(values: Floats, dtype: DType, turn: int, operand: int) -> None:
-    """Special values everywhere: all of them in neighbouring places, and in places any power of
-    two apart. In as many turns every place has had each. Operands have different ones beside each
-    other, further along and in other turns."""
+    """Place special values everywhere, so that adjacent places hold all of them.
+
+    So do places any power of two apart. After as many turns every place has had each value.
+    Operands have different values at a place, which shift along the tensor and from turn to turn.
+    """
     special = special_elements(dtype)
     index = np.full(values.size, turn * STRIDES[operand % len(STRIDES)])
     numbers = np.arange(values.size)
@@ -205,8 +216,8 @@ def place_elements(values: Floats, dtype: DType, turn: int, operand: int) -> Non
     values.reshape(-1)[...] = special[index % len(special)]
 
 
-#: What makes subnormal numbers of each type of a row's, and zeros of both signs where those of
-#: another type are rounded to this one.
+#: Factors that make the numbers of a row subnormal in each type. Numbers that are subnormal in a
+#: narrower type become zeros of both signs when converted to it.
 TINY = [20.0 * d.smallest_subnormal for d in (DType.F16, DType.BF16, DType.F32)]
 
 # -- rows --------------------------------------------------------------------------------------
@@ -248,8 +259,8 @@ def _tiny(row: Floats, at: int) -> None:
     row *= np.resize(TINY, row.shape)
 
 
-#: Every other row has a maximum whose exponential overflows unless all of the row's maximum is
-#: subtracted, in another place each time.
+#: Row kinds. Every other row has a maximum, each time in another place, whose exponential overflows
+#: unless the maximum of the whole row is subtracted.
 ROW_KINDS: tuple[Callable[[Floats, int], None], ...] = (
     _peak,
     _nan,

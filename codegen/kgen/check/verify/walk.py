@@ -1,4 +1,4 @@
-"""Which pieces of an output persistent workgroups write (:class:`kgen_runtime.manifest.Walk`)."""
+"""Tiles that persistent workgroups write (:class:`kgen_runtime.manifest.Walk`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kgen_runtime.manifest import Extent3, Launch, Tile, Walk
 
 
 def counts(tile: Tile) -> tuple[int, ...]:
-    """Pieces along every dimension of the output."""
+    """Return the number of tiles along every dimension of the output."""
     return tuple(-(-size // extent) for size, extent in zip(tile.shape, tile.extent, strict=True))
 
 
@@ -18,12 +18,12 @@ def clusters(launch: Launch) -> int:
 
 
 def share(launch: Launch, tile: Tile) -> int:
-    """The most pieces that a cluster writes."""
+    """Return the most tiles that a cluster writes."""
     return -(-math.prod(counts(tile)) // clusters(launch))
 
 
 def number_of(tile: Tile, piece: Sequence[int]) -> int:
-    """The number of a piece."""
+    """Return the number of a tile."""
     *outer_counts, rows, cols = counts(tile)
     *outer, row, col = piece
     matrix = 0
@@ -34,7 +34,7 @@ def number_of(tile: Tile, piece: Sequence[int]) -> int:
 
 
 def piece_at(tile: Tile, number: int) -> tuple[int, ...]:
-    """The piece with a number."""
+    """Return the tile with a number."""
     *outer_counts, rows, cols = counts(tile)
     matrix, within = divmod(number, rows * cols)
     first, height = _group(tile, within // cols, rows)
@@ -47,21 +47,21 @@ def piece_at(tile: Tile, number: int) -> tuple[int, ...]:
 
 
 def _group(tile: Tile, row: int, rows: int) -> tuple[int, int]:
-    """(first row, rows) of the group of a row of pieces."""
+    """Return (first row, rows) of the group of a row of tiles."""
     assert tile.walk is not None
     first = row // tile.walk.group * tile.walk.group
     return first, min(tile.walk.group, rows - first)
 
 
 def workgroups(launch: Launch, tile: Tile, piece: Sequence[int]) -> list[Extent3]:
-    """The cluster that writes a piece."""
+    """Return the workgroups of the cluster that writes a tile."""
     size = math.prod(launch.cluster)
     first = cluster_with(launch, tile, number_of(tile, piece) % clusters(launch)) * size
     return [(first + i, 0, 0) for i in range(size)]
 
 
 def cluster_with(launch: Launch, tile: Tile, number: int) -> int:
-    """The cluster that has a number, if numbers are not drawn."""
+    """Return the cluster that has a number, if numbers are not drawn at run time."""
     assert tile.walk is not None
     start = 0
     for die in range(tile.walk.dies):
@@ -73,27 +73,31 @@ def cluster_with(launch: Launch, tile: Tile, number: int) -> int:
 
 
 def number_of_cluster(launch: Launch, walk: Walk, cluster: int) -> int:
-    """The number that a cluster has, if numbers are not drawn."""
+    """Return the number of a cluster, if numbers are not drawn at run time."""
     turn, die = divmod(cluster, walk.dies)
     return sum(_of_die(launch, walk, before) for before in range(die)) + turn
 
 
 def _of_die(launch: Launch, walk: Walk, die: int) -> int:
-    """Clusters of a die."""
+    """Return the number of clusters on a die."""
     return (clusters(launch) + walk.dies - 1 - die) // walk.dies
 
 
 def written(launch: Launch, tile: Tile, workgroup: Extent3) -> list[tuple[tuple[int, int], ...]]:
-    """The bounds, per output dimension, of each piece that a workgroup's cluster writes; where
-    numbers are drawn, the workgroup with that number."""
+    """Return the bounds of each tile that a workgroup's cluster writes.
+
+    If numbers are drawn at run time, they are those of the workgroup with that number.
+    """
     assert tile.walk is not None
     cluster = workgroup[0] // math.prod(launch.cluster)
     return pieces_of(launch, tile, number_of_cluster(launch, tile.walk, cluster))
 
 
 def pieces_of(launch: Launch, tile: Tile, first: int) -> list[tuple[tuple[int, int], ...]]:
-    """Return the pieces of the cluster with a number. Where clusters do not wait for each other,
-    these are the cut pieces that it begins, which others may write."""
+    """Return the bounds of the tiles of the cluster with a number.
+
+    With stream-k they include the shared tiles that it begins, which other clusters may write.
+    """
     assert tile.walk is not None
     numbers = [*range(tile.walk.shared + first, math.prod(counts(tile)), clusters(launch))]
     if tile.walk.steps:
@@ -112,12 +116,12 @@ def pieces_of(launch: Launch, tile: Tile, first: int) -> list[tuple[tuple[int, i
 
 
 def begin(launch: Launch, walk: Walk, number: int) -> int:
-    """The first step of shared pieces that the workgroup with a number takes."""
+    """Return the first step of shared tiles of the workgroup with a number."""
     return number * walk.shared * walk.steps // clusters(launch)
 
 
 def least_together(launch: Launch, walk: Walk) -> int:
-    """How many workgroups, who have the highest numbers, make the last shared piece."""
+    """Return how many workgroups, those with the highest numbers, compute the last shared tile."""
     last = (walk.shared - 1) * walk.steps
     count = clusters(launch)
     return next(n for n in range(1, count + 1) if begin(launch, walk, count - n) <= last)

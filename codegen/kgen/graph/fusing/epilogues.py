@@ -82,8 +82,10 @@ class Epilogues:
             self.roots.add(at)
 
     def is_widened(self, root: str, end: str) -> bool:
-        """Whether an epilogue would write s8 as f32; the conversion then stays with the
-        consumers."""
+        """Whether an epilogue would write s8 as f32.
+
+        The conversion then stays with the consumers.
+        """
         dtypes = self.values[root].dtype, self.values[end].dtype
         return dtypes == (DType.S8, DType.F32) and end not in self.outputs
 

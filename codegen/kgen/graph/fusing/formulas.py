@@ -107,8 +107,7 @@ def viewed_operands(expression: Expression) -> tuple[frozenset[str], frozenset[s
 
 
 def indices_apart(expression: Expression) -> tuple[Expression, dict[str, str]]:
-    """Return the expression with separate names for inputs that serve as indices, and their old
-    names."""
+    """Return the expression with separate names for index inputs, and their old names."""
     names: dict[str, str] = {}
 
     def change(step: Expression) -> Expression:

@@ -131,8 +131,10 @@ class _Fusion:
     # -- formulas of leaves -----------------------------------------------------------------
 
     def compose(self) -> bool:
-        """Compute the formulas of all values. True if this added roots, so that it must run
-        again."""
+        """Compute the formulas of all values.
+
+        True if this added roots, so that it must run again.
+        """
         self.names, self.leaves, self.lazies = {}, {}, {}
         self.counts.clear()
         before = len(self.roots)
@@ -300,8 +302,7 @@ class _Fusion:
         return False
 
     def pushed(self, lazy: Lazy, views: tuple[ViewStep, ...]) -> Expression | None:
-        """Return the formula of a view of a formula, with the views applied to the leaves; None if
-        impossible."""
+        """Return the formula of a view of a formula, by views of its leaves, or None."""
         if lazy.axes or not lazy.is_plain:
             return None
         found = {}
@@ -338,8 +339,7 @@ class _Fusion:
         return domain, axes if same and fits and not (exact and rows) else None
 
     def unfit(self, lazy: Lazy, taken: Mapping[str, Lazy]) -> set[str]:
-        """Return the parts of a formula that must be roots, because one kernel cannot compute them
-        together."""
+        """Return the parts that must be roots because one kernel cannot compute all of them."""
         if not any(part.inlined for part in taken.values()):
             return set()
         found = set()
@@ -362,8 +362,7 @@ class _Fusion:
         return found
 
     def apart(self, lazy: Lazy, taken: Mapping[str, Lazy]) -> set[str]:
-        """Return the parts that must be roots because the formula needs more axes than a kernel
-        has.
+        """Return the parts that must be roots because the formula has too many axes.
 
         Raises GraphError if the formula has no such parts.
         """
@@ -480,8 +479,10 @@ class _Fusion:
                 self.lazies[name] = self.formula(self.values[name])
 
     def numbers_of(self, name: str) -> str:
-        """Return the s8 numbers that a value dequantises, if they are not a root; otherwise the
-        value."""
+        """Return the s8 numbers that a value dequantises, or the value if they are a root.
+
+        The result is also the value itself if it is no dequantisation.
+        """
         at = self.values[name].operation
         parts = Dequantization.of(at.expression) if isinstance(at, FormulaNode) else None
         if parts is None or parts.numbers not in self.lazies or parts.numbers in self.roots:
@@ -489,8 +490,10 @@ class _Fusion:
         return parts.numbers if self.values[parts.numbers].dtype is DType.S8 else name
 
     def join(self) -> bool:
-        """Materialize operands that can be written directly into a concatenation. True if this
-        added roots."""
+        """Materialize operands that can be written directly into a concatenation.
+
+        True if this added roots.
+        """
         new = roots_to_join(self.graph, self.order, self.roots)
         self.roots |= new
         return bool(new)

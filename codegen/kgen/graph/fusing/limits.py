@@ -1,5 +1,4 @@
-"""Size limits of fused formulas: how many operands, characters and nested calls a kernel may
-have."""
+"""Size limits of fused formulas: operands, characters and nested calls per kernel."""
 
 from __future__ import annotations
 
@@ -85,6 +84,8 @@ def is_too_long(expression: Expression) -> bool:
 
 
 def characters(expression: Expression) -> int:
-    """Return the approximate length of a formula's text; repeated subexpressions count each
-    time."""
+    """Return the approximate length of a formula's text.
+
+    Repeated subexpressions count each time.
+    """
     return size_of(expression).characters

@@ -24,8 +24,10 @@ def origin(
 
 
 def simplified(shape: Shape, views: Iterable[ViewStep]) -> tuple[ViewStep, ...]:
-    """Return the views without those that change nothing; of adjacent reshapes the last one
-    remains."""
+    """Return the views without those that change nothing.
+
+    Of adjacent reshapes the last one remains.
+    """
     found: list[ViewStep] = []
     #: Shapes before each of these views, and after the last one.
     shapes = [shape]

@@ -1,5 +1,4 @@
-"""Operands of products: which strided layouts a GEMM or convolution reads, and which epilogues
-take."""
+"""Operand layouts that a GEMM or convolution reads, and that its epilogue reads."""
 
 from __future__ import annotations
 
@@ -151,8 +150,10 @@ class Batch:
         return {"batch_dims": self.sizes} | dict(zip(names, columns, strict=True))
 
     def coalesced(self) -> Batch:
-        """Return the batch without axes of size 1, and with axes merged that all tensors walk with
-        one stride."""
+        """Return the batch with as few axes as describe it.
+
+        Axes of size 1 are dropped, and axes that all tensors walk with one stride are merged.
+        """
         axes: list[tuple[int, tuple[int, int, int]]] = []
         for n, strides in zip(self.sizes, self.strides, strict=True):
             if n == 1:

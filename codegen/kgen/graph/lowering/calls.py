@@ -1,5 +1,4 @@
-"""Kernel calls: the lowered form of a model, as a list of kernels and the buffers they read and
-write."""
+"""Kernel calls, the lowered form of a model: kernels and the buffers that they read and write."""
 
 from __future__ import annotations
 
@@ -40,8 +39,7 @@ class KernelCall:
 
     @property
     def writes_behind_start(self) -> bool:
-        """Whether an output begins after the first element of its buffer, as slices of a Concat
-        do."""
+        """Whether an output begins after the first element of its buffer (slices of a Concat)."""
         return any(b.offset for b in self.bindings.values() if b.buffer in self.writes)
 
 

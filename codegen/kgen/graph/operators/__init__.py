@@ -130,8 +130,7 @@ def check_size(b: Builder, shape: Shape) -> None:
 
 
 def check_attributes(b: Builder, node: Node) -> None:
-    """Raise GraphError for an attribute that the lowering has not read and that may change the
-    results."""
+    """Raise GraphError for an unread attribute that may change the results."""
     known = {*node.asked, *ALWAYS_IMPLIED, *IMPLIED.get(node.operator, ())}
     if node.operator.startswith("Reduce"):
         known.update(("keepdims", "noop_with_empty_axes"))
@@ -148,8 +147,10 @@ def check_attributes(b: Builder, node: Node) -> None:
 def lowered(
     b: Builder, model: Model, node: Node, given: list[GraphValue | None]
 ) -> tuple[GraphValue, ...]:
-    """Lower a node; return its results. Raises GraphError for an unsupported use of the
-    operator."""
+    """Lower a node; return its results.
+
+    Raises GraphError for an unsupported use of the operator.
+    """
     for name in filter(None, node.outputs):
         check_size(b, model.tensors[name].shape if name in model.tensors else ())
     try:

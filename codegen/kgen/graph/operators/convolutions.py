@@ -79,8 +79,7 @@ def check_kernel(b: Builder, node: Node, w: GraphValue) -> None:
 def convolved(
     b: Builder, node: Node, x: GraphValue, w: GraphValue, bias: GraphValue | None, windows: Windows
 ) -> GraphValue:
-    """Convolve; the weights have the axes output channels, input channels per group, kernel
-    positions."""
+    """Convolve; weights are (output channels, input channels per group, positions...)."""
     groups, rank = node.attribute("group", 1), len(windows)
     outputs, depth = w.shape[:2]
     if groups < 1 or x.shape[1] != groups * depth or outputs % groups:
@@ -175,8 +174,7 @@ def seen_windows(window: Window) -> tuple[range, ...]:
 
 
 def by_place(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> GraphValue:
-    """Convolve as the sum of one GEMM per kernel position, over the windows that see an element
-    there."""
+    """Convolve as the sum of one GEMM per kernel position, over the windows that need it."""
     rank, counts = len(windows), counts_of(windows)
     axes, terms = [seen_windows(window) for window in windows], []
     for at in places_of(windows):
@@ -233,8 +231,7 @@ def by_window(
 
 
 def places_first(b: Builder, w: GraphValue) -> GraphValue:
-    """Return weights as a matrix with a row per channel and kernel position, and a column per
-    output."""
+    """Return weights as a matrix of (positions and channels) x outputs."""
     order = (*range(2, w.rank), 1, 0)
     shape = (math.prod(w.shape[1:]), w.shape[0])
     return as_constant(b, w, order, shape)
@@ -379,8 +376,7 @@ def phases_of(window: Window) -> tuple[Phase | None, ...]:
 def by_phases(
     b: Builder, node: Node, x: GraphValue, w: GraphValue, bias: GraphValue | None, windows: Windows
 ) -> GraphValue:
-    """Compute each phase of the output by a convolution without inserted zeros, and interleave
-    them."""
+    """Compute each phase of the output without inserted zeros, and interleave the phases."""
     rank, groups = len(windows), node.attribute("group", 1)
     kernel, axes = turned(b, w, groups), [phases_of(window) for window in windows]
     parts = []
@@ -455,8 +451,7 @@ def with_zeros(
 
 
 def turned(b: Builder, w: GraphValue, groups: int) -> GraphValue:
-    """Return ConvTranspose weights as Conv weights: input and output channels swapped, kernel
-    flipped."""
+    """Return ConvTranspose weights as Conv weights: channels swapped, kernel flipped."""
     array = b.elements(w)
     if array is None:
         raise b.refusal(

@@ -15,8 +15,7 @@ MOST_ROWS = 4
 
 
 def det(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    """Lower Det to a Laplace expansion along the first row that shares the minors of the last
-    rows."""
+    """Lower Det to a Laplace expansion along rows, which shares minors."""
     x = one(given)
     n = x.shape[-1] if x.rank > 1 else 0
     if not n or x.shape[-2] != n:

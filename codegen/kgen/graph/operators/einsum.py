@@ -74,8 +74,10 @@ def parsed(b: Builder, text: str, values: list[GraphValue]) -> tuple[list[Term],
 
 
 def sizes_of(b: Builder, terms: Iterable[Term]) -> dict[str, int]:
-    """Return the size of each letter's axis. Raises GraphError unless all its axes are equal or
-    1."""
+    """Return the size of each letter's axis.
+
+    Raises GraphError unless all its axes are equal or 1.
+    """
     sizes: dict[str, int] = {}
     for value, term in terms:
         for letter, n in zip(term, value.shape, strict=True):

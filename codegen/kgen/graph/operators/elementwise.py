@@ -92,8 +92,10 @@ def function(name: str, **attributes: float) -> Lower:
 
 
 def wrapped(b: Builder, found: Expression, dtype: DType) -> Expression:
-    """Return an integer modulo 2**n, within the range of a type of n bits; stores would saturate
-    it."""
+    """Return an integer modulo 2**n, within the range of a type of n bits.
+
+    Stores would saturate it.
+    """
     assert dtype.limits is not None
     least, largest = dtype.limits
     size = largest - least + 1
@@ -193,8 +195,10 @@ def modulo(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
 
 
 def bitwise(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
-    """Return BitwiseAnd, BitwiseOr or BitwiseXor: a | b = a + b - (a & b), a ^ b = (a | b) - (a &
-    b)."""
+    """Return BitwiseAnd, BitwiseOr or BitwiseXor.
+
+    a | b is a + b - (a & b), and a ^ b is (a | b) - (a & b).
+    """
     both = b.call("bitwise_and", *values)
     if node.operator == "BitwiseAnd":
         return both

@@ -15,8 +15,7 @@ from kgen_runtime.dtypes import DType
 
 
 def at_places(b: Builder, x: GraphValue, axis: int, places: Array) -> GraphValue:
-    """Return x.take(places, axis) for constant indices in [0, n), as a slice, a repeat or a
-    gather."""
+    """Return x.take(places, axis) for indices in [0, n): a slice, a repeat or a gather."""
     count, n = len(places), x.shape[axis]
     steps = set(np.diff(places).tolist()) or {1}
     if len(steps) == 1 and (step := int(next(iter(steps)))) > 0:
@@ -74,8 +73,7 @@ def flat_places(b: Builder, index: GraphValue, sizes: Shape, shape: Shape, size:
 
 
 def times_of(places: Array, n: int) -> int:
-    """Return how often each of n elements is repeated if `places` repeats all of them in order,
-    else 0."""
+    """Return how often `places` repeats each of n elements in order; 0 if it does not."""
     times = len(places) // n
     in_order = times * n == len(places) and np.array_equal(places, np.arange(len(places)) // times)
     return times if in_order else 0

@@ -57,8 +57,7 @@ def along(b: Builder, value: GraphValue, x: GraphValue, axis: int, block: int = 
 
 
 def zero_term(b: Builder, dtype: DType, zero: GraphValue | None) -> Expression:
-    """Return the zero point of s8 numbers, or of u8 numbers stored as s8, as a term of a
-    formula."""
+    """Return the zero point of s8 numbers, or of u8 numbers stored as s8, as a term."""
     offset = OFFSET if dtype is DType.U8 else 0
     if zero is None:
         return constant(float(-offset))

@@ -1,5 +1,4 @@
-"""LSTM, GRU and RNN: one GEMM for the inputs of all time steps, then a GEMM and formulas per
-step."""
+"""LSTM, GRU and RNN: one GEMM over all time steps, then a GEMM and formulas per step."""
 
 from __future__ import annotations
 
@@ -116,8 +115,10 @@ def lstm_cell(
 
 
 def gru_cell(before: bool) -> Cell:
-    """Return the cell of a GRU; with `before`, the state is reset before its product, not after
-    it."""
+    """Return the cell of a GRU.
+
+    With `before`, the state is reset before its product, not after it.
+    """
 
     def cell(
         b: Builder, d: Direction, given: GraphValue, states: tuple[GraphValue, ...]

@@ -1,5 +1,4 @@
-"""Operator entries: the type of a row in the operator table, and helpers that read a node's
-inputs."""
+"""Entries of the operator table, and helpers that read and check a node's inputs."""
 
 from __future__ import annotations
 
@@ -105,8 +104,10 @@ def axes_of(b: Builder, numbers: Iterable[int], rank: int, name: str = "axes") -
 
 
 def choice_of(b: Builder, node: Node, name: str, default: str, known: Iterable[str]) -> str:
-    """Return a string attribute, or the default if it is empty. Raises GraphError for unknown
-    values."""
+    """Return a string attribute, or the default if it is empty.
+
+    Raises GraphError for unknown values.
+    """
     found = str(node.attribute(name) or default)
     if found not in known:
         raise b.refusal(
@@ -117,8 +118,7 @@ def choice_of(b: Builder, node: Node, name: str, default: str, known: Iterable[s
 
 
 def check_broadcasts(b: Builder, value: GraphValue | None, shape: Sequence[int], what: str) -> None:
-    """Raise GraphError unless an input broadcasts to a shape (ONNX: unidirectional
-    broadcasting)."""
+    """Raise GraphError unless an input broadcasts to a shape, as ONNX requires."""
     if value is not None and not broadcasts_to(value.shape, shape):
         raise b.refusal(
             f"has {what} of shape {by_x(value.shape)}, which does not broadcast to "

@@ -27,8 +27,11 @@ Reduction = Callable[[Builder, GraphValue, int], Expression]
 
 
 def reduction(make: Reduction, of_one: Reduction | None) -> Lower:
-    """Return the lowering of a reduction over the node's axes: by default all, or none with
-    noop_with_empty_axes. `of_one` reduces one element, if that changes the element."""
+    """Return the lowering of a reduction over the node's axes.
+
+    Without axes it reduces all, or none with noop_with_empty_axes. `of_one` reduces one element, if
+    that changes the element.
+    """
 
     def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         x = one(given)
@@ -199,8 +202,11 @@ def lp_normalization(b: Builder, node: Node, given: list[GraphValue | None]) -> 
 
 
 def cumulative(name: str, identity: float) -> Lower:
-    """Return the lowering of a prefix sum or product, in log2(n) steps that join 2, 4, 8, ...
-    elements (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986)."""
+    """Return the lowering of a prefix sum or product.
+
+    It takes log2(n) steps that join 2, 4, 8, ... elements (W. D. Hillis and G. L. Steele, "Data
+    parallel algorithms", 1986).
+    """
 
     def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         x = one(given)

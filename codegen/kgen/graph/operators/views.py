@@ -188,8 +188,7 @@ def pad(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
 
 
 def fill_of(b: Builder, given: GraphValue | None) -> float | GraphValue:
-    """Return the fill value of Pad: a number, or the input itself for an integer that f64 cannot
-    hold."""
+    """Return the fill value of Pad: a number, or the input for an integer not exact in f64."""
     if given is None:
         return 0.0
     array = b.array(given)

@@ -49,8 +49,7 @@ class Window:
         return self.length + self.before + max(self.after, 0)
 
     def places(self) -> Array:
-        """Return the element that each position of each window sees, counted from the first of the
-        axis."""
+        """Return the element that each position of each window sees, counted from 0."""
         starts = np.arange(self.count) * self.step - self.before
         return starts[:, None] + np.arange(self.size) * self.apart
 
@@ -111,8 +110,10 @@ def windows_of(b: Builder, node: Node, sizes: Shape, lengths: Shape, counts: Sha
 def _numbers(
     b: Builder, node: Node, name: str, default: Sequence[int], least: int
 ) -> tuple[int, ...]:
-    """Return an attribute with as many numbers as its default. Raises GraphError for one below
-    `least`."""
+    """Return an attribute with as many numbers as its default.
+
+    Raises GraphError for one below `least`.
+    """
     found = tuple(node.attribute(name, default))
     if len(found) != len(default) or min(found) < least:
         shown = ",".join(map(str, found))

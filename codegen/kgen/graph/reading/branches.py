@@ -1,5 +1,4 @@
-"""If operators: inline the branch that a constant condition selects, or both branches with a
-Where."""
+"""If operators: inline the branch of a constant condition, or both and a Where."""
 
 from __future__ import annotations
 

@@ -60,8 +60,10 @@ def concat(w: Writer) -> list[str]:
 
 
 def gemm(w: Writer) -> list[str]:
-    """Write Gemm. The unit of the bias is the product of both scales; without a scale the output is
-    f32."""
+    """Write Gemm.
+
+    The unit of the bias is the product of both scales; without a scale the output is f32.
+    """
     is_transposed = int(w.attributes.get("transB", 0))
     own = {"transA": int(w.attributes.get("transA", 0)), "transB": is_transposed}
     given = [read(w, 0), read(w, 3, axis=0 if is_transposed else 1)]

@@ -96,16 +96,14 @@ class Counted:
         return most if self.given is None else min(self.given, most)
 
     def counted(self, result: str, axis: int, size: str) -> None:
-        """Declare that the value `size`, of any integer type, is the size of a result along an
-        axis."""
+        """Declare that the value `size`, an integer, is the size of a result along an axis."""
         if result:
             name = self._unused(f"{result}.count")
             self.add("Cast", self.number(size), result=name, to=T.INT64)
             self.counts.append(Count(output=result, axis=axis, size=name))
 
     def numbered(self, flags: str, n: int) -> tuple[str, str]:
-        """Return the index of each flagged element among the flagged ones, and how many there
-        are."""
+        """Return the rank of each element among the flagged ones, and their number."""
         sums = self.add("CumSum", self.cast(flags, T.INT32), self.constant(0))
         total = self.add("Slice", sums, self.constant([n - 1]), self.constant([n]))
         return self.add("Sub", sums, self.constant(1, np.int32)), total

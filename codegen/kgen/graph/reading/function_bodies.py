@@ -1,5 +1,4 @@
-"""Function bodies: the nodes that replace an operator without a lowering, or a call of a local
-function."""
+"""Inlining of function bodies, for operators without a lowering and local functions."""
 
 from __future__ import annotations
 

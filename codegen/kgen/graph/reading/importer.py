@@ -240,8 +240,10 @@ class _Walk:
         return {dim.dim_param for shape in shapes for dim in shape.dim if dim.dim_param}
 
     def _dimensions(self, sizes: Mapping[str, Shape]) -> dict[str, int]:
-        """Return the sizes of named dimensions. Raises GraphError for a name that the model
-        lacks."""
+        """Return the sizes of named dimensions.
+
+        Raises GraphError for a name that the model lacks.
+        """
         named = sorted(self._named())
         for name, shape in sizes.items():
             if name not in named:
@@ -362,8 +364,7 @@ class _Walk:
         return reads and (node.op_type in COUNTED or has_body(node.op_type, self.opsets.get("", 1)))
 
     def _branches(self, node: onnx.NodeProto, depth: int) -> None:
-        """Inline the selected branch of an If; without a constant condition, both branches and a
-        Where."""
+        """Inline the selected branch of an If, or both branches and a Where."""
         if depth > MOST_NESTED:
             raise GraphError(f"graphs are nested more than {MOST_NESTED} deep; export without them")
         (condition,) = node.input

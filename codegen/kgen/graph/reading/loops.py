@@ -29,8 +29,7 @@ class Unrollable(Exception):
 
 @frozen
 class StepSlices:
-    """Axis along which a Scan cuts an input or result into steps, and whether the last step comes
-    first."""
+    """Axis along which a Scan cuts a tensor into steps, and whether it starts at the end."""
 
     axis: int
     is_reversed: bool
@@ -70,8 +69,10 @@ class Joined:
         return [*nodes, helper.make_node("Concat", order, [result], name=result, axis=axis)]
 
     def without_steps(self, result: str) -> Array:
-        """Return the empty result of a loop without steps. Raises Unrollable if its shape is not
-        declared."""
+        """Return the empty result of a loop without steps.
+
+        Raises Unrollable if its shape is not declared.
+        """
         tensor = self.kind.tensor_type
         dims = tensor.shape.dim
         if not tensor.HasField("shape") or not all(dim.HasField("dim_value") for dim in dims):
@@ -217,8 +218,10 @@ def check_unrolled(name: str, operator: str, number: int) -> None:
 
 
 def trip_count(array: Array | None, name: str) -> int:
-    """Return the largest trip count that a Loop's first input allows; without it, a number past the
-    limit."""
+    """Return the largest trip count that a Loop's first input allows.
+
+    Without that input, the result exceeds the limit.
+    """
     if array is None:
         return MOST_UNROLLED + 1
     if array.size != 1:

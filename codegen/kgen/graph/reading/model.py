@@ -1,5 +1,4 @@
-"""Imported model: typed tensors of fixed shapes, folded constants, and nodes in topological
-order."""
+"""Imported model: typed tensors, folded constants, nodes in topological order."""
 
 from __future__ import annotations
 
@@ -56,8 +55,7 @@ class Node:
 
 @frozen
 class Dequantized:
-    """Quantised constant (numbers - zero) * scale, with numbers in s8 or u8 and arrays of one
-    shape."""
+    """Quantised constant (numbers - zero) * scale: s8 or u8 numbers, arrays of one shape."""
 
     numbers: Array
     scale: Array

@@ -101,8 +101,10 @@ def _sorted(
     makers: Mapping[str, int],
     needed: set[int],
 ) -> list[int]:
-    """Return the numbers of the needed nodes in topological order; a sorted graph keeps its
-    order."""
+    """Return the numbers of the needed nodes in topological order.
+
+    A sorted graph keeps its order.
+    """
     before = {i: {makers[name] for name in taken[i] if name in makers} for i in needed}
     after: dict[int, list[int]] = {}
     for i, makers_of in before.items():

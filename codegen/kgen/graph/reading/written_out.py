@@ -1,5 +1,4 @@
-"""Node replacements that need shapes and constants: Compress, ConvTranspose, Dropout, EyeLike,
-..."""
+"""Node replacements that need shapes and constants (Compress, Dropout, EyeLike, ...)."""
 
 from __future__ import annotations
 

@@ -191,8 +191,7 @@ class _Integers(Rewriting):
         return known[step]
 
     def window_of_bytes(self, step: Expression, name: str) -> Expression | None:
-        """Return a view of a dequantised value as the dequantised view of its s8 numbers, or
-        None."""
+        """Return a view of a dequantised value, dequantised after the view, or None."""
         if any(part.primitive not in LOOKS for part in steps(step)):
             return None
         inner = self.bytes_of(name)
@@ -225,8 +224,7 @@ class _Integers(Rewriting):
         return self.of_views(value, operation) or self.of_formula(value, operation.expression)
 
     def of_formula(self, value: GraphValue, expression: Expression) -> Bytes | None:
-        """Return the operands of a dequantisation that :mod:`kgen.graph.operators.quantized` wrote,
-        or None."""
+        """Return the operand that a dequantisation computes, or None for other formulas."""
         parts = Dequantization.of(expression)
         if parts is None:
             return None
@@ -239,8 +237,7 @@ class _Integers(Rewriting):
         )  # fmt: skip
 
     def of_views(self, value: GraphValue, operation: FormulaNode) -> Bytes | None:
-        """Return windows of a dequantised value as windows of its s8 numbers, padded with the zero
-        point."""
+        """Return windows of a dequantised value as windows of its numbers, or None."""
         expression = operation.expression
         names = inputs(expression)
         if len(names) != 1 or any(step.primitive not in LOOKS for step in steps(expression)):
@@ -316,8 +313,10 @@ class _Integers(Rewriting):
         return Bytes(numbers=numbers, scale=found.scale, zero=found.zero)
 
     def moved_term(self, term: Expression) -> Expression:
-        """Return a scale or zero point as a value of the copied graph; one for a whole tensor
-        becomes a scalar."""
+        """Return a scale or zero point as a value of the copied graph.
+
+        A tensor of one element becomes a scalar, so that it broadcasts to every view.
+        """
         if not inputs(term):
             return term
         found = self.builder.values[self.ids[term.name]]

@@ -148,8 +148,10 @@ class _Narrowing(Rewriting):
         return parts[0] if len(parts) == 1 else call("mul", parts)
 
     def matrix(self, name: str) -> tuple[str, Array] | None:
-        """Return the name and the K x N elements of a matrix to quantise; None for any other
-        operand."""
+        """Return the name and the K x N elements of a matrix to quantise.
+
+        Returns None for any other operand.
+        """
         value = self.graph.values[name]
         operation = value.operation
         if isinstance(operation, ViewNode) and operation.step.kind == "permute":
@@ -166,8 +168,10 @@ class _Narrowing(Rewriting):
         return operation.name, self.graph.constants[operation.name]
 
     def largest(self, name: str) -> Array | None:
-        """Return the largest weight of each output channel of a convolution; None for other
-        constants."""
+        """Return the largest weight of each output channel of a convolution.
+
+        Returns None for other constants.
+        """
         return self.convolutions.get(self.graph.originals.get(name, ""))
 
     def multiply(self, value: GraphValue, operation: ProductNode, name: str, array: Array) -> None:

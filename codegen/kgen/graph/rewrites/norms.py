@@ -46,8 +46,7 @@ def _factors(of: Expression) -> list[Expression]:
 
 
 def _normal(factors: Sequence[Expression]) -> Expression | None:
-    """Return a call of layer_norm or rms_norm for x * rsqrt(mean(x^2) + epsilon) * scale, or
-    None."""
+    """Return x * rsqrt(mean(x^2) + epsilon) * scale as layer_norm or rms_norm, or None."""
     for root in factors:
         found = _mean_square(root.arguments[0]) if root.name == "rsqrt" else None
         if found is None or found[0] not in factors:
@@ -81,8 +80,7 @@ def _mean_square(of: Expression) -> tuple[Expression, Expression] | None:
 
 
 def _scaled(factors: Sequence[Expression]) -> Expression | None:
-    """Multiply the other factors into the scale of a normalization whose scale is 1, or return
-    None."""
+    """Make the other factors the scale of a normalization with scale 1, or return None."""
     for norm in factors:
         if norm.name not in (LAYER, RMS) or norm.arguments[1] != ONE:
             continue

@@ -42,8 +42,7 @@ def order_in(name: str) -> tuple[str, tuple[int, ...]]:
 
 @frozen
 class PermutedOperand:
-    """Operand of a formula: its shape, and the permutation `order` that it is the result of, if
-    any."""
+    """Shape of a formula's operand, and the permutation `order` that computes it, if any."""
 
     shape: Shape
     order: tuple[int, ...] = ()

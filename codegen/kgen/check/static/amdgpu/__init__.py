@@ -1,8 +1,9 @@
-"""Checks of the waits and hazards that AMD's hardware leaves to the machine code, in LLVM's text.
+"""Hazard checker for AMDGPU code: missing waits and wait states, in LLVM's assembly text.
 
-A wave goes on while its loads are under way, and some results may be read only a number of
-instructions later: waits and no-ops in the code see to both. :func:`check` finds what they miss, on
-every path through the code. That the text is the machine code, an assembler says in the tests.
+A wave continues while its loads are in flight, and some results may be read only a number of
+instructions later. The hardware does not check either; waits and no-ops in the code must.
+:func:`check` finds missing ones on every path through the code. Tests assemble the text to show
+that it is the machine code.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from kgen.check.static.machine_code import parse_assembly
 
 
 def check(text: str, arch: str) -> list[Finding]:
-    """Missing waits and hazards of a kernel's assembly, in order; empty if it is right."""
+    """Return missing waits and hazards of a kernel's assembly, in order; empty if it is correct."""
     code = decoded(parse_assembly(text))
     found = [*missing_waits(code, arch), *hazards(code, arch)]
     return sorted(found, key=lambda finding: finding.at)

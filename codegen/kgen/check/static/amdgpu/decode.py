@@ -1,7 +1,7 @@
-"""AMDGPU instructions as text, with the registers that they read and write.
+"""Decoder of AMDGPU instructions in text form, with the registers that they read and write.
 
-Source: LLVM "User Guide for AMDGPU Backend", "AMDGPU Instruction Syntax"; the ISA manuals for what
-an instruction has for results.
+Sources: LLVM "User Guide for AMDGPU Backend", "AMDGPU Instruction Syntax"; the ISA manuals for the
+results of an instruction.
 """
 
 from __future__ import annotations
@@ -12,27 +12,28 @@ from collections.abc import Iterator, Sequence
 from kgen.check.static.machine_code import MachineInstruction
 from kgen_runtime.values import frozen
 
-#: One register, `v7`, `s3`, `a0`, or a name: vcc, exec, m0, scc.
+#: Registers: `v7`, `s3`, `a0`, or a name: vcc, exec, m0, scc.
 Registers = frozenset[str]
 
 _RANGE = re.compile(r"\b([vsa])\[(\d+):(\d+)\]")
 _ONE = re.compile(r"\b([vsa])(\d+)\b")
 _NAMED = re.compile(r"\b(vcc|exec|m0|scc)(?:_lo|_hi)?\b")
-#: Behind the operands: `offset:16 offen lds`, `quad_perm:[1,0,3,2] row_mask:0xf`, `op_sel:[0,1]`.
+#: Instructions without results.
 _WRITES_NOTHING = re.compile(
     r"(global|buffer|flat|scratch)_(store|inv|wb)|ds_(write|store|nop)|v_nop|v_cmpx"
     r"|s_(cmp|bitcmp|waitcnt|wait|barrier|branch|cbranch|endpgm|nop|sleep|setprio|sethalt|sendmsg"
     r"|delay_alu|clause|code_end|dcache|icache|inst_prefetch|set_inst|prefetch|version|ttrace)"
 )
-#: Memory operations that return what was there only if they say so.
+#: Atomics, which return the old value only if their modifiers say so.
 _ATOMIC = re.compile(r"(global|buffer|flat)_atomic")
 _RETURNS = re.compile(r"\b(glc|sc0|th:TH_ATOMIC_RETURN)\b")
-#: Two results: sum and carry, the scaled number and its flag, both that were exchanged.
+#: Instructions with two results: sum and carry, the scaled number and its flag, or swapped
+#: registers.
 _TWO_RESULTS = re.compile(
     r"v_(add|sub|subrev)c?_co|v_(add|sub)_co_ci|v_div_scale|v_mad_[ui]64_[ui]32|v_swap"
     r"|v_permlane(16|32)_swap"
 )
-#: What they add to is in the register of the result.
+#: Instructions that add to their result register.
 _ACCUMULATES = re.compile(
     r"v_(fmac|pk_fmac|mac|dot\dc|dot\dacc|writelane|smfmac|swmmac|swap)|v_permlane(16|32)_swap"
 )
@@ -41,10 +42,10 @@ MATRIX = re.compile(r"v_(s?mfma|wmma|smfmac|swmmac)")
 
 @frozen
 class Decoded:
-    """An instruction; of a pair (v_dual) one that does what both do."""
+    """Decoded instruction; a dual-issued pair (v_dual) counts as one that does both."""
 
     at: int
-    """Its place in the code."""
+    """Index of the instruction in the code."""
     opcode: str
     operands: tuple[str, ...]
     modifiers: str
@@ -71,7 +72,7 @@ def decoded(code: Sequence[MachineInstruction]) -> list[Decoded]:
 
 
 def registers(text: str) -> Registers:
-    """The registers that operands name."""
+    """Return the registers that operands name."""
     return frozenset(_named(text))
 
 
@@ -112,7 +113,7 @@ def _decoded(at: int, ins: MachineInstruction) -> Decoded:
 
 
 def _split(text: str) -> tuple[tuple[str, ...], str]:
-    """Operands, and the modifiers behind the last of them."""
+    """Return the operands, and the modifiers after the last of them."""
     parts = [part.strip() for part in re.split(r",(?![^\[]*\])", text)] if text else []
     modifiers = ""
     if parts:
@@ -122,7 +123,7 @@ def _split(text: str) -> tuple[tuple[str, ...], str]:
 
 
 def _results(opcode: str, modifiers: str) -> int:
-    """How many of the first operands are results."""
+    """Return how many of the first operands are results."""
     if _WRITES_NOTHING.match(opcode) or re.search(r"\blds\b", modifiers) or "_lds_" in opcode:
         return 0
     if _ATOMIC.match(opcode):

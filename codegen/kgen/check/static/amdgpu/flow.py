@@ -1,7 +1,7 @@
-"""Data flow: the state before each instruction, over all paths to it.
+"""Data flow analysis: the state before each instruction, over all paths to it.
 
-A state counts for instructions that came before how much came after them: the least, of several
-paths. So an instruction that may be too near on one path is too near.
+A state counts what came after earlier instructions. Where paths join, the smaller count wins, so an
+instruction that may come too early on one path is reported.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from kgen.check.static.amdgpu.decode import Decoded
 from kgen_runtime.values import frozen
 
 State = dict[int, int]
-"""By the place of an earlier instruction: how many of some kind have come after it, at least."""
+"""Least number of relevant instructions after an earlier instruction, by the index of the
+latter."""
 Step = Callable[[State, Decoded], State]
 
 
 @frozen
 class Finding:
-    """Finding: an instruction that runs too early."""
+    """Instruction that runs too early."""
 
     at: int
     instruction: str
     after: str
-    """The instruction that it is too early after."""
+    """Instruction whose result is not complete yet."""
     what: str
 
     def __str__(self) -> str:
@@ -31,7 +32,7 @@ class Finding:
 
 
 def states_before(code: Sequence[Decoded], step: Step) -> list[State]:
-    """The state before each instruction; `step` gives the one after it, and changes none."""
+    """Return the state before each instruction; `step` returns a new state after it."""
     before: list[State | None] = [None] * len(code)
     before[0] = {}
     waiting = [0]

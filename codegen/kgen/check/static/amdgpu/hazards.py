@@ -1,11 +1,15 @@
-"""Results that the hardware does not hold back until they are there: instructions must lie between.
+"""AMDGPU hazards: results that the hardware does not interlock before their use.
 
-Sources: CDNA3 manual, "Manually Inserted Wait States (NOPs)", CDNA4 manual, the same; RDNA3 manual,
-"WMMA"; LLVM, GCNHazardRecognizer.cpp, which has the numbers for all processors. Held on gfx9: what
-a matrix instruction writes or adds to, what a transcendental function writes (from gfx942 on), what
-DPP reads, scalar registers that addresses of memory are in and (from gfx942 on) that vector
-instructions read, such as a carry, vcc of v_div_fmas. Held from gfx11 on:
-a WMMA behind one whose result it multiplies. Other hazards are not looked for.
+Sources: CDNA3 and CDNA4 manuals, "Manually Inserted Wait States (NOPs)"; RDNA3 manual, "WMMA";
+LLVM, GCNHazardRecognizer.cpp, which has the numbers for all processors. Checked on gfx9:
+
+- operands and results of matrix instructions
+- results of transcendental functions (from gfx942 on)
+- sources of DPP
+- scalar registers of memory addresses, and of vector instructions, such as a carry (from gfx942 on)
+- vcc of v_div_fmas
+
+Checked from gfx11 on: a WMMA after one whose result it multiplies. Other hazards are not checked.
 """
 
 from __future__ import annotations
@@ -16,14 +20,14 @@ from collections.abc import Iterator, Sequence
 from kgen.check.static.amdgpu.decode import Decoded, registers
 from kgen.check.static.amdgpu.flow import Finding, State, states_before
 
-#: The longest distance that anything asks for.
+#: Longest distance that any rule requires.
 _FAR = 24
 _MEMORY = re.compile(r"(global|buffer|scratch|flat)_")
 _TRANSCENDENTAL = re.compile(r"v_(exp|log|rcp|rsq|sqrt|sin|cos)_")
 _DPP = re.compile(r"quad_perm|row_|wave_|dpp8")
 _SHAPE = re.compile(r"_(\d+)x\d+x(\d+)_?([a-z]+\d+)")
 _DPP_AFTER_VECTOR, _ADDRESS_AFTER_SCALAR, _FMAS_AFTER_VCC, _USE_AFTER_FUNCTION = 2, 5, 4, 1
-#: From gfx942 on.
+#: Wait states from gfx942 on.
 _VECTOR_AFTER_SCALAR = 2
 
 
@@ -52,7 +56,7 @@ def _wait_states(ins: Decoded) -> int:
 
 
 def _needed(before: Decoded, ins: Decoded, arch: str) -> tuple[int, str]:
-    """The wait states between two instructions, and the register that wants them."""
+    """Return the wait states between two instructions, and the register that requires them."""
     wanted = _on_gfx9 if arch.startswith("gfx9") else _on_rdna
     return max(wanted(before, ins, arch), default=(0, ""))
 
@@ -68,7 +72,7 @@ def _on_gfx9(before: Decoded, ins: Decoded, arch: str) -> Iterator[tuple[int, st
         touched = _factors(ins) if ins.is_matrix else ins.touches
         for register in before.writes & touched:
             yield _after_matrix(before, arch), register
-        # What it adds to is read late, and nothing may overwrite it before: no load either.
+        # The addend is read late, and nothing may overwrite it before, not even a load.
         if _is_xdl(before.opcode, arch) and not ins.is_matrix:
             for register in registers(before.operands[3]) & ins.writes:
                 yield _passes(before.opcode, arch) - 1, register
@@ -93,13 +97,19 @@ def _on_gfx9(before: Decoded, ins: Decoded, arch: str) -> Iterator[tuple[int, st
 
 
 def _factors(matrix: Decoded) -> frozenset[str]:
-    """Registers of the factors; the addend may come straight from the instruction before."""
+    """Return the registers of the factors.
+
+    The addend may come directly from the instruction before.
+    """
     return registers(" ".join(matrix.operands[1:3]))
 
 
 def _is_xdl(opcode: str, arch: str) -> bool:
-    """Whether the XDL unit computes it. From gfx942 on another one has products of f32: results are
-    there sooner, and addends may be overwritten at once (LLVM, GCNHazardRecognizer.cpp)."""
+    """Whether the XDL unit computes a matrix instruction.
+
+    From gfx942 on another unit multiplies f32: its results are complete sooner, and addends may be
+    overwritten at once (LLVM, GCNHazardRecognizer.cpp).
+    """
     shape = _SHAPE.search(opcode)
     return arch == "gfx90a" or shape is None or shape[3] != "f32"
 
@@ -112,11 +122,11 @@ def _after_matrix(matrix: Decoded, arch: str) -> int:
 
 
 def _passes(opcode: str, arch: str) -> int:
-    """Passes, of four cycles each, of a matrix instruction: its work over the rate of its type (AMD
-    matrix instruction calculator).
+    """Return the passes of a matrix instruction, of four cycles each: work over rate.
 
     A pass of a 16-bit type does 1024 products on gfx90a, twice that on gfx942 and four times that
-    on gfx950; its 8-bit types are as fast as those on gfx90a, else twice as fast.
+    on gfx950. 8-bit types have the same rate on gfx90a, and twice the rate elsewhere. Source: AMD
+    matrix instruction calculator.
     """
     match = _SHAPE.search(opcode)
     if match is None:

@@ -1,13 +1,14 @@
-"""Whether code waits for what it loads, before it uses it.
+"""Check that code waits for its loads before it uses their results.
 
-A counter counts the operations of a kind that are under way, and an instruction waits until at most
-so many are. Those of most kinds end in order, so that a count says which ones have ended; scalar
-loads do not: only zero says that one has. Sources: "Data dependency resolution" in the ISA manuals
-(CDNA3, RDNA2, RDNA3), "Wait counters" in that of RDNA4; LLVM, SIInsertWaitcnts.cpp.
+A counter counts the operations of a kind in flight, and a wait instruction blocks until at most a
+given number remain. Most kinds complete in order, so the count tells which ones are complete.
+Scalar loads complete out of order: only a count of zero is conclusive. Sources: "Data dependency
+resolution" in the ISA manuals (CDNA3, RDNA2, RDNA3), "Wait counters" in that of RDNA4; LLVM,
+SIInsertWaitcnts.cpp.
 
-What is held: a register that a load writes is untouched until that is there (another load of the
-same counter may write it too, since they end in order), and no wave passes a barrier with writes
-to LDS under way.
+Two rules are checked. A register that a load writes is not touched until the load is complete,
+except by another load of the same in-order counter. No wave passes a barrier with writes to LDS in
+flight.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from kgen.check.static.amdgpu.decode import Decoded
 from kgen.check.static.amdgpu.flow import Finding, State, states_before
 
-#: Beyond what any counter can count.
+#: Limit of counting, beyond the largest hardware counter.
 _MOST = 64
 _VECTOR = re.compile(r"(global|buffer|scratch|flat)_")
 _STORE = re.compile(r"(global|buffer|scratch|flat)_(store|atomic)")
@@ -26,7 +27,7 @@ _LDS_WRITE = re.compile(r"ds_(write|store|add|sub|min|max|and|or|xor|inc|dec)")
 _NO_COUNT = re.compile(r"global_(inv|wb)|buffer_(inv|wb|gl\d_inv)|ds_nop")
 _BARRIERS = ("s_barrier", "s_barrier_signal")
 _COUNTER = re.compile(r"(vmcnt|lgkmcnt|expcnt|vscnt)\((\d+)\)")
-#: gfx12's waits for two counters: the first in bits 8 and up.
+#: Waits of gfx12 for two counters: bits 8 and up belong to the first.
 _PAIRS = {"loadcnt_dscnt": ("load", "ds"), "storecnt_dscnt": ("store", "ds")}
 
 
@@ -68,12 +69,12 @@ def _is_scalar(ins: Decoded) -> bool:
 
 
 def _counter(ins: Decoded, arch: str) -> str:
-    """Which counter an instruction goes up by one; empty for most."""
+    """Return the counter that an instruction increments; "" for most."""
     gfx12, opcode = arch.startswith("gfx12"), ins.opcode
     if _NO_COUNT.match(opcode):
         return ""
     if _VECTOR.match(opcode):
-        # Without a result it is a store; gfx9 counts them with the loads.
+        # An atomic without a result is a store. gfx9 counts stores with the loads.
         stores = _STORE.match(opcode) is not None and not ins.writes
         return "store" if stores and not arch.startswith("gfx9") else "load"
     if opcode.startswith("ds_"):
@@ -84,7 +85,7 @@ def _counter(ins: Decoded, arch: str) -> str:
 
 
 def _wait(ins: Decoded, arch: str) -> Mapping[str, int]:
-    """Operations in flight that an instruction allows, by counter."""
+    """Return the number of operations in flight that an instruction allows, by counter."""
     opcode = ins.opcode
     text = " ".join((*ins.operands, ins.modifiers))
     if opcode == "s_waitcnt":
@@ -106,7 +107,7 @@ def _wait(ins: Decoded, arch: str) -> Mapping[str, int]:
 def _waited(
     state: State, waits: Mapping[str, int], counters: Sequence[str], code: Sequence[Decoded]
 ) -> State:
-    """State after a wait."""
+    """Return the state after a wait."""
     for counter, left in waits.items():
         out_of_order = left and any(
             counters[at] == counter and _is_scalar(code[at]) for at in state

@@ -1,1 +1,1 @@
-"""Compilation of our SPIR-V by Vulkan drivers, for GPUs that are not present."""
+"""Compilation of SPIR-V by Vulkan drivers, for GPUs that are not present."""

@@ -1,4 +1,4 @@
-"""The instructions in the assembly texts of RADV and NVK."""
+"""Parsers of the assembly texts of RADV and NVK (Mesa's drivers for AMD and NVIDIA)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import field
 from kgen.check.static.machine_code import MachineInstruction
 from kgen_runtime.values import frozen
 
-#: (opcode, operands) of one instruction, or the name of a label.
+#: Opcode and operands of one instruction, or the name of a label.
 Line = tuple[str, str] | str
 
 _RADV_LABEL = re.compile(r"^(BB\d+):")
-#: What stands for an instruction that the LLVM beside the driver cannot print.
+#: Text in place of an instruction that the driver's LLVM cannot print.
 _UNKNOWN = "(invalid instruction)"
 _NVK_BLOCK = re.compile(r"^block\S* \d+ (L\d+) \[(.*?)\]")
 #: Results and predicate before the opcode.
@@ -21,7 +21,7 @@ _NVK_CODE = re.compile(r"^\s+(?:@\S+\s+)?(?:[\w. ]+?\s+=\s+)?([a-z][\w.]*)\S*(?:
 
 
 def parse_radv(text: str) -> list[MachineInstruction]:
-    """A dual-issued pair is two instructions."""
+    """Return the instructions of RADV's assembly; a dual-issued pair is two instructions."""
     return _located(_radv_lines(text))
 
 
@@ -72,8 +72,10 @@ def _nvk_blocks(text: str) -> Iterator[NvkBlock]:
 
 
 def _with_whole_loops(blocks: list[NvkBlock]) -> list[NvkBlock]:
-    """The blocks with those of each loop next to one another: NVK puts what comes after a loop
-    before the loop's last block."""
+    """Return the blocks with those of each loop next to one another.
+
+    NVK places what follows a loop before the loop's last block.
+    """
     order = list(range(len(blocks)))
     ends = ((last, head) for head, block in enumerate(blocks) for last in block.before)
     for last, head in sorted((e for e in ends if e[0] >= e[1]), key=lambda e: e[1] - e[0]):
@@ -88,7 +90,7 @@ def _with_whole_loops(blocks: list[NvkBlock]) -> list[NvkBlock]:
 
 
 def _located(lines: Iterator[Line]) -> list[MachineInstruction]:
-    """With the places that branches go to, whose last operand is a label."""
+    """Return the instructions with their branch targets; a branch's last operand is a label."""
     labels: dict[str, int] = {}
     found: list[tuple[str, str]] = []
     for line in lines:

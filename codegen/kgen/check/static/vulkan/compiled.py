@@ -1,7 +1,7 @@
-"""A Vulkan kernel's machine code, counted: what RADV makes of it for gfx1100, and NVK for sm_86.
+"""Machine code of Vulkan kernels: RADV compiles for gfx1100, NVK for sm_86, without a GPU.
 
-Neither needs a GPU. Each driver runs in a process of its own (:mod:`compiler`). Where one is not
-here, or its device does not run the kernel, there is a reason in place of numbers.
+Each driver runs in its own process (:mod:`compiler`). If a driver is not installed, or its device
+does not support the kernel, the result is a reason instead of numbers.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class DriverCompiler:
-    """A driver that compiles: how its assembly is read (`words`: of :data:`hot_loop.WORDS`), and
-    which of its numbers are which of our metrics. Numbers of one metric are added."""
+    """Driver as a compiler: how its assembly is parsed, and which metrics its numbers belong to.
+
+    `words` is a key of :data:`hot_loop.WORDS`. Numbers of one metric are added.
+    """
 
     name: str
     driver: Driver
@@ -39,7 +41,7 @@ class DriverCompiler:
     parse: Callable[[str], list[MachineInstruction]]
     words: str
     numbers: Mapping[str, str]
-    #: Instructions that compute in all lanes, where they are told apart.
+    #: Instructions that compute in all lanes, if distinguishable.
     vector: re.Pattern[str] | None
     #: Loads of at most 32 bits from buffers.
     scalar_load: re.Pattern[str]
@@ -82,7 +84,7 @@ COMPILERS: tuple[DriverCompiler, ...] = (
         scalar_load=re.compile(r"ld\.global\S*\.[bui](32|16|8)$"),
     ),
 )
-#: Numbers of which the least of several launches is the kernel's, and of which the most.
+#: Metrics of which the minimum, or the maximum, over the launches is the kernel's.
 LEAST, MOST = frozenset({"occupancy"}), frozenset({"registers", "shared_memory"})
 
 
@@ -105,11 +107,11 @@ class DriverCompilation:
     refused: bool = False
 
     def gives(self, metric: str) -> bool:
-        """Whether this driver is the one that a metric is named after."""
+        """Whether a metric is named after this driver."""
         return metric.startswith(f"{self.compiler}.")
 
     def note(self) -> str:
-        """The driver, its version and the mix of the hot loop, in words."""
+        """Return the driver, its version and the instruction mix of the hot loop as text."""
         loop = "" if self.loop is None else f"; hot loop: {self.loop.mix()}"
         return f"{self.device.strip()}, Mesa {self.version}{loop}"
 
@@ -119,7 +121,7 @@ class DriverCompilation:
 
 
 def compiled(reader: Reader, entry: KernelEntry) -> tuple[DriverCompilation, ...]:
-    """Result of each driver for a Vulkan kernel of a bundle; empty where it holds no SPIR-V."""
+    """Return the result of each driver for a Vulkan kernel; empty without SPIR-V in the bundle."""
     modules = [
         (reader.read(artifact), artifact.requires)
         for artifact in entry.artifacts
@@ -132,7 +134,7 @@ def compiled(reader: Reader, entry: KernelEntry) -> tuple[DriverCompilation, ...
 def compiled_module(
     name: str, module: bytes, launch: Launch, features: Sequence[str] = ()
 ) -> DriverCompilation:
-    """Result of the driver of this name for any module that requires these features."""
+    """Return the result of a driver, by name, for any module that requires these features."""
     (compiler,) = (compiler for compiler in COMPILERS if compiler.name == name)
     return _compiled(compiler, _request([launch], [(module, {"features": list(features)})]))
 
@@ -140,7 +142,7 @@ def compiled_module(
 def _request(
     launches: Sequence[Launch], modules: Sequence[tuple[bytes, Mapping[str, Any]]]
 ) -> dict[str, Any]:
-    """Request that the compiler's process reads."""
+    """Return the request for the compiler's process."""
     fields = ("entry_point", "grid", "block", "arguments")
     return {
         "launches": [{name: getattr(launch, name) for name in fields} for launch in launches],
@@ -198,7 +200,7 @@ def _numbers(compiler: DriverCompiler, told: Mapping[str, float]) -> dict[str, f
 
 
 def _merged(launches: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """A kernel's numbers out of those of its launches."""
+    """Return a kernel's numbers from those of its launches."""
     merged = {}
     for name in launches[0]:
         values = [launch[name] for launch in launches]
@@ -209,7 +211,7 @@ def _merged(launches: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def _hottest(
     codes: Sequence[list[MachineInstruction]], words: str
 ) -> tuple[list[MachineInstruction], Loop | None]:
-    """The code and the hot loop of the launch whose loop does most of what a kernel is for."""
+    """Return the code and the hot loop of the launch whose loop does most of the kernel's work."""
     order = list(WorkKind)
     found = [(code, hot_loop.find(code, WORDS[words])) for code in codes]
     loops = [(code, loop) for code, loop in found if loop is not None]

@@ -1,11 +1,11 @@
-"""A program: what a driver's compiler makes of a kernel, for a GPU that need not be here.
+"""Program that compiles a kernel with a Vulkan driver, for a GPU that need not be present.
 
     python -m kgen.check.static.vulkan.compiler < REQUEST
 
-REQUEST and what is printed are one JSON object each. A request has the kernel's `launches` and its
-`artifacts`, of which the one is compiled that the runtime would take on this device. The answer has
-the device's name, the driver's version, and for each launch the numbers and the texts that the
-driver gives (VK_KHR_pipeline_executable_properties); or the `reason` why there are none.
+Input and output are one JSON object each. A request has the kernel's `launches` and its
+`artifacts`, of which the one is compiled that the runtime would choose on this device. The answer
+has the device's name, the driver's version, and for each launch the driver's numbers and texts
+(VK_KHR_pipeline_executable_properties), or the `reason` why there are none.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FORMATS = ("b32", "i64", "u64", "f64")
 
 
 class Compiler(VulkanDevice):
-    """A device that tells what it compiles."""
+    """Vulkan device that reports on its compiled pipelines."""
 
     #: VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR and ..._INTERNAL_REPRESENTATIONS_BIT_KHR.
     pipeline_flags = 0x40 | 0x80
@@ -55,7 +55,7 @@ class Compiler(VulkanDevice):
         return [*chain, tell], [*names, EXTENSION]
 
     def compiled(self, code: bytes, launch: Launch, requires: Mapping[str, Any]) -> dict[str, Any]:
-        """The driver's numbers and texts for a launch, by their names."""
+        """Return the driver's numbers and texts for a launch, by their names."""
         pipeline = self.pipeline(self.shader_module(code), launch, requires).pipeline
         statistics = self._told(pipeline, "Statistic", "Statistics")
         texts = self._told(pipeline, "InternalRepresentation", "InternalRepresentations")
@@ -73,7 +73,7 @@ class Compiler(VulkanDevice):
         }
 
     def _told(self, pipeline: Any, one: str, several: str) -> Any:
-        """The array that a query of the extension fills."""
+        """Return the array that a query of the extension fills."""
         vk = driver()
         name = f"vkGetPipelineExecutable{several}KHR"
         query = vk.ffi.cast(f"PFN_{name}", vk.lib.vkGetDeviceProcAddr(self.handle, name.encode()))
@@ -88,7 +88,7 @@ class Compiler(VulkanDevice):
             each.sType = kind
         check(name, query(self.handle, info, count, found))
         if one == "InternalRepresentation":
-            # The sizes are known now; each text goes into memory of ours.
+            # The sizes are known now; allocate memory for each text.
             self._texts = [vk.ffi.new("char[]", each.dataSize + 1) for each in found]
             for each, memory in zip(found, self._texts, strict=True):
                 each.pData = memory

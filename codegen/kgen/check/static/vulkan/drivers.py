@@ -1,7 +1,8 @@
-"""Vulkan drivers that `make drivers` unpacks, and how a program is run on each.
+"""Vulkan drivers that `make drivers` unpacks, and how to run a program on each.
 
-One process sees one driver: the loader reads its environment once, and those of `mesa` need a C
-library of their own. What tells a driver's compiler which GPU to compile for stands here too.
+A process sees one driver: the loader reads its environment once, and the drivers in `mesa` need
+their own C library. The variables that tell a driver's compiler which GPU to compile for are here
+too.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Driver:
-    """Driver in a folder below the drivers' folder. `own_libraries`: it runs on that folder's
-    C library, and `preload` is what pretends that its GPU is there."""
+    """Driver in a subfolder of the drivers' folder.
+
+    With `own_libraries` it runs on that folder's C library, and `preload` is the library that
+    simulates its GPU.
+    """
 
     name: str
     tree: str
@@ -28,15 +32,17 @@ class Driver:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def folder(self) -> Path:
-        """Folder of its files. Raises DeviceError if it is missing."""
+        """Return the folder of its files. Raises DeviceError if it is missing."""
         folder = drivers_folder() / self.tree
         if not (folder / "installed").is_file():
             raise DeviceError(f"{folder} does not exist; run make drivers")
         return folder
 
     def command(self, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-        """Python with these arguments on this driver, and its environment: it imports what this
-        process can import. Raises DeviceError if the driver is not here."""
+        """Return a command and environment that run Python on this driver.
+
+        It can import what this process can. Raises DeviceError if the driver is missing.
+        """
         folder = self.folder()
         command, environment = children.python(arguments)
         environment |= self.environment
@@ -48,13 +54,14 @@ class Driver:
         return command, environment
 
 
-#: Executes, with cooperative matrices of 8x8x8.
+#: Executes kernels, with cooperative matrices of 8x8x8.
 LAVAPIPE = Driver(name="lvp", tree="mesa", own_libraries=True)
-#: Executes; no 16-bit storage, subgroups of 4.
+#: Executes kernels, without 16-bit storage, with subgroups of 4.
 SWIFTSHADER = Driver(name="swiftshader", tree="chromium")
 #: Accepts every call and does nothing.
 MOCK = Driver(name="mock", tree="chromium")
-#: Compile, for GPUs that are not here: a Radeon RX 7900 (gfx1100), a GeForce RTX 3090 (sm_86).
+#: Compile only, for GPUs that need not be present: Radeon RX 7900 (gfx1100), GeForce RTX 3090
+#: (sm_86).
 RADV = Driver(
     name="radeon",
     tree="mesa",

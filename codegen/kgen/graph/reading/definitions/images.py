@@ -31,9 +31,12 @@ def first_alone(
 
 
 class Resize(OnnxResize):  # type: ignore[misc]
-    """Repeat elements for nearest resizing by whole factors; otherwise call onnx's Resize with
+    """Resize with corrections of onnx's Resize.
+
+    Nearest resizing by whole factors repeats elements. Other cases call onnx's Resize with
     nonnegative axes, whole sizes for align_corners, and only the first element of axes that shrink
-    to one for pytorch_half_pixel."""
+    to one for pytorch_half_pixel.
+    """
 
     def _run(self, x: Array, *given: Any, **attributes: Any) -> tuple[Array]:
         # onnx passes these attributes as f32, in which weights would be computed.

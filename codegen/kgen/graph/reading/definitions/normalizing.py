@@ -1,5 +1,4 @@
-"""Reference definitions of normalizations: BatchNormalization, Softmax, LRN, LpNormalization,
-..."""
+"""Reference definitions of normalizations (BatchNormalization, Softmax, LRN, ...)."""
 
 from __future__ import annotations
 
@@ -27,8 +26,10 @@ class BatchNormalization(OpRun):  # type: ignore[misc]
 
 
 def joined_axes(run: OpRun, x: Array) -> tuple[int, ...]:
-    """Return the axes of a Softmax or Hardmax: one, by default the last. Before opset 13 they are
-    `axis` and all axes behind it, by default all but the first."""
+    """Return the axes of a Softmax or Hardmax: one, by default the last.
+
+    Before opset 13 they are `axis` and all axes after it, by default all but the first.
+    """
     named = next((a.i for a in run.onnx_node.attribute if a.name == "axis"), None)
     if opset_of(run) < 13:
         return tuple(range((1 if named is None else named) % x.ndim, x.ndim))

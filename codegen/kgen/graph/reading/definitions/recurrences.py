@@ -32,8 +32,10 @@ ACTIVATIONS: Mapping[str, tuple[Function, tuple[float, ...]]] = {
 def activations_of(
     attributes: Mapping[str, Any], way: int, defaults: Sequence[str]
 ) -> list[Callable[[Array], Array]]:
-    """Return the activation functions of one direction of a recurrent layer, which clip their
-    arguments. A function that has an alpha or beta takes the next one of the lists of the layer."""
+    """Return the activation functions of a direction, which clip their arguments.
+
+    A function with alpha or beta takes the next one from the lists of the layer.
+    """
     names = attributes.get("activations") or [*defaults, *defaults]
     given = [list(attributes.get(f"activation_{name}") or ()) for name in ("alpha", "beta")]
     clip = attributes.get("clip") or np.inf

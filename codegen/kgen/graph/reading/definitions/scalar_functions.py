@@ -45,8 +45,10 @@ class PRelu(OpRun):  # type: ignore[misc]
 
 
 def by_attributes(base: type[OpRun]) -> type[OpRun]:
-    """Return onnx's operator with the broadcasting of opsets before 7: the axes of the second
-    operand match those of the first from the attribute `axis` on."""
+    """Return onnx's operator with the broadcasting of opsets before 7.
+
+    The axes of the second operand match those of the first from the attribute `axis` on.
+    """
 
     def _run(self: OpRun, a: Array, b: Array, **attributes: Any) -> tuple[Array]:
         axis = next((at.i for at in self.onnx_node.attribute if at.name == "axis"), None)
