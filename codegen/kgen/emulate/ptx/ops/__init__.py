@@ -1,4 +1,5 @@
-"""The instructions, one module for each group of the ISA's chapter 9."""
+"""PTX instructions: a module for each group of chapter 9 of the ISA, and the table of all
+opcodes."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ from kgen.emulate.ptx.types import TYPES
 
 
 def _by_type(integers: Builder, floats: Builder) -> Builder:
-    """An opcode that integers and floating-point numbers share; its last word decides."""
+    """Return the builder of an opcode for integers and floats; the last word of the opcode
+    decides."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         if words.last not in TYPES:
@@ -72,7 +74,7 @@ _DECODERS: dict[str, Builder] = {
     **proxy.BUILDERS,
 }
 
-#: How to decode each opcode, by its first word.
+#: Builder of each opcode, by its first word.
 BUILDERS: dict[str, Builder] = {
     **_DECODERS,
     **{name: pairs.either(_DECODERS[name], name) for name in pairs.FUNCTIONS},

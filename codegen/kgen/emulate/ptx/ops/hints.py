@@ -1,4 +1,4 @@
-"""Hints to the scheduler and the caches, on which no result depends (PTX ISA 9.7.9, 9.7.16)."""
+"""Hints to the scheduler and the caches, which do not affect results (PTX ISA 9.7.9, 9.7.16)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def _no_effect(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]
 
 
 def _create_policy(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """createpolicy: a hint to caches, opaque; its register holds zero."""
+    """createpolicy: an opaque cache hint; its register is set to zero."""
     target = decoder.target(operands[0], TYPES["b64"])
     return lambda mask: target(np.zeros((1, 1, 1), np.uint64), mask)
 
 
 def _sleep(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """nanosleep: only the registers that count time tell of it."""
+    """nanosleep: advances only the timer registers."""
     nanoseconds, machine = decoder.source(operands[0], U32), decoder.machine
 
     def run(mask: Mask) -> None:

@@ -1,7 +1,8 @@
 """vprintf, which CUDA C++'s printf calls (CUDA C++ Programming Guide, Formatted Output).
 
-Its buffer holds the arguments one after the other, each aligned to its size, after C's default
-promotions: float as f64, small integers as 32 bits. Each thread's text is one piece of the log.
+The argument buffer holds the arguments one after another, each aligned to its size, after C's
+default promotions: float as f64, small integers as 32 bits. Each thread's output is one piece of
+the log.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from kgen.emulate.windows import WINDOW_BITS, window_start
 from kgen.errors import EmulationError
 
 _B32, _B64 = TYPES["b32"], TYPES["b64"]
-#: The longest format string, and argument of %s.
+#: Longest format string, and longest argument of %s, in bytes.
 _LONGEST_STRING = 1 << 16
-#: The result for a format string at address 0.
+#: Result for a format string at address 0.
 _NO_FORMAT = 0xFFFFFFFF
 
-#: A lane [CTA, warp, lane].
+#: Lane: (CTA, warp, lane).
 Lane = tuple[int, int, int]
 
 
@@ -66,8 +67,8 @@ def _vprintf(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
 
 
 def _formats(machine: Machine, address: int, lanes: Array) -> list[tuple[bytes, Array]]:
-    """The format strings at an address, and which lanes read each: memory of a thread or of a CTA
-    holds a string for each lane."""
+    """Return the format strings at an address, with the lanes that read each: shared and local
+    memory may hold different strings."""
     if address >> GENERIC_WINDOW_BITS >= 1 << WINDOW_BITS - GENERIC_WINDOW_BITS:
         first = _lanes(lanes)[0]
         return [(_string(machine, first, address), lanes)]
@@ -86,7 +87,7 @@ def _print(
     loads: dict[int, Load],
     pieces: dict[Lane, list[bytes]],
 ) -> None:
-    """Append the text of every lane to its pieces."""
+    """Append the output of every lane to its pieces."""
     places = _lanes(lanes)
     offset = 0
     for part in parts:
@@ -111,7 +112,7 @@ def _lanes(mask: Array) -> list[Lane]:
 
 
 def _string(machine: Machine, lane: Lane, address: int) -> bytes:
-    """The bytes up to the next zero at a generic address, as a lane sees them."""
+    """Return the bytes up to the next zero at a generic address, as seen by a lane."""
     cta, warp, thread = lane
     window = address >> GENERIC_WINDOW_BITS << GENERIC_WINDOW_BITS
     number = (address >> WINDOW_BITS) - 1

@@ -1,1 +1,1 @@
-"""Happens-before: vector clocks, fences, synchronisation through memory."""
+"""Happens-before relation: vector clocks, fences, synchronisation through memory."""

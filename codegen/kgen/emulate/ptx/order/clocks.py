@@ -1,10 +1,10 @@
-"""Happens-before inside a cluster (a CTA where there are no clusters), as vector clocks.
+"""Vector clocks of a cluster (of a CTA, without clusters), for the happens-before relation.
 
-Actors are the warps of the cluster's CTAs, followed by what completes asynchronously (the copies
-that one mbarrier counts are one such actor). Every actor has a clock of its own that advances when
-it synchronises or completes; who knows what others did up to which time is in :mod:`knowledge`.
-(PTX ISA 8, Memory Consistency Model: synchronises-with through barriers and through release and
-acquire patterns.)
+Actors are the warps of the cluster's CTAs, followed by asynchronous actors; for example, the copies
+that one mbarrier tracks are one actor. Every actor has its own clock, which advances when it
+synchronises or completes. :mod:`knowledge` holds up to which time each lane knows each actor. (PTX
+ISA 8, Memory Consistency Model: synchronises-with through barriers and through release and acquire
+patterns.)
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from kgen.emulate.ptx.order.sync_graph import SyncGraph
 from kgen.emulate.ptx.order.vouching import Vouching
 from kgen.emulate.ptx.types import Array, all_of, any_of
 
-#: Lanes of a chunk, [C or 1, W, 32].
+#: Mask of a chunk's lanes, [C or 1, W, 32].
 Lanes = Array
-#: Asynchronous actors of each CTA, where a kernel has any.
+#: Asynchronous actors per CTA, if the kernel has any.
 ASYNC_ACTORS = 32
 
 
 class Clocks:
-    """`own` [row, actor]: one row for each cluster, or one in all while they agree.
+    """Clocks `own` [row, actor], with one row per cluster, or a single row while all clusters are
+    equal.
 
-    `asynchronous` says that there are asynchronous actors.
+    `asynchronous` adds asynchronous actors.
     """
 
     def __init__(
@@ -42,8 +43,8 @@ class Clocks:
         cluster: int = 1,
         asynchronous: bool = False,
     ) -> None:
-        """`exists` are the lanes [1, W, 32] that are no padding of a CTA's last warp; the graph is
-        the launch's."""
+        """Create clocks; `exists` [1, W, 32] are the lanes that are not padding, `graph` is the
+        launch's."""
         warps = exists.shape[1]
         self.clusters, self.cluster = ctas // cluster, cluster
         self.cta_warps, self.warps = warps, cluster * warps
@@ -51,7 +52,7 @@ class Clocks:
         self.own = np.zeros((1, self.actors), np.int64)
         self.own[:, : self.warps] = 1
         self.knowledge = Knowledge(cluster=cluster, warps=self.warps, actors=self.actors)
-        #: None while lanes have only synchronised together with the rest of their warp.
+        #: None until some lanes of a warp have synchronised without the others.
         self.vouching: Vouching | None = None
         self.lessons = Lessons(ctas, warps, graph)
         self._padding = np.tile(~exists, (1, cluster, 1))
@@ -62,15 +63,16 @@ class Clocks:
     def rows(self) -> int:
         return len(self.own)
 
-    # ------------------------------------------------------------------ who knows what
+    # ------------------------------------------------------------------ queries
 
     def now(self, row: Array, actor: Array | int) -> Array:
-        """The present time of an actor of each cluster."""
+        """Return the current time of an actor of each cluster."""
         found: Array = self.own[row if self.rows > 1 else 0, actor]
         return found
 
     def unknown(self, row: Array, thread: Array, other: Array, time: Array) -> Array:
-        """Whether threads do not know what other threads, of any actor, did at a time."""
+        """Return whether threads do not know what the threads `other`, of any actor, did at a
+        time."""
         known = self.knowledge.of(row, thread, other >> 5)
         found: Array = time > known
         if self.vouching is not None:
@@ -78,32 +80,32 @@ class Clocks:
         return found
 
     def all_known(self, row: Array, thread: Array) -> Array:
-        """[threads, warp]: the times of all warps up to which each thread knows them."""
+        """Return the times of all warps up to which each thread knows them, [thread, warp]."""
         return self.knowledge.of(row, thread, slice(self.warps))
 
     def released_by(
         self, row: Array, thread: Array, fences: Sequence[Fence], release: bool
     ) -> tuple[Array, Array, Array]:
-        """Return what a strong write by each of some threads [n] releases: what has passed one of
-        the fences, or, if it is a release, everything.
+        """Return what a strong write by each of some threads [n] releases: the knowledge that has
+        passed one of the fences, or all knowledge if the write is a release.
 
-        It is the times [line, actor] up to which all that is so, the line of each thread, and the
-        time up to which it is so of what each thread did itself.
+        The result is times [line, actor], the line of each thread, and the time up to which each
+        thread releases its own actions.
         """
         seen, passed, line = self.knowledge.of_threads(row, thread, fences)
         own = self.now(row, thread >> 5)
         if not release:
             times = np.maximum.reduce([np.zeros_like(seen), *passed])
             own = times[line, thread >> 5]
-            # What other lanes of a warp did is known as far as it was seen.
+            # Actions of other lanes of a warp are released as far as the thread has seen them.
             times[line, thread >> 5] = np.minimum(own, seen[line, thread >> 5])
             seen = times
         return seen, line, own
 
-    # ------------------------------------------------------------------ what moves knowledge
+    # ------------------------------------------------------------------ synchronisation
 
     def release(self, lanes: Lanes) -> Known:
-        """Return what these lanes know and did until now; what they do from now on is later."""
+        """Return what these lanes know and have done, and advance their clocks."""
         chosen = self._rows_of(lanes)
         seen, passed = self.knowledge.gathered(chosen, self.own)
         lessons = self.lessons.told(lanes)
@@ -112,11 +114,11 @@ class Clocks:
         return known
 
     def advance(self, lanes: Lanes) -> None:
-        """Advance the clocks: what these lanes do from now on is later than before."""
+        """Advance the clocks: later actions of these lanes get a later time."""
         self._advance(self._rows_of(lanes))
 
     def acquire(self, lanes: Lanes, known: Known) -> None:
-        """These lanes learn what others released."""
+        """Let these lanes learn what others released."""
         chosen = self._rows_of(lanes)
         if len(known.seen) > self.cluster:
             self.split()
@@ -125,13 +127,13 @@ class Clocks:
             self.lessons.hear(lanes, known.lessons)
 
     def fence(self, fence: Fence, lanes: Lanes) -> None:
-        """Let all that these lanes know and did until now pass a fence."""
+        """Mark all that these lanes know and have done as having passed a fence."""
         chosen = self._rows_of(lanes)
         self.knowledge.fence(fence, chosen, self.own)
         self._advance(chosen)
 
     def warp_barrier(self, lanes: Lanes) -> None:
-        """bar.warp.sync by these lanes."""
+        """Synchronise these lanes: bar.warp.sync."""
         if self.lessons:
             self.lessons.warp_barrier(lanes)
         chosen = self._rows_of(lanes)
@@ -139,7 +141,7 @@ class Clocks:
         self._advance(chosen)
 
     def join_all(self) -> None:
-        """A barrier of all threads of each CTA, in all CTAs; the clocks of all become the same."""
+        """Synchronise all threads of each CTA, in all CTAs; afterwards all clocks are equal."""
         if self.lessons:
             self.lessons.cta_barrier()
         now = int(self.own[:, : self.warps].max())
@@ -155,17 +157,18 @@ class Clocks:
     # ------------------------------------------------------------------ asynchronous actors
 
     def actor(self, rank: int, name: object) -> int:
-        """The asynchronous actor of a name (an mbarrier, say) in the CTA of this rank.
+        """Return the asynchronous actor for a name, such as an mbarrier, in the CTA of a rank.
 
-        Where there are too many names some share an actor, and what one completes is then taken
-        to be known to those who know the other.
+        If there are too many names, some share an actor, and knowing one then includes knowing the
+        other.
         """
         first = self.warps + rank * ASYNC_ACTORS
         taken = sum(1 for other, _ in self._names if other == rank)
         return self._names.setdefault((rank, name), first + taken % ASYNC_ACTORS)
 
     def tick(self, actor: int, ctas: Array) -> Known:
-        """The actor completes something, in these CTAs [C']; what is then to be released."""
+        """Advance an actor that completes something in these CTAs [C']; return the knowledge to
+        release."""
         if self.rows == 1:
             ctas = narrow(ctas, self.cluster)
         if len(ctas) > self.cluster:
@@ -181,25 +184,25 @@ class Clocks:
     # ------------------------------------------------------------------ tables
 
     def split(self) -> None:
-        """Give every cluster a row of its own."""
+        """Give every cluster its own row."""
         if self.rows < self.clusters:
             self._change(lambda table: table.repeat(self.clusters, axis=0))
 
     def forget(self) -> None:
-        """Its threads have exited: all but who vouched for whom is of no use any more."""
+        """Drop the knowledge of exited threads; only the lanes in `vouching` remain of use."""
         self.knowledge.change(lambda table: table[:0].copy())
 
     def _change(self, changed: Callable[[Array], Array]) -> None:
-        """Put other tables in the place of all."""
+        """Replace all tables by the results of a function."""
         self.own = changed(self.own)
         self.knowledge.change(changed)
         if self.vouching is not None:
             self.vouching.lanes = changed(self.vouching.lanes)
 
     def _rows_of(self, lanes: Lanes) -> Array:
-        """Lanes of CTAs [C or 1, W, 32] as lanes of clusters [row, warp, 32].
+        """Convert lanes of CTAs [C or 1, W, 32] to lanes of clusters [row, warp, 32].
 
-        The padding of a warp does what its other lanes do.
+        The padding lanes of a warp act like its other lanes.
         """
         if self.rows == 1:
             lanes = narrow(lanes, self.cluster)
@@ -214,7 +217,8 @@ class Clocks:
         return lanes
 
     def _advance(self, chosen: Array) -> None:
-        """Start a new time in the warps of these lanes [rows, V, 32], who vouch for the last."""
+        """Start a new time in the warps of these lanes [rows, V, 32]; the lanes vouch for the old
+        time."""
         warps = any_of(chosen, 2)
         if self.vouching is None and (warps & ~all_of(chosen, 2)).any():
             self.vouching = Vouching(self.rows, self.warps)

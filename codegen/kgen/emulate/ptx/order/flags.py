@@ -1,12 +1,13 @@
 """Synchronisation through memory: release and acquire patterns (PTX ISA 8.8, 8.9.4).
 
-A strong write carries what its thread has released: what a memory fence before it covered, or all
-that came before it, if it is itself a release. Who reads the written value with a strong read knows
-it after a fence, or at once, if the read is an acquire. Read-modify-writes hand on what they read.
+A strong write carries what its thread has released: the knowledge before an earlier memory fence,
+or all knowledge if the write is itself a release. A thread that reads the value with a strong read
+acquires that knowledge after a fence, or at once if the read is an acquire. Read-modify-writes pass
+on the knowledge of the value that they read.
 
-What crosses a barrier on the way counts as well: threads that fence, meet at a barrier, and let one
-of them do the atomic operation are taken to release what they all did, as hardware has it and CUDA
-programs rely on.
+Barriers in between count as well. If threads execute a fence, meet at a barrier, and one of them
+does the atomic operation, it releases what all of them did. Hardware behaves like that, and CUDA
+programs rely on it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from kgen_runtime.values import frozen
 
 
 class Flags:
-    """The last record of strong writes (see :mod:`sync_graph`) of every unit of a space.
+    """Last record of a strong write (see :mod:`sync_graph`) for every unit of a space.
 
-    A space is a buffer's number, or "shared"; 0 is no record.
+    A space is the number of a buffer, or "shared"; record 0 stands for none.
     """
 
     def __init__(self) -> None:
@@ -30,25 +31,25 @@ class Flags:
         return bool(self._last)
 
     def forget(self, space: object) -> None:
-        """The memory of a space is gone."""
+        """Drop the records of a space whose memory is gone."""
         self._last.pop(space, None)
 
     def of(self, space: object, units: int) -> Array:
-        """The records of a space with so many units, to read and to write."""
+        """Return the records of a space with `units` units, as an array that can be modified."""
         if space not in self._last:
-            # Zeros take memory only where they are touched.
+            # Untouched zeros take no physical memory.
             self._last[space] = np.zeros(units, np.int64)
         return self._last[space]
 
 
 @frozen
 class UnitOrder:
-    """The order in which the lanes of one instruction access units: by unit, then by lane.
+    """Order in which the lanes of one instruction access units: by unit, then by lane.
 
-    Lanes of one warp that access a unit do so at once, as a group: none of them sees another.
-    `order` sorts the lanes; all else is in that order. `group` is where a lane's group begins, and
-    `first` whether that is the first of its unit; `begins` and `last` whether the lane is the first
-    and the last of its unit.
+    Lanes of one warp that access the same unit do so simultaneously, as a group: none of them sees
+    the others. `order` sorts the lanes; all other fields are in that order. `group` is the start of
+    the lane's group, `first` whether that group is the first of its unit; `begins` and `last`
+    whether the lane is the first or the last of its unit.
     """
 
     order: Array
@@ -60,7 +61,7 @@ class UnitOrder:
 
 
 def turns(unit: Array, lane: Array) -> UnitOrder:
-    """The turns of lanes, given in ascending order, with a unit each."""
+    """Return the access order for lanes in ascending order, each with a unit."""
     order = np.argsort(unit, kind="stable")
     unit, warp = unit[order], lane[order] >> 5
     start = np.diff(unit, prepend=-1) != 0

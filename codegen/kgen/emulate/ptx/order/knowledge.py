@@ -1,13 +1,13 @@
-"""Knowledge of the lanes of a chunk about each other, as tables of times.
+"""Vector clocks of the lanes of a chunk, as tables of times.
 
-`seen[v, l, w]` is the time of actor w up to which lane l of warp v knows everything that w did: an
-access that w made at time t is ordered before what the lane does now if t <= seen[v, l, w]. A
-warp's own accesses at its present time are *not* in seen[v, l, v]: its lanes are only ordered by
-bar.warp.sync or more.
+`seen[v, l, w]` is the time of actor w up to which lane l of warp v knows all actions of w: an
+access of w at time t happens before the lane's current action if t <= seen[v, l, w]. The accesses
+of a warp at its current time are *not* in seen[v, l, v]: its lanes are ordered only by
+bar.warp.sync or a stronger barrier.
 
-`passed[fence]` has the shape of `seen` and says which part of it has gone through a fence of that
-kind, by whomever: what an asynchronous operation may rely on (a proxy fence), and what a strong
-write makes visible to other CTAs (a memory fence of that scope).
+`passed[fence]` has the same shape. It is the part of `seen` that has passed a fence of that kind,
+executed by any thread: a proxy fence, for what asynchronous operations may rely on, or a memory
+fence of some scope, for what a strong write releases to other CTAs.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from kgen.emulate.ptx.types import Array, all_of, any_of
 
 
 class Knowledge:
-    """`seen` and `passed[fence]` [row, warp, lane, actor].
+    """Tables `seen` and `passed[fence]`, [row, warp, lane, actor].
 
-    There is one row for each cluster, or one in all; the lane axis has length 1 while the lanes of
-    a warp know the same. `chosen` are lanes [row or 1, warp, 32] everywhere, and `own` the present
-    times [row, actor].
+    There is one row per cluster, or a single one if all are equal; the lane axis has length 1 while
+    the lanes of a warp know the same. In all methods `chosen` are lanes [row or 1, warp, 32], and
+    `own` the current times [row, actor].
     """
 
     def __init__(self, *, cluster: int, warps: int, actors: int) -> None:
-        """`warps` are those of a cluster, the first of its actors."""
+        """Create empty tables; `warps` is the number of warps of a cluster, its first actors."""
         self.cluster, self.warps, self.actors = cluster, warps, actors
         self.seen = np.zeros((1, warps, 1, actors), np.int64)
         self.passed: dict[Fence, Array] = {}
         self._warp = np.arange(warps)
         self._rank = self._warp // (warps // cluster)
 
-    # ------------------------------------------------------------------ who knows what
+    # ------------------------------------------------------------------ queries
 
     def of(self, row: Array, thread: Array, actor: Array | slice) -> Array:
-        """The time of `actor` up to which each thread knows it."""
+        """Return the time of `actor` up to which each thread knows it."""
         return self._look_up(self.seen, row, thread, actor)
 
     def past(self, fence: Fence, row: Array, thread: Array, actor: Array) -> Array:
@@ -58,8 +58,8 @@ class Knowledge:
     def of_threads(
         self, row: Array, thread: Array, fences: Sequence[Fence]
     ) -> tuple[Array, list[Array], Array]:
-        """[line, actor]: what threads [n] have seen, and what has passed each of the fences; and
-        the line of each thread."""
+        """Return for threads [n]: what they have seen, [line, actor], what of it has passed each
+        fence, and the line of each thread."""
         _, warps, lanes, _ = self.seen.shape
         at = (row if len(self.seen) > 1 else 0) * warps + (thread >> 5)
         if lanes > 1:
@@ -70,8 +70,8 @@ class Knowledge:
         return seen, passed, line
 
     def gathered(self, chosen: Array, own: Array) -> tuple[Array, dict[Fence, Array]]:
-        """Return what the chosen lanes of each CTA [row * rank, actor] have seen and done, and
-        what of it has passed each fence."""
+        """Return the maximum over the chosen lanes of each CTA, [row * rank, actor], of what they
+        have seen and done, and of what has passed each fence."""
         gather = self._gatherer(chosen)
         seen = gather(self.seen)
         by_rank = seen.reshape(-1, self.cluster, self.actors)
@@ -80,10 +80,10 @@ class Knowledge:
         by_rank[:, self._rank, self._warp] = np.maximum(mine, done)
         return seen, {fence: gather(table) for fence, table in self.passed.items()}
 
-    # ------------------------------------------------------------------ what moves knowledge
+    # ------------------------------------------------------------------ synchronisation
 
     def learn(self, chosen: Array, known: Known) -> None:
-        """The chosen lanes learn what others released."""
+        """Let the chosen lanes learn what others released."""
         self._part_lanes(chosen)
         self.seen = self._learned(self.seen, chosen, known.seen)
         for fence, passed in known.passed.items():
@@ -91,7 +91,7 @@ class Knowledge:
         self._join_lanes()
 
     def fence(self, fence: Fence, chosen: Array, own: Array) -> None:
-        """Let all that the chosen lanes have seen and did until now pass a fence."""
+        """Mark all that the chosen lanes have seen and done as having passed a fence."""
         self._part_lanes(chosen)
         passing = self.seen.copy()
         passing[:, self._warp, :, self._warp] = own[:, : self.warps].T[:, :, None]
@@ -100,7 +100,7 @@ class Knowledge:
         self.passed[fence] = np.where(self._some(table, chosen), most, table)
 
     def share_in_warps(self, chosen: Array, own: Array) -> None:
-        """The chosen lanes of each warp know what one of them does, and what they did until now."""
+        """Let the chosen lanes of each warp share what they know and have done."""
         self._part_lanes(chosen)
         self.seen = self._shared_in_warp(self.seen, chosen)
         for fence, table in self.passed.items():
@@ -112,7 +112,7 @@ class Knowledge:
         self._join_lanes()
 
     def share_in_ctas(self, now: int) -> None:
-        """Let all lanes of a CTA know what any of them knows, and what they did until `now`."""
+        """Let all lanes of a CTA share what they know, and what they did until `now`."""
         seen = self._by_cta(self.seen)
         mine = seen.reshape(-1, self.cluster, self.actors)
         mine[:, self._rank, self._warp] = now
@@ -125,24 +125,24 @@ class Knowledge:
         return [self.seen, *self.passed.values()]
 
     def change(self, changed: Callable[[Array], Array]) -> None:
-        """Put other tables in the place of all."""
+        """Replace all tables by the results of a function."""
         self.seen = changed(self.seen)
         self.passed = {fence: changed(table) for fence, table in self.passed.items()}
 
     def _part_lanes(self, chosen: Array) -> None:
-        """Let the lanes of a warp know different things, if only some of one are chosen."""
+        """Expand the lane axis if only some lanes of a warp are chosen."""
         some, every = any_of(chosen, 2), all_of(chosen, 2)
         if self.seen.shape[2] == 1 and (some & ~every).any():
             self.change(lambda table: table.repeat(WARP, axis=2))
 
     def _join_lanes(self) -> None:
-        """The lanes of every warp know the same again, if they do."""
+        """Collapse the lane axis if the lanes of every warp know the same."""
         if self.seen.shape[2] > 1 and all((t == t[:, :, :1]).all() for t in self.tables()):
             self.change(lambda table: table[:, :, :1])
 
     @staticmethod
     def _some(table: Array, chosen: Array) -> Array:
-        """The chosen lanes [..., 1] along the axes of a table."""
+        """Return the chosen lanes [..., 1], broadcastable to a table."""
         some = any_of(chosen, 2, keepdims=True) if table.shape[2] == 1 else chosen
         return some[..., None]
 
@@ -151,9 +151,10 @@ class Knowledge:
         return np.zeros_like(self.seen) if found is None else found
 
     def _gatherer(self, chosen: Array) -> Callable[[Array], Array]:
-        """Return a reduction of a table to [row * rank, actor]: the maximum over the chosen lanes.
+        """Return a function that reduces a table to [row * rank, actor]: the maximum over the
+        chosen lanes.
 
-        Only these are looked at: often it is one lane that speaks for its warp.
+        Only the chosen lanes are read; often one lane represents its warp.
         """
         shape = self.seen.shape[:3]
         some = np.broadcast_to(self._some(self.seen, chosen)[..., 0], shape)
@@ -174,7 +175,7 @@ class Knowledge:
         return most
 
     def _of_warps(self, known: Array) -> Array:
-        """[row * rank, actor] as [row, warp, 1, actor]."""
+        """Expand [row * rank, actor] to [row, warp, 1, actor]."""
         by_rank = known.reshape(-1, self.cluster, self.actors)
         return by_rank[:, self._rank][:, :, None]
 
@@ -186,7 +187,7 @@ class Knowledge:
 
     @staticmethod
     def _shared_in_warp(table: Array, chosen: Array) -> Array:
-        """The chosen lanes of a warp all have what one of them has."""
+        """Give the chosen lanes of a warp their maximum."""
         if table.shape[2] == 1:
             return table.copy()
         most = np.where(chosen[..., None], table, 0).max(axis=2, keepdims=True)

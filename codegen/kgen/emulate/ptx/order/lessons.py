@@ -1,4 +1,4 @@
-"""Lessons: what warps learned through memory rather than barriers, of all clusters."""
+"""Lessons: knowledge that lanes acquired through memory rather than barriers, over all clusters."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen
 
 _BITS = np.uint64(1) << np.arange(32, dtype=np.uint64)
-#: Rows of a table of lessons: what is known; what will be after a fence of a scope or a wider one;
-#: what is known and has passed such a fence, which a strong write in that scope then releases.
+#: Rows of a table of lessons: known lessons; for each scope, lessons that become known after a
+#: fence of that scope or a wider one; for each scope, known lessons that have passed such a fence,
+#: and that a strong write in the scope releases.
 _KNOWN, _WAITING, _PASSED = 0, 0, 3
 _ROWS = 1 + 2 * len([scope for scope in Strength if scope])
 
 
 @frozen
 class Told:
-    """Lessons that CTAs of the chunk are told: nodes of the graph, [row of lessons, CTA]."""
+    """Lessons passed to CTAs of the chunk: nodes of the graph, [row of lessons, CTA]."""
 
     graph: SyncGraph
     nodes: Array
 
     def among(self, where: Array) -> Told:
-        """Return the lessons in the CTAs [C'] of `where` alone."""
+        """Return the lessons of the CTAs [C'] in `where` only."""
         where = over_ctas(where, self.nodes.shape[1])
         return Told(graph=self.graph, nodes=np.where(where, self.nodes, 0))
 
     def across(self, cluster: int) -> Told:
-        """Every CTA of a cluster is told what any of them is."""
+        """Share the lessons among the CTAs of each cluster."""
         nodes = self.nodes
         by_rank = nodes.reshape(_ROWS, -1, cluster)
         found = by_rank[:, :, 0]
@@ -42,7 +43,7 @@ class Told:
 
 
 def both(mine: Told | None, theirs: Told | None) -> Told | None:
-    """Both together."""
+    """Return the join of two sets of lessons."""
     if mine is None or theirs is None:
         return mine or theirs
     return Told(graph=mine.graph, nodes=_joined(mine.graph, mine.nodes, theirs.nodes))
@@ -63,15 +64,15 @@ def _joined(graph: SyncGraph, mine: Array, theirs: Array) -> Array:
 
 
 def bits_of_lanes(lanes: Array) -> Array:
-    """[..., 32] as bits."""
+    """Return lanes [..., 32] as the bits of a word."""
     found: Array = np.where(lanes, _BITS, np.uint64(0)).sum(axis=-1)
     return found
 
 
 class Lessons:
-    """The lessons of each lane of a chunk: nodes of the graph, [row of lessons, lane].
+    """Lessons of each lane of a chunk: nodes of the graph, [row of lessons, lane].
 
-    A mask of lanes is [C or 1, W, 32].
+    Masks of lanes are [C or 1, W, 32].
     """
 
     def __init__(self, ctas: int, warps: int, graph: SyncGraph) -> None:
@@ -87,16 +88,17 @@ class Lessons:
         return np.zeros(lane.shape, np.int64) if self._nodes is None else self._nodes[_KNOWN, lane]
 
     def passed(self, lane: Array, scope: Strength) -> Array:
-        """Return the lessons that have passed a fence of this scope or of a wider one."""
+        """Return the lessons that have passed a fence of this scope or a wider one."""
         if self._nodes is None:
             return np.zeros(lane.shape, np.int64)
         found: Array = self._nodes[_PASSED + scope, lane]
         return found
 
     def learn(self, lane: Array, nodes: Array, needs: Strength, *, new: bool) -> None:
-        """Lanes learn what holds after a fence of the scope `needs` (WEAK if it holds already).
+        """Add lessons to lanes; they become known after a fence of the scope `needs` (at once if
+        WEAK).
 
-        `new` says that no lane can have learned it before.
+        `new`: no lane can have learned them before.
         """
         if not nodes.any():
             return
@@ -105,7 +107,7 @@ class Lessons:
         row[lane] = join(row[lane], nodes)
 
     def fence(self, lanes: Array, scope: Strength) -> None:
-        """Lanes pass a memory fence."""
+        """Execute a memory fence in these lanes."""
         if self._nodes is None:
             return
         lane, nodes = self._lanes(lanes), self._nodes
@@ -119,15 +121,15 @@ class Lessons:
             nodes[_PASSED + one, lane] = known
 
     def warp_barrier(self, lanes: Array) -> None:
-        """Lanes of a warp tell each other."""
+        """Share lessons among lanes of a warp."""
         self._share(lanes, 32)
 
     def cta_barrier(self) -> None:
-        """Let all lanes of a CTA tell each other, in all CTAs."""
+        """Share lessons among all lanes of a CTA, in all CTAs."""
         self._share(np.ones((1, *self._shape[1:]), bool), 32 * self._shape[1])
 
     def told(self, lanes: Array) -> Told | None:
-        """Return what these lanes learned, for each CTA."""
+        """Return the lessons of these lanes, joined per CTA."""
         if self._nodes is None:
             return None
         found = np.zeros((_ROWS, self._shape[0]), np.int64)
@@ -136,7 +138,7 @@ class Lessons:
         return Told(graph=self._graph, nodes=found)
 
     def hear(self, lanes: Array, told: Told) -> None:
-        """These lanes learn what their CTA was told."""
+        """Add the lessons passed to their CTA to these lanes."""
         if not told.nodes.any():
             return
         lane, table = self._lanes(lanes), self._table()
@@ -149,8 +151,8 @@ class Lessons:
             self._table()[row, mine] = node
 
     def _together(self, lanes: Array, size: int) -> Iterator[tuple[int, int, Array, int]]:
-        """(row of lessons, group, its lanes, the join of what these have) for groups of `size`
-        lanes that have anything."""
+        """Yield (row of lessons, group, its lanes, join of their nodes) for groups of `size` lanes
+        with any lessons."""
         assert self._nodes is not None
         lane = self._lanes(lanes)
         group = lane // size
@@ -165,7 +167,7 @@ class Lessons:
         return np.flatnonzero(np.broadcast_to(lanes, self._shape))
 
     def _table(self) -> Array:
-        """The lessons, to read and to write."""
+        """Return the table of lessons, which can be modified."""
         if self._nodes is None:
             self._nodes = np.zeros((_ROWS, int(np.prod(self._shape))), np.int64)
         return self._nodes

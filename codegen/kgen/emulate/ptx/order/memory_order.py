@@ -1,4 +1,4 @@
-"""The order of accesses to global memory, and of strong accesses to any, over a whole launch."""
+"""Memory order of a whole launch: accesses to global memory, and strong accesses to any space."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Shared(Protocol):
 
 
 class Launched(Chunk, Protocol):
-    """A chunk with the memories whose accesses are put in order."""
+    """Chunk with the memories whose accesses are ordered."""
 
     coordinates: list[Index3]
 
@@ -52,23 +52,23 @@ _FENCES: dict[Strength, Fence] = {
 
 
 class MemoryOrder:
-    """Is told of all accesses to global memory, of strong accesses to any, and of fences."""
+    """Recorder of all accesses to global memory, strong accesses to any space, and fences."""
 
     def __init__(self, machine: Launched) -> None:
         self.machine = machine
         self.flags = Flags()
-        #: What strong writes released over the whole launch, and who saw it.
+        #: Releases of strong writes over the whole launch, and their readers.
         self.graph = SyncGraph(machine.cluster)
-        #: The number of the chunk's first cluster, over the launch.
+        #: Number of the chunk's first cluster within the launch.
         self.first_cluster = 0
         self._ctas: list[Index3] = []
-        #: The clocks of every chunk until now, by its first cluster.
+        #: Clocks of every chunk so far, by the number of its first cluster.
         self._chunks: dict[int, Clocks] = {}
         self._shadows: dict[int, GlobalShadow | None] = {}
         self._written = machine.kernel.written
 
     def start_chunk(self) -> None:
-        """The machine runs other CTAs."""
+        """Start recording the CTAs of the machine's next chunk."""
         for clocks in self._chunks.values():
             clocks.forget()
         self.first_cluster = len(self._ctas) // self.machine.cluster
@@ -77,7 +77,7 @@ class MemoryOrder:
         self.flags.forget("shared")
 
     def name(self, cluster: int, thread: int) -> str:
-        """A thread of a cluster for a reader."""
+        """Format a thread of a cluster for messages."""
         rank, thread = divmod(thread, self.machine.warps * 32)
         if rank >= self.machine.cluster:
             return f"an asynchronous copy of CTA {self._ctas[cluster * self.machine.cluster]}"
@@ -109,7 +109,7 @@ class MemoryOrder:
             )
 
     def shadow(self, buffer: int) -> GlobalShadow | None:
-        """The tables of a buffer; None for one that the kernel cannot write."""
+        """Return the shadow of a buffer; None if the kernel cannot write the buffer."""
         buffer = self.machine.memory.same(buffer)
         if buffer not in self._shadows:
             memory, kernel = self.machine.memory, self.machine.kernel
@@ -125,7 +125,8 @@ class MemoryOrder:
         return self._shadows[buffer]
 
     def learned(self, place: Array, cluster: Array, other: Array, time: Array) -> Array:
-        """Whether lanes of the chunk know, through memory, what a thread of a cluster did."""
+        """Return whether lanes of the chunk know, through memory, what a thread of a cluster did by
+        a time."""
         known, told = np.zeros(place.shape, np.int64), np.zeros(place.shape, np.int64)
         nodes = self.machine.clocks.lessons.known(place)
         for node in np.unique(nodes[nodes > 0]).tolist():
@@ -144,7 +145,7 @@ class MemoryOrder:
     # ------------------------------------------------------------------ synchronisation
 
     def fence(self, scope: Strength, mask: Mask) -> None:
-        """fence.sc, fence.acq_rel and membar."""
+        """Execute a memory fence: fence.sc, fence.acq_rel or membar."""
         machine = self.machine
         lanes = machine.active(mask)
         machine.clocks.fence(_FENCES[scope], lanes)
@@ -154,10 +155,10 @@ class MemoryOrder:
     def strong(
         self, space: object, place: Array, mask: Mask, how: Semantics, *, reads: bool, writes: bool
     ) -> None:
-        """Strong accesses to places in a space: bytes of a buffer, given its number, or of "shared"
-        memory of all CTAs.
+        """Record strong accesses to a space: bytes of a numbered buffer, or "shared" memory of all
+        CTAs.
 
-        Lanes are taken in their order, as an atomic operation does.
+        Lanes are processed in order, as atomic operations are.
         """
         machine, clocks = self.machine, self.machine.clocks
         releasing = writes and bool(how.release or clocks.knowledge.passed or clocks.lessons)
@@ -174,7 +175,7 @@ class MemoryOrder:
             alike = scopes == [[*_FENCES]]
             record = self._record(turn, found, cta, how, reads, alike=alike)
             flags[unit[turn.last]] = record[turn.last]
-            # A group sees what the one before it wrote.
+            # A group reads what the previous group wrote.
             found = np.where(turn.first, found, record[turn.group - 1])
         elif writes and not reads:
             flags[unit] = 0
@@ -187,7 +188,7 @@ class MemoryOrder:
             clocks.advance(machine.active(mask))
 
     def _flags(self, space: object, place: Array) -> tuple[Array, Array]:
-        """The records of a space, and the units of places in it."""
+        """Return the records of a space, and the units of bytes in it."""
         if isinstance(space, int):
             count, unit = len(self.machine.memory.buffers[space]), self.machine.global_unit
         else:
@@ -195,7 +196,8 @@ class MemoryOrder:
         return self.flags.of(space, -(-count // unit)), place // unit
 
     def _scopes_alike(self, how: Semantics) -> list[list[Strength]]:
-        """The scopes in which a strong write is seen; in one list those that see the same."""
+        """Return the scopes in which a strong write is visible; scopes with equal releases are in
+        one list."""
         scopes = [scope for scope in _FENCES if scope <= how.strength]
         fenced = self.machine.clocks.knowledge.passed.keys()
         if how.strength == Strength.GPU and (how.release or not fenced & {"cta", "cluster"}):
@@ -205,10 +207,10 @@ class MemoryOrder:
     def _record(
         self, turn: UnitOrder, last: Array, cta: Array, how: Semantics, keeps: bool, *, alike: bool
     ) -> Array:
-        """Records of strong writes in their turns, `last` being those that are there.
+        """Append records of strong writes in access order; `last` are the previous records.
 
-        With `keeps` they hand on what was there. So does an acquire and release, as what its thread
-        releases: then the record before it is not needed any more.
+        `keeps`: the writes pass on the previous record. An acquire-release does that through its
+        thread's own release, so that it does not need the previous record.
         """
         mixed = self.graph.mixed(last) > 0 if keeps else np.zeros(last.shape, bool)
         mixed |= not alike
@@ -220,7 +222,7 @@ class MemoryOrder:
         return self.graph.record(np.where(mates, number - 1, previous), cta, mixed)
 
     def _read(self, record: Array, lane: Array, cta: Array, how: Semantics, *, new: bool) -> None:
-        """Lanes of CTAs read what strong writes wrote; `new` if nobody has read it before."""
+        """Let lanes of CTAs read strong writes; `new`: no lane has read the records before."""
         lessons, view = self.machine.clocks.lessons, self.graph.view
         if how.acquire:
             seen = view(record, cta, Strength.CTA, how.strength, new=new)
@@ -230,8 +232,8 @@ class MemoryOrder:
             lessons.learn(lane, view(record, cta, scope, scope, new=new), scope, new=new)
 
     def _released(self, lane: Array, scope: Strength, release: bool) -> Array:
-        """Return what strong writes release, as nodes: what has passed a fence of the scope or a
-        wider one; everything, if it is a release."""
+        """Return what strong writes release, as graph nodes: knowledge that has passed a fence of
+        the scope or a wider one; all knowledge for a release."""
         clocks = self.machine.clocks
         row, thread = np.divmod(lane, clocks.warps * 32)
         fences = [fence for wide, fence in _FENCES.items() if wide >= scope]

@@ -1,4 +1,4 @@
-"""Knowledge that threads released: a value that moves with barriers."""
+"""Released knowledge: a value that moves with barriers from arriving to waiting threads."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from kgen.emulate.ptx.order.lessons import Told, across, among, both
 from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen
 
-#: A fence by what it orders: the generic and the async proxy in a kind of memory, mbarrier.init
-#: before all else, or memory for threads in a scope.
+#: Kind of a fence: between the generic and the async proxy in a state space; mbarrier.init before
+#: later operations; or memory for threads in a scope.
 Fence = Literal["async.shared", "async.global", "mbarrier_init", "cta", "cluster", "gpu"]
 
 
 @frozen
 class Known:
-    """Knowledge, as a time of every actor of the cluster: [CTA, actor].
+    """Knowledge as a time of every actor of the cluster: [CTA, actor].
 
-    The first axis has one entry for each CTA of the chunk, or of one cluster if all agree.
+    The first axis has one entry per CTA of the chunk, or of one cluster if all clusters are equal.
     """
 
     seen: Array
     passed: dict[Fence, Array] = field(default_factory=dict)
-    #: What CTAs of the chunk learned through memory.
+    #: Lessons that CTAs of the chunk have acquired through memory.
     lessons: Told | None = None
 
     def merge(self, other: Known, where: Array | None = None) -> Known:
-        """Join both; the other only in the CTAs [C or 1] of `where`."""
+        """Return the join with `other`, in the CTAs [C or 1] of `where` only."""
 
         def most(mine: Array, theirs: Array) -> Array:
             if where is not None:
@@ -48,7 +48,7 @@ class Known:
         )
 
     def forget(self, where: Array) -> Known:
-        """Nothing any more in the CTAs [C or 1] of `where`."""
+        """Return a copy without the knowledge of the CTAs [C or 1] in `where`."""
 
         def nothing(known: Array) -> Array:
             known = _spread(known, len(where))
@@ -61,7 +61,7 @@ class Known:
         )
 
     def across(self, cluster: int) -> Known:
-        """Join the knowledge of the CTAs of each cluster."""
+        """Return the join over the CTAs of each cluster."""
 
         def joined(known: Array) -> Array:
             most: Array = known.reshape(-1, cluster, known.shape[1]).max(axis=1)
@@ -75,7 +75,8 @@ class Known:
 
 
 def _spread(known: Array, ctas: int) -> Array:
-    """[1, cluster or CTAs, ...] with what one CTA or cluster knows repeated for at least `ctas`."""
+    """Repeat [1, CTAs of a cluster or CTAs, ...] to at least `ctas` rows; a single row is
+    unchanged."""
     return (
         known if len(known) == 1 or len(known) >= ctas else np.tile(known, (ctas // len(known), 1))
     )

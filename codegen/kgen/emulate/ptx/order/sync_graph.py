@@ -1,9 +1,9 @@
-"""Graph of the knowledge that was released through memory. It only grows.
+"""Append-only graph of the knowledge that was released through memory.
 
-Its nodes are what a lane released, what a reader sees of a place, and joins of two nodes. Nothing
-is worked out when a node is made, so that an atomic operation costs the same however many came
-before it. A vector clock is worked out from a node only when a check needs it, which few do: most
-programs that synchronise through memory then access it strongly, or wait at a barrier.
+Its nodes are releases of lanes, views of a location by readers, and joins of two nodes. Nothing is
+computed when a node is added, so that an atomic operation has constant cost. A vector clock is
+computed from a node only when a check needs it, which is rare: most programs that synchronise
+through memory access it strongly afterwards, or wait at a barrier.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ from kgen.emulate.ptx.order.vector_clocks import Releases, VectorClock, joined, 
 from kgen.emulate.ptx.types import Array
 
 #: Kinds of nodes. A release has its fields in `releases[b]` at `c`, and follows node `a`. A view is
-#: what CTA `b` sees of record `a` in the scopes `c`. A join is of nodes `a` and `b`.
+#: what CTA `b` sees of record `a` in the scopes `c`. A join combines nodes `a` and `b`.
 _RELEASE, _VIEW, _JOIN = 1, 2, 3
-#: Columns of records; the first are the record before, and the CTA.
+#: Columns of the released nodes in a record, by scope; before them are the previous record and the
+#: CTA.
 _TO = {Strength.CTA: 2, Strength.CLUSTER: 3, Strength.GPU: 4}
 _MIXED = 5
-#: So many views below a node keep clocks of their own: those of the next node need only what is
-#: new. Of more, as of thousands of words that a lane changed, the walks would overlap.
+#: Views below a node are given clocks of their own if there are at most this many: later nodes then
+#: need only their new parts. For more views, such as thousands of words written by one lane, the
+#: traversals would overlap.
 _FEW = 32
 
 
 class AppendOnlyTable:
-    """Rows of integers that are only appended; row 0 exists from the start and is zero."""
+    """Table of integer rows that only grows; row 0 exists from the start and is zero."""
 
     def __init__(self, width: int) -> None:
         self.columns = tuple(array("q", [0]) for _ in range(width))
@@ -38,33 +40,34 @@ class AppendOnlyTable:
         return len(self.columns[0])
 
     def of(self, column: int) -> Array:
-        """A column, to read and to write; not to be kept, for then nothing can be appended."""
+        """Return a column that can be modified. Do not keep it: a table with a referenced column
+        cannot grow."""
         return np.frombuffer(self.columns[column], np.int64)
 
     def append(self, *values: Array | int, count: int) -> Array:
-        """Append `count` rows, given by column; their numbers."""
+        """Append `count` rows, given by column; return their numbers."""
         first = len(self)
         for column, value in zip(self.columns, values, strict=True):
             column.frombytes(np.broadcast_to(np.asarray(value, np.int64), count).tobytes())
         return np.arange(first, first + count)
 
     def append_one(self, *values: int) -> int:
-        """Append a row; its number."""
+        """Append a row; return its number."""
         for column, value in zip(self.columns, values, strict=True):
             column.append(value)
         return len(self) - 1
 
 
 class SyncGraph:
-    """Nodes, and records of strong writes, which nodes refer to. 0 is nothing, of either.
+    """Graph of nodes, and records of strong writes; number 0 stands for none of either.
 
-    A record of a place has the record before it that its readers see too (`previous`), the CTA that
-    wrote, what it released to readers in the CTA, in the cluster and on the GPU, and whether these
-    differ in it or one before (`mixed`).
+    A record of a location has these columns: the previous record that readers see as well
+    (`previous`), the CTA of the writer, the nodes that it releases to readers in the CTA, in the
+    cluster and on the GPU, and whether these differ in it or a previous record (`mixed`).
     """
 
     def __init__(self, cluster: int) -> None:
-        """`cluster` is how many CTAs one has."""
+        """Create an empty graph; `cluster` is the number of CTAs per cluster."""
         self.cluster = cluster
         self.nodes = AppendOnlyTable(4)
         self.records = AppendOnlyTable(6)
@@ -72,13 +75,14 @@ class SyncGraph:
         self._views: dict[tuple[int, ...], int] = {}
         self._joins: dict[tuple[int, int], int] = {}
         self._clocks: dict[int, VectorClock] = {}
-        #: Views that have one, by record, CTA and scopes.
+        #: Views that have a clock, by record, CTA and scopes.
         self._with_clock: dict[tuple[int, ...], int] = {}
 
     # ------------------------------------------------------------------ nodes
 
     def release(self, releases: Releases, before: Array) -> Array:
-        """Add the nodes of what lanes release, after the nodes `before` [n] that they know."""
+        """Add nodes for the releases of lanes, which follow the nodes `before` [n] that the lanes
+        know."""
         self._releases.append(releases)
         count = len(before)
         block = len(self._releases) - 1
@@ -89,27 +93,28 @@ class SyncGraph:
         return len(self.records)
 
     def record(self, previous: Array, cta: Array, mixed: Array) -> Array:
-        """Records of strong writes by threads of CTAs [n], to be filled."""
+        """Append records of strong writes by threads of CTAs [n], to be filled by `fill`."""
         return self.records.append(previous, cta, 0, 0, 0, mixed, count=len(previous))
 
     def fill(self, record: Array, released: Array, scopes: Sequence[Strength]) -> None:
-        """Set the nodes that records [n] release to the readers in some scopes."""
+        """Set the nodes that records [n] release to readers in some scopes."""
         for scope in scopes:
             self.records.of(_TO[scope])[record] = released
 
     def mixed(self, record: Array) -> Array:
-        """Whether records, or those before them, released different things to different scopes."""
+        """Return whether records, or previous ones, release different nodes to different scopes."""
         found: Array = self.records.of(_MIXED)[record]
         return found
 
     def view(self, record: Array, cta: Array, low: Strength, high: Strength, *, new: bool) -> Array:
-        """Return what readers in CTAs [n] see released in records, in scopes `low` to `high`.
+        """Return nodes for what readers in CTAs [n] see released in records, in the scopes `low` to
+        `high`.
 
-        The same node is given for the same again, unless they are `new`.
+        Equal arguments return the same node, unless they are `new`.
         """
         lowest = np.full(record.shape, int(low))
         if high == Strength.GPU:
-            # All that the narrower scopes saw is there for everybody.
+            # Everything visible in narrower scopes is visible to all.
             lowest[self.mixed(record) == 0] = int(high)
         cta = np.where(lowest == Strength.GPU, 0, cta)
         fields = np.stack([record, cta, lowest * 4 + int(high)])
@@ -127,7 +132,7 @@ class SyncGraph:
         return self._views[fields]
 
     def link(self, old: Array, new: Array) -> Array:
-        """Joins of nodes that are known to be new to those who have the old ones."""
+        """Return joins of nodes where the new ones are known not to be part of the old ones."""
         both = (old > 0) & (new > 0)
         found = np.where(new > 0, new, old)
         found[both] = self.nodes.append(
@@ -136,7 +141,8 @@ class SyncGraph:
         return found
 
     def join(self, one: Array, other: Array) -> Array:
-        """Joins of nodes; one of the two where it has the other, and the same for the same two."""
+        """Return joins of nodes: one of the two if it contains the other, and equal results for
+        equal pairs."""
         found = np.maximum(one, other)
         unlike = np.flatnonzero((one != other) & (one > 0) & (other > 0))
         if unlike.size:
@@ -150,7 +156,7 @@ class SyncGraph:
         return found
 
     def join_all(self, nodes: Array) -> int:
-        """The join of all nodes in a list."""
+        """Return the join of all nodes in a list."""
         left = np.unique(nodes[nodes > 0]).tolist()
         if len(left) > 1:
             below: set[int] = set()
@@ -168,14 +174,14 @@ class SyncGraph:
         return newer if older in below else self._pair(newer, older)
 
     def _pair(self, one: int, other: int) -> int:
-        """The join of two nodes of which none has the other."""
+        """Return the join of two nodes of which neither contains the other."""
         pair = min(one, other), max(one, other)
         if pair not in self._joins:
             self._joins[pair] = self.nodes.append_one(_JOIN, *pair, 0)
         return self._joins[pair]
 
     def _add_parts(self, node: int, oldest: int, parts: set[int]) -> None:
-        """Add what a node is the join of, down to the age of the oldest."""
+        """Add the nodes of which a node is the join, down to the number `oldest`."""
         kinds, a, b, _ = self.nodes.columns
         left = [node]
         while left:
@@ -189,7 +195,7 @@ class SyncGraph:
     # ------------------------------------------------------------------ clocks
 
     def clock(self, node: int) -> VectorClock:
-        """Return the vector clock of a node."""
+        """Return the vector clock of a node, cached."""
         found = self._clocks.get(node)
         if found is None:
             new = self._without_clock(node)
@@ -200,7 +206,7 @@ class SyncGraph:
         return found
 
     def _without_clock(self, node: int) -> set[int]:
-        """Return the nodes that a node is the join of, as far as they have no clock yet."""
+        """Return the nodes of which a node is the join, as far as they have no clock yet."""
         kinds, a, b, _ = self.nodes.columns
         found: set[int] = set()
         visited: set[int] = set()
@@ -220,8 +226,8 @@ class SyncGraph:
         return tuple(column[node] for column in self.nodes.columns[1:])
 
     def _reached(self, last: int) -> Iterator[VectorClock]:
-        """The clocks of a node and of all that come before it, as far as they have one, and of the
-        releases among the others."""
+        """Yield the clocks of a node and its predecessors if they have one, and of the releases
+        among the other nodes."""
         kinds, a, b, c = self.nodes.columns
         visited: set[int] = set()
         records: set[tuple[int, int, int]] = set()
@@ -247,7 +253,7 @@ class SyncGraph:
     def _seen(
         self, record: int, cta: int, scopes: int, visited: set[tuple[int, int, int]]
     ) -> Iterator[int]:
-        """The nodes that a CTA sees released in a record and those before it."""
+        """Yield the nodes that a CTA sees released in a record and the previous ones."""
         previous, writer, to_cta, to_cluster, to_all, _ = self.records.columns
         low, high = divmod(scopes, 4)
         while record and (record, cta, scopes) not in visited:

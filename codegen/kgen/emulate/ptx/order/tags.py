@@ -1,8 +1,8 @@
-"""An access in one integer: who made it, at what time of theirs, how strongly, through which proxy.
+"""Tags: an access packed into one integer, for the race-detection tables.
 
-Tables of accesses hold these, and compare times without unpacking the rest. A tag is
-`time | label | proxy | strength | thread`, from the high bits to the low ones. The label is what
-else a table needs: the instruction in shared memory, the cluster in global memory.
+A tag is `time | label | proxy | strength | thread`, from the high bits to the low ones, so that
+times can be compared without unpacking. The label depends on the table: the instruction in shared
+memory, the cluster in global memory.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from enum import IntEnum
 from kgen.emulate.ptx.types import Array
 
 _STRENGTH, _ASYNC, _LABEL, TIME = 16, 18, 19, 39
-#: A thread is numbered within its cluster: `actor * 32 + lane`.
+#: Mask of the thread, numbered within its cluster: `actor * 32 + lane`.
 THREAD = (1 << _STRENGTH) - 1
 _LABEL_MASK = (1 << (TIME - _LABEL)) - 1
-#: The time of what has not ended yet: nobody knows of it.
+#: Time of an access that has not ended; no thread knows of it.
 UNENDED = (1 << (63 - TIME)) - 1
 
 
 class Strength(IntEnum):
-    """How far an operation is strong (PTX ISA 8.5, 8.6): in no scope, or in this one."""
+    """Scope in which an operation is strong (PTX ISA 8.5, 8.6); WEAK for none."""
 
     WEAK = 0
     CTA = 1
@@ -47,7 +47,7 @@ def is_async(tags: Array) -> Array:
 
 
 def plain(tags: Array) -> Array:
-    """Whether accesses are weak, and by threads: no atomics, and no asynchronous operations."""
+    """Return whether accesses are weak and by threads: neither atomic nor asynchronous."""
     found: Array = (tags > 0) & (tags & ((3 << _STRENGTH) | (1 << _ASYNC)) == 0)
     return found
 
@@ -58,13 +58,13 @@ def labels_of(tags: Array) -> Array:
 
 
 def owners_of(tags: Array) -> Array:
-    """Label and thread alone, to compare."""
+    """Return label and thread only, for comparisons."""
     found: Array = tags & ((_LABEL_MASK << _LABEL) | THREAD)
     return found
 
 
 def warps_of(owners: Array) -> Array:
-    """Label and warp alone."""
+    """Return label and warp only."""
     found: Array = owners >> 5
     return found
 

@@ -1,4 +1,4 @@
-"""Vector clocks over a launch: up to which time of other clusters' actors everything is known."""
+"""Vector clocks over a launch: the time up to which each actor of each cluster is known."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen
 
-#: Threads of a cluster, in a key of `VectorClock.thread`.
+#: Threads of a cluster in a key of `VectorClock.thread`.
 _THREADS = 1 << 16
 
 
 @frozen
 class Releases:
-    """Releases of lanes by one instruction; one entry for each, [n].
+    """Releases of lanes by one instruction, one entry per lane, [n].
 
-    `times` [k, actor] of their clusters are what they had seen, lane i that in line `line[i]`; what
-    a lane did itself is known until `own`.
+    `times` [k, actor] is what lanes of their clusters had seen; lane i has line `line[i]`. Its own
+    actions are released up to the time `own`.
     """
 
     cluster: Array
@@ -30,15 +30,15 @@ class Releases:
 
 @frozen
 class VectorClock:
-    """Times that everything is known until: of the actors of each cluster, `times` [actor], and of
-    single threads, `until`, which are in the order of `thread` (cluster and thread in one)."""
+    """Vector clock: `times` [actor] by cluster, and times `until` of single threads, in the order
+    of `thread` (cluster and thread in one key)."""
 
     times: dict[int, Array]
     thread: Array
     until: Array
 
     def known(self, cluster: Array, actor: Array) -> Array:
-        """The time of an actor of a cluster up to which it is known; all flat."""
+        """Return the time up to which an actor of a cluster is known; all arrays are flat."""
         found = np.zeros(cluster.shape, np.int64)
         for one in np.unique(cluster).tolist():
             if (times := self.times.get(one)) is not None:
@@ -47,7 +47,7 @@ class VectorClock:
         return found
 
     def told(self, cluster: Array, thread: Array) -> Array:
-        """The time up to which a thread of a cluster made known what it did itself; all flat."""
+        """Return the time up to which a thread's own actions are known; all arrays are flat."""
         if not len(self.thread):
             return np.zeros(cluster.shape, np.int64)
         key = cluster * _THREADS + thread
@@ -57,7 +57,7 @@ class VectorClock:
 
 
 def released(releases: Releases, some: Sequence[int]) -> VectorClock:
-    """Return the clock that the lanes at these places of `releases` released."""
+    """Return the clock that the lanes at these indices of `releases` released."""
     at = np.asarray(some)
     cluster = releases.cluster[at]
     times = {
@@ -69,7 +69,7 @@ def released(releases: Releases, some: Sequence[int]) -> VectorClock:
 
 
 def joined(clocks: Iterable[VectorClock]) -> VectorClock:
-    """The least clock that knows what each of these does."""
+    """Return the least upper bound of clocks."""
     parts = list(clocks)
     if len(parts) == 1:
         return parts[0]
@@ -88,7 +88,7 @@ def joined(clocks: Iterable[VectorClock]) -> VectorClock:
 
 
 def _latest(thread: Array, until: Array) -> tuple[Array, Array]:
-    """Each thread once, with its latest time."""
+    """Return each thread once, with its latest time."""
     if not len(thread):
         return thread, until
     order = np.argsort(thread, kind="stable")

@@ -1,8 +1,8 @@
-"""Which lanes speak for their warp when it makes known what it did.
+"""Vouching: the lanes that took part when a warp released what it did.
 
-A clock's time is that of a whole warp, but a lane that synchronises alone speaks for itself: what
-the other lanes did stays unknown until they synchronise too. For each time of a warp, this holds
-the lanes that took part in what ended it.
+A clock's time applies to a whole warp. If some lanes synchronise alone, the actions of the other
+lanes stay unknown until these synchronise, too. For each time of a warp, the table holds the lanes
+that took part in the synchronisation that ended it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ _ALL_LANES = 0xFFFFFFFF
 
 
 class Vouching:
-    """`lanes` [row, warp, time] as bits; all of them, where nothing else was noted."""
+    """Table `lanes` [row, warp, time] as bit masks; all lanes unless noted otherwise."""
 
     def __init__(self, rows: int, warps: int) -> None:
         self.lanes = np.full((rows, warps, 8), _ALL_LANES, np.int64)
 
     def note(self, warps: Array, chosen: Array, now: Array) -> None:
-        """Warps [row, warp] end their time `now` through these lanes [row, warp, 32]."""
+        """Record that warps [row, warp] end their time `now` through these lanes [row, warp,
+        32]."""
         rows, count, times = self.lanes.shape
         if int(now.max()) >= times:
             more = np.full((rows, count, 2 * int(now.max())), _ALL_LANES, np.int64)
@@ -33,7 +34,8 @@ class Vouching:
         self.lanes[where] = np.where(warps, bits, self.lanes[where])
 
     def vouched(self, row: Array, other: Array, time: Array, known: Array) -> Array:
-        """Whether threads `other` took part, at `time` or later, in what made `known` known."""
+        """Return whether the threads `other` took part in a synchronisation at `time` or later, up
+        to `known`."""
         warp = other >> 5
         done: Array = warp >= self.lanes.shape[1]
         now, last = time.copy(), self.lanes.shape[2] - 1

@@ -1,1 +1,1 @@
-"""Race detection: who accessed each granule of shared and global memory."""
+"""Race detector: shadow tables of the accesses to each granule of shared and global memory."""

@@ -1,9 +1,9 @@
-"""Bulk copies among all accesses to global memory (PTX ISA 8.10, 9.7.9.25.4).
+"""Race detection for bulk copies from and to global memory (PTX ISA 8.10, 9.7.9.25.4).
 
-A copy that reads global memory does so at some time until it completes, a copy that writes it at
-some time until its thread has waited for the group, and not only for the reads. Who conflicts must
-be ordered before the one or after the other. A reduction is a relaxed operation in the scope of the
-GPU, which is taken to happen when its group is waited for.
+A copy that reads global memory does so at some time until it completes. A copy that writes global
+memory does so at some time until its thread has waited for the group, not only for the reads. A
+conflicting access must be ordered before the copy or after that time. A reduction is a relaxed
+operation in GPU scope; it is assumed to happen when its group is waited for.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kgen.emulate.ptx.types import Array
 from kgen.emulate.windows import WINDOW_BITS
 from kgen_runtime.values import frozen
 
-#: What a copy of each CTA touches: the global addresses of rows, and how many bytes each has.
+#: By CTA: global addresses of the rows that its copy accesses, and bytes per row.
 Rows = Mapping[int, tuple[Array, int]]
 
 
 @frozen
 class Reading:
-    """Units of a buffer that a copy reads, and who had written them when it started."""
+    """Units of a buffer that a copy reads, and their writers when the copy started."""
 
     shadow: GlobalShadow
     units: Units
@@ -36,7 +36,7 @@ class Reading:
 
 @frozen
 class Writing:
-    """Rows of a buffer that a copy will write; `units` are None for a reduction."""
+    """Rows of a buffer that a copy will write; `units` is None for a reduction."""
 
     shadow: GlobalShadow
     transfer: Transfer
@@ -44,7 +44,7 @@ class Writing:
 
 
 def begin_read(machine: Machine, thread: Array, rows: Rows) -> list[Reading]:
-    """A copy starts to read, issued by a thread of each CTA, [C]. Raises Violation for a race."""
+    """Start reads of a copy, issued by a thread of each CTA, [C]. Raises Violation for a race."""
     found = []
     for shadow, transfer in _transfers(machine, thread, rows, Strength.WEAK):
         units, writers = shadow.begin_read(machine, transfer)
@@ -53,13 +53,13 @@ def begin_read(machine: Machine, thread: Array, rows: Rows) -> list[Reading]:
 
 
 def finish_read(machine: Machine, readings: list[Reading], actor: int) -> None:
-    """End a copy's reads, at the present time of an asynchronous actor."""
+    """End a copy's reads at the current time of an asynchronous actor."""
     for reading in readings:
         reading.shadow.finish_read(machine, reading.units, reading.writers, actor)
 
 
 def begin_write(machine: Machine, thread: Array, rows: Rows, *, reduces: bool) -> list[Writing]:
-    """A copy starts to write, or to combine with what is there."""
+    """Start writes of a copy, or of a reduction."""
     strength = Strength.GPU if reduces else Strength.WEAK
     found = []
     for shadow, transfer in _transfers(machine, thread, rows, strength):
@@ -69,7 +69,7 @@ def begin_write(machine: Machine, thread: Array, rows: Rows, *, reduces: bool) -
 
 
 def finish_write(machine: Machine, writings: list[Writing], ctas: Array) -> None:
-    """Threads of these CTAs [C] have waited for it: it is as if they wrote the bytes just now."""
+    """End writes after threads of these CTAs [C] have waited, as if they wrote the bytes now."""
     for writing in writings:
         if writing.units is not None:
             writing.shadow.finish_write(machine, writing.units, ctas)
@@ -78,7 +78,8 @@ def finish_write(machine: Machine, writings: list[Writing], ctas: Array) -> None
 
 
 def leave(machine: Machine, writings: list[Writing], ctas: Array) -> None:
-    """Threads of these CTAs have ended and not waited for it: nobody knows when it writes."""
+    """End writes of threads in these CTAs that exited without waiting: the time of the write is
+    unknown."""
     for writing in writings:
         if writing.units is None:
             part = writing.transfer.of_ctas(machine, ctas)
@@ -88,7 +89,7 @@ def leave(machine: Machine, writings: list[Writing], ctas: Array) -> None:
 def _transfers(
     machine: Machine, thread: Array, rows: Rows, strength: Strength
 ) -> list[tuple[GlobalShadow, Transfer]]:
-    """Rows by buffer and size, of buffers that are looked after."""
+    """Yield rows by buffer and size, for the buffers that are checked."""
     if not machine.checks:
         return []
     parts: dict[tuple[int, int], list[tuple[Array, Array]]] = {}

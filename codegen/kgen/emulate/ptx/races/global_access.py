@@ -22,13 +22,14 @@ class BufferAccess:
     nbytes: int
     mask: Mask
     strength: int = Strength.WEAK
-    #: The values of a store, where one of the same value may be excused.
+    #: Returns the values of a store, if a write of an equal value is not a race.
     stored: Callable[[], StoredBytes] | None = None
-    #: Nobody writes the bytes while the kernel runs, or so the program says.
+    #: Whether the program promises that no thread writes the bytes during the kernel
+    #: (ld.global.nc).
     constant: bool = False
 
     def places(self, machine: Chunk) -> tuple[Array, Array]:
-        """(lanes of the chunk, each one's offset), flat."""
+        """Return the accessing lanes of the chunk and their offsets, flat."""
         offset = np.broadcast_to(self.offset, machine.shape).reshape(-1)
         if self.mask is None:
             return np.arange(offset.size), offset
@@ -36,7 +37,8 @@ class BufferAccess:
         return place, offset[place]
 
     def unit_of(self, machine: Chunk, place: Array, unit: Array, nbytes: int) -> Array:
-        """Which of its units of `nbytes` bytes lanes access, given as units of the buffer."""
+        """Return the index of buffer units within the lanes' own accesses; a unit has `nbytes`
+        bytes."""
         offset = np.broadcast_to(self.offset, machine.shape).reshape(-1)[place]
         found: Array = unit - offset // nbytes
         return found
@@ -44,8 +46,8 @@ class BufferAccess:
 
 @frozen
 class Transfer:
-    """Accesses of the async proxy: `nbytes` at each byte offset [n] of the buffer, for a lane of
-    the chunk, [n]."""
+    """Accesses of the async proxy: `nbytes` bytes at each byte offset [n] of the buffer, on behalf
+    of a lane of the chunk, [n]."""
 
     place: Array
     offset: Array
@@ -57,6 +59,6 @@ class Transfer:
         return self.place, self.offset
 
     def of_ctas(self, machine: Chunk, ctas: Array) -> Transfer:
-        """The part of the CTAs in a mask [C]."""
+        """Return the accesses of the CTAs in a mask [C]."""
         chosen = ctas[self.place // (machine.warps * 32)]
         return replace(self, place=self.place[chosen], offset=self.offset[chosen])

@@ -1,9 +1,9 @@
-"""Shadow of a global buffer that a kernel writes: who wrote each unit, who read it.
+"""Shadow memory of a global buffer that a kernel writes: the writer and the readers of each unit.
 
-Two accesses to one unit by different threads, one of them a write, are a race unless they are
-ordered: by barriers inside a cluster, by release and acquire patterns between clusters, or because
-both are strong (PTX ISA 8.9.1). CTAs are not ordered by their numbers, nor by the chunks in which
-the emulator happens to run them: the tables are those of the whole launch.
+Two accesses to one unit by different threads, at least one of them a write, are a race unless they
+are ordered (by barriers inside a cluster, or by release and acquire patterns) or both are strong
+(PTX ISA 8.9.1). Neither the numbers of CTAs nor the emulator's chunks order them: the tables cover
+the whole launch.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from kgen.emulate.ptx.races.global_units import (
 )
 from kgen.emulate.ptx.types import Array
 
-#: Phrases of the faults.
+#: Phrases of messages.
 _READ, _WRITE = "read of bytes that", "write over bytes that"
 _UNORDERED = ", and nothing orders the two"
 
 
 class GlobalShadow:
-    """Shadow of one buffer: `writer` [unit] as tags whose label is the cluster, 0 for nobody.
+    """Shadow of one buffer: `writer` [unit] as tags whose label is the cluster, 0 for none.
 
     A unit is the kernel's smallest global access. `lines` [unit] are the writers' source lines.
     """
@@ -52,21 +52,21 @@ class GlobalShadow:
         self.unit, self.count = unit, -(-nbytes // unit)
         self.writer = np.zeros(self.count, np.int64)
         self.lines = np.zeros(self.count, np.int32)
-        #: Who read it since, and what else is strong: strong accesses do not race with each other,
-        #: so that several may come between two that are weak.
+        #: Readers since the last write, and strong accesses. Strong accesses do not race with each
+        #: other, so that several may lie between two weak ones.
         self.reads, self.strong_reads, self.strong_writes = (
             Accessors(self.count, owners_of, warps_of) for _ in range(3)
         )
-        #: The last weak writers of units that were written strongly since.
+        #: Last weak writers of units that were written strongly since.
         self.overwritten = np.zeros(self.count, np.int64)
         self.overwritten_lines = np.zeros(self.count, np.int32)
-        #: Who wrote the value that another thread wrote too, with nothing that orders them.
+        #: Writers of a value that another thread wrote as well, without order.
         self.twins = AccessLog(owners_of, warps_of)
 
     def read(
         self, machine: Chunk, access: BufferAccess | Transfer, *, remember: bool = True
     ) -> None:
-        """Check a read, and note it."""
+        """Check and record a read."""
         at = units_of(machine, access, self.unit)
         if access.constant:
             self._refuse_written(machine, at)
@@ -78,18 +78,18 @@ class GlobalShadow:
             self._note(machine, at, accessors)
 
     def write(self, machine: Chunk, access: BufferAccess | Transfer) -> None:
-        """Check a write, and note it."""
+        """Check and record a write."""
         self._write(machine, access, units_of(machine, access, self.unit))
 
     def begin_read(self, machine: Chunk, transfer: Transfer) -> tuple[Units, Array]:
-        """Check a read that is not done yet; the units, and their writers until now."""
+        """Check a read that has not finished; return its units and their current writers."""
         at = units_of(machine, transfer, self.unit)
         self._check_writers(machine, at, transfer, f"{_READ} another thread wrote")
         self._check_accessors(machine, at, transfer, self.strong_writes, _READ, "wrote")
         return at, self.writer[at.unit]
 
     def finish_read(self, machine: Chunk, at: Units, writers: Array, actor: int) -> None:
-        """End a read, by an asynchronous actor at its present time."""
+        """End a read by an asynchronous actor at its current time."""
         others = self.writer[at.unit]
         late = others != writers
         if late.any():
@@ -104,7 +104,7 @@ class GlobalShadow:
             asynchronous=True,
         )
         done = Units(place=at.place, unit=at.unit, mark=np.broadcast_to(mark, at.unit.shape))
-        # What the copy knew is what its thread knew when it began; that is not looked at.
+        # The copy knows what its thread knew at its start; that is not used here.
         self.reads.note(
             done.unit,
             done.mark,
@@ -113,13 +113,14 @@ class GlobalShadow:
         )
 
     def begin_write(self, machine: Chunk, transfer: Transfer) -> Units:
-        """Check a write that is not done yet: nobody may touch the units until it is."""
+        """Check a write that has not finished: no thread may access the units until it has."""
         at = units_of(machine, transfer, self.unit, UNENDED)
         self._write(machine, transfer, at)
         return at
 
     def finish_write(self, machine: Chunk, at: Units, ctas: Array) -> None:
-        """End a write in these CTAs [C], for threads that know what its threads do now."""
+        """End a write in these CTAs [C], for threads that know the current actions of its
+        threads."""
         at = at.some(ctas[at.place // (machine.warps * 32)])
         row, thread = at.threads(machine)
         now = machine.clocks.now(row, thread >> 5)
@@ -174,7 +175,8 @@ class GlobalShadow:
         what: str,
         did: str,
     ) -> None:
-        """Check accesses against recorded ones; a strong one only against the last strong one."""
+        """Check accesses against recorded ones; a strong access only against the last strong
+        one."""
         last = accessors.last[at.unit]
         if not last.any():
             return
@@ -185,7 +187,8 @@ class GlobalShadow:
             self._check(machine, at.some(index), tags, access, what, lines)
 
     def _refuse_written(self, machine: Chunk, at: Units) -> None:
-        """A read through the read-only path may miss what the kernel wrote, whoever it was."""
+        """Refuse a read through the read-only path of bytes that the kernel wrote: it may return
+        old data."""
         writers = self.writer[at.unit]
         bad = writers > 0
         if bad.any():
@@ -207,7 +210,8 @@ class GlobalShadow:
     def _unordered(
         self, machine: Chunk, at: Units, others: Array, access: BufferAccess | Transfer
     ) -> Array:
-        """Whether accesses are not ordered after those of other threads, given as tags."""
+        """Return whether accesses are not ordered after accesses of other threads, given as
+        tags."""
         late: Array = (others > 0) & (owners_of(others) != owners_of(at.mark))
         late |= others >> TIME == UNENDED
         if isinstance(access, Transfer):
@@ -231,10 +235,11 @@ class GlobalShadow:
         *,
         excuse: bool = False,
     ) -> None:
-        """Refuse accesses that are not ordered after those of other threads, given as tags with
-        their source lines.
+        """Refuse accesses that are not ordered after accesses of other threads, given as tags with
+        source lines.
 
-        With `excuse` the others wrote what is there, and a store may leave it as it is.
+        `excuse`: the others are writes, and a store that leaves their bytes unchanged is only a
+        warning.
         """
         late = self._unordered(machine, at, others, access)
         if excuse and isinstance(access, BufferAccess) and access.stored is not None and late.any():
@@ -247,7 +252,7 @@ class GlobalShadow:
             self._refuse(machine, at.some(late), others[late], f"{what}{_UNORDERED}", lines[late])
 
     def _warn(self, machine: Chunk, at: Units, others: Array, lines: Array) -> None:
-        """Several threads wrote the same value: none of them stands for the others."""
+        """Warn that several threads wrote the same value, and record all of them as writers."""
         if not len(others):
             return
         self.twins.append(at.unit, others, lines)
@@ -258,7 +263,8 @@ class GlobalShadow:
     def _check_proxy(
         self, machine: Chunk, at: Units, others: Array, what: str, lines: Array
     ) -> None:
-        """The async proxy meets generic writes of its own cluster: they must be fenced besides."""
+        """Refuse accesses of the async proxy to generic writes of its cluster without a proxy
+        fence."""
         bad = unfenced(machine, at, others)
         if bad.any():
             self._refuse(
@@ -276,7 +282,7 @@ class GlobalShadow:
         lines: Array,
         kind: str = "race",
     ) -> None:
-        """Tell the machine of a fault of all of these."""
+        """Report a fault of these accesses to the machine."""
         machine.refuse(self._violation(machine, at, others, what, lines, kind))
 
     def _violation(
@@ -288,10 +294,10 @@ class GlobalShadow:
         lines: Array,
         kind: str = "race",
     ) -> Violation:
-        """Return the violation of all of these, which names the other access of the first."""
+        """Return a violation of these accesses; it names the other access of the first one."""
         lanes = np.zeros(machine.ctas * machine.warps * 32, bool)
         lanes[at.place] = True
-        # The first lane that the fault names, and its first unit: the other access is of that.
+        # First lane of the fault, and its first unit: the message describes the other access to it.
         first = int(np.lexsort((np.arange(len(at.place)), at.place))[0])
         cluster, thread = int(labels_of(others[first : first + 1])[0]), int(others[first]) & THREAD
         who = machine.order.name(cluster, thread)

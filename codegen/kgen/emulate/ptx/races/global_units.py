@@ -1,4 +1,4 @@
-"""Accesses to a global buffer in units, and what orders them with those of other threads."""
+"""Accesses to a global buffer in units, and their order relative to accesses of other threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Units:
-    """Active lanes' accesses, flat: one entry for each unit. `place` counts the chunk's lanes."""
+    """Accesses of active lanes, flat: one entry per unit. `place` is the lane within the chunk."""
 
     place: Array
     unit: Array
@@ -32,7 +32,7 @@ class Units:
         return Units(place=self.place[which], unit=self.unit[which], mark=self.mark[which])
 
     def threads(self, machine: Chunk) -> tuple[Array, Array]:
-        """(the cluster in the chunk, the thread in the cluster)"""
+        """Return the cluster within the chunk and the thread within the cluster."""
         return _threads(machine, self.place)
 
 
@@ -44,7 +44,8 @@ def _threads(machine: Chunk, place: Array) -> tuple[Array, Array]:
 def units_of(
     machine: Chunk, access: BufferAccess | Transfer, nbytes: int, time: int | None = None
 ) -> Units:
-    """The units of `nbytes` of an access, at the present time of its threads or at another."""
+    """Split an access into units of `nbytes` bytes, at the current time of its threads or at
+    `time`."""
     place, offset = access.places(machine)
     first = offset // nbytes
     row, thread = _threads(machine, place)
@@ -63,7 +64,7 @@ def units_of(
 
 
 def happened_before(machine: Chunk, at: Units, others: Array) -> Array:
-    """Whether accesses of other threads, given as tags, happened before these."""
+    """Return whether accesses of other threads, given as tags, happened before these."""
     fine = happened_before_in_cluster(machine, at, others)
     left = np.flatnonzero(~fine)
     if left.size and machine.clocks.lessons:
@@ -74,7 +75,7 @@ def happened_before(machine: Chunk, at: Units, others: Array) -> Array:
 
 
 def happened_before_in_cluster(machine: Chunk, at: Units, others: Array) -> Array:
-    """Return whether others happened before, as far as barriers inside the cluster tell."""
+    """Return whether accesses happened before these through barriers inside the cluster."""
     clocks, order = machine.clocks, machine.order
     row, thread = at.threads(machine)
     other, time = others & THREAD, others >> TIME
@@ -86,7 +87,7 @@ def happened_before_in_cluster(machine: Chunk, at: Units, others: Array) -> Arra
 
 
 def both_strong(machine: Chunk, at: Units, others: Array, strength: int) -> Array:
-    """Whether accesses and others, given as tags, are morally strong (PTX ISA 8.6)."""
+    """Return whether these and other accesses, given as tags, are morally strong (PTX ISA 8.6)."""
     if not strength:
         return np.zeros(others.shape, bool)
     row, thread = at.threads(machine)
@@ -100,8 +101,8 @@ def both_strong(machine: Chunk, at: Units, others: Array, strength: int) -> Arra
 
 
 def unfenced(machine: Chunk, at: Units, others: Array) -> Array:
-    """Whether others, given as tags, are generic writes of the own cluster that have not passed a
-    fence to the async proxy."""
+    """Return whether other accesses, given as tags, are generic writes of the same cluster that
+    have not passed a fence to the async proxy."""
     row, thread = at.threads(machine)
     past = machine.clocks.knowledge.past("async.global", row, thread, (others & THREAD) >> 5)
     near = labels_of(others) == row + machine.order.first_cluster

@@ -1,7 +1,7 @@
-"""Async proxy on shared memory: copies of whole regions, and wgmma (PTX ISA 8.10).
+"""Race detection for the async proxy in shared memory: bulk copies and wgmma (PTX ISA 8.10).
 
-An operation is under way from its issue until somebody may rely on its end. Between the generic
-accesses of threads and those of the async proxy there must be order and a proxy fence.
+An operation is in flight from its issue until a thread may rely on its end. Generic accesses of
+threads and accesses of the async proxy require both order and a proxy fence.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _PC = (1 << READING) - 1
 
 
 class AsyncProxy:
-    """Checks and notes asynchronous operations in the tables of a Shadow."""
+    """Checks and records asynchronous operations in the tables of a Shadow."""
 
     def __init__(self, shadow: Shadow) -> None:
         self.shadow, self.machine, self.clocks = shadow, shadow.machine, shadow.clocks
 
     def begin_write(self, region: Region) -> None:
-        """An asynchronous write starts: none may touch the bytes until it is finished."""
+        """Start an asynchronous write: no thread may access its bytes until it is finished."""
         shadow = self.shadow
         at = shadow.region(region, region.issuer)
         self._refuse_unfenced(at, shadow.refuse_pending(at), "write over")
@@ -38,7 +38,7 @@ class AsyncProxy:
         shadow.tables.writers[at.cell] = PENDING - self.machine.pc
 
     def finish_write(self, region: Region, actor: Array | int) -> None:
-        """The bytes are there, for those who know the asynchronous actor's present time."""
+        """End a write, for threads that know the asynchronous actor's current time."""
         shadow = self.shadow
         at = shadow.region(region, region.issuer)
         writers = shadow.tables.writers
@@ -48,10 +48,10 @@ class AsyncProxy:
         writers[at.cell] = tag(now, started, thread, asynchronous=True)
 
     def begin_read(self, region: Region) -> None:
-        """An asynchronous read starts: none may write the bytes until it is finished."""
+        """Start an asynchronous read: no thread may write its bytes until it is finished."""
         at = self.refuse_read(region)
         reading = self.shadow.tables.readings
-        # A granule that comes several times counts once, here and at the end.
+        # A granule that occurs several times counts once, here and at the end.
         reading[at.cell] = ((reading[at.cell] >> READING) + 1 << READING) | self.machine.pc
 
     def refuse_read(
@@ -60,9 +60,10 @@ class AsyncProxy:
         *fences: Fence,
         tell: Callable[[Violation], None] | None = None,
     ) -> Accesses:
-        """Check a read, by one of these proxy fences or by that of shared memory.
+        """Check a read. Each of these proxy fences, and the one of shared memory, must have been
+        passed.
 
-        `tell` is told of bytes that are not fenced; it is a fault if None.
+        `tell` is called for bytes without a fence; None reports a fault.
         """
         shadow = self.shadow
         at = shadow.region(region, region.issuer)
@@ -72,9 +73,9 @@ class AsyncProxy:
         return at
 
     def finish_read(self, region: Region, reader: Array, *, by_warp: bool) -> None:
-        """End a read as if these threads of the issuing CTAs, [C or 1], read the bytes just now.
+        """End a read as if these threads of the issuing CTAs, [C or 1], read the bytes now.
 
-        With `by_warp` it is their warps that do, whose lanes must then be ordered.
+        `by_warp`: their whole warps read the bytes, so that all lanes must be ordered.
         """
         shadow = self.shadow
         at = shadow.region(region, reader)
@@ -94,7 +95,8 @@ class AsyncProxy:
         *fences: Fence,
         tell: Callable[[Violation], None] | None = None,
     ) -> None:
-        """Generic writes that the async proxy meets must be ordered, and fenced besides."""
+        """Refuse generic writes before an access of the async proxy that are unordered or lack a
+        fence."""
         shadow, what = self.shadow, f"asynchronous {what}"
         shadow.refuse_unordered(at, shadow.unordered(at, writer), writer, what)
         unfenced = ~is_async(writer)
@@ -108,7 +110,8 @@ class AsyncProxy:
         )  # fmt: skip
 
     def _warn_of_overwritten_reads(self, at: Accesses) -> None:
-        """Ordered, but no proxy fence lies between a generic read and the write."""
+        """Warn about generic reads that are ordered before an asynchronous write, but without a
+        proxy fence."""
         shadow = self.shadow
         at, read = once(at, shadow.tables.all_reads(at.cell))
         past = self.clocks.knowledge.past(

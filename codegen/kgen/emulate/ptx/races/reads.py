@@ -1,4 +1,4 @@
-"""Tables [row, granule, warp] of who read shared memory last, or wrote it strongly."""
+"""Tables [row, granule, warp] of the last reads, or strong writes, of shared memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ READ_PC_MASK = (1 << (READ_TIME - READ_PC)) - 1
 
 
 def remember(table: Array, cell: Array, time: Array, pc: int, lane: Array | None) -> None:
-    """Note accesses by lanes, None for all lanes of their warps; `cell` counts the flat table."""
+    """Record accesses by lanes, or by all lanes of their warps for None; `cell` indexes the flat
+    table."""
     noted = table.reshape(-1)
     entry: Array = (time << READ_TIME) | (pc << READ_PC)
     if lane is None:
@@ -31,8 +32,8 @@ def remember(table: Array, cell: Array, time: Array, pc: int, lane: Array | None
 
 
 def once(at: Accesses, noted: Array) -> tuple[Accesses, Array]:
-    """Accesses with their entries [access, warp], without those that one thread makes right after
-    another with the same entries: an asynchronous copy meets what others did as a whole."""
+    """Remove consecutive accesses of one thread with equal entries [access, warp]; an asynchronous
+    copy usually meets the same earlier accesses everywhere."""
     alike = (at.thread[1:] == at.thread[:-1]) & (at.row[1:] == at.row[:-1])
     next_ = np.flatnonzero(alike)
     alike[next_] = (noted[next_ + 1] == noted[next_]).all(axis=1)
@@ -43,8 +44,8 @@ def once(at: Accesses, noted: Array) -> tuple[Accesses, Array]:
 
 
 def unvouched(clocks: Clocks, row: Array, thread: Array, noted: Array) -> Array:
-    """Mark entries [access, warp] by one lane of which only other lanes of its warp have
-    told the accessing threads."""
+    """Mark entries [access, warp] by a single lane that did not take part in its warp's releases to
+    the accessing threads."""
     single = (noted > 0) & (noted >> READ_SEVERAL & 1 == 0)
     access, warp = np.nonzero(single)
     found = np.zeros(noted.shape, bool)
@@ -59,7 +60,7 @@ def unvouched(clocks: Clocks, row: Array, thread: Array, noted: Array) -> Array:
 
 
 def by_whom(granules: Granules, noted: Array, which: Array, did: str) -> str:
-    """The first of entries [warp] that count, for a fault; it "reads" or "writes"."""
+    """Describe the first entry [warp] in `which` for a message; `did` is "reads" or "writes"."""
     actor = int(which.argmax())
     entry = int(noted[actor])
     lane = None if entry >> READ_SEVERAL & 1 else entry & 31

@@ -1,9 +1,9 @@
-"""Shared memory of other CTAs of a cluster, which must be there already, and still.
+"""Lifetime checks for distributed shared memory, the shared memory of other CTAs of a cluster.
 
-It lives as long as its CTA (CUDA C++ Programming Guide, Distributed Shared Memory). So who accesses
-it must know of something that the CTA did, or the cluster must have met at its barrier, if only by
-relaxed arrivals. And when all have ended, one of the CTA's threads must know of whatever threads of
-other CTAs did there: nothing else keeps it from ending first.
+It lives as long as its CTA (CUDA C++ Programming Guide, Distributed Shared Memory). A thread that
+accesses it must know of an action of that CTA, or the cluster must have met at its barrier, even
+with relaxed arrivals. At the end, a thread of the CTA must know all accesses by threads of other
+CTAs: nothing else keeps the CTA from exiting first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgen.emulate.ptx.types import Array
 def check_started(machine: Chunk, named: Array, mask: Mask) -> None:
     """Raise Violation for lanes that access a CTA which may not have started.
 
-    `named` is 1 + its rank, or 0 for the lane's own.
+    `named` is 1 + its rank, or 0 for the lane's own CTA.
     """
     clocks = machine.clocks
     if not machine.checks or machine.met.all() or clocks.lessons:
@@ -46,7 +46,7 @@ def check_started(machine: Chunk, named: Array, mask: Mask) -> None:
 
 
 def check_remote_accesses(machine: Chunk, shadow: Shadow | None) -> None:
-    """Raise Violation for the first access to a CTA that may have ended before it."""
+    """Raise Violation for the first access to a CTA that may have exited before it."""
     if shadow is None or machine.cluster == 1:
         return
     known = _known_by_cta(machine)
@@ -59,7 +59,7 @@ def check_remote_accesses(machine: Chunk, shadow: Shadow | None) -> None:
 
 
 def _known_by_cta(machine: Chunk) -> Array:
-    """[row, rank, warp]: up to when some thread of the CTA knows what the warp did."""
+    """Return the time up to which some thread of the CTA knows each warp, [row, rank, warp]."""
     clocks = machine.clocks
     seen = clocks.knowledge.seen.max(axis=2)[:, :, : clocks.warps]
     known: Array = seen.reshape(len(seen), machine.cluster, machine.warps, -1).max(axis=2)
@@ -67,26 +67,26 @@ def _known_by_cta(machine: Chunk) -> Array:
 
 
 def _areas_of_ranks(shadow: Shadow) -> list[Array]:
-    """The areas that lie in the memory of the CTA of each rank, in part at least."""
+    """Return the areas that overlap the memory of the CTA of each rank."""
     granules = shadow.granules
     return [np.unique(of) for of in granules.areas.of.reshape(-1, granules.per_cta)]
 
 
 def _last_writes(shadow: Shadow, ranks: list[Array]) -> Array:
-    """[row, rank, warp]: the latest tag of the warp's in the memory of the CTA; -1 for none."""
+    """Return the latest tag of each warp in the memory of the CTA, [row, rank, warp]; -1 for
+    none."""
     last = np.full((shadow.tables.rows, len(ranks), shadow.warps), -1, np.int64)
     for rank, areas in enumerate(ranks):
         writer = shadow.tables.writer[:, areas]
         warp = (writer & THREAD) >> 5
-        # What completes asynchronously is no thread's; a CTA that ends before it is refused
-        # elsewhere.
+        # Asynchronous writes have no thread; a CTA that exits before them is refused elsewhere.
         row, area = np.nonzero((writer >= 0) & (warp < shadow.warps))
         np.maximum.at(last[:, rank], (row, warp[row, area]), writer[row, area])
     return last
 
 
 def _refuse(machine: Chunk, time: Array, known: Array, place: Array, what: str) -> None:
-    """Raise Violation where the times [row, rank, warp] of other CTAs' warps are not known."""
+    """Raise Violation where times [row, rank, warp] of other CTAs' warps are not known."""
     owner = np.arange(time.shape[2]) // machine.warps
     foreign = owner != np.arange(machine.cluster)[:, None]
     for row, rank, warp in np.argwhere((time > known) & foreign).tolist():
@@ -102,7 +102,7 @@ def _refuse(machine: Chunk, time: Array, known: Array, place: Array, what: str) 
 
 
 def _learned(machine: Chunk, row: int, rank: int, warp: int, time: int) -> bool:
-    """Whether a thread of the CTA knows through flags in memory what a warp did."""
+    """Return whether a thread of the CTA knows, through memory, what a warp did."""
     order = machine.order
     if not machine.clocks.lessons:
         return False

@@ -1,4 +1,5 @@
-"""Stores to shared memory of the value that another thread wrote, with nothing that orders them."""
+"""Unordered stores to shared memory of the value that another thread wrote: warnings instead of
+races."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from kgen.emulate.ptx.types import Array
 
 
 class Noted(Protocol):
-    """Shadow of shared memory, as far as an excuse needs it."""
+    """Part of the shadow of shared memory that an excuse needs."""
 
     warps: int
     tables: Tables
@@ -28,10 +29,10 @@ class Noted(Protocol):
     def machine(self) -> Chunk: ...
 
     def now(self, at: Accesses) -> Array:
-        """The time of each access's actor."""
+        """Return the time of each access's actor."""
 
     def writer_text(self, writer: int) -> str:
-        """A tag for a reader."""
+        """Format a tag for a message."""
 
 
 class Excuses:
@@ -45,14 +46,15 @@ class Excuses:
         return self._make()
 
     def unchanged(self, which: Array) -> Array:
-        """Whether the store leaves bytes as they are, in all clusters that an access stands for."""
+        """Return whether the store leaves bytes unchanged, in all clusters that an access
+        represents."""
         found: Array = np.logical_and.reduce(
             [self._stored.unchanged(lane, unit) for lane, unit in self._places(which)]
         )
         return found
 
     def alike(self, which: Array) -> Array:
-        """Whether the last lane that stores to the same bytes stores the same."""
+        """Return whether the last lane that stores to the same bytes stores the same value."""
         last = last_of(self._at.cell)[which]
         mine, other = self._places(which), self._places(last)
         found: Array = np.logical_and.reduce(
@@ -61,7 +63,8 @@ class Excuses:
         return found
 
     def note(self, which: Array, writers: Array) -> None:
-        """Warn of writes of the value that others wrote, given as tags; all of them count now."""
+        """Warn of writes of the value that others wrote, given as tags; record all of them as
+        writers."""
         if not len(which):
             return
         shadow, at = self._shadow, self._at.some(which)
@@ -87,7 +90,8 @@ class Excuses:
         )  # fmt: skip
 
     def _places(self, which: Array) -> list[tuple[Array, Array]]:
-        """(lanes of the chunk, which of its units each accesses), for every cluster."""
+        """Return, for every cluster, the lanes of the chunk and the index of each accessed unit
+        within them."""
         machine, at = self._shadow.machine, self._at
         unit = which % self._stored.units
         threads = machine.cluster * machine.warps * 32

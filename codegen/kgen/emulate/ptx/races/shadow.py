@@ -1,8 +1,8 @@
-"""Shadow of shared memory: who wrote each granule last, and who has read it since.
+"""Shadow memory of shared memory: the last writer of each granule, and its readers since.
 
 A granule is the kernel's smallest shared access. Two accesses to one granule by different threads,
-one of them a write, are a race unless the clocks order them or both are strong (PTX ISA 8.9.1).
-Granules that all accesses have met together share an entry of the tables, as an area.
+at least one of them a write, are a race unless the clocks order them or both are strong (PTX ISA
+8.9.1). Granules that all accesses have touched together share a table entry, as an area.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kgen.emulate.ptx.types import Array, any_of
 
 
 class Shadow:
-    """Checks what threads do to shared memory, and notes it in `tables`."""
+    """Checks accesses of threads to shared memory, and records them in `tables`."""
 
     def __init__(self, machine: Chunk, nbytes: int) -> None:
         self.machine, self.clocks = machine, machine.clocks
@@ -31,12 +31,12 @@ class Shadow:
         self.warps = machine.clocks.warps
         self.tables: Tables = Tables(self.granules.count, self.warps)
 
-    # ------------------------------------------------------------------ what threads do
+    # ------------------------------------------------------------------ accesses of threads
 
     def read(
         self, address: Array, nbytes: int, mask: Mask, *, by_warp: bool = False, strength: int = 0
     ) -> None:
-        """Check a read. With `by_warp` the whole warp learns what the lane reads."""
+        """Check and record a read. `by_warp`: the whole warp receives what the lane reads."""
         at = self.accesses(address, nbytes, mask)
         writer = self.tables.writers[at.cell]
         self.refuse_unwritten(at, writer)
@@ -58,10 +58,10 @@ class Shadow:
         reads: bool = False,
         stored: Callable[[], StoredBytes] | None = None,
     ) -> bool:
-        """Check and note a write; whether several lanes wrote the same granule.
+        """Check and record a write; return whether several lanes wrote the same granule.
 
-        With `reads` it is an atomic one, which needs what was there. `stored` are the values of a
-        store that is excused where it leaves the bytes as they are.
+        `reads`: the write is atomic and uses the old value. `stored` returns the values of a store,
+        which is only a warning where it leaves the bytes unchanged.
         """
         at = self.accesses(address, nbytes, mask)
         if reads:
@@ -69,7 +69,7 @@ class Shadow:
         return self._write(at, strength, None if stored is None else Excuses(self, at, stored))
 
     def begin_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
-        """cp.async starts to write: none may touch the bytes until it is finished."""
+        """Start a cp.async: no thread may access its bytes until it is finished."""
         at = self.accesses(address, nbytes, mask)
         self._write(at, Strength.WEAK)
         self.tables.writers[at.cell] = PENDING - self.machine.pc
@@ -77,8 +77,8 @@ class Shadow:
     def finish_copy(
         self, address: Array, nbytes: int, mask: Mask, times: Array | None = None
     ) -> None:
-        """End a copy as if its thread wrote the bytes just now, or when the times of the actors
-        were these, [row, actor]."""
+        """End a copy as if its thread wrote the bytes now, or when the times of the actors were
+        `times`, [row, actor]."""
         if times is not None and len(times) > 1:
             self.clocks.split()
         at = self.accesses(address, nbytes, mask)
@@ -120,7 +120,7 @@ class Shadow:
         return True
 
     def collapse(self) -> None:
-        """After a barrier of everything: one row again, if the rows say the same."""
+        """After a barrier of all threads, return to a single row if the rows are equal."""
         if self.tables.rows == 1 or self.clocks.rows > 1:
             return
         if self.machine.asynchronous or self.machine.cluster > 1:
@@ -131,7 +131,8 @@ class Shadow:
     # ------------------------------------------------------------------ checks
 
     def refuse_pending(self, at: Accesses) -> Array:
-        """The writers of granules that no asynchronous operation uses; 0 for none."""
+        """Return the writers of granules, 0 for none. Refuse granules that an asynchronous
+        operation uses."""
         writer = self.tables.writers[at.cell]
         if writer.size and writer.min() <= PENDING:
             self.refuse(
@@ -150,7 +151,7 @@ class Shadow:
         return found
 
     def refuse_unwritten(self, at: Accesses, writer: Array) -> None:
-        """Refuse reads of bytes that are not there, or not yet."""
+        """Refuse reads of bytes that are not written, or not yet."""
         if not (writer < 0).any():
             return
         self.refuse(
@@ -164,15 +165,16 @@ class Shadow:
         )  # fmt: skip
 
     def refuse_unordered_reads(self, at: Accesses, strength: int) -> None:
-        """Refuse writes to granules that another thread has read, unordered with the write; and
-        weak writes to what another thread has written strongly."""
+        """Refuse writes to granules that another thread has read without order; and weak writes to
+        granules that another thread has written strongly."""
         self._refuse_noted(at, self.tables.reads, "write over bytes that", "reads")
         if not strength:
             for did, table in self.tables.strong.items():
                 self._refuse_noted(at, table, "write over bytes that", did)
 
     def _refuse_noted(self, at: Accesses, table: Array, what: str, did: str) -> None:
-        """Refuse accesses to granules that another thread has, unordered, in the table."""
+        """Refuse accesses to granules for which the table has an unordered access of another
+        thread."""
         at, noted = once(at, table.reshape(-1, self.warps)[at.cell])
         time = noted >> READ_TIME
         unordered = time > self.clocks.all_known(at.row, at.thread)
@@ -193,7 +195,8 @@ class Shadow:
         )  # fmt: skip
 
     def unordered(self, at: Accesses, writer: Array, *, of_warp: bool = False) -> Array:
-        """Accesses to what other threads wrote, given as tags, that the clocks do not order."""
+        """Return which accesses are not ordered after the writes of other threads, given as
+        tags."""
         other, time = writer & THREAD, writer >> TIME
         late = self.clocks.unknown(at.row, at.thread, other, time)
         if not of_warp:
@@ -233,13 +236,13 @@ class Shadow:
             self.refuse_unordered(at, late, writer, what)
 
     def _excused(self, at: Accesses, which: Array, other: Array, time: Array) -> Array:
-        """Whether what other threads did is known to some accesses through memory."""
+        """Return whether some accesses know, through memory, what other threads did."""
         first = self.machine.order.first_cluster
         place = at.row[which] * (self.warps * 32) + at.thread[which]
         return self.machine.order.learned(place, at.row[which] + first, other, time)
 
     def _both_strong(self, at: Accesses, writer: Array, strength: int) -> Array:
-        """Whether access and write are morally strong (PTX ISA 8.6)."""
+        """Return whether access and write are morally strong (PTX ISA 8.6)."""
         if strength == 0:
             return np.zeros(at.thread.shape, bool)
         per_cta = self.machine.warps * 32
@@ -257,7 +260,7 @@ class Shadow:
         other: Callable[[int], str] | None = None,
         tell: Callable[[Violation], None] | None = None,
     ) -> None:
-        """Tell of a fault where `bad`; `other` describes the other access of the first one."""
+        """Report a fault where `bad`; `other` describes the other access of the first one."""
         if bad.any():
             if other is not None:
                 message = f"{message} ({other(int(bad.argmax()))})"

@@ -1,4 +1,4 @@
-"""Logic, shifts and bit fields (PTX ISA 9.7.1 and 9.7.8), and moves of bytes (prmt)."""
+"""Logic, shifts and bit fields (PTX ISA 9.7.1, 9.7.8), and byte permutation (prmt)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array
 
 _U32 = TYPES["u32"]
-#: The modes of prmt: the selector of the default mode for each of theirs (PTX ISA 9.7.9.7).
+#: Modes of prmt: the equivalent selector of the default mode for each selector (PTX ISA 9.7.9.7).
 _MODES = {
     name: np.array(selectors, np.uint32)
     for name, selectors in {
@@ -64,7 +64,7 @@ def _shift_right(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operan
 
 
 def _funnel(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """shf: a window of 32 bits in the 64 bits {b, a}."""
+    """shf: a 32-bit window of the 64 bits {b, a}."""
     direction = words.choice("l", "r")
     mode = words.choice("wrap", "clamp")
     type_ = words.type()
@@ -82,7 +82,7 @@ def _funnel(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -
 
 
 def _extract(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """bfe: a field of `length` bits from `start`, extended by its sign for signed types."""
+    """bfe: extract a field of `length` bits from `start`, sign-extended for signed types."""
     type_ = words.type()
     words.finish()
     bits, signed = type_.bits, type_.kind == "signed"
@@ -93,7 +93,7 @@ def _extract(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
         moved: Array = a >> np.minimum(first, bits - 1).astype(a.dtype)
         if not signed:
             moved = np.where(first < bits, moved, a.dtype.type(0))
-        # Shifting up and down again extends the field by its sign, or by zeros if unsigned.
+        # Shifting left and right again extends the field by its sign, or by zeros if unsigned.
         spare = np.clip(bits - count, 0, bits - 1).astype(a.dtype)
         field: Array = (moved << spare) >> spare
         return np.where(count == 0, a.dtype.type(0), field)
@@ -102,7 +102,7 @@ def _extract(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
 
 
 def _insert(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """bfi: the low `length` bits of a, put into b at `start`."""
+    """bfi: insert the low `length` bits of a into b at `start`."""
     type_ = words.type()
     words.finish()
     bits = type_.bits
@@ -121,7 +121,7 @@ def _insert(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -
 
 
 def _logic3(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """lop3: any function of three bits, given as its truth table."""
+    """lop3: any function of three bits, given by its truth table."""
     type_ = words.type()
     words.finish()
     table = decoder.constant(operands[4])
@@ -138,7 +138,8 @@ def _logic3(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -
 
 
 def _permute(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """prmt: each result byte is any of the eight bytes of {b, a}, or by a mode's table."""
+    """prmt: each result byte is one of the eight bytes of {b, a}, by a selector or a mode's
+    table."""
     mode = words.choice(*_MODES)
     type_ = words.type()
     words.finish()
@@ -160,7 +161,7 @@ def _permute(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
 
 
 def _count(function: Callable[[Array, int], Array]) -> Builder:
-    """popc, clz: a number of bits, as u32."""
+    """popc and clz: a count of bits, as u32."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
@@ -173,9 +174,9 @@ def _count(function: Callable[[Array, int], Array]) -> Builder:
 
 
 def _find_leading(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """bfind: the highest set bit (for negative numbers the highest clear one); -1 if none.
+    """bfind: the highest set bit (for negative numbers the highest clear bit); -1 if there is none.
 
-    With .shiftamt, how far to shift left to bring it to the top.
+    With .shiftamt, the left shift that moves this bit to the top.
     """
     from_top, type_ = words.flag("shiftamt"), words.type()
     words.finish()

@@ -18,7 +18,7 @@ from kgen.emulate.ptx.types import TYPES, Array
 
 
 class _Carry:
-    """CC.CF of every lane: a carry, or a borrow."""
+    """Condition code CC.CF of every lane: a carry or a borrow."""
 
     def __init__(self, machine: Machine) -> None:
         machine.on_reset.append(self._reset)
@@ -29,7 +29,8 @@ class _Carry:
 
 
 def _extended(opcode: str, *, reads: bool) -> Builder:
-    """`opcode` is add, sub or mad; it sets the carry where it says .cc."""
+    """Return the builder of an opcode with carry. `opcode` is add, sub or mad; .cc sets the
+    carry."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         writes = words.flag("cc")
@@ -79,7 +80,7 @@ def _product(a: Array, b: Array, part: str, signed: bool) -> Array:
 
 
 def either(plain: Builder, opcode: str) -> Builder:
-    """add, sub and mad, with or without .cc."""
+    """Return the builder of add, sub or mad, with or without .cc."""
     extended = _extended(opcode, reads=False)
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:

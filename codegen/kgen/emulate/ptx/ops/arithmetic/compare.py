@@ -1,4 +1,4 @@
-"""Comparison and selection (PTX ISA 9.7.6)."""
+"""Comparison and selection: setp, set, selp, slct, testp (PTX ISA 9.7.6)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _COMBINE: dict[str, Callable[[Array, Array], Array]] = {
 
 
 def _comparison(words: OpcodeWords, type_: PtxType) -> Comparison:
-    """The comparison that the words name, of values in the type's registers."""
+    """Return the comparison that the words name, on values of the type's registers."""
     floating = type_.kind in ("float", "bfloat")
     table = _FLOAT if floating else _INTEGER
     name = words.choice(*table)
@@ -109,7 +109,7 @@ def _combination(
 def _set_predicate_packed(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], type_: PtxType
 ) -> Action:
-    """setp on pairs: p for the low halves, q for the high ones."""
+    """setp on packed pairs: p for the low halves, q for the high halves."""
     compare = _comparison(words, type_.element)
     words.finish()
     first, second = decoder.pair(operands[0])
@@ -127,7 +127,7 @@ def _set_predicate_packed(
 
 
 def _set(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """set: all ones or 1.0 where the comparison holds."""
+    """set: all ones or 1.0 where the comparison holds, else zero."""
     type_ = words.type()
     output = words.type()
     compare = _comparison(words, type_)

@@ -1,4 +1,4 @@
-"""cvt (PTX ISA 9.7.9.21)."""
+"""Conversions: cvt (PTX ISA 9.7.9.21)."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def _from_float(words: OpcodeWords, source: PtxType, target: PtxType) -> Functio
 
 
 def _clamp_to_integer(number: Array, target: PtxType, nan: int) -> Array:
-    """Out of range gives the nearest end of the range. NaN gives 0, but from f64 and to 64 bits the
-    highest bit alone (PTX ISA, "cvt")."""
+    """Convert to an integer, clamped to the range. NaN becomes `nan`: 0, or only the highest bit
+    set from f64 and to 64 bits (PTX ISA, "cvt")."""
     limits = np.iinfo(target.dtype)
     exact = number.astype(np.float64)
     inside = (exact > float(limits.min)) & (exact < float(limits.max))
@@ -140,7 +140,7 @@ def _convert_pair(
 
 
 def _convert_pack(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """cvt.pack.sat.T.s32 d, a, b: saturated a above b; with .b32 c, that one's low half above both
+    """cvt.pack.sat.T.s32 d, a, b: saturated a above b; with .b32 c, the low half of c above both
     (PTX ISA, "cvt.pack")."""
     rest = [_B32] if words.last == "b32" else []
     words.drop(frozenset({"b32"}))

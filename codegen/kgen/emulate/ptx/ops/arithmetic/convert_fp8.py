@@ -1,4 +1,4 @@
-"""cvt to and from pairs of 8-bit floats (PTX ISA 9.7.9.21)."""
+"""Conversions from and to pairs of 8-bit floats: cvt (PTX ISA 9.7.9.21)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _B16, _F16, _F32, _F16X2 = TYPES["b16"], TYPES["f16"], TYPES["f32"], TYPES["f16x
 
 
 def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], pair: str) -> Action:
-    """A conversion one of whose types is a pair of 8-bit floats, which is taken."""
+    """Build a conversion from or to `pair`, a pair of 8-bit floats that was removed from the
+    words."""
     name, other = PAIRS[pair], words.type()
     narrows, relu = words.flag("satfinite"), words.flag("relu")
     if not words.flag("rn"):

@@ -1,8 +1,8 @@
-"""Floating-point arithmetic in f32, f64, f16 and bf16, also on pairs (PTX ISA 9.7.3 and 9.7.4).
+"""Floating-point arithmetic on f32, f64, f16, bf16 and packed pairs (PTX ISA 9.7.3 and 9.7.4).
 
-Results are rounded once, to nearest even or as the rounding word says. Functions that the hardware
-approximates are computed in double and rounded; its own errors, a few units in the last place as
-the ISA bounds them, are not modelled.
+Results are rounded once, to nearest even or as the rounding modifier says. Functions that the
+hardware approximates are computed in f64 and rounded. The errors of the hardware, a few units in
+the last place by the ISA's bounds, are not modelled.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Style:
 
 
 def _arithmetic(function: Function, inputs: int, *, rounds: bool = True) -> Builder:
-    """An instruction that computes `function` of operands of one type."""
+    """Return the builder of an instruction that computes `function` of operands of one type."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
@@ -63,7 +63,7 @@ def _arithmetic(function: Function, inputs: int, *, rounds: bool = True) -> Buil
 
 
 def styled(function: Function, style: Style) -> Function:
-    """The function on registers of the type: unpacked, computed, finished, packed."""
+    """Return the function on registers of the type: unpack, compute, round and modify, pack."""
     type_ = style.type
     if type_.lanes == 2:
         half = styled(function, replace(style, type=type_.element))
@@ -85,7 +85,7 @@ def styled(function: Function, style: Style) -> Function:
 
 
 def _rounded(function: Function, style: Style) -> Function:
-    """f32 arithmetic with another rounding than to nearest."""
+    """Return f32 arithmetic with a rounding other than to nearest."""
     if style.type.name != "f32":
         raise Unsupported
     in_double = _in_double(function, style.rounding)
@@ -100,8 +100,9 @@ def _rounded(function: Function, style: Style) -> Function:
 
 
 def _in_double(function: Function, rounding: str) -> Function:
-    """A function of f32 in f64, so that a second rounding gives what one would: sums are rounded to
-    odd; products are exact; no quotient or root that f64 rounds is next to an f32."""
+    """Return an f32 function in f64, so that a second rounding gives the result of a single one:
+    sums are rounded to odd; products are exact; no f64 quotient or root is adjacent to an f32
+    without being one."""
     add = partial(add_odd, down=rounding == "rm")
     sums: dict[Function, Function] = {
         np.add: add,
@@ -122,7 +123,7 @@ def _finish(value: Array, style: Style) -> Array:
 
 
 def _fma(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
-    """fma on 16 bits stays in double, rounded to odd, until its one rounding."""
+    """fma: 16-bit operands stay in f64, rounded to odd, until the single rounding."""
     if words.last in ("f32", "f64"):
         return _arithmetic(fma, 3)(decoder, words, operands)
     wide = _arithmetic(lambda a, b, c: add_odd(a.astype(np.float64) * b, c), 3)
@@ -133,7 +134,7 @@ def _fma(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> O
 
 
 def _extremum(quiet: Function, propagating: Function) -> Builder:
-    """min and max: a NaN loses against a number unless .NaN is given."""
+    """Return the builder of min or max: a NaN loses against a number unless .NaN is present."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         chosen = propagating if words.flag("NaN") else quiet
@@ -159,7 +160,7 @@ def _with_xor_sign(function: Function) -> Function:
 
 
 def _minimum(a: Array, b: Array) -> Array:
-    """fmin with -0 below +0 (PTX ISA 9.7.3.13)."""
+    """Return fmin with -0 below +0 (PTX ISA 9.7.3.13)."""
     return np.where(a == b, np.where(np.signbit(a), a, b), np.fmin(a, b))
 
 
@@ -183,7 +184,7 @@ def _copysign(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
 
 
 def _sign(operation: str) -> Builder:
-    """neg and abs change one bit, also of a NaN."""
+    """Return the builder of neg or abs, which changes one bit, also of a NaN."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
@@ -206,7 +207,7 @@ def _sign(operation: str) -> Builder:
 
 
 def _divide(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
-    """div: exact rounding, .approx or .full, which are computed exactly here."""
+    """div: with exact rounding; .approx and .full are computed exactly as well."""
     words.choice("approx", "full")
     return _arithmetic(np.divide, 2)(decoder, words, operands)
 
@@ -216,7 +217,7 @@ def _by_double(function: Function) -> Function:
 
 
 def _unary(function: Function) -> Builder:
-    """A function of one number, .approx or with a rounding."""
+    """Return the builder of a function of one number, .approx or with a rounding modifier."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         words.flag("approx")

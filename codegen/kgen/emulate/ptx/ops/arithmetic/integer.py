@@ -1,4 +1,4 @@
-"""Integer arithmetic (PTX ISA 9.7.1). Everything wraps around, as the hardware does."""
+"""Integer arithmetic, with wrap-around (PTX ISA 9.7.1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Binary = Callable[[Array, Array], Array]
 
 
 def _function(function: Callable[..., Array], inputs: int) -> Builder:
-    """An instruction without modifiers that applies a numpy function to operands of one type."""
+    """Return the builder of an instruction without modifiers: a numpy function of operands of one
+    type."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
@@ -30,7 +31,7 @@ def _function(function: Callable[..., Array], inputs: int) -> Builder:
 
 
 def _packed(function: Callable[..., Array], type_: PtxType) -> Callable[..., Array]:
-    """A function of 16-bit integers on both halves of packed pairs."""
+    """Return a function of 16-bit integers applied to both halves of packed pairs."""
     dtype = type_.element.dtype
 
     def both(*values: Array) -> Array:
@@ -62,7 +63,7 @@ def _add_or_subtract(function: Binary) -> Builder:
 
 
 def _extreme(function: Binary) -> Builder:
-    """min and max; with .relu not below zero."""
+    """Return the builder of min or max; .relu clamps the result to zero or more."""
     plain, clipped = _function(function, 2), _function(_not_below_zero(function), 2)
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
@@ -88,7 +89,7 @@ def _clip(value: Array, low: int, high: int, dtype: type) -> Array:
 
 
 def high_product(a: Array, b: Array) -> Array:
-    """The upper half of the double-width product."""
+    """Return the upper half of the double-width product."""
     size = a.dtype.itemsize
     if size < 8:
         wide = np.int64 if a.dtype.kind == "i" else np.uint64
@@ -118,7 +119,7 @@ def _multiply_add(decoder: Decoder, words: OpcodeWords, operands: Sequence[Opera
 def _product(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], *, add: bool
 ) -> Action:
-    """mul and mad with .lo, .hi or .wide."""
+    """Build mul or mad with .lo, .hi or .wide."""
     part = words.choice("lo", "hi", "wide")
     type_ = words.type()
     words.finish()
@@ -139,7 +140,8 @@ def _product(
 
 
 def _quotient(a: Array, b: Array) -> Array:
-    """Towards zero; what a division by zero gives is not specified, here -1."""
+    """Divide, rounding towards zero. PTX does not specify the result of a division by zero; here it
+    is -1."""
     divisor = np.where(b == 0, b.dtype.type(1), b)
     result = (a - np.fmod(a, divisor)) // divisor
     return np.where(b == 0, ~np.zeros_like(b), result).astype(a.dtype)

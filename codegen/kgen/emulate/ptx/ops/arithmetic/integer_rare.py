@@ -1,4 +1,4 @@
-"""Integer instructions that compilers seldom emit (PTX ISA 9.7.1)."""
+"""Rare integer instructions: mul24, mad24, sad, bmsk, szext, dp2a (PTX ISA 9.7.1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _B32 = TYPES["b32"]
 
 
 def _times_24(add: bool) -> Builder:
-    """mul24 and mad24: the low or high 32 bits of the 48 of a product of 24-bit numbers."""
+    """Return the builder of mul24 or mad24: the low or high 32 bits of the 48-bit product of 24-bit
+    numbers."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         part, type_ = words.choice("lo", "hi"), words.type()
@@ -26,7 +27,7 @@ def _times_24(add: bool) -> Builder:
             raise Unsupported
 
         def product(a: Array, b: Array) -> Array:
-            # Shifts of the type's own kind extend the sign or not.
+            # Shifts in the operand's own type sign-extend signed numbers only.
             x, y = (((v << v.dtype.type(8)) >> v.dtype.type(8)).astype(np.int64) for v in (a, b))
             whole = x * y >> 16 if part == "hi" else x * y
             bits: Array = whole.astype(np.uint64).astype(np.uint32)
@@ -53,7 +54,8 @@ def _absolute_difference(
 
 
 def _in_range(position: Array, mode: str) -> tuple[Array, Array]:
-    """(a position of 0 to 32, whether it is to be taken) by .clamp or .wrap."""
+    """Limit a bit position by .clamp or .wrap: return a position of 0 to 32, and whether it is in
+    range."""
     if mode == "wrap":
         return position & np.uint32(31), np.ones_like(position, bool)
     return np.minimum(position, np.uint32(32)), position < 32
@@ -76,7 +78,7 @@ def _bit_mask(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
 
 
 def _extend(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """szext: the low b bits of a, with zeros or the sign above them."""
+    """szext: the low b bits of a, extended by zeros or by the sign."""
     mode, type_ = words.choice("clamp", "wrap"), words.type()
     words.finish()
     if mode is None or type_.name not in ("u32", "s32"):
@@ -96,7 +98,7 @@ def _extend(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -
 
 
 def _dot2(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """dp2a: two 16-bit numbers of a times the low or high two bytes of b, plus c."""
+    """dp2a: the two 16-bit numbers of a times the low or high two bytes of b, plus c."""
     second, first = words.type(), words.type()
     half = words.choice("lo", "hi")
     words.finish()

@@ -1,4 +1,4 @@
-"""Moves between registers, and of addresses (PTX ISA 9.7.9.2 mov, cvta, isspacep)."""
+"""Moves between registers, and address conversions: mov, cvta, isspacep (PTX ISA 9.7.9)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _pack(decoder: Decoder, target: Operand, source: VectorOperand, size: int) -
 
 
 def _convert_address(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """cvta: between a state space's address and the generic one."""
+    """cvta: convert between an address in a state space and a generic address."""
     to_space = words.flag("to")
     space = words.choice("global", "shared", "shared::cta", "local", "const", "param")
     type_ = words.type()

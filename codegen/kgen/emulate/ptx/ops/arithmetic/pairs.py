@@ -16,7 +16,7 @@ from kgen.emulate.ptx.ops.arithmetic.floating import Function, Style, styled
 from kgen.emulate.ptx.types import TYPES, Array
 
 _WORD = "f32x2"
-#: The function of each opcode, and how many operands it has.
+#: Function and number of operands of each opcode.
 FUNCTIONS: dict[str, tuple[Function, int]] = {
     "add": (np.add, 2),
     "sub": (np.subtract, 2),
@@ -26,7 +26,7 @@ FUNCTIONS: dict[str, tuple[Function, int]] = {
 
 
 def either(plain: Builder, opcode: str) -> Builder:
-    """The instruction of other types, or that of pairs of f32."""
+    """Return the builder of an opcode for pairs of f32; other types use the builder `plain`."""
     function, inputs = FUNCTIONS[opcode]
     registers = TYPES["b64"]
 

@@ -1,6 +1,6 @@
-"""SIMD video instructions on the two halves or four bytes of words (PTX ISA 9.7.18).
+"""SIMD video instructions on the two halves or four bytes of a word (PTX ISA 9.7.18).
 
-Selections of bytes (`a.b0123`) and masks of the result are not known.
+Byte selections (`a.b0123`) and result masks are not supported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
 
 
 def _simd(function: Callable[[Array, Array], Array], lanes: int) -> Builder:
-    """v<op><lanes>.dtype.atype.btype{.sat} merges the results; with .add it adds all to c."""
+    """Return the builder of v<op><lanes>.dtype.atype.btype{.sat}, which packs the results, or with
+    .add adds all of them to c."""
     size = 4 // lanes
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:

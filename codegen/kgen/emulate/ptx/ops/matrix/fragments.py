@@ -1,11 +1,11 @@
-"""Fragments of mma.sync: which lane holds which element (PTX ISA 9.7.14.5.1 to .14).
+"""Fragments of mma.sync: the element of each register of each lane (PTX ISA 9.7.14.5.1 to .14).
 
-With g = lane / 4 and t = lane % 4, and E elements of a register side by side along k:
+With g = lane / 4, t = lane % 4, and E elements per register, adjacent along k:
 
 - register r of A holds row g + 8 (r % H), k = (r / H) 4 E + t E + 0 .. E-1, for 8 H rows
 - register r of B holds k = r 4 E + t E + 0 .. E-1 of column g
-- C and D: elements (g + 8 h, 2 t) and (g + 8 h, 2 t + 1) are registers 2 h and 2 h + 1, or the
-  halves of register h for f16
+- C and D: elements (g + 8 h, 2 t) and (g + 8 h, 2 t + 1) are registers 2 h and 2 h + 1; for f16
+  they are the halves of register h
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kgen.emulate.ptx.types import TYPES, Array, canonical, narrow, pack, unpack
 
 _GROUPS, _IN_GROUP = 8, 4
 _F16 = TYPES["f16"]
-#: Matrices that are kept.
+#: Matrices in the cache.
 _CAPACITY = 48
 _S32_RANGE = (-(1 << 31), (1 << 31) - 1)
 
@@ -35,7 +35,7 @@ def _halves(register: Array, element: str) -> list[Array]:
 
 
 def _tf32(register: Array) -> list[Array]:
-    """The tensor cores read the upper 19 bits."""
+    """Decode tf32: tensor cores read the upper 19 bits."""
     return [(register & np.uint32(0xFFFFE000)).view(np.float32)]
 
 
@@ -52,7 +52,7 @@ def _minifloats(register: Array, element: str) -> list[Array]:
     return [minifloat.decode(element, codes) for codes in _bytes(register, np.uint8)]
 
 
-#: The elements of a 32-bit register (64-bit for f64), as numbers that a matrix product takes.
+#: By element type, a function from a 32-bit register (64-bit for f64) to its elements as numbers.
 DECODERS: dict[str, Callable[[Array], list[Array]]] = {
     "f16": lambda register: _halves(register, "f16"),
     "bf16": lambda register: _halves(register, "bf16"),
@@ -65,7 +65,7 @@ DECODERS: dict[str, Callable[[Array], list[Array]]] = {
     "e5m2": lambda register: _minifloats(register, "e5m2"),
     "f64": lambda register: [register.view(np.float64)],
 }
-#: Elements of a register.
+#: Elements per register.
 ELEMENTS = {
     **dict.fromkeys(("tf32", "f64"), 1),
     **dict.fromkeys(("f16", "bf16"), 2),
@@ -75,7 +75,7 @@ ELEMENTS = {
 
 
 def matrix(registers: Sequence[Array], element: str, heights: int) -> Array:
-    """[C, W, 8 heights, k]: the matrix A of an mma, or with heights = 1 the transpose of its B."""
+    """Return matrix A of an mma, [C, W, 8 heights, k], or with heights = 1 the transpose of B."""
     shape = np.broadcast_shapes(*(register.shape for register in registers))
     ctas, warps, _ = shape
     depth, count = len(registers) // heights, ELEMENTS[element]
@@ -90,10 +90,10 @@ def matrix(registers: Sequence[Array], element: str, heights: int) -> Array:
 
 
 class FragmentCache:
-    """Matrices of registers that were used lately: a kernel multiplies each fragment many times.
+    """Cache of matrices by their registers: kernels multiply each fragment many times.
 
-    Register arrays are never changed in place, so that an array's identity stands for its content
-    as long as it is kept alive here.
+    Register arrays are never modified in place. An array's identity therefore represents its
+    content while the cache keeps it alive.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -114,9 +114,9 @@ class FragmentCache:
 def accumulate(
     product: Array, accumulators: Sequence[Array], type_: str, *, saturate: bool = False
 ) -> list[Array]:
-    """The registers of D = product + C, from the registers of C; product is [C, W, 8 H, 8].
+    """Return the registers of D = product + C from the registers of C; product is [C, W, 8 H, 8].
 
-    Integers wrap around, or stay at the end of their range if `saturate`.
+    Integers wrap around, or saturate with `saturate`.
     """
     added = _parts(product)
     if type_ == "s32":
@@ -133,7 +133,7 @@ def accumulate(
 def accumulate_by(
     adder: MultiplyAdd, a: Array, b: Array, accumulators: Sequence[Array], type_: str
 ) -> list[Array]:
-    """The registers of D = A B + C, summed as a tensor core does; B is transposed."""
+    """Return the registers of D = A B + C, summed by `adder`; B is transposed."""
     if type_ == "f16":
         accumulators = _widened(accumulators)
     ctas, warps, rows, _ = a.shape
@@ -149,7 +149,7 @@ def _widened(registers: Sequence[Array]) -> list[Array]:
 
 
 def _parts(matrix: Array) -> list[Array]:
-    """The elements of a matrix [C, W, 8 H, 8] that each lane has, in order."""
+    """Return the elements of a matrix [C, W, 8 H, 8] of each lane, in order."""
     ctas, warps, rows, _ = matrix.shape
     blocks = matrix.reshape(ctas, warps, rows // 8, _GROUPS, _IN_GROUP, 2)
     return [
@@ -158,7 +158,7 @@ def _parts(matrix: Array) -> list[Array]:
 
 
 def _rounded(parts: Sequence[Array], type_: str) -> list[Array]:
-    """Elements as registers of f32, f64 or pairs of f16."""
+    """Round elements to registers of f32, f64 or pairs of f16."""
     if type_ != "f16":
         return [canonical(part) for part in parts]
     halves = [narrow(_F16, part) for part in parts]

@@ -1,7 +1,8 @@
-"""ldmatrix and stmatrix: 8x8 matrices of 16 bits in shared memory (PTX ISA 9.7.14.5.15, .16).
+"""ldmatrix and stmatrix: 8x8 matrices of 16-bit elements in shared memory (PTX ISA 9.7.14.5.15,
+.16).
 
-Lane 8 i + r gives the address of row r of matrix i. Of each matrix, lane l holds the elements
-(l / 4, 2 (l % 4)) and the one right of it; of its transpose with .trans.
+Lane 8 i + r provides the address of row r of matrix i. Lane l holds the elements (l / 4, 2 (l % 4))
+and (l / 4, 2 (l % 4) + 1) of each matrix, or of its transpose with .trans.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _GROUP, _IN_GROUP = _LANE // 4, _LANE % 4
 
 
 def _form(words: OpcodeWords) -> tuple[int, bool]:
-    """(number of matrices, whether they are transposed)."""
+    """Parse the modifiers: number of matrices, and whether they are transposed."""
     count = _COUNTS.get(words.choice(*_COUNTS) or "")
     transposed = words.flag("trans")
     if count is None or not (words.flag("sync") and words.flag("aligned") and words.flag("m8n8")):
@@ -40,12 +41,12 @@ def _form(words: OpcodeWords) -> tuple[int, bool]:
 
 
 def _rows(address: Array) -> Array:
-    """Addresses of all 32 lanes."""
+    """Broadcast addresses to all 32 lanes."""
     return np.broadcast_to(address, (*address.shape[:2], WARP))
 
 
 def _pieces(rows: Array, matrix: int, transposed: bool) -> list[Array]:
-    """Return the place of each lane's part of a matrix: one word, or two halves in two rows."""
+    """Return the addresses of each lane's part of a matrix: one word, or two halves in two rows."""
     if not transposed:
         return [rows[..., 8 * matrix + _GROUP] + 4 * _IN_GROUP]
     return [rows[..., 8 * matrix + 2 * _IN_GROUP + half] + 2 * _GROUP for half in (0, 1)]

@@ -1,4 +1,4 @@
-"""mma.sync (PTX ISA 9.7.14.5.14); how sums are rounded is :mod:`tensor_core`'s."""
+"""mma.sync (PTX ISA 9.7.14.5.14). :mod:`tensor_core` models the rounding of sums."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from kgen_runtime.values import frozen
 
 @frozen
 class _Shape:
-    """Rows m and depth k of a product with eight columns."""
+    """Shape of a product with eight columns: m rows, depth k."""
 
     m: int
     k: int
 
 
 _SHAPES = {f"m{m}n8k{k}": _Shape(m=m, k=k) for m in (8, 16) for k in (4, 8, 16, 32, 64)}
-#: Depths that exist for each element type and number of rows.
+#: Supported depths by element type and number of rows.
 _DEPTHS = {
     **dict.fromkeys([("f16", 16), ("bf16", 16)], (8, 16)),
     ("tf32", 16): (4, 8),
@@ -38,7 +38,7 @@ _DEPTHS = {
     ("f64", 8): (4,),
     ("f64", 16): (4, 8, 16),
 }
-#: Types that A and B may have together, and those of C and D.
+#: Types that A and B may have together, and types of C and D.
 _FAMILIES = {
     **{name: (name,) for name in ("f16", "bf16", "tf32", "f64")},
     **dict.fromkeys(("s8", "u8"), ("s8", "u8")),

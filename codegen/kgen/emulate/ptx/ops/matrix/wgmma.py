@@ -1,4 +1,4 @@
-"""wgmma.fence, .mma_async, .commit_group, .wait_group and setmaxnreg (PTX ISA 9.7.15, 9.7.19.5)."""
+"""wgmma.fence, .mma_async, .commit_group and .wait_group (PTX ISA 9.7.15)."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ _FAMILIES = {
     **dict.fromkeys(("s8", "u8"), ("s8", "u8")),
 }
 _SHAPES = {f"m64n{n}k{k}": (n, k) for n in range(8, 257, 8) for k in (8, 16, 32)}
-#: Up to here 8-bit integers have every multiple of 8 columns (but 40, 56...), then of 16.
+#: Columns of 8-bit integer products: multiples of 8 up to 24, then of 16.
 _INTEGER_COLUMNS = (8, 16, 24, *range(32, 257, 16))
 _REGISTERS_OF_A = 4
-#: Multiply-adds that OpenBLAS does not divide among threads, which would wait for each other.
+#: Multiply-adds of a product that OpenBLAS computes on one thread; its threads would wait for each
+#: other.
 _ONE_THREAD = 1 << 18
 
 
@@ -63,12 +64,12 @@ def _wgmma(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) ->
     return Collective(action=lambda mask: products.wait(pending, mask))
 
 
-# ---------------------------------------------------------------------- the product
+# ---------------------------------------------------------------------- mma_async
 
 
 @frozen
 class _WgmmaForm:
-    """Form of a wgmma, by its opcode; `scale_a` and `scale_b` are 1 or -1."""
+    """Parsed opcode of a wgmma; `scale_a` and `scale_b` are 1 or -1."""
 
     columns: int
     depth: int
@@ -130,7 +131,7 @@ def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
 def _immediates(
     decoder: Decoder, operands: Sequence[Operand], a_type: str
 ) -> tuple[tuple[int, int], tuple[bool, bool]]:
-    """imm-scale-a and -b, and whether A and B are mn-major (imm-trans)."""
+    """Return imm-scale-a and imm-scale-b, and whether A and B are mn-major (imm-trans)."""
     values = [decoder.constant(operand) for operand in operands[4:]]
     if a_type in ("s8", "u8"):
         if values:
@@ -175,7 +176,7 @@ def _shared(
 
 @frozen
 class _RegisterMatrix:
-    """A in registers: of each warp, the A of an mma.m16n8."""
+    """Matrix A in registers: for each warp, the A fragment of an mma.m16n8."""
 
     registers: tuple[Source, ...]
     element: str
@@ -247,7 +248,8 @@ class _Product:
         products.begin(self.slots, self.a.slots, warps, result, self.layout.registers_of, regions)
 
     def _start(self, warps: Array) -> Array:
-        """C [C, W, 16, columns]: what is pending, or what the registers hold; zero if unscaled."""
+        """Return C [C, W, 16, columns]: the pending matrix, or the content of the registers; zero
+        where scale-d is false."""
         shape = (*warps.shape, 16, self.form.columns)
         dtype = np.int32 if self.form.d_type == "s32" else np.float32
         scaled = self.machine.everywhere(self.scale_d()).any(axis=2) & warps
@@ -280,7 +282,7 @@ class _Product:
 
 
 def matrix_product(a: Array, b: Array) -> Array:
-    """A by B, which is transposed, as many columns at a time as one thread multiplies."""
+    """Multiply A by the transpose of B, in blocks of columns that one thread multiplies."""
     rows, depth = a.shape[-2:]
     columns = max(8, _ONE_THREAD // (rows * depth))
     parts = [

@@ -1,8 +1,8 @@
 """wmma.load, .mma and .store (PTX ISA 9.7.14.4).
 
-PTX leaves open which lane holds which element. Here lane l holds the elements l n to l n + n - 1 of
-the row-major matrix, for n elements in a lane; where the ISA gives a fragment more elements than
-the matrix has, the matrix is repeated.
+PTX does not specify the element of each lane. Here lane l holds the elements l n to l n + n - 1 of
+the row-major matrix, for n elements per lane. If the ISA's fragment has more elements than the
+matrix, the matrix is repeated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kgen_runtime.values import frozen
 
 _SHAPES = {"m16n16k16": (16, 16, 16), "m32n8k16": (32, 8, 16), "m8n32k16": (8, 32, 16)}
 _SHAPES_TF32 = {"m16n16k8": (16, 16, 8)}
-#: Types of A and B, and what C and D may be then.
+#: Types of A and B, with the possible types of C and D.
 _ACCUMULATORS = {
     "f16": ("f16", "f32"),
     **dict.fromkeys(("bf16", "tf32"), ("f32",)),
@@ -38,7 +38,7 @@ _PIECE = 16
 
 @frozen
 class _Fragment:
-    """A matrix of rows x columns over a warp, `count` elements of a type in each lane."""
+    """Matrix of rows x columns over a warp, with `count` elements of a type in each lane."""
 
     rows: int
     columns: int
@@ -47,7 +47,7 @@ class _Fragment:
 
     @property
     def in_register(self) -> int:
-        """Elements of a register."""
+        """Elements per register."""
         return ELEMENTS.get(self.type.name, 1)
 
     @property
@@ -55,19 +55,20 @@ class _Fragment:
         return self.count // self.in_register
 
     def positions(self, slot: int) -> tuple[Array, Array]:
-        """(row, column) of every lane's element number `slot`."""
+        """Return row and column of every lane's element number `slot`."""
         flat = (np.arange(WARP) * self.count + slot) % (self.rows * self.columns)
         return flat // self.columns, flat % self.columns
 
     def elements(self, registers: Sequence[Array]) -> list[Array]:
-        """Each lane's elements, as numbers."""
+        """Return each lane's elements as numbers."""
         decode = DECODERS.get(self.type.name)
         if decode is None:
             return [register.view(self.type.dtype) for register in registers]
         return [np.asarray(part, np.float32) for r in registers for part in decode(r)]
 
     def matrix(self, registers: Sequence[Array]) -> Array:
-        """[C, W, rows, columns]: operands in f32, accumulators in their own type."""
+        """Assemble the matrix [C, W, rows, columns]: operands in f32, accumulators in their own
+        type."""
         whole = [
             np.broadcast_to(part, (*part.shape[:2], WARP)) for part in self.elements(registers)
         ]
@@ -76,7 +77,7 @@ class _Fragment:
         return flat.reshape(*flat.shape[:2], self.rows, self.columns)
 
     def from_matrix(self, matrix: Array) -> list[Array]:
-        """The registers that hold a matrix of accumulators."""
+        """Return the registers that hold a matrix of accumulators."""
         lanes = matrix.reshape(*matrix.shape[:2], WARP, self.count)
         parts = [np.ascontiguousarray(lanes[..., i]) for i in range(self.count)]
         if self.in_register == 1:
@@ -86,7 +87,8 @@ class _Fragment:
 
 
 def _fragment(which: str, shape: tuple[int, int, int], type_: PtxType) -> _Fragment:
-    """The ISA's table of registers: f16 operands have 16 elements in a lane whatever the shape."""
+    """Return a fragment by the ISA's table of registers: f16 operands have 16 elements per lane in
+    every shape."""
     m, n, k = shape
     rows, columns = {"a": (m, k), "b": (k, n)}.get(which, (m, n))
     operand = which in ("a", "b")
@@ -139,7 +141,7 @@ def _shape(words: OpcodeWords) -> tuple[int, int, int]:
 
 @frozen
 class _Addresses:
-    """Addresses of the elements of a matrix in memory; the stride counts elements."""
+    """Addresses of the elements of a matrix in memory; the stride is in elements."""
 
     fragment: _Fragment
     base: Source
@@ -162,9 +164,9 @@ class _Addresses:
         return self.fragment.columns if self.by_row else self.fragment.rows
 
     def count(self, note: Note, mask: Mask) -> None:
-        """Tell a profile of the matrix as 16-byte pieces, eight rows at a time, as ldmatrix does.
+        """Count the access to the matrix as 16-byte pieces, eight rows at a time, like ldmatrix.
 
-        The ISA does not say how a warp accesses it; this is how ptxas translates wmma.
+        The ISA does not specify how a warp accesses it; ptxas translates wmma like this.
         """
         lines, elements = self.fragment.rows, self.fragment.columns
         if not self.by_row:
@@ -202,7 +204,7 @@ def _load(
 
 
 def _joined(parts: Sequence[Array], bits: int) -> Array:
-    """Elements of so many bits as one word, the first lowest."""
+    """Combine elements of `bits` bits into one word, the first lowest."""
     word: Array = parts[0].astype(np.uint32)
     for i, part in enumerate(parts[1:], 1):
         word = word | part.astype(np.uint32) << np.uint32(i * bits)
@@ -237,7 +239,8 @@ def _store(
 
 
 def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
-    """wmma.mma: D = A B + C; .row and .col say how A and B were loaded, which we need not know."""
+    """wmma.mma: D = A B + C. The modifiers .row and .col describe how A and B were loaded and have
+    no effect here."""
     shape = _shape(words)
     saturates = words.flag("satfinite")
     types: list[PtxType] = []
@@ -287,7 +290,7 @@ def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
 
 
 def _as_s32(product: Array, start: Array, saturates: bool) -> Array:
-    """The sum, which wraps around or stops at the largest numbers; products are exact in f32."""
+    """Add product and start; the sum wraps around or saturates. Products are exact in f32."""
     total = product.astype(np.int64) + start.astype(np.int64)
     limits = np.iinfo(np.int32)
     return (total.clip(limits.min, limits.max) if saturates else total).astype(np.int32)

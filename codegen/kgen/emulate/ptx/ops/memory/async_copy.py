@@ -19,7 +19,7 @@ _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 
 
 def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """The instructions that begin with cp.async, after those words."""
+    """Build the instructions that begin with cp.async, from the words after it."""
     machine = decoder.machine
     step = words.choice("commit_group", "wait_group", "wait_all")
     if step is None:
@@ -80,7 +80,7 @@ def _copy(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> 
 
 
 def _count(requests: Requests, copy: AsyncCopy) -> None:
-    """Count the bytes written to shared memory, and those of them read from global memory."""
+    """Count the bytes written to shared memory and the bytes read from global memory."""
     requests.shared(copy.to, copy.nbytes, copy.mask)
     for nbytes in np.unique(copy.given):
         if nbytes > 0:

@@ -1,6 +1,6 @@
 """atom and red on global and shared memory (PTX ISA 9.7.13.5, 9.7.13.7).
 
-Lanes that meet at one address go one after the other, in the order of CTAs and threads.
+Lanes with equal addresses are processed one after another, in the order of CTAs and threads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgen.emulate.ptx.memory.semantics import semantics_of
 from kgen.emulate.ptx.ops.memory.loadstore import by_window, space_of
 from kgen.emulate.ptx.types import Array, PtxType, narrow, pack, unpack, widen
 
-#: What vectors of floating-point numbers in global memory may do.
+#: Functions that vectors of floats in global memory support.
 _VECTOR_FUNCTIONS = frozenset(["add", "min", "max"])
 _FLOATS = frozenset(["float", "bfloat"])
 _HINTS = frozenset(["noftz", "L2::cache_hint"])
@@ -30,7 +30,7 @@ def _compare_and_swap(old: Array, expected: Array, new: Array) -> Array:
     return np.where(old == expected, new, old)
 
 
-#: From the old value, and one or two operands, to the new one.
+#: Functions from the old value and one or two operands to the new value.
 _FUNCTIONS: dict[str, Callable[..., Array]] = {
     "add": lambda old, a: old + a,
     "min": np.minimum,
@@ -90,7 +90,7 @@ def _build(
         where = address()
         if count > 1:
             _refuse_misaligned(where, count * type_.size, mask)
-        # Each element is atomic by itself. All are read before a result is written over one.
+        # Each element is atomic separately. All operands are read before a result overwrites one.
         given = [[source() for source in each] for each in sources]
         for number, values in enumerate(given):
             one(where + number * type_.size if number else where, values, number, mask)
@@ -125,7 +125,7 @@ def _refuse_misaligned(address: Array, nbytes: int, mask: Mask) -> None:
 def _parts(
     machine: Machine, space: str, address: Array, mask: Mask
 ) -> list[tuple[str, Array, Mask]]:
-    """Lanes by the memory that they change: (state space, addresses there, lanes)."""
+    """Divide lanes by the memory that they modify: (state space, addresses there, lanes)."""
     parts = by_window(machine, address, mask) if space == "" else [(space, address, mask)]
     return [
         (name, at, piece)
@@ -137,7 +137,7 @@ def _parts(
 def _on_registers(
     function: Callable[..., Array], name: str, type_: PtxType
 ) -> Callable[..., Array]:
-    """The function on values as registers hold them; 16-bit floats are rounded after it."""
+    """Return the function on register values; 16-bit floats are rounded after it."""
     if type_.kind not in ("float", "bfloat") or type_.dtype.kind == "f" or name in ("exch", "cas"):
         return function
     element = type_.element
@@ -162,7 +162,7 @@ def _update(
     lanes: Array,
     function: Callable[..., Array],
 ) -> Array:
-    """Apply the function in every active lane, in order; returns the old values [C, W, 32]."""
+    """Apply the function in every active lane, in order; return the old values [C, W, 32]."""
     cells = np.broadcast_to(cell, lanes.shape)[lanes]
     operands = [np.broadcast_to(value, lanes.shape)[lanes] for value in values]
     old = np.empty(len(cells), view.dtype)

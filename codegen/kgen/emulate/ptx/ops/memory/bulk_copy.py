@@ -27,7 +27,7 @@ HINTS = frozenset(["L2::cache_hint"])
 def bulk(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], reduces: bool
 ) -> Action:
-    """The instructions that begin with cp.async.bulk, after those words."""
+    """Build the instructions that begin with cp.async.bulk, from the words after it."""
     step = words.choice("commit_group", "wait_group", "prefetch")
     if step == "prefetch":
         return lambda mask: None
@@ -86,7 +86,7 @@ def _rows(issue: Issue, start: Array, nbytes: int) -> Rows:
 
 
 def _count(requests: Requests, addresses: Array, nbytes: int, readers: Array) -> None:
-    """Tell a profile of one copy from each address, and how often each arrives."""
+    """Count one copy from each address, and the number of CTAs that receive it."""
     for address, times in zip(addresses, readers, strict=True):
         requests.bulk(address, nbytes, store=False, readers=int(times))
 
@@ -96,7 +96,7 @@ def _chunks(nbytes: int) -> Array:
 
 
 def _by_size(decoder: Decoder, issue: Issue, size: Array) -> list[tuple[Issue, int]]:
-    """Threads by the size of their copies; those of nothing have none."""
+    """Divide threads by the size of their copies; copies of 0 bytes are dropped."""
     sizes = issue.of(decoder.machine, size)
     check_aligned(issue, sizes, CHUNK, decoder)
     return [
@@ -126,7 +126,8 @@ def _from_global(decoder: Decoder, issue: Issue, start: Array, nbytes: int) -> C
 def _in_buffer(
     decoder: Decoder, issue: Issue, cta: int, address: int, nbytes: int, *, write: bool = False
 ) -> tuple[int, int]:
-    """(buffer number, offset) of global bytes. Raises Violation if they are not in one."""
+    """Return buffer number and offset of global bytes. Raises Violation if they are not in one
+    buffer."""
     memory = decoder.machine.memory
     number, offset = (address >> WINDOW_BITS) - 1, address & ((1 << WINDOW_BITS) - 1)
     exists = 0 <= number < len(memory.buffers)
@@ -145,7 +146,8 @@ def _in_buffer(
 
 
 def _from_shared(decoder: Decoder, issue: Issue, start: Array, nbytes: int) -> Callable[[], Array]:
-    """Read the CTA's own shared memory, which is free again when the copy completes."""
+    """Start a read of the CTA's own shared memory, which ends when the copy completes; return a
+    function that returns the bytes."""
     shared = decoder.machine.shared
     source = region(decoder.machine, start[:, None] + _chunks(nbytes), CHUNK, issue)
     shared.begin_read(source)
@@ -211,7 +213,7 @@ def _to_global(
 
 
 def _reduction_of(words: OpcodeWords) -> tuple[int, Combine]:
-    """(bytes of an element, how two are combined) of .redOp and .type."""
+    """Return element bytes and reduction for .redOp and .type."""
     words.flag("noftz")
     type_ = words.type()
     name = words.choice(*REDUCTIONS)

@@ -1,5 +1,5 @@
-"""Destinations of bulk copies into shared memory: CTAs of a multicast, the mbarrier of each
-(PTX ISA 9.7.9.25.4, 9.7.9.25.5)."""
+"""Destinations of bulk copies into shared memory: CTAs of a multicast, and their mbarriers (PTX ISA
+9.7.9.25.4, 9.7.9.25.5)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _B16 = TYPES["b16"]
 
 @frozen
 class Destination:
-    """Destination of an instruction's loads: the CTAs, and the mbarriers that they complete on."""
+    """Destination of an instruction's copies: CTAs, and the mbarriers on which they complete."""
 
     decoder: Decoder
     address: Source
     objects: Callable[[Mask], list[Lanes]]
-    #: The operand that names the CTAs of a multicast, as bits.
+    #: Operand that names the CTAs of a multicast, as bits.
     ranks: Source | None
 
     def starts(self, issue: Issue, alignment: int = CHUNK) -> Array:
@@ -41,13 +41,14 @@ class Destination:
         return np.asarray(to & ((1 << RANK_SHIFT) - 1))[:, None]
 
     def readers(self, issue: Issue) -> Array:
-        """In how many CTAs the copies of each CTA's thread arrive, [C]."""
+        """Return the number of CTAs that receive the copy of each CTA's thread, [C]."""
         if self.ranks is None:
             return np.ones(self.decoder.machine.ctas, np.int64)
         return np.bitwise_count(self._named(issue, self.ranks))
 
     def _named(self, issue: Issue, ranks: Source) -> Array:
-        """The ranks [C] of a multicast, as bits. Raises Violation if the cluster lacks one."""
+        """Return the ranks [C] of a multicast, as bits. Raises Violation for a rank outside the
+        cluster."""
         machine = self.decoder.machine
         bits = issue.of(machine, ranks())
         beyond = issue.where(bits >> machine.cluster != 0)
@@ -80,7 +81,7 @@ class Destination:
                 transfers.load(mbarriers, who, load)
 
     def _by_rank(self, issue: Issue, to: Array) -> list[tuple[Issue, int]]:
-        """The threads whose copies go to one rank, and come from one rank."""
+        """Divide threads by the rank of their own CTA and of the destination."""
         machine = self.decoder.machine
         if machine.cluster == 1:
             return [(issue, 0)]
@@ -95,7 +96,8 @@ class Destination:
         return found
 
     def _check_place(self, issue: Issue, who: Lanes, to: Array) -> None:
-        """The mbarrier must be where the bytes go (PTX ISA 9.7.9.25.5.2, .cta_group::1)."""
+        """Check that the mbarrier is in the destination's CTA (PTX ISA 9.7.9.25.5.2,
+        .cta_group::1)."""
         machine = self.decoder.machine
         if machine.cluster == 1 or self.ranks is not None:
             return
@@ -113,7 +115,7 @@ class Destination:
         return np.asarray(np.where(named == 0, own, named - 1) == rank)
 
     def _destination(self, issue: Issue, rank: int) -> Array:
-        """The CTAs [C] that the copies go to."""
+        """Return the destination CTAs [C] of the copies."""
         cluster = self.decoder.machine.cluster
         if cluster == 1:
             return issue.ctas
@@ -134,7 +136,7 @@ def check_aligned(issue: Issue, address: Array, nbytes: int, decoder: Decoder) -
 def destination(
     decoder: Decoder, words: OpcodeWords, to: Operand, mbarrier: Operand, ranks: Operand | None
 ) -> Destination:
-    """Parse the end of a load's words: .mbarrier::complete_tx::bytes, .multicast::cluster."""
+    """Parse the destination of a load: .mbarrier::complete_tx::bytes, .multicast::cluster."""
     if not words.flag("mbarrier::complete_tx::bytes"):
         raise Unsupported
     if words.flag("multicast::cluster") != (ranks is not None):

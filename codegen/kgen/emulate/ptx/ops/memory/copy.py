@@ -1,4 +1,4 @@
-"""The instructions that begin with cp: to the module of each kind."""
+"""Dispatch of the opcode cp to the modules of its kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ld, st and their hints (PTX ISA 9.7.9.8 to 9.7.9.13)."""
+"""ld, st and their cache hints (PTX ISA 9.7.9.8 to 9.7.9.13)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgen.emulate.ptx.memory.semantics import WEAK, Semantics, semantics_of
 from kgen.emulate.ptx.memory.spaces import ParameterMemory, choose
 from kgen.emulate.ptx.types import UNSIGNED, Array, PtxType, bits_of
 
-#: Words that choose caches and priorities.
+#: Words that select caches and eviction priorities.
 HINTS = frozenset(
     ["ca", "cg", "cs", "lu", "cv", "wb", "wt"]
     + ["L2::64B", "L2::128B", "L2::256B", "L2::cache_hint", "L2::evict_last"]
@@ -32,17 +32,17 @@ _COUNTS = {"v2": 2, "v4": 4, "v8": 8}
 Load = Callable[[Array, int, int, Mask], list[Array]]
 #: Stores the elements at addresses.
 Store = Callable[[Array, Sequence[Array], int, Mask], None]
-#: Tells a profile of an access at addresses.
+#: Counts an access at addresses.
 Note = Callable[[Array, Mask], None]
 
 
 def space_of(words: OpcodeWords) -> str:
-    """The state space that is named; empty for generic addresses."""
+    """Return the state space that the opcode names; "" for generic addresses."""
     return (words.choice(*SPACES) or "").removesuffix("::cta").removesuffix("::cluster")
 
 
 def _access(words: OpcodeWords) -> tuple[str, int, PtxType, Semantics]:
-    """(state space, elements, type, order) of a load or store."""
+    """Parse a load or store: state space, elements, type, semantics."""
     type_ = words.type()
     space = space_of(words)
     count = _COUNTS[words.choice(*_COUNTS) or ""] if words.last in _COUNTS else 1
@@ -81,7 +81,8 @@ def _load(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> 
 
 
 def _is_name(operand: Operand, names: Container[str]) -> bool:
-    """Whether an address begins at one of these names: variables are the parameters of calls."""
+    """Return whether an address starts at one of these names; variables are the parameters of
+    calls."""
     base = operand.base if isinstance(operand, Address) else None
     return isinstance(base, Register) and base.name in names
 
@@ -92,7 +93,7 @@ def _load_parameter(
     targets: Sequence[Callable[[Array, Mask], None]],
     type_: PtxType,
 ) -> Action:
-    """Parameters are the same for all lanes and known by now."""
+    """Build a load of a kernel parameter, whose value is constant and equal in all lanes."""
     if not isinstance(operand, Address) or not isinstance(operand.base, Register):
         raise Unsupported
     start = decoder.parameters[operand.base.name].offset + operand.offset
@@ -130,7 +131,7 @@ def _store(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) ->
 
 
 def access_note(decoder: Decoder, space: str, nbytes: int, *, store: bool) -> Note | None:
-    """How a profile is told of each access to a state space; None if it does not count there."""
+    """Return a function that counts accesses to a state space; None if they are not counted."""
     requests, machine = decoder.watch(), decoder.machine
     if requests is None or space not in ("", "global", "shared"):
         return None
@@ -147,7 +148,7 @@ def access_note(decoder: Decoder, space: str, nbytes: int, *, store: bool) -> No
 
 
 def loader(decoder: Decoder, space: str, nbytes: int, how: Semantics = WEAK) -> Load:
-    """How to load from a state space."""
+    """Return the function that loads from a state space."""
     machine = decoder.machine
     decoder.access(space, nbytes)
     if space == "shared":
@@ -170,7 +171,7 @@ def loader(decoder: Decoder, space: str, nbytes: int, how: Semantics = WEAK) -> 
 
 
 def storer(decoder: Decoder, space: str, nbytes: int, how: Semantics = WEAK) -> Store:
-    """How to store to a state space."""
+    """Return the function that stores to a state space."""
     machine = decoder.machine
     decoder.access(space, nbytes)
     if space == "shared":
@@ -182,7 +183,7 @@ def storer(decoder: Decoder, space: str, nbytes: int, how: Semantics = WEAK) -> 
             address, values, size, mask, how
         )
     if space in ("local", "param"):
-        # The parameters of calls are memory of the thread; the kernel's own are not there.
+        # Parameters of calls are in the thread's memory; kernel parameters cannot be stored to.
         return lambda address, values, size, mask: machine.local.store(address, values, size, mask)
     return lambda address, values, size, mask: _store_generic(
         machine, address, values, size, mask, how
@@ -192,7 +193,7 @@ def storer(decoder: Decoder, space: str, nbytes: int, how: Semantics = WEAK) -> 
 def _load_by_address(
     machine: Machine, address: Array, size: int, count: int, mask: Mask
 ) -> list[Array]:
-    """A parameter of the kernel, or of a call."""
+    """Load a parameter of the kernel, or of a call."""
     of_calls = int(settle(address, mask).max()) < ParameterMemory.START
     where = machine.local if of_calls else machine.parameters
     return where.load(address, size, count, mask)
@@ -235,7 +236,8 @@ def _store_generic(
 
 
 def by_window(machine: Machine, address: Array, mask: Mask) -> list[tuple[str, Array, Mask]]:
-    """Generic addresses as (space, addresses there, lanes); the mask itself if it is one space."""
+    """Divide generic addresses into (space, addresses there, lanes); a single space keeps the
+    mask."""
     number_of = address >> GENERIC_WINDOW_BITS
     lanes = machine.active(mask)
     numbers = np.unique(settle(number_of, lanes))

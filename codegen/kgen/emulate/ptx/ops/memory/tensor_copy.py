@@ -1,6 +1,6 @@
 """cp.async.bulk.tensor in tiled mode (PTX ISA 9.7.9.25.5; tensors 5.5).
 
-The addresses of im2col mode are not known: such an instruction is refused by name.
+The im2col mode is not supported: such an instruction is refused.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from kgen_runtime.values import frozen
 
 _S32 = TYPES["s32"]
 _DIMENSIONS = {f"{n}d": n for n in range(1, 6)}
-#: Where a box in shared memory must begin (PTX ISA 5.5, table of alignments).
+#: Alignment of a box in shared memory, in bytes (PTX ISA 5.5, table of alignments).
 _BOX_ALIGNMENT = 128
 
-#: The box of each CTA that has one.
+#: Box of each CTA that has one.
 Boxes = dict[int, TensorBox]
 
 
 def tensor(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], reduces: bool
 ) -> Action:
-    """The instructions that begin with cp.async.bulk.tensor, after those words."""
+    """Build the instructions that begin with cp.async.bulk.tensor, from the words after it."""
     words.flag("tile")
     prefetches = words.flag("prefetch")
     dimensions = _DIMENSIONS.get(words.choice(*_DIMENSIONS) or "")
@@ -75,7 +75,7 @@ def tensor(
 
 
 class _TensorMaps:
-    """The tensor maps that a chunk has used, by their bytes."""
+    """Tensor maps that a chunk has used, by their bytes."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -83,7 +83,7 @@ class _TensorMaps:
         machine.on_reset.append(self._known.clear)
 
     def at(self, address: int) -> MappedTensor | None:
-        """The map at a generic address of parameter or global memory; None if there is none.
+        """Return the map at a generic address of parameter or global memory; None if there is none.
 
         Raises EmulationError for a map that the driver would not encode.
         """
@@ -105,14 +105,14 @@ class _TensorMaps:
 
 @frozen
 class _Place:
-    """`[map, {coordinates}]`, in every lane."""
+    """Operand `[map, {coordinates}]`, in every lane."""
 
     decoder: Decoder
     map: Source
     coordinates: tuple[Source, ...]
 
     def boxes(self, issue: Issue) -> list[tuple[Issue, TensorMap, Boxes]]:
-        """The threads by the map that they use, and the box of each CTA."""
+        """Divide threads by their map; return the threads, the map, and the box of each CTA."""
         machine = self.decoder.machine
         address = issue.of(machine, self.map())
         at = [issue.of(machine, read()) for read in self.coordinates]
@@ -185,7 +185,7 @@ def _rows(machine: Machine, boxes: Boxes) -> Rows:
 
 
 def _addresses(map_: TensorMap, start: Array) -> Array:
-    """Shared addresses [C, chunks] of boxes that start at [C, 1]."""
+    """Return the shared addresses [C, chunks] of boxes that start at [C, 1]."""
     return np.stack([chunks(int(at), map_.box_bytes, map_.swizzle) * CHUNK for at in start[:, 0]])
 
 
@@ -250,7 +250,7 @@ def _check_writeable(decoder: Decoder, issue: Issue, map_: TensorMap) -> None:
 
 
 def _count(requests: Requests | None, boxes: Boxes, readers: Array, *, store: bool) -> None:
-    """Tell a profile the contiguous rows of global memory that each CTA's box touches."""
+    """Count the contiguous rows of global memory that each CTA's box accesses."""
     if requests is not None:
         for cta, box in boxes.items():
             rows, nbytes = box.rows()

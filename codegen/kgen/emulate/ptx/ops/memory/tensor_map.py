@@ -1,8 +1,8 @@
-"""tensormap.replace and tensormap.cp_fenceproxy (sections of these names in the PTX ISA).
+"""tensormap.replace and tensormap.cp_fenceproxy (PTX ISA, sections of these names).
 
-A change reads and writes the whole map, as a weak access of the thread. The fences between such a
-change and the copies that use the map are executed as fences of memory; that they are there is not
-checked. Strides are bytes, as the code that ptxas 12.9 makes has them for every version of PTX.
+A replacement reads and writes the whole map as a weak access of the thread. Fences between a
+replacement and the copies that use the map act as memory fences; their presence is not checked.
+Strides are in bytes in every PTX version, as in the code of ptxas 12.9.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kgen.emulate.ptx.types import TYPES, Array
 from kgen.emulate.tensor_map import ELEMENT_BYTES
 from kgen.errors import EmulationError
 
-#: Fields whose value is a number that stands for something, and which numbers are supported.
+#: Fields with enumerated values, and the supported values.
 _CHOICES: Mapping[str, Mapping[int, object]] = {
     "elemtype": ELEMENT_TYPES,
     "swizzle_mode": SWIZZLES,
@@ -39,10 +39,10 @@ _CHOICES: Mapping[str, Mapping[int, object]] = {
     "interleave_layout": {0: "none"},
     "swizzle_atomicity": {0: "16 bytes"},
 }
-#: Fields with a value for each dimension.
+#: Fields with a value per dimension.
 _INDEXED = ("box_dim", "global_dim", "global_stride", "element_stride")
 _LONG = ("global_address", "global_stride")
-#: A map is read and written in vectors of four words.
+#: Bytes of a word, and of the vectors in which a map is read and written.
 _WORD, _VECTOR = 4, 16
 
 
@@ -100,7 +100,7 @@ def _check_choice(decoder: Decoder, name: str, value: int) -> None:
 
 
 def _load_map(load: Load, address: Array, mask: Mask) -> list[Array]:
-    """The words of a map."""
+    """Load the words of a map."""
     return [
         word
         for start in range(0, MAP_BYTES, _VECTOR)
@@ -109,7 +109,7 @@ def _load_map(load: Load, address: Array, mask: Mask) -> list[Array]:
 
 
 def _put(held: list[Array], field: Field, number: int, value: Array) -> None:
-    """Replace a value in the words of a map; one that its bytes cannot hold is the largest."""
+    """Replace a value in the words of a map; a value that is too large is clamped."""
     place, byte = divmod(field.offset + number * field.size, _WORD)
     if field.size < _WORD:
         bits = np.uint32(8 * byte)

@@ -1,1 +1,1 @@
-"""Control flow, barriers, clusters, and lanes that see each other (PTX ISA 9.7.12, 9.7.13)."""
+"""Control flow, barriers, clusters, and warp-level communication (PTX ISA 9.7.12, 9.7.13)."""

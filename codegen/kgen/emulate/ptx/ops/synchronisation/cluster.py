@@ -1,4 +1,5 @@
-"""Clusters: barrier.cluster, mapa, getctarank (PTX ISA 9.7.13.3, 9.7.9.23, 9.7.9.24)."""
+"""Cluster instructions: barrier.cluster, mapa, getctarank (PTX ISA 9.7.13.3, 9.7.9.23,
+9.7.9.24)."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _WINDOW = SHARED_WINDOW - 1
 
 
 def _barrier(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
-    """barrier.cluster; other barriers are of a CTA."""
+    """barrier.cluster; other barriers belong to a CTA."""
     if not words.flag("cluster"):
         return control.BUILDERS["barrier"](decoder, words, operands)
     step = words.choice("arrive", "wait")
@@ -35,7 +36,7 @@ def _barrier(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
         return lambda mask: barrier.arrive(mask, releases=releases)
     if step != "wait":
         raise Unsupported
-    # A wait acquires, whether it says so or not.
+    # A wait acquires, with or without the modifier.
     return Wait(
         ready=barrier.ready,
         action=lambda mask: barrier.wait(mask, acquires=True),
@@ -70,7 +71,7 @@ def _check_rank(machine: Machine, rank: Array, mask: Mask) -> None:
 
 
 def _get_rank(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """getctarank: the rank of the CTA in which a shared address lies."""
+    """getctarank: the rank of the CTA that contains a shared address."""
     words.flag("shared::cluster")
     type_ = words.type()
     words.finish()

@@ -44,7 +44,7 @@ def _trap(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> 
 
 
 def fence(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """Memory fences; all are at least acquire and release of what their scope has to see."""
+    """Build a memory fence. All kinds act as acquire and release in their scope."""
     words.drop(_FENCE_WORDS)
     scope = scope_of(words)
     words.finish()
@@ -55,7 +55,7 @@ def fence(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> 
 
 
 def _barrier(opcode: str) -> Builder:
-    """bar, whose lanes are always aligned, and barrier."""
+    """Return the builder of bar, which is always aligned, or barrier."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         return _any_barrier(decoder, words, operands, opcode == "bar")
@@ -87,7 +87,7 @@ def _any_barrier(
 def _barrier_reduction(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], aligned: bool
 ) -> Barrier:
-    """bar.red: a predicate over all threads that take part."""
+    """bar.red: a reduction of a predicate over all threads that take part."""
     name = words.choice("popc", "and", "or")
     type_ = words.type()
     words.finish()
@@ -119,7 +119,7 @@ def _barrier_reduction(
 
 
 def _warp_barrier(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
-    """bar.warp.sync: memory of the lanes of a warp is ordered."""
+    """bar.warp.sync: orders memory accesses of the lanes of a warp."""
     if not words.flag("sync"):
         raise Unsupported
     words.finish()

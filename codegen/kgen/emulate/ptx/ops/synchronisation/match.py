@@ -1,4 +1,4 @@
-"""match.sync: which lanes of a warp have the same value (PTX ISA 9.7.13.14)."""
+"""match.sync: lanes of a warp with equal values (PTX ISA 9.7.13.14)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _BIT = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
 
 
 def _match(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
-    """.any: the members with the lane's own value; .all: all members, if they agree."""
+    """Build match: .any returns the members with the lane's value; .all returns all members if
+    their values are equal."""
     mode = words.choice("any", "all")
     type_ = words.type()
     if mode is None or not words.flag("sync") or type_.size not in (4, 8):

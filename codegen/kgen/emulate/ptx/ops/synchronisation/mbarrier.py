@@ -70,7 +70,7 @@ def _invalidate(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand
 
 
 def _overwrite(machine: Machine, address: Array, mask: Mask) -> None:
-    """Note a write of an mbarrier's opaque bytes, whose values mean nothing here."""
+    """Record a write of an mbarrier's opaque bytes, whose values are not used."""
     machine.shared.store(address, [uniform(0, np.uint64)], OBJECT_BYTES, mask)
 
 
@@ -118,7 +118,7 @@ def _is_address(operand: Operand) -> bool:
 def _transaction(
     method: Callable[[Mbarriers, Lanes, Array], None],
 ) -> Callable[[Decoder, OpcodeWords, Sequence[Operand]], Action]:
-    """expect_tx and complete_tx, of so many bytes."""
+    """Return the builder of expect_tx or complete_tx."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         synchronises(words, release=False)
@@ -148,7 +148,7 @@ def _pending_count(decoder: Decoder, words: OpcodeWords, operands: Sequence[Oper
 def arrive_after_copies(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]
 ) -> Action:
-    """cp.async.mbarrier.arrive: when all earlier cp.async of the thread are complete."""
+    """cp.async.mbarrier.arrive: arrive when all earlier cp.async of the thread are complete."""
     counted = not words.flag("noinc")
     if not (words.flag("arrive") and words.flag("b64")):
         raise Unsupported

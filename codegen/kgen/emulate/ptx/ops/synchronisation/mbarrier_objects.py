@@ -1,4 +1,4 @@
-"""The mbarrier objects that an instruction names, and whether it synchronises threads."""
+"""Address operands of mbarrier instructions, and their memory semantics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _SCOPES = ("cta", "cluster")
 def objects_at(
     decoder: Decoder, words: OpcodeWords, operand: Operand
 ) -> Callable[[Mask], list[Lanes]]:
-    """The objects that lanes address: memory that is accessed strongly, and checked so."""
+    """Return a function that finds the objects at the lanes' addresses and checks a strong access
+    to them."""
     address, machine = shared_address(decoder, words, operand), decoder.machine
     mbarriers = decoder.engine(Mbarriers)
 
@@ -36,7 +37,8 @@ def objects_at(
 def shared_address(
     decoder: Decoder, words: OpcodeWords, operand: Operand
 ) -> Callable[[Mask], Array]:
-    """An address in shared memory, given as such or as a generic one."""
+    """Return a reader of a shared address, which the operand names as a shared or a generic
+    address."""
     named = words.choice(*_SPACES) is not None
     address, machine = decoder.address(operand), decoder.machine
     decoder.shared_access(OBJECT_BYTES)
@@ -46,7 +48,7 @@ def shared_address(
 
 
 def _in_shared(machine: Machine, address: Array, mask: Mask) -> Array:
-    """Generic addresses as shared ones."""
+    """Convert generic addresses to shared ones. Raises Violation for other spaces."""
     for space, _, lanes in by_window(machine, address, mask):
         if space != "shared":
             message = "an mbarrier must be in shared memory"
@@ -55,7 +57,8 @@ def _in_shared(machine: Machine, address: Array, mask: Mask) -> Array:
 
 
 def synchronises(words: OpcodeWords, release: bool) -> bool:
-    """Whether the instruction releases (or acquires), from its words; the scope changes nothing."""
+    """Return whether the instruction releases (or acquires), from its words; the scope has no
+    effect."""
     weak = words.choice("relaxed", "release", "acquire") == "relaxed"
     words.choice(*_SCOPES)
     return release and not weak

@@ -1,9 +1,9 @@
 """mbarrier.try_wait and .test_wait (PTX ISA 9.7.13.15.16).
 
-try_wait and test_wait give true as soon as the phase is complete. The first time that a lane comes
-too early it gets false at once, so that a program shows what it does then. From then on it waits;
-when nobody else can go on either, it gets false once more, as a time limit would give it, so that a
-program that only looks can go on. Lanes that come back and find nothing changed wait for ever.
+Both return true as soon as the phase is complete. The first time that a lane comes too early, it
+gets false immediately, so that the program's reaction is tested. Later it waits. If no other thread
+can continue either, it gets false once more, like after a time limit, so that a program that only
+polls can continue. Lanes that return without any change wait for ever.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _PHASE_MASK = 0xFFFFFFFF
 
 @dataclass(kw_only=True)
 class _PhaseWait:
-    """Wait of one try_wait or test_wait. `given_up` are lanes that got false since a change."""
+    """Wait of one try_wait or test_wait. `given_up` are the lanes that got false since the last
+    change."""
 
     machine: Machine
     mbarriers: Mbarriers
@@ -41,9 +42,9 @@ class _PhaseWait:
     waiting: Array = field(default_factory=lambda: np.zeros((1, 1, 1), bool))
     expired: Array = field(default_factory=lambda: np.zeros((1, 1, 1), bool))
     given_up: Array = field(default_factory=lambda: np.zeros((1, 1, 1), bool))
-    #: The lanes that were told false because they came too early once.
+    #: Lanes that got false because they came too early once.
     warned: Array = field(default_factory=lambda: np.zeros((1, 1, 1), bool))
-    #: What `machine.signals` was when lanes gave up.
+    #: Value of `machine.signals` when lanes gave up.
     since: int = -1
 
     def ready(self, mask: Mask) -> Array:
@@ -68,7 +69,8 @@ class _PhaseWait:
         self.waiting = self.waiting & ~lanes
 
     def expire(self) -> bool:
-        """Let go whoever waits, and has not been let go since something changed."""
+        """Release the waiting lanes that were not released since the last change; return whether
+        there are any."""
         if self.since != self.machine.signals:
             self.since, self.given_up = self.machine.signals, np.zeros((1, 1, 1), bool)
         new = self.waiting & ~self.given_up
@@ -80,7 +82,7 @@ class _PhaseWait:
         return self.mbarriers.describe(self.find(lanes)[0])
 
     def _complete(self, mask: Mask) -> list[tuple[Lanes, Array]]:
-        """Whether the awaited phase is complete, for the lanes of each object."""
+        """Return, for the lanes of each object, whether the awaited phase is complete."""
         found = []
         for who in self.find(mask):
             phase = self.mbarriers.phase(who).reshape(-1, 1, 1)
@@ -96,7 +98,7 @@ class _PhaseWait:
 
 
 class _TimeLimits:
-    """Time limits of a kernel's waits: lanes may give up when no thread can go on."""
+    """Time limits of a kernel's waits: lanes may give up when no thread can continue."""
 
     def __init__(self, machine: Machine) -> None:
         self.waits: list[_PhaseWait] = []

@@ -1,4 +1,4 @@
-"""Fences of proxies and of mbarrier.init, dependent grids, register counts (PTX ISA 9.7.13.4, .12,
+"""Proxy fences, fence.mbarrier_init, griddepcontrol and setmaxnreg (PTX ISA 9.7.13.4, .12,
 9.7.19.5)."""
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from kgen.emulate.ptx.types import Array
 from kgen.errors import EmulationError
 
 _LEAST, _MOST, _STEP = 24, 256, 8
-#: 32-bit registers of a multiprocessor on every architecture that has setmaxnreg.
+#: 32-bit registers of an SM on every architecture with setmaxnreg.
 _REGISTER_FILE = 1 << 16
 
 
 def _fence(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
-    """fence.proxy.async and fence.mbarrier_init; other fences are of memory."""
+    """Build fence.proxy.async and fence.mbarrier_init; other fences are memory fences."""
     if words.flag("mbarrier_init"):
         # Releases mbarrier.init to the cluster, and so to the copies that complete there.
         words.drop(frozenset(["release", "cluster"]))
@@ -45,7 +45,7 @@ def _fence(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) ->
     if kind is None:
         raise Unsupported
     if kind == "alias":
-        # Virtual addresses of one memory do not exist here.
+        # Memory has no alias addresses in the emulator.
         return lambda mask: None
     if space is None and restricted is None:
         return _proxy_fence(decoder, "async.shared", "async.global")
@@ -55,7 +55,8 @@ def _fence(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) ->
 def _tensor_map_fence(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]
 ) -> Operation:
-    """A fence of memory in its scope: changes of tensor maps are generic writes here."""
+    """Build a fence for tensor maps as a memory fence: changes of tensor maps are generic writes
+    here."""
     if words.has("acquire") != (len(operands) == 2):
         raise Unsupported
     if operands and decoder.constant(operands[1]) != MAP_BYTES:
@@ -75,7 +76,7 @@ def _proxy_fence(decoder: Decoder, *fences: Fence) -> Action:
 
 
 def _dependent_grids(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """griddepcontrol: one launch is run, so that no grid is before it and none waits for it."""
+    """griddepcontrol: no effect, because only one launch is run."""
     if words.choice("wait", "launch_dependents") is None:
         raise Unsupported
     words.finish()
@@ -83,7 +84,7 @@ def _dependent_grids(decoder: Decoder, words: OpcodeWords, operands: Sequence[Op
 
 
 class _RegisterCounts:
-    """Register counts that the warps [C, W] have set; 0 where they have not."""
+    """Register counts that the warps [C, W] have set; 0 for none."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -107,7 +108,8 @@ class _RegisterCounts:
         self._check_total(lanes)
 
     def _check_total(self, lanes: Array) -> None:
-        """Once all warps have said what they want, it must be what the CTA was launched with."""
+        """Check that the counts of all warps fit into the registers with which the CTA was
+        launched."""
         launched = _REGISTER_FILE // (self.machine.warps * WARP) // _STEP * _STEP
         there = min(launched, _MOST - 1) * self.machine.warps
         asked = self._counts.sum(axis=1)
@@ -121,7 +123,7 @@ class _RegisterCounts:
 
 
 def _set_registers(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
-    """setmaxnreg.inc/.dec.sync.aligned.u32, by a warpgroup."""
+    """setmaxnreg.inc or .dec, by a warpgroup."""
     change = words.choice("inc", "dec")
     if change is None or not (words.flag("sync") and words.flag("aligned")):
         raise Unsupported

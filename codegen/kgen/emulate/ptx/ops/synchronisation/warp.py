@@ -1,4 +1,5 @@
-"""Instructions in which the lanes of a warp see each other (PTX ISA 9.7.9.6, 9.7.13.9 to .16)."""
+"""Warp-level communication: shfl, vote, activemask, redux, elect (PTX ISA 9.7.9.6, 9.7.13.9 to
+.16)."""
 
 from __future__ import annotations
 
@@ -17,12 +18,13 @@ from kgen.emulate.ptx.types import TYPES, Array
 
 _LANE = np.arange(WARP, dtype=np.int64).reshape(1, 1, WARP)
 _B32 = TYPES["b32"]
-#: What a lane gets from one that does not take part: not specified, so it must be seen.
+#: Value that a lane gets from one that does not take part. PTX does not specify it; a conspicuous
+#: value shows the error.
 _GARBAGE = np.uint32(0xFFFFFFFF)
 
 
 def _whole_rows(value: Array) -> Array:
-    """A value over all 32 lanes."""
+    """Broadcast a value to all 32 lanes."""
     return np.broadcast_to(value, (*value.shape[:2], WARP))
 
 
@@ -57,7 +59,8 @@ def _shuffle(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
 
 
 def _source_lane(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
-    """(the lane that each lane reads, whether it is inside the segment), as the ISA has it."""
+    """Return the source lane of each lane, and whether it is inside the segment (PTX ISA,
+    shfl.sync)."""
     distance, clamp, segment = b & 31, c & 31, (c >> 8) & 31
     lowest = _LANE & segment
     limit = lowest | (clamp & ~segment)
@@ -77,7 +80,7 @@ def _source_lane(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
 
 
 def _gather(value: Array, lane: Array) -> Array:
-    """Each lane's value of another lane of its warp."""
+    """Return each lane's value of another lane of its warp."""
     value = _whole_rows(value)
     if lane.shape[:2] == (1, 1):
         found: Array = value.take(lane[0, 0], axis=2)
@@ -87,7 +90,7 @@ def _gather(value: Array, lane: Array) -> Array:
 
 
 def _vote(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
-    """vote.sync: all, any, uni as a predicate, ballot as bits."""
+    """vote.sync: all, any and uni give a predicate, ballot gives bits."""
     if not words.flag("sync"):
         raise Unsupported
     mode = words.choice("all", "any", "uni", "ballot")
@@ -108,7 +111,7 @@ def _vote(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> 
     return Collective(action=run, members=members, spares_exited=True)
 
 
-#: From the members whose predicate is true and those whose it is not, as bits.
+#: Results from the members whose predicate is true, and those whose predicate is false, as bits.
 _VOTES: dict[str, Callable[[Array, Array], Array]] = {
     "all": lambda yes, no: np.asarray(no == 0),
     "any": lambda yes, no: np.asarray(yes != 0),
@@ -164,7 +167,8 @@ def _reduce(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -
 
 
 def _elect(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
-    """elect.sync d|p, membermask: the same member for the same mask, which one the seed decides."""
+    """elect.sync d|p, membermask: elect one member; equal masks elect the same one, which depends
+    on the seed."""
     if not words.flag("sync"):
         raise Unsupported
     words.finish()
@@ -187,7 +191,8 @@ def _elect(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) ->
 
 
 def _ranks(seed: int, members: int) -> Array:
-    """Each lane's rank in an election of these members, [1, 1, lane]; seed 0 elects the lowest."""
+    """Return each lane's rank in an election of these members, [1, 1, lane]; seed 0 elects the
+    lowest."""
     if not seed:
         return _LANE
     return np.random.default_rng((seed, members)).permutation(WARP).reshape(1, 1, WARP)
