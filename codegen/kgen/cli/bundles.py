@@ -1,4 +1,4 @@
-"""Find a kernel in a bundle by its name, for all commands that read bundles."""
+"""Lookup of a kernel in a bundle by name, for all commands that read bundles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kgen_runtime.manifest import KernelEntry, Manifest
 
 
 def find_kernel(manifest: Manifest, name: str) -> KernelEntry:
-    """The kernel called `name`: target/key, or a target or key alone where that is enough.
+    """Return the kernel called `name`: target/key, or a target or key alone if it is unique.
 
     Raises BundleError if none or several match.
     """

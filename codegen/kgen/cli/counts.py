@@ -1,4 +1,4 @@
-"""How a profile is printed: totals beside their ideals, the worst lines, the annotated source."""
+"""Printing of kernel profiles: totals beside their ideals, worst lines, annotated source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgen.emulate.profile import Profile, Waste, excess, hot
 if TYPE_CHECKING:
     from kgen.check.profile import KernelProfile
 
-#: How many lines are named for each kind of waste.
+#: Most lines that are named for each kind of waste.
 _WORST_LINES = 5
 
 
@@ -30,7 +30,7 @@ def print_kernel_profile(profile: KernelProfile, *, source: bool) -> None:
 
 
 def print_launch(launch: Profile, *, source: bool) -> None:
-    """The profile of one launch; with `source`, counts beside every line."""
+    """Print the profile of one launch; with `source`, the counts beside every line."""
     for part in (_print_coverage, _print_totals, _print_worst, _print_mix):
         part(launch)
         print()
@@ -72,7 +72,7 @@ def _print_mix(launch: Profile) -> None:
 def _print_right(
     header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int]
 ) -> None:
-    """A table whose columns of formatted numbers stand to the right."""
+    """Print a table whose columns of formatted numbers are right-aligned."""
     padded = []
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
     for row in (header, *rows):
@@ -81,8 +81,7 @@ def _print_right(
 
 
 def _print_worst(launch: Profile) -> None:
-    """Print the lines that execute most, and those that access more memory than their bytes
-    need."""
+    """Print the most executed lines, and those that access more memory than necessary."""
     if most := hot(launch.report.lines):
         share = sum(counts.issued for counts in most.values()) / launch.report.instructions
         where = f"lines {min(most)} to {max(most)}"

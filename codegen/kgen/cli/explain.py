@@ -1,4 +1,4 @@
-"""`kgen build --explain`: where a schedule comes from, measured neighbours, and the cost model."""
+"""`kgen build --explain`: the origin of a schedule, measured neighbours, and the cost model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kgen.targets.choose import Neighbour
     from kgen.targets.tuning.file import Tuning
 
-#: Candidates that a reader gets to see; --json has all.
+#: Most candidates in the table; --json has all.
 SHOWN = 8
 TERM_UNIT = "clock cycles"
 #: Meaning of the terms of all cost models.
@@ -42,8 +42,11 @@ LEGEND: Mapping[str, str] = {
 
 
 def explanation(kernel: BuiltKernel, tuning: Tuning | None = None) -> dict[str, Any]:
-    """Return where the schedule comes from, the nearest measured rows, times to compare, candidates
-    with their terms, best first, and remarks. `tuning` is the user's file."""
+    """Return the explanation of a schedule as JSON values.
+
+    It has the schedule's origin, the nearest measured rows, times, candidates with their terms,
+    best first, and remarks. `tuning` is the user's file.
+    """
     from kgen import targets
     from kgen.targets.choose import measured_in, nearest, tunings_of
 
@@ -77,7 +80,7 @@ def explanation(kernel: BuiltKernel, tuning: Tuning | None = None) -> dict[str, 
 
 
 def _how(origin: str, taken: Neighbour | None, is_ranked: bool) -> str:
-    """Return who chose a schedule: user, measured, neighbour, model or rule."""
+    """Return the origin of a schedule: user, measured, neighbour, model or rule."""
     if origin == "user":
         return "user"
     if origin == "tuned":
@@ -99,8 +102,7 @@ def _neighbour(each: Neighbour, *, is_taken: bool) -> dict[str, Any]:
 
 
 def _times(plan: Plan, taken: Neighbour | None) -> list[dict[str, Any]]:
-    """Return floor, prediction and measured time in seconds, those that are known, with what each
-    assumes."""
+    """Return floor, predicted and measured time in seconds, if known, with their assumptions."""
     from kgen import targets
     from kgen.check.static.roofline import roofline_of
 
@@ -184,7 +186,7 @@ def _print_legend(candidates: list[dict[str, Any]]) -> None:
 
 
 def _print_candidates(chosen: dict[str, Any], candidates: list[dict[str, Any]]) -> None:
-    """Times in microseconds, terms in the model's clocks. Of the schedules, what they differ in."""
+    """Print candidates: times in microseconds, terms in clock cycles, and differing fields."""
     first, taken = candidates[0], _fields(chosen)
     shown = candidates[:SHOWN]
     shown += [each for each in candidates[SHOWN:] if _fields(each["schedule"]) == taken]
@@ -209,12 +211,12 @@ def _print_candidates(chosen: dict[str, Any], candidates: list[dict[str, Any]]) 
 
 
 def _differing(schedules: list[dict[str, Any]]) -> set[str]:
-    """Names of the fields that not all schedules have alike."""
+    """Return the names of the fields in which schedules differ."""
     names = {name for schedule in schedules for name in schedule}
     return {name for name in names if len({schedule.get(name) for schedule in schedules}) > 1}
 
 
 def _fields(schedule: dict[str, Any]) -> str:
-    """mainloop=mma,block_m=128,...: what --schedule takes."""
+    """Return a schedule as --schedule accepts it: mainloop=mma,block_m=128,..."""
     given = {k: int(v) if isinstance(v, bool) else v for k, v in schedule.items() if k != "origin"}
     return ",".join(f"{k}={v}" for k, v in given.items())

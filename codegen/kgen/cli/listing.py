@@ -1,4 +1,4 @@
-"""A source text with what each of its lines did beside it."""
+"""Annotated listings: a source text with the counts of each line."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kgen.emulate.wording import shorten
 #: Widths of the columns, without the source itself.
 _WIDTHS = (5, 11, 5, 11, 7, 11, 7)
 _HEADER = ("line", "issued", "lanes", "cycles", "x ideal", "sectors", "x ideal")
-#: Lines of the programmer's own source that are shown around one with counts.
+#: Lines of the programmer's source that are shown around one with counts.
 _CONTEXT = 3
-#: Where a kernel starts in PTX and in LLVM IR.
+#: Start of a kernel in PTX and in LLVM IR.
 _KERNEL = re.compile(r"\.entry\s|^define .*\b\w+_kernel\b")
 
 
 def print_listings(launch: Profile) -> None:
-    """The programmer's own sources if the text names them and they are here, then the text."""
+    """Print the programmer's sources that the text names, if they exist here, then the text."""
     words, width = launch.words, launch.report.subgroup_width
     print(">        among the lines executed most; !: above the ideal")
     print(f"issued   instructions of the line, each counted once per {words.warp}")
@@ -40,13 +40,15 @@ def print_listings(launch: Profile) -> None:
 
 
 def _near(lines: Iterable[int]) -> set[int]:
-    """The lines, and some around each."""
+    """Return the lines, and some around each."""
     return {n + d for n in lines for d in range(-_CONTEXT, _CONTEXT + 1)}
 
 
 def _of_kernel(launch: Profile, text: list[str]) -> set[int]:
-    """Return the lines of a kernel and the functions that it called; every line if the text has one
-    kernel."""
+    """Return the lines of a kernel and of the functions that it calls.
+
+    A text with one kernel gives every line.
+    """
     starts = [n for n, line in enumerate(text, 1) if _KERNEL.search(line)]
     if len(starts) < 2:
         return set(range(1, len(text) + 1))
@@ -58,7 +60,7 @@ def _of_kernel(launch: Profile, text: list[str]) -> set[int]:
 
 
 def _read(path: Path) -> list[str] | None:
-    """The lines of a file, by its own path or in the current folder; None if it is not there."""
+    """Return the lines of a file, by its own path or in the current folder; None if missing."""
     for candidate in (path, Path(path.name)):
         try:
             return candidate.read_text().splitlines()
@@ -70,7 +72,7 @@ def _read(path: Path) -> list[str] | None:
 def _print_listing(
     text: list[str], lines: Mapping[int, LineCounts], width: int, shown: set[int]
 ) -> None:
-    """The lines whose numbers are to be shown; `...` stands for the rest."""
+    """Print the lines whose numbers are in `shown`; `...` stands for skipped ones."""
     most = hot(lines)
     print(_row("", _HEADER, ""))
     for number, line in enumerate(text, 1):
@@ -107,7 +109,7 @@ def _row(mark: str, cells: tuple[str, ...], line: str) -> str:
 
 
 def origin(origins: Mapping[int, Place], number: int) -> str:
-    """Return the comment with a line's origin in the source; empty if it is unknown."""
+    """Return a comment with a line's origin in the source, or "" if unknown."""
     if number not in origins:
         return ""
     path, line = origins[number]
@@ -115,5 +117,5 @@ def origin(origins: Mapping[int, Place], number: int) -> str:
 
 
 def fit(line: str) -> str:
-    """The line, cut at the edge of a terminal."""
+    """Return the line, cut at the edge of a terminal."""
     return line[: shutil.get_terminal_size().columns] if sys.stdout.isatty() else line

@@ -1,4 +1,4 @@
-"""Lists on the command line: names between commas, spaces or both."""
+"""Lists on the command line: names separated by commas, spaces or both."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import re
 
 
 def comma_list(text: str | None) -> tuple[str, ...]:
-    """The names; none of an option that was left out."""
+    """Return the names; () for an option that was left out."""
     return () if text is None else tuple(re.split(r"\s*,\s*|\s+", text.strip()))

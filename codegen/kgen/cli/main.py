@@ -1,4 +1,4 @@
-"""The `kgen` command: each sub-command is a file of `commands/`, imported only when it runs."""
+"""Entry point of the `kgen` command; each sub-command is a module that is imported on use."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("completion", "print a script that makes a shell complete kgen's command lines"),
 )
 
-#: Objects that a command makes between two searches for cycles: Python's own number, some hundreds,
-#: searches all that was imported many times over.
+#: Allocations between two garbage collections. Python's default of some hundreds would scan all
+#: imported objects many times.
 OBJECTS_BETWEEN_COLLECTIONS = 100_000
 EXIT_DONE, EXIT_INTERRUPTED = 0, 130
-#: Exit statuses of all commands. A command with status 1 says in `FAILED` when it ends so.
+#: Exit statuses of all commands. A command with status 1 explains it in `FAILED`.
 EXIT_STATUSES = {
     EXIT_DONE: "done",
     1: "a check failed (a wrong kernel, an exceeded budget, a bundle that does not run there)",
@@ -52,10 +52,10 @@ EXIT_CODES = "exit status: " + "; ".join(f"{n} {text}" for n, text in EXIT_STATU
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; 0 done, 1 a check failed, 2 the request cannot be met, 130 interrupted.
+    """Run one command; return 0 done, 1 a check failed, 2 request refused, 130 interrupted.
 
-    Without `argv` it is the process's own command. Then Python looks for cycles of garbage seldom,
-    and not at all as the process ends, which takes a tenth off a build (docs/performance.md).
+    Without `argv` it runs the process's own command. Python then collects garbage rarely, and not
+    at exit, which saves time in a build (docs/performance.md).
     """
     if argv is not None:
         return _main(list(argv))
@@ -88,7 +88,7 @@ def _main(arguments: list[str]) -> int:
 
 
 def parser(configured: Collection[str]) -> Parser:
-    """The parser of `kgen`; only these commands have their arguments, the others their names."""
+    """Return the parser of `kgen`; only the commands in `configured` get their arguments."""
     top = Parser(
         prog="kgen",
         description="Compile ONNX models, and build and verify fixed-shape kernels, for NVIDIA, "
@@ -140,29 +140,33 @@ def _unwritten(command: str, error: OSError) -> int:
     """Report an output error that no other code reports, such as a full disk under stdout."""
     _drop(sys.stdout)
     if isinstance(error, BrokenPipeError):
-        # The reader went away (`kgen inspect ... | head`): no error of ours.
+        # The reader closed the pipe (`kgen inspect ... | head`), which is not an error.
         return EXIT_DONE
     place = "" if error.filename is None else f"{error.filename}: "
     return _refused(command, f"{place}{error.strerror or error}")
 
 
 def one_line(message: str) -> str:
-    """A message as a line that a terminal can show: names in it may come from a stranger's file."""
+    """Return a message as one printable line: names in it may come from an untrusted file."""
     line = " ".join(shortened(message).split())
     return shortened("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line))
 
 
 def _open_streams() -> None:
-    """Streams that the process was started without (`kgen ... >&-`) lead nowhere. In the order of
-    their numbers, which they get again: no file of ours is to take one."""
+    """Open streams that the process was started without (`kgen ... >&-`) on the null device.
+
+    They are opened in the order of their numbers, so that no other file takes one of these.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - until the end
 
 
 def _settle(stream: TextIO) -> None:
-    """Write the text that the stream still holds. One that cannot be written is dropped: Python
-    would flush it again at exit, and end with status 120."""
+    """Flush a stream, and drop one that cannot be written.
+
+    Python would flush it again at exit and end with status 120.
+    """
     try:
         stream.flush()
     except OSError:
@@ -170,7 +174,7 @@ def _settle(stream: TextIO) -> None:
 
 
 def _drop(stream: TextIO) -> None:
-    """Python flushes its streams again at exit: give this one a place to go."""
+    """Redirect a stream to the null device, because Python flushes it again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

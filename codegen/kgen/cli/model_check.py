@@ -1,4 +1,4 @@
-"""Programs of a bundle against their model, for `kgen compile --verify` and `kgen verify`."""
+"""Verification of programs against their model, for `kgen compile --verify` and `kgen verify`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgen_runtime.bundle import BundleFile
     from kgen_runtime.schema.program import Value
 
-#: What the columns mean.
+#: Legend of the columns.
 BOUNDS = """
 worst step: largest error of a step, as a multiple of its bound, when the step reads the model's own
 values; worst output: the same for the whole program. The bound of an element is 32 roundings of it
@@ -35,8 +35,11 @@ def verified(
     only: str | None = None,
     executor: Executor | None = None,
 ) -> list[ProgramResult]:
-    """Verify all programs of a bundle against a model, or the program of one name, each on a worker
-    of the executor, if there is one. Raises SpecError for inputs that do not fit."""
+    """Verify the programs of a bundle, or one of them, against a model.
+
+    Each runs on a worker of the executor, if there is one. Raises SpecError for inputs that do not
+    fit.
+    """
     from kgen.check.model.narrow import products_of, weights_of
     from kgen.check.model.programs import verify_programs
     from kgen.check.model.truth import truth
@@ -84,7 +87,7 @@ def _given(texts: Sequence[str], inputs: Sequence[Value]) -> dict[str, Array]:
 
 
 def print_steps(result: ProgramResult) -> None:
-    """Every step of a program, with the error of the value that comes nearest to its bound."""
+    """Print every step of a program, with the error closest to its bound."""
     print(f"{result.target}/{result.program}, error of each step as a multiple of its bound:")
     rows = [
         (s.number + 1, "passed" if s.passed else "failed", s.error, s.kernel, " ".join(s.nodes))

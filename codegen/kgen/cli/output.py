@@ -1,4 +1,4 @@
-"""Printing for all commands: tables, JSON, sizes and progress."""
+"""Output of all commands: tables, JSON, numbers and progress."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def _finite(value: Any) -> Any:
     return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-#: Headers of what a kernel uses, in the tables of `kgen build` and `kgen build --verify`.
+#: Headers of a kernel's resources, in the tables of `kgen build` and `kgen build --verify`.
 RESOURCES = ("registers", "spills (B)", "shared (B)", "files (B)", "build (s)")
-#: Meaning of RESOURCES where a word is not obvious.
+#: Legend of RESOURCES.
 RESOURCES_LEGEND = """\
 registers, spills: registers and spilled bytes of a thread; shared: shared memory (LDS, workgroup
 memory) of a workgroup; files: machine code, portable form and source text in the bundle; build:
@@ -33,7 +33,7 @@ time to render and assemble."""
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table with columns as wide as they need; numbers to the right."""
+    """Print a table with columns of minimal width; numbers are right-aligned."""
     cells = [[_cell(value) for value in row] for row in rows]
     widths = [max(len(c) for c in column) for column in zip(header, *cells, strict=True)]
     right = [all(_is_number(row[i]) for row in rows) and bool(rows) for i in range(len(header))]
@@ -55,12 +55,12 @@ def _cell(value: object) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits, or all of those before the point."""
+    """Return a number with three significant digits, or all digits before the point."""
     return f"{value:.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
 
 
 def progress(message: str) -> None:
-    """Show what is being done on a terminal, in one line of it; silent when piped."""
+    """Show progress in one line of a terminal; silent when piped."""
     if sys.stderr.isatty():
         shown = message[: shutil.get_terminal_size().columns - 1]
         print(f"\r\033[K{shown}", end="", file=sys.stderr, flush=True)

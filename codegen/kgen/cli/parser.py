@@ -1,4 +1,4 @@
-"""argparse as kgen speaks: every refusal is one line with the value and what to do, and exits 2."""
+"""Argument parser: refusals are one line with the value and the remedy, and exit with status 2."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any, NoReturn
 from kgen import suggest
 
 EXIT_REFUSED = 2
-#: argparse's message about an option at the end of a command line.
+#: argparse's message about an option without a value.
 _NO_VALUE = re.compile(r"argument (?:-\w/)?(?P<option>-[\w-]+): expected one argument")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that names what was mistyped, and takes negative shapes as values, not options."""
+    """Parser that suggests names for mistyped ones, and accepts negative numbers as values."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        #: Options of former versions, with what to do instead.
+        #: Options of former versions, with their replacement.
         self.former: dict[str, str] = {}
         self._negative_number_matcher = re.compile(r"^-(\d|\.\d|inf|nan)")
         self.register("type", int, _whole)
@@ -33,9 +33,11 @@ class Parser(argparse.ArgumentParser):
         self.exit(EXIT_REFUSED, f"{self.prog}: {message}{end}see {self.prog} --help\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Write a message as argparse does, but raise OSError where argparse ignores it: help that
-        nobody gets is no success. An error of stderr is ignored, because there is nowhere to report
-        it."""
+        """Write a message as argparse does, but raise OSError where argparse ignores it.
+
+        Help that was not printed is a failure. An error of stderr is ignored, since it cannot be
+        reported.
+        """
         stream = file or sys.stderr
         try:
             stream.write(message)
@@ -44,12 +46,12 @@ class Parser(argparse.ArgumentParser):
             if stream is not sys.stderr:
                 raise
 
-    # argparse's own types for these two are overloads of `Namespace` and its subclasses.
+    # argparse's types for these two are overloads of `Namespace` and its subclasses.
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         words = sys.argv[1:] if args is None else list(args)
-        # First: an option that is missing may be this one, mistyped.
+        # Check unknown options first: a missing option may be this one, mistyped.
         if (option := self._unknown_option(words)) is not None:
             if option in self.former:
                 self.error(f"{option} is not an option any more; {self.former[option]}")
@@ -57,7 +59,7 @@ class Parser(argparse.ArgumentParser):
             near = suggest.near(option.lstrip("-"), known)
             self.error(f"{option} is unknown{f'; did you mean --{near[0]}?' if near else ''}")
         parsed, extra = super().parse_known_args(words, namespace)
-        # Of arguments between options argparse gives the first few to a list, and leaves the rest.
+        # argparse gives a list only the first group of arguments between options.
         for action in self._actions:
             if action.nargs == "*" and not action.option_strings:
                 setattr(parsed, action.dest, [*getattr(parsed, action.dest), *extra])
@@ -67,11 +69,11 @@ class Parser(argparse.ArgumentParser):
         return parsed, extra
 
     def _unknown_option(self, words: Iterable[str]) -> str | None:
-        """The first word that looks like an option of this parser and is none."""
+        """Return the first word that looks like an option and is unknown, or None."""
         known = self._option_string_actions
         for word in words:
             if word == "--" or (self._subparsers is not None and not word.startswith("-")):
-                return None  # what follows are values, or is for the command's own parser
+                return None  # what follows are values, or belongs to the command's own parser
             name = word.partition("=")[0]
             is_value = len(word) == 1 or " " in word or self._negative_number_matcher.match(word)
             if not word.startswith("-") or is_value or any(k.startswith(name) for k in known):
@@ -81,8 +83,7 @@ class Parser(argparse.ArgumentParser):
         return None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Check a value as argparse does, with kgen's message, for commands and for options with
-        choices."""
+        """Check a value as argparse does, with kgen's message."""
         if action.choices is not None and value not in action.choices:
             shown = str(value) or "''"
             given = f"{action.option_strings[0]} {shown}" if action.option_strings else shown

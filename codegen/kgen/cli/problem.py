@@ -1,4 +1,4 @@
-"""The arguments that describe a problem, and the spec that they make."""
+"""Command-line arguments that describe a problem, and the specs they stand for."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _EXAMPLE = f"a quoted kernel such as '{EXAMPLE}'"
 
-#: Options that go with the operations that have the field of the same name, or of this one.
+#: Options that set the spec's field of this name, for operations that have it.
 _FIELDS = {
     name: name
     for name in (
@@ -219,7 +219,10 @@ def _configure_attention(problem: argparse._ArgumentGroup) -> None:
 
 
 def specs_of(args: argparse.Namespace) -> list[Spec]:
-    """The kernels to build: beside one with a constant operand, the same without. SpecError."""
+    """Return the specs to build; one with a constant operand is preceded by one without.
+
+    Raises SpecError.
+    """
     shapes = args.shape or []
     if not shapes and not args.kernels:
         raise SpecError(f"no kernel is given; pass --shape 1024x1024x1024, or {_EXAMPLE}")
@@ -237,13 +240,13 @@ def specs_of(args: argparse.Namespace) -> list[Spec]:
 
 
 def bundle_name(args: argparse.Namespace, specs: Sequence[Spec]) -> str:
-    """The file of a bundle that was given no name."""
+    """Return the default file name of a bundle."""
     alone = len(args.kernels) + len(args.shape or []) == 1
     return f"{specs[-1].key if alone else 'kernels'}.kgen"
 
 
 def _parsed(text: str) -> Spec:
-    """The kernel that one argument names whole."""
+    """Return the spec that one quoted argument describes."""
     if len(text.split()) < 2:
         raise SpecError(f"{_shown(text)} is not a kernel; pass --shape MxNxK, or {_EXAMPLE}")
     try:
@@ -253,7 +256,7 @@ def _parsed(text: str) -> Spec:
 
 
 def _refuse_options(args: argparse.Namespace) -> None:
-    """Options that describe a shape, where there is none: a kernel's text says it all itself."""
+    """Raise SpecError for options that need --shape; a quoted kernel includes all options."""
     for name in ("op", "dtype", *_FIELDS):
         given = getattr(args, name)
         is_file = name == "constant" and "=" in (given or "")
@@ -266,7 +269,7 @@ def _refuse_options(args: argparse.Namespace) -> None:
 
 
 def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
-    """The spec that the options describe, of this shape."""
+    """Return the spec of this shape that the options describe."""
     op = "matmul" if args.op is None else args.op
     expression = expression_of(op)
     cls = op_class(op) if expression is None else formula_class(expression)
@@ -320,7 +323,7 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
 
 
 def _conv2d(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> Conv2d:
-    """The convolution that the options describe; `fields` are its dtypes."""
+    """Return the convolution that the options describe; `fields` are its dtypes."""
     fields |= convolution_shapes(shape)
     fields |= {
         name: per_axis(name, value)
@@ -346,7 +349,7 @@ def _conv2d(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> Con
 
 
 def _attention(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> Attention:
-    """The attention that the options describe; `fields` are its dtypes."""
+    """Return the attention that the options describe; `fields` are its dtypes."""
     fields |= attention_shapes(shape)
     for name in ("layout", "kv_layout", "diagonal", "mask_dtype", "causal", "kv_length", "lse"):
         if (value := getattr(args, name)) is not None:
@@ -363,7 +366,7 @@ def _attention(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> 
 
 
 def constants_of(args: argparse.Namespace) -> dict[str, Array]:
-    """The constants that are given as files, by name. Raises SpecError."""
+    """Return the constants that are given as files, by name. Raises SpecError."""
     name, given, path = (args.constant or "").partition("=")
     if not given:
         return {}
@@ -377,7 +380,7 @@ def constants_of(args: argparse.Namespace) -> dict[str, Array]:
 
 
 def schedule_fields(text: str | None) -> dict[str, int | str]:
-    """`mainloop=mma,num_stages=4` as a dictionary. Raises SpecError."""
+    """Return `mainloop=mma,num_stages=4` as a dictionary. Raises SpecError."""
     given = _assignments("schedule", text, None)
     mainloop = {name: given.pop(name) for name in ("mainloop",) if name in given}
     for name, value in given.items():
@@ -404,13 +407,13 @@ def _integer(name: str, text: str | None) -> int | None:
     return None if text is None else _whole(name, text, text)
 
 
-#: What Python's int() also takes (spaces, underscores, other scripts' digits) is a typing error
-#: here; and it takes no more than some 4000 digits.
+#: Integers on the command line. Python's int() also accepts spaces, underscores and digits of other
+#: scripts, which are typing errors here, and fails beyond 4300 digits.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,100}")
 
 
 def _whole(name: str, text: str, given: str, example: str = "1024") -> int:
-    """`text` as an integer; `given` is the whole value of the option, for the message."""
+    """Return `text` as an integer; `given` is the option's whole value, for the message."""
     if not _WHOLE.fullmatch(text):
         what = _shown(text) if text == given else f"{_shown(given)}: {_shown(text)}"
         raise SpecError(f"--{name} {what} is not a whole number; give one such as {example}")
@@ -418,7 +421,7 @@ def _whole(name: str, text: str, given: str, example: str = "1024") -> int:
 
 
 def _one_or_several(name: str, text: str, given: str) -> int | tuple[int, ...]:
-    """A number, or one for each dimension of a batch."""
+    """Return a number, or one for each dimension of a batch."""
     parts = text.lower().split("x")
     if not all(map(_WHOLE.fullmatch, parts)):
         raise SpecError(
@@ -439,7 +442,7 @@ def _number(name: str, text: str | None, default: float) -> float:
 
 
 def _shown(text: str) -> str:
-    """A value as the user gave it, visible when it is empty, cut short when it is endless."""
+    """Return a value for a message: quoted, and shortened if long."""
     return quote(text if len(text) <= 80 else f"{text[:80]}...")
 
 

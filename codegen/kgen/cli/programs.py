@@ -1,4 +1,4 @@
-"""Bundle, device and input arrays of the commands that run a program."""
+"""Bundle, device and input arguments of the commands that run a program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser, threads: int | None = None) -> None:
-    """`threads` are those where nothing is said, None for all cores."""
+    """Add the arguments; `threads` is the default number of threads, None for all cores."""
     parser.add_argument("file", metavar="FILE.kgen", help="bundle to read")
     parser.add_argument(
         "--input",
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser, threads: int | None = None) -> No
 
 
 def check_threads(threads: int | None) -> None:
-    """Raises SpecError for a number of `--threads` that the CPU does not take."""
+    """Raise SpecError for a number of `--threads` out of range."""
     from kgen_runtime.backends.cpu.backend import MAX_THREADS
 
     if threads is not None and not 1 <= threads <= MAX_THREADS:
@@ -50,7 +50,7 @@ def check_threads(threads: int | None) -> None:
 
 @contextmanager
 def loaded(args: argparse.Namespace) -> Iterator[LoadedProgram]:
-    """The program of the command, on its device."""
+    """Yield the program of the command, loaded on its device."""
     import kgen_runtime
 
     check_threads(args.threads)
@@ -65,7 +65,7 @@ def loaded(args: argparse.Namespace) -> Iterator[LoadedProgram]:
 
 
 def program_of(manifest: Manifest, name: str | None) -> Program:
-    """The program of this name, with or without its target; the first one for None.
+    """Return the program of this name, with or without its target; the first one for None.
 
     Raises BundleError and SpecError.
     """
@@ -82,7 +82,7 @@ def program_of(manifest: Manifest, name: str | None) -> Program:
 
 
 def arrays(texts: Sequence[str]) -> dict[str, Any]:
-    """The inputs of `--input`; arrays of bf16 as their bits."""
+    """Return the arrays of `--input` by name; bf16 arrays as their bits."""
     import numpy as np
 
     from kgen.constants import BITS_16, read
@@ -102,7 +102,7 @@ def arrays(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def check_given(program: LoadedProgram, given: Mapping[str, Any]) -> None:
-    """Raises SpecError for an input without an array, which says what it takes."""
+    """Raise SpecError for inputs without an array, listing their shapes and types."""
     missing = [value for value in program.entry.inputs if value.name not in given]
     if missing and given.keys() <= set(program.input_names):
         takes = ", ".join(
@@ -113,8 +113,10 @@ def check_given(program: LoadedProgram, given: Mapping[str, Any]) -> None:
 
 
 def filled(program: LoadedProgram, given: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
-    """Return the inputs of a program. Those that are not given are zero if they are integers, which
-    may be indices, and normally distributed otherwise."""
+    """Return all inputs of a program, with values for those that are not given.
+
+    Integers, which may be indices, are zero; floats are normally distributed.
+    """
     import numpy as np
 
     rng = np.random.default_rng(seed)

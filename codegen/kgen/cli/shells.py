@@ -1,4 +1,4 @@
-"""The scripts with which bash, zsh and fish complete command lines: words in, text out."""
+"""Completion scripts for bash, zsh and fish, generated from commands and options."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Option:
-    """An option, by its short and long name. `values` are what it takes, if they have names;
-    `is_list`: several of them between commas."""
+    """Option with its short and long name.
+
+    `values` are its possible values, if named; `is_list` allows several of them between commas.
+    """
 
     names: tuple[str, ...]
     help: str
@@ -23,7 +25,7 @@ class Option:
 
 @frozen
 class Command:
-    """A command by the words that name it; `arguments` are the words that it takes."""
+    """Command by its words; `arguments` are the possible values of its arguments."""
 
     path: tuple[str, ...]
     options: tuple[Option, ...]
@@ -139,7 +141,7 @@ def _zsh_option(option: Option) -> str:
         value = f":value:_values -s , value {words}" if option.is_list else f":value:({words})"
     elif option.takes_value:
         value = ":value:"
-    # Some may be given again; that is for kgen to say.
+    # Every option may repeat; kgen itself reports those that must not.
     ends = ["=" if value and name.startswith("--") else "" for name in option.names]
     names = zip(option.names, ends, strict=True)
     return " ".join(quote(f"*{name}{end}[{text}]{value}") for name, end in names)
@@ -152,7 +154,7 @@ def _zsh_join(specs: Iterable[str]) -> str:
 def fish(commands: Sequence[Command]) -> str:
     lines = [_FISH]
     for command in commands:
-        # Sub-commands are offered where none is chosen yet, arguments anywhere behind theirs.
+        # Offer sub-commands while none is chosen, and arguments anywhere after their command.
         test = " ".join(("__kgen_at" if command.children else "__kgen_in", *command.path))
         here = f"complete -c kgen -n {_fish(test)}"
         for child, text in command.children:
@@ -196,11 +198,11 @@ def _fish_option(option: Option) -> str:
 
 
 def _fish(text: str) -> str:
-    """In single quotes, within which fish knows these two escapes alone."""
+    """Return text in single quotes, within which fish knows only these two escapes."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-#: The function that writes the script of each shell.
+#: Function that writes the script of each shell.
 SCRIPTS: Mapping[str, Callable[[Sequence[Command]], str]] = {
     "bash": bash,
     "zsh": zsh,

@@ -1,4 +1,4 @@
-"""`kgen inspect --static`: what the machine code of each kernel says, and its roofline."""
+"""`kgen inspect --static`: facts from each kernel's machine code, and its roofline."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(bundle: BundleFile, *, as_json: bool) -> int:
 
 
 def lines(entry: KernelEntry, known: StaticFacts, ahead: Outlook) -> Iterator[tuple[str, str]]:
-    """Titles and texts; a line that goes on has no title."""
+    """Yield titles and texts; a continuation line has no title."""
     yield from _resources(entry)
     size, count = entry.resources.code_bytes, known.opcodes.total()
     yield "code", f"{size} bytes, {count} instructions: {mix(known.opcodes)}"

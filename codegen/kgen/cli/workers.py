@@ -1,4 +1,4 @@
-"""The options of commands that make many kernels: where that is done, and what is kept."""
+"""Options of commands that build many kernels: processes, remote workers, cache and tuning."""
 
 from __future__ import annotations
 
@@ -48,8 +48,10 @@ def tuning_of(args: argparse.Namespace) -> Tuning | None:
 
 
 def configure_executor(parser: argparse.ArgumentParser, work: str, jobs: int | None) -> None:
-    """Add the options that say where work is done; `jobs` is the default number of processes, None
-    for all cores."""
+    """Add the options that select where work runs.
+
+    `jobs` is the default number of processes, None for all cores.
+    """
     parser.add_argument(
         "--jobs", type=int, metavar="N", default=jobs,
         help=f"processes that {work} (default: {jobs or 'all cores'})",
@@ -63,8 +65,10 @@ def configure_executor(parser: argparse.ArgumentParser, work: str, jobs: int | N
 
 @contextmanager
 def executor_of(args: argparse.Namespace) -> Iterator[Executor | None]:
-    """Return the executor that does the work; None for this process. Raises SpecError and
-    DeviceError."""
+    """Yield the executor of the work, or None for this process.
+
+    Raises SpecError and DeviceError.
+    """
     from kgen.parallel import executors
 
     jobs = args.jobs

@@ -1,7 +1,7 @@
-"""The scalar language: expressions over a few primitives, and the functions that are made of them.
+"""The scalar language: expressions over a few primitives, and functions composed of them.
 
-Knows no hardware. Each family of targets renders the primitives in its instruction set
-(`targets/*/expressions.py`).
+The language is independent of hardware. Each family of targets renders the primitives in its
+instruction set (`targets/*/expressions.py`).
 """
 
 from __future__ import annotations

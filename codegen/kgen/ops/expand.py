@@ -28,10 +28,11 @@ def expand(
     *,
     compute: DType = DType.F32,
 ) -> Expression:
-    """The expression with primitives in the place of calls, but for functions in `native`, of which
-    a renderer has a better form. A truth value as the result becomes 1 or 0.
+    """Return the expression with calls replaced by primitives, except for functions in `native`.
 
-    `compute` is the type of the numbers. Row-wise functions need a `row`; Unfit without one.
+    A renderer has a better form of native functions. A truth value as the result becomes 1 or 0.
+    `compute` is the type of the numbers. Row-wise functions need a `row`, and raise Unfit without
+    one.
     """
 
     def change(step: Expression) -> Expression:
@@ -49,8 +50,10 @@ def expand(
 
 
 def beyond(expression: Expression, compute: DType, row: RowFacts | None = None) -> str | None:
-    """Return the first function or constant of an expression in calls that a type lacks; None if it
-    lacks nothing, as floats do."""
+    """Return the first function or constant that a compute type cannot represent, or None.
+
+    Only integers lack any.
+    """
     if not compute.is_integer:
         return None
 
@@ -59,7 +62,7 @@ def beyond(expression: Expression, compute: DType, row: RowFacts | None = None) 
 
     for step in steps(expression):
         if step.primitive is Primitive.CALL:
-            # Its arguments are looked at by themselves, but for constants.
+            # Arguments are checked separately, except for constants.
             stand_ins = [
                 a if a.primitive is Primitive.CONSTANT else _any(a.truth) for a in step.arguments
             ]
@@ -72,7 +75,7 @@ def beyond(expression: Expression, compute: DType, row: RowFacts | None = None) 
 
 
 def _any(truth: bool) -> Expression:
-    """An argument of a function."""
+    """Return a placeholder for a function's argument."""
     x = variable("x")
     return x.equals(0.0) if truth else x
 
@@ -90,13 +93,13 @@ def is_rowwise(expression: Expression) -> bool:
 
 
 def reduces(expression: Expression) -> bool:
-    """Whether an expression in calls is one number for a row: all of its inputs are reduced."""
+    """Whether an expression in calls has one value per row: all of its inputs are reduced."""
     if expression.primitive is Primitive.CALL and functions()[expression.name].reduces:
         return True
     return expression.primitive is not Primitive.INPUT and all(map(reduces, expression.arguments))
 
 
 def instructions_of(called: Expression) -> int:
-    """Primitives that a call is made of, less those of its arguments."""
+    """Return the number of primitives of a call, without those of its arguments."""
     inner = {step for argument in called.arguments for step in steps(expand(argument))}
     return sum(bool(step.arguments) and step not in inner for step in steps(expand(called)))

@@ -1,31 +1,31 @@
 """Expressions: formulas over some twenty primitives, which every instruction set can render.
 
-An expression is a frozen graph in which equal parts are one node. Its numbers are of one type, the
-one that a kernel computes in: f32 (f64 for f64 tensors), or s32 or s64, of which there are the
-primitives in `WHOLE`. Truth values are what comparisons give and `select` takes. A call of a
-function (`kgen.ops.functions`) is a node as well until :func:`expand` puts primitives in its place.
+An expression is an immutable graph in which equal parts are one node. All of its numbers have one
+type, in which a kernel computes: f32 (f64 for f64 tensors), or s32 or s64 with the primitives in
+`WHOLE`. Comparisons give truth values, and `select` takes one. A call of a function
+(`kgen.ops.functions`) is a node until :func:`expand` replaces it by primitives.
 
 The primitives are those of IEEE 754-2019, rounded to nearest, except for:
 
-- DIV, SQRT, RSQRT, RECIPROCAL: within 2.5 units in the last place. RECIPROCAL may take a subnormal
-  argument for zero.
-- FMA in f64: its product may be rounded, where a CPU has no such instruction.
-- EXP2 and LOG2: within the `function_error` of the target's tolerance, which near LOG2's zero is
-  absolute. EXP2 may give 0 for a result that is subnormal.
-- MIN and MAX give NaN where an operand is NaN; of zeros with two signs either may come. MAXNUM is
-  MAX where no operand is NaN, and any number or NaN where one is.
-- ROUND goes to the nearest whole number, ties to even; FLOOR down. TO_F16 and TO_BF16 go to the
-  nearest number of that type, ties to even; beyond the largest is infinity. From f64 they go by
-  way of f32, as does TO_F32, of which there is none but in f64.
+- DIV, SQRT, RSQRT, RECIPROCAL: within 2.5 units in the last place. RECIPROCAL may flush a subnormal
+  argument to zero.
+- FMA in f64 may round its product, on a CPU without such an instruction.
+- EXP2 and LOG2: within the `function_error` of the target's tolerance, which is absolute near
+  LOG2's zero. EXP2 may flush a subnormal result to 0.
+- MIN and MAX give NaN if an operand is NaN; of zeros with two signs either may result. MAXNUM is
+  MAX if no operand is NaN, and otherwise any number or NaN.
+- ROUND rounds to the nearest integer, ties to even; FLOOR rounds down. TO_F16 and TO_BF16 round to
+  the nearest number of that type, ties to even, and overflow to infinity. In f64 they first round
+  to f32, as TO_F32 does, which exists in f64 only.
 - LESS, LESS_EQUAL and EQUAL are false for NaN.
-- REMAINDER is of floats: x less y times the whole number next to x / y towards zero. It is exact,
-  has the sign of x, and is x where y alone is infinite; NaN where x is infinite or y is 0.
-- BITS_AND is of whole numbers: the bits that both have in two's complement.
-- QUOTIENT is of whole numbers, cut to one towards zero; its divisor is neither 0 nor -1.
+- REMAINDER (floats) is x minus y times the integer next to x / y towards zero. It is exact, has the
+  sign of x, and is x if only y is infinite; NaN if x is infinite or y is 0.
+- BITS_AND (integers) has the bits that both have in two's complement.
+- QUOTIENT (integers) is truncated towards zero; its divisor is neither 0 nor -1.
 
-REDUCE is one value for a row: its argument in all columns, folded as the reduction of that name
-says (`kgen.ops.rows`). VIEW is an element of another tensor's, of which the view of that name
-(`kgen.ops.views`) says which one.
+REDUCE is one value per row: its argument in all columns, folded by the reduction of that name
+(`kgen.ops.rows`). VIEW is an element of another tensor, selected by the view of that name
+(`kgen.ops.views`).
 """
 
 from __future__ import annotations
@@ -87,22 +87,22 @@ TRUTH = frozenset(
     }
 )
 
-#: Primitives of integers, in two's complement: what overflows wraps around.
+#: Primitives of integers, in two's complement, which wrap around on overflow.
 WHOLE = TRUTH | {
     *(Primitive.INPUT, Primitive.CONSTANT, Primitive.SELECT),
     *(Primitive.ADD, Primitive.SUB, Primitive.MUL, Primitive.QUOTIENT, Primitive.BITS_AND),
     *(Primitive.NEG, Primitive.ABS, Primitive.MIN, Primitive.MAX, Primitive.REDUCE),
 }
 
-#: Nodes by what they are made of, so that equal ones are the same object.
+#: Existing nodes by their content, so that equal nodes are the same object.
 _KNOWN: WeakValueDictionary[tuple[object, ...], Expression] = WeakValueDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class Expression:
-    """A node. Make one with :func:`node`, :func:`constant`, :func:`variable` or arithmetic.
+    """Node of an expression, from :func:`node`, :func:`constant`, :func:`variable` or arithmetic.
 
-    `name` is that of an input, of a called function or of a reduction, `number` the value of a
+    `name` is that of an input, a called function, a reduction or a view, `number` the value of a
     constant; `truth` says that it is a truth value.
     """
 
@@ -113,7 +113,7 @@ class Expression:
     truth: bool = False
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Unpickled, it is the node that is known."""
+        """Unpickle to the existing equal node."""
         return _interned, (self.primitive, self.arguments, self.name, self.number, self.truth)
 
     def __add__(self, other: Number) -> Expression:
@@ -168,11 +168,11 @@ class Expression:
         return node(Primitive.NOT, self)
 
     def equals(self, other: Number) -> Expression:
-        """Whether both are the same number; Python's == compares nodes."""
+        """Return whether both are the same number; Python's == compares nodes."""
         return node(Primitive.EQUAL, self, other)
 
     def __str__(self) -> str:
-        """The expression as `kgen.ops.parse` reads it, every call written out."""
+        """Return the expression as `kgen.ops.parse` reads it, every call written out."""
         return text_of(self, {})
 
 
@@ -184,17 +184,17 @@ def constant(number: float) -> Expression:
 
 
 def variable(name: str, truth: bool = False) -> Expression:
-    """An input."""
+    """Return an input."""
     return _interned(Primitive.INPUT, (), name, 0.0, truth)
 
 
 def call(name: str, arguments: Iterable[Number], truth: bool = False) -> Expression:
-    """A function's value, for :func:`expand` or a renderer that has the function."""
+    """Return a call of a function, for :func:`expand` or a renderer that has the function."""
     return _interned(Primitive.CALL, tuple(map(as_node, arguments)), name, 0.0, truth)
 
 
 def node(primitive: Primitive, *arguments: Number) -> Expression:
-    """A primitive's value; of constants, and of what changes nothing, the value itself."""
+    """Return a primitive of arguments, with constants folded and identities removed."""
     nodes = tuple(map(as_node, arguments))
     folded = _folded(primitive, nodes)
     if folded is not None:
@@ -204,22 +204,22 @@ def node(primitive: Primitive, *arguments: Number) -> Expression:
 
 
 def select(condition: Expression, x: Number, y: Number) -> Expression:
-    """x where the condition holds, else y."""
+    """Return x where the condition holds, else y."""
     return node(Primitive.SELECT, condition, x, y)
 
 
 def fma(x: Number, y: Number, z: Number) -> Expression:
-    """x y + z, rounded once."""
+    """Return x y + z, rounded once."""
     return node(Primitive.FMA, x, y, z)
 
 
 def reduce(kind: str, x: Expression) -> Expression:
-    """x of a row's columns, made one by the reduction of this name."""
+    """Return the reduction of this name over a row's columns of x."""
     return _interned(Primitive.REDUCE, (x,), kind, 0.0, False)
 
 
 def view(name: str, arguments: Iterable[Number]) -> Expression:
-    """An element of a view: its tensors, and its numbers as constants."""
+    """Return an element of a view; numbers become constants."""
     return _interned(Primitive.VIEW, tuple(map(as_node, arguments)), name, 0.0, False)
 
 
@@ -228,7 +228,7 @@ def as_node(value: Number) -> Expression:
 
 
 def text_of(expression: Expression, names: Mapping[Expression, str]) -> str:
-    """An expression as `kgen.ops.parse` reads it, every call written out but those with names."""
+    """Return an expression as `kgen.ops.parse` reads it; named parts are written as their names."""
     if expression in names:
         return names[expression]
     if expression.primitive is Primitive.CONSTANT:
@@ -265,7 +265,7 @@ _ARITHMETIC: Mapping[Primitive, Callable[..., float]] = {
 }
 
 
-#: The reciprocals of what is below it are beyond f32.
+#: Least divisor whose reciprocal is finite in f32.
 LEAST_DIVISOR = 2.0**-127
 
 
@@ -284,29 +284,31 @@ def _folded(primitive: Primitive, nodes: tuple[Expression, ...]) -> Expression |
     if primitive is Primitive.MUL and nodes[0] is one:
         return nodes[1]
     if primitive is Primitive.DIV and nodes[1].primitive is Primitive.CONSTANT:
-        # Division by a power of two is a product, without rounding.
+        # Division by a power of two is an exact product.
         divisor = nodes[1].number
         if math.isfinite(divisor) and abs(divisor) >= LEAST_DIVISOR and _is_power_of_two(divisor):
             return node(Primitive.MUL, nodes[0], 1.0 / divisor)
     return None
 
 
-#: Characters of an expression in a message.
+#: Most characters of an expression in a message.
 MOST_SHOWN = 160
-#: Functions that are written as operators, and how tightly they bind.
+#: Functions that are written as operators, and their precedence.
 _OPERATORS = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2)}
 
 
 def infix(
     expression: Expression, outer: int = 0, names: Mapping[Expression, str] | None = None
 ) -> str:
-    """An expression as people write it: ``silu(gate) * up``; some parts may have `names`."""
+    """Return an expression in infix form: ``silu(gate) * up``; parts may have `names`."""
     return "".join(_words(expression, outer, names or {}))
 
 
 def shown(expression: Expression, most: int = MOST_SHOWN) -> str:
-    """An expression for a message: as people write it, cut behind `most` characters. A part that is
-    taken in many places costs no more than what is shown of it."""
+    """Return an expression in infix form for a message, cut after `most` characters.
+
+    Shared parts cost no more than the text that is shown.
+    """
     text = ""
     for word in _words(expression, 0, {}):
         text += word
@@ -316,7 +318,7 @@ def shown(expression: Expression, most: int = MOST_SHOWN) -> str:
 
 
 def _words(expression: Expression, outer: int, names: Mapping[Expression, str]) -> Iterator[str]:
-    """Pieces of an expression's text, one by one."""
+    """Yield the pieces of an expression's text."""
     if expression in names:
         yield names[expression]
         return
@@ -343,14 +345,14 @@ def _words(expression: Expression, outer: int, names: Mapping[Expression, str]) 
 
 
 def steps(*results: Expression) -> tuple[Expression, ...]:
-    """Nodes in topological order, arguments first; inputs and constants included."""
+    """Return the nodes in topological order, arguments first, with inputs and constants."""
     return tuple(unknown(results, ()))
 
 
 def unknown(wanted: Sequence[Expression], known: Container[Expression]) -> list[Expression]:
-    """Nodes that `wanted` needs and that are not `known`, arguments first."""
+    """Return the nodes that `wanted` needs and that are not `known`, arguments first."""
     found: dict[Expression, None] = {}
-    # Without recursion: a function's primitives make a deep expression many times as deep.
+    # Iterate instead of recursing: expansion to primitives makes an expression many times deeper.
     waiting = list(reversed(wanted))
     while waiting:
         step = waiting[-1]
@@ -366,7 +368,7 @@ def unknown(wanted: Sequence[Expression], known: Container[Expression]) -> list[
 
 
 def depth(expression: Expression) -> int:
-    """How many steps stand one in another."""
+    """Return the nesting depth of an expression."""
     found: dict[Expression, int] = {}
     for step in steps(expression):
         within = max((found[argument] for argument in step.arguments), default=0)
@@ -374,12 +376,12 @@ def depth(expression: Expression) -> int:
     return found[expression]
 
 
-#: Names of the inputs of each node that was asked for: those of its parts are not walked again.
+#: Cache of the input names of nodes, so that parts are walked once.
 _INPUTS: WeakKeyDictionary[Expression, tuple[str, ...]] = WeakKeyDictionary()
 
 
 def inputs(*results: Expression) -> tuple[str, ...]:
-    """Names of the inputs, in the order in which they are met."""
+    """Return the names of the inputs, in order of first occurrence."""
     for step in unknown(results, _INPUTS):
         if step.primitive is Primitive.INPUT:
             _INPUTS[step] = (step.name,)
@@ -394,8 +396,10 @@ def rebuilt(
     change: Callable[[Expression], Expression],
     known: Iterable[Expression] = (),
 ) -> Expression:
-    """The expression with `change` applied to every node but the `known` ones and what they are
-    made of, arguments first."""
+    """Return the expression with `change` applied to every node, arguments first.
+
+    The `known` nodes and their arguments stay unchanged.
+    """
     done = {step: step for step in known}
     for step in unknown([expression], done):
         arguments = tuple(done[argument] for argument in step.arguments)
@@ -406,7 +410,7 @@ def rebuilt(
 
 
 def assuming(expression: Expression, known: Mapping[str, bool]) -> Expression:
-    """The expression where truth values among its inputs are known: what they choose is chosen."""
+    """Return the expression with selections resolved whose conditions are known inputs."""
 
     def change(step: Expression) -> Expression:
         if step.primitive is not Primitive.SELECT or step.arguments[0].name not in known:
@@ -418,7 +422,7 @@ def assuming(expression: Expression, known: Mapping[str, bool]) -> Expression:
 
 
 def substituted(expression: Expression, values: Mapping[str, Expression]) -> Expression:
-    """The expression with other expressions in the place of inputs, by their names."""
+    """Return the expression with inputs replaced by other expressions, by name."""
 
     def change(step: Expression) -> Expression:
         return values.get(step.name, step) if step.primitive is Primitive.INPUT else step

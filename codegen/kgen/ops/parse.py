@@ -1,9 +1,9 @@
-"""Expressions from their text: ``gelu(x + bias) * scale + residual``.
+"""Parser of expressions in text form: ``gelu(x + bias) * scale + residual``.
 
-Python's own grammar of expressions: arithmetic, comparisons, ``and or not & | ^ ~``, ``x if c else
-y``, numbers, names of inputs, and calls of the functions in :mod:`kgen.ops.functions` and of the
-views in :mod:`kgen.ops.views`. Several outputs are assigned one after another: ``h = x + residual;
-out = rms_norm(h, w)``. A name that has been assigned stands for its expression from there on.
+The grammar is that of Python's expressions: arithmetic, comparisons, ``and or not & | ^ ~``, ``x if
+c else y``, numbers, names of inputs, and calls of the functions in :mod:`kgen.ops.functions` and of
+the views in :mod:`kgen.ops.views`. Several outputs are assigned one after another: ``h = x +
+residual; out = rms_norm(h, w)``. An assigned name stands for its expression from there on.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kgen.ops.rows import COORDINATES
 from kgen.ops.views import ENDS, VIEWS, fits
 from kgen_runtime.dtypes import DType
 
-#: What Python's operators are called.
+#: Functions that Python's operators stand for.
 _BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -52,25 +52,26 @@ _COMPARISONS: Mapping[type[ast.cmpop], str] = {
     ast.Eq: "equal",
     ast.NotEq: "not_equal",
 }
-#: Characters of an expression; the header of a kernel holds it in a line.
+#: Most characters of an expression, which the header of a kernel holds in one line.
 LONGEST = 8000
-#: Calls that stand one in another: kgen walks them by recursion, and Python reads no more than 200
-#: parentheses back.
+#: Most nested calls: kgen walks them recursively, and Python parses at most 200 nested parentheses.
 DEEPEST = 128
-#: Characters of one that a message shows.
+#: Most characters of an expression in a message.
 LONGEST_EXCERPT = 160
 
 
-#: What an expression without a name gives.
+#: Output of an expression without a name.
 OUT = "out"
-#: Outputs of a kernel.
+#: Most outputs of a kernel.
 MOST_OUTPUTS = 8
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def parse(text: str, field: str = "expression") -> Expression:
-    """The expression, in calls. Raises SpecError with the column of what is wrong; `field` is what
-    a message calls the text."""
+    """Return the expression, in calls; `field` is the text's name in messages.
+
+    Raises SpecError with the column of the error.
+    """
     found = formulas(text, field)
     if list(found) != [OUT]:
         raise SpecError(f"{field}={excerpt(text)}: it must be one expression without output names")
@@ -78,7 +79,10 @@ def parse(text: str, field: str = "expression") -> Expression:
 
 
 def formulas(text: str, field: str = "expression") -> Mapping[str, Expression]:
-    """The outputs' expressions by name, in calls. SpecError with the column of what is wrong."""
+    """Return the outputs' expressions by name, in calls.
+
+    Raises SpecError with the column of the error.
+    """
     if len(text) > LONGEST:
         raise SpecError(
             f"{field} has {len(text)} characters; {LONGEST} is the limit; split it into two kernels"
@@ -101,8 +105,7 @@ def formulas(text: str, field: str = "expression") -> Mapping[str, Expression]:
 
 
 def _levels(statements: Sequence[ast.AST]) -> int:
-    """How many expressions of a text stand one in another, a name or number as the innermost left
-    out."""
+    """Return the nesting depth of the expressions in a text; names and numbers do not count."""
     found, level = -1, [*statements]
     while level:
         nodes = (child for at in level for child in ast.iter_child_nodes(at))
@@ -119,7 +122,7 @@ def refuse_depth(text: str, field: str) -> NoReturn:
 
 
 def excerpt(text: str, column: int = 1) -> str:
-    """A text in quotes; of a long one, what stands around a column."""
+    """Return a text in quotes; for a long one, the part around a column."""
     if len(text) <= LONGEST_EXCERPT:
         return repr(text)
     start = min(max(0, column - LONGEST_EXCERPT // 2), len(text) - LONGEST_EXCERPT)
@@ -129,7 +132,7 @@ def excerpt(text: str, column: int = 1) -> str:
 
 
 def refuse_name(text: str, field: str, name: str, why: str) -> NoReturn:
-    """Raises SpecError with the column of a word in an expression that can be read."""
+    """Raise SpecError with the column of a word in a parsable expression."""
     tree = ast.parse(text.strip())
     found = (at for at in ast.walk(tree) if isinstance(at, ast.expr) and _is_word(at, name))
     first = min(found, key=lambda at: (at.lineno, at.col_offset), default=tree)
@@ -152,7 +155,7 @@ def _is_word(at: ast.expr, word: str) -> bool:
 
 
 def canonical(formulas: Mapping[str, Expression]) -> str:
-    """Their text, every call written out, and outputs by name where later ones are made of them."""
+    """Return the outputs as text with calls written out; later outputs name earlier ones."""
     if list(formulas) == [OUT]:
         return str(formulas[OUT])
     names: dict[Expression, str] = {}
@@ -183,7 +186,7 @@ class _ExpressionReader:
                 case _:
                     self.refuse(at, "only expressions and name = expression are formulas")
             self.known[name] = self.value(value)
-            # Names stand for what is deep already, and a chain of `and` is one node of the text.
+            # Names may stand for deep expressions, and a chain of `and` is one node of the text.
             if depth(self.known[name]) > DEEPEST:
                 refuse_depth(self.text, self.field)
         if len(self.known) > MOST_OUTPUTS:
@@ -194,7 +197,7 @@ class _ExpressionReader:
         return self.known
 
     def check_name(self, at: ast.AST, name: str) -> None:
-        """Raises SpecError if no output may be called so."""
+        """Raise SpecError if an output cannot have this name."""
         if name in self.known:
             self.refuse(at, f"{name} is assigned twice; every output has a name of its own")
         if not NAME.fullmatch(name) or name in {*functions(), *VIEWS, *COORDINATES, "inf", "nan"}:
@@ -209,7 +212,7 @@ class _ExpressionReader:
         raise SpecError(f"{self.field}={excerpt(self.text, column)}: column {column}: {why}")
 
     def number(self, at: ast.expr, number: float) -> Expression:
-        """A constant, which f64 must have if it is whole."""
+        """Return a constant; an integer must be exact in f64."""
         if isinstance(number, int) and (abs(number) > 2**1023 or float(number) != number):
             self.refuse(at, "no f64 is this number; up to 2**53 all whole numbers are")
         return constant(number)
@@ -284,7 +287,7 @@ class _ExpressionReader:
         return self.checked(at, name, [(operand, self.value(operand)) for operand in operands])
 
     def conversion(self, at: ast.expr) -> str:
-        """The function that converts to a type, of which there is the name."""
+        """Return the function that converts to a type, given by its name."""
         word = at.id if isinstance(at, ast.Name) else ""
         with suppress(ValueError):
             word = DType(word)
@@ -296,9 +299,12 @@ class _ExpressionReader:
     def view(
         self, at: ast.expr, name: str, arguments: list[ast.expr], keywords: list[ast.keyword]
     ) -> Expression:
-        """A view, with defaults put in, if its numbers are constants of the kind that it takes."""
+        """Return a view with its defaults.
+
+        Raises SpecError unless its numbers are valid constants.
+        """
         known = VIEWS[name]
-        # Of any number of tensors, the numbers come last; they may be named.
+        # For a view of any number of tensors, the numbers come last and may be named.
         count = known.tensors or len(arguments) - len(known.numbers) + len(keywords)
         tensors, numbers = arguments[:count], list(arguments[count:])
         for keyword in keywords:
@@ -332,7 +338,7 @@ class _ExpressionReader:
     def checked(
         self, at: ast.expr, name: str, operands: list[tuple[ast.expr, Expression]]
     ) -> Expression:
-        """The call, with defaults put in, if every argument is of the kind that it should be."""
+        """Return a call with its defaults. Raises SpecError for arguments of the wrong kind."""
         function = functions()[name]
         most = len(function.parameters)
         if not function.fewest <= len(operands) <= most:
@@ -344,7 +350,7 @@ class _ExpressionReader:
             parameter = function.parameters[i]
             wants_truth = parameter in function.truths
             if wants_truth and value.primitive in (Primitive.INPUT, Primitive.VIEW):
-                # An input, or a view, is a truth value where one is wanted: whether it is not zero.
+                # An input or a view used as a truth value means that it is not zero.
                 value = call("not_equal", (value, 0.0), truth=True)
             if value.truth != wants_truth:
                 kind, wanted = ("a truth value", "a number")[:: 1 if value.truth else -1]

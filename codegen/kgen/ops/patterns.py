@@ -1,4 +1,4 @@
-"""Patterns of expressions: expressions whose inputs stand for anything."""
+"""Pattern matching of expressions: the inputs of a pattern match any subexpression."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from kgen.ops.expression import Expression, Primitive
 
 
 def bound(pattern: Expression, expression: Expression) -> dict[str, Expression] | None:
-    """Subexpression that each input of the pattern matches; None if the expression does not match.
+    """Return the subexpression that each input of the pattern matches; None without a match.
 
-    An input that occurs several times matches one subexpression.
+    An input that occurs several times must match one subexpression.
     """
     if pattern.primitive is Primitive.INPUT:
         return {pattern.name: expression}
@@ -24,5 +24,5 @@ def bound(pattern: Expression, expression: Expression) -> dict[str, Expression] 
 
 
 def _kind(expression: Expression) -> tuple[object, ...]:
-    """Identity of a node without its arguments."""
+    """Return the identity of a node without its arguments."""
     return expression.primitive, expression.name, expression.number, len(expression.arguments)

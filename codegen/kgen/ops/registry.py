@@ -1,4 +1,4 @@
-"""The registry of functions: what each is made of, and what a correct kernel may be off by.
+"""Registry of functions: the expansion of each, and its accuracy.
 
 :mod:`kgen.ops.functions` has the functions of elements, :mod:`kgen.ops.rows` those of rows.
 """
@@ -14,23 +14,26 @@ from kgen.ops.expression import Expression, Number, as_node, call, constant
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: What an error is relative to: the result, the largest argument or result, or 1 or the result.
+#: Scale of an error: the result, the largest argument or result, or the larger of 1 and the result.
 Scale = Literal["result", "argument", "one"]
 
 
 @frozen
 class Accuracy:
-    """A bound on the error of an expansion with exact arguments.
+    """Bound on the error of an expansion with exact arguments.
 
-    It is `((roundings + growth |x|) u + (transcendental + amplified |x|) f) s`: u the unit roundoff
-    of the type that is computed in, f the target's function_error, s what `scale` says, |x| the
-    largest argument, or the `measure` of the arguments.
-    Whatever underflows to a subnormal may be zero. `holds` says of which arguments all of this is
-    promised, all of them where it is None; it takes numbers or arrays. `steady` is the condition
-    for arguments that have an error themselves. `slope` is for a function that jumps: what an error
-    of an argument adds to how far its ends are apart. In f64 the error is at most `ulps` units in
-    the last place of the result, or of the larger of result and argument, as `ulps_of` says; 0 for
-    functions without a bound of their own.
+    The error is at most ((roundings + growth |x|) u + (transcendental + amplified |x|) f) s. u is
+    the unit roundoff of the compute type, f the target's function_error, s the quantity that
+    `scale` names, and |x| the largest argument, or the `measure` of the arguments. Any subnormal
+    may be flushed to zero.
+
+    - `holds` is the condition on arguments under which the bound is valid; None for all. It takes
+      numbers or arrays.
+    - `steady` is the condition for arguments that have errors themselves.
+    - `slope` is for discontinuous functions: it multiplies an argument's error, which adds to the
+      distance between the function's values at both ends of the interval.
+    - `ulps` is the error in f64 in units in the last place of the result, or of the larger of
+      result and argument, as `ulps_of` says; 0 for functions without a bound of their own.
     """
 
     roundings: float = 0.0
@@ -56,8 +59,8 @@ class ScalarFunction:
     `parameters` are its arguments' names; the last ones may have `defaults`. `truths` names the
     arguments that are truth values; `truth`: the result is a truth value. `rowwise`: the function
     depends on whole rows, and its expansion takes :class:`kgen.ops.rows.RowFacts` first; `reduces`:
-    the result is one number per row. `whole` and `double` are the expansions in integers and in
-    f64 if they differ from `expand`.
+    the result is one number per row. `whole` and `double` are the expansions in integers and in f64
+    if they differ from `expand`.
     """
 
     name: str
@@ -73,51 +76,53 @@ class ScalarFunction:
     double: Callable[..., Expression] | None = None
 
     def expansion(self, compute: DType) -> Callable[..., Expression]:
-        """Expansion of the function for a compute type."""
+        """Return the expansion of the function for a compute type."""
         own = {DType.F64: self.double}.get(compute, self.whole if compute.is_integer else None)
         return own or self.expand
 
     @property
     def fewest(self) -> int:
-        """Arguments that have no default."""
+        """Number of arguments without a default."""
         return len(self.parameters) - len(self.defaults)
 
     @property
     def is_of_one(self) -> bool:
-        """Whether it maps one number to one number, element by element."""
+        """Whether the function maps one number to one number, element by element."""
         return self.fewest == 1 and not (self.rowwise or self.truth or self.truths)
 
     def complete(self, arguments: Sequence[Expression]) -> tuple[Expression, ...]:
-        """The arguments with the defaults of those that are left out."""
+        """Return the arguments, with defaults for those that are missing."""
         missing = len(self.parameters) - len(arguments)
         defaults = self.defaults[len(self.defaults) - missing :] if missing else ()
         return (*arguments, *map(constant, defaults))
 
 
 _FUNCTIONS: dict[str, ScalarFunction] = {}
-#: Other names of functions, which specs and manifests never hold.
+#: Aliases of functions, which specs and manifests never contain.
 ALIASES = {"swish": "silu"}
 
 
 def functions() -> Mapping[str, ScalarFunction]:
-    """Registered functions by name."""
+    """Return the registered functions by name."""
     return _FUNCTIONS
 
 
 def function_name(name: str) -> str:
-    """The name under which a function is registered; any other name unchanged."""
+    """Return the name under which a function is registered; any other name unchanged."""
     return ALIASES.get(name, name)
 
 
 def call_of(name: str, *arguments: Expression) -> Expression:
-    """A function's call, defaults put in."""
+    """Return a function's call, with its defaults."""
     function = functions()[name]
     return call(name, function.complete(arguments), function.truth)
 
 
 def register(function: ScalarFunction) -> None:
-    """Add a function; its definition goes to `kgen_runtime.expressions.definitions`. SpecError if
-    it exists."""
+    """Add a function. Raises SpecError if it exists.
+
+    Its definition belongs in `kgen_runtime.expressions.definitions`.
+    """
     if function.name in _FUNCTIONS:
         raise SpecError(f"function {function.name} exists; choose another name")
     _FUNCTIONS[function.name] = function
@@ -131,8 +136,10 @@ def function(
     whole: Callable[..., Expression] | None = None,
     double: Callable[..., Expression] | None = None,
 ) -> Callable[[Callable[..., Expression]], Callable[..., Expression]]:
-    """Register what is decorated under its own name, less a final underscore. The Python name then
-    makes a call of the function, which each type expands in its own way."""
+    """Register the decorated function under its own name, less a final underscore.
+
+    The Python name then makes a call of the function, which each type expands in its own way.
+    """
 
     def add(expand: Callable[..., Expression]) -> Callable[..., Expression]:
         name = expand.__name__.rstrip("_")

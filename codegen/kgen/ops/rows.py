@@ -1,8 +1,8 @@
-"""Row-wise functions: one entry each, over reductions of whole rows.
+"""Row-wise functions, with one entry each, over reductions of whole rows.
 
-A row is what lies along the reduced axes. An expansion says what is folded and what comes of it;
-which lanes hold the row, and how often memory is read, is a plan's (`kgen.targets.rows`). The
-reference computes the same functions from their definitions
+A row extends along the reduced axes. An expansion says what is folded and how the result is used.
+Which lanes hold the row, and how often memory is read, is decided by the plan
+(`kgen.targets.rows`). The reference computes the same functions from their definitions
 (:mod:`kgen_runtime.expressions.definitions`).
 """
 
@@ -19,22 +19,21 @@ from kgen.ops.registry import EXACT, ScalarFunction, register
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: What an expression may call the place of an element: its number along the reduced axes, and
-#: along the one before them.
+#: Names of an element's coordinates in an expression: its index along the reduced axes, and along
+#: the last other axis.
 COLUMN, ROW = "column", "row"
 COORDINATES = frozenset({COLUMN, ROW})
 
 
 @frozen
 class Reduction:
-    """How two values become one; `identity` is what changes no value."""
+    """Reduction: how two values are combined; `identity` changes no value."""
 
     combine: P
     identity: float
 
     def identity_of(self, compute: DType) -> float:
-        """Identity of the reduction in a compute type; the type's limits replace infinities for
-        integers."""
+        """Return the identity in a compute type; for integers a limit replaces infinity."""
         if compute.is_integer and math.isinf(self.identity):
             assert compute.limits is not None
             least, largest = compute.limits
@@ -59,7 +58,7 @@ class RowFacts:
 
     @property
     def column(self) -> Expression:
-        """The number of an element's column."""
+        """The index of an element's column."""
         return variable(COLUMN)
 
     def sum(self, x: Expression) -> Expression:
@@ -78,12 +77,12 @@ class RowFacts:
         return reduce("min", x)
 
     def maxnum(self, x: Expression) -> Expression:
-        """The largest number; a row that holds NaN may hide it."""
+        """Return the largest number; NaN in the row may be ignored."""
         return reduce("maxnum", x)
 
 
 def row_function(*, reduces: bool = False) -> Callable[[Callable[..., Expression]], None]:
-    """Register what is decorated under its own name, less a final underscore."""
+    """Register the decorated function under its own name, less a final underscore."""
 
     def add(expand: Callable[..., Expression]) -> None:
         _, *parameters = inspect.signature(expand).parameters.values()
@@ -132,7 +131,7 @@ def amin(row: RowFacts, x: Expression) -> Expression:
 
 @row_function(reduces=True)
 def prod(row: RowFacts, x: Expression) -> Expression:
-    """Product of the row. Its error has no bound if products of some of the row overflow or
+    """Product of the row. Its error has no bound if products of a part of the row overflow or
     underflow."""
     return row.prod(x)
 
@@ -165,7 +164,8 @@ def var(row: RowFacts, x: Expression) -> Expression:
     """Variance `mean(square(x - mean(x)))`; divided by n - 1 it is
     `sum(square(x - mean(x))) / (n - 1)`.
 
-    Two passes, so that a large mean costs no digits."""
+    Two passes, so that a large mean costs no digits.
+    """
     distance = x - row.mean(x)
     return row.mean(distance * distance)
 
@@ -183,7 +183,7 @@ def argmin(row: RowFacts, x: Expression) -> Expression:
 
 
 def _first(row: RowFacts, x: Expression, value: Expression) -> Expression:
-    """Index of the first column with this value; NaN matches NaN."""
+    """Return the index of the first column with this value; NaN matches NaN."""
     found = x.equals(value) | ~x.equals(x)
     return row.min(select(found, row.column, float(row.count)))
 
@@ -211,11 +211,12 @@ def log_softmax(row: RowFacts, x: Expression) -> Expression:
 def layer_norm(
     row: RowFacts, x: Expression, scale: Number = 1.0, shift: Number = 0.0, epsilon: Number = 1e-5
 ) -> Expression:
-    """`(x - mean(x)) * rsqrt(var(x) + epsilon) * scale + shift`. Rows over the places of a channel
-    give instance normalization; rows over a group's axes (`x=8x4x8x28x28,w=4x8x1x1,b=4x8x1x1 --axes
-    2,3,4`) give group normalization.
+    """`(x - mean(x)) * rsqrt(var(x) + epsilon) * scale + shift`. Rows over the positions of a
+    channel give instance normalization; rows over a group's axes
+    (`x=8x4x8x28x28,w=4x8x1x1,b=4x8x1x1 --axes 2,3,4`) give group normalization.
 
-    J. L. Ba et al., "Layer Normalization", 2016, equation 4."""
+    J. L. Ba et al., "Layer Normalization", 2016, equation 4.
+    """
     distance = x - row.mean(x)
     normal = distance * node(P.RSQRT, row.mean(distance * distance) + epsilon)
     return normal * scale + shift

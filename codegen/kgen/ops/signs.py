@@ -1,4 +1,4 @@
-"""Signs that are known of an expression, and exponentials of values that are not positive."""
+"""Sign analysis of expressions, for exponentials of values that are not positive."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from kgen.ops.expression import Expression, call, constant, rebuilt
 from kgen.ops.expression import Primitive as P
 from kgen_runtime.dtypes import DType
 
-#: A function: 2^(x c) of x that are zero or below, with a constant c above zero. In f32 it has a
-#: better form than 2^x.
+#: Function 2^(x c) for x <= 0 and a constant c > 0, which has a better form than 2^x in f32.
 EXP2_NONPOSITIVE = "exp2_nonpositive"
 
 
 def with_nonpositive_exponentials(expression: Expression, compute: DType) -> Expression:
-    """Return an expression in primitives that calls EXP2_NONPOSITIVE where it may, in f32."""
+    """Return an expression in primitives that calls EXP2_NONPOSITIVE where possible, in f32."""
     if compute is not DType.F32:
         return expression
 
@@ -28,7 +27,7 @@ def with_nonpositive_exponentials(expression: Expression, compute: DType) -> Exp
 
 
 def is_nonpositive(step: Expression) -> bool:
-    """Return whether a number is known to be zero or below, unless it is NaN."""
+    """Whether a number is known to be zero or below, unless it is NaN."""
     if step.primitive is P.MUL:
         x, y = step.arguments
         signs = [(is_nonpositive(x), is_nonnegative(y)), (is_nonnegative(x), is_nonpositive(y))]
@@ -42,7 +41,7 @@ def is_nonpositive(step: Expression) -> bool:
 
 
 def is_nonnegative(step: Expression) -> bool:
-    """Return whether a number is known to be zero or above, unless it is NaN."""
+    """Whether a number is known to be zero or above, unless it is NaN."""
     if step.primitive is P.MUL:
         x, y = step.arguments
         return x is y or (is_nonnegative(x) and is_nonnegative(y))

@@ -1,4 +1,4 @@
-"""Which expressions are computed on elements as they are stored, without a wider type."""
+"""Expressions that can be computed on stored elements directly, without a wider type."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from kgen.ops.expression import TRUTH, Expression, steps
 from kgen.ops.expression import Primitive as P
 from kgen_runtime.dtypes import DType
 
-#: Primitives without any rounding: of numbers of a floating-point type they give one of them, one
-#: with another sign, or a whole number next to one.
+#: Primitives without rounding: applied to numbers of a floating-point type they give a number of
+#: it, a negated one, or an integer next to one.
 EXACT = TRUTH | {P.INPUT, P.CONSTANT, P.NEG, P.ABS, P.MIN, P.MAX, P.FLOOR, P.ROUND, P.SELECT}
 
 _FORMATS = {DType.F32: ("<f", "<I"), DType.F16: ("<e", "<H")}
 
 
 def is_exact(expression: Expression, dtype: DType) -> bool:
-    """Whether an expression in calls, of inputs of a dtype, needs nothing that the dtype lacks."""
+    """Whether an expression in calls is exact when computed in the dtype of its inputs."""
     return all(
         step.primitive in EXACT
         and (step.primitive is not P.CONSTANT or bits_of(step.number, dtype) is not None)
@@ -26,7 +26,7 @@ def is_exact(expression: Expression, dtype: DType) -> bool:
 
 
 def bits_of(number: float, dtype: DType) -> int | None:
-    """The bits of a number in f32, f16 or bf16; None where it would have to be rounded."""
+    """Return the bits of a number in f32, f16 or bf16; None if it would be rounded."""
     value, integer = _FORMATS.get(dtype, _FORMATS[DType.F32])
     try:
         stored = struct.pack(value, number)
@@ -38,17 +38,17 @@ def bits_of(number: float, dtype: DType) -> int | None:
     assert isinstance(bits, int)
     if dtype is not DType.BF16:
         return bits
-    # The upper half of a f32.
+    # bf16 is the upper half of f32.
     return None if bits & 0xFFFF else bits >> 16
 
 
 def sign_bit(dtype: DType) -> int:
-    """The bits of -0."""
+    """Return the bits of -0."""
     return 1 << (8 * dtype.itemsize - 1)
 
 
 def infinity_bits(dtype: DType) -> int:
-    """The bits of infinity: a NaN's, without the sign, are a larger number."""
+    """Return the bits of infinity; those of a NaN without its sign are a larger number."""
     bits = bits_of(float("inf"), dtype)
     assert bits is not None
     return bits

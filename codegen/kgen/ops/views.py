@@ -1,7 +1,7 @@
-"""Views: functions that say which element of a tensor is taken, and compute nothing.
+"""Views: functions that select elements of tensors and compute nothing.
 
-Their first arguments are tensors, those behind them numbers that an expression has as constants.
-What they mean for shapes is said in :mod:`kgen.spec.views`; an expression in primitives has none.
+Their first arguments are tensors, followed by numbers, which are constants in an expression.
+:mod:`kgen.spec.views` defines their effect on shapes; expressions in primitives have none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ViewFunction:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """How it is called, for messages."""
+        """Names of the parameters, for messages."""
         named = ("table", "index", "rows")[: self.tensors]
         tensors = ("x", "y", "...") if self.tensors == 0 else named
         more = (f"{self.more}...",) if self.more else ()
@@ -79,15 +79,15 @@ VIEWS: Mapping[str, ViewFunction] = {
         defaults=(0.0,),
     ),
 }
-#: Those whose second tensor says places along an axis of the first.
+#: Views whose second tensor holds indices into an axis of the first.
 INDEXED = frozenset({"gather", "scatter"})
-#: Numbers that need not be whole: what is put where there is no element, and no end of a slice.
+#: Numbers that need not be integers: fill values, and infinite ends of a slice.
 ANY_NUMBER = frozenset({"value"})
 ENDS = frozenset({"start", "stop"})
 
 
 def fits(name: str, number: float) -> bool:
-    """Whether a number may be a view's number of this name."""
+    """Whether a number is valid for a view's parameter of this name."""
     if name in ANY_NUMBER:
         return True
     return (math.isinf(number) and name in ENDS) or (
@@ -99,12 +99,12 @@ def has_views(*expressions: Expression) -> bool:
     return any(step.primitive is Primitive.VIEW for step in steps(*expressions))
 
 
-#: Views whose every element is one of the tensor, at strides of its own.
+#: Views that can be expressed by strides.
 STRIDED = frozenset({"permute", "transpose", "expand", "slice"})
 
 
 def refuse_others(expressions: Iterable[Expression], kind: str) -> None:
-    """Raises Unfit for a view that is not strided, or not of an input or such a view."""
+    """Raise Unfit for a view that is not strided, or not of an input or of such a view."""
     for step in steps(*expressions):
         if step.primitive is not Primitive.VIEW:
             continue

@@ -1,1 +1,1 @@
-"""`kgen tune`: schedules measured on a device, and the tuning files that record the fastest."""
+"""`kgen tune`: measure schedules on a device, and record the fastest in tuning files."""

@@ -1,4 +1,4 @@
-"""Convert `kgen-tune.json`, the file of `kgen build --tune`, to a tuning file."""
+"""Conversion of `kgen-tune.json`, the file of the former `kgen build --tune`, to a tuning file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAME = "kgen-tune.json"
 
 @frozen
 class Converted:
-    """Rows that were taken over, and records that were not: of other CPUs, or not readable."""
+    """Numbers of converted rows, and of skipped records: of other CPUs, or not readable."""
 
     path: Path
     rows: int
@@ -38,7 +38,7 @@ class Converted:
 
 
 def convert(path: Path, file: TuningFile, target: Target) -> Converted:
-    """Add the schedules of this CPU in a former file to a tuning file, which is saved."""
+    """Add the schedules of this CPU in a former file to a tuning file, and save it."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         records = dict(found.items())
@@ -55,7 +55,7 @@ def convert(path: Path, file: TuningFile, target: Target) -> Converted:
 
 
 def _convert(key: str, record: Mapping[str, Any], file: TuningFile, target: Target) -> int:
-    """Add one record; return the number of rows."""
+    """Add one record; return the number of added rows."""
     cpu, _, words = key.partition("; ")
     problem, end = json.JSONDecoder().raw_decode(words, words.index("{"))
     if cpu != this_cpu().name:

@@ -1,4 +1,4 @@
-"""The machine of a measurement: what runs where, and the source that rows name."""
+"""This machine as the place of a measurement: its targets, and the source that rows name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.select import best_entries, open_device
 from kgen_runtime.this_cpu import this_cpu
 
-#: A kernel that all targets support, to find out which of them a device runs.
+#: Kernel that all targets support, to find out which of them a device runs.
 PROBE = spec.Elementwise(expression="relu(x)", shapes=((64,),), dtype="f32")
 
 
@@ -61,7 +61,7 @@ def name_of(info: DeviceInfo) -> str:
 
 
 def target_of(device: str) -> Target:
-    """Return the target that uses a device best. Raises TargetError if it runs none."""
+    """Return the best target of a device. Raises TargetError if it runs none."""
     backend = open_device(device)
     try:
         if backend.name == CpuBackend.name:

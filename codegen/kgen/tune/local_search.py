@@ -21,10 +21,10 @@ from kgen.targets.base import Plan
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan
 from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
 
-#: Changes of the rows and vectors of a register tile, and factors of blocks and tasks.
+#: Steps of the rows and vectors of a register tile, and factors of blocks and tasks.
 TILE_STEPS = (-2, -1, 1, 2)
 FACTORS = (0.5, 2.0)
-#: Fields of prefetches, with the first value that is tried where nothing is prefetched.
+#: Prefetch fields, with the first value to try where nothing is prefetched.
 FETCHES = {
     "ahead": PANELS_AHEAD,
     "prefetch": 1,
@@ -38,8 +38,10 @@ SWITCHES = ("prefetch_panel", "sums_in_out", "keep_b", "a_in_workspace")
 
 
 def neighbours(plan: Plan) -> Iterator[Schedule]:
-    """Yield schedules that differ in one field, and in those that follow from it, or that trade
-    rows of a register tile for vectors. Not all of them fit."""
+    """Yield schedules that differ in one field, and in fields that follow from it.
+
+    Some trade rows of a register tile for vectors. Not all of them fit the target.
+    """
     schedule, family = plan.schedule, targets.family(plan.target.family)
     for fields in _changes(plan):
         try:
@@ -62,7 +64,7 @@ def _changes(plan: Plan) -> Iterator[dict[str, int]]:
 
 
 def _any(schedule: Schedule) -> Iterator[dict[str, int]]:
-    """Double, halve or invert each field of any schedule."""
+    """Yield each field of any schedule doubled, halved or inverted."""
     for name in schedule.names:
         value: int = getattr(schedule, name)
         if isinstance(value, bool):
@@ -129,7 +131,7 @@ def _fetches(schedule: BlockedMatmul) -> Iterator[dict[str, int]]:
 
 
 def _passes(schedule: BlockedMatmul) -> Iterator[dict[str, int]]:
-    """Yield other places for sums, other panels to prefetch, and passes of more or fewer tasks."""
+    """Yield other places for partial sums, other prefetched panels, and other tasks per pass."""
     for name in (n for n in SWITCHES if n in schedule.names):
         yield {name: not getattr(schedule, name)}
     if isinstance(schedule, CpuMatmul | OuterMatmul):
@@ -145,5 +147,5 @@ def _streams(schedule: CpuStream) -> Iterator[dict[str, int]]:
 
 
 def _multiple(extent: int, unit: int) -> int:
-    """The nearest multiple of `unit` from `extent` up; at least one."""
+    """Return the nearest multiple of `unit` at or above `extent`; at least one unit."""
     return max(-(-extent // unit), 1) * unit

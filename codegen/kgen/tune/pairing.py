@@ -1,9 +1,9 @@
-"""Time kernels side by side on one device: in turn, on shared buffers, under named conditions.
+"""Side-by-side timing of kernels on one device: in turn, on shared buffers, under named conditions.
 
-A round times each kernel once, and the least time over all rounds counts, so that a busy moment
-hits no kernel alone. Kernels that are much slower than the fastest one leave after some rounds. All
-kernels of a race share their buffers: with a B of its own each kernel would read B from memory.
-Each race allocates fresh buffers.
+A round times each kernel once, and the least time over all rounds counts, so that a disturbance
+affects no kernel alone. Kernels much slower than the fastest one drop out after some rounds. All
+kernels of a race share their buffers; otherwise each kernel would read its own B from memory. Each
+race allocates fresh buffers.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.select import open_device
 from kgen_runtime.values import frozen
 
-#: Rounds of a race; a turn takes this many seconds at least, so that the cost of a call and the
-#: resolution of the clock do not count.
+#: Rounds of a race, and least seconds of a turn, so that call overhead and clock resolution are
+#: negligible.
 ROUNDS, TURN_SECONDS = 9, 200e-6
-#: Rounds after which only the first kernel and those within this factor of the fastest one go on.
+#: Rounds after which only the first kernel and those within a factor of the fastest continue.
 TRIALS, HOPEFUL = 3, 1.25
-#: Every byte of a float or a byte: small numbers in each type, no NaN and no subnormals. Wider
-#: integers are 0, which is an index of every table.
+#: Byte that fills buffers: small numbers in each float type and in bytes, without NaN and
+#: subnormals. Wider integers are 0, a valid index of every table.
 FLOATS, INTEGERS = 0x3A, 0
 
 Call = Callable[[], object]
-#: Seconds of a call of each plan under a condition; infinite for a plan that does not run.
+#: Function that returns the seconds per call of each plan under a condition; infinite if it fails.
 Race = Callable[[Sequence[Plan], "TimingCondition"], list[float]]
 
 
 @frozen
 class TimingCondition:
-    """Caches and threads of a measurement; `threads` is None for all."""
+    """Cache state and threads of a measurement; `threads` is None for all cores."""
 
     is_cold: bool = False
     threads: int | None = 1
@@ -55,10 +55,10 @@ class TimingCondition:
         return f"{'cold' if self.is_cold else 'warm'}, {threads}"
 
 
-#: Conditions of a CPU: the search is in one thread, the confirmation in all of them.
+#: Conditions of a CPU: one thread for the search, all cores for the confirmation.
 ONE_THREAD = (TimingCondition(), TimingCondition(is_cold=True))
 ALL_THREADS = (TimingCondition(threads=None), TimingCondition(is_cold=True, threads=None))
-#: Conditions of a GPU, and of a software driver, which shares the caches of the CPU.
+#: Conditions of a GPU. A software driver uses the first one only, as it shares the CPU's caches.
 ON_DEVICE = (TimingCondition(threads=None), TimingCondition(is_cold=True, threads=None))
 
 
@@ -74,13 +74,13 @@ def conditions_of(device: str) -> tuple[TimingCondition, ...]:
 
 
 def confirming(search: Sequence[TimingCondition]) -> tuple[TimingCondition, ...]:
-    """Return the conditions of a confirmation: those of the search, on a CPU in all threads too."""
+    """Return the conditions of a confirmation: those of the search, on CPUs also all cores."""
     return (*search, *ALL_THREADS) if tuple(search) == ONE_THREAD else tuple(search)
 
 
 @dataclass
 class SharedBuffers:
-    """SharedBuffers on a device that the kernels of one spec share, by name and size."""
+    """Buffers on a device that the kernels of one spec share, by name and size."""
 
     owner: Backend
     known: dict[tuple[str, int], Any] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class SharedBuffers:
 
 @frozen
 class DeviceRace:
-    """A race on a device of this machine. Raises DeviceError if the first plan does not run."""
+    """Race on a device of this machine. Raises DeviceError if the first plan does not run."""
 
     device: str = "cpu"
 
@@ -131,7 +131,7 @@ class DeviceRace:
 def loaded(
     backend: Backend, plans: Sequence[Plan]
 ) -> Iterator[Mapping[int, tuple[KernelEntry, Any]]]:
-    """Build and load kernels: by the number of its plan each one that the device runs."""
+    """Build and load kernels; yield those that the device runs, by the number of the plan."""
     kernels: dict[int, tuple[KernelEntry, Any]] = {}
     try:
         for number, plan in enumerate(plans):
@@ -165,8 +165,8 @@ def calls_of(
 ) -> list[Call]:
     """Return a call of each kernel, which takes the next set of buffers each time.
 
-    The calls of all kernels on one set are prepared before those on the next: what Python keeps of
-    a call then lies as far away for each kernel.
+    The calls of all kernels on one set are prepared before those on the next, so that Python's
+    objects of a call have a similar distance in memory for each kernel.
     """
     calls: list[list[Call]] = [[] for _ in kernels]
     for buffers in sets:

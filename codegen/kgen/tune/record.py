@@ -1,4 +1,4 @@
-"""The tuning file that a search extends: written after each kernel, so that a search can resume."""
+"""Tuning file under construction: saved after each kernel, so that a search can resume."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TuningFile:
 
     @classmethod
     def opened(cls, path: Path, core: str) -> TuningFile:
-        """Read the file, if there is one. Raises TargetError, also for another core's file."""
+        """Read the file, if it exists. Raises TargetError, also for another core's file."""
         check_place(path)
         if not path.exists():
             return cls(path=path, core=core)
@@ -51,13 +51,13 @@ class TuningFile:
 
     @property
     def is_shipped(self) -> bool:
-        """Whether this is the file of the core that kgen ships with."""
+        """Whether this is the core's file that kgen ships."""
         return self.path.resolve() == Path(file.__file__).with_name(file.file_name(self.core))
 
     def tuning(self, without: tuple[str, Sizes] | None = None) -> Tuning:
-        """Return the rows as builds read them, on request without those of a class and sizes.
+        """Return the rows as builds read them, optionally without those of a class and sizes.
 
-        Rows whose fields exist no more are left out: they are measured again.
+        Rows with unknown fields are dropped: they are measured again.
         """
         name, sizes = without or ("", ())
         rows = {
@@ -80,7 +80,10 @@ class TuningFile:
         return self.sources[row.source].kind
 
     def is_done(self, name: str, sizes: Sizes, commit: str) -> bool:
-        """Whether a kernel was measured: its row stays, a check counts for one commit of kgen."""
+        """Whether a kernel needs no further measurement.
+
+        A measured row counts for every commit of kgen, a check only for the commit it was made on.
+        """
         if (row := self.row(name, sizes)) is not None and self.kind(row) == MEASURED:
             return True
         source = self.checked.get(name, {}).get(sizes)
@@ -109,12 +112,12 @@ class TuningFile:
         return row
 
     def check(self, name: str, sizes: Sizes, source: TuningSource) -> None:
-        """Record that the choice without a row is good enough; remove the row that there is."""
+        """Record that the choice without a row is good enough; remove an existing row."""
         self.rows.get(name, {}).pop(sizes, None)
         self.checked.setdefault(name, {})[sizes] = self._key(source)
 
     def _key(self, source: TuningSource) -> str:
-        """Return the key of a source, which is added if it is new."""
+        """Return the key of a source; a new source is added."""
         for key, known in self.sources.items():
             if known == source:
                 return key
@@ -123,8 +126,10 @@ class TuningFile:
         return key
 
     def save(self) -> None:
-        """Write the file at once: an interruption leaves the old file. Raises TargetError, also for
-        a file beyond its limits. No row is dropped to make room."""
+        """Write the file atomically. Raises TargetError, also for a file beyond its limits.
+
+        No row is dropped to make room.
+        """
         text = self.text().encode()
         if self.count > MOST_ROWS or len(text) > MOST_BYTES:
             raise TargetError(
@@ -139,7 +144,7 @@ class TuningFile:
             raise TargetError(f"{self.path} cannot be written: {error.strerror}") from None
 
     def has_room(self, rows: int) -> bool:
-        """Return whether so many more rows are within the limits."""
+        """Whether this many more rows are within the limits."""
         nbytes = len(self.text().encode()) + rows * ROW_BYTES
         return self.count + rows <= MOST_ROWS and nbytes <= MOST_BYTES
 
@@ -177,7 +182,7 @@ def _checked(found: Tuning, name: str) -> dict[Sizes, str]:
 
 
 def check_place(path: Path) -> None:
-    """Raise TargetError for a file that cannot be made."""
+    """Raise TargetError for a file that cannot be created."""
     if not path.parent.is_dir():
         raise TargetError(f"{path}: {path.parent} is not a directory; make it first")
     if path.exists() and not path.is_file():

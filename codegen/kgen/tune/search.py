@@ -1,9 +1,9 @@
-"""Search the fastest schedule of one kernel: candidates, a local search, a confirmation.
+"""Search for the fastest schedule of one kernel: candidates, local search, confirmation.
 
 The first step compares the current choice with the model's best candidates, measured neighbours and
 the other main loops. Further steps compare the best schedule with its neighbours in one field. A
-winner must also be faster when it is timed alone with the current choice, on fresh buffers, under
-all conditions: among twenty equal kernels one is the fastest by chance.
+winner must also be faster when it is timed again against the current choice alone, on fresh
+buffers, under all conditions: among twenty equal kernels one is the fastest by chance.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from kgen.tune.local_search import distinct_neighbours, other_kinds
 from kgen.tune.pairing import ONE_THREAD, Race, TimingCondition, confirming
 from kgen_runtime.values import frozen
 
-#: Candidates of the model that the first step compares, and steps of the local search.
+#: Candidates of the model in the first step, and most steps of the local search.
 CANDIDATES, STEPS = 12, 4
-#: A step must gain this factor; less is noise.
+#: Factor that a step must gain; less is noise.
 STEP_GAIN = 1.02
-#: Geometric mean of the gains of a winner, and the least gain under any condition.
+#: Least geometric mean of a winner's gains, and least gain under any condition.
 GAIN, LEAST = 1.03, 0.97
 
-#: Called with the number of a step.
+#: Function that is called with the number of each step.
 Report = Callable[[int], None]
 
 
 @frozen
 class Point:
-    """A kernel to measure: its current schedule, and others to compare first."""
+    """Kernel to measure: its current schedule, and others to compare first."""
 
     spec: Spec
     target: Target
@@ -48,9 +48,12 @@ class Point:
 
 @frozen
 class SearchResult:
-    """Result of a search. `gains` are times of the current choice over those of `schedule`, by
-    condition; `over_model` is the same ratio of the model's choice, as a geometric mean. `seconds`
-    is the time under the last condition of the search, and `machine` the device."""
+    """Result of a search.
+
+    `gains` are times of the current choice divided by those of `schedule`, by condition.
+    `over_model` is the same ratio for the model's choice, as a geometric mean. `seconds` is the
+    time under the last condition of the search, and `machine` the device.
+    """
 
     schedule: Schedule
     gains: Mapping[str, float]
@@ -76,7 +79,7 @@ def search(
     *,
     conditions: Sequence[TimingCondition] = ONE_THREAD,
 ) -> SearchResult:
-    """Search the fastest schedule of a kernel. Raises TargetError if its current one fails."""
+    """Search for the fastest schedule of a kernel. Raises TargetError if its current one fails."""
     spec, target = point.spec, point.target
     current = pipeline.plan(spec, target, point.current)
     found, steps = current, 0
@@ -94,14 +97,14 @@ def search(
 
 
 def first_schedules(point: Point, current: Plan) -> list[Schedule]:
-    """Return what the first step compares with the current schedule."""
+    """Return the schedules that the first step compares with the current one."""
     family = targets.family(point.target.family)
     ranked = [each.schedule for each in family.candidates(point.spec, point.target)[:CANDIDATES]]
     return [family.choose(point.spec, point.target), *point.starts, *ranked, *other_kinds(current)]
 
 
 def planned(spec: Spec, target: Target, schedules: Iterable[Schedule]) -> list[Plan]:
-    """Return the plans of the schedules that fit, each once; the first one must fit."""
+    """Return the plans of the schedules that fit, without repetitions; the first one must fit."""
     plans = []
     for schedule in dict.fromkeys(without_origin(each) for each in schedules):
         try:
@@ -113,7 +116,7 @@ def planned(spec: Spec, target: Target, schedules: Iterable[Schedule]) -> list[P
 
 
 def scores(plans: Sequence[Plan], race: Race, conditions: Sequence[TimingCondition]) -> list[float]:
-    """Return the time of each plan over that of the first: the geometric mean of all conditions."""
+    """Return the time of each plan over that of the first, as a geometric mean of conditions."""
     ratios = []
     for condition in conditions:
         seconds = race(plans, condition)
@@ -122,7 +125,7 @@ def scores(plans: Sequence[Plan], race: Race, conditions: Sequence[TimingConditi
 
 
 def min_index(found: Sequence[float]) -> int | None:
-    """Return the number of the least score if it is clearly less than the first, else None."""
+    """Return the number of the least score if it clearly beats the first one, else None."""
     best = min(range(len(found)), key=found.__getitem__)
     return best if found[best] * STEP_GAIN < found[0] else None
 
@@ -137,7 +140,7 @@ def confirmed(
 ) -> SearchResult:
     """Time the best plan, the current one and the model's again, alone, under all conditions.
 
-    The best plan is first, which is the place where a race finds kernels slowest.
+    The best plan comes first, where a race measures kernels slowest.
     """
     family = targets.family(point.target.family)
     model = family.choose(point.spec, point.target)

@@ -1,16 +1,16 @@
-"""Survey a core: measure a grid of matmuls for some minutes, where the choice is least certain.
+"""Survey of a core: measure a grid of matmuls for some minutes, where the choice is least certain.
 
-Uncertainty of a kernel adds three parts, each from 0 to 1:
+The uncertainty of a kernel adds three parts, each from 0 to 1:
 
-- distance to the nearest kernel of its class that was measured
-- disagreement: by how much the model predicts that the schedules of the nearest measured kernels
-  are slower here than its own best one
-- error: by how much the model's choice was slower than the fastest schedule at the nearest kernel
+- distance to the nearest measured kernel of its class
+- disagreement: how much slower than its own best schedule the model predicts the schedules of the
+  nearest measured kernels
+- error: how much slower than the fastest schedule the model's choice was at the nearest kernel
 
 A step draws some kernels at random and measures the least certain one. A kernel whose choice is
-nearly as fast as the fastest schedule gets no row. If the file is full, only kernels are drawn
-whose row nobody measured: the row goes if the choice without it is as fast. Finally rows are
-removed without which the same schedules are chosen.
+nearly as fast as the fastest schedule gets no row. If the file is full, only kernels with
+unmeasured rows are drawn: the row is removed if the choice without it is as fast. Finally, rows are
+removed that do not change the choice.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ from kgen.tune.search import without_origin
 from kgen.tune.tuner import Tuner
 
 MINUTES = 60.0
-#: Sizes of the grid: powers of two, and their halves more.
+#: Sizes of the grid: powers of two, and 1.5 times these.
 ROWS = (1, *(n for i in range(1, 11) for n in (2**i, 3 * 2 ** (i - 1))), 2048)
 COLUMNS = (*(n for i in range(6, 13) for n in (2**i, 3 * 2 ** (i - 1))), 8192)
-#: Largest kernel: a race of it takes seconds.
+#: Limits of a kernel, so that a race takes seconds.
 MOST_FLOPS, MOST_BYTES = 2**33, 2**28
-#: Kernels that a step compares, of at most so many draws, and those that workers measure at a time.
+#: Kernels that a step compares, most draws for them, and kernels that workers measure at a time.
 DRAWN, MOST_DRAWN, BATCH = 16, 1000, 16
 SEED = 1
-#: How much more often kernels of these layouts are drawn: models have them.
+#: Relative frequency of layouts in the draw: those that models use come more often.
 WEIGHTS = {Layout.NN: 4, Layout.NT: 2}
 
 
 @dataclass
 class Survey:
-    """A survey of the target of a tuner, which records what it measures."""
+    """Survey of the target of a tuner, which records the measurements."""
 
     tuner: Tuner
     drawn: random.Random = dataclasses.field(default_factory=lambda: random.Random(SEED))
@@ -64,7 +64,7 @@ class Survey:
         """Measure until the tuner's time is over; return the number of kernels measured."""
         self.tuner.check()
         classes = list(classes_of(self.tuner.target))
-        # A resumed survey draws other kernels than those at which the first one began.
+        # A resumed survey draws other kernels than the first one at its start.
         file = self.tuner.file
         self.drawn.seed(SEED + file.count + sum(map(len, file.checked.values())))
         done = 0
@@ -82,9 +82,9 @@ class Survey:
         return done
 
     def next(self, classes: list[Matmul]) -> Matmul | None:
-        """Return the least certain of some kernels; None if all that were drawn are done."""
+        """Return the least certain of several drawn kernels; None if all of them are done."""
         file, known, found = self.tuner.file, self.tuner.commit, list[Matmul]()
-        # Kernels that are measured at the same time may all need a row.
+        # Kernels that are measured at the same time may each need a row.
         has_room = file.has_room(1 if self.tuner.executor is None else BATCH)
         for _ in range(MOST_DRAWN):
             spec = self.draw(classes) if has_room else self.draw_known(classes)
@@ -112,14 +112,14 @@ class Survey:
         return resized(one, *self.drawn.choice(known)) if known else None
 
     def uncertainty(self, spec: Matmul) -> float:
-        """Return how uncertain the choice for a kernel is, from 0 to 3."""
+        """Return the uncertainty of the choice for a kernel, from 0 to 3."""
         file, target = self.tuner.file, self.tuner.target
         name, sizes = class_of(spec, target), sizes_of(spec)
         known = {row.sizes: row.gain or 1.0 for row in file.rows.get(name, {}).values()
                  if file.kind(row) != EXPORTED}  # fmt: skip
         known |= dict.fromkeys(file.checked.get(name, {}), 1.0)
         if not known:
-            return 2.0  # nothing is known: as uncertain as a far kernel at which the model erred
+            return 2.0  # nothing is known: as uncertain as a far kernel with a wrong model
         near = min(known, key=lambda each: distance(each, sizes))
         away = min(distance(near, sizes), REACH) / REACH
         error = min(abs(math.log2(known[near])), 1.0) * (1 - away)
@@ -142,8 +142,10 @@ class Survey:
         return worst
 
     def thin(self, classes: list[Matmul]) -> None:
-        """Remove rows without which the same schedule is chosen, exported ones and those of the
-        least gain first. A row is put back if later removals change the choice without it."""
+        """Remove rows that do not change the choice, exported ones and least gains first.
+
+        A row is put back if later removals change the choice without it.
+        """
         file, removed = self.tuner.file, list[tuple[Matmul, TunedRow]]()
         for one in classes:
             rows = file.rows.get(class_of(one, self.tuner.target), {})
@@ -160,7 +162,7 @@ class Survey:
                 file.check(name, row.sizes, file.sources[row.source])
 
     def follows(self, spec: Matmul, row: TunedRow) -> bool:
-        """Return whether the schedule of a row is chosen without it."""
+        """Whether the schedule of a row is chosen without it."""
         return schedule_fields(self.tuner.current(spec).schedule) == dict(row.fields)
 
 
@@ -189,7 +191,7 @@ def classes_of(target: Target) -> Iterator[Matmul]:
 
 
 def resized(spec: Matmul, m: int, n: int, k: int) -> Matmul | None:
-    """Return the matmul with other sizes and no gaps; None if it does not exist."""
+    """Return the matmul with other sizes and packed tensors; None if it is not valid."""
     fields = {
         "dtype": spec.dtype, "b_dtype": spec.b_dtype, "layout": spec.layout,
         "constant": spec.constant,

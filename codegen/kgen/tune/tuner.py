@@ -1,4 +1,7 @@
-"""Tune given kernels: measure each here or on workers of an executor, and record the fastest."""
+"""Tuning of given kernels, here or on an executor's workers.
+
+Each schedule of a kernel is measured, and the fastest is recorded.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ Progress = Callable[[str], None]
 
 @frozen
 class Tuned:
-    """Result for one kernel; `found` is None for a kernel that the file already has a row of."""
+    """Result for one kernel; `found` is None if the file already has a measured row."""
 
     spec: Spec
     target: Target
@@ -50,10 +53,10 @@ class Tuned:
 
 @dataclass(kw_only=True)
 class Tuner:
-    """Measures kernels of one target on a device, and keeps the file up to date.
+    """Tuner of kernels of one target on a device, which keeps the file up to date.
 
-    `race` times plans on the device. The workers of an `executor` measure in its place, each on its
-    own machine, whose CPU must be the core of the file. `clock` counts seconds.
+    `race` times plans on the device. With an `executor`, its workers measure instead, each on its
+    own machine, whose CPU must be the core of the file. `clock` returns seconds.
     """
 
     file: TuningFile
@@ -67,12 +70,12 @@ class Tuner:
     clock: Callable[[], float] = time.monotonic
     #: Commit of kgen; empty for that of this checkout.
     commit: str = ""
-    #: Time at which no further kernel is begun.
+    #: Time after which no further kernel starts.
     deadline: float = math.inf
     results: list[Tuned] = field(default_factory=list)
 
     def limit(self, minutes: float | None) -> None:
-        """Begin no kernel after so many minutes from now."""
+        """Start no kernel after this many minutes from now."""
         self.deadline = math.inf if minutes is None else self.clock() + 60 * minutes
 
     @property
@@ -80,7 +83,7 @@ class Tuner:
         return self.clock() < self.deadline
 
     def tune(self, specs: Sequence[Spec]) -> list[Tuned]:
-        """Measure each kernel that the file has no measured row of, and add its row.
+        """Measure each kernel without a measured row, and add its row.
 
         Raises TargetError for a target that the device does not run.
         """
@@ -98,7 +101,7 @@ class Tuner:
         return self.results
 
     def known(self, spec: Spec) -> Tuned | None:
-        """Return the measured row of a kernel; None for a row whose fields exist no more."""
+        """Return the measured row of a kernel; None if there is none, or its fields are unknown."""
         name, sizes = class_of(spec, self.target), sizes_of(spec)
         row = self.file.row(name, sizes)
         if row is None or not self.file.is_done(name, sizes, self.commit):
@@ -117,7 +120,7 @@ class Tuner:
         self.commit = self.commit or local_cpu.commit()
 
     def measured(self, specs: Sequence[Spec]) -> Iterator[tuple[Spec, Choice, SearchResult]]:
-        """Yield the choice for each kernel without its row, and what its search found."""
+        """Yield the choice for each kernel without its row, and the result of its search."""
         choices = [self.current(spec) for spec in specs]
         points = [self.point(*each) for each in zip(specs, choices, strict=True)]
         if self.executor is None:
@@ -162,7 +165,7 @@ class Tuner:
         return Choice(schedule=schedule, how=How.MODEL)
 
     def tunings(self, spec: Spec) -> tuple[Tuning, ...]:
-        """Return the files that a build would read, the own one without rows of these sizes."""
+        """Return the files that a build would read; the own one lacks rows of these sizes."""
         own = self.file.tuning(without=(class_of(spec, self.target), sizes_of(spec)))
         return (own,) if self.file.is_shipped else tunings_of(self.target, own)
 
@@ -195,7 +198,7 @@ class Tuner:
 
 
 def searched(point: Point, device: str, core: str) -> SearchResult | str:
-    """Search on a worker's device; return why there is no result as text."""
+    """Search on a worker's device; return the result, or the error's text."""
     try:
         if device.partition(":")[0] == "cpu":
             local_cpu.check_core(core)
@@ -207,7 +210,7 @@ def searched(point: Point, device: str, core: str) -> SearchResult | str:
 
 
 def specs_of_bundle(specs: Iterable[tuple[Spec, Target]], target: Target) -> list[Spec]:
-    """Return the kernels of a bundle that a target can be tuned for: those for its family."""
+    """Return the kernels of a bundle that a target can be tuned for: those of its family."""
     family = targets.family(target.family)
     found = []
     for spec, built in specs:

@@ -1,4 +1,4 @@
-"""`kgen bench`: medians and quartiles side by side with libraries, in one process."""
+"""`kgen bench`: time kernels side by side with libraries; print medians and quartiles."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ratio(peer: PeerResult) -> str:
-    """How many times as fast as a library, and between what half of the rounds are."""
+    """Return the speed relative to a library as text, with the quartiles of the ratio."""
     if peer.ratio is None or peer.quartiles is None:
         return f"{peer.name}: -"
     first, third = peer.quartiles

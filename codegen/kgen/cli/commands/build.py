@@ -1,4 +1,4 @@
-"""`kgen build`: a problem and a list of targets become one bundle."""
+"""`kgen build`: build kernels for fixed problems and a list of targets into one bundle."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from kgen.constants import Array
 
 
-#: The fields of a schedule that name its tile: of a block on GPUs and of attention, of registers
-#: on CPUs.
+#: Schedule fields that name the tile: a block tile (GPUs), a tile of attention, a register tile
+#: (CPUs).
 TILES = (("block_m", "block_n", "block_k"), ("block_q", "block_k"), ("mr", "nr"))
 TILE_LEGEND = (
     "block tile, MxNxK elements, of a GPU matmul; register tile, MxN, of a CPU matmul; "
     "queries x keys of attention."
 )
-#: What replaces options of a former version.
+#: Replacement for options of a former version.
 TUNE = "run kgen tune with the same kernels, then kgen build --tuning kgen-tuning.toml"
 
 #: Meaning of exit status 1.
@@ -144,8 +144,7 @@ def remarks(constants: Mapping[str, Array]) -> list[str]:
 
 
 def _verified(bundle: Bundle, args: argparse.Namespace, executor: Executor | None) -> bool:
-    """Verify the bundle, on a cluster if one was named, and print the one table of results and
-    resources."""
+    """Verify the bundle, on a cluster if one was named, and print results with resources."""
     from kgen.check.verify.run import verify
 
     elsewhere = executor if args.executor is not None else None

@@ -1,4 +1,4 @@
-"""`kgen bundle`: what is done with whole bundles; one sub-command so far, `merge`."""
+"""`kgen bundle`: operations on whole bundles; `merge` is the only one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     merge = commands.add_parser("merge", help=line, description=line.capitalize() + ".")
     merge.add_argument("files", nargs="+", metavar="FILE.kgen", help="bundles to read")
     merge.add_argument("-o", "--output", required=True, metavar="FILE", help="bundle to write")
-    # Absent here must not hide a --json that stands before the sub-command.
+    # A default here would override a --json before the sub-command.
     merge.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object"
     )

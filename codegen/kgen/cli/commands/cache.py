@@ -1,4 +1,4 @@
-"""`kgen cache`: the finished kernels that are kept, how much they take, and may take."""
+"""`kgen cache`: show, limit or clear the cache of built kernels."""
 
 from __future__ import annotations
 

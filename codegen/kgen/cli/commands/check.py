@@ -1,4 +1,4 @@
-"""`kgen check`: will a bundle run there, and with which of its kernels?"""
+"""`kgen check`: whether a bundle runs on a device or target, and with which kernels."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Every kernel and program of the bundle must have code that runs there, for some target.
+    """Check that every kernel and program of the bundle has code that runs on the device.
 
-    The code that would run is read, so that a damaged file is an IntegrityError here and not there.
+    The code that would run is read, so that a damaged file raises IntegrityError.
     """
     from kgen.bundle_file import SpecifiedBundle
     from kgen_runtime.select import best_entries, best_programs
@@ -49,10 +49,10 @@ def run(args: argparse.Namespace) -> int:
         for program in found.values():
             for weight in program.program.weights:
                 bundle.weight(weight, check=True)
-    # What is for another kind of device needs no reason.
+    # Kernels for other kinds of device need no reason.
     near = [e for e in entries if any(a.format in device.backend.formats for a in e.artifacts)]
     answers = []
-    # Kernels of programs are answered for by these: of one target each, they all run or none.
+    # Programs answer for their kernels: those of one target run all or not at all.
     inside = {name for program in programs for name in program.kernels}
     alone = [entry for entry in entries if entry.key in choices or entry.name not in inside]
     for key in dict.fromkeys(entry.key for entry in alone):
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 @frozen
 class Answer:
-    """For one kernel: its best target there, or why none runs and what to do."""
+    """Answer for one kernel: its best target, or why none runs and what to do."""
 
     kernel: str
     target: str | None
@@ -132,7 +132,7 @@ def _program_answer(
 
 
 def _device(name: str | None) -> tuple[str, Described]:
-    """A device here; by default the best one that is not software."""
+    """Return a device of this machine; by default the best one that is not software."""
     from kgen.errors import DeviceError
     from kgen_runtime.select import devices, open_device
 
@@ -149,7 +149,7 @@ def _device(name: str | None) -> tuple[str, Described]:
 
 
 def _arch(name: str) -> tuple[str, Described]:
-    """Any device of a target, which need not be here."""
+    """Return the capabilities of a target's devices; none need be present."""
     from kgen import targets
     from kgen_runtime.backend import Described
     from kgen_runtime.select import backend_class

@@ -1,4 +1,4 @@
-"""`kgen compile`: a whole model becomes one bundle, with a program for each target."""
+"""`kgen compile`: compile an ONNX model into one bundle, with a program per target."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def shapes_of(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Inputs' shapes by name. Raises GraphError."""
+    """Return the inputs' shapes by name. Raises GraphError."""
     found: dict[str, tuple[int, ...]] = {}
     for text in (part.strip() for several in texts for part in several.split(",")):
         name, equals, sizes = text.rpartition("=")
@@ -137,7 +137,7 @@ def shapes_of(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 
 def capacities_of(texts: Sequence[str]) -> dict[str, int]:
-    """Largest sizes of outputs by name. Raises GraphError."""
+    """Return the largest sizes of outputs by name. Raises GraphError."""
     found: dict[str, int] = {}
     for text in texts:
         name, _, size = text.rpartition("=")
@@ -152,7 +152,7 @@ def capacities_of(texts: Sequence[str]) -> dict[str, int]:
 
 
 def pairs_of(texts: Sequence[str]) -> dict[str, str]:
-    """States: outputs by inputs. Raises GraphError."""
+    """Return the states as {input: output}. Raises GraphError."""
     found: dict[str, str] = {}
     for text in texts:
         past, _, present = text.partition("=")

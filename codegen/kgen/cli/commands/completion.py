@@ -1,4 +1,4 @@
-"""`kgen completion`: a script for a shell, made from the parsers of all commands."""
+"""`kgen completion`: print a shell's completion script, generated from the command parsers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kgen.cli import shells
 from kgen.cli.parser import Parser
 
 SHELLS = tuple(shells.SCRIPTS)
-#: Options whose values have names between commas.
+#: Options whose values are comma lists of names.
 LISTS = ("--target", "--epilogue", "--scales", "--against", "--tier")
-#: What arguments with these names of their values are: files.
+#: Metavars of arguments that are files.
 FILES = (
     "FILE",
     "FILE.kgen",
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def commands() -> tuple[shells.Command, ...]:
-    """`kgen` itself, then every command of it and of `perf`."""
+    """Return `kgen` itself, then its commands and those of `perf`."""
     from kgen.cli.main import COMMANDS, parser
 
     names = {name for name, _ in COMMANDS}
@@ -93,7 +93,7 @@ def _option(action: argparse.Action, values: Mapping[str, Sequence[str]]) -> she
 
 
 def _values() -> dict[str, Sequence[str]]:
-    """The values of options by the option, which means the same in every command."""
+    """Return the values of options by option; an option means the same in every command."""
     from kgen import targets
     from kgen.check.gate.metrics import Tier
     from kgen.check.peers import PEERS

@@ -1,4 +1,4 @@
-"""`kgen devices`: what this machine can run on, and why not on the rest."""
+"""`kgen devices`: list the devices of this machine, and why other backends are unavailable."""
 
 from __future__ import annotations
 

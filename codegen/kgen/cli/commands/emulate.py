@@ -1,4 +1,4 @@
-"""`kgen emulate`: run any PTX or AMDGPU kernel text on the CPU, with the emulators' checks."""
+"""`kgen emulate`: run PTX or AMDGPU kernel text on the CPU, with the emulators' checks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from kgen.errors import SpecError
 if TYPE_CHECKING:
     from kgen.emulate import EmulationFault, LaunchReport
 
-#: Distinct faults that one run reports.
+#: Most distinct faults in one report.
 MOST_FAULTS = 20
-#: Family of the devices that run a language.
+#: Target family of each language.
 FAMILIES = {"ptx": "cuda", "llvm": "amdgpu"}
 
 #: Meaning of exit status 1.
@@ -159,7 +159,7 @@ def _check_arch(arch: str | None, path: Path) -> None:
         return
     family = FAMILIES[LANGUAGES[path.suffix]]
     known = known_devices(family)
-    # AMD's processors may have settings: gfx942:xnack-.
+    # Names of AMD processors may include settings: gfx942:xnack-.
     name = arch.partition(":")[0] if family == "amdgpu" else arch
     if name not in known:
         raise SpecError(

@@ -1,4 +1,4 @@
-"""`kgen inspect`: the manifest for people or machines, the source and the machine code."""
+"""`kgen inspect`: show a bundle's manifest, kernel sources, machine code or program graph."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ def _graph(args: argparse.Namespace) -> int:
 
 
 def _check_files(bundle: BundleFile) -> None:
-    """After the manifest, whose every word stands in a bundle with a damaged file as well.
+    """Check the digests of all files. Raises IntegrityError for the first damaged one.
 
-    Raises IntegrityError for the first such file.
+    It runs after the manifest is printed, which is complete even if a file is damaged.
     """
     for entry in bundle.manifest.kernels:
         for file in entry.files:
@@ -151,7 +151,7 @@ def _print(bundle: BundleFile) -> None:
 
 
 def _formula(entry: KernelEntry) -> str:
-    """Formula that a kernel computes; empty for a spec of another version of kgen."""
+    """Return the formula that a kernel computes, or "" for a spec of another version of kgen."""
     from kgen.spec import from_json
 
     try:
@@ -179,7 +179,7 @@ def _print_program(program: Program) -> None:
 
 
 def _extents(launch: Launch) -> str:
-    """Sizes of a launch; a cluster and dynamic shared memory where there are any."""
+    """Return the sizes of a launch as text, with cluster and dynamic shared memory if used."""
     sizes = {"grid": launch.grid, "block": launch.block}
     if math.prod(launch.cluster) > 1:
         sizes["cluster"] = launch.cluster
@@ -190,7 +190,7 @@ def _extents(launch: Launch) -> str:
 
 
 def _fields(fields: Mapping[str, Any]) -> str:
-    """name=value ...; switches as 0 and 1, versions with dots, other lists with commas."""
+    """Return name=value pairs: switches as 0 and 1, versions with dots, lists with commas."""
 
     def shown(value: Any) -> str:
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""`kgen profile`: the time of each step of a bundle's program."""
+"""`kgen profile`: time each step of a bundle's program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Inputs that are not given are made: zeros of integers, normally distributed floats."""
+    """Time the steps; inputs that are not given are zeros (integers) or normally distributed."""
     given = programs.arrays(args.input)
     with programs.loaded(args) as program:
         times = program.profile(programs.filled(program, given))

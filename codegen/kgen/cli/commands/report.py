@@ -1,4 +1,4 @@
-"""`kgen report`: one page of a bundle's program: graph, times, rooflines, memory, sizes, checks."""
+"""`kgen report`: write a page about a program: graph, times, rooflines, memory, checks."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _facts(args: argparse.Namespace, bundle: BundleFile) -> PageContent:
 
 
 def _checks(args: argparse.Namespace, program: Program, bundle: BundleFile) -> Iterator[Check]:
-    """Digests always; results of kernels and of the program if they are asked for."""
+    """Yield the checks: digests always, kernels and program on request."""
     progress("checking digests")
     entries = [entry for entry in bundle.manifest.kernels if entry.name in program.kernels]
     for entry in entries:

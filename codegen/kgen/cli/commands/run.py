@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _range(array: Any) -> tuple[float | None, float | None]:
-    """The least and the largest number; NaN if one is, None if there are none."""
+    """Return the least and the largest number; NaN if there is one, None for an empty array."""
     import numpy as np
 
     if not array.size:

@@ -1,4 +1,4 @@
-"""`kgen targets`: what can be built, and how far each of it is proven."""
+"""`kgen targets`: list targets, what each supports, and how tests verify it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _print_operators(as_json: bool) -> None:
 
 
 def _native() -> dict[str, Any]:
-    """The target that `native` stands for, or the reason why there is none."""
+    """Return the target that `native` stands for, or the reason why there is none."""
     from kgen import targets
     from kgen_runtime import settings
 

@@ -120,7 +120,7 @@ def _core(target: Target) -> str:
 
 
 def _specs(name: str, target: Target) -> list[Spec]:
-    """Return the kernels of a bundle. Raises SpecError if the target has none of them."""
+    """Return the kernels of a bundle. Raises SpecError if none is for the target's family."""
     from kgen import spec, targets
     from kgen.bundle_file import SpecifiedBundle
     from kgen.tune.tuner import specs_of_bundle
@@ -140,7 +140,7 @@ def _specs(name: str, target: Target) -> list[Spec]:
 
 
 def _supported(specs: list[Spec], target: Target) -> list[Spec]:
-    """Return the kernels as the target has them. Raises TargetError for one that it lacks."""
+    """Return the kernels in the target's form. Raises TargetError for an unsupported one."""
     from kgen import pipeline, targets
 
     found = [pipeline.for_target(spec, target, {}) for spec in specs]

@@ -1,4 +1,4 @@
-"""`kgen verify`: every kernel of a bundle executed against the reference."""
+"""`kgen verify`: execute every kernel of a bundle and compare it with the reference."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgen_runtime.manifest import KernelEntry
 
 
-#: What the columns of the results mean, and how bounds are made (kgen.check.oracle.tolerance).
+#: Legend of the result columns, and how bounds are computed (kgen.check.oracle.tolerance).
 BOUNDS = """
 worst error: |kernel - reference| of the element with the largest share of its bound. A kernel is
 wrong above 100% of the bound. The bound is the rounding of the output (half a step of its dtype)
@@ -165,8 +165,10 @@ def _profiles_json(profiles: Iterable[KernelProfile], args: argparse.Namespace) 
 def print_report(
     report: VerificationReport, built: Iterable[tuple[KernelEntry, float]] | None = None
 ) -> None:
-    """The table of results; of kernels that were just built, in so many seconds each, with their
-    resources."""
+    """Print the table of results.
+
+    For new kernels, given with their build seconds, it includes their resources.
+    """
     header = [
         "kernel",
         "target",
@@ -207,7 +209,7 @@ def _row(result: KernelResult) -> list[object]:
         error,
         bound,
         _part(error, bound),
-        # Drivers add versions in parentheses.
+        # Drivers append versions in parentheses.
         (result.executed_on or "-").partition(" (")[0],
         result.executed_form,
         _coverage(result.coverage),
@@ -215,7 +217,7 @@ def _row(result: KernelResult) -> list[object]:
 
 
 def _part(error: float | None, bound: float | None) -> str | None:
-    """The error as a part of its bound; elements that need no rounding have a bound of zero."""
+    """Return the error as a percentage of its bound; a bound of zero requires an exact result."""
     if error is None or bound is None:
         return None
     if not bound:

@@ -1,10 +1,10 @@
-"""Functions over the primitives: one entry each, in the registry (:mod:`kgen.ops.registry`).
+"""Functions over the primitives, with one entry each in the registry (:mod:`kgen.ops.registry`).
 
-An entry's Python function is its expansion in f32. The reference computes the same functions from
-their definitions (:mod:`kgen_runtime.expressions.definitions`) and shares nothing with these.
+The Python function of an entry is its expansion in f32. The reference computes the same functions
+from their definitions (:mod:`kgen_runtime.expressions.definitions`) and shares nothing with these.
 """
 
-# In the order in which tables have them.
+# Modules in the order of the tables in the documentation.
 # isort: off
 from kgen.ops.functions import exact as exact
 from kgen.ops.functions import arithmetic as arithmetic

@@ -1,4 +1,4 @@
-"""Activations of neural networks."""
+"""Activation functions of neural networks."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def silu(x: Expression) -> Expression:
     return x * sigmoid(x)
 
 
-#: Beyond it mish(x) is x in f32, and exp(2 x) is finite below it.
+#: Limit above which mish(x) is x in f32, and below which exp(2 x) is finite.
 MISH_LIMIT = 20.0
 
 

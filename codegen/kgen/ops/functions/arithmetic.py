@@ -1,4 +1,4 @@
-"""Sums, products, quotients, roots and powers."""
+"""Sums, products, quotients, roots, powers and remainders."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def reciprocal(x: Expression) -> Expression:
     return 1.0 / x
 
 
-#: Powers up to it are products.
+#: Largest exponent of a power that is computed by products.
 LARGEST_POWER = 8
 
 
 def _pow_measure(x: Any, y: Any) -> Any:
-    """|y log2 |x||, of which the error of the logarithm is a part."""
+    """Return |y log2 |x||, which multiplies the error of the logarithm."""
     import numpy as np
 
     size = abs(x)
@@ -69,10 +69,12 @@ def _pow_measure(x: Any, y: Any) -> Any:
 
 
 def power(x: Expression, y: Expression, log2: Callable[[Expression], Expression]) -> Expression:
-    """IEEE 754's pow by a logarithm; a product or a root where y is a whole constant up to 8, or a
-    half."""
+    """Return IEEE 754's pow by a logarithm.
+
+    A constant integer y up to 8 in magnitude gives products, and a constant half a root.
+    """
     if y.primitive is P.CONSTANT and abs(y.number) == 0.5:
-        # Unlike a root's, the sign of zero and of infinity is lost.
+        # Unlike a root, pow loses the sign of zero and of infinity.
         above = select(x.equals(-INFINITY), INFINITY, select(x.equals(0.0), 0.0, x))
         return node(P.SQRT if y.number > 0 else P.RSQRT, above)
     if y.primitive is P.CONSTANT and abs(y.number) <= LARGEST_POWER and y.number.is_integer():
@@ -96,8 +98,10 @@ BITS_AT_ONCE = 21
 
 
 def power_of_whole(x: Expression, y: Expression) -> Expression:
-    """x^y of whole numbers, which wraps around; 1 / x^-y, cut towards zero, if y is below 0, and 0
-    if x is 0 as well."""
+    """Return x^y of integers, which wraps around.
+
+    For y below 0 it is 1 / x^-y, truncated towards zero, and 0 if x is 0.
+    """
     if y.primitive is P.CONSTANT and 0 <= y.number <= LARGEST_POWER:
         return whole_power(x, int(y.number))
     found, square_of, bits = constant(1.0), x, y
@@ -108,7 +112,7 @@ def power_of_whole(x: Expression, y: Expression) -> Expression:
         is_zero = node(P.BITS_AND, bits, 2.0**place).equals(0.0)
         found = select(is_zero, found, found * square_of)
         square_of = square_of * square_of
-    # Odd or even is all that counts for 1 and -1.
+    # For bases 1 and -1 only the parity of y matters.
     return select((y < 0.0) & ~(x.equals(1.0) | x.equals(-1.0)), 0.0, found)
 
 
@@ -122,7 +126,7 @@ def pow_(x: Expression, y: Expression) -> Expression:
 
 
 def whole_power(x: Expression, power: int) -> Expression:
-    """x multiplied by itself, by squares."""
+    """Return x multiplied by itself, by repeated squaring."""
     value, square_of = constant(1.0), x
     for bit in reversed(f"{abs(power):b}"):
         value = value * square_of if bit == "1" else value
@@ -135,7 +139,7 @@ def _quotient_is_small(x: Any, y: Any) -> Any:
 
 
 def floor_quotient(x: Expression, y: Expression) -> Expression:
-    """The quotient of whole numbers, rounded down; 0 if y is 0. Of -1 it is -x."""
+    """Return the quotient of integers, rounded down; 0 if y is 0. For y = -1 it is -x."""
     cut = node(P.QUOTIENT, x, select(y.equals(0.0) | y.equals(-1.0), 1.0, y))
     left = x - cut * y
     down = select(~left.equals(0.0) & ((left < 0.0) ^ (y < 0.0)), cut - 1.0, cut)
@@ -143,12 +147,12 @@ def floor_quotient(x: Expression, y: Expression) -> Expression:
 
 
 def whole_remainder(x: Expression, y: Expression) -> Expression:
-    """x - y floor(x / y), with the sign of y; 0 if y is 0."""
+    """Return x - y floor(x / y), with the sign of y; 0 if y is 0."""
     return select(y.equals(0.0), 0.0, x - floor_quotient(x, y) * y)
 
 
 def cut_remainder(x: Expression, y: Expression) -> Expression:
-    """Remainder of whole numbers with the sign of x; 0 if y is 0, 1 or -1."""
+    """Return the remainder of integers with the sign of x; 0 if y is 0, 1 or -1."""
     none = y.equals(0.0) | y.equals(-1.0)
     divisor = select(none, 1.0, y)
     return select(none, 0.0, x - node(P.QUOTIENT, x, divisor) * divisor)

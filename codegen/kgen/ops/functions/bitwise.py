@@ -1,4 +1,4 @@
-"""Bits of whole numbers in two's complement, and their shifts. Floats hold those of 8 bits."""
+"""Bitwise operations and shifts of integers in two's complement; floats hold those of 8 bits."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from kgen.ops.expression import Primitive as P
 from kgen.ops.functions.arithmetic import floor_quotient
 from kgen.ops.registry import function
 
-#: Powers of two of the shifts whose sum is a shift by 0 to 63, the largest first.
+#: Shifts whose sum is a shift by 0 to 63, the largest first.
 SHIFTS = (16, 16, 16, 8, 4, 2, 1)
-#: Bits of a shift that is not all of 0 to 63.
+#: Least shift that is out of range.
 MOST_SHIFTED = 64.0
 
 
 @function(whole=lambda x, y: node(P.BITS_AND, x, y))
 def bitwise_and(x: Expression, y: Expression) -> Expression:
-    """The sum of the powers of two that both have; the first is a number's sign. Of floats the
-    whole numbers from -256 to 255 that are next below count; NaN counts as 0."""
+    """The sum of the powers of two that both have; the first is a number's sign.
+
+    A float is rounded down to an integer from -256 to 255 first; NaN counts as 0.
+    """
     total = constant(0.0)
     for power in (-256.0, *(2.0**bit for bit in reversed(range(8)))):
         has_x, has_y = (v < 0.0 if power < 0.0 else v >= power for v in (x, y))
@@ -30,7 +32,7 @@ def bitwise_and(x: Expression, y: Expression) -> Expression:
 def shifted(
     x: Expression, n: Expression, by: Callable[[Expression, int], Expression], beyond: Expression
 ) -> Expression:
-    """x shifted by floor(n), from 0 to 63, in steps of the `SHIFTS`; `beyond` for any other n."""
+    """Return x shifted by floor(n), from 0 to 63, in steps of `SHIFTS`; `beyond` for other n."""
     found, left = x, n
     for shift in SHIFTS:
         fits = left >= float(shift)

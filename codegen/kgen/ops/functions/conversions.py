@@ -1,5 +1,7 @@
-"""Conversions within an expression: `cast(x, f16)` is the number of another type nearest to x, with
-which the expression goes on as it is computed."""
+"""Conversions within an expression, such as `cast(x, f16)`.
+
+A cast rounds x to the type; the expression continues in the compute type.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ def cast(x: Expression) -> Expression:
 
 
 def _rounded(x: Expression) -> Expression:
-    """To f32. There is no such step in f32, and none in integers, which are no floats."""
+    """Return x rounded to f32. The step is the identity in f32, and does not exist for integers."""
     return node(P.TO_F32, x)
 
 
@@ -47,8 +49,10 @@ def _clipped(x: Expression, dtype: DType) -> Expression:
 
 
 def _integer(x: Expression, dtype: DType) -> Expression:
-    """The nearest whole number, ties to even, from the type's least to its largest; 0 of NaN. There
-    is no -0: what is nearest to zero becomes 0 before it is rounded."""
+    """Return the nearest integer, ties to even, clamped to the type's limits; 0 for NaN.
+
+    There is no -0: numbers that round to zero become 0 first.
+    """
     number = select(node(P.ABS, x) > 0.5, x, 0.0)
     return _clipped(node(P.ROUND, number), dtype)
 

@@ -1,4 +1,4 @@
-"""Signs, comparisons, logic and rounding to whole numbers: functions without an error."""
+"""Functions without rounding error: signs, comparisons, logic, and rounding to integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exponentials, logarithms, and what is made of them: tanh and the logistic function."""
+"""Exponentials and logarithms, and functions composed of them: tanh and the logistic function."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kgen.ops.registry import Accuracy, function
 
 @function(Accuracy(roundings=2, growth=2, transcendental=1, ulps=2), double=exp_f64)
 def exp(x: Expression) -> Expression:
-    """The product by log2(e) is rounded, which costs half a unit for every unit of x log2(e)."""
+    """e^x. Rounding the product by log2(e) costs half a unit for every unit of x log2(e)."""
     return node(P.EXP2, x * LOG2_E)
 
 
@@ -31,12 +31,12 @@ def exp2(x: Expression) -> Expression:
     return node(P.EXP2, x)
 
 
-#: (exp(x) - 1 - x) / x^2 for |x| <= 0.5; the error of exp(x) - 1 is 1.5e-8 of it.
+#: (exp(x) - 1 - x) / x^2 for |x| <= 0.5; the relative error of exp(x) - 1 is 1.5e-8.
 EXPM1 = (1.98498077e-4, 1.39961776e-3, 8.33357871e-3, 4.16653603e-2, 1.66666642e-1, 0.50000006)
 EXPM1_LIMIT = 0.5
 
 
-#: The same in f64: Taylor's series, of which the first term left out is 3e-19 of it.
+#: The same function in f64: Taylor's series, whose first omitted term is 3e-19 of it.
 EXPM1_F64 = tuple(1.0 / math.factorial(k) for k in range(16, 1, -1))
 
 
@@ -74,12 +74,12 @@ def log1p(x: Expression) -> Expression:
     return select((x > LOG1P_LOW) & (x < LOG1P_HIGH), near, log(x + 1.0))
 
 
-#: From it on tanh is 1 in f64.
+#: Limit from which tanh is 1 in f64.
 TANH_F64_LIMIT = 22.0
 
 
 def tanh_f64(x: Expression) -> Expression:
-    """m / (m + 2), m = exp(2 |x|) - 1."""
+    """Return m / (m + 2), m = exp(2 |x|) - 1, with the sign of x."""
     m = expm1_f64(node(P.MIN, node(P.ABS, x), TANH_F64_LIMIT) * 2.0)
     return with_sign(m / (m + 2.0), x)
 
@@ -93,7 +93,7 @@ def tanh(x: Expression) -> Expression:
     return select(size < TANH_LIMIT, near, with_sign(far, x))
 
 
-#: (tanh(x) - x) / x^3 in x^2, for |x| <= 0.625; the error of tanh(x) is 1.2e-7 / 2 of it.
+#: (tanh(x) - x) / x^3 in x^2, for |x| <= 0.625; the relative error of tanh(x) is 1.2e-7 / 2.
 TANH = (-0.00571703678, 0.0206505787, -0.0537434965, 0.133314908, -0.333332837)
 TANH_LIMIT = 0.625
 

@@ -9,11 +9,11 @@ from kgen.ops.expression import Primitive as P
 from kgen.ops.functions.polynomials import erfc_f64, normal_tail, polynomial, with_sign
 from kgen.ops.registry import Accuracy, function
 
-#: erf(x) / x in x^2, for |x| <= 1, to 5.4e-8 of it.
+#: erf(x) / x in x^2, for |x| <= 1, with a relative error of 5.4e-8.
 ERF = (-5.63141890e-4, 4.91755083e-3, -2.67113112e-2, 0.112801798, -0.376123250, 1.12837911)
 
 
-#: The same in f64: the series of the integral, of which the first term left out is 3e-18.
+#: The same function in f64: the series of the integral, whose first omitted term is 3e-18.
 ERF_F64 = tuple(
     (-1) ** k * 2.0 / math.sqrt(math.pi) / (math.factorial(k) * (2 * k + 1))
     for k in range(18, -1, -1)

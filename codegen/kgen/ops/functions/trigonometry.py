@@ -14,13 +14,13 @@ from kgen.ops.registry import Accuracy, function
 
 #: pi = PI[0] + PI[1] + PI[2], each a f32.
 PI = (3.1415927410125732, -8.742277657347586e-08, -3.552713678800501e-15)
-#: (sin(r) - r) / r^3 in r^2, for |r| <= pi / 2; the error of sin(r) is 1.2e-8 of it.
+#: (sin(r) - r) / r^3 in r^2, for |r| <= pi / 2; the relative error of sin(r) is 1.2e-8.
 SINE = (2.60563070e-6, -1.98095382e-4, 8.33306555e-3, -0.166666597)
 
 
-#: pi in f64, by parts of 30 bits, which times the 22 bits of a distance are exact.
+#: pi in f64, in parts of 30 bits, whose products with the 22 bits of a distance are exact.
 PI_F64 = (3.141592651605606, 1.9841871583270443e-09, 1.03403659577805e-18, 5.80771194594155e-28)
-#: The same quotient in f64: Taylor's series, of which the first term left out is 1e-18.
+#: The same function in f64: Taylor's series, whose first omitted term is 1e-18.
 SINE_F64 = tuple((-1.0) ** k / math.factorial(2 * k + 1) for k in range(11, 0, -1))
 
 
@@ -31,7 +31,7 @@ def sine_of_multiple(
     pi: Sequence[float] = PI,
     sine: Sequence[float] = SINE,
 ) -> Expression:
-    """(-1)**multiple sin(x - distance pi), that argument within pi / 2 and a little."""
+    """Return (-1)**multiple sin(x - distance pi), for an argument within about pi / 2."""
     r = x
     for part in pi:
         r = fma(distance, -part, r)
@@ -41,7 +41,7 @@ def sine_of_multiple(
     return select(odd.equals(0.0), value, -value)
 
 
-#: Up to it the multiple of pi and its half are whole numbers of f32.
+#: Limit up to which the multiple of pi and its half are exact integers in f32.
 FARTHEST_ANGLE = 2.0**22
 
 
@@ -78,14 +78,14 @@ def cos(x: Expression) -> Expression:
 
 #: (atan(r) - r) / r^3 in r^2, for |r| <= tan(pi / 8) (S. Moshier, Cephes, atanf).
 ATAN = (8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1)
-#: The same quotient in f64: Taylor's series, of which the first term left out is 1e-18.
+#: The same function in f64: Taylor's series, whose first omitted term is 1e-18.
 ATAN_F64 = tuple((-1.0) ** k / (2 * k + 1) for k in range(23, 0, -1))
 #: tan(pi / 8) and tan(3 pi / 8).
 LOW_TANGENT, HIGH_TANGENT = math.sqrt(2.0) - 1.0, math.sqrt(2.0) + 1.0
 
 
 def arctangent(x: Expression, series: Sequence[float]) -> Expression:
-    """atan |x| as 0, pi / 4 or pi / 2 and the angle that is left, within pi / 8."""
+    """Return atan x as 0, pi / 4 or pi / 2 plus an angle within pi / 8, with the sign of x."""
     size = node(P.ABS, x)
     is_small, is_large = size <= LOW_TANGENT, size > HIGH_TANGENT
     turned = select(is_large, -1.0 / size, (size - 1.0) / (size + 1.0))

@@ -1,4 +1,4 @@
-"""`kgen perf`: the performance gate, and what goes with it; one module per sub-command."""
+"""`kgen perf`: the performance gate and its tools, with one module per sub-command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name, line in COMMANDS:
         command = commands.add_parser(name, help=line, description=line.capitalize() + ".")
         import_module(f"kgen.cli.commands.perf.{name}").configure(command)
-        # Absent here must not hide a --json that stands before the sub-command.
+        # A default here would override a --json before the sub-command.
         command.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object"
         )

@@ -1,4 +1,4 @@
-"""`kgen perf add`: an entry for a kernel, with its numbers of today."""
+"""`kgen perf add`: propose a budget entry for a kernel, with its current numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgen.cli.output import end_progress, print_json, progress
 from kgen.errors import SpecError
 from kgen.spec.text import FORM
 
-#: Options of a file's launch.
+#: Options that describe the launch of a file's kernel.
 LAUNCH = ("entry", "grid", "block", "cluster", "dynamic_shared", "arguments")
 
 
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _drafts(args: argparse.Namespace, path: Path) -> list[str]:
-    """Entries without numbers: one for each target, or that of a file. Raises SpecError."""
+    """Return entries without numbers: one per target, or one for a file. Raises SpecError."""
     from kgen import targets
     from kgen.check.gate import entries, foreign
     from kgen.emulate.arguments import whole

@@ -1,4 +1,4 @@
-"""`kgen perf check`: the gate. Exit 1 if a budget is broken, naming what breaks it."""
+"""`kgen perf check`: run the gate; exit 1 if a budget is broken, naming the cause."""
 
 from __future__ import annotations
 

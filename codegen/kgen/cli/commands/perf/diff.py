@@ -1,4 +1,4 @@
-"""`kgen perf diff`: two bundles compared, metric by metric, then their source and machine code."""
+"""`kgen perf diff`: compare two bundles by metrics, source and machine code."""
 
 from __future__ import annotations
 

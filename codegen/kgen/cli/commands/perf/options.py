@@ -1,4 +1,4 @@
-"""Common options of the sub-commands that read a file of budgets."""
+"""Common options of the sub-commands that read a budget file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def add_targets(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(budgets: Budgets, targets: str | None) -> tuple[AnyEntry, ...]:
-    """The entries for a comma list of targets, or all. Raises BudgetError for one without any."""
+    """Return the entries for a comma list of targets, or all.
+
+    Raises BudgetError for a target without entries.
+    """
     if targets is None:
         return budgets.entries
     wanted = comma_list(targets)

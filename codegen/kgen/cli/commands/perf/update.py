@@ -1,4 +1,4 @@
-"""`kgen perf update`: tighter budgets where a kernel has become better; never a looser one."""
+"""`kgen perf update`: propose tighter budgets for kernels that improved; never looser ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit 1 if a budget is broken: that one is a person's to mend, or to loosen with a `why`."""
+    """Propose tighter budgets, and write them with `--write`; exit 1 if a budget is broken.
+
+    A broken budget is for a person: fix the kernel, or loosen the budget and add a `why`.
+    """
     from kgen.check.gate import budgets, tighten
     from kgen.check.gate.metrics import Tier
     from kgen.check.gate.run import check
