@@ -1,6 +1,7 @@
-"""Intrinsics by group, in tables as those of :mod:`kgen.emulate.llvm.ops`.
+"""Tables from the name of an LLVM intrinsic to the builder of its function, as in
+:mod:`kgen.emulate.llvm.ops`.
 
-A key is the name without the types it is overloaded on: ``llvm.fma`` is ``llvm.fma.v16f32``.
+A key is the intrinsic's name without overload types: ``llvm.fma`` stands for ``llvm.fma.v16f32``.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ EFFECTS: Mapping[str, Build] = {
     **wmma.EFFECTS,
     **workgroup.EFFECTS,
 }
-#: Hints to the compiler or the scheduler, and promises.
+#: Intrinsics without an effect here: optimiser assumptions, and hints to the compiler or the
+#: scheduler.
 NOTHING = frozenset(
     f"llvm.{name}"
     for name in words(
@@ -69,7 +71,11 @@ _OVERLOAD = re.compile(r"\.(v\d+)?(i\d+|f\d+|bf16|p\d+)$|\.v\d+\w*$")
 
 
 def find(name: str) -> tuple[str, Build] | None:
-    """How to build a call of ``name``: ("pure" | "effect" | "nothing", builder)."""
+    """Return the kind of intrinsic ("pure", "effect" or "nothing") and its builder; None if
+    unknown.
+
+    The name may end in overload types, which are removed one by one until a table has the rest.
+    """
     while True:
         if name in PURE:
             return "pure", PURE[name]

@@ -1,7 +1,7 @@
-"""Intel AMX: the tile registers of one lane.
+"""Intel AMX: tile configuration, tile loads and stores, and tile products, for one lane.
 
 Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, LDTILECFG, TDP*,
-TILELOADD, TILESTORED. Only the form with tile numbers as immediates.
+TILELOADD, TILESTORED. Only the forms whose tile numbers are immediates are supported.
 """
 
 from __future__ import annotations
@@ -28,16 +28,20 @@ _CONFIG_BYTES = 64
 
 @dataclass(kw_only=True)
 class _Tiles:
-    """AMX tiles. Bytes beyond a tile's rows and columns stay zero."""
+    """Tile registers and their configuration. Bytes beyond a tile's rows and columns stay zero."""
 
     data: Array = field(default_factory=lambda: np.zeros((_TILES, _MAX_ROWS, _ROW_BYTES), np.uint8))
     rows: Array
     columns: Array
-    """Bytes in a row."""
+    """Bytes per row of each tile."""
 
 
 def _configure(ins: LlvmInstruction) -> Callable[[Machine, Array], None]:
-    """LDTILECFG: byte 0 palette, 16 + 2t bytes per row of tile t, 48 + t its rows."""
+    """LDTILECFG: read the 64-byte configuration.
+
+    Byte 0 is the palette, the 16-bit word at 16 + 2t the bytes per row of tile t, and byte 48 + t
+    its number of rows.
+    """
 
     def configure(m: Machine, pointer: Array) -> None:
         raw = m.memory.load(m, ins, pointer, _CONFIG_BYTES, 1, FLAT)
@@ -59,7 +63,8 @@ def _release(ins: LlvmInstruction) -> Callable[[Machine], None]:
 
 
 def _tiles(m: Machine, ins: LlvmInstruction, *numbers: int) -> _Tiles:
-    """The tile registers; a fault if the tiles named are not configured."""
+    """Return the tile registers; raise a fault if one of the tiles ``numbers`` is not
+    configured."""
     tiles = m.state.get("tiles")
     if not isinstance(tiles, _Tiles) or any(
         number >= _TILES or not tiles.rows[number] or not tiles.columns[number]
@@ -79,7 +84,7 @@ def _zero(ins: LlvmInstruction) -> Callable[[Machine, Array], None]:
 
 
 def _rows(tiles: _Tiles, tile: int, pointer: Array, stride: Array) -> Array:
-    """[1, row] addresses of the rows in memory."""
+    """Return the addresses of the tile's rows in memory: [1, row]."""
     step = stride.view(np.int64)
     addresses: Array = pointer + np.arange(tiles.rows[tile]) * step
     return addresses
@@ -113,7 +118,10 @@ def _store(ins: LlvmInstruction) -> Callable[[Machine, Array, Array, Array], Non
 
 
 Split = Callable[[Array], Array]
-"""A tile's bytes [16, 64] to its packed elements [16, 16, p], in a type that holds products."""
+"""Function from a tile's bytes [16, 64] to its elements [16, 16, p], p elements per 4 bytes.
+
+The result type represents a product of two elements exactly.
+"""
 
 
 def _packed(dtype: type[Any], value: Callable[[Array], Array]) -> Split:
@@ -122,7 +130,8 @@ def _packed(dtype: type[Any], value: Callable[[Array], Array]) -> Split:
 
 _BF16 = _packed(np.uint16, bf16_to_f32)
 _F16 = _packed(np.float16, lambda elements: widen(elements, HALF))
-# Sums of 64 products of 8-bit integers are exact in float64, which has fast products.
+# A sum of 64 products of 8-bit integers is exact in float64, whose matrix product numpy hands to
+# BLAS.
 _S8 = _packed(np.int8, lambda elements: elements.astype(np.float64))
 _U8 = _packed(np.uint8, lambda elements: elements.astype(np.float64))
 
@@ -130,7 +139,10 @@ _U8 = _packed(np.uint8, lambda elements: elements.astype(np.float64))
 def _multiply(
     of_a: Split, of_b: Split, dtype: type[Any]
 ) -> Callable[[LlvmInstruction], Callable[..., None]]:
-    """C[m, n] += the sum over k and over the packed elements p of A[m, k, p] * B[k, n, p]."""
+    """TDP*: add the sum over k and p of A[m, k, p] * B[k, n, p] to C[m, n].
+
+    Index p counts the elements packed in 4 bytes.
+    """
 
     def build(ins: LlvmInstruction) -> Callable[..., None]:
         c, a, b = (immediate(operand) for operand in ins.operands)

@@ -1,4 +1,4 @@
-"""Integer intrinsics: minimum and maximum, counting, rotation, overflow, byte selection."""
+"""Integer intrinsics: minimum, maximum, bit counts, rotation, overflow checks, byte selection."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _extremum(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
 
 
 def _three_way(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """ucmp and scmp: -1, 0 or 1."""
+    """llvm.ucmp and llvm.scmp: return -1, 0 or 1 for less, equal or greater."""
     of, to = integer(ins.operands[0].type), integer(ins.type)
 
     def compare(a: Array, b: Array) -> Array:
@@ -53,14 +53,14 @@ def _trailing_zeros(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     type_ = integer(ins.type)
 
     def count(a: Array, _: Array) -> Array:
-        below = wrap(~a & (a - a.dtype.type(1)), type_)  # the ones under the lowest one
+        below = wrap(~a & (a - a.dtype.type(1)), type_)  # ones below the lowest set bit
         return np.bitwise_count(below).astype(a.dtype)
 
     return count
 
 
 def _funnel_shift(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
-    """The high (fshl) or low (fshr) half of ``a:b`` shifted."""
+    """Shift the concatenation ``a:b`` and return its high half (fshl) or its low half (fshr)."""
     type_ = integer(ins.type)
     width = type_.width
     left = "fshl" in ins.callee
@@ -86,7 +86,10 @@ def _reverse_bits(ins: LlvmInstruction) -> Callable[[Array], Array]:
 
 
 def _with_overflow(ins: LlvmInstruction) -> Callable[[Array, Array], tuple[Array, Array]]:
-    """{result, whether it wrapped}; computed in Python integers, for it is rare."""
+    """Return the wrapped result and whether it wrapped.
+
+    Numpy computes in Python integers: slow, but exact at every width.
+    """
     type_ = integer(ins.operands[0].type)
     name = ins.callee.split(".")[1]
     operation: Any = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[name[1:]]
@@ -111,7 +114,11 @@ def _saturating(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
         least = type_.dtype.type(1 << (type_.width - 1))
 
         def saturate(a: Array, b: Array) -> Array:
-            """A result that wrapped has another sign than both terms, of which ~b is like -b."""
+            """Clamp a sum or difference that overflows.
+
+            A result that overflowed differs in sign from both terms. For a difference the second
+            term is -b, which has the sign of ~b.
+            """
             if "add" in name:
                 total, other = wrap(a + b, type_), b
             else:
@@ -128,8 +135,11 @@ def _saturating(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
 
 
 def _permute_bytes(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
-    """V_PERM_B32: byte i is the one of ``high:low`` that byte i of the selector names (0-7);
-    12 is 0x00, 13 and above 0xFF, 8-11 the sign of a 16-bit half."""
+    """V_PERM_B32: build a word from four bytes chosen by the bytes of the selector.
+
+    Selectors 0-7 name a byte of ``high:low``, 8-11 replicate the sign of one of its 16-bit halves,
+    12 is 0x00, and 13 and above are 0xFF.
+    """
 
     def permute(high: Array, low: Array, selector: Array) -> Array:
         both = (high.astype(np.uint64) << np.uint64(32)) | low
@@ -149,7 +159,7 @@ def _permute_bytes(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Arra
 
 
 def _bit_field(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
-    """ubfe and sbfe: ``width`` bits from ``offset`` on, both modulo 32."""
+    """V_BFE_U32 and V_BFE_I32: extract ``width`` bits from bit ``offset``, both modulo 32."""
     is_signed = "sbfe" in ins.callee
 
     def extract(value: Array, offset: Array, width: Array) -> Array:

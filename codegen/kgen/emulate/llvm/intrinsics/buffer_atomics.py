@@ -1,6 +1,7 @@
-"""Atomics through buffer resources: those out of range do nothing and return 0.
+"""Atomics through AMD buffer resources. An access out of range has no effect and returns 0.
 
-They reach the device (LLVM "User Guide for AMDGPU Backend", llvm.amdgcn.raw.ptr.buffer.atomic).
+The range check covers the whole element. Source: LLVM "User Guide for AMDGPU Backend",
+llvm.amdgcn.raw.ptr.buffer.atomic.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kgen.emulate.llvm.intrinsics.buffers import place_of
 from kgen.emulate.llvm.ops.atomics import in_turns, of_active, update_of
 from kgen.emulate.llvm.types import GLOBAL, Array
 
-#: The operation of atomicrmw that each is.
+#: Name of the atomicrmw operation by the last part of the intrinsic's name.
 _OPERATIONS = {
     "swap": "xchg",
     "smin": "min",
@@ -29,7 +30,10 @@ _OPERATIONS = {
 
 
 def _atomic(operation: str) -> Callable[[LlvmInstruction], Callable[..., Array]]:
-    """``(operand, resource, voffset, soffset, aux)``"""
+    """Return the builder of a buffer atomic.
+
+    The operands are ``(operand, resource, voffset, soffset, aux)``.
+    """
 
     def build(ins: LlvmInstruction) -> Callable[..., Array]:
         update = update_of(operation, ins.type)
@@ -52,7 +56,10 @@ def _atomic(operation: str) -> Callable[[LlvmInstruction], Callable[..., Array]]
 
 
 def _compare_and_swap(ins: LlvmInstruction) -> Callable[..., Array]:
-    """``(new, expected, resource, voffset, soffset, aux)``"""
+    """Build a buffer compare-and-swap.
+
+    The operands are ``(new, expected, resource, voffset, soffset, aux)``.
+    """
     immediate(ins.operands[5])
 
     def exchange(m: Machine, new: Array, expected: Array, value: Array, *offsets: Array) -> Array:

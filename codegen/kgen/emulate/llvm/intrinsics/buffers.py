@@ -1,12 +1,13 @@
-"""Buffer resources: range-checked access to global memory.
+"""AMD buffer resources: range-checked loads and stores of global memory.
 
-A resource has a base, a stride of 0 here, and a number of bytes. Each dword of an access (or the
-element, if that is smaller) whose offset is not wholly below the number of bytes is out of range:
-it loads as 0 and is not stored (CDNA3 manual, "Buffer range checking", raw buffers).
+A resource holds a base address, a stride (only 0 is supported), and a size in bytes. The range
+check covers each dword of an access, or the whole element if that is smaller: a part that does not
+end within the size is out of range, loads 0, and is not stored (CDNA3 manual, "Buffer range
+checking", raw buffers).
 
-Whether soffset belongs to the offset that is checked, the sources do not say alike: by LLVM it does
-not (IntrinsicsAMDGPU.td), by the manuals it lessens the number of bytes. So an access is a fault if
-it would be in range by one and out of range by the other.
+The sources disagree whether the checked offset includes soffset. By LLVM (IntrinsicsAMDGPU.td) it
+does not; by the manuals soffset reduces the size. An access that is in range under one rule and out
+of range under the other is a fault.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from kgen.emulate.llvm.types import GLOBAL, Array, LlvmType, Pointer
 from kgen_runtime.values import frozen
 
 _BASE, _STRIDE, _BYTES, _FLAGS = range(4)
-#: The unit in which ranges are checked.
+#: Bytes per range check.
 _PART = 4
-#: HSA runs with unaligned access: words start at any byte.
+#: HSA enables unaligned access: a word may start at any byte.
 _ALIGNMENT = 1
 
 
@@ -42,7 +43,10 @@ def _make(ins: LlvmInstruction) -> Callable[[Machine, Array, Array, Array, Array
 
 
 def resource_of(value: Array, type_: LlvmType) -> Array:
-    """A resource as :func:`_make` makes it, from that or from its four dwords."""
+    """Return a resource as :func:`_make` builds it: [..., 4] for base, stride, size and flags.
+
+    The value is either such a resource already or the four dwords of the descriptor.
+    """
     if isinstance(type_, Pointer):
         return value
     words = value.astype(np.int64)
@@ -53,11 +57,11 @@ def resource_of(value: Array, type_: LlvmType) -> Array:
 
 @frozen
 class BufferAddress:
-    """Address of a buffer access: its resource, and the offset added to the base."""
+    """Resource and offsets of one buffer access."""
 
     resource: Array
     voffset: Array
-    """Offset with that of the instruction; it is always checked."""
+    """Per-lane offset plus the instruction's constant offset; always part of the range check."""
     soffset: Array
 
     @property
@@ -65,7 +69,11 @@ class BufferAddress:
         return np.asarray(self.resource[..., _BASE] + self.voffset + self.soffset)
 
     def inside(self, m: Machine, ins: LlvmInstruction, start: int, size: int) -> Array:
-        """The lanes for which these bytes of the access are in range."""
+        """Return the lanes for which bytes ``start`` to ``start + size`` of the access are in
+        range.
+
+        Raises the fault of an access whose range check depends on soffset.
+        """
         end, limit = self.voffset + start + size, self.resource[..., _BYTES]
         checked = end <= limit
         if self.soffset.any():
@@ -78,7 +86,11 @@ class BufferAddress:
     def pieces(
         self, m: Machine, ins: LlvmInstruction, size: int
     ) -> Iterator[tuple[int, int, Array]]:
-        """(start, bytes, lanes): what is in range of an access, of most lanes in one piece."""
+        """Yield (start, bytes, lanes) for the parts of an access that are in range.
+
+        The first part is the whole access, for the lanes that have all of it in range. For other
+        lanes the dwords follow one by one.
+        """
         whole = self.inside(m, ins, 0, size)
         yield 0, size, whole
         part = min(size, _PART)
@@ -90,7 +102,7 @@ class BufferAddress:
 def place_of(
     value: Array, type_: LlvmType, voffset: Array, soffset: Array, offset: int = 0
 ) -> BufferAddress:
-    """Return the place that the operands of an intrinsic name."""
+    """Return the address that the operands of a buffer intrinsic describe."""
     return BufferAddress(
         resource=resource_of(value, type_),
         voffset=voffset.astype(np.int64) + offset,
@@ -99,7 +111,7 @@ def place_of(
 
 
 def load_in_range(m: Machine, ins: LlvmInstruction, place: BufferAddress, size: int) -> Array:
-    """The bytes there, zeros where it is out of range: [w, lane, byte]."""
+    """Return the loaded bytes [w, lane, byte], with zeros out of range."""
     address = place.address
     found: Array = np.zeros((*address.shape, size), np.uint8)
     for start, count, inside in place.pieces(m, ins, size):

@@ -1,9 +1,9 @@
-"""Loads to LDS, and waits for them.
+"""Direct loads from global memory to LDS, and waits for their completion.
 
-``global.load.lds``, ``load.to.lds`` and ``raw.ptr.buffer.load.lds``: each lane loads 4, 12 or 16
-bytes; they go to the LDS pointer of the wave, plus the offset, plus the number of the lane times
-their size. The offset is added to the global address too (LLVM "User Guide for AMDGPU Backend").
-A buffer's lanes that are out of range copy zeros.
+For ``global.load.lds``, ``load.to.lds`` and ``raw.ptr.buffer.load.lds`` each lane loads 4, 12 or 16
+bytes. Lane n writes its bytes at the wave's LDS pointer + offset + n * size. The offset is added to
+the global address too (LLVM "User Guide for AMDGPU Backend"). A lane whose buffer access is out of
+range copies zeros.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from kgen.emulate.llvm.memory.copies import Copies
 from kgen.emulate.llvm.types import Array, Pointer
 
 _SIZES = (4, 12, 16)
-#: Bytes of a lane that every processor with such copies has, and the processor that has more.
+#: Bytes per lane that every processor with these loads supports, and the only processor that
+#: supports more.
 _ANYWHERE, _WIDE_COPIES = 4, "gfx950"
 
 
@@ -34,7 +35,10 @@ def _size(ins: LlvmInstruction) -> int:
 
 
 def _copy(ins: LlvmInstruction) -> Callable[..., None]:
-    """``(from, to, size, offset, aux)``"""
+    """Build a load to LDS.
+
+    The operands are ``(from, to, size, offset, aux)``.
+    """
     size, offset = _size(ins), immediate(ins.operands[3])
     pointer = ins.operands[0].type
     assert isinstance(pointer, Pointer)
@@ -48,7 +52,10 @@ def _copy(ins: LlvmInstruction) -> Callable[..., None]:
 
 
 def _copy_buffer(ins: LlvmInstruction) -> Callable[..., None]:
-    """``(resource, to, size, voffset, soffset, offset, aux)``"""
+    """Build a buffer load to LDS.
+
+    The operands are ``(resource, to, size, voffset, soffset, offset, aux)``.
+    """
     size, offset = _size(ins), immediate(ins.operands[5])
     of_resource = ins.operands[0].type
 
@@ -82,7 +89,7 @@ def _start(m: Machine, ins: LlvmInstruction, base: Array, offset: int, raw: Arra
 
 
 def _vmcnt(processor: str, bits: int) -> int:
-    """The vmcnt field of s_waitcnt (LLVM, AMDGPUBaseInfo, "getVmcntBitMask")."""
+    """Return the vmcnt field of s_waitcnt's operand (LLVM, AMDGPUBaseInfo, "getVmcntBitMask")."""
     if processor.startswith("gfx11"):
         return bits >> 10 & 0x3F
     return bits & 0xF | bits >> 10 & 0x30

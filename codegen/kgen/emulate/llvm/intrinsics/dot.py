@@ -1,5 +1,4 @@
-"""Short dot products of packed operands: fdot2, sdot4, udot4 (V_DOT2_F32_F16 and its like), and
-those of AVX512-BF16, VNNI and VPMADDWD."""
+"""Dot products of packed operands: AMD V_DOT2 and V_DOT4, Intel AVX512-BF16, VNNI and VPMADDWD."""
 
 from __future__ import annotations
 
@@ -16,7 +15,8 @@ from kgen.emulate.llvm.types import Array, Floating
 
 
 def _fdot2(ins: LlvmInstruction) -> Callable[..., Array]:
-    """c + a0 * b0 + a1 * b1, the products exact, the sum in float64 rounded once."""
+    """V_DOT2: return c + a0 * b0 + a1 * b1, with exact products and the float64 sum rounded
+    once."""
     if immediate(ins.operands[3]):
         raise TypeError("fdot2 with clamp")
     element = ins.operands[0].type.element
@@ -33,7 +33,7 @@ def _fdot2(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _dot4(ins: LlvmInstruction) -> Callable[..., Array]:
-    """c plus the products of four 8-bit integers in each word, modulo 2**32."""
+    """V_DOT4: return c plus the products of the four 8-bit integers of each word, modulo 2**32."""
     if immediate(ins.operands[3]):
         raise TypeError("dot4 with clamp")
     dtype = np.int8 if "sdot4" in ins.callee else np.uint8
@@ -46,8 +46,11 @@ def _dot4(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _dpbf16ps(ins: LlvmInstruction) -> Callable[..., Array]:
-    """VDPBF16PS (Intel SDM volume 2): to each sum the product of the odd elements, then that of the
-    even ones, each rounded to nearest, subnormals taken and given as zero."""
+    """VDPBF16PS (Intel SDM volume 2): add the products of two BF16 pairs to each float32.
+
+    The product of the odd elements is added first, then that of the even elements. Each sum is
+    rounded to nearest. Subnormal inputs and results become zero.
+    """
 
     def wide(packed: Array) -> Array:
         return flush(bf16_to_f32(packed)).astype(np.float64)
@@ -61,8 +64,7 @@ def _dpbf16ps(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _dpbusd(ins: LlvmInstruction) -> Callable[..., Array]:
-    """VPDPBUSD (Intel SDM volume 2): to each sum four products of an unsigned byte of the first and
-    a signed one of the second factor, modulo 2**32."""
+    """VPDPBUSD (Intel SDM volume 2): add four u8 * s8 products to each 32-bit sum, modulo 2**32."""
 
     def dot(c: Array, a: Array, b: Array) -> Array:
         return _grouped(c, a.view(np.uint8), b.view(np.int8), 4)
@@ -71,7 +73,8 @@ def _dpbusd(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _dpwssd(ins: LlvmInstruction) -> Callable[..., Array]:
-    """VPDPWSSD (Intel SDM volume 2): to each sum two products of s16, modulo 2**32."""
+    """VPDPWSSD (Intel SDM volume 2): add two s16 * s16 products to each 32-bit sum, modulo
+    2**32."""
 
     def dot(c: Array, a: Array, b: Array) -> Array:
         return _grouped(c, a.view(np.int16), b.view(np.int16), 2)
@@ -80,7 +83,7 @@ def _dpwssd(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _pmaddwd(ins: LlvmInstruction) -> Callable[..., Array]:
-    """VPMADDWD (Intel SDM volume 2): two products of s16 for each s32, modulo 2**32."""
+    """VPMADDWD (Intel SDM volume 2): return the sum of two s16 * s16 products per 32 bits."""
 
     def dot(a: Array, b: Array) -> Array:
         return _grouped(np.uint32(0), a.view(np.int16), b.view(np.int16), 2)
@@ -89,7 +92,7 @@ def _pmaddwd(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _grouped(c: Array | np.uint32, a: Array, b: Array, group: int) -> Array:
-    """c plus the products of each `group` neighbours, as 32 bits."""
+    """Return c plus the sum of products of each ``group`` neighbouring elements, modulo 2**32."""
     products = a.astype(np.int64) * b.astype(np.int64)
     sums = products.reshape(*products.shape[:-1], -1, group).sum(axis=-1)
     return np.asarray(c + sums.astype(np.uint32), np.uint32)

@@ -1,7 +1,7 @@
-"""Arithmetic instructions that only AMD's processors have.
+"""AMD-specific arithmetic intrinsics: V_SIN, V_FREXP, FP8 conversion, 24-bit products, V_SAD.
 
 Sources: LLVM "User Guide for AMDGPU Backend" (intrinsics) and the CDNA3 and RDNA3 instruction set
-manuals, by the names of the instructions.
+manuals, under the instructions' names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kgen.emulate.llvm.types import Array
 
 
 def _of_revolutions(function: Any) -> Callable[[LlvmInstruction], Callable[..., Array]]:
-    """V_SIN, V_COS: of 2 pi times the operand."""
+    """V_SIN and V_COS: apply ``function`` to 2 pi times the operand."""
 
     def turn(a: Array) -> Array:
         angle = np.remainder(a.astype(np.float64), 1.0) * (2 * np.pi)
@@ -36,7 +36,7 @@ def _of_revolutions(function: Any) -> Callable[[LlvmInstruction], Callable[..., 
 
 
 def _multiply_legacy(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """V_MUL_LEGACY: zero times anything is zero."""
+    """V_MUL_LEGACY: multiply, with zero times anything being zero."""
     return lambda a, b: np.where((a == 0) | (b == 0), a.dtype.type(0), a * b)
 
 
@@ -49,7 +49,7 @@ def _fused_legacy(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array
 
 
 def _exponent(ins: LlvmInstruction) -> Callable[[Array], Array]:
-    """V_FREXP_EXP: of a mantissa in [0.5, 1); 0 for what has none."""
+    """V_FREXP_EXP: return the exponent for a mantissa in [0.5, 1); 0 for infinity and NaN."""
     type_, dtype = floating(ins.operands[0].type), ins.type.dtype
 
     def exponent(a: Array) -> Array:
@@ -65,7 +65,8 @@ def _mantissa(ins: LlvmInstruction) -> Callable[[Array], Array]:
 
 
 def _from_minifloat(ins: LlvmInstruction) -> Callable[..., Array]:
-    """V_CVT_F32_FP8, V_CVT_PK_F32_FP8: the byte, or the pair of bytes, that the operand names."""
+    """V_CVT_F32_FP8 and V_CVT_PK_F32_FP8: convert the byte or byte pair that the second operand
+    selects."""
     pair, kind = ".pk." in ins.callee, ins.callee[-3:]
     which = immediate(ins.operands[1])
 
@@ -78,8 +79,11 @@ def _from_minifloat(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _to_minifloats(ins: LlvmInstruction) -> Callable[..., Array]:
-    """V_CVT_PK_FP8_F32: two numbers to the low or the high half of the old word. Beyond the largest
-    number is infinity or NaN, for kernels leave MODE.FP16_OVFL 0."""
+    """V_CVT_PK_FP8_F32: convert two numbers into the low or the high half of the old word.
+
+    A number beyond the largest finite one becomes infinity or NaN, because kernels leave
+    MODE.FP16_OVFL at 0.
+    """
     kind, high = ins.callee.split(".")[4], immediate(ins.operands[3])
 
     def convert(m: Machine, a: Array, b: Array, old: Array, _: Array) -> Array:
@@ -94,15 +98,17 @@ def _to_minifloats(ins: LlvmInstruction) -> Callable[..., Array]:
     return convert
 
 
-#: HW_REG_XCC_ID of gfx942 and gfx950: s_getreg's operand is id | offset << 6 | (size - 1) << 11.
+#: HW_REG_XCC_ID of gfx942 and gfx950. The operand of s_getreg is id | offset << 6 | (size - 1) <<
+#: 11.
 _XCC_ID, _XCC_PROCESSORS, _XCCS = 20, ("gfx942", "gfx950"), 8
 
 
 def _get_register(ins: LlvmInstruction) -> Callable[..., Array]:
-    """S_GETREG_B32 of the number of the XCD (CDNA3 manual, "Hardware register values").
+    """S_GETREG_B32 of HW_REG_XCC_ID: return the number of the XCD (CDNA3 manual, "Hardware register
+    values").
 
-    Neighbouring workgroups are on different ones. On which, a kernel may not rely: here it changes
-    with the seed. Other registers, and all of other processors, are refused.
+    Neighbouring workgroups get different XCDs. A kernel may not rely on the assignment, so it
+    changes with the launch's seed. Other registers and other processors are a fault.
     """
     asked = immediate(ins.operands[0])
     number, offset, size = asked & 63, asked >> 6 & 31, (asked >> 11 & 31) + 1
@@ -123,7 +129,7 @@ _LOW_24 = 0xFFFFFF
 
 
 def _multiply_24(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """V_MUL_U24, V_MUL_I24 and the upper halves: products of the lower 24 bits."""
+    """V_MUL_U24, V_MUL_I24 and their high halves: multiply the lower 24 bits."""
     is_signed, high = ".i24" in ins.callee, "mulhi" in ins.callee
     dtype = ins.type.dtype
 
@@ -138,7 +144,7 @@ def _multiply_24(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
 
 
 def _sum_of_differences(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
-    """V_SAD_U8: c plus the differences of the four bytes."""
+    """V_SAD_U8: return c plus the absolute differences of the four bytes."""
 
     def add(a: Array, b: Array, c: Array) -> Array:
         x, y = (parts(v, np.uint8).astype(np.int64) for v in (a, b))
@@ -148,7 +154,7 @@ def _sum_of_differences(ins: LlvmInstruction) -> Callable[[Array, Array, Array],
 
 
 def _align_bytes(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
-    """V_ALIGNBYTE: four bytes of the pair a:b from byte c on."""
+    """V_ALIGNBYTE: return the four bytes of ``a:b`` from byte c (modulo 4) on."""
 
     def align(a: Array, b: Array, c: Array) -> Array:
         both = a.astype(np.uint64) << np.uint64(32) | b
@@ -158,7 +164,10 @@ def _align_bytes(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]
 
 
 def _dot_of_signs(ins: LlvmInstruction) -> Callable[..., Array]:
-    """V_DOT4_I32_IU8: bytes of each operand as signed or not, as the flag before it says."""
+    """V_DOT4_I32_IU8: return c plus four products of bytes.
+
+    The flag operand before each factor says whether its bytes are signed.
+    """
     first, second = (np.int8 if immediate(ins.operands[i]) else np.uint8 for i in (0, 2))
     if immediate(ins.operands[5]):
         raise TypeError("sudot4 with clamp")

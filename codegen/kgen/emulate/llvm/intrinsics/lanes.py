@@ -1,7 +1,7 @@
-"""Data between the lanes of a wave.
+"""Cross-lane data movement in a wave: readlane, bpermute, swizzle, DPP, permlane.
 
-Source: LLVM "User Guide for AMDGPU Backend" (intrinsics) and the "DPP", "DS_SWIZZLE_B32",
-"V_PERMLANE16_B32" sections of the AMD RDNA3 and CDNA3 instruction set manuals.
+Source: LLVM "User Guide for AMDGPU Backend" (intrinsics) and the sections "DPP", "DS_SWIZZLE_B32"
+and "V_PERMLANE16_B32" of the AMD RDNA3 and CDNA3 instruction set manuals.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.types import Array
 
 _ROW = 16
-"""Lanes per row, the unit of DPP."""
+"""Lanes per DPP row."""
 
 
 def _read_first_lane(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
@@ -41,7 +41,8 @@ def _read_lane(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]
 
 
 def _write_lane(ins: LlvmInstruction) -> Callable[[Machine, Array, Array, Array], Array]:
-    """``writelane(value, lane, old)``: one lane takes ``value``, the others keep ``old``."""
+    """V_WRITELANE, ``writelane(value, lane, old)``: one lane gets ``value``, the others keep
+    ``old``."""
 
     def write(m: Machine, value: Array, lane: Array, old: Array) -> Array:
         return np.where(m.lane_numbers() % m.wave == lane % m.wave, value, old)
@@ -50,7 +51,7 @@ def _write_lane(ins: LlvmInstruction) -> Callable[[Machine, Array, Array, Array]
 
 
 def _bpermute(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
-    """The address counts bytes; an inactive source lane gives 0."""
+    """DS_BPERMUTE: each lane reads the lane at its byte address / 4; an inactive source gives 0."""
 
     def permute(m: Machine, address: Array, value: Array) -> Array:
         source = (address >> np.uint32(2)).astype(np.int64) % m.wave
@@ -64,7 +65,10 @@ def _bpermute(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
 
 
 def _swizzle(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
-    """Bit mode: lane ``((i & and) | or) ^ xor`` of the 32; quad mode: a permutation of four."""
+    """DS_SWIZZLE: permute the lanes of a group by a constant pattern.
+
+    Bit mode reads lane ``((i & and) | or) ^ xor`` within 32 lanes; quad mode permutes four lanes.
+    """
     pattern = immediate(ins.operands[1])
 
     def swizzle(m: Machine, value: Array, _: Array) -> Array:
@@ -80,9 +84,9 @@ def _swizzle(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
 
 
 def _dpp_source(control: int, lane: Array, wave: int) -> tuple[Array, Array]:
-    """The lane of the wave that each lane reads under a DPP control, and whether it exists.
+    """Return the lane of the wave that each lane reads under a DPP control, and whether it exists.
 
-    Raises TypeError for a control that means nothing.
+    Raises TypeError for an undefined control.
     """
     row, at = lane & ~(_ROW - 1), lane & (_ROW - 1)
     amount = control & 15
@@ -106,7 +110,7 @@ def _dpp_source(control: int, lane: Array, wave: int) -> tuple[Array, Array]:
         within = at ^ amount
     if within is not None:
         return row + within % _ROW, (within >= 0) & (within < _ROW)
-    if control == 0x142:  # row_bcast15: the last lane of a row to the next one
+    if control == 0x142:  # row_bcast15: the last lane of a row to the whole next row
         return row - 1, row > 0
     if control == 0x143:  # row_bcast31: lane 31 to the upper half
         return np.full_like(lane, 31), lane >= 32
@@ -131,7 +135,8 @@ def _dpp(
 
 
 def _check_dpp(control: int) -> None:
-    """Raise TypeError, which names the instruction while it is decoded, for an unknown control."""
+    """Raise TypeError for an undefined DPP control; the decoder adds the instruction to the
+    message."""
     _dpp_source(control, np.zeros((1, 1), np.int64), _ROW)
 
 
@@ -157,8 +162,10 @@ def _move_dpp(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _permlane16(ins: LlvmInstruction) -> Callable[..., Array]:
-    """Each lane reads the lane of its row (x16: of the other row of the pair) that its four bits
-    of the selectors name."""
+    """V_PERMLANE16: each lane reads the lane of its row that its four bits of the selectors name.
+
+    V_PERMLANEX16 reads from the other row of the pair instead.
+    """
     other_row = _ROW if "permlanex16" in ins.callee else 0
 
     def permute(m: Machine, old: Array, value: Array, low: Array, high: Array, *_: Array) -> Array:
@@ -172,8 +179,10 @@ def _permlane16(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _swap_halves(span: int) -> Callable[[LlvmInstruction], Callable[..., tuple[Array, Array]]]:
-    """Odd groups of ``span`` lanes of the first operand change places with the even ones of the
-    second."""
+    """V_PERMLANE16_SWAP and V_PERMLANE32_SWAP: exchange groups of ``span`` lanes.
+
+    The odd groups of the first operand change places with the even groups of the second.
+    """
 
     def build(ins: LlvmInstruction) -> Callable[..., tuple[Array, Array]]:
         def swap(m: Machine, first: Array, second: Array, *_: Array) -> tuple[Array, Array]:
@@ -190,7 +199,7 @@ def _swap_halves(span: int) -> Callable[[LlvmInstruction], Callable[..., tuple[A
 
 
 def _dpp8(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
-    """Lane i of each eight reads the one that bits 3i to 3i+2 of the selector name."""
+    """DPP8: lane i of each eight reads the lane that bits 3i to 3i+2 of the selector name."""
     selector = immediate(ins.operands[1])
 
     def move(m: Machine, value: Array, _: Array) -> Array:
@@ -201,8 +210,10 @@ def _dpp8(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
 
 
 def _push(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
-    """ds.permute: each lane sends to the lane that its address names; the highest one wins, and a
-    lane to which none sends gets 0."""
+    """DS_PERMUTE: each lane sends its value to the lane at its byte address / 4.
+
+    The highest sender wins. A lane without a sender gets 0.
+    """
 
     def permute(m: Machine, address: Array, value: Array) -> Array:
         target = (address >> np.uint32(2)).astype(np.int64) % m.wave
@@ -221,7 +232,7 @@ def _push(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
 
 
 def _other_half(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
-    """permlane64: the halves of a wave of 64 change places; one of 32 keeps its values."""
+    """V_PERMLANE64: exchange the halves of a wave of 64; a wave of 32 keeps its values."""
 
     def swap(m: Machine, value: Array) -> Array:
         lane = m.lane_numbers() % m.wave
@@ -231,7 +242,10 @@ def _other_half(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
 
 
 def _permlane16_var(ins: LlvmInstruction) -> Callable[..., Array]:
-    """Each lane reads the lane of its row (x16: of the other row) that its own selector names."""
+    """V_PERMLANE16_VAR: each lane reads the lane of its row that its own selector names.
+
+    V_PERMLANEX16_VAR reads from the other row of the pair instead.
+    """
     other_row = _ROW if "permlanex16" in ins.callee else 0
 
     def permute(m: Machine, old: Array, value: Array, selector: Array, *_: Array) -> Array:
@@ -243,12 +257,12 @@ def _permlane16_var(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _set_inactive(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
-    """The first operand in active lanes, the second in the others."""
+    """Return the first operand in active lanes and the second in inactive ones."""
     return lambda m, value, other: value if m.mask is None else np.where(m.mask, value, other)
 
 
 def _from_lanes(m: Machine, value: Array, source: Array) -> Array:
-    """``value`` of the lane ``source`` of the same wave: [workgroup | 1, lane]."""
+    """Return the value of lane ``source`` of the same wave: [workgroup | 1, lane]."""
     if value.shape[1] == 1:
         return value
     lane = m.lane_numbers()

@@ -1,8 +1,9 @@
-"""Floating-point intrinsics, generic and AMDGPU's.
+"""Floating-point intrinsics: elementary functions, rounding, fma, extrema, classes, conversions.
 
-The hardware's exp2, log2, rcp, rsq and sqrt are good to about one unit in the last place; here
-they are numpy's, in float32. Its exp2 and log2 of float32 know no subnormal numbers (V_EXP_F32 and
-V_LOG_F32; LLVM "User Guide for AMDGPU Backend", llvm.amdgcn.exp2 and llvm.amdgcn.log).
+The hardware's exp2, log2, rcp, rsq and sqrt are accurate to about one unit in the last place; the
+emulator uses numpy's float32 functions. In float32, V_EXP_F32 flushes subnormal results and
+V_LOG_F32 flushes subnormal inputs (LLVM "User Guide for AMDGPU Backend", llvm.amdgcn.exp2 and
+llvm.amdgcn.log).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _round_half_away(a: Array) -> Array:
 
 
 def _fraction(a: Array) -> Array:
-    """V_FRACT: a - floor(a), below 1."""
+    """V_FRACT: return a - floor(a), clamped below 1."""
     below_one = np.nextafter(a.dtype.type(1), a.dtype.type(0))
     return np.asarray(np.minimum(a - np.floor(a), below_one))
 
@@ -90,7 +91,7 @@ def _function(name: str) -> Callable[[LlvmInstruction], Callable[..., Array]]:
     return lambda ins: lifted(_FUNCTIONS[name], floating(ins.type))
 
 
-#: Of IEEE 754-2019: a NaN operand is the result, or with "num" the other operand is.
+#: Extrema of IEEE 754-2019: with a NaN operand "num" returns the other operand, the rest NaN.
 _IEEE_EXTREMA: dict[str, Any] = {
     "minimum": np.minimum,
     "maximum": np.maximum,
@@ -100,20 +101,24 @@ _IEEE_EXTREMA: dict[str, Any] = {
 
 
 def _ieee_extremum(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """In all of them -0 is less than +0."""
+    """Return the extremum, with -0 less than +0."""
     name = ins.callee.split(".")[1]
     greater, pick = name.startswith("maximum"), _IEEE_EXTREMA[name]
 
     def compute(a: Array, b: Array) -> Array:
         result = pick(a, b)
-        first = np.signbit(a) != greater  # of two zeros, the one wanted
+        # where both are zero: whether the first has the wanted sign
+        first = np.signbit(a) != greater
         return np.where((a == 0) & (b == 0), np.where(first, a, b), result)
 
     return lifted(compute, floating(ins.type))
 
 
 def _fma_half(ins: LlvmInstruction) -> Callable[..., Array]:
-    """A half product is exact in float32 and the sum is in float64: rounded once."""
+    """Return a * b + c for half and bfloat, rounded once from float64.
+
+    The product is exact there.
+    """
     type_ = floating(ins.type)
     if type_.name not in ("half", "bfloat"):
         return fma
@@ -126,13 +131,13 @@ def _fma_half(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _scale(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """ldexp: a * 2**n."""
+    """ldexp: return a * 2**n."""
     type_, exponent = floating(ins.type), integer(ins.operands[1].type)
     return lambda a, n: narrow(np.ldexp(widen(a, type_), signed(n, exponent)), type_)
 
 
 def _split_exponent(ins: LlvmInstruction) -> Callable[[Array], tuple[Array, Array]]:
-    """frexp: {mantissa in [0.5, 1), exponent}."""
+    """frexp: return the mantissa in [0.5, 1) and the exponent."""
     type_ = floating(ins.operands[0].type)
 
     def split(a: Array) -> tuple[Array, Array]:
@@ -145,12 +150,15 @@ def _split_exponent(ins: LlvmInstruction) -> Callable[[Array], tuple[Array, Arra
 _MANTISSA_BITS = {"half": 10, "bfloat": 7, "float": 23, "double": 52}
 
 
-#: The kinds of `_kinds` that each bit of VFPCLASSPS' immediate asks for (Intel SDM).
+#: Indices into the result of `_kinds` for each bit of VFPCLASSPS' immediate (Intel SDM).
 _X86_CLASSES = ((1,), (6,), (5,), (9,), (2,), (4, 7), (2, 3, 4), (0,))
 
 
 def _kinds(a: Array, type_: Floating) -> tuple[Array, ...]:
-    """Whether a number is of each kind, from signalling NaN to positive infinity."""
+    """Return ten masks, one per kind of number, in the order of llvm.is.fpclass' bits.
+
+    The kinds range from signalling NaN to positive infinity.
+    """
     bits = np.dtype(f"u{type_.size}")
     quiet_bit = bits.type(1 << (_MANTISSA_BITS[type_.name] - 1))
     value = widen(a, type_)
@@ -174,7 +182,8 @@ def _kinds(a: Array, type_: Floating) -> tuple[Array, ...]:
 
 
 def _class(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """is.fpclass and amdgcn.class: one bit per kind."""
+    """llvm.is.fpclass and V_CMP_CLASS: return whether a number is of one of the kinds in the bit
+    mask."""
     type_ = floating(ins.operands[0].type)
 
     def classify(a: Array, mask: Array) -> Array:
@@ -187,7 +196,8 @@ def _class(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
 
 
 def _x86_class(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """VFPCLASSPS: the same, with bits of its own; bit 6 is of finite negative numbers but zero."""
+    """VFPCLASSPS: as `_class`, with its own bits; bit 6 asks for finite negative numbers except
+    zero."""
     type_, asked = floating(ins.operands[0].type), immediate(ins.operands[1])
     wanted = [kind for bit, kinds in enumerate(_X86_CLASSES) if asked >> bit & 1 for kind in kinds]
 
@@ -201,7 +211,7 @@ def _x86_class(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
 
 
 def _saturating_to_integer(ins: LlvmInstruction) -> Callable[[Array], Array]:
-    """fptoui.sat and fptosi.sat: clamp to the range, NaN is 0."""
+    """llvm.fptoui.sat and llvm.fptosi.sat: clamp to the integer's range; NaN gives 0."""
     of, to = floating(ins.operands[0].type), integer(ins.type)
     is_signed = "fptosi" in ins.callee
     low = -(1 << (to.width - 1)) if is_signed else 0
@@ -218,7 +228,7 @@ def _saturating_to_integer(ins: LlvmInstruction) -> Callable[[Array], Array]:
 
 
 def _pack_toward_zero(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """cvt.pkrtz: two floats to a vector of two halves, rounded toward zero."""
+    """V_CVT_PKRTZ: convert two floats to two halves, rounded toward zero."""
 
     def pack(*values: Array) -> Array:
         halves = [round_towards(value, np.float16, "rz") for value in values]

@@ -1,24 +1,29 @@
-"""Matrix instructions of a wave of 64: MFMA (gfx90a, gfx942, gfx950).
+"""MFMA: matrix instructions of a wave of 64 lanes (gfx90a, gfx942, gfx950).
 
-D = A B + C with A [M, K], B [K, N], M = N, in one to sixteen independent blocks. Every lane holds E
-consecutive elements of one row of A and of one column of B of one block, and some rows of one
-column of C and D. Layouts, with lane l, element e, and register r of the accumulator, after "AMD
-matrix instruction calculator" and the CDNA3 instruction set manual, "Matrix arithmetic":
+An MFMA computes D = A B + C for one to sixteen independent blocks, with A [M, K], B [K, N] and
+M = N. A lane holds E consecutive elements of one row of A and of one column of B of one block, and
+several rows of one column of C and D.
 
-- A row l % M, block l / M % blocks, k = E * (l / (M * blocks)) + e. B likewise with columns.
-- D column l % N, block r / R for R registers per block; with s = r % R,
-  row 4 * (64 / N) * (s / 4) + 4 * (l / N) + s % 4.
-- Of 4x4 blocks D has one in each four lanes: row r, column l % 4, block l / 4.
-- D of f64: 16x16 has row 4 * r + l / 16, column l % 16; 4x4 row l / 16, column l % 4, block
-  l / 4 % 4.
+Layouts for lane l, element e of an operand, and register r of the accumulator ("AMD matrix
+instruction calculator"; CDNA3 instruction set manual, "Matrix arithmetic"):
 
-- Of f8f6f4 (CDNA4 manual, "V_MFMA_SCALE_F32_16X16X128_F8F6F4") a lane has two runs of 16 bytes: for
-  e < 16 k = 16 * (l / M) + e, for the rest K / 2 more. Only fp8 and bf8, and only the form without
-  scales, which LLVM has of two scales that are the constant 0.
+- A: row ``l mod M``, block ``l / M mod blocks``, k = ``E * (l / (M * blocks)) + e``. B has the same
+  layout with columns for rows.
+- D: column ``l mod N``, block ``r / R`` for R registers per block, and row
+  ``4 * (64 / N) * (s / 4) + 4 * (l / N) + s mod 4`` with s = ``r mod R``.
+- D of 4x4 blocks: row r, column ``l mod 4``, block ``l / 4``.
+- D of f64, 16x16: row ``4 * r + l / 16``, column ``l mod 16``.
+- D of f64, 4x4: row ``l / 16``, column ``l mod 4``, block ``l / 4 mod 4``.
+- A of f8f6f4: two runs of 16 elements; k = ``16 * (l / M) + e`` for e < 16, and
+  ``K / 2 + 16 * (l / M) + e - 16`` for the second run (CDNA4 manual,
+  "V_MFMA_SCALE_F32_16X16X128_F8F6F4").
 
-Modifiers: with cbsz and abid, block ``abid`` of each 2**cbsz blocks of A is the A of all of them;
-with blgp, lanes of B are taken from others. Products are exact in float32 (float64 for integers and
-f64); the sum over k and the addition of C are rounded to it, the order of additions is numpy's.
+Modifiers: cbsz and abid make block ``abid`` of each 2**cbsz blocks the A operand of all of them;
+blgp makes lanes read B from other lanes. For f8f6f4 only fp8 and bf8 are supported, and only
+without scales, which LLVM expresses as two scales of constant 0.
+
+A product is exact in float32, or in float64 for integers and f64. The sum over k and the addition
+of C round to that type, in numpy's order of additions.
 """
 
 from __future__ import annotations
@@ -49,7 +54,7 @@ _SHAPES = {
     " 16x16x64.i8 32x32x32.i8",
 }
 _SHAPE = re.compile(r"(\d+)x\d+x(\d+)\.?([a-z]+\d+)(?:\.([a-z]+\d+))?")
-#: blgp: the lane of B that each lane takes.
+#: Lane of B that each lane reads, by blgp. Patterns that are missing here are not supported.
 _B_LANES = {
     1: np.arange(_WAVE) % 32,
     2: np.arange(_WAVE) % 32 + 32,
@@ -67,7 +72,7 @@ def _mfma(ins: LlvmInstruction) -> Callable[..., Array]:
         raise TypeError(f"MFMA with blgp {pattern}")
 
     def as_matrix(fragment: Array) -> Array:
-        """[wave, lane, element] -> [wave, block, row, k]"""
+        """Arrange [wave, lane, element] as [wave, block, row, k]."""
         count, _, elements = fragment.shape
         groups = depth // elements
         parts = fragment.reshape(count, groups, -1, rows, elements)
@@ -81,20 +86,24 @@ def _mfma(ins: LlvmInstruction) -> Callable[..., Array]:
             left = left[:, (block >> broadcast << broadcast) + source]
         of_b = fragments(m, b, kind_b)
         right = as_matrix(of_b[:, _B_LANES[pattern]] if pattern else of_b)
-        # Columns first, as the lanes have them.
+        # Columns come first because a lane holds a column of D.
         product = right @ left.transpose(0, 1, 3, 2)
         return accumulate(m, c, _registers(product, kind), kind)
 
     return multiply
 
 
-#: The 8-bit types among those that the operands of f8f6f4 are told apart by.
+#: Supported element types by the format operands of f8f6f4.
 _FORMATS = {0: "fp8", 1: "bf8"}
 _RUN = 16
 
 
 def _mfma_f8f6f4(ins: LlvmInstruction) -> Callable[..., Array]:
-    """``(a, b, c, format of A, format of B, select, scale of A, select, scale of B)``"""
+    """Build an f8f6f4 product.
+
+    The operands are
+    ``(a, b, c, format of A, format of B, select, scale of A, select, scale of B)``.
+    """
     match = _SHAPE.search(ins.callee)
     assert match is not None
     rows, depth = int(match[1]), int(match[2])
@@ -106,7 +115,7 @@ def _mfma_f8f6f4(ins: LlvmInstruction) -> Callable[..., Array]:
         raise TypeError("f8f6f4 with scales")
 
     def as_matrix(fragment: Array) -> Array:
-        """[wave, lane, element] -> [wave, row, k]"""
+        """Arrange [wave, lane, element] as [wave, row, k]."""
         parts = fragment.reshape(len(fragment), -1, rows, 2, _RUN)
         return parts.transpose(0, 2, 3, 1, 4).reshape(-1, rows, depth)
 
@@ -120,7 +129,7 @@ def _mfma_f8f6f4(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _registers(product: Array, kind: str) -> Array:
-    """[wave, block, column, row] -> [wave, lane, register]"""
+    """Arrange [wave, block, column, row] as [wave, lane, register]."""
     count, blocks, columns, rows = product.shape
     groups = _WAVE // columns
     if kind == "f64" and rows == 4:
@@ -136,7 +145,7 @@ def _registers(product: Array, kind: str) -> Array:
 
 
 def accumulate(m: Machine, c: Array, product: Array, kind: str) -> Array:
-    """C plus the product [wave, lane, register], in the storage and shape of C."""
+    """Return C plus the product [wave, lane, register], with the shape and storage type of C."""
     by_lane = product.reshape(len(product) * m.wave // m.lanes, m.lanes, -1)
     if c.ndim == 2:
         by_lane = by_lane[..., 0]
@@ -146,7 +155,7 @@ def accumulate(m: Machine, c: Array, product: Array, kind: str) -> Array:
 
 
 def _result_of(kind: str) -> str:
-    """Flushing concerns the float32 sums of f16 and bf16 alone."""
+    """Return the type of sums whose subnormals are flushed: float32 for f16 and bf16, else none."""
     return "f32" if kind in ("f16", "bf16") else ""
 
 

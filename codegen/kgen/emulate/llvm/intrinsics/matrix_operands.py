@@ -1,8 +1,9 @@
-"""Matrix operands of a wave as numbers: the element types of MFMA and WMMA.
+"""Matrix operands as numbers: decode the registers of MFMA and WMMA by element type.
 
-fp8 and bf8 are e4m3 and e5m2: the FNUZ variants on gfx942, those of OCP on all later processors
-(CDNA3 and CDNA4 instruction set manuals, "Data types"). xf32 is float32 rounded to
-nearest even to 10 bits of fraction (CDNA3 manual, "XF32"; how it rounds is not documented).
+fp8 and bf8 are e4m3 and e5m2: the FNUZ variants on gfx942, the OCP variants on later processors
+(CDNA3 and CDNA4 instruction set manuals, "Data types"). xf32 is float32 rounded to 10 bits of
+fraction; the manual does not document the rounding (CDNA3 manual, "XF32"), so the emulator rounds
+to nearest even.
 """
 
 from __future__ import annotations
@@ -20,30 +21,31 @@ from kgen.errors import EmulationError
 if TYPE_CHECKING:
     from kgen.emulate.llvm.exec.machine import Machine
 
-#: Kinds whose products are exact in float64 and summed there: integers, and float64 itself.
+#: Element types whose products and sums are computed in float64: integers, and float64 itself.
 WIDE = frozenset(("f64", "i8", "iu8", "iu4"))
 _MINIFLOATS = {"fp8": "e4m3", "bf8": "e5m2"}
-#: The smallest normal number of the inputs that a flush concerns.
+#: Smallest normal number of each type whose subnormals a launch may flush.
 _SMALLEST_NORMAL = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126}
-#: Bits of float32's fraction that xf32 does not have.
+#: Fraction bits of float32 that xf32 drops.
 _XF32_DROPPED = 13
 
 
 def fragments(m: Machine, value: Array, kind: str, *, is_signed: bool = True) -> Array:
-    """[wave, lane, element]: the numbers of an operand, float32, or float64 for the wide kinds."""
+    """Return an operand as numbers [wave, lane, element]: float32, or float64 for the `WIDE`
+    types."""
     waves = m.waves(_numbers(m, value, kind, is_signed))
     return waves.reshape(-1, *waves.shape[2:])
 
 
 def flushed(m: Machine, value: Array, kind: str) -> Array:
-    """Subnormal numbers as zero, if the launch's numerics say so."""
+    """Return the value with subnormal numbers as zero if the launch's numerics flush them."""
     if not m.numerics.flush_subnormals or kind not in _SMALLEST_NORMAL:
         return value
     return np.where(np.abs(value) < _SMALLEST_NORMAL[kind], value.dtype.type(0), value)
 
 
 def _numbers(m: Machine, value: Array, kind: str, is_signed: bool) -> Array:
-    """[w, lane, element]"""
+    """Return an operand as numbers [workgroup | 1, lane, element]."""
     if kind == "bf16":
         return flushed(m, bf16_to_f32(value), kind)
     if kind == "f16":
@@ -63,7 +65,7 @@ def _numbers(m: Machine, value: Array, kind: str, is_signed: bool) -> Array:
 
 
 def _bytes(value: Array) -> Array:
-    """Words, or vectors of them, as [w, lane, byte]."""
+    """Return words, or vectors of words, as [w, lane, byte]."""
     whole = np.ascontiguousarray(value if value.ndim == 3 else value[..., None])
     return whole.view(np.uint8)
 
@@ -77,12 +79,15 @@ def _rounded_to_xf32(value: Array) -> Array:
 
 
 def minifloats(m: Machine, kind: str) -> Array:
-    """The value of each of the 256 codes, as float32."""
+    """Return the float32 value of each of the 256 codes of fp8 or bf8."""
     return VALUES[minifloat_name(m, kind)]
 
 
 def minifloat_name(m: Machine, kind: str) -> str:
-    """The format that the processor means by fp8 or bf8."""
+    """Return the name of the format that fp8 or bf8 means on the chunk's processor.
+
+    Raises EmulationError if the module names no processor.
+    """
     if not m.processor:
         raise EmulationError(
             f"{m.entry}: what {kind} means depends on the processor, which the text does not name; "

@@ -1,4 +1,4 @@
-"""Software prefetches: no effect on a result, and a count in a profile."""
+"""Software prefetches: they change no result and are counted in a profile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from kgen.emulate.llvm.types import Array
 
 
 def _prefetch(ins: LlvmInstruction) -> Callable[..., None]:
-    """``(pointer, writes, locality, is_data)`` (LLVM Language Reference, "llvm.prefetch")"""
+    """Build a prefetch, whose operands are ``(pointer, writes, locality, is_data)``.
+
+    Source: LLVM Language Reference, "llvm.prefetch".
+    """
 
     def prefetch(m: Machine, pointer: Array, *_: Array) -> None:
         if m.traffic is not None:

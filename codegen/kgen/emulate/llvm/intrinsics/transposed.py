@@ -1,20 +1,21 @@
-"""Loads that transpose among neighbouring lanes.
+"""Transposing loads of AMD GPUs: DS_READ_*_TR from LDS and GLOBAL_LOAD_TR.
 
-Each instruction takes element n of lane l from one element of what another lane loaded:
+Element n that lane l receives is an element that another lane of the wave loaded:
 
-| instruction                | lane                                                 | element |
-| -------------------------- | ---------------------------------------------------- | ------- |
-| ds.read.tr16.b64 (gfx950)  | 16 * (l / 16) + 4 * n + l % 16 / 4                   | l % 4   |
-| ds.read.tr8.b64 (gfx950)   | 16 * (l / 16) + 2 * n + l % 16 / 8                   | l % 8   |
-| global.load.tr.b128 (gfx12)| 8 * (l / 8) + n                                      | l % 8   |
-| global.load.tr.b64 (gfx12) | 16 * (l / 16) + 8 * (n / 4) + 4 * (l / 8 % 2) + n % 4| l % 8   |
+| instruction                | source lane                                              | element |
+| -------------------------- | -------------------------------------------------------- | ------- |
+| ds.read.tr16.b64 (gfx950)  | 16 * (l / 16) + 4 * n + l mod 16 / 4                     | l mod 4 |
+| ds.read.tr8.b64 (gfx950)   | 16 * (l / 16) + 2 * n + l mod 16 / 8                     | l mod 8 |
+| global.load.tr.b128 (gfx12)| 8 * (l / 8) + n                                          | l mod 8 |
+| global.load.tr.b64 (gfx12) | 16 * (l / 16) + 8 * (n / 4) + 4 * (l / 8 mod 2) + n mod 4| l mod 8 |
 
-So those of gfx950 give every lane a column of rows of 16 elements, in 16 lanes each; the first of
-gfx12 one of rows of 8, in 8 lanes; the last, in a wave of 32, of a square of 16x16 bytes the column
-and the half of the rows that V_WMMA takes of 8-bit operands.
+- gfx950: 16 lanes load rows of 16 elements, and each lane receives part of a column.
+- global.load.tr.b128: 8 lanes load rows of 8 elements, and each lane receives a column.
+- global.load.tr.b64: 32 lanes load a 16x16 square of bytes, and each lane receives the half column
+  that V_WMMA takes as an 8-bit operand.
 
 Sources: "DS_READ_B64_TR_B16" and "DS_READ_B64_TR_B8" in the CDNA4 and "GLOBAL_LOAD_TR" in the RDNA4
-instruction set manual, whose descriptions leave the lanes open; seen on devices:
+instruction set manual. The manuals do not define the lanes; these sources observed them on devices:
 github.com/ROCm/rocm-systems/pull/10175 (tr16), github.com/triton-lang/triton/pull/6018 (tr8),
 github.com/iree-org/iree/pull/24467 (b128) and public kernels for gfx1201 (b64).
 """
@@ -37,22 +38,22 @@ from kgen_runtime.values import frozen
 
 @frozen
 class _Transpose:
-    """Permutation of a transposing load in waves of one width."""
+    """Permutation that one transposing load applies, for waves of one width."""
 
     wave: int
     bits: int
-    """Bits of an element."""
+    """Bits per element."""
     size: int
-    """Bytes of a lane."""
+    """Bytes per lane."""
     lane: Callable[[Array, Array], Array]
-    """Source lane of (lane, element)."""
+    """Source lane of an element, from (lane, element)."""
 
     @property
     def elements(self) -> int:
         return self.size * 8 // self.bits
 
     def sources(self) -> Array:
-        """Which element of all that the wave loaded each lane's elements are: [lane, element]."""
+        """Return source indices, into all elements that the wave loaded: [lane, element]."""
         lane, element = np.arange(self.wave)[:, None], np.arange(self.elements)[None, :]
         return self.lane(lane, element) * self.elements + lane % self.elements
 

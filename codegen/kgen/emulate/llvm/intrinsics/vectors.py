@@ -1,4 +1,4 @@
-"""Intrinsics on vectors and blocks of memory: reductions, parts, masks, memcpy, AVX-512."""
+"""Vector intrinsics (reductions, subvectors, masked access), memcpy and memset, and AVX-512."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def _reduce(ins: LlvmInstruction) -> Callable[[Array], Array]:
 
 
 def _reduce_in_order(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """fadd and fmul: one element after the other, beginning with the start value.
+    """Build the fadd or fmul reduction: element after element, from the start value on.
 
-    ``reassoc`` would allow any order; this one is allowed too.
+    ``reassoc`` allows any order, this one included.
     """
     type_ = floating(ins.type)
     operation: Any = np.add if "fadd" in ins.callee else np.multiply
@@ -96,7 +96,8 @@ def _extract_part(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
 
 
 def _active_lane_mask(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """Element i is whether start + i, without overflow, is below the limit."""
+    """Build the mask whose element i says whether start + i, without overflow, is below the
+    limit."""
     count = np.arange(ins.type.lanes, dtype=np.uint64)
 
     def mask(start: Array, limit: Array) -> Array:
@@ -115,20 +116,26 @@ def _step_vector(ins: LlvmInstruction) -> Callable[[Machine], Array]:
 
 
 def _of_one_lane(m: Machine, ins: LlvmInstruction, pointer: Array, mask: Array, size: int) -> Array:
-    """[1, enabled element] addresses. Masked access is the CPU's, which runs one lane."""
+    """Return the addresses of the enabled elements: [1, enabled element].
+
+    Only the CPU has masked access, with one lane per chunk; more lanes are a fault.
+    """
     if m.workgroups * m.lanes != 1:
         raise fault(m, "trap", "masked access by more than one lane", ins, m.selected())
     return pointer + np.flatnonzero(mask)[None, :] * size
 
 
 def _masked(ins: LlvmInstruction, position: int) -> tuple[int, int]:
-    """Alignment of one element and index of the mask operand; LLVM 22 has no alignment operand."""
+    """Return the alignment of one element and the index of the mask operand.
+
+    LLVM 22 has no alignment operand; the alignment is 1 then.
+    """
     has_align = not ins.operands[position].type.lanes
     return (immediate(ins.operands[position]), position + 1) if has_align else (1, position)
 
 
 def _masked_load(ins: LlvmInstruction) -> Callable[..., Array]:
-    """``(pointer[, align], mask, passthru)``"""
+    """Build a masked load, whose operands are ``(pointer[, align], mask, passthru)``."""
     align, at = _masked(ins, 1)
     element = ins.type.element
     space = ins.operands[0].type
@@ -148,7 +155,7 @@ def _masked_load(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _masked_store(ins: LlvmInstruction) -> Callable[..., None]:
-    """``(value, pointer[, align], mask)``"""
+    """Build a masked store, whose operands are ``(value, pointer[, align], mask)``."""
     align, at = _masked(ins, 2)
     element = ins.operands[0].type.element
     space = ins.operands[1].type
@@ -166,7 +173,7 @@ def _masked_store(ins: LlvmInstruction) -> Callable[..., None]:
 
 
 def _copy(ins: LlvmInstruction) -> Callable[..., None]:
-    """memcpy and memmove of a constant number of bytes."""
+    """Build a memcpy or memmove of a constant number of bytes."""
     to, of = ins.operands[0].type, ins.operands[1].type
     size = immediate(ins.operands[2])
     assert isinstance(to, Pointer) and isinstance(of, Pointer)
@@ -180,7 +187,7 @@ def _copy(ins: LlvmInstruction) -> Callable[..., None]:
 
 
 def _fill(ins: LlvmInstruction) -> Callable[..., None]:
-    """memset of a constant number of bytes."""
+    """Build a memset of a constant number of bytes."""
     to = ins.operands[0].type
     size = immediate(ins.operands[2])
     assert isinstance(to, Pointer)
@@ -197,7 +204,7 @@ def _fill(ins: LlvmInstruction) -> Callable[..., None]:
 
 
 def _flushed_to_bfloat(value: Array) -> Array:
-    """Convert floats as VCVTNEPS2BF16 does: subnormal numbers become zeros (Intel SDM)."""
+    """Convert float32 to BF16 as VCVTNEPS2BF16 does: subnormal numbers become zero (Intel SDM)."""
     subnormal = np.abs(value) < np.finfo(np.float32).tiny
     return float_to_bfloat(np.where(subnormal, np.copysign(np.float32(0), value), value))
 
@@ -207,12 +214,13 @@ def _to_bfloat(ins: LlvmInstruction) -> Callable[[Array], Array]:
 
 
 def _two_to_bfloat(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """VCVTNE2PS2BF16: the second operand fills the lower half."""
+    """VCVTNE2PS2BF16: convert two vectors; the second operand fills the lower half of the
+    result."""
     return lambda high, low: _flushed_to_bfloat(np.concatenate([low, high], axis=2))
 
 
 def _scalef(ins: LlvmInstruction) -> Callable[..., Array]:
-    """VSCALEFPS: a * 2**floor(b) where the mask has a bit, else what the third operand has."""
+    """VSCALEFPS: return a * 2**floor(b) where the mask has a bit, else the third operand."""
 
     def scale(a: Array, b: Array, otherwise: Array, mask: Array, *_: Array) -> Array:
         product = a.astype(np.float64) * np.exp2(np.floor(b.astype(np.float64)))
@@ -224,7 +232,10 @@ def _scalef(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _reduced_argument(ins: LlvmInstruction) -> Callable[..., Array]:
-    """VREDUCEPS with a mask: what rounding to whole numbers takes away; 0 of infinity."""
+    """VREDUCEPS: return what rounding to the nearest whole number removes; 0 for infinity.
+
+    Only the unmasked form is supported.
+    """
     if immediate(ins.operands[3]) not in (-1, 0xFFFF) or immediate(ins.operands[1]) != 0:
         raise TypeError("reduce under a mask, or to other than the nearest whole number")
 
@@ -237,7 +248,7 @@ def _reduced_argument(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _look_up(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """VPERMPS: each element by its index, of which the low bits count."""
+    """VPERMPS: return the table's element for each index, whose high bits are ignored."""
 
     def look_up(table: Array, index: Array) -> Array:
         table, index = np.broadcast_arrays(table, index & (table.shape[2] - 1))

@@ -1,4 +1,4 @@
-"""Votes of the lanes of a wave: ballots, comparisons, counts, reductions.
+"""Wave votes: ballots, compare masks, lane counts, and reductions.
 
 Source: LLVM "User Guide for AMDGPU Backend" (intrinsics).
 """
@@ -33,7 +33,7 @@ def _ballot(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
 _RELATIONS: tuple[Any, ...] = (
     *(np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal),
 )
-#: The numbers of LLVM's predicates: icmp from eq = 32 on, unsigned before signed.
+#: First integer predicate of LLVM (icmp eq) and first signed one (icmp sgt).
 _FIRST_INTEGER, _FIRST_SIGNED = 32, 38
 
 
@@ -54,7 +54,10 @@ def _compare_integers(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _compare_floats(ins: LlvmInstruction) -> Callable[..., Array]:
-    """Bits of the predicate: 1 equal, 2 greater, 4 less, 8 unordered."""
+    """Build llvm.amdgcn.fcmp.
+
+    The bits of the predicate: 1 equal, 2 greater, 4 less, 8 unordered.
+    """
     predicate = immediate(ins.operands[2])
     type_ = floating(ins.operands[0].type)
 
@@ -71,7 +74,7 @@ def _compare_floats(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _inverse_ballot(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
-    """The bit of each lane in a number that is the same for the whole wave."""
+    """Return for each lane its bit of a number that is uniform in the wave."""
 
     def test(m: Machine, bits: Array) -> Array:
         lane = (m.lane_numbers() % m.wave).astype(bits.dtype)
@@ -80,7 +83,7 @@ def _inverse_ballot(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
     return test
 
 
-#: The operation, and what an inactive lane contributes.
+#: Operation, and the value that an inactive lane contributes, from the number of bits.
 _REDUCTIONS: dict[str, tuple[Any, Callable[[int], int]]] = {
     "add": (np.add, lambda bits: 0),
     "umin": (np.minimum, lambda bits: (1 << bits) - 1),
@@ -94,7 +97,7 @@ _REDUCTIONS: dict[str, tuple[Any, Callable[[int], int]]] = {
 
 
 def _reduce(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
-    """wave.reduce: over the active lanes, the same in all of them."""
+    """wave.reduce: reduce over the active lanes; every lane gets the result."""
     name = ins.callee.split(".")[4]
     operation, neutral = _REDUCTIONS[name]
     type_ = ins.type
@@ -113,7 +116,8 @@ def _reduce(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
 
 
 def _count_below(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
-    """mbcnt: bits of the mask that belong to lower lanes, in the low or the high half."""
+    """V_MBCNT: count the bits of the mask that belong to lower lanes, in its low or its high
+    half."""
     base = 32 if ins.callee.endswith("hi") else 0
 
     def count(m: Machine, mask: Array, start: Array) -> Array:

@@ -1,19 +1,21 @@
-"""Matrix instructions of a wave of 32: WMMA (gfx11, gfx12).
+"""WMMA: matrix instructions of a wave of 32 lanes (gfx11, gfx12).
 
-D = A B + C, 16x16 with K of 16 or 32. Every lane holds elements of one row of A and of one column
-of B, and a half of one column of C and D. Layouts, with lane l, element e, and register r of the
-accumulator, after "AMD matrix instruction calculator" and the RDNA3 and RDNA4 instruction set
-manuals, "WMMA":
+A WMMA computes D = A B + C with 16x16 results and K of 16 or 32. A lane holds elements of one row
+of A and of one column of B, and half a column of C and D.
 
-- gfx11: A row l % 16, k = e, lanes 16-31 repeat 0-15; D column l % 16, row 2 * r + l / 16. A 16-bit
-  D has its rows in the lower or the upper halves of registers, as the last operand says, and keeps
-  the other halves of C.
-- gfx12: A row l % 16, of 16-bit elements of each 8 values of k the first four in lanes 0-15 and the
-  rest in lanes 16-31, of narrower ones the first half of k in lanes 0-15; D column l % 16, row
-  8 * (l / 16) + r, 16-bit D packed.
+Layouts for lane l, element e of an operand, and register r of the accumulator ("AMD matrix
+instruction calculator"; RDNA3 and RDNA4 instruction set manuals, "WMMA"):
 
-B has the layout of A with columns for rows. How the sum over k is rounded: see :mod:`matrix`; a
-16-bit D is rounded once more.
+- gfx11 A: row ``l mod 16``, k = e. Lanes 16-31 must repeat lanes 0-15.
+- gfx11 D: column ``l mod 16``, row ``2 * r + l / 16``. A 16-bit D occupies the lower or the upper
+  halves of the registers, as the last operand says; the other halves keep the value of C.
+- gfx12 A: row ``l mod 16``. With 16-bit elements, lanes 0-15 hold the first four and lanes 16-31
+  the last four of every 8 values of k. With narrower elements, lanes 0-15 hold the first half of k
+  and lanes 16-31 the second.
+- gfx12 D: column ``l mod 16``, row ``8 * (l / 16) + r``. A 16-bit D is packed.
+
+B has the layout of A with columns for rows. Rounding is that of
+:mod:`~kgen.emulate.llvm.intrinsics.matrix`; a 16-bit D is rounded once more.
 """
 
 from __future__ import annotations
@@ -47,14 +49,14 @@ _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
 
 @frozen
 class _WmmaForm:
-    """Form of a WMMA, by its name, types and immediates."""
+    """WMMA instruction as decoded from its name, types and immediates."""
 
     ins: LlvmInstruction
     result: str
     depth: int
     kinds: tuple[str, str]
     operands: tuple[int, int, int]
-    """Places of A, B and C among the operands."""
+    """Indices of A, B and C among the operands."""
     is_signed: tuple[bool, bool]
     clamp: bool
     upper: bool
@@ -114,7 +116,10 @@ def _wmma(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _matrix(m: Machine, form: _WmmaForm, value: Array, which: int) -> Array:
-    """An operand as [wave, row, k]."""
+    """Return operand A (``which`` 0) or B (1) as [wave, row, k].
+
+    Raises a fault on gfx11 if lanes 16-31 do not repeat lanes 0-15.
+    """
     fragment = fragments(m, value, form.kinds[which], is_signed=form.is_signed[which])
     count = len(fragment)
     if not form.is_gfx11:
@@ -131,7 +136,7 @@ def _matrix(m: Machine, form: _WmmaForm, value: Array, which: int) -> Array:
 
 
 def _add_halves(m: Machine, form: _WmmaForm, c: Array, product: Array) -> Array:
-    """A 16-bit C plus the product [wave, lane, register]."""
+    """Return a 16-bit C plus the product [wave, lane, register]."""
     type_ = HALF if form.result == "f16" else BFLOAT
     by_lane = product.reshape(-1, m.lanes, 8)
     if not form.is_gfx11:
@@ -144,7 +149,7 @@ def _add_halves(m: Machine, form: _WmmaForm, c: Array, product: Array) -> Array:
 
 
 def _add_clamped(m: Machine, c: Array, product: Array) -> Array:
-    """C plus the product, kept in the range of i32."""
+    """Return an i32 C plus the product, clamped to the range of i32."""
     total = c.view(np.int32).astype(np.float64) + product.reshape(-1, m.lanes, 8)
     return np.clip(total, _LOWEST, _HIGHEST).astype(np.int64).astype(np.uint32)
 

@@ -1,6 +1,7 @@
-"""Lane and workgroup numbers, barriers and fences (LLVM "User Guide for AMDGPU Backend").
+"""Work-item and workgroup ids, barriers, and hidden arguments.
 
-``s.barrier`` and ``s.barrier.wait`` end a segment: :mod:`flow` does them.
+Source: LLVM "User Guide for AMDGPU Backend". ``s.barrier`` and ``s.barrier.wait`` suspend a wave,
+so :mod:`~kgen.emulate.llvm.exec.flow` executes them.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _wave_size(ins: LlvmInstruction) -> Callable[[Machine], Array]:
 
 
 def _wave_id(ins: LlvmInstruction) -> Callable[[Machine], Array]:
-    """The wave's number in its workgroup."""
+    """Build the number of the wave in its workgroup."""
     return lambda m: (m.lane_numbers() // m.wave).astype(np.uint32)
 
 
@@ -53,7 +54,7 @@ def _signal(ins: LlvmInstruction) -> Callable[..., None]:
 
 
 def _hidden(ins: LlvmInstruction) -> Callable[[Machine], Array]:
-    """implicitarg.ptr and dispatch.ptr: see :mod:`hidden`."""
+    """implicitarg.ptr and dispatch.ptr: return an address that the launch's memory provides."""
     which = ASKS[ins.callee]
     return lambda m: np.full((1, 1), m.memory.hidden[which], np.int64)
 

@@ -1,1 +1,1 @@
-"""Address spaces: global memory, LDS, flat pointers, bytes to values and back."""
+"""Memories of an LLVM IR launch: global memory, LDS, private memory and stack, flat pointers."""

@@ -1,4 +1,4 @@
-"""Bytes in memory to values and back, for many addresses at once. Little-endian."""
+"""Conversion between bytes in memory and LLVM values, vectorised over addresses. Little-endian."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from kgen.emulate.llvm.types import (
     Pointer,
 )
 
-#: Uninitialised memory reads as NaN in every floating type.
+#: Fill byte of uninitialised memory, which reads as NaN in every floating-point type.
 POISON = 0xFF
 
 
 @cache
 def raw_dtype(size: int) -> np.dtype[Any]:
-    """The numpy type that moves ``size`` bytes in one piece."""
+    """Return the numpy type that moves ``size`` bytes as one element."""
     return np.dtype(f"u{size}") if size in (1, 2, 4, 8) else np.dtype(f"V{size}")
 
 
 def gather(data: Array, offsets: Array, size: int) -> Array:
-    """``size`` bytes at each offset of the flat byte array, as an array of ``raw_dtype(size)``.
+    """Return ``size`` bytes from each offset of a flat byte array, as an array of
+    ``raw_dtype(size)``.
 
-    The offsets are in range. Aligned gathers of a power of two are several times faster.
+    The offsets must be in range. Aligned accesses of a power of two take a faster path.
     """
     if offsets.size == 1:
         start = offsets.item()
-        # A copy: a later store to the same place changes no value that was loaded.
+        # Copy, so that a later store to the same place does not change the loaded value.
         return data[start : start + size].copy().view(raw_dtype(size)).reshape(offsets.shape)
     shift = size.bit_length() - 1
     if size == 1 << shift and not _misaligned(offsets, size):
@@ -46,7 +47,7 @@ def gather(data: Array, offsets: Array, size: int) -> Array:
 
 
 def scatter(data: Array, offsets: Array, raw: Array) -> None:
-    """Store ``raw``, broadcast to the offsets; of equal offsets the last one wins."""
+    """Store ``raw``, broadcast to the offsets. Where offsets are equal, the last value wins."""
     size = raw.dtype.itemsize
     if offsets.size == 1 and raw.size == 1:
         start = offsets.item()
@@ -64,14 +65,17 @@ def _misaligned(offsets: Array, size: int) -> bool:
 
 
 def _at_every_byte(data: Array, size: int) -> Array:
-    """An overlapping view whose element i is the ``size`` bytes from byte i on."""
+    """Return an overlapping view whose element i is the ``size`` bytes that start at byte i."""
     dtype = np.dtype(f"V{size}")  # opaque bytes need no alignment
     count = max(0, len(data) - size + 1)
     return as_strided(data[:size].view(dtype), shape=(count,), strides=(1,))
 
 
 def decode(raw: Array, type_: LlvmType) -> Any:
-    """The value of ``type_`` in raw bytes of its size: [w, l] -> [w, l] or [w, l, element]."""
+    """Return the value of ``type_`` in raw bytes: [w, lane], plus [element] for a vector.
+
+    An aggregate becomes a tuple of its decoded fields.
+    """
     if isinstance(type_, Aggregate):
         whole = parts(raw, np.uint8)
         return tuple(
@@ -84,7 +88,7 @@ def decode(raw: Array, type_: LlvmType) -> Any:
     storage = memory_dtype(element)
     if isinstance(type_, LlvmVector):
         elements = parts(raw, np.uint8).view(storage).reshape(*raw.shape, type_.count)
-    elif raw.dtype.itemsize < storage.itemsize:  # i24, i48, ...
+    elif raw.dtype.itemsize < storage.itemsize:  # integers such as i24 and i48
         widened = np.zeros((*raw.shape, storage.itemsize), np.uint8)
         widened[..., : raw.dtype.itemsize] = parts(raw, np.uint8)
         elements = widened.view(storage)[..., 0]
@@ -96,7 +100,7 @@ def decode(raw: Array, type_: LlvmType) -> Any:
 
 
 def encode(value: Any, type_: LlvmType) -> Array:
-    """The inverse of :func:`decode`, with padding bytes zero."""
+    """Return the raw bytes of a value; padding bytes are zero. The inverse of :func:`decode`."""
     if isinstance(type_, Aggregate):
         return _encode_aggregate(value, type_)
     element = type_.element
@@ -113,7 +117,10 @@ def encode(value: Any, type_: LlvmType) -> Array:
 
 
 def memory_dtype(element: LlvmType) -> np.dtype[Any]:
-    """How one scalar is stored: narrow pointers have 4 bytes, i1 has one."""
+    """Return the numpy type of one scalar in memory: 4 bytes for a narrow pointer, 1 byte for i1.
+
+    Raises TypeError for a buffer resource, which has no form in memory.
+    """
     if isinstance(element, Pointer):
         if element.space == BUFFER_RESOURCE:
             raise TypeError("a buffer resource cannot be kept in memory")
@@ -124,7 +131,7 @@ def memory_dtype(element: LlvmType) -> np.dtype[Any]:
 
 
 def _as_raw(bytes_: Array, size: int) -> Array:
-    """[..., size] uint8 -> [...] of ``raw_dtype(size)``"""
+    """View [..., size] bytes as [...] elements of ``raw_dtype(size)``."""
     whole: Array = np.ascontiguousarray(bytes_).view(raw_dtype(size))[..., 0]
     return whole
 
@@ -134,14 +141,15 @@ def _slice(bytes_: Array, start: int, size: int) -> Array:
 
 
 def _bits(value: Array, width: int) -> Array:
-    """[..., n] integers -> [..., n * width] bits, lowest first"""
+    """Return the bits of integers [..., n] as [..., n * width], lowest bit first."""
     wide = np.ascontiguousarray(value).astype(np.uint64)
     bits = (wide[..., None] >> np.arange(width, dtype=np.uint64)) & np.uint64(1)
     return bits.astype(np.uint8).reshape(*wide.shape[:-1], -1)
 
 
 def _decode_bits(raw: Array, type_: LlvmVector, element: LlvmInteger) -> Array:
-    """Vectors of odd integers are packed without gaps, as <8 x i1> in one byte."""
+    """Return a vector whose elements are no whole bytes: they are packed, as <8 x i1> in one
+    byte."""
     bits = np.unpackbits(parts(raw, np.uint8), axis=-1, count=type_.bits, bitorder="little")
     grouped = bits.reshape(*raw.shape, type_.count, element.width).astype(np.uint64)
     values = (grouped << np.arange(element.width, dtype=np.uint64)).sum(axis=-1)

@@ -1,15 +1,16 @@
-"""Loads that go to LDS without passing through registers: asynchronous copies.
+"""Asynchronous copies to LDS: loads whose data does not pass through registers.
 
-A copy is under way from its instruction until its wave waits for it; it lands as late as that.
-Until then its bytes in LDS are poison, and no other wave may touch them. A wave waits
+A copy is in flight from its instruction until its wave waits for it, and the emulator completes it
+no earlier. Until then its bytes in LDS are poison, and no other wave may access them. Three things
+make a wave wait:
 
-- at ``s.waitcnt`` with a small enough vmcnt, which counts the wave's later accesses to global
-  memory, each as one, in order;
-- at a release fence of workgroup scope or wider that is for LDS: LLVM waits for all copies there;
-- before it reads what it copies itself: LLVM inserts that wait too.
+- ``s.waitcnt`` with a small enough vmcnt. The counter counts the wave's later accesses to global
+  memory in order, each as one.
+- A release fence for LDS of workgroup scope or wider: LLVM waits for all copies there.
+- A read by the wave of the bytes that its own copy writes: LLVM inserts that wait too.
 
-The barrier alone does not wait. (What LLVM 22 makes of it on gfx90a, gfx942 and gfx950; "User Guide
-for AMDGPU Backend", llvm.amdgcn.load.to.lds.)
+A barrier alone does not wait. Sources: the code that LLVM 22 generates for gfx90a, gfx942 and
+gfx950, and "User Guide for AMDGPU Backend", llvm.amdgcn.load.to.lds.
 """
 
 from __future__ import annotations
@@ -26,20 +27,21 @@ from kgen.emulate.llvm.types import Array
 
 @dataclass(kw_only=True, eq=False)
 class LdsCopy:
-    """Asynchronous copy from global memory to LDS."""
+    """Asynchronous copy instruction in flight from global memory to LDS."""
 
     ins: LlvmInstruction
     offsets: Array
-    """Offsets in LDS: [workgroup, lane]."""
+    """Offset in LDS of each lane: [workgroup, lane]."""
     raw: Array
     lanes: Array
-    """Lanes whose copy is under way."""
+    """Lanes whose copy is in flight."""
     number: Array
-    """Accesses that each wave had begun, this one included: [workgroup, wave, 1]."""
+    """Number of global accesses that each wave had begun, this one included: [workgroup, wave,
+    1]."""
 
 
 class Copies:
-    """The copies of a chunk of workgroups."""
+    """Copies in flight of a chunk of workgroups."""
 
     def __init__(self, m: Chunk, lds: Lds) -> None:
         self._lds = lds
@@ -47,11 +49,11 @@ class Copies:
         self.begun = np.zeros((m.workgroups, m.lanes // m.wave, 1), np.int64)
 
     def count(self, m: Chunk) -> None:
-        """The active waves begin an access to global memory."""
+        """Note that the active waves begin an access to global memory."""
         self.begun += waves_in(m, m.mask)
 
     def start(self, m: Chunk, ins: LlvmInstruction, offsets: Array, raw: Array) -> None:
-        """The active lanes copy ``raw`` to ``offsets`` of LDS."""
+        """Start a copy of ``raw`` to ``offsets`` in LDS for the active lanes."""
         self._lds.begin_copy(m, ins, offsets, raw)
         shape = (m.workgroups, m.lanes)
         self.under_way.append(
@@ -65,13 +67,14 @@ class Copies:
         )
 
     def land(self, m: Chunk, later: int = 0) -> None:
-        """Land the copies of the active waves, but those among their ``later`` last accesses."""
+        """Complete the active waves' copies, except those among their last ``later`` global
+        accesses."""
         waves = waves_in(m, m.mask)
         for copy in list(self.under_way):
             self._end(m, copy, waves & (self.begun - copy.number >= later))
 
     def land_what_is_read(self, m: Chunk, offsets: Array, size: int) -> None:
-        """The active waves' own copies to where they now read ``size`` bytes."""
+        """Complete the active waves' own copies to the ``size`` bytes that they read now."""
         waves = waves_in(m, m.mask)
         low, high = _span(m, offsets, m.selected())
         for copy in list(self.under_way):
@@ -88,12 +91,12 @@ class Copies:
                 self.under_way.remove(copy)
 
     def line_of(self, workgroup: int, lane: int) -> int:
-        """Return the source line of the lane's last copy under way."""
+        """Return the source line of the lane's last copy in flight; 0 if it has none."""
         return next((c.ins.line for c in reversed(self.under_way) if c.lanes[workgroup, lane]), 0)
 
 
 def _span(m: Chunk, offsets: Array, lanes: Array) -> tuple[Array, Array]:
-    """The lowest and the highest offset of each wave's lanes: [workgroup, wave, 1]."""
+    """Return the lowest and the highest offset of each wave's lanes: [workgroup, wave, 1] each."""
     whole = np.broadcast_to(offsets, lanes.shape)
     nowhere = np.iinfo(np.int64)
     low = m.waves(np.where(lanes, whole, nowhere.max)).min(axis=2, keepdims=True)

@@ -1,7 +1,7 @@
-"""Flat pointers: one instruction may reach global memory, LDS and private memory, by lane.
+"""Flat pointers: one instruction may access global memory, LDS and private memory, by lane.
 
-Source: LLVM "User Guide for AMDGPU Backend", Address Spaces: the flat address space contains
-apertures of the local and the private one.
+Source: LLVM "User Guide for AMDGPU Backend", Address Spaces: the flat address space contains one
+aperture for local and one for private memory.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import numpy as np
 from kgen.emulate.llvm.chunk import Chunk
 from kgen.emulate.llvm.types import GLOBAL, LDS, PRIVATE, Array
 
-#: Where flat pointers see an address space.
+#: Address at which the aperture of each address space begins.
 APERTURES = {GLOBAL: 0, LDS: 1 << 60, PRIVATE: 1 << 61}
 
 
 def parts(m: Chunk, pointer: Array) -> list[tuple[int, Array, Array]]:
-    """(address space, pointers into it, its lanes) for the active lanes' flat pointers [w, lane];
-    none if all are into global memory."""
+    """Split the active lanes' flat pointers [w, lane] by address space.
+
+    Returns (address space, pointers into it, its lanes) per space; an empty list if all pointers
+    are global.
+    """
     mask = m.active(pointer.shape)
     highest = int(pointer.max() if mask is None else pointer.max(where=mask, initial=0))
     if highest < APERTURES[LDS]:

@@ -1,4 +1,4 @@
-"""Global memory, which outlives a workgroup: buffers in windows of a 64-bit space."""
+"""Global memory: buffers in fixed windows of a 64-bit address space, shared by all workgroups."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _HALF = 1 << (WINDOW_BITS - 1)
 class GlobalBuffer:
     name: str
     data: Array
-    """Flat uint8."""
+    """Flat bytes (uint8)."""
     symbol: str = ""
-    """Name of the parameter or global."""
+    """Name of the parameter or global variable."""
     writable: bool = True
 
 
 @dataclass(kw_only=True)
 class GlobalMemory:
-    """Global memory of a launch: arguments and initialised globals."""
+    """Global memory of a launch: buffer arguments and initialised global variables."""
 
     buffers: list[GlobalBuffer] = field(default_factory=list)
 
@@ -37,12 +37,12 @@ class GlobalMemory:
         return sum(len(buffer.data) for buffer in self.buffers)
 
     def add(self, buffer: GlobalBuffer) -> int:
-        """The address of the first byte."""
+        """Append a buffer and return the address of its first byte."""
         self.buffers.append(buffer)
         return window_start(len(self.buffers) - 1)
 
     def is_inside(self, pointer: Array) -> Array:
-        """For each address, whether a buffer holds it."""
+        """Return for each address whether a buffer contains it."""
         region = regions_of(pointer)
         sizes = np.array([0, *(len(buffer.data) for buffer in self.buffers), 0])
         offsets = pointer - (region << WINDOW_BITS)
@@ -59,9 +59,10 @@ class GlobalMemory:
         *,
         writing: bool = False,
     ) -> tuple[GlobalBuffer | None, Array]:
-        """The buffer that holds every address, and the offsets into it; None for several buffers.
+        """Return the buffer that contains every access and the offsets in it.
 
-        Raises the fault of an address that is in none.
+        If the addresses belong to several buffers, the buffer is None. Raises the fault of an
+        access outside every buffer, of a misaligned one, or of a store to a constant buffer.
         """
         first = int(pointer.flat[0])
         region = (first + _HALF) >> WINDOW_BITS
@@ -121,9 +122,11 @@ class GlobalMemory:
 
 
 def _lanes_at(m: Chunk, pointer: Array, address: int) -> Array:
-    """The lanes whose pointer is ``address``; all that are active if pointers are no lanes.
+    """Return the lanes whose pointer is ``address``; all active lanes if the pointers are not per
+    lane.
 
-    A store passes the pointers of its active lanes only, a tile row by row.
+    A store passes the pointers of its active lanes only, and a tile instruction one pointer per
+    row.
     """
     here, selected = pointer == address, m.selected()
     if pointer.ndim == 2 and pointer.shape[1] in (1, m.lanes):
@@ -136,6 +139,7 @@ def _lanes_at(m: Chunk, pointer: Array, address: int) -> Array:
 
 
 def regions_of(pointer: Array) -> Array:
-    """Numbers of the buffers that addresses belong to, from 1, or lie a little before."""
+    """Return for each address the number, from 1, of the buffer it belongs to or slightly
+    precedes."""
     regions: Array = (pointer + _HALF) >> WINDOW_BITS
     return regions

@@ -1,4 +1,4 @@
-"""The local data share: one array per workgroup, and what its checks remember."""
+"""Local data share (LDS): one byte array per workgroup, with bounds and alignment checks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from kgen.emulate.llvm.memory.codec import POISON, gather, raw_dtype, scatter
 from kgen.emulate.llvm.order.lds_races import LdsShadow
 from kgen.emulate.llvm.types import Array
 
-#: Rows are padded to the widest access, so that an aligned gather never crosses into the next one.
+#: Row padding in bytes: the widest access, so that an aligned gather stays in one row.
 _ROW_ALIGN = 64
-#: Copies go by dwords.
+#: Alignment in bytes of asynchronous copies, which move dwords.
 _COPY_ALIGN = 4
 
 
 class Lds:
-    """``size`` bytes for each of ``workgroups``; the shadow is None when checks are off."""
+    """LDS of a chunk: ``size`` bytes for each of ``workgroups``; no ``shadow`` if checks are
+    off."""
 
     def __init__(self, size: int, workgroups: int, shadow: LdsShadow | None) -> None:
         self.size = size
@@ -29,7 +30,7 @@ class Lds:
         self.shadow = shadow
 
     def load(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int, align: int) -> Array:
-        """``size`` raw bytes: [workgroup, lane], the lane axis as in ``offsets``."""
+        """Return ``size`` raw bytes: [workgroup, lane], with the lane axis of ``offsets``."""
         if m.copies is not None:
             m.copies.land_what_is_read(m, offsets, size)
         offsets = self._accessed(m, ins, offsets, size, align, "load")
@@ -58,7 +59,8 @@ class Lds:
         scatter(self.data.reshape(-1), flat, raw)
 
     def begin_copy(self, m: Chunk, ins: LlvmInstruction, offsets: Array, raw: Array) -> None:
-        """Raw bytes are on their way to the active lanes' offsets; poison is there till then."""
+        """Start an asynchronous copy: the active lanes' destination bytes are poison until it
+        completes."""
         size = raw.dtype.itemsize
         self._check(m, ins, _settled(m, offsets), size, _COPY_ALIGN)
         if m.traffic is not None:
@@ -71,7 +73,7 @@ class Lds:
     def end_copy(
         self, m: Chunk, ins: LlvmInstruction, offsets: Array, raw: Array, lanes: Array
     ) -> None:
-        """A copy lands for these lanes."""
+        """Complete an asynchronous copy for these lanes."""
         if self.shadow is not None:
             self.shadow.end_copy(m, ins, offsets, raw.dtype.itemsize, lanes)
         self._put(lanes, offsets, raw)
@@ -83,7 +85,8 @@ class Lds:
     def atomic_place(
         self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int
     ) -> tuple[Array, Array]:
-        """Return the place of an atomic in LDS; see :meth:`Memory.atomic_place`."""
+        """Return the flat bytes and the active lanes' offsets of an atomic; see
+        :meth:`ChunkMemory.atomic_place`."""
         self._accessed(m, ins, offsets, size, size, "atomic")
         if self.shadow is not None:
             self.shadow.atomic(m, ins, offsets, size)
@@ -93,7 +96,8 @@ class Lds:
     def _accessed(
         self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int, align: int, kind: str
     ) -> Array:
-        """Check and count an access; its offsets, those of inactive lanes within bounds."""
+        """Check and count an access; return its offsets, with those of inactive lanes moved into
+        bounds."""
         settled = _settled(m, offsets)
         self._check(m, ins, settled, size, align)
         if m.traffic is not None:
@@ -131,5 +135,5 @@ class Lds:
 
 
 def _settled(m: Chunk, offsets: Array) -> Array:
-    """Offsets with an active lane's in the place of inactive ones'."""
+    """Return the offsets, with those of inactive lanes replaced by an active lane's."""
     return settle(offsets, m.active(offsets.shape))

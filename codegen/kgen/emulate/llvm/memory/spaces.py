@@ -1,7 +1,7 @@
-"""The address spaces of one launch, and loads and stores for many lanes at once.
+"""Loads and stores of many lanes at once, dispatched by address space.
 
-Global addresses are those of `global_memory`. Addresses in LDS and in private memory are offsets; a
-flat pointer reaches them through an aperture of its own.
+Global addresses are those of :mod:`~kgen.emulate.llvm.memory.global_memory`. Addresses in LDS and
+private memory are offsets; a flat pointer reaches each through its aperture.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from kgen.emulate.llvm.order.global_races import GlobalShadow
 from kgen.emulate.llvm.types import FLAT, LDS, PRIVATE, Array
 from kgen.errors import EmulationError
 
-#: Bytes of private memory per lane, and of the stack on a CPU.
+#: Bytes of private memory per lane on a GPU, and of the stack on a CPU.
 _PRIVATE_BYTES = 16 << 10
 _STACK_BYTES = 1 << 20
 
 
 class Accessing(Chunk, Protocol):
-    """A chunk with the checks of global memory, and masks that narrow for a while."""
+    """Chunk with the race checks of global memory and with temporary masks."""
 
     @property
     def races(self) -> GlobalShadow | None: ...
 
     def narrowed(self, condition: Array) -> AbstractContextManager[bool]:
-        """Only lanes for which the condition holds execute inside; yields whether any does."""
+        """Restrict execution to lanes for which the condition holds; yield whether there are
+        any."""
 
 
 @dataclass(kw_only=True)
@@ -45,21 +46,22 @@ class ChunkMemory:
     shared: GlobalMemory
     lds: Lds
     private: Array
-    """[workgroup * lane, bytes]"""
+    """Bytes of private memory: [workgroup * lane, byte]; empty until first use."""
     stack: int = 0
-    """Address of the stack of the one lane of a CPU, 0 on a GPU."""
+    """Address of the CPU lane's stack; 0 on a GPU."""
     stack_top: int = 0
     hidden: dict[str, int] = field(default_factory=dict)
-    """Addresses of the hidden arguments of the launch."""
+    """Addresses of the launch's hidden arguments."""
 
     # -- loads and stores -----------------------------------------------------------------------
 
     def load(
         self, m: Accessing, ins: LlvmInstruction, pointer: Array, size: int, align: int, space: int
     ) -> Array:
-        """``size`` raw bytes for each lane, at the shape of ``pointer`` (LDS: per workgroup).
+        """Return ``size`` raw bytes per lane, at the shape of ``pointer`` ([workgroup, lane] for
+        LDS).
 
-        What inactive lanes get is arbitrary.
+        Inactive lanes get arbitrary bytes.
         """
         if space == LDS:
             return self.lds.load(m, ins, pointer, size, align)
@@ -98,7 +100,8 @@ class ChunkMemory:
     def store(
         self, m: Accessing, ins: LlvmInstruction, pointer: Array, raw: Array, align: int, space: int
     ) -> None:
-        """Store raw bytes of the active lanes; of lanes at the same address the last one wins."""
+        """Store raw bytes of the active lanes. If lanes have the same address, the last one
+        wins."""
         size = raw.dtype.itemsize
         if space == LDS:
             self.lds.store(m, ins, pointer, raw, align)
@@ -147,8 +150,11 @@ class ChunkMemory:
     def atomic_place(
         self, m: Accessing, ins: LlvmInstruction, pointer: Array, size: int, space: int
     ) -> tuple[Array, Array]:
-        """The flat bytes that hold the one buffer all active lanes point into, and their offsets
-        in it: [active lane]."""
+        """Return the flat bytes of the buffer that an atomic accesses, and the offsets in it:
+        [active lane].
+
+        Raises a fault if the active lanes point into several buffers or address spaces.
+        """
         if space == FLAT and (parts := self._parts(m, pointer)):
             if len(parts) > 1:
                 raise fault(m, "trap", "atomic on several memories at once", ins, m.selected())
@@ -169,12 +175,13 @@ class ChunkMemory:
     # -- addresses ------------------------------------------------------------------------------
 
     def _parts(self, m: Accessing, pointer: Array) -> list[tuple[int, Array, Array]]:
-        return [] if self.stack else flat.parts(m, pointer)  # a CPU has one space
+        return [] if self.stack else flat.parts(m, pointer)  # a CPU has a single address space
 
     def _private(
         self, m: Accessing, ins: LlvmInstruction, pointer: Array, size: int
     ) -> tuple[Array, Array]:
-        """Return the private bytes of all lanes, flat, and the place of each lane's pointer."""
+        """Return the private bytes of all lanes, flat, and the index of each lane's pointer in
+        them."""
         outside = ((pointer < 0) | (pointer > self.stack_top - size)) & m.selected()
         if outside.any():
             address = int(np.broadcast_to(pointer, outside.shape)[outside][0])
@@ -190,13 +197,17 @@ class ChunkMemory:
         if not len(self.private):
             self.private = np.full((m.workgroups * m.lanes, _PRIVATE_BYTES), POISON, np.uint8)
         rows = np.arange(m.workgroups * m.lanes).reshape(m.workgroups, m.lanes)
-        inside = np.clip(pointer, 0, _PRIVATE_BYTES - size)  # of lanes that do not execute
+        # lanes that do not execute may point anywhere
+        inside = np.clip(pointer, 0, _PRIVATE_BYTES - size)
         return self.private.reshape(-1), inside + rows * _PRIVATE_BYTES
 
     # -- the stack ------------------------------------------------------------------------------
 
     def allocate(self, size: int, align: int, count: int) -> int:
-        """Address of ``count`` times ``size`` bytes of this call's frame."""
+        """Allocate ``count`` times ``size`` bytes in the current call's frame; return the address.
+
+        Raises EmulationError if the stack overflows.
+        """
         start = -(-self.stack_top // align) * align
         self.stack_top = start + size * count
         limit = _STACK_BYTES if self.stack else _PRIVATE_BYTES

@@ -1,6 +1,8 @@
-"""Instructions by group. Each module has a table from opcode to a builder, which takes the decoded
-instruction and returns a function of the operands' values (PURE) or of the machine and the
-operands' values (EFFECTS)."""
+"""Tables from LLVM opcode to the builder of its function.
+
+A builder takes the decoded instruction. It returns a function of the operands' values (PURE), or of
+the machine and the operands' values (EFFECTS).
+"""
 
 from __future__ import annotations
 

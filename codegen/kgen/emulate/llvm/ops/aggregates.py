@@ -1,4 +1,4 @@
-"""Structs and arrays as values (LangRef "Aggregate Operations"): tuples."""
+"""extractvalue and insertvalue: structs and arrays as tuples (LangRef "Aggregate Operations")."""
 
 from __future__ import annotations
 

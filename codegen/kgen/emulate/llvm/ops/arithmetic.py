@@ -1,5 +1,7 @@
-"""Integer and floating-point arithmetic (LangRef "Binary Operations", "Bitwise Binary
-Operations", "Unary Operations")."""
+"""Integer and floating-point arithmetic.
+
+Source: LangRef "Binary Operations", "Bitwise Binary Operations", "Unary Operations".
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ from kgen.emulate.llvm.types import Array, LlvmInteger
 
 Binary = Callable[[Array, Array], Array]
 
-#: Results do not depend on the sign and wrap like the storage type.
+#: Operations whose result is the same for signed and unsigned operands, modulo 2**width.
 _WRAPPING: dict[str, Any] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
     "shl": np.left_shift,
 }
-#: Results of values below 2**width stay below it.
+#: Unsigned operations whose result fits in the width if the operands do.
 _CLOSED: dict[str, Any] = {
     "udiv": np.floor_divide,
     "urem": np.remainder,
@@ -31,7 +33,7 @@ _CLOSED: dict[str, Any] = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
-#: Modulo 2, where addition is exclusive or; a divisor and a shift amount of 0 leaves the value.
+#: Operations on i1. A valid divisor is 1 and a valid shift amount is 0; both return the value.
 _OF_BOOL: dict[str, Binary] = {
     "add": np.bitwise_xor,
     "sub": np.bitwise_xor,
@@ -50,7 +52,7 @@ _OF_BOOL: dict[str, Binary] = {
 
 
 def _signed_divide(a: Array, b: Array) -> Array:
-    """Truncating division; numpy's rounds down."""
+    """Divide, truncating toward zero; numpy's ``//`` rounds down."""
     quotient: Array = (a - np.fmod(a, b)) // b
     return quotient
 
@@ -59,7 +61,7 @@ _SIGNED: dict[str, Any] = {"sdiv": _signed_divide, "srem": np.fmod, "ashr": np.r
 
 
 def build_integer(opcode: str, type_: LlvmInteger) -> Binary:
-    """The function of a binary integer opcode on values of ``type_``."""
+    """Return the function of a binary integer opcode on values of ``type_``."""
     if type_.width == 1:
         return _OF_BOOL[opcode]
     if opcode in _CLOSED:
@@ -90,7 +92,7 @@ def _floating(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def negate(ins: LlvmInstruction) -> Callable[[Array], Array]:
-    """Flip the sign bit, of a NaN too."""
+    """Flip the sign bit, also of a NaN."""
     dtype = floating(ins.type).dtype
     bits = np.dtype(f"u{dtype.itemsize}")
     sign = bits.type(1 << (dtype.itemsize * 8 - 1))

@@ -1,7 +1,7 @@
 """atomicrmw and cmpxchg (LangRef "Memory Access and Addressing Operations").
 
-Lanes take turns in the order of workgroup and lane. Lanes at different addresses do not see each
-other, so that one round does the n-th lane of every address at once.
+Lanes execute in the order of workgroup and lane. Lanes with different addresses are independent, so
+round n executes the n-th lane of every address at once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ _FLOATING: dict[str, Any] = {
 
 
 def update_of(operation: str, type_: LlvmType) -> Update:
-    """The new value in memory from the old one and the operand."""
+    """Return the function from the old value in memory and the operand to the new value.
+
+    Raises TypeError if the type has no such operation.
+    """
     if operation == "xchg":
         return lambda old, operand: operand
     if isinstance(type_.element, Floating):
@@ -102,7 +105,7 @@ def _space(ins: LlvmInstruction) -> int:
 
 
 def of_active(m: Machine, value: Array) -> Array:
-    """[1, active lane] in the order of workgroup and lane."""
+    """Return the active lanes' values [1, active lane], in the order of workgroup and lane."""
     whole = np.broadcast_to(value, (m.workgroups, m.lanes, *value.shape[2:]))
     active: Array = whole[m.selected()][None]
     return active
@@ -116,7 +119,8 @@ def in_turns(
     space: int,
     turn: Callable[[Array, Array], Array],
 ) -> Array:
-    """Replace the value at each active lane's address by ``turn(old, lanes)``; the old values."""
+    """Replace the value at each active lane's address by ``turn(old, lanes)``; return the old
+    values."""
     data, offsets = m.memory.atomic_place(m, ins, pointer, type_.size, space)
     seen: Array = np.zeros((1, len(offsets), *value_shape(type_)), type_.dtype)
     for lanes in turns(offsets):
@@ -127,7 +131,7 @@ def in_turns(
 
 
 def _add_up(m: Machine, ins: LlvmInstruction, pointer: Array, operands: Array) -> Array:
-    """The turns of integer additions all at once: what a lane finds is the sum before it."""
+    """Execute all rounds of an integer addition at once, with a cumulative sum per address."""
     data, offsets = m.memory.atomic_place(m, ins, pointer, ins.type.size, _space(ins))
     order, start = in_order(offsets)
     added, places = operands[order], offsets[order]
@@ -142,7 +146,7 @@ def _add_up(m: Machine, ins: LlvmInstruction, pointer: Array, operands: Array) -
 
 
 def _to_lanes(m: Machine, values: Array) -> Array:
-    """Spread the values of the active lanes to all lanes."""
+    """Scatter the values of the active lanes to [workgroup, lane]; other lanes get 0."""
     result = np.zeros((m.workgroups, m.lanes, *values.shape[1:]), values.dtype)
     result[m.selected()] = values
     return result

@@ -1,4 +1,4 @@
-"""icmp, fcmp, select (LangRef "Other Operations")."""
+"""icmp, fcmp and select (LangRef "Other Operations")."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def _icmp(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     element = ins.operands[0].type.element
     if predicate[0] == "s" and isinstance(element, LlvmInteger):
         return lambda a, b: relation(signed(a, element), signed(b, element))
-    return relation  # addresses are never negative, so that they compare as unsigned
+    # addresses are never negative, so a signed comparison of pointers equals an unsigned one
+    return relation
 
 
 def _fcmp(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """``o..`` is false and ``u..`` is true where an operand is NaN."""
+    """Build fcmp: with a NaN operand, the predicates ``o..`` are false and ``u..`` are true."""
     predicate = ins.predicate
     type_ = floating(ins.operands[0].type)
 

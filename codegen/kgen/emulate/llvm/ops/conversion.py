@@ -1,4 +1,5 @@
-"""Conversions (LangRef "Conversion Operations")."""
+"""Conversions between integers, floats, pointers and bit patterns (LangRef "Conversion
+Operations")."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def _float_to_float(ins: LlvmInstruction) -> Convert:
 
 
 def _float_to_integer(ins: LlvmInstruction) -> Convert:
-    """Toward zero; out of range is poison."""
+    """Build fptoui or fptosi: round toward zero. LLVM's result is poison out of range."""
     of, to = floating(ins.operands[0].type), integer(ins.type)
     through = np.int64 if ins.opcode == "fptosi" or to.width < 64 else np.uint64
     return lambda a: wrap(widen(a, of).astype(through), to)
@@ -45,7 +46,8 @@ def _float_to_integer(ins: LlvmInstruction) -> Convert:
 
 def _integer_to_float(ins: LlvmInstruction) -> Convert:
     of, to = integer(ins.operands[0].type), floating(ins.type)
-    # Through float64, which holds all but wide integers, for the types rounded by ``narrow``.
+    # Types that ``narrow`` rounds convert through float64, which holds all but wide integers
+    # exactly.
     through = to.dtype if to.name in ("float", "double") else np.dtype(np.float64)
     if ins.opcode == "sitofp":
         return lambda a: narrow(signed(a, of).astype(through), to)
@@ -74,7 +76,8 @@ def _integer_to_pointer(ins: LlvmInstruction) -> Convert:
 
 
 def _cast_address_space(ins: LlvmInstruction) -> Convert:
-    """Local spaces meet flat pointers in their apertures; the rest is one global space."""
+    """Build addrspacecast: add or subtract the aperture of LDS or private memory, else do
+    nothing."""
     of, to = ins.operands[0].type.element, ins.type.element
     assert isinstance(of, Pointer) and isinstance(to, Pointer)
     if of.space in APERTURES and to.space == FLAT:

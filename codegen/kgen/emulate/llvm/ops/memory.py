@@ -1,4 +1,5 @@
-"""Addresses, loads and stores (LangRef "Memory Access and Addressing Operations")."""
+"""getelementptr, load, store, alloca and fence (LangRef "Memory Access and Addressing
+Operations")."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from kgen.emulate.llvm.types import Aggregate, Array, LlvmType, LlvmVector, Poin
 
 
 def _getelementptr(ins: LlvmInstruction) -> Callable[..., Array]:
-    """The pointer plus a constant and, for each index that is not one, index times stride."""
+    """Build getelementptr: add a constant and, for each variable index, index times stride."""
     constant, terms = _steps(ins)
     index_types = [integer(index.type) for index in ins.operands[1:]]
     vector = ins.type.lanes > 0
@@ -36,7 +37,8 @@ def _getelementptr(ins: LlvmInstruction) -> Callable[..., Array]:
 
 
 def _steps(ins: LlvmInstruction) -> tuple[int, list[tuple[int, int]]]:
-    """Bytes to add, and (position among the indices, bytes per step) for those that vary."""
+    """Return the constant byte offset, and (position among the indices, stride) per variable
+    index."""
     constant = 0
     terms: list[tuple[int, int]] = []
     type_ = ins.source_type
@@ -58,7 +60,7 @@ def _steps(ins: LlvmInstruction) -> tuple[int, list[tuple[int, int]]]:
 
 
 def _fixed(index: Operand) -> int | None:
-    """The value of an index that is a constant integer."""
+    """Return the value of an index that is a constant integer; None for a variable index."""
     if isinstance(index, Constant) and not index.type.lanes:
         if index.kind == "zero":
             return 0
@@ -68,7 +70,7 @@ def _fixed(index: Operand) -> int | None:
 
 
 def _element_of(type_: LlvmType) -> tuple[LlvmType, int]:
-    """Return the element type of an array or vector, and its stride."""
+    """Return the element type of an array or vector, and the stride in bytes."""
     if isinstance(type_, LlvmVector):
         return type_.of, type_.of.size
     if isinstance(type_, Aggregate):

@@ -1,5 +1,7 @@
-"""Overflow of operations that promise none by `nuw` or `nsw`: the result is poison (LangRef "Binary
-Operations", "Poison Values")."""
+"""Overflow checks of ``nuw`` and ``nsw``: an overflow makes the result poison.
+
+Source: LangRef "Binary Operations", "Poison Values".
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,14 @@ from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.numbers import integer, signed
 from kgen.emulate.llvm.types import Array, LlvmInteger
 
-#: Takes both operands and the result; true where the result overflows.
+#: Function from both operands and the result to a mask of the results that overflow.
 Overflows = Callable[[Array, Array, Array], Array]
-#: Factors below two to this power have a product that no type of 64 bits overflows.
+#: Factors below 2**31 have a product that overflows no 64-bit type.
 _SMALL = 31
 
 
 def overflow_of(ins: LlvmInstruction) -> Overflows | None:
-    """Return the test of an instruction for overflow; None if it promises nothing."""
+    """Return the overflow check of an instruction; None without ``nuw`` and ``nsw``, and for i1."""
     tables = {"nuw": _UNSIGNED, "nsw": _SIGNED}
     builders = [table[ins.opcode] for flag, table in tables.items() if flag in ins.flags]
     if not builders or integer(ins.type).width == 1:
@@ -32,7 +34,7 @@ def overflow_of(ins: LlvmInstruction) -> Overflows | None:
 
 
 def _sign(type_: LlvmInteger) -> Any:
-    """Return the sign bit in the storage of a type."""
+    """Return the sign bit in the storage type."""
     return type_.dtype.type(1 << (type_.width - 1))
 
 

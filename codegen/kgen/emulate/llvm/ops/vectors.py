@@ -1,4 +1,7 @@
-"""Elements of vectors (LangRef "Vector Operations"). The last axis of a value holds them."""
+"""extractelement, insertelement and shufflevector (LangRef "Vector Operations").
+
+The last axis of a value holds the elements.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from kgen.emulate.llvm.types import Array
 
 
 def _poison(dtype: np.dtype[Any]) -> Array:
-    """Return poison, the result of an index out of range: all ones, which is NaN in floats."""
+    """Return poison, the result of an index out of range: all ones, which is NaN in a float."""
     if dtype == np.bool_:
         return np.ones((1, 1), np.bool_)
     return np.full((1, 1), -1, f"i{dtype.itemsize}").view(dtype)
@@ -62,7 +65,7 @@ def _insert(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
 
 
 def _writable(vector: Array, shape: tuple[int, ...]) -> Array:
-    """A copy of the vector at ``shape`` if that is larger than its own."""
+    """Return a writable copy of the vector, broadcast to at least ``shape``."""
     if vector.shape[:2] == shape:
         return vector.copy()
     shape = np.broadcast_shapes(vector.shape[:2], shape)
@@ -72,7 +75,7 @@ def _writable(vector: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _shuffle(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
-    """Poison elements of the mask (-1) take element 0."""
+    """Build shufflevector; a poison index in the mask (-1) selects element 0."""
     count = ins.operands[0].type.lanes
     mask = [max(index, 0) for index in ins.indices]
     start, length = mask[0], len(mask)
@@ -95,7 +98,7 @@ def _shuffle(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
 
 
 def _element(a: Array, b: Array, index: int, count: int) -> Array:
-    """Return one element of two concatenated vectors, with its axis."""
+    """Return element ``index`` of two concatenated vectors of ``count``, keeping its axis."""
     if index < count:
         return a[..., index : index + 1]
     return b[..., index - count : index - count + 1]

@@ -1,1 +1,1 @@
-"""Happens-before, and race detection in LDS and global memory."""
+"""Race detection in LDS and global memory, by vector clocks under LLVM's AMDGPU memory model."""

@@ -1,20 +1,20 @@
-"""Happens-before in one memory, for a chunk of workgroups.
+"""Vector clocks of the waves of a chunk: the happens-before relation in one memory.
 
-Time is a count of the accesses to the memory. An access of one lane happened before one of another
-lane
+Time counts the accesses to the memory. An access of one lane happens before an access of another
+lane if
 
-- of the same wave: when both lanes passed a fence in between. Lanes of a wave do execute in
-  lockstep, but without a fence LLVM may exchange the two accesses;
-- of another wave: when its wave released (a fence of workgroup scope or wider), then what it
-  released was passed on by a barrier, or by an atomic that the other wave's atomic read, and the
-  other wave acquired it (a fence again). Neither the barrier nor the atomic alone orders anything
-  else (LLVM "User Guide for AMDGPU Backend", memory model).
+- both are in one wave, and both lanes passed a fence in between. The lanes of a wave execute in
+  lockstep, but LLVM may reorder two accesses that no fence separates;
+- or they are in two waves: the first wave released (a fence of workgroup scope or wider), a barrier
+  or a pair of atomics carried the release to the second wave, and the second wave acquired (again a
+  fence). Neither the barrier nor the atomics order anything without the fences (LLVM "User Guide
+  for AMDGPU Backend", memory model).
 
-A fence that some lanes of a wave execute is one of the wave, as in hardware. What a wave knows is a
-vector clock: for each wave, the time up to which its accesses happened before.
+A fence that some lanes of a wave execute counts for the whole wave, as in hardware. The vector
+clock of a wave holds, for each wave, the time up to which that wave's accesses happened before.
 
-Workgroups that do the same thing share one row of every table: the common case costs as little as
-one workgroup. The first event that differs between workgroups gives each its own row.
+Workgroups that behave alike share one row of every table. The first event that tells workgroups
+apart gives each its own row.
 """
 
 from __future__ import annotations
@@ -33,24 +33,25 @@ NO_FENCE = "no fence orders the two"
 
 
 class Clocks:
-    """Tables over [row, lane], and [row, wave, wave]: of each wave, what it has of the others."""
+    """Clock tables over [row, lane], and vector clocks over [row, wave, other wave]."""
 
     def __init__(self, lanes: int, wave: int) -> None:
         self.lanes = lanes
         self.wave = wave
         self.waves = lanes // wave
         self.time = 0
-        #: The source line of the access at each time.
+        #: Source line of the access at each time.
         self.history = array("i", [0])
         self.reset()
 
     def reset(self) -> None:
         """Reset all vector clocks."""
         lanes, waves = self.lanes, self.waves
-        #: The time of each lane's last fence.
+        #: Time of each lane's last fence.
         self.fenced = np.zeros((1, lanes), np.int32)
-        #: What each wave knows, what it knew at its last release, what barriers and atomics have
-        #: given it since its last acquire, and what it had released when it signalled.
+        #: Vector clocks of each wave: ``seen`` is its current one, ``released`` the one at its last
+        #: release, ``pending`` collects the clocks from barriers and atomics until the next
+        #: acquire, and ``arrived`` is what it had released when it signalled a split barrier.
         self.seen = np.zeros((1, waves, waves), np.int32)
         self.released = np.zeros((1, waves, waves), np.int32)
         self.pending = np.zeros((1, waves, waves), np.int32)
@@ -58,7 +59,7 @@ class Clocks:
         self.has_arrived = np.zeros((1, waves, 1), np.bool_)
 
     def tick(self, ins: LlvmInstruction) -> None:
-        """An access takes place now."""
+        """Advance the time for an access."""
         self.time += 1
         self.history.append(ins.line)
 
@@ -68,8 +69,11 @@ class Clocks:
     # -- synchronisation ------------------------------------------------------------------------
 
     def fence(self, m: Chunk, *, release: bool, acquire: bool, device: bool) -> None:
-        """The active lanes order their accesses with their wave, and as said with other waves;
-        with other workgroups if the fence reaches the ``device``."""
+        """Record a fence of the active lanes.
+
+        It always orders their accesses within the wave. ``release`` and ``acquire`` order them with
+        other waves of the workgroup, and with other workgroups if the fence has ``device`` scope.
+        """
         self.spread(m, m.mask)
         mask = np.True_ if m.mask is None else m.mask
         self.fenced = np.where(mask, np.int32(self.time), self.fenced)
@@ -80,14 +84,16 @@ class Clocks:
             self.released = np.where(waves, self._known_now(), self.released)
 
     def signal(self, m: Chunk) -> None:
-        """The active waves arrive at a split barrier; later releases are not covered by it."""
+        """Record that the active waves arrive at a split barrier, which does not cover their later
+        releases."""
         self.spread(m, m.mask)
         waves = waves_in(m, m.mask)
         self.arrived = np.where(waves, self.released, self.arrived)
         self.has_arrived = self.has_arrived | waves
 
     def barrier(self, m: Chunk, lanes: Array | None) -> None:
-        """The waves of these lanes (None: all) leave a barrier that their workgroup completed."""
+        """Record that the waves of ``lanes`` (None: all) leave a barrier that their workgroup
+        completed."""
         self.spread(m, lanes)
         waves = waves_in(m, lanes)
         given = np.where(self.has_arrived, self.arrived, self.released)
@@ -96,12 +102,13 @@ class Clocks:
         self.has_arrived = self.has_arrived & ~waves
 
     def _known_now(self) -> Array:
-        """Return what each wave knows, with all of its own accesses."""
+        """Return each wave's vector clock, including its own accesses up to now."""
         own = np.eye(self.seen.shape[1], dtype=np.bool_)
         return np.where(own, np.int32(self.time), self.seen)
 
     def spread(self, m: Chunk, differs: Array | None) -> None:
-        """Give each workgroup its own row if ``differs`` tells workgroups apart."""
+        """Give each workgroup its own row if ``differs``, an array over workgroups, has more than
+        one row."""
         if differs is None or differs.shape[0] == 1 or len(self.fenced) > 1 or m.workgroups == 1:
             return
         for name, table in list(self._tables()):
@@ -113,8 +120,11 @@ class Clocks:
     # -- order ----------------------------------------------------------------------------------
 
     def ordered(self, row: Array, lane: Array, other: Array, time: Array) -> Array:
-        """Whether the access of lane ``other`` of the same workgroup at ``time`` happened before
-        one that ``lane`` makes now. All broadcast together."""
+        """Return whether an earlier access of lane ``other`` at ``time`` happens before one of
+        ``lane`` now.
+
+        Both lanes are in the workgroup of ``row``. The arrays broadcast together.
+        """
         wave, others = lane // self.wave, other // self.wave
         within = np.minimum(self.fenced[row, lane], self.fenced[row, other])
         horizon = np.where(wave == others, within, self.seen[row, wave, others])

@@ -1,13 +1,17 @@
-"""Happens-before in global memory, between workgroups too.
+"""Vector clocks of global memory: the happens-before relation across workgroups.
 
-Inside a workgroup as :mod:`clocks` says. An access of another workgroup happened
-before if its wave released it with a fence that reaches the device, an atomic after that fence was
-read by an atomic of this side, and a fence that reaches the device followed here; and what a wave
-has learnt so, it passes on by its own releases, to its workgroup through barriers too.
+Inside a workgroup :mod:`~kgen.emulate.llvm.order.clocks` defines the order. An access in another
+workgroup happens before if four things follow it in this order:
 
-Waves are numbered through all workgroups of the launch, in the order in which they start. What a
-wave knows of other workgroups is kept only if it learnt something: a launch without such atomics
-pays nothing.
+- its wave releases with a fence of device scope;
+- an atomic of that wave writes;
+- an atomic on this side reads at the same place;
+- a fence of device scope acquires on this side.
+
+A wave passes on what it acquired by its own releases, and to its workgroup also by barriers.
+
+Waves are numbered across the launch, in the order in which they start. A wave has a clock for other
+workgroups only after it acquired from one, so a launch without such atomics has no extra cost.
 """
 
 from __future__ import annotations
@@ -18,35 +22,35 @@ from kgen.emulate.llvm.chunk import Chunk, waves_in
 from kgen.emulate.llvm.order.clocks import Clocks
 from kgen.emulate.llvm.types import Array
 
-#: Of a wave, or at the place of an atomic: for every wave of the launch, the time up to which.
+#: Vector clocks over all waves of the launch, by wave of the chunk or by place of an atomic.
 Knowledge = dict[int, Array]
 
 
 class DeviceClocks(Clocks):
-    """Clocks of a launch; :meth:`begin` sets them to the next chunk of workgroups."""
+    """Vector clocks of a launch; :meth:`begin` moves them to the next chunk of workgroups."""
 
     def __init__(self, lanes: int, wave: int, workgroups: int) -> None:
         super().__init__(lanes, wave)
         self.total = workgroups * self.waves
         self.first = 0
-        """The number of the chunk's first workgroup."""
+        """Number of the chunk's first workgroup."""
         self.chunk = 0
-        #: By place of an atomic: what those who released left there.
+        #: Clocks that releasing waves left for later atomics, by place of the atomic.
         self.left: Knowledge = {}
 
     def begin(self, workgroups: int) -> None:
-        """The next ``workgroups`` start; all before have ended."""
+        """Start the next chunk, of ``workgroups``; all earlier workgroups have ended."""
         self.reset()
         self.first += self.chunk
         self.chunk = workgroups
-        #: As `seen`, `released` and `pending`, by number of the wave in the chunk. Arrays in them
-        #: are never changed, only replaced.
+        #: Counterparts of ``seen``, ``released`` and ``pending`` across workgroups, by wave of the
+        #: chunk. Their arrays are replaced, never modified.
         self.known: Knowledge = {}
         self.known_at_release: Knowledge = {}
         self.coming: Knowledge = {}
-        #: What atomics have read, until a fence that reaches the device acquires it.
+        #: Clocks that atomics of each wave read and that no device-scope fence has acquired yet.
         self.read: Knowledge = {}
-        #: What each wave knew of its workgroup at its last release that reaches the device.
+        #: Each wave's clock for its workgroup at its last release of device scope.
         self.published = np.zeros((1, self.waves, self.waves), np.int32)
 
     # -- synchronisation ------------------------------------------------------------------------
@@ -79,8 +83,11 @@ class DeviceClocks(Clocks):
                 _join(self.coming, wave, np.maximum.reduce(given))
 
     def meet(self, wave: int, place: int, *, leaves: bool, replaces: bool) -> None:
-        """An atomic of a wave of the chunk at ``place`` reads what was left there, and leaves what
-        the wave released; a plain atomic store ``replaces`` that."""
+        """Record an atomic of a wave of the chunk at ``place``.
+
+        The atomic reads the clock that is there, unless it is a plain atomic store (``replaces``),
+        which discards it. If it writes (``leaves``), it leaves the wave's released clock there.
+        """
         found = self.left.get(place)
         if found is not None and not replaces:
             _join(self.read, wave, found)
@@ -110,15 +117,18 @@ class DeviceClocks(Clocks):
             self.seen[row, number] = np.maximum(self.seen[row, number], own)
 
     def _active(self, m: Chunk) -> set[int]:
-        """The numbers in the chunk of the waves that execute now."""
+        """Return the numbers of the waves of the chunk that execute now."""
         whole = np.broadcast_to(waves_in(m, m.mask)[..., 0], (m.workgroups, self.waves))
         return set(np.flatnonzero(whole).tolist())
 
     # -- order ----------------------------------------------------------------------------------
 
     def before(self, lane: Array, other: Array, time: Array) -> Array:
-        """Whether the access of the lane ``other`` at ``time`` happened before one that ``lane``
-        makes now; both 1-D, numbered through the launch."""
+        """Return whether an access of lane ``other`` at ``time`` happens before one of ``lane``
+        now.
+
+        The arrays are 1-D. Lanes are numbered across the launch.
+        """
         workgroup = lane // self.lanes
         near = workgroup == other // self.lanes
         row = (workgroup - self.first) % len(self.fenced)

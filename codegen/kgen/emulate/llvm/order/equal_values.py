@@ -1,4 +1,7 @@
-"""Comparison of stored values: equal, or different only by the order of a summation."""
+"""Comparison of stored values: equal, equal up to rounding, or different.
+
+Lanes that sum the same numbers in different orders store values that differ only by rounding.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ import numpy as np
 from kgen.emulate.bits import parts
 from kgen.emulate.llvm.types import Array, Floating, LlvmType
 
-#: Units in the last place by which the lanes of a butterfly may differ: each of its steps rounds
-#: once, and a workgroup has 1024 lanes.
+#: Units in the last place by which values may differ and still count as equal up to rounding. Each
+#: step of a butterfly reduction rounds once, and a workgroup has up to 1024 lanes.
 _LAST_BITS = {"float": 16, "double": 16, "half": 2, "bfloat": 2}
 
 
@@ -21,7 +24,10 @@ class Likeness(IntEnum):
 
 
 def likeness(one: Array, other: Array, type_: LlvmType | None) -> Array:
-    """The `Likeness` of raw values of a type, None for mere bytes: one for each of the arrays."""
+    """Return the `Likeness` of raw values: one per element of the broadcast arrays.
+
+    Only floating-point types can be equal up to rounding. ``type_`` None compares bytes.
+    """
     mine, theirs = parts(one, np.uint8), parts(other, np.uint8)
     same = (mine == theirs).all(axis=-1)
     element = None if type_ is None else type_.element
@@ -37,6 +43,6 @@ def likeness(one: Array, other: Array, type_: LlvmType | None) -> Array:
 
 
 def _bits(raw: Array, element: Floating) -> Array:
-    """The bits of each element, in 64."""
+    """Return the bits of each element as int64."""
     whole = np.ascontiguousarray(raw).view(f"u{element.size}")
     return np.asarray(whole.astype(np.uint64).view(np.int64))

@@ -1,8 +1,8 @@
-"""Shadow of the global memory that a launch may write, by granule.
+"""Race detector for global memory: a shadow table over the buffers that the launch may write.
 
-Two accesses of different lanes to one granule, one of them a write and not both atomic with a
-scope that holds both lanes, must be ordered as :mod:`device_clocks` says. The
-tables live as long as the launch; memory that nothing writes has none.
+Two accesses of different lanes to one granule race if one is a write and nothing orders them
+(:mod:`~kgen.emulate.llvm.order.device_clocks`). Two atomics whose scopes both contain both lanes do
+not race. The tables live as long as the launch. Buffers that nothing writes have none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_ORDER = "no device-scope release, atomic and acquire order the two"
 
 
 class GlobalShadow:
-    """Tables over the granules of all buffers that may be written."""
+    """Shadow tables over the granules of all buffers that may be written."""
 
     def __init__(
         self,
@@ -37,14 +37,17 @@ class GlobalShadow:
         clocks: DeviceClocks,
         coordinates: Array,
     ) -> None:
-        """``written`` are the places in ``buffers`` of those that may be; ``coordinates`` of all
-        workgroups, in the order in which they start: [workgroup, 3]."""
+        """Create the tables.
+
+        ``written`` holds the indices in ``buffers`` of those that may be written; ``coordinates``
+        [workgroup, 3] those of all workgroups, in the order in which they start.
+        """
         self.clocks = clocks
         self.coordinates = coordinates
         self.names = [buffer.name for buffer in buffers]
         self.starts, self.granule, size = layout(buffers, written, granule)
         count = -(-size // self.granule)
-        #: The lane + 1 that made the last plain store, and when.
+        #: Lane + 1 of the last plain store to each granule, and its time.
         self.writer = np.zeros(count, np.int32)
         self.written_at = np.zeros(count, np.int32)
         self.reads = LaneRecord(count, clocks)
@@ -52,7 +55,7 @@ class GlobalShadow:
         self.updates = LaneRecord(count, clocks)
 
     def tracks(self, address: int) -> bool:
-        """Whether the buffer that holds an address may be written."""
+        """Return whether the buffer that contains an address may be written."""
         return bool(self.starts[(address >> WINDOW_BITS) - 1] >= 0)
 
     # -- accesses -------------------------------------------------------------------------------
@@ -103,7 +106,7 @@ class GlobalShadow:
         regions = regions_of(full)
         starts = self.starts[regions - 1]
         at: Array = (full - (regions << WINDOW_BITS) + starts) // self.granule
-        if starts.min(initial=0) < 0:  # what nothing writes has no place in the tables
+        if starts.min(initial=0) < 0:  # buffers that nothing writes have no entries in the tables
             at, lane = at[starts >= 0], lane[starts >= 0]
         return GlobalAccess(
             lane=lane[:, None] + self.clocks.first * m.lanes,
@@ -155,7 +158,10 @@ class GlobalShadow:
     def _check_collisions(
         self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess, raw: Array
     ) -> None:
-        """Lanes of one wave may store the same value to the same place, as hardware does."""
+        """Check for lanes of this store that write the same granule.
+
+        Lanes of one wave may store the same value to the same place: hardware allows that.
+        """
         winner = self.writer[a.granules] - 1
         lost = winner != a.lane
         if not lost.any():
@@ -172,7 +178,8 @@ class GlobalShadow:
             self._fault(m, ins, pair, granule, "writes bytes that ", "also writes", mine[race])
 
     def _check_turns(self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess) -> None:
-        """Lanes of several workgroups take turns only if the scope of the atomic holds them."""
+        """Check that the scope of an atomic contains all workgroups whose lanes update one
+        granule."""
         if not a.narrow:
             return
         order = np.argsort(a.granules, axis=None, kind="stable")
@@ -198,7 +205,7 @@ class GlobalShadow:
             clocks.meet(int(wave), int(place), leaves=leaves, replaces=replaces)
 
     def _address(self, granule: int) -> int:
-        """Return the address of a granule in the first buffer that has it."""
+        """Return the address of a granule in the first buffer that contains it."""
         at = granule * self.granule
         behind = np.where(self.starts >= 0, at - self.starts, -1)
         index = int(np.argmin(np.where(behind >= 0, behind, 1 << 62)))
@@ -214,7 +221,8 @@ class GlobalShadow:
         did: str,
         lanes: Array,
     ) -> None:
-        """The fault of the lanes; ``pair`` is one of them, the other lane, and its time."""
+        """Report a race of ``lanes``; ``pair`` is one of them, the other lane, and the other's
+        time."""
         lane, other, time = pair
         clocks = self.clocks
         size = clocks.lanes
@@ -237,20 +245,22 @@ class GlobalShadow:
 
 
 def _is_atomic(ins: LlvmInstruction) -> bool:
-    """Loads and stores are if they say so; the rest always."""
+    """Return whether an access is atomic: a load or store that says so, or an atomic
+    instruction."""
     return ins.is_atomic or ins.opcode in ("atomicrmw", "cmpxchg") or "atomic" in ins.callee
 
 
-#: Parts of the tables start at multiples of this.
+#: Alignment in bytes of each buffer's part of the tables.
 _ALIGN = 64
 
 
 def layout(
     buffers: list[GlobalBuffer], written: Collection[int], granule: int
 ) -> tuple[Array, int, int]:
-    """(start of each buffer in bytes of the tables or -1, granule, bytes of the tables).
+    """Return (start of each buffer in the tables in bytes or -1, granule, bytes of the tables).
 
-    Arrays that share memory share their part of the tables.
+    Buffers that share memory share their part of the tables. The granule shrinks until every start
+    is a multiple of it.
     """
     starts = np.full(len(buffers), -1, np.int64)
     bounds = [byte_bounds(b.data) if b.data.size else (0, 0) for b in buffers]

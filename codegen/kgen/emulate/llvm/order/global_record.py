@@ -1,4 +1,4 @@
-"""Who accessed global memory in one way since the launch began."""
+"""Record of the accesses of one kind (reads, atomic reads or atomic updates) to global memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kgen.emulate.llvm.types import Array
 from kgen.emulate.order.accessors import Accessors
 from kgen_runtime.values import frozen
 
-#: A tag is `time | lane | narrow`, plus 1, from the high bits to the low ones.
+#: Layout of a tag, from the high bits to the low ones: ``time | lane | narrow``, plus 1.
 _TIME = 32
 _CODE = (1 << _TIME) - 1
 
@@ -19,21 +19,21 @@ class GlobalAccess:
     """Accesses of the active lanes by one instruction."""
 
     lane: Array
-    """[active lane, 1], numbered through the launch."""
+    """Lanes, numbered across the launch: [active lane, 1]."""
     granules: Array
-    """[active lane, granule]"""
+    """Granules: [active lane, granule]."""
     narrow: bool
-    """Whether it is an atomic that reaches no further than its workgroup."""
+    """Whether the accesses are atomic with a scope no wider than the workgroup."""
 
     def flat(self) -> tuple[Array, Array]:
-        """(granule, lane) of each."""
+        """Return (granule, lane) of each access, both 1-D."""
         lane = np.broadcast_to(self.lane, self.granules.shape)
         return self.granules.reshape(-1), lane.reshape(-1)
 
 
 @frozen
 class UnorderedGlobal:
-    """Pairs of accesses to global memory without an order: the current one and an earlier one.
+    """Pairs of accesses to global memory that nothing orders: a current one and an earlier one.
 
     All arrays are [pair].
     """
@@ -45,7 +45,7 @@ class UnorderedGlobal:
 
 
 class LaneRecord:
-    """The lanes that accessed each granule."""
+    """Lanes that accessed each granule, with the time."""
 
     def __init__(self, granules: int, clocks: DeviceClocks) -> None:
         self.clocks = clocks
@@ -55,7 +55,7 @@ class LaneRecord:
         self.has_narrow = False
 
     def note(self, a: GlobalAccess) -> None:
-        """Remember an access that takes place now."""
+        """Record accesses that take place now."""
         self.has_narrow |= a.narrow
         granules, lane = a.flat()
         self.accessors.note(
@@ -65,15 +65,18 @@ class LaneRecord:
         )
 
     def unordered(self, a: GlobalAccess, *, atomic: bool) -> UnorderedGlobal | None:
-        """Find recorded accesses that are not ordered before this one; if this one is as
-        ``atomic`` as what is recorded, only where a scope is too narrow for both."""
+        """Return recorded accesses that do not happen before these; None if there are none.
+
+        If ``atomic``, the accesses and the recorded ones are all atomic; then only pairs of
+        different workgroups count of which one has a scope no wider than the workgroup.
+        """
         if atomic and not (a.narrow or self.has_narrow):
             return None
         granules, lane = a.flat()
         last = self.accessors.last[granules]
         if not last.any():
             return None
-        # Of a granule that is in the log, its first and last access stand for all.
+        # For a granule in the log, its first and its last access stand for all others.
         logged, tags, _ = self.accessors.before_last(granules)
         several = np.unique(logged)
         alone = np.flatnonzero((last > 0) & ~np.isin(granules, granules[several]))
@@ -97,6 +100,6 @@ class LaneRecord:
 
 
 def _lanes(tags: Array) -> Array:
-    """Return the lanes of tags, also of tags without their times."""
+    """Return the lanes of tags, or of tags without their times."""
     found: Array = (tags & _CODE) - 1 >> 1
     return found

@@ -1,7 +1,9 @@
-"""Shadow of LDS, by granule: who wrote it, who read it, and when.
+"""Race detector for LDS: a shadow table of the last writers and readers of each granule.
 
-Two accesses of different lanes to one granule, one of them a write and not both atomic, must be
-ordered as :mod:`clocks` says.
+Two accesses of different lanes to one granule race if one is a write, they are not both atomic, and
+nothing orders them (:mod:`~kgen.emulate.llvm.order.clocks`). The table also finds reads of bytes
+that no lane has written, accesses between arrays, and accesses to bytes that an asynchronous copy
+may still write.
 """
 
 from __future__ import annotations
@@ -20,15 +22,16 @@ from kgen.emulate.llvm.order.lds_stored import StoredToLds
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.report import Fault
 
-#: In place of the time of a write.
+#: Marks in place of the time of a write: bytes between two arrays, and the destination of a copy in
+#: flight.
 _GAP = -4
 _PENDING = -5
-#: Before all else: of bytes that only atomics have written.
+#: Time of bytes that only atomics have written: before every other time.
 _FIRST = 0
 
 
 class LdsShadow(Clocks):
-    """Tables over [row, granule]; ``row`` is 1 or the number of workgroups."""
+    """Shadow tables over [row, granule], with one row or one per workgroup."""
 
     def __init__(
         self,
@@ -41,22 +44,26 @@ class LdsShadow(Clocks):
         arrays: Mapping[str, int],
         strict: bool = False,
     ) -> None:
-        """``gaps`` are the bytes between arrays, which nothing may touch; ``arrays`` where each
-        starts, in the order of their addresses. If ``strict``, unordered writes are races whatever
-        their values."""
+        """Create the tables for ``size`` bytes.
+
+        ``gaps`` are the bytes between arrays, which nothing may access. ``arrays`` holds the start
+        of each array, in the order of addresses. If ``strict``, unordered writes are races even if
+        they write the same value.
+        """
         super().__init__(lanes, wave)
         self.granule = granule
         self.arrays, self.strict = arrays, strict
         count = -(-size // granule)
         self.writer = np.full((1, count), NONE, np.int32)
         self.written_at = np.full((1, count), NONE, np.int32)
-        #: What else was done since: the writer's table holds plain stores only.
+        #: Accesses that the writer's table does not hold: it holds plain stores only.
         self.reads = WaveRecord(count, self)
         self.atomic_reads = WaveRecord(count, self)
         self.updates = WaveRecord(count, self)
-        #: What atomics that released left there for those that come: [row, granule, wave].
+        #: Vector clocks that atomics of releasing waves left for later atomics: [row, granule,
+        #: wave].
         self.left = np.zeros((1, 0, self.waves), np.int32)
-        #: Who wrote what another lane wrote too, with nothing that orders them.
+        #: Lanes that wrote the same value as another lane without an order between the two.
         self.twins = WaveRecord(count, self)
         for gap in gaps:
             self.written_at[:, -(-gap.start // granule) : gap.stop // granule] = _GAP
@@ -83,7 +90,7 @@ class LdsShadow(Clocks):
         raw: Array,
         there: Callable[[], Array],
     ) -> None:
-        """``there`` is what the active lanes' bytes hold before the store."""
+        """Record a store; ``there`` returns what the active lanes' bytes hold before it."""
         a = self._access(m, ins, offsets, raw.dtype.itemsize)
         if ins.is_atomic:
             self._check_place(m, ins, a, "writes")
@@ -118,7 +125,7 @@ class LdsShadow(Clocks):
         self._meet(a, leaves=True)
 
     def begin_copy(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int) -> None:
-        """A copy may write from now on, until it has landed."""
+        """Record the start of a copy, which may write at any time until it completes."""
         a = self._access(m, ins, offsets, size)
         self._check_plain_write(m, ins, a, "copies to")
         self._wrote(a)
@@ -127,7 +134,7 @@ class LdsShadow(Clocks):
     def end_copy(
         self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int, lanes: Array
     ) -> None:
-        """End a copy that has landed for these lanes: they wrote it now."""
+        """Record that a copy completes for these lanes, which count as the writers now."""
         before = m.mask
         m.mask = lanes
         a = self._access(m, ins, offsets, size)
@@ -162,7 +169,8 @@ class LdsShadow(Clocks):
     # -- checks ---------------------------------------------------------------------------------
 
     def _array_at(self, address: int) -> str:
-        """The array that has a byte of LDS, or is the last one before it."""
+        """Return the place of an LDS address in its array, or in the last array before it; "" if
+        none."""
         before = [(name, start) for name, start in self.arrays.items() if start <= address]
         return f"byte {address - before[-1][1]} of @{before[-1][0]}" if before else ""
 
@@ -192,7 +200,7 @@ class LdsShadow(Clocks):
             )
 
     def _check_place(self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, verb: str) -> None:
-        """Nothing stands against writing there."""
+        """Check that no copy in flight writes there, and that the bytes belong to an array."""
         self._check_pending(m, ins, a, verb)
         self._check_gaps(m, ins, a, verb)
 
@@ -219,9 +227,12 @@ class LdsShadow(Clocks):
         verb: str,
         stored: StoredToLds | None = None,
     ) -> None:
-        """The last plain write to each granule is the lane's own or ordered before this access.
+        """Check that the last plain write to each granule is the lane's own or happens before this
+        access.
 
-        What was ``stored`` may be like what is there."""
+        If ``stored`` is given, an unordered write of the same value, exactly or up to rounding,
+        is a warning and no race.
+        """
         writer = self.writer.reshape(-1)[a.granules]
         foreign = (writer != NONE) & (writer != a.lane)
         if not foreign.any():
@@ -254,8 +265,11 @@ class LdsShadow(Clocks):
         did: str,
         stored: StoredToLds | None = None,
     ) -> None:
-        """Report a race with a recorded access that another lane made and nothing orders, unless
-        its value is like what is ``stored``."""
+        """Check the recorded accesses of other lanes for one that does not happen before this
+        access.
+
+        If ``stored`` is given, a store of the value that the bytes hold already is no race.
+        """
         found = record.unordered(a)
         if found is not None and stored is not None:
             late = found.where & (stored.like_what_is_there() == 0)[:, None]
@@ -267,7 +281,10 @@ class LdsShadow(Clocks):
     def _check_collisions(
         self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, stored: StoredToLds
     ) -> None:
-        """Lanes of one wave may store the same value to the same place, as hardware does."""
+        """Check for lanes of this store that write the same granule.
+
+        Lanes of one wave may store the same value to the same place: hardware allows that.
+        """
         winner = self.writer.reshape(-1)[a.granules]
         lost = winner != a.lane
         mine, theirs = np.nonzero(lost)[0], winner[lost]
@@ -293,7 +310,10 @@ class LdsShadow(Clocks):
     def _warn(
         self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, where: Array, alike: Array, other: int
     ) -> None:
-        """Stores of what another lane stores too, or nearly so; ``alike`` is of each lane."""
+        """Warn of stores of a value that lane ``other`` stores too, exactly or up to rounding.
+
+        ``alike`` holds the `Likeness` of each lane.
+        """
         nearly = where.any(axis=1) & (alike == Likeness.IN_ALL_BUT_LAST_BITS)
         if nearly.any():
             kind, what = "nearly-same-value-write", "a value that differs in its last bits"
@@ -304,8 +324,11 @@ class LdsShadow(Clocks):
         m.warn(self._found(m, ins, a, where, kind, "writes", why))
 
     def _meet(self, a: LdsAccess, *, leaves: bool) -> None:
-        """Atomics take what earlier ones left at their places, wave after wave, and leave what
-        their wave released."""
+        """Pass vector clocks through the places of an atomic, wave after wave.
+
+        Each wave takes the clocks that earlier atomics left there. If the atomic writes
+        (``leaves``), it leaves the wave's released clock.
+        """
         if not self.left.shape[1]:
             if not self.released.any():
                 return

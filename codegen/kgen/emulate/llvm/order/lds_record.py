@@ -1,4 +1,4 @@
-"""Who accessed LDS in one way: for every wave the last time, and the lane."""
+"""Record of the accesses of one kind to LDS: for each granule and wave, the last time and lane."""
 
 from __future__ import annotations
 
@@ -8,39 +8,42 @@ from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE, Clocks
 from kgen.emulate.llvm.types import Array
 from kgen_runtime.values import frozen
 
-#: In place of a time or a lane.
+#: Marks in place of a lane or a time: no access, and several lanes at once.
 NONE = -1
 _SEVERAL = -3
 
 
 @frozen
 class LdsAccess:
-    """The granules that the active lanes touch in one instruction: arrays [lane, 1] against
-    [lane, granule]."""
+    """Granules that the active lanes access in one instruction.
+
+    ``row``, ``lane`` and ``wave`` are [active lane, 1].
+    """
 
     row: Array
     lane: Array
     wave: Array
     granules: Array
-    """[lane, granule] flat index into the tables."""
+    """Flat indices into the tables: [active lane, granule]."""
 
 
 @frozen
 class UnorderedLds:
-    """Accesses to LDS that a recorded access did not happen before."""
+    """Accesses to LDS that a recorded access does not happen before."""
 
     where: Array
-    """[lane, granule]"""
+    """Mask of the accesses: [active lane, granule]."""
     who: str
     time: int
     why: str
 
 
 class WaveRecord:
-    """Tables [row, granule, wave], made when there is something to record.
+    """Tables [row, granule, wave], allocated with the first record.
 
-    The last access of a wave stands for all before it: what is ordered after it is ordered after
-    them. So do the lanes of a wave for each other, towards lanes of other waves.
+    The last access of a wave stands for the wave's earlier ones, because whatever is ordered after
+    it is ordered after them. Towards lanes of other waves, one lane of a wave stands for all its
+    lanes.
     """
 
     def __init__(self, granules: int, clocks: Clocks) -> None:
@@ -50,7 +53,7 @@ class WaveRecord:
         self.lane = self.at
 
     def note(self, a: LdsAccess) -> None:
-        """Remember an access that takes place now."""
+        """Record accesses that take place now."""
         self._spread()
         index = a.granules * self.clocks.waves + a.wave
         lane, at = self.lane.reshape(-1), self.at.reshape(-1)
@@ -62,7 +65,7 @@ class WaveRecord:
         at[index] = self.clocks.time
 
     def insert(self, granules: Array, lanes: Array, times: Array) -> None:
-        """Remember accesses of lanes at times of the past; all arrays are [access]."""
+        """Record accesses of lanes at past times; all arrays are [access]."""
         self._spread()
         index = granules * self.clocks.waves + lanes // self.clocks.wave
         lane, at = self.lane.reshape(-1), self.at.reshape(-1)
@@ -70,7 +73,7 @@ class WaveRecord:
         lane[index[later]], at[index[later]] = lanes[later], times[later]
 
     def unordered(self, a: LdsAccess) -> UnorderedLds | None:
-        """Find recorded accesses that are not ordered before this one."""
+        """Return recorded accesses that do not happen before these; None if there are none."""
         if not len(self.at):
             return None
         self._spread()

@@ -1,4 +1,4 @@
-"""The values of one store to LDS, beside what is there and what other lanes store."""
+"""Values of one store to LDS, compared with the bytes they replace and with other lanes' values."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kgen.emulate.llvm.types import Array, LlvmType
 
 
 class StoredToLds:
-    """Raw values of a store at any broadcast shape of [workgroup, lane].
+    """Raw values of a store, at any shape that broadcasts to [workgroup, lane].
 
-    The accesses are [lane, granule].
+    The race detector's accesses are one per lane: [access].
     """
 
     def __init__(
@@ -27,26 +27,27 @@ class StoredToLds:
         *,
         apart: bool,
     ) -> None:
-        """``apart`` says that each workgroup has its own row of the tables."""
+        """Keep the values; ``apart`` says that each workgroup has its own row of the tables."""
         self._raw, self._there, self._at = np.broadcast_to(raw, shape), there, accesses
         self._shape, self._type, self._apart = shape, type_, apart
 
     def like_what_is_there(self) -> Array:
-        """[access]: the likeness of each lane's value to the bytes that it replaces."""
+        """Return the likeness of each lane's value to the bytes that it replaces: [access]."""
         there = np.broadcast_to(self._there(), self._shape)
         rows, lanes = self._rows(self._at.row[:, 0]), self._at.lane[:, 0]
         return self._least(likeness(self._raw[rows, lanes], there[rows, lanes], self._type))
 
     def like_that_of(self, mine: Array, other: Array) -> Array:
-        """The likeness of the values of some accesses to those of other lanes of their rows."""
+        """Return the likeness of the values of accesses ``mine`` to those of lanes ``other`` of
+        their rows."""
         rows, lanes = self._rows(self._at.row[mine, 0]), self._at.lane[mine, 0]
         return self._least(likeness(self._raw[rows, lanes], self._raw[rows, other], self._type))
 
     def _rows(self, row: Array) -> Array | slice:
-        """The workgroups of rows of the tables: all of them, where one row stands for all."""
+        """Return the workgroups of rows of the tables: all of them if one row stands for all."""
         return row if self._apart else slice(None)
 
     @staticmethod
     def _least(found: Array) -> Array:
-        """Least likeness over all workgroups that an access stands for."""
+        """Return the least likeness over the workgroups that one access stands for."""
         return np.asarray(found.min(axis=0)) if found.ndim == 2 else found

@@ -1,4 +1,4 @@
-"""Scopes of fences and atomics.
+"""Memory scopes of fences and atomics, and the fences that an ordering implies.
 
 Source: LLVM "User Guide for AMDGPU Backend", memory scopes.
 """
@@ -12,13 +12,13 @@ from kgen.emulate.llvm.frontend.module import LlvmInstruction
 
 
 class Fencing(Protocol):
-    """A chunk whose accesses fences put in order."""
+    """Chunk of workgroups that records fences."""
 
     def fence(self, ins: LlvmInstruction, *, release: bool, acquire: bool, device: bool) -> None:
-        """Order the active lanes' accesses."""
+        """Record a fence of the active lanes."""
 
 
-#: Who takes part: the lanes of a wave, the waves of a workgroup, the workgroups of the device.
+#: Memory scopes from narrow to wide: one lane, a wave, a workgroup, the device.
 LANE, WAVE, WORKGROUP, DEVICE = range(4)
 
 _REACH = {"singlethread": LANE, "wavefront": WAVE, "workgroup": WORKGROUP}
@@ -27,12 +27,12 @@ _ACQUIRES = frozenset(("acquire", "acq_rel", "seq_cst"))
 
 
 def reach(ins: LlvmInstruction) -> int:
-    """The scope of a fence or an atomic; that of the whole system is one of the device here."""
+    """Return the scope of a fence or an atomic. System scope counts as device scope."""
     return _REACH.get(ins.scope.removesuffix("one-as").removesuffix("-"), DEVICE)
 
 
 def fence(m: Fencing, ins: LlvmInstruction, *, before: bool = True, after: bool = True) -> None:
-    """Apply a fence, or the order of an atomic ``before`` it takes place or ``after``."""
+    """Record a fence, or the half of an atomic's ordering ``before`` or ``after`` its access."""
     scope = reach(ins)
     if scope == LANE:
         return
@@ -45,7 +45,7 @@ def fence(m: Fencing, ins: LlvmInstruction, *, before: bool = True, after: bool 
 
 
 def ordered(ins: LlvmInstruction, access: Callable[..., Any]) -> Callable[..., Any]:
-    """An access with the fences around it that its ordering stands for."""
+    """Return the access with the fences that its ordering implies before and after it."""
     if ins.ordering not in _RELEASES | _ACQUIRES:
         return access
 
