@@ -1,8 +1,8 @@
-"""Problem to compute: an operation at fixed shapes, types and layout. Knows no hardware.
+"""Specs: what a kernel computes, as an operation with fixed shapes, dtypes and memory layout.
 
-A spec is a pure value. It validates itself, names itself (`key`), says which tensors it takes
-(`parameters`) and turns into JSON and back, so that the runtime's reference can compute it from
-the manifest alone.
+A spec knows no hardware and is an immutable value. It checks itself, and gives itself a name
+(`key`) and a list of the tensors it takes (`parameters`). It converts to JSON and back, so the
+reference in the runtime can compute it from a bundle's manifest alone.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ OPS: tuple[type[Spec], ...] = (Matmul, Conv2d, Attention, Elementwise, Rowwise)
 
 
 def op_class(name: str) -> type[Spec]:
-    """The spec class of an operation; SpecError for an unknown name."""
+    """Return the spec class of an operation. Raises SpecError for an unknown name."""
     for cls in OPS:
         if cls.op == name:
             return cls
@@ -71,13 +71,13 @@ def op_class(name: str) -> type[Spec]:
 
 
 def formula_class(expression: str) -> type[Formula]:
-    """The spec class of an expression: row-wise if it calls a function of whole rows."""
+    """Return the spec class of an expression: row-wise if it calls a function of whole rows."""
     rowwise = any(map(is_rowwise, formulas(expression).values()))
     return Rowwise if rowwise else Elementwise
 
 
 def from_json(data: Mapping[str, Any]) -> Spec:
-    """The spec that `Spec.to_json` wrote. Raises SpecError for anything else."""
+    """Return the spec that `Spec.to_json` wrote. Raises SpecError for anything else."""
     fields: dict[str, Any] = {k: _frozen(v) for k, v in data.items() if k != "op"}
     try:
         return op_class(data.get("op", ""))(**fields)
@@ -86,5 +86,5 @@ def from_json(data: Mapping[str, Any]) -> Spec:
 
 
 def _frozen(value: Any) -> Any:
-    """Lists as tuples, inner ones as well."""
+    """Return a value with its lists, nested ones included, as tuples."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value

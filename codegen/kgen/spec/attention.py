@@ -1,4 +1,4 @@
-"""Attention: softmax(scale Q K^T + mask) V, with all heads of a batch in one operation."""
+"""Spec of attention: softmax(scale Q K^T + mask) V for all heads of a batch."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
-#: Batch and heads.
+#: Largest batch size, and largest number of heads.
 MAX_BATCH = 1 << 16
-#: Queries and keys.
+#: Largest number of queries, and of keys.
 MAX_LENGTH = 1 << 24
-#: Elements of a head.
+#: Largest number of elements of a head.
 MAX_HEAD = 256
 DTYPES = (DType.F16, DType.BF16, DType.F32)
 TENSORS = ("q", "k", "v", "out")
@@ -44,36 +44,41 @@ class Diagonal(StrEnum):
 
 @frozen
 class Attention(Spec):
-    """Fused attention: out = softmax(scores) V for each head, with scores = cap(scale Q K^T) +
-    mask, in f32.
+    """Fused attention: softmax(scores) V for each head.
 
-    `q` is batch x heads x queries x elements, `k` is batch x K/V heads x keys x elements. `v` has
-    the shape of `k`, but may have another number of elements per head, which the output then has
-    too. The number of heads is a multiple of the number of K/V heads: query head h uses K/V head h
-    // (heads / K/V heads). `layout` is the stored order of q and out, `kv_layout` (by default the
-    same) that of k and v. Strides are those of the first three stored axes, in elements; None means
-    packed.
+    The scores are cap(scale Q K^T) + mask, in f32.
+
+    Shapes and memory:
+
+    - `q` is batch x heads x queries x elements, and `k` is batch x K/V heads x keys x elements.
+    - `v` has the shape of `k`, but may have another number of elements per head, which is then the
+      output's.
+    - The number of heads is a multiple of the number of K/V heads. Query head h uses K/V head h //
+      (heads / K/V heads).
+    - `layout` is the order of axes of q and out in memory. `kv_layout`, by default the same, is
+      that of k and v.
+    - Strides are those of the first three axes in memory, in elements. None means packed.
 
     A query attends to the keys that all of these leave:
 
     - `causal`: keys up to the query's position. Query i is at position i, or with
       `diagonal="bottom_right"` at i + keys - queries.
     - `window`: keys whose distance to the query's position is less than this.
-    - `kv_length`: an input of a s32 for each batch element, the keys that it has, which also count
-      as its keys in `bottom_right`. Keys and values beyond them are not read. A length below 0 or
-      above the keys counts as the nearest that is possible.
+    - `kv_length`: an input with one s32 per batch element, the number of its keys, which
+      `bottom_right` uses as well. Keys and values beyond it are not read. Lengths are clamped to 0
+      and the number of keys.
     - a boolean `mask`: keys for which it is true.
 
-    Any other mask is added to the scores. `mask` is its shape, which broadcasts to batch x heads x
-    queries x keys, `mask_dtype` its type, by default that of q. `softcap` c > 0 makes scores
-    c tanh(score / c) before the mask. A query that attends to no key, or whose scores are all
-    -infinity, has zeros for a result. A value that is NaN or infinite may also reach queries that
-    do not attend to its key, unless that lies beyond `kv_length`.
+    A mask of another dtype is added to the scores. `mask` is its shape, which broadcasts to batch x
+    heads x queries x keys, and `mask_dtype` its dtype, by default that of q. `softcap` c > 0
+    replaces a score by c tanh(score / c) before the mask is added. The result is zeros for a query
+    that attends to no key, or whose scores are all -infinity. A NaN or infinite value may also
+    reach queries that do not attend to its key, unless the key lies beyond `kv_length`.
 
-    `lse` adds an output of this name, batch x heads x queries f32: log(sum(exp(scores))), which is
-    -infinity where the result is zeros.
+    `lse` adds an output of this name, batch x heads x queries in f32: log(sum(exp(scores))), which
+    is -infinity where the result is zeros.
 
-    Raises SpecError for anything out of range.
+    Raises SpecError for a field that is out of range.
     """
 
     op: ClassVar[str] = "attention"
@@ -241,7 +246,7 @@ class Attention(Spec):
 
     @property
     def group(self) -> int:
-        """Query heads of a K/V head."""
+        """Number of query heads per K/V head."""
         return self.heads // self.kv_heads
 
     @property
@@ -254,12 +259,12 @@ class Attention(Spec):
 
     @property
     def head(self) -> int:
-        """Elements of a query and of a key."""
+        """Elements of a query head and of a key head."""
         return self.q[3]
 
     @property
     def out_head(self) -> int:
-        """Elements of a value and of a result."""
+        """Elements of a value head and of an output head."""
         assert self.v is not None
         return self.v[3]
 
@@ -285,8 +290,7 @@ class Attention(Spec):
 
     @property
     def mask_strides(self) -> Shape:
-        """Elements of the mask from one batch element, head, query and key to the next, 0 along
-        those that share it."""
+        """Strides of the mask for batch, heads, queries and keys, in elements; 0 if shared."""
         if self.mask is None:
             return (0, 0, 0, 0)
         steps = (0,) * (4 - len(self.mask)) + packed(self.mask)
@@ -294,12 +298,12 @@ class Attention(Spec):
         return tuple(s if n > 1 else 0 for s, n in zip(steps, sizes, strict=True))
 
     def strides(self, name: str) -> Shape:
-        """Elements of q, k, v or out from one batch element, head and row to the next."""
+        """Return the strides of q, k, v or out for batch, heads and sequence, in elements."""
         steps: Dims = getattr(self, f"{name}_strides")
         return self.stored(name, (*steps, 1))[:3]
 
     def stored(self, name: str, axes: Shape) -> Shape:
-        """Numbers of batch, heads, sequence and elements in the order of memory; or back."""
+        """Return numbers for batch, heads, sequence and elements in memory order, or back."""
         order = self.layout if name in ("q", "out") else self.kv_layout
         b, h, s, d = axes
         return (b, s, h, d) if order is HeadLayout.BSHD else (b, h, s, d)
@@ -307,7 +311,7 @@ class Attention(Spec):
     def _shape(self, name: str) -> Shape:
         return (*self.q[:3], self.out_head) if name == "out" else getattr(self, name)
 
-    # -- what a spec says of itself ------------------------------------------------------------
+    # -- parameters, formula and key -------------------------------------------------------------
 
     @cached_property
     def parameters(self) -> tuple[TensorParam, ...]:
@@ -347,15 +351,16 @@ class Attention(Spec):
 
     @property
     def flops(self) -> int:
-        """Arithmetic of both products, over all pairs of a query and a key that may meet."""
+        """Arithmetic of both products, over the query-key pairs within `causal` and `window`."""
         return 2 * self.batch * self.heads * self.pairs * (self.head + self.out_head)
 
     @property
     def pairs(self) -> int:
-        """Pairs of a query and a key within `causal` and `window`, of one head."""
+        """Query-key pairs within `causal` and `window`, for one head."""
         if not self.causal and self.window is None:
             return self.queries * self.keys
-        # Keys of the query at position p: from p - window + 1 to the end p + 1 or p + window.
+        # A query at position p sees keys from p - window + 1 up to, exclusively, p + 1 or p +
+        # window.
         first = self.keys - self.queries if self.diagonal is Diagonal.BOTTOM_RIGHT else 0
         end = first + (1 if self.causal or self.window is None else self.window)
         ends = _clipped_sum(end, self.queries, self.keys)
@@ -395,8 +400,7 @@ class Attention(Spec):
 
 
 def _clipped_sum(first: int, count: int, most: int) -> int:
-    """Return the sum of `count` consecutive integers from `first` on, each clipped to 0 and
-    `most`."""
+    """Return the sum of `count` consecutive integers from `first`, each clipped to [0, `most`]."""
 
     def below(end: int) -> int:
         rising = max(0, min(end, most))

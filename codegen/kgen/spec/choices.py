@@ -1,4 +1,4 @@
-"""Named choices of a matmul, and the types of its output."""
+"""Enums of a matmul's options, and the dtypes that its operands and output may have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 from kgen.ops import functions
 from kgen_runtime.dtypes import DType
 
-#: The names of the members of the enums below, which a type checker knows.
+#: Names of the members of the enums below, as literals for type checkers.
 EpilogueName = Literal[
     "bias", "residual", "neg", "abs", "sign", "floor", "ceil", "round", "trunc", "square",
     "sqrt", "rsqrt", "reciprocal", "cast", "cast_f64", "cast_f32", "cast_f16", "cast_bf16",
@@ -25,8 +25,10 @@ OperandName = Literal["b"]
 
 
 class Epilogue(StrEnum):
-    """Steps applied to the product while it is still in registers; every other function of one
-    number (:mod:`kgen.ops.functions`) is one as well, by its name."""
+    """Steps applied to the product while it is in registers.
+
+    Every function of one number (:mod:`kgen.ops.functions`) is a step too, under its own name.
+    """
 
     BIAS = "bias"  # x + bias[n]
     RELU = "relu"  # max(x, 0), NaN stays NaN
@@ -41,20 +43,20 @@ SUMS = (Epilogue.BIAS, Epilogue.RESIDUAL)
 
 
 def steps_known() -> tuple[str, ...]:
-    """Every step of an epilogue: those that add a tensor, and the functions of one number."""
+    """Return every step of an epilogue: those in `SUMS`, and the functions of one number."""
     return (*(step.value for step in SUMS), *(f.name for f in functions().values() if f.is_of_one))
 
 
 class Math(StrEnum):
-    """How products of f32 are computed. All sums are f32."""
+    """How products of f32 numbers are computed. All sums are in f32."""
 
-    EXACT = "exact"  # as f32
-    TF32 = "tf32"  # operands rounded to 11 bits, on tensor cores
-    TF32X3 = "3xtf32"  # operands split in two of these; three products, about as good as f32
+    EXACT = "exact"  # in f32
+    TF32 = "tf32"  # operands rounded to TF32 (11 bits), on tensor cores
+    TF32X3 = "3xtf32"  # operands split into two TF32 numbers; three products, close to f32
 
 
 class Layout(StrEnum):
-    """How A and B are stored: n = as written (row-major), t = transposed, row-major."""
+    """How A and B are stored, row-major: n for m x k and k x n, t for the transposed matrix."""
 
     NN = "nn"
     NT = "nt"
@@ -79,14 +81,17 @@ class Scale(StrEnum):
 
 
 class ConstantOperand(StrEnum):
-    """Operand that is constant over many calls, so that it is prepacked once."""
+    """Operand that is constant over many calls, so that it is packed once."""
 
     B = "b"
 
 
 class BType(StrEnum):
-    """Storage type of a B that is narrower than A. s4: blocks of 32 numbers along k with a scale
-    (:mod:`kgen_runtime.blocks`)."""
+    """Dtype of a B that is narrower than A.
+
+    An s4 matrix is stored in blocks of 32 numbers along k, with a scale each
+    (:mod:`kgen_runtime.blocks`).
+    """
 
     BF16 = "bf16"
     F16 = "f16"
@@ -95,7 +100,7 @@ class BType(StrEnum):
 
     @classmethod
     def _missing_(cls, value: Any) -> BType | None:
-        """Member by the name that array libraries use."""
+        """Return the member for a dtype name of an array library."""
         try:
             return next((found for found in cls if found.value == DType(value).value), None)
         except ValueError:
@@ -103,19 +108,19 @@ class BType(StrEnum):
 
     @property
     def dtype(self) -> DType:
-        """Dtype of the elements of B; u8 for blocks of s4."""
+        """Dtype of the elements of B; u8 for the blocks of s4."""
         return DType.U8 if self is BType.S4 else DType(self.value)
 
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 FLOATS_8 = (DType.E4M3, DType.E5M2)
-#: Those of CDNA3.
+#: 8-bit floats of CDNA3.
 FNUZ = (DType.E4M3FNUZ, DType.E5M2FNUZ)
-#: Types that B may have instead of its product's, which are widened as they are multiplied.
+#: Dtypes that B may have instead of A's, by A's dtype; they are widened for the multiplication.
 NARROW: dict[DType, tuple[BType, ...]] = {DType.F32: tuple(BType)}
-#: Those of them that are converted element by element.
+#: Narrow dtypes that are converted element by element.
 WIDENED = (BType.BF16, BType.F16, BType.S8)
-#: Output types of a product by its operands' type, the default first.
+#: Output dtypes of a product by its operands' dtype, the default first.
 OUTPUTS: dict[DType, tuple[DType, ...]] = {
     DType.F64: (DType.F64,),
     **{d: (d, *(other for other in FLOATS if other is not d), DType.S8) for d in FLOATS},

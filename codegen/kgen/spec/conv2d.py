@@ -1,4 +1,4 @@
-"""Convolution of images with weights, with a fused epilogue."""
+"""Spec of a convolution of images with weights, with a fused epilogue."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
-#: Spatial axes of an image, at most.
+#: Largest number of spatial axes.
 MAX_AXES = 3
-#: Size of an axis of an image or of a kernel, stride and dilation.
+#: Largest size of an image or kernel axis, and largest stride and dilation.
 MAX_SIZE = 1 << 20
 DTYPES = (DType.F16, DType.BF16, DType.F32, DType.F64, DType.S8)
-#: Numbers of s8.
+#: Limits of s8.
 LEAST, MOST = -128, 127
-#: Paddings by name. With `same` an output has ceil(size / stride) elements along an axis; an odd
-#: element of padding is put behind the image, or in front of it with `same_lower`.
+#: Paddings by name. With `same` an output axis has ceil(size / stride) elements. An odd element of
+#: padding goes behind the image, or in front of it with `same_lower`.
 PADDINGS = ("same", "same_lower", "valid")
 
 
@@ -49,8 +49,11 @@ class ImageLayout(StrEnum):
 
 
 class WeightLayout(StrEnum):
-    """Order of the axes of the weights in memory, outermost first: o outputs, i input channels of a
-    group, hw the kernel's places."""
+    """Order of the axes of the weights in memory, outermost first.
+
+    The letters are o for output channels, i for the input channels of a group, and hw for the
+    positions of the kernel.
+    """
 
     OIHW = "oihw"
     OHWI = "ohwi"
@@ -59,26 +62,28 @@ class WeightLayout(StrEnum):
 
 @frozen
 class Conv2d(Spec):
-    """out = epilogue(convolution of the images `a` with the weights `b`), accumulated in f32 (f64:
-    f64, s8: s32).
+    """Convolution: out = epilogue(images `a` convolved with weights `b`).
 
-    `input` is images x channels x spatial sizes and `weights` outputs x channels of a group x
-    kernel sizes, of 1 to 3 spatial axes; the layouts say how they are stored. `stride`, `padding`
-    and `dilation` are one number or one for each axis. `padding` may also be the numbers in front
-    of each axis and then those behind, or a name (`PADDINGS`). Images of s8 are padded with their
-    zero point, `padding_value`, all others with 0. The output's layout is that of the input. By
-    default the weights are stored as ohwi beside nhwc, and as oihw beside nchw.
+    Sums are in f32, for f64 images in f64, and for s8 images in s32.
 
-    `epilogue` and its fields are those of a matmul: a vector of shape n has one number for each
-    output channel. `b_dtype` is the type of weights that are narrower than f32 images
-    (:class:`BType`, but not s4). Weights that are `constant` are a matrix, which the runtime's
-    `pack` reorders: outputs x (places, channels) for ohwi, (places, channels) x outputs for hwio.
+    - `input` is images x channels x spatial sizes, and `weights` is output channels x channels of a
+      group x kernel sizes, with 1 to 3 spatial axes.
+    - `layout` is the order of axes of input and output in memory, and `weight_layout` that of the
+      weights. The latter is by default ohwi for nhwc, and oihw for nchw.
+    - `stride`, `padding` and `dilation` are one number, or one for each spatial axis. `padding` may
+      also be the numbers in front of each axis followed by those behind, or a name (`PADDINGS`).
+    - `padding_value` is the zero point that pads s8 images. All others are padded with 0.
+    - `epilogue` and its fields are those of :class:`Matmul`. An operand of shape n has one number
+      for each output channel.
+    - `b_dtype` is the dtype of weights that are narrower than f32 images (:class:`BType` without
+      s4).
+    - `constant` weights are a matrix that the runtime's `pack` reorders: output channels x
+      (positions, channels) for ohwi, (positions, channels) x output channels for hwio.
+    - `math` is the arithmetic of f32 (:class:`ConvMath`). Winograd requires constant weights, which
+      the build transforms to a matrix of (positions, channels) x output channels for each weight
+      layout. With Winograd, NaN and infinities of an image may reach all outputs of a tile.
 
-    `math` is the arithmetic of f32 (:class:`ConvMath`). Winograd requires constant weights. The
-    build stores them transformed, as a matrix of (positions, channels) x outputs, for each weight
-    layout. NaN and infinities of an image may reach all outputs of a tile.
-
-    Raises SpecError for anything out of range.
+    Raises SpecError for a field that is out of range.
     """
 
     op: ClassVar[str] = "conv2d"
@@ -176,7 +181,7 @@ class Conv2d(Spec):
             )
 
     def _per_axis(self, name: str, value: object, least: int) -> Dims:
-        """A field of one number for each spatial axis; one number stands for all."""
+        """Return a field as one number for each spatial axis; one number stands for all."""
         if value is None:
             return (least,) * self.rank
         given = tuple(value) if isinstance(value, tuple | list) else (value,)
@@ -189,7 +194,7 @@ class Conv2d(Spec):
         return found * (self.rank // len(found))
 
     def _paddings(self) -> Dims:
-        """Elements in front of each axis, then those behind."""
+        """Return the padding in front of each axis, then that behind each axis, in elements."""
         given = self.padding
         if isinstance(given, str):
             if given not in PADDINGS:
@@ -288,22 +293,22 @@ class Conv2d(Spec):
 
     @property
     def channels(self) -> int:
-        """Channels of the input, of all groups."""
+        """Input channels of all groups."""
         return self.input[1]
 
     @property
     def outputs(self) -> int:
-        """Channels of the output, of all groups."""
+        """Output channels of all groups."""
         return self.weights[0]
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether every channel is a group."""
+        """Whether every input channel is a group of its own."""
         return self.groups == self.channels > 1
 
     @property
     def multiplier(self) -> int:
-        """Outputs for each channel of a depthwise convolution."""
+        """Output channels per input channel of a depthwise convolution."""
         return self.outputs // self.groups
 
     @property
@@ -328,13 +333,13 @@ class Conv2d(Spec):
 
     @property
     def pads(self) -> tuple[tuple[int, int], ...]:
-        """Padding in front of and behind each axis."""
+        """Padding in front of and behind each spatial axis."""
         assert isinstance(self.padding, tuple)
         return tuple(zip(self.padding[: self.rank], self.padding[self.rank :], strict=True))
 
     @property
     def reaches(self) -> Shape:
-        """Elements from the first to the last that a window sees, along each axis."""
+        """Extent of the dilated kernel along each spatial axis, in elements."""
         return tuple((n - 1) * d + 1 for n, d in zip(self.kernel, self.dilations, strict=True))
 
     @cached_property
@@ -343,11 +348,11 @@ class Conv2d(Spec):
         axes = zip(self.sizes, self.pads, self.reaches, self.strides, strict=True)
         return tuple((n + sum(pads) - reach) // step + 1 for n, pads, reach, step in axes)
 
-    # -- the product that computes it ----------------------------------------------------------
+    # -- the matrix product that computes the convolution ----------------------------------------
 
     @property
     def product_layout(self) -> Literal["nt", "nn"] | None:
-        """Layout of the product whose B are the weights; None if they are no matrix."""
+        """Layout of the product whose B is the weights; None if they are no matrix in memory."""
         if self.weight_layout is WeightLayout.HWIO:
             return "nn"
         is_matrix = self.weight_layout is WeightLayout.OHWI or math.prod(self.kernel) == 1
@@ -355,12 +360,13 @@ class Conv2d(Spec):
 
     @cached_property
     def product(self) -> Matmul:
-        """Product whose rows of A are windows: m = images x output positions, n = output channels
-        of a group, k = places x channels of a group; groups are its batch.
+        """Matrix product that computes the convolution (implicit GEMM); groups are its batch.
 
-        B, output and epilogue are those of the convolution if that is stored as nhwc, with weights
-        as ohwi or hwio. A is so for single pixels only: otherwise, the access map says where a
-        window's elements are.
+        m is images x output positions, n the output channels of a group, and k kernel positions x
+        channels of a group. Each row of A is a window of the input. B, the output and the
+        epilogue's operands lie in memory as the product says if the layout is nhwc and the weights
+        are ohwi or hwio. A does so only for single pixels; for other kernels the access map gives
+        the address of each element of a window.
         """
         m = self.images * math.prod(self.out_sizes)
         n, k = self.outputs // self.groups, math.prod(self.weights[1:])
@@ -431,7 +437,7 @@ class Conv2d(Spec):
         )
 
     def stored(self, channels: int, sizes: Shape) -> Shape:
-        """Shape of images as they are stored."""
+        """Return the shape of images in memory."""
         if self.layout is ImageLayout.NHWC:
             return (self.images, *sizes, channels)
         return (self.images, channels, *sizes)

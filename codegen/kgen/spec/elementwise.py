@@ -1,4 +1,4 @@
-"""Element-wise operations: any expression of the scalar language over tensors that broadcast."""
+"""Spec of element-wise operations: an expression of the scalar language over broadcast tensors."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from kgen.spec.view_expressions import Viewed
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen
 
-#: What inputs may be by which others are gathered; the first where none is given.
+#: Dtypes of inputs that index others in a gather; the first is the default.
 INDEX_DTYPES = (DType.S32, DType.S64)
 
 
 @frozen
 class Elementwise(Viewed):
-    """out = expression, element by element; outputs have the shape that all inputs broadcast to,
-    or all outputs' expressions where some have views. `index_dtype` is that of the inputs by which
-    others are gathered."""
+    """Element-wise operation, out = expression.
+
+    Outputs have the shape that all inputs broadcast to. In an expression with views they have the
+    shape that the outputs' expressions broadcast to. `index_dtype` is the dtype of the inputs by
+    which others are gathered.
+    """
 
     op: ClassVar[str] = "elementwise"
     kind: ClassVar[str] = "element-wise"
@@ -56,7 +59,7 @@ class Elementwise(Viewed):
         super()._take_dtypes()
 
     def _take_index_dtype(self) -> None:
-        """Set `index_dtype` from `dtypes`, which name the dtypes of all inputs."""
+        """Set `index_dtype` from `dtypes`, which give the dtypes of all inputs."""
         found = zip(self.inputs, self.dtypes, strict=False)
         indices = {dtype for name, dtype in found if name in self.index_inputs}
         if len(indices | {self.index_dtype} - {None}) > 1:
@@ -92,6 +95,6 @@ class Elementwise(Viewed):
 
     @cached_property
     def is_exact(self) -> bool:
-        """Inputs and outputs are of one floating-point type, in which nothing has to be rounded."""
+        """Whether all tensors have one float dtype, and no step rounds in it."""
         one_type = set(self.needed_dtypes) == {self.dtype} and self.dtype in FLOATS
         return one_type and all(is_exact(calls, self.dtype) for calls in self.calls)

@@ -1,8 +1,8 @@
-"""Fields that hold members of an enum and may be given by name: ``dtype="bf16"``.
+"""Dataclass fields that hold a member of an enum and accept its name: ``dtype="bf16"``.
 
-Descriptors, so that types are honest on both sides: a dataclass's constructor takes what `__set__`
-takes, a member or its name, and who reads the field gets the member (Python's dataclasses,
-"Descriptor-typed fields").
+The fields are descriptors, so that type checkers see both types: the constructor takes what
+`__set__` takes, a member or its name, and reading the field gives the member (Python's
+documentation of dataclasses, "Descriptor-typed fields").
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kgen import suggest
 from kgen.errors import SpecError
 
 E = TypeVar("E", bound=StrEnum)
-#: What else than members the field takes: a Literal of their names.
+#: Literal of the members' names, which the field takes as well.
 N = TypeVar("N")
 
 
@@ -39,7 +39,7 @@ class Member(Generic[E, N]):
 
 
 class OptionalMember(Generic[E, N]):
-    """Field that holds a member of `enum`, or None where the spec fills it in."""
+    """Field that holds a member of `enum`, or None for a value that the spec fills in."""
 
     def __init__(self, enum: type[E]) -> None:
         self.enum = enum
@@ -56,7 +56,7 @@ class OptionalMember(Generic[E, N]):
 
 
 class Members(Generic[E, N]):
-    """Any number of members of `enum`, in the order given; none by default."""
+    """Field that holds a tuple of members of `enum`, in the given order; empty by default."""
 
     def __init__(self, enum: type[E]) -> None:
         self.enum = enum
@@ -75,7 +75,7 @@ class Members(Generic[E, N]):
 
 
 def member(enum: type[E], value: object, name: str) -> E:
-    """The member of this value; SpecError, with those that there are, if there is none."""
+    """Return the member with this value. Raises SpecError with a list of the members."""
     try:
         return enum(value)  # type: ignore[arg-type]
     except ValueError:

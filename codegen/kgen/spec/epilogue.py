@@ -1,7 +1,7 @@
-"""A product's epilogue: an expression of `x`, the product, and of operands that broadcast to it.
+"""Epilogue of a product: an expression of the product `x` and of operands that broadcast to it.
 
-A chain of steps (``bias,gelu``) is short for such an expression (``gelu(x + bias)``), and an
-expression that is one is named like it.
+A chain of steps (``bias,gelu``) is short for such an expression (``gelu(x + bias)``). Where an
+expression equals a chain of steps, kernels are named by the steps.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from kgen.spec.choices import FLOATS, SUMS, Epilogue, EpilogueName, steps_known
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: What an epilogue calls the product, alpha A @ B + beta C.
+#: Name of the product, alpha A @ B + beta C, in an epilogue.
 PRODUCT = "x"
-#: Names of a product's other arguments, of coordinates and of kernels' workspaces.
+#: Names that operands cannot have: other arguments of a product, coordinates and workspaces.
 TAKEN = frozenset(
     {
         *("a", "b", "c", "out", "scale_a", "scale_b", "scale_out"),
@@ -37,15 +37,15 @@ TAKEN = frozenset(
 
 
 class Extent(StrEnum):
-    """Outputs that share a value of an operand."""
+    """Shape of an operand: how many of the output's elements share one of its values."""
 
-    N = "n"  # each column
-    M = "mx1"  # each row
-    ONE = "1"  # all outputs together
-    FULL = "mxn"  # each output of each product of a batch
+    N = "n"  # one value per column
+    M = "mx1"  # one value per row
+    ONE = "1"  # one value for all outputs
+    FULL = "mxn"  # one value per output, for each product of a batch
 
 
-#: Operands whose extent goes without saying.
+#: Shapes of operands with well-known names, which need not be given.
 EXTENTS: Mapping[str, Extent] = {
     "bias": Extent.N,
     "scale": Extent.N,
@@ -57,14 +57,14 @@ EXTENTS: Mapping[str, Extent] = {
 
 @frozen
 class EpilogueOperand:
-    """An argument of the epilogue."""
+    """Operand of an epilogue."""
 
     name: str
     extent: Extent
 
 
 class EpilogueText:
-    """The field of an epilogue: an expression, or steps in the order given; `x` by default."""
+    """Field for an epilogue: an expression, or steps in order; `x` by default."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -77,7 +77,7 @@ class EpilogueText:
 
 
 class EpilogueShapes:
-    """The field of the operands' extents: ``{"up": "mxn"}``, or ``("up=mxn",)`` as it is kept."""
+    """Field for the operands' shapes: ``{"up": "mxn"}``, stored as ``("up=mxn",)``."""
 
     example: ClassVar[str] = "{'up': 'mxn'}"
 
@@ -96,12 +96,12 @@ class EpilogueShapes:
 
     @staticmethod
     def word(value: Any) -> str:
-        """Text of an operand's value."""
+        """Return the text of an operand's value."""
         return str(value)
 
 
 class EpilogueDtypes(EpilogueShapes):
-    """The field of the operands' own types: ``{"bias": "f32"}``, kept likewise."""
+    """Field for the operands' own dtypes: ``{"bias": "f32"}``, stored as ``("bias=f32",)``."""
 
     example: ClassVar[str] = "{'bias': 'f32'}"
 
@@ -114,7 +114,10 @@ class EpilogueDtypes(EpilogueShapes):
 
 
 def text_of(field: str, value: str | Iterable[str]) -> str:
-    """The expression that is meant, as text; a chain's in calls. SpecError for an unknown step."""
+    """Return an epilogue's expression as text, with a chain as calls.
+
+    Raises SpecError for an unknown step.
+    """
     if isinstance(value, str):
         words = [word.strip() for word in value.split(",")]
         if words == [PRODUCT] or not all(re.fullmatch(r"\w+", word) for word in words):
@@ -133,7 +136,7 @@ def text_of(field: str, value: str | Iterable[str]) -> str:
 
 
 def of_steps(chain: Iterable[str]) -> Expression:
-    """The expression that a chain of steps is short for."""
+    """Return the expression that a chain of steps is short for."""
     found = variable(PRODUCT)
     for step in chain:
         found = call("add", (found, variable(step))) if step in SUMS else call_of(step, found)
@@ -142,7 +145,7 @@ def of_steps(chain: Iterable[str]) -> Expression:
 
 @lru_cache(maxsize=1024)
 def steps_of(text: str) -> tuple[str, ...] | None:
-    """The chain of steps that an expression in calls is; None if it is none."""
+    """Return the chain of steps that equals an expression in calls; None if there is none."""
     chain: list[str] = []
     at = parse(text)
     while at is not variable(PRODUCT):
@@ -162,9 +165,9 @@ def steps_of(text: str) -> tuple[str, ...] | None:
 def checked(
     text: str, shapes: Iterable[str] | None
 ) -> tuple[Expression, tuple[EpilogueOperand, ...]]:
-    """An epilogue's expression in calls, and its operands in the order in which they are met.
+    """Return an epilogue's expression in calls, and its operands in order of their first use.
 
-    Raises SpecError with the column of what does not fit.
+    Raises SpecError with the column of the first fault.
     """
     expression = parse(text, "epilogue")
     given = _extents(shapes or ())
@@ -211,7 +214,8 @@ def checked(
             )
         operands.append(EpilogueOperand(name=name, extent=extent))
     for name, extent in given.items():
-        # What goes without saying may be said of an epilogue that has been replaced.
+        # A well-known operand's shape may stay when the epilogue has been replaced by one without
+        # it.
         if EXTENTS.get(name) is not extent:
             known = ", ".join(o.name for o in operands) or "none"
             raise SpecError(
@@ -228,8 +232,11 @@ def _extents(shapes: Iterable[str]) -> dict[str, Extent]:
 def checked_dtypes(
     text: str, operands: Iterable[EpilogueOperand], dtypes: Iterable[str], out: DType
 ) -> dict[str, DType]:
-    """Types of operands by name, which are those of floats, or of an output in f64 that. Raises
-    SpecError with the column of an operand that has another."""
+    """Return the given dtypes of operands by name.
+
+    They are float dtypes, or f64 if the output is f64. Raises SpecError with the operand's column
+    for any other.
+    """
     extents = {operand.name: operand.extent for operand in operands}
     known = (DType.F64,) if out is DType.F64 else FLOATS
     found = _named("epilogue_dtypes", dtypes, "type", known)
@@ -251,7 +258,7 @@ def checked_dtypes(
 
 
 def _named(field: str, parts: Iterable[str], kind: str, known: Sequence[str]) -> Mapping[str, str]:
-    """Words by operand name, from parts `name=word`; SpecError for an unknown word."""
+    """Return words by operand name, from texts `name=word`. Raises SpecError."""
     found: dict[str, str] = {}
     for part in parts:
         name, _, word = part.partition("=")

@@ -1,4 +1,4 @@
-"""Operations that are an expression of the scalar language over tensors that broadcast."""
+"""Base of the specs that are an expression of the scalar language over broadcast tensors."""
 
 from __future__ import annotations
 
@@ -36,34 +36,39 @@ from kgen_runtime.values import frozen
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 INTEGERS = (DType.S64, DType.S32, DType.S8, DType.U8, DType.BOOL)
-#: What inputs may be, and what results may be rounded to.
+#: Dtypes of inputs and outputs.
 TYPES = (DType.F64, *FLOATS, *INTEGERS)
 
-#: Functions that are operations with kernels of their own.
+#: Functions that have specs and kernels of their own instead of being expressions.
 OWN_KERNELS: frozenset[str] = frozenset()
 
 
 @frozen
 class Formula(Spec):
-    """An expression, or several outputs' expressions, over packed inputs that broadcast as numpy's.
+    """Operation given by the expressions of its outputs; inputs are packed and broadcast.
 
-    `h = x + residual; out = rms_norm(h, w)` has two outputs. A name stands for the value as it is
-    computed, in f32, and not as it is written, rounded to the output's type. `shapes` are those of
-    the inputs in the order in which the expression names them; a single one is that of all.
+    `h = x + residual; out = rms_norm(h, w)` has two outputs. A name stands for the value in the
+    compute type, not for the value rounded to the output's dtype.
 
-    `dtypes` are those of the inputs, in the same order, where they differ; then `dtype` is the
-    widest of them. Likewise `out_dtypes` are what the outputs are rounded to where that differs,
-    and then `out_dtype` is the widest. Raises SpecError for what does not fit.
+    - `shapes` are those of the inputs, in order of their first use in the expression. A single
+      shape is that of all inputs.
+    - `dtypes` are those of the inputs, in the same order, if they differ; `dtype` is then the
+      widest of them.
+    - `out_dtypes` are those that the outputs are rounded to, if they differ; `out_dtype` is then
+      the widest of them.
+
+    Raises SpecError for an invalid expression, and for shapes or dtypes that do not fit it.
     """
 
-    #: What messages call such operations.
+    #: Kind of operation, for error messages.
     kind: ClassVar[str]
-    #: Names in the expression that are no inputs.
+    #: Names in the expression that are coordinates and not inputs.
     coordinates: ClassVar[frozenset[str]] = frozenset()
     expression: str
     shapes: tuple[Shape, ...]
 
-    # Fields of every operation, below: type checkers take an inherited descriptor for what sets it.
+    # The fields of every formula follow as properties, because type checkers allow assignment to an
+    # inherited descriptor only.
 
     @property
     @abstractmethod
@@ -73,7 +78,7 @@ class Formula(Spec):
     @property
     @abstractmethod
     def out_dtype(self) -> DType | None:
-        """The output's, or the widest of them; filled in where it is left out."""
+        """The output's dtype, or the widest of several; the constructor fills it in."""
 
     @property
     @abstractmethod
@@ -126,7 +131,7 @@ class Formula(Spec):
         self._check_sizes()
 
     def _take_dtypes(self) -> None:
-        """Set `dtype` and `dtypes` from the arguments; SpecError for a wrong number of dtypes."""
+        """Set `dtype` and `dtypes` from the arguments. Raises SpecError for a wrong count."""
         if not self.dtypes:
             return
         self._take_each("dtypes", self._each("dtypes", "inputs", self.inputs))
@@ -149,7 +154,7 @@ class Formula(Spec):
         object.__setattr__(self, field, dtypes)
 
     def _each(self, field: str, of: str, names: tuple[str, ...]) -> tuple[DType, ...]:
-        """The dtype of each tensor, of which one may be given for all."""
+        """Return a field's dtype for each tensor; one dtype stands for all."""
         given: tuple[DType, ...] = getattr(self, field)
         if len(given) not in (1, len(names)):
             raise SpecError(
@@ -159,7 +164,7 @@ class Formula(Spec):
         return given * (len(names) // len(given))
 
     def _check_expression(self) -> None:
-        """Raises SpecError for one that cannot be computed."""
+        """Raise SpecError for an expression that cannot be computed in the compute type."""
         compute = self.compute
         for unfit in (beyond(calls, compute, self.row) for calls in self.calls):
             if unfit is not None:
@@ -176,7 +181,7 @@ class Formula(Spec):
         return None
 
     def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
-        """The outputs' expressions in primitives, and in calls of functions that are `native`."""
+        """Return the outputs' expressions in primitives and calls of functions in `native`."""
         compute = self.compute
         return tuple(
             expand(calls, native, self.row, compute=compute) for calls in self.result_calls
@@ -184,7 +189,7 @@ class Formula(Spec):
 
     @property
     def has_exact_steps(self) -> bool:
-        """Nothing is rounded but, where it is another type, the output."""
+        """Whether all steps are exact: only the conversion to the output's dtype may round."""
         return self.compute.is_integer
 
     def _sizes(self, shape: Iterable[int]) -> Shape:
@@ -197,7 +202,7 @@ class Formula(Spec):
 
     @property
     def out(self) -> DType:
-        """The output's dtype, always set; of several, the widest."""
+        """The output's dtype, always set; the widest of several."""
         assert self.out_dtype is not None
         return self.out_dtype
 
@@ -212,12 +217,12 @@ class Formula(Spec):
 
     @property
     def calls(self) -> tuple[Expression, ...]:
-        """The outputs' expressions in calls, of what kernels read."""
+        """The outputs' expressions in calls, over the elements that kernels read."""
         return self.formula_calls
 
     @cached_property
     def result_calls(self) -> tuple[Expression, ...]:
-        """`calls`, with `!= 0` applied to outputs of bool."""
+        """The expressions of `calls`, with `!= 0` applied to outputs of bool."""
         return tuple(
             call_of("not_equal", calls, constant(0.0))
             if dtype is DType.BOOL and not calls.truth
@@ -232,12 +237,12 @@ class Formula(Spec):
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
-        """Names of the inputs, in the order in which the expression has them."""
+        """Names of the inputs, in order of their first use in the expression."""
         return tuple(n for n in inputs(*self.formula_calls) if n not in self.coordinates)
 
     @abstractmethod
     def output_shape(self, name: str) -> Shape:
-        """An output's shape."""
+        """Return an output's shape."""
 
     @property
     def input_dtypes(self) -> tuple[DType, ...]:
@@ -260,16 +265,16 @@ class Formula(Spec):
 
     @property
     def widest_itemsize(self) -> int:
-        """Bytes of the widest element of its tensors, but for indices."""
+        """Bytes of the widest element of all tensors, indices excluded."""
         return max(dtype.itemsize for dtype in self.needed_dtypes)
 
     def default_out(self, calls: Expression) -> DType:
-        """The dtype of an output where none is given."""
+        """Return the dtype of an output for which none is given."""
         return DType.BOOL if calls.truth else self.dtype
 
     @property
     def compute(self) -> DType:
-        """The type that the expression is computed in."""
+        """Type in which the expression is computed."""
         return computed_in(self.value_dtypes, self.output_dtypes)
 
     @cached_property
@@ -278,7 +283,7 @@ class Formula(Spec):
         return dict(zip(names, (*self.input_dtypes, *self.output_dtypes), strict=True))
 
     def dtype_of(self, name: str) -> DType:
-        """A tensor's dtype."""
+        """Return a tensor's dtype."""
         return self._dtype_of[name]
 
     @cached_property
@@ -290,7 +295,7 @@ class Formula(Spec):
 
     @property
     def elements(self) -> int:
-        """Elements of the domain."""
+        """Number of elements of the domain."""
         return math.prod(self.domain)
 
     @property
@@ -318,14 +323,14 @@ class Formula(Spec):
         )
 
     def broadcast_strides(self, name: str) -> Shape:
-        """An input's strides in the domain's dimensions: 0 where one element serves all."""
+        """Return an input's strides in the dimensions of the domain; 0 where it broadcasts."""
         shape = dict(zip(self.inputs, self.shapes, strict=True))[name]
         strides = tuple(0 if n == 1 else s for n, s in zip(shape, packed(shape), strict=True))
         return (0,) * (len(self.domain) - len(shape)) + strides
 
     @property
     def text(self) -> str:
-        """The shortest name of the operation, as :func:`expression_of` takes it."""
+        """Shortest name of the operation that :func:`expression_of` accepts."""
         name = self.formula_calls[0].name
         if name in functions() and expression_of(name) == self.expression:
             return name
@@ -333,7 +338,7 @@ class Formula(Spec):
 
     @property
     def call_name(self) -> str:
-        """Name of the function if the expression is one function of its inputs, else of the op."""
+        """Function's name if the expression is one call on its inputs, else the operation's."""
         calls = self.formula_calls[0]
         function = functions().get(calls.name)
         if function is None or not calls.arguments or self.outputs != (OUT,):
@@ -357,7 +362,7 @@ class Formula(Spec):
 
     @property
     def flops(self) -> int:
-        """Primitives of the expansion, each counted as one operation."""
+        """Primitives of the expansion for each element; every primitive counts as one operation."""
         computed = [s for s in steps(*self.primitives()) if s.arguments]
         return self.elements * max(1, len(computed))
 
@@ -374,7 +379,7 @@ class Formula(Spec):
         return f"{name}{self.key_of_axes}_{self.dtype}{suffix}"
 
     def dtype_words(self, between: str) -> str:
-        """The inputs' dtypes, or the one that all have."""
+        """Return the inputs' dtypes joined by `between`, or the one that all share."""
         dtypes = self.input_dtypes
         return between.join(dtypes if len(set(dtypes)) > 1 else dtypes[:1])
 
@@ -385,9 +390,11 @@ class Formula(Spec):
 
 
 def expression_of(op: str) -> str | None:
-    """The expression that an operation's name stands for: a function of its inputs, or the text of
-    an expression itself. None for a plain name that is no function, and for those that have a spec
-    and kernels of their own."""
+    """Return the expression that an operation's name stands for.
+
+    The name of a function stands for a call on its inputs, and the text of an expression for
+    itself. None for other names, and for functions that have specs of their own.
+    """
     op = function_name(op)
     if op in functions() and op not in OWN_KERNELS:
         function = functions()[op]
@@ -397,7 +404,7 @@ def expression_of(op: str) -> str | None:
 
 
 def widest(dtypes: Iterable[DType]) -> DType:
-    """The first in the order of the names of dtypes, which go from the widest to the narrowest."""
+    """Return the widest dtype; DType lists its members from the widest to the narrowest."""
     return min(dtypes, key=list(DType).index)
 
 
@@ -407,7 +414,7 @@ T = TypeVar("T")
 def by_name(
     what: str, expression: str, given: Mapping[str, T], of: Literal["input", "output"] = "input"
 ) -> tuple[T, ...]:
-    """Values by name as a tuple in the expression's order of inputs or outputs.
+    """Return values by name as a tuple, in the expression's order of inputs or outputs.
 
     Raises SpecError for an unknown or missing name.
     """

@@ -1,4 +1,4 @@
-"""Shape inference: the shape of every part of an expression, views among them."""
+"""Shape inference for expressions with views."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgen.spec.shapes import Shape, broadcast, by_x
 
 
 class Shapes:
-    """The shape of every part of an expression, from those of its inputs."""
+    """Shape of every node of an expression, from the shapes of its inputs."""
 
     def __init__(
         self, inputs: Mapping[str, Shape], coordinates: Iterable[str] = frozenset()
@@ -22,7 +22,7 @@ class Shapes:
         self.known: dict[Expression, Shape] = {}
 
     def __getitem__(self, node: Expression) -> Shape:
-        """Raises SpecError for views and shapes that do not fit."""
+        """Return a node's shape. Raises SpecError for views and shapes that do not fit."""
         for step in unknown([node], self.known):
             self.known[step] = self._shape(step)
         return self.known[node]
@@ -67,11 +67,11 @@ class Shapes:
         return self._expanded(node, shapes[0], numbers)
 
     def broadcast(self, arguments: Sequence[Expression]) -> Shape:
-        """The shape that several parts broadcast to."""
+        """Return the shape that several nodes broadcast to."""
         return broadcast((argument.name, argument, self[argument]) for argument in arguments)
 
     def rows(self, node: Expression) -> Shape:
-        """The shape of what a scatter writes."""
+        """Return the shape of the rows that a scatter writes."""
         (table, index, rows), numbers = parts(node)
         shape = self[table]
         axis = self.axis(node, shape, numbers[0])
@@ -110,7 +110,7 @@ class Shapes:
         return sizes
 
     def axis(self, node: Expression, shape: Shape, number: float) -> int:
-        """An axis, of which negative numbers count from the end."""
+        """Return an axis as a number from 0; negative numbers count from the end."""
         if not -len(shape) <= number < len(shape):
             refuse(
                 node,
@@ -120,7 +120,7 @@ class Shapes:
         return int(number) % len(shape)
 
     def order(self, node: Expression) -> tuple[int, ...]:
-        """The tensor's axis that each axis of a permutation is."""
+        """Return the axis of the tensor for each axis of a permuted result."""
         (tensor,), numbers = parts(node)
         shape = self[tensor]
         if node.name == "transpose":
@@ -134,7 +134,7 @@ class Shapes:
         return order
 
     def span(self, node: Expression) -> tuple[int, int, int]:
-        """A slice's first element, how many it has, and the step between them, as Python's."""
+        """Return a slice's first element, its number of elements, and its step, as in Python."""
         (tensor,), numbers = parts(node)
         shape = self[tensor]
         size = shape[self.axis(node, shape, numbers[0])]
@@ -151,20 +151,19 @@ def is_scatter(node: Expression) -> bool:
 
 
 def parts(node: Expression) -> tuple[tuple[Expression, ...], tuple[float, ...]]:
-    """A view's tensors and its numbers."""
+    """Return a view's tensors and its numbers."""
     tensors = tuple(a for a in node.arguments if a.primitive is not Primitive.CONSTANT)
     numbers = tuple(a.number for a in node.arguments if a.primitive is Primitive.CONSTANT)
     return tensors, numbers
 
 
 def refuse(node: Expression, why: str) -> NoReturn:
-    """Raises Unfit, which names the view as it is written."""
+    """Raise Unfit with the view as the user wrote it."""
     raise Unfit(node.name, f"{shown(node)} {why}")
 
 
 def input_uses(*expressions: Expression) -> tuple[frozenset[str], frozenset[str]]:
-    """Inputs whose elements are numbers of them, and those by which others are gathered or
-    scattered."""
+    """Return the inputs that are read as values, and those that index a gather or scatter."""
     values: set[str] = set()
     indices: set[str] = set()
     seen: set[tuple[Expression, bool]] = set()

@@ -15,17 +15,16 @@ from kgen.ops.views import STRIDED
 if TYPE_CHECKING:
     from kgen.spec.spec import Spec
 
-#: Function names in the name of an expression, and their characters with separators, at most.
+#: Limits of an expression's name: function names, and characters with separators.
 WORDS, CHARACTERS = 4, 32
 #: Hexadecimal digits of a digest in a name.
 DIGITS = 8
 
 
 def words_of(*expressions: Expression) -> str:
-    """Names of the functions that expressions call, outermost first, as an identifier.
+    """Return the names of the functions that expressions call, outermost first, as an identifier.
 
-    Each name stands there once. Views that only move elements are left out where there is another
-    function.
+    Each name occurs once. Views that only move elements are left out if there is another function.
     """
     found = list(dict.fromkeys(name for one in expressions for name in _called(one)))
     shown = [name for name in found if name not in STRIDED] or found or ["copy"]
@@ -37,7 +36,7 @@ def words_of(*expressions: Expression) -> str:
 
 
 def _called(expression: Expression) -> Iterable[str]:
-    """Functions in the order in which the expression names them; shared parts once."""
+    """Yield the functions in order of their first use; nodes with several users occur once."""
     known: set[Expression] = set()
     ahead = [expression]
     while ahead:
@@ -49,18 +48,18 @@ def _called(expression: Expression) -> Iterable[str]:
 
 
 def number_name(value: float) -> str:
-    """A float as an identifier: 0.5 -> 0p5, -1e-05 -> m1em05."""
+    """Return a float as an identifier: 0.5 -> 0p5, -1e-05 -> m1em05."""
     return re.sub(r"[+]", "", repr(value)).replace(".", "p").replace("-", "m")
 
 
 def digest(spec: Mapping[str, Any]) -> str:
-    """Short digest of a spec's JSON object, for names."""
+    """Return a short digest of a spec's JSON object, for names."""
     text = json.dumps(spec, sort_keys=True, default=dict)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
 def unique_keys(specs: Iterable[Spec]) -> dict[Spec, str]:
-    """Name of each spec within a bundle: its key, with a digest where two specs have one key."""
+    """Return the name of each spec in a bundle: its key, with a digest where specs share a key."""
     alike: dict[str, list[Spec]] = defaultdict(list)
     for spec in dict.fromkeys(specs):
         alike[spec.key].append(spec)

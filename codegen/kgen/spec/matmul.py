@@ -1,4 +1,4 @@
-"""Matrix multiplication with strides, batch and a fused epilogue."""
+"""Spec of a matrix multiplication with strides, a batch and a fused epilogue."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
-#: A vocabulary is 150,000 columns and more.
+#: Largest m and n. Vocabularies of language models have more than 100,000 columns.
 MAX_ROWS_OR_COLUMNS = 1 << 20
-#: Sums of so many products of whole numbers up to 4 are exact in f32, which verification relies on.
+#: Largest k. Verification relies on exact f32 sums of this many products of integers up to 4.
 MAX_K = 1 << 20
-#: Sums of so many products of 8-bit integers, one of them unsigned, fit in s32.
+#: Largest k of 8-bit operands: as many products of 8-bit integers, one unsigned, fit in s32.
 MAX_K_OF_BYTES = 1 << 16
 MAX_BATCH = 1 << 20
 MAX_BATCH_DIMS = 4
@@ -61,24 +61,31 @@ MAX_BATCH_DIMS = 4
 
 @frozen
 class Matmul(Spec):
-    """out = scale_out * epilogue(alpha * scale_a * scale_b * A @ B + beta * C).
+    """Matrix product, out = scale_out * epilogue(alpha * scale_a * scale_b * A @ B + beta * C).
 
-    That is per batch element, accumulated in f32 (f64: f64, s8: s32, whose sums are then rounded to
-    f32 unless they are the output). A is M x K, B is K x N, C, residual and out are M x N, bias is
-    N; a transposed operand is stored as K x M or N x K. Leading dimensions and batch strides are in
-    elements; None means packed, and an input's batch stride 0 means that one matrix is shared by
-    the whole batch. A batch may have several dimensions (`batch_dims`, outermost first, whose
-    product is `batch`), as of sequences and heads; its batch strides then are as many, 0 along
-    those that share a matrix. `epilogue` is an expression of x, or steps; `epilogue_shapes` says of
-    its operands, but for some known names, what they have a value for (:class:`Extent`). C and full
-    operands have the output's dtype, leading dimension and batch stride; so have vectors its dtype,
-    or f32 where 8 bits are too few (:meth:`operand_dtype`), or what `epilogue_dtypes` says.
-    `scales` are those of A, B and the output that are arguments, a f32 each, for operands of 8
-    bits; the others are 1. `b_dtype` is B's type where it is narrower than A's (:class:`BType`):
-    its numbers are exact, and multiplied in A's. `constant` operands are given to the kernel in an
-    order that suits it, which the runtime's `pack` puts them in.
+    Sums are in f32, for f64 operands in f64. Sums of s8 operands are in s32, and rounded to f32
+    unless they are the output.
 
-    Raises SpecError for anything out of range.
+    - A is m x k, B is k x n, and C, a residual and out are m x n. `layout` says which of A and B
+      are stored transposed, as k x m or n x k.
+    - `lda`, `ldb` and `ldc` are leading dimensions, and `batch_stride_a`, `_b` and `_c` batch
+      strides, in elements. None means packed. The batch stride 0 of an input means that the whole
+      batch shares one matrix.
+    - A batch may have several dimensions, such as sequences and heads: `batch_dims`, outermost
+      first, whose product is `batch`. Each batch stride then has one number per dimension, 0 along
+      those that share a matrix.
+    - `epilogue` is an expression of x, or a chain of steps. `epilogue_shapes` gives the shapes of
+      its operands (:class:`Extent`), apart from well-known ones such as bias.
+    - C and operands of shape m x n have the output's dtype, leading dimension and batch stride.
+      Smaller operands have the output's dtype, f32 if 8 bits are too few (:meth:`operand_dtype`),
+      or the dtype in `epilogue_dtypes`.
+    - `scales` names which of A, B and the output have a scale argument, one f32 each, for 8-bit
+      operands. The other scales are 1.
+    - `b_dtype` is the dtype of a B that is narrower than A (:class:`BType`). Its numbers are
+      converted exactly and multiplied in A's dtype.
+    - `constant` operands are passed in the kernel's own order, which the runtime's `pack` produces.
+
+    Raises SpecError for a field that is out of range.
     """
 
     op: ClassVar[str] = "matmul"
@@ -142,7 +149,7 @@ class Matmul(Spec):
         self._check_sizes()
 
     def _check_batch(self) -> None:
-        """`batch` is what its dimensions, where it has several, multiply to."""
+        """Check `batch` and `batch_dims`, and set `batch` to the product of the dimensions."""
         if self.batch_dims is not None:
             if not isinstance(self.batch_dims, Iterable):
                 raise SpecError(
@@ -230,7 +237,7 @@ class Matmul(Spec):
             )
 
     def _fill_batch_stride(self, name: str, packed: int) -> None:
-        """Set a batch stride: one number, or one per batch dimension."""
+        """Set a batch stride: one number, or one for each batch dimension."""
         given = getattr(self, name)
         if self.batch_dims is None:
             if given is not None:
@@ -248,12 +255,11 @@ class Matmul(Spec):
 
     @property
     def batch_sizes(self) -> Dims:
-        """The batch's dimensions, outermost first."""
+        """Sizes of the batch, outermost first."""
         return self.batch_dims or (self.batch,)
 
     def batch_strides(self, of: str) -> Dims:
-        """Elements from one matrix of a, b, or c (the output and all that is like it) to the next
-        along each of them."""
+        """Return the batch strides of a, b, or c and the output, in elements."""
         found = getattr(self, f"batch_stride_{of}")
         return found if isinstance(found, tuple) else (cast(int, found),)
 
@@ -270,12 +276,12 @@ class Matmul(Spec):
 
     @property
     def has_blocks(self) -> bool:
-        """B is in blocks along k, which no stride takes apart."""
+        """Whether B is stored in blocks along k, within which elements have no stride."""
         return self.b_dtype is BType.S4
 
     @property
     def accumulate(self) -> DType:
-        """The type of sums."""
+        """Dtype of the sums."""
         return {DType.F64: DType.F64, DType.S8: DType.S32}.get(self.dtype, DType.F32)
 
     @property
@@ -284,7 +290,7 @@ class Matmul(Spec):
 
     @property
     def finishes_in(self) -> DType:
-        """The type in which alpha, beta, scales and the epilogue are computed."""
+        """Dtype in which alpha, beta, scales and the epilogue are computed."""
         return DType.F64 if self.dtype is DType.F64 else DType.F32
 
     @cached_property
@@ -294,14 +300,15 @@ class Matmul(Spec):
 
     @cached_property
     def operands(self) -> tuple[EpilogueOperand, ...]:
-        """The epilogue's arguments, in their order."""
+        """The epilogue's operands, in order of their first use."""
         return checked(self.epilogue, self.epilogue_shapes)[1]
 
     def operand_dtype(self, name: str) -> DType:
-        """Dtype of an operand of the epilogue.
+        """Return the dtype of an operand of the epilogue.
 
-        Defaults are wider than 8 bits for addends and wider than 16 bits for factors that restore
-        the range of 8-bit operands.
+        The default is the output's dtype. Vectors and single numbers have f32 instead if the output
+        has 8 bits, or if B has 8 bits and the operand is not the bias: such factors restore the
+        range of the product.
         """
         own = dict(part.split("=") for part in self.epilogue_dtypes or ())
         if name in own:
@@ -314,19 +321,19 @@ class Matmul(Spec):
 
     @property
     def a_shape(self) -> tuple[int, int]:
-        """A as stored."""
+        """Shape of A as stored."""
         return (self.k, self.m) if self.layout.a_transposed else (self.m, self.k)
 
     @property
     def b_shape(self) -> tuple[int, int]:
-        """B as stored."""
+        """Shape of B as stored."""
         if self.has_blocks:
             return self.n, row_bytes(self.k)
         return (self.n, self.k) if self.layout.b_transposed else (self.k, self.n)
 
     @property
     def a_strides(self) -> tuple[int, int, int]:
-        """Elements from one batch (along its last dimension), m and k to the next."""
+        """Strides of A for the last batch dimension, m and k, in elements."""
         assert self.lda is not None
         return (
             self.batch_strides("a")[-1],
@@ -335,7 +342,7 @@ class Matmul(Spec):
 
     @property
     def b_strides(self) -> tuple[int, int, int]:
-        """Elements from one batch (along its last dimension), k and n to the next."""
+        """Strides of B for the last batch dimension, k and n, in elements."""
         assert self.ldb is not None
         return (
             self.batch_strides("b")[-1],
@@ -344,8 +351,7 @@ class Matmul(Spec):
 
     @property
     def out_strides(self) -> tuple[int, int, int]:
-        """Elements from one batch (along its last dimension), m and n to the next, for out, C and
-        the residual."""
+        """Strides of out, C and a residual for the last batch dimension, m and n, in elements."""
         assert self.ldc is not None
         return (self.batch_strides("c")[-1], self.ldc, 1)
 
@@ -372,7 +378,7 @@ class Matmul(Spec):
         return tuple(params)
 
     def _broadcast(self, operand: EpilogueOperand) -> TensorParam:
-        """A vector along n or m, or one number."""
+        """Return the parameter for an operand that is a vector along n or m, or one number."""
         dtype = self.operand_dtype(operand.name)
         size = {Extent.N: self.n, Extent.M: self.m}.get(operand.extent, 1)
         vector = self._vector(operand.name, dtype, size)
@@ -429,7 +435,7 @@ class Matmul(Spec):
         return "_".join(parts)
 
     def epilogue_names(self) -> tuple[str, ...]:
-        """Steps of a chain with their dtypes, or the functions of an expression."""
+        """Return the steps of a chain with their dtypes, or the functions of an expression."""
         steps = steps_of(self.epilogue)
         if steps is not None:
             dtypes = self.epilogue_dtypes or ()

@@ -1,4 +1,4 @@
-"""Numbers of an expression, which the type that it is computed in must have."""
+"""Check that the constants of an expression are in the range of its compute type."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from kgen.ops import Expression, steps
 from kgen.spec.spec import F32_MAX
 from kgen_runtime.dtypes import DType
 
-#: From it on a number rounds to infinity in f32.
+#: Magnitude from which a number rounds to infinity in f32.
 BEYOND_F32 = 2.0**128 - 2.0**103
 
 
 def check_numbers(compute: DType, *primitives: Expression) -> None:
-    """Raises Unfit for a constant of expressions in primitives that is beyond the type which they
-    are computed in; f64 has them all."""
+    """Raise Unfit for a constant that is out of the range of the compute type; f64 accepts all."""
     if compute is DType.F64:
         return
     least, largest = compute.limits or (-F32_MAX, F32_MAX)

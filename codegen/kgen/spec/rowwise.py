@@ -1,4 +1,4 @@
-"""Operations on rows of tensors or of views of tensors."""
+"""Spec of operations on rows of tensors, such as softmax and normalizations."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from kgen.spec.views import Read, Reads
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen
 
-#: Functions whose results are numbers of columns.
+#: Functions whose results are column indices.
 INDICES = frozenset({"argmax", "argmin"})
-#: Up to it f32 holds the number of every column.
+#: Largest number of columns: f32 holds every column index up to it.
 MAX_COLS = 2**24
 MAX_ROWS = 2**31 - 1
 
 
 class Axes:
-    """A field of axis numbers, which may be given as one."""
+    """Field for axis numbers; a single one may be given without a tuple."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -42,12 +42,12 @@ class Axes:
 
 @frozen
 class Rowwise(Viewed):
-    """out = expression, in which functions of whole rows are called: softmax(x), x / l2(x).
+    """Row-wise operation: an expression with functions of whole rows, such as softmax(x).
 
-    A row is what lies along the `axes` of the shape that the inputs broadcast to: numbers as
-    numpy's `axis` takes them, by default the last one. An output of which every input is reduced
-    lacks these axes; any other has the whole shape. `column` is an element's number in its row, and
-    `row` its row's number along the last axis that is kept.
+    A row extends along the `axes` of the shape that the inputs broadcast to. They are numbered as
+    numpy's `axis`; the default is the last one. An output whose inputs are all reduced lacks these
+    axes, and any other has the whole shape. In the expression, `column` is an element's index in
+    its row, and `row` the index of its row along the last axis that is kept.
     """
 
     op: ClassVar[str] = "rowwise"
@@ -88,7 +88,7 @@ class Rowwise(Viewed):
     def reads(self) -> Reads:
         if has_views(*self.formula_calls):
             return super().reads
-        # Each input has its own name, whatever that is.
+        # Without views, each input is one read under its own name, even a name that reads avoid.
         found = (
             Read(name=name, tensor=name, offset=0, strides=self.broadcast_strides(name))
             for name in self.inputs
@@ -107,7 +107,7 @@ class Rowwise(Viewed):
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """The other axes, along which rows are numbered."""
+        """Axes that are not reduced; rows are numbered along them."""
         return tuple(axis for axis in range(len(self.domain)) if axis not in self.axes)
 
     @property
@@ -120,12 +120,12 @@ class Rowwise(Viewed):
 
     @property
     def height(self) -> int:
-        """Rows from one whose `row` is 0 to the next."""
+        """Number of values of `row`: the size of the last axis that is kept."""
         return self.domain[self.kept[-1]] if self.kept else 1
 
     @cached_property
     def reduced(self) -> Mapping[str, bool]:
-        """Whether an output is one number for a row."""
+        """Whether each output has one number per row, by its name."""
         return {name: reduces(calls) for name, calls in self.formulas.items()}
 
     @property
@@ -139,7 +139,7 @@ class Rowwise(Viewed):
         return tuple(self.domain[axis] for axis in self.kept) or (1,)
 
     def output_strides(self, name: str) -> Shape:
-        """An output's strides in the domain's dimensions, 0 along those that it lacks."""
+        """Return an output's strides in the domain's dimensions; 0 along axes that it lacks."""
         if not self.reduced[name]:
             return packed(self.domain)
         steps = dict(zip(self.kept, packed(self.output_shape(name)), strict=False))

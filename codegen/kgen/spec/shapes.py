@@ -1,4 +1,4 @@
-"""Shapes: how they are written, lie in memory and broadcast."""
+"""Shapes: their text, packed strides and broadcasting."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ Shape = tuple[int, ...]
 
 
 def by_x(shape: Shape) -> str:
-    """A shape as messages and keys have it: 2x3."""
+    """Return a shape as written in messages and keys: 2x3."""
     return "x".join(map(str, shape)) or "()"
 
 
 def packed(shape: Shape) -> Shape:
-    """The strides of a tensor without gaps, in elements."""
+    """Return the strides of a tensor without gaps, in elements."""
     return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
 def broadcast(operands: Iterable[tuple[str, str | Expression, Shape]]) -> Shape:
-    """The shape that operands broadcast to, as numpy's; each has a name, a text or an expression,
-    and a shape. Raises Unfit for the first that does not fit."""
+    """Return the shape that operands broadcast to, as in numpy.
+
+    An operand is a name, its text or expression, and its shape. Raises Unfit for the first one that
+    does not fit.
+    """
     known = list(operands)
     rank = max(len(shape) for *_, shape in known)
     padded = [(1,) * (rank - len(shape)) + shape for *_, shape in known]

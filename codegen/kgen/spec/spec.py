@@ -1,4 +1,4 @@
-"""Base of all operations, and the checks that they share."""
+"""Base class of all specs, and checks that they share."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Spec(ABC):
     @property
     @abstractmethod
     def dtype(self) -> DType:
-        """The inputs' element type; a field of every operation."""
+        """Dtype of the inputs; every operation has this field."""
 
     @property
     def needed_dtypes(self) -> tuple[DType, ...]:
-        """The element types that a target must have."""
+        """Dtypes that a target must support."""
         return (self.dtype,)
 
     @property
@@ -46,13 +46,14 @@ class Spec(ABC):
     def key(self) -> str:
         """Stable short name, an identifier in every target's language.
 
-        Specs may share one: within a bundle, :func:`kgen.spec.keys.unique_keys` tells them apart.
+        Several specs may share a key. In a bundle, :func:`kgen.spec.keys.unique_keys` gives them
+        different names.
         """
 
     @property
     @abstractmethod
     def parameters(self) -> tuple[TensorParam, ...]:
-        """The tensors in calling order, the output last."""
+        """The tensors in calling order, outputs last."""
 
     @property
     @abstractmethod
@@ -62,16 +63,16 @@ class Spec(ABC):
     @property
     @abstractmethod
     def flops(self) -> int:
-        """Arithmetic operations that the result needs (a multiply-add counts as two)."""
+        """Arithmetic operations that the result needs; a multiply-add counts as two."""
 
     @property
     def bytes_moved(self) -> int:
-        """Bytes of all tensors once: the least that any kernel moves."""
+        """Bytes of all tensors, each counted once: the least memory traffic of any kernel."""
         return sum(math.prod(p.shape) * p.dtype.itemsize for p in self.parameters)
 
     @property
     def constants(self) -> tuple[str, ...]:
-        """Names of the inputs that are the same in many calls."""
+        """Names of the inputs that are constant over many calls."""
         return ()
 
     def parameter(self, name: str) -> TensorParam:
@@ -82,7 +83,7 @@ class Spec(ABC):
         return {"op": self.op} | {k: plain(v) for k, v in fields.items() if v is not None}
 
     def _check_int(self, name: str, low: int, high: int) -> int:
-        """The field of this name, which becomes an int of Python. Raises SpecError."""
+        """Return a field as an int, and store it as one. Raises SpecError if it is out of range."""
         value = whole(name, getattr(self, name), low, high)
         object.__setattr__(self, name, value)
         return value
@@ -103,12 +104,15 @@ def plain(value: Any) -> Any:
 
 
 def whole(name: str, value: object, low: int, high: int) -> int:
-    """An integer of any library as Python's. Raises SpecError if it is none, or out of range."""
+    """Return an integer of any library as an int. Raises SpecError for other values.
+
+    An integer below `low` or above `high` raises SpecError too.
+    """
     try:
         found = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         found = None
-    # A limit that no shape comes near is named to who exceeds it.
+    # The largest size in bytes is named only in the message for a number above it.
     at_most = high < MAX_BYTES or (found is not None and found > high)
     limits = f"{low} to {high}" if at_most else f"{low} or more"
     if found is None:
@@ -119,7 +123,10 @@ def whole(name: str, value: object, low: int, high: int) -> int:
 
 
 def finite(name: str, value: float, applied_in: DType) -> float:
-    """A number that kernels have as a constant of a dtype. Raises SpecError if it has none."""
+    """Return a number that kernels contain as a constant of a dtype.
+
+    Raises SpecError if it is not finite, or out of the dtype's range of normal numbers.
+    """
     if not isinstance(value, Real):
         raise SpecError(f"{name}={value!r} is not a number; give one such as 0.5")
     if not math.isfinite(value):
@@ -129,7 +136,7 @@ def finite(name: str, value: float, applied_in: DType) -> float:
             f"{name}={value} is out of the range of f32, in which it is applied; the largest is "
             f"{F32_MAX}"
         )
-    # A subnormal constant has lost digits, and some devices take it for zero.
+    # A subnormal constant has fewer significant bits, and some devices read it as zero.
     if 0.0 < abs(value) < applied_in.smallest_normal:
         raise SpecError(
             f"{name}={value} is too small for {applied_in}, in which it is applied; "

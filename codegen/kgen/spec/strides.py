@@ -1,21 +1,23 @@
-"""Strides of batched matrices: those without gaps, and what others reach."""
+"""Strides of batched matrices."""
 
 from __future__ import annotations
 
 from kgen.spec.shapes import packed
 
-#: Numbers of a batch's dimensions, outermost first.
+#: Sizes or strides of a batch's dimensions, outermost first.
 Dims = tuple[int, ...]
 
 
 def packed_batch(sizes: Dims, matrix: int) -> Dims:
-    """Strides of a batch of matrices that follow each other, of so many elements each."""
+    """Return the strides of a packed batch of matrices with `matrix` elements each."""
     return tuple(matrix * step for step in packed(sizes))
 
 
 def are_disjoint(sizes: Dims, strides: Dims) -> bool:
-    """Whether no two coordinates are one element: each stride steps over all that smaller ones
-    reach."""
+    """Whether no two coordinates address one element.
+
+    Each stride must exceed the distance that all smaller ones reach.
+    """
     reach = 0
     for stride, size in sorted((s, n) for s, n in zip(strides, sizes, strict=True) if n > 1):
         if stride <= reach:
@@ -27,8 +29,11 @@ def are_disjoint(sizes: Dims, strides: Dims) -> bool:
 def with_batch(
     shape: tuple[int, int], strides: tuple[int, int], batch: Dims, batch_strides: Dims
 ) -> tuple[Dims, Dims]:
-    """Shape and strides of a tensor of matrices. Dimensions of the batch that share a matrix are of
-    size 1; of those in front there are none, nor any of a batch of one."""
+    """Return the shape and strides of a tensor of matrices, with its batch dimensions in front.
+
+    Batch dimensions of stride 0 have size 1 in the shape, or are left out if no other one precedes
+    them. A batch of one has no dimensions.
+    """
     if batch == (1,):
         return shape, strides
     walked = [*zip(batch, batch_strides, strict=True)]

@@ -1,19 +1,28 @@
-"""A spec in one line, as budgets name it: ``matmul 1024x1024x1024 f16 layout=nt +bias+relu``.
+"""A spec as one line of text, such as ``matmul 1024x1024x1024 f16 layout=nt +bias+relu``.
 
 ::
 
     spec     = op size{xsize} dtype {option} {+step}
     option   = field=value | flag
 
-The operation may be an expression without blanks, such as ``silu(gate)*up``. Sizes are M x N x K,
-ROWS x COLS, the input and the weights of a convolution (``1x64x56x56,64x64x3x3``), those of
-attention by name (``q=1x12x512x64,k=1x12x512x64``, and ``v=`` where it differs), or those of an
-expression's inputs, one shape for all or one for each: ``64x512,512``. So are an expression's
-dtypes: ``bool,f32``, and those of several outputs: ``out=f16,f32``.
-An option is another field of the operation under its own name (layout, lda, batch, batch_stride_a,
-alpha, axes=0,2, ...), `out` standing for out_dtype; a field that is yes or no, such as log, is
-named alone.
-Steps are those of the epilogue, with or without blanks around the plus; one that is no chain of
+The operation is a name, or an expression without blanks such as ``silu(gate)*up``. Its sizes are
+one of:
+
+- M x N x K of a matmul;
+- ROWS x COLS of a row-wise function;
+- input and weights of a convolution: ``1x64x56x56,64x64x3x3``;
+- q, k and v of attention by name, with v only if it differs from k:
+  ``q=1x12x512x64,k=1x12x512x64``;
+- the inputs of an expression, one shape for all or one for each: ``64x512,512``.
+
+An expression may also have one dtype for each input, ``bool,f32``, and for each output,
+``out=f16,f32``.
+
+An option sets another field of the operation by its name (layout, lda, batch, batch_stride_a,
+alpha, axes=0,2, ...); `out` is short for out_dtype. A boolean field such as causal is given by its
+name alone.
+
+Steps are those of the epilogue; blanks around the plus are allowed. An epilogue that is no chain of
 steps is an option: ``epilogue=gelu(x+bias)*scale``.
 """
 
@@ -38,16 +47,16 @@ from kgen.spec.strides import Dims
 
 FORM = "op size{xsize} dtype {option} [+epilogue]"
 EXAMPLE = "matmul 1024x1024x1024 f16 +bias+relu"
-#: Options with a shorter name than their field's.
+#: Short names of options, and their fields.
 SHORT = {"out": "out_dtype"}
-#: Options of one number, or one for each axis.
+#: Options that are one number, or one for each spatial axis.
 AXIS_FIELDS = ("stride", "padding", "dilation")
 LONG = {field: name for name, field in SHORT.items()}
 _WHOLE = re.compile(r"-?[0-9]{1,30}")
 
 
 def parse(text: str) -> Spec:
-    """The spec that a line names. Raises SpecError."""
+    """Return the spec that a line describes. Raises SpecError."""
     words = re.sub(r"\+\s+", "+", text).split()
     if len(words) < 3:
         raise SpecError(f"kernel={text!r} is not of the form {FORM}, as in {EXAMPLE!r}")
@@ -78,7 +87,7 @@ def parse(text: str) -> Spec:
 
 
 def _operation(name: str, sizes: str) -> tuple[type[Spec], dict[str, Any]]:
-    """The class, and the fields that its name and its sizes give."""
+    """Return the spec class of an operation, and the fields that its name and sizes set."""
     expression = expression_of(name)
     if expression is None:
         cls = op_class(name)
@@ -88,7 +97,7 @@ def _operation(name: str, sizes: str) -> tuple[type[Spec], dict[str, Any]]:
 
 
 def shapes(expression: str, text: str) -> tuple[tuple[int, ...], ...]:
-    """The shapes of an expression's inputs: one for all, one for each in order, or by name."""
+    """Return the shapes of an expression's inputs, from one for all, one for each, or by name."""
     parts = [part.strip().rpartition("=") for part in text.split(",")]
     for part in (part for _, _, sizes in parts for part in sizes.lower().split("x")):
         if not _WHOLE.fullmatch(part):
@@ -105,14 +114,14 @@ def shapes(expression: str, text: str) -> tuple[tuple[int, ...], ...]:
 
 
 def dtype_fields(cls: type[Spec], expression: str, text: str) -> dict[str, Any]:
-    """The dtype of all inputs of an operation, or those of each: in order, or by name."""
+    """Return fields for the inputs' dtypes: one for all, one for each in order, or by name."""
     if "dtypes" not in _names(cls) or not re.search("[,=]", text):
         return {"dtype": text}
     return {"dtypes": _each_dtype("dtype", expression, text, "input")}
 
 
 def out_dtype_fields(cls: type[Spec], expression: str, text: str) -> dict[str, Any]:
-    """Fields for the dtypes of the outputs."""
+    """Return fields for the outputs' dtypes: one for all, one for each in order, or by name."""
     if "out_dtypes" not in _names(cls) or not re.search("[,=]", text):
         return {"out_dtype": text}
     return {"out_dtypes": _each_dtype("out_dtype", expression, text, "output")}
@@ -131,7 +140,7 @@ def _each_dtype(
 
 
 def form(spec: Spec) -> str:
-    """The shortest line that `parse` makes this spec of."""
+    """Return the shortest line from which `parse` makes this spec."""
     fields = dataclasses.fields(spec)
     if isinstance(spec, Formula):
         shapes = spec.shapes if len(set(spec.shapes)) > 1 else spec.shapes[:1]
@@ -155,14 +164,14 @@ def form(spec: Spec) -> str:
 
 
 def _is_default(spec: Spec, field: dataclasses.Field[Any]) -> bool:
-    """None stands for what the spec fills in."""
+    """Whether a field has its default, or the value that the spec fills in for None."""
     value = getattr(spec, field.name)
     if field.default is not None:
         return bool(value == field.default)
     unset: dict[str, Any] = {field.name: None}
     try:
         return bool(value == getattr(dataclasses.replace(spec, **unset), field.name))
-    except SpecError:  # without this value the others do not fit
+    except SpecError:  # the other fields do not fit the default
         return False
 
 
@@ -187,7 +196,7 @@ def _names(cls: type[Spec]) -> set[str]:
 
 
 def _sizes(cls: type[Spec], word: str) -> dict[str, Any]:
-    """The fields without a default, which are the sizes."""
+    """Return the fields that the sizes set: those without a default."""
     needed = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING]
     if issubclass(cls, Conv2d):
         return convolution_shapes(word)
@@ -213,7 +222,7 @@ def convolution_shapes(text: str) -> dict[str, tuple[int, ...]]:
 
 
 def attention_shapes(text: str) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of q, k and perhaps v."""
+    """Return the shapes of q, k and, if given, v."""
     found = {}
     for part in text.lower().split(","):
         name, _, sizes = part.strip().partition("=")

@@ -1,4 +1,4 @@
-"""Element-wise and row-wise expressions that read their inputs through views."""
+"""Base of element-wise and row-wise specs: expressions that may read inputs through views."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Viewed(Formula):
-    """`reads` say which elements of its inputs an expression takes; its domain is the shape that
-    all outputs' expressions broadcast to."""
+    """Formula whose inputs may be read through views such as slice, pad, gather and scatter.
+
+    `reads` are the input elements that the expression takes. The domain is the shape that all
+    outputs' expressions broadcast to.
+    """
 
     @cached_property
     def domain(self) -> Shape:
@@ -36,13 +39,12 @@ class Viewed(Formula):
 
     @property
     def scatter(self) -> Expression | None:
-        """The expression that writes rows into a table and leaves the rest of it; its domain is
-        that of the rows."""
+        """The output's expression if it is a scatter, whose domain is the shape of its rows."""
         return next(filter(is_scatter, self.formula_calls), None)
 
     @property
     def table(self) -> str:
-        """The input that a scatter writes upon; "" of any other expression."""
+        """Input into which a scatter writes; "" for any other expression."""
         return "" if self.scatter is None else self.scatter.arguments[0].name
 
     def _check_expression(self) -> None:
@@ -78,17 +80,17 @@ class Viewed(Formula):
 
     @cached_property
     def reads(self) -> Reads:
-        """The expressions without views, and where they read their operands."""
+        """The expressions without views, and the input elements that they read."""
         return reads_of(self.formulas, self.shapes_of, self.domain, self.coordinates)
 
     @property
     def calls(self) -> tuple[Expression, ...]:
-        """The outputs' expressions in calls, of the operands that are read."""
+        """The outputs' expressions in calls, over the operands that are read."""
         return self.reads.expressions
 
     @property
     def bytes_moved(self) -> int:
-        """Bytes of all outputs and of the input elements that are read."""
+        """Bytes of all outputs, and of the input elements that are read."""
         unread = sum(
             p.nbytes - self._elements_read(p) * p.dtype.itemsize
             for p in self.parameters
@@ -96,12 +98,12 @@ class Viewed(Formula):
         )
         found = super().bytes_moved - unread
         if self.scatter is not None:
-            # Of the table rows are written.
+            # A scatter writes only the rows of its table.
             found -= (math.prod(self.output_shape(OUT)) - self.elements) * self.out.itemsize
         return found
 
     def _elements_read(self, of: TensorParam) -> int:
-        """The most elements of an input that the output may take."""
+        """Return an upper bound of the elements of an input that the outputs read."""
         by_name = {read.name: read for read in self.reads.reads}
         index_of = {c.name: by_name[c.index] for c in self.reads.conditions if c.index}
         found = 0

@@ -1,9 +1,9 @@
-"""Input elements that each output element reads, through views.
+"""Address maps of views: the input elements that each output element reads.
 
-A view is never a tensor in memory. It is pushed down to the inputs: a function of elements at some
-coordinates is that function of its arguments at theirs. The result is an expression of *reads*,
-each an input with an address map, and choices between them by *conditions* on the coordinates of
-the output (`pad`, `concat`) or on an index that was read (`gather`).
+A view is never stored as a tensor. Views are pushed down to the inputs: an element of f(a, b) at
+some coordinates is f of the elements of a and b at the corresponding coordinates. The result is an
+expression of *reads*, each an input with an affine address map. *Conditions* choose between reads,
+either on the coordinates of the output (`pad`, `concat`) or on an index that was read (`gather`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kgen.spec.inference import Shapes, input_uses, is_scatter, parts, refuse
 from kgen.spec.shapes import Shape, packed
 from kgen_runtime.values import frozen
 
-#: What kernels call values of their own; operands have other names.
+#: Names that kernels use themselves, so that operands cannot have them.
 KERNEL_WORDS = frozenset(
     {
         *("access", "at", "block", "done", "exists", "first", "in_block", "index", "inside"),
@@ -36,11 +36,13 @@ KERNEL_WORDS = frozenset(
 
 @frozen
 class Read:
-    """An input, and which element of it an element of the output takes: `offset`, and for each of
-    the output's coordinates so many `strides`, and for each place that an index gives, by the name
-    of its condition, so many of it. There is one only where all conditions in `guards` hold.
+    """Affine address map of an input: the element that each output element reads.
 
-    `name` is the operand's in the expression; `is_index`: it is what others are gathered by."""
+    The address is `offset`, plus each output coordinate times its number in `strides`, plus a
+    stride for each position that a gather's index gives, listed in `indices` by the name of its
+    condition. The read takes place only where all conditions in `guards` hold. `name` is the
+    operand's name in the expression, and `is_index` says that the values are indices.
+    """
 
     name: str
     tensor: str
@@ -68,8 +70,9 @@ class ReadCondition:
 
 @frozen
 class Reads:
-    """Expressions without views, one for each output: their operands are `reads` and
-    `conditions`. `write` is where a scatter's output is written; others are, in order, as a whole.
+    """Expressions without views, one for each output, whose operands are `reads` and `conditions`.
+
+    `write` is the address map of a scatter's output; all other outputs are written whole, in order.
     """
 
     expressions: tuple[Expression, ...]
@@ -83,8 +86,10 @@ class Reads:
 
 @frozen
 class Coordinate:
-    """A tensor's coordinate along an axis: `start`, and `step` for each of the output's coordinate
-    `axis`, or of the place that an `index` gives."""
+    """Affine coordinate of a tensor along one axis: start + step * c.
+
+    c is the output's coordinate `axis`, or the position that an `index` gives.
+    """
 
     start: int = 0
     step: int = 0
@@ -92,7 +97,7 @@ class Coordinate:
     index: str = ""
 
     def scaled(self, start: int, step: int) -> Coordinate:
-        """start + step times this one."""
+        """Return start + step * this coordinate."""
         return dataclasses.replace(self, start=start + step * self.start, step=step * self.step)
 
 
@@ -105,13 +110,16 @@ def reads_of(
     out: Shape,
     coordinates: Collection[str] = frozenset(),
 ) -> Reads:
-    """The outputs' expressions without views, for outputs of a shape; of names that are
-    `coordinates` nothing is read. Raises SpecError for what cannot be read so."""
+    """Return the outputs' expressions without views, for outputs of shape `out`.
+
+    Names in `coordinates` are not inputs and are not read. Raises SpecError for views without an
+    address map.
+    """
     return _ViewPusher(inputs, out, formulas, coordinates).all()
 
 
 class _ViewPusher:
-    """Pushes views down to the inputs."""
+    """Pass that pushes the views of expressions down to their inputs."""
 
     def __init__(
         self,
@@ -142,7 +150,7 @@ class _ViewPusher:
         )
 
     def expression(self, node: Expression, at: At, guards: tuple[str, ...]) -> Expression:
-        """A node at coordinates, of which there are as many as the node has axes."""
+        """Return a node's expression at coordinates, one for each of its axes."""
         key = node, at, guards
         if key not in self.done:
             self.done[key] = self._expression(node, at, guards)
@@ -178,7 +186,7 @@ class _ViewPusher:
         return self.pieces(node, list(zip(tensors, ends, strict=True)), axis, at, guards, 0.0)
 
     def shared(self, node: Expression, at: At) -> At:
-        """The coordinates of what broadcasts to a tensor at these."""
+        """Return the coordinates of a node that broadcasts to a tensor with these coordinates."""
         shape = self.shapes[node]
         behind = at[len(at) - len(shape) :]
         return tuple(Coordinate() if n == 1 else c for n, c in zip(shape, behind, strict=True))
@@ -192,7 +200,7 @@ class _ViewPusher:
         guards: tuple[str, ...],
         value: float,
     ) -> Expression:
-        """Tensors placed along an axis, each from its offset on; `value` between them."""
+        """Return tensors placed along an axis, each from its offset, with `value` between them."""
         found = constant(value)
         for i, (tensor, first) in reversed(list(enumerate(tensors))):
             inner = moved(at, axis, -first, 1)
@@ -203,7 +211,7 @@ class _ViewPusher:
                 found = self.expression(tensor, inner, guards)
                 continue
             here = self.expression(tensor, inner, (*guards, held))
-            # The last piece is wherever no other one is.
+            # Elements outside all other pieces of a concat belong to the last.
             last = node.name == "concat" and i == len(tensors) - 1
             found = here if last else select(variable(held, truth=True), here, found)
         return found
@@ -211,8 +219,10 @@ class _ViewPusher:
     def within(
         self, node: Expression, c: Coordinate, size: int, guards: tuple[str, ...]
     ) -> str | bool:
-        """Whether a coordinate is one of so many: the name of a condition, unless it is known where
-        all guards hold."""
+        """Return whether a coordinate lies in [0, size), given that all guards hold.
+
+        The result is True or False if this is known, else the name of a condition.
+        """
         if c.index:
             refuse(node, "is gathered along its own axis; gather first, then pad or join that")
         if c.step == 0:
@@ -231,8 +241,10 @@ class _ViewPusher:
         return self.condition(ReadCondition(name="", axis=c.axis, low=low, high=high))
 
     def scattered(self, name: str, node: Expression, at: At) -> Reads:
-        """The rows of a scatter at their own coordinates; and where its index says that they are
-        written, unless it is no place of the table."""
+        """Return the reads of a scatter's rows, and the address map of its writes.
+
+        Rows whose index is no position of the table are not written.
+        """
         (table, index, rows), numbers = parts(node)
         axis, rank = self.shapes.axis(node, self.shapes[table], numbers[0]), len(self.shapes[index])
         place = self.place(node, index, at[axis : axis + rank], ())
@@ -257,7 +269,7 @@ class _ViewPusher:
         return select(variable(held, truth=True), found, constant(0.0))
 
     def place(self, node: Expression, index: Expression, at: At, guards: tuple[str, ...]) -> str:
-        """The read of an index, which is an input, or one that is only looked at otherwise."""
+        """Return the name of the read of an index: an input, or a permuted or sliced one."""
         plain = {"permute", "transpose", "slice", "expand"}
         for step in steps(index):
             if step.primitive not in (Primitive.INPUT, Primitive.CONSTANT) and not (
@@ -273,7 +285,7 @@ class _ViewPusher:
         return self.known(self.placed(node.name, self.inputs[node.name], at, guards))
 
     def placed(self, tensor: str, shape: Shape, at: At, guards: tuple[str, ...]) -> Read:
-        """A tensor's elements at coordinates, without a name yet."""
+        """Return the read, still without a name, of a tensor's elements at coordinates."""
         offset, strides, indices = 0, [0] * len(self.out), []
         for n, stride, c in zip(shape, packed(shape), at, strict=True):
             if n == 1:
@@ -294,7 +306,7 @@ class _ViewPusher:
         )
 
     def known(self, read: Read) -> Read:
-        """The read with a name: the input's own for the first one of it."""
+        """Return an equal read that has a name; the first read of an input has the input's name."""
         if read not in self.reads:
             taken = {r.name for r in self.reads.values()}
             taken |= KERNEL_WORDS
@@ -309,7 +321,7 @@ class _ViewPusher:
         return self.conditions[condition].name
 
     def unused(self, word: str) -> str:
-        """A name that begins with a word and is no other's."""
+        """Return an unused name that begins with a word."""
         number = 2 if word in self.inputs else 1
         while f"{word}_{number}" in self.names:
             number += 1
@@ -318,5 +330,5 @@ class _ViewPusher:
 
 
 def moved(at: At, axis: int, start: int, step: int) -> At:
-    """The coordinates with one of them start + step times what it was."""
+    """Return the coordinates with that of one axis replaced by itself at start + step * c."""
     return (*at[:axis], at[axis].scaled(start, step), *at[axis + 1 :])

@@ -1,7 +1,7 @@
-"""Winograd's minimal filtering for 3x3 kernels: transforms of tiles, and transformed weights.
+"""Winograd's minimal filtering for 3x3 kernels: the transforms, and transformed weights.
 
-A tile of m x m outputs is A^T [(G g G^T) * (B^T d B)] A, with g the kernel, d the (m + 2) x (m + 2)
-inputs that the tile sees, and * the product of elements (A. Lavin and S. Gray, "Fast Algorithms for
+A tile of m x m outputs is A^T [(G g G^T) * (B^T d B)] A. Here g is the kernel, d the (m + 2) x (m +
+2) inputs of the tile, and * the element-wise product (A. Lavin and S. Gray, "Fast Algorithms for
 Convolutional Neural Networks", 2015, arXiv:1509.09308, section 4).
 """
 
@@ -25,7 +25,7 @@ KERNEL = 3
 
 
 class ConvMath(StrEnum):
-    """Arithmetic of a convolution of f32; `winograd` stands for the larger tile."""
+    """Arithmetic of a convolution of f32; `winograd` stands for `winograd4`."""
 
     EXACT = "exact"  # each product of the definition is computed
     WINOGRAD2 = "winograd2"  # F(2x2, 3x3): 4 products per output and channel instead of 9
@@ -61,7 +61,7 @@ class Transforms:
 
     @property
     def positions(self) -> int:
-        """Elements of a transformed tile, which are multiplied."""
+        """Elements of a transformed tile: products per tile, channel and output."""
         return self.size**2
 
 
@@ -98,8 +98,10 @@ TRANSFORMS: Mapping[ConvMath, Transforms] = {
 
 
 def transformed(weights: npt.NDArray[Any], transforms: Transforms) -> npt.NDArray[np.float32]:
-    """Return G g G^T of weights in the order hwio, computed in f64 and rounded once: a row for each
-    channel of each position, a column for each output."""
+    """Return G g G^T for weights in the order hwio, computed in f64 and rounded once to f32.
+
+    The result has one row for each position and channel, and one column for each output channel.
+    """
     import numpy as np  # specs are read without numpy
 
     g = np.array([[float(x) for x in row] for row in transforms.weights])
