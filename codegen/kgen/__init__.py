@@ -13,7 +13,7 @@ from __future__ import annotations
 from kgen_runtime import __version__ as __version__
 from kgen_runtime import lazy
 
-TYPE_CHECKING = False  # typing's own would take longer than all else here
+TYPE_CHECKING = False  # importing typing would take longer than the rest of this module
 if TYPE_CHECKING:
     from kgen import errors
     from kgen.building import build
@@ -53,7 +53,7 @@ __all__ = [
     "verify",
 ]
 
-if not TYPE_CHECKING:  # a type checker would believe in any name
+if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any name
     _OTHERS = {
         "Bundle": "kgen.bundle",
         "KgenError": "kgen.errors",

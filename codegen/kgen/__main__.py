@@ -1,12 +1,12 @@
-"""`kgen`, and `python -m kgen` where the script is not on the path."""
+"""Entry point of the `kgen` command and of `python -m kgen`."""
 
 import sys
 
 
 def main() -> int:
-    """Run :func:`kgen.cli.main.main`; return 130 silently on Ctrl-C.
+    """Run :func:`kgen.cli.main.main`; return 130 without a message on Ctrl-C.
 
-    Ctrl-C may interrupt an import, after which numpy claims that its installation is broken.
+    Ctrl-C may interrupt an import, after which numpy reports a broken installation.
     """
     interrupts = []
     try:
@@ -16,7 +16,8 @@ def main() -> int:
             interrupts.append(True)
             raise KeyboardInterrupt
 
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # as nohup has it not
+        # A process that was started with SIGINT ignored continues to ignore it.
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, interrupt)
         from kgen.cli.main import main as command
 

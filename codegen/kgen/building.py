@@ -1,5 +1,4 @@
-"""Many kernels: those that are kept come from the cache, the others are built, by an executor of
-:mod:`concurrent.futures` if one is given."""
+"""Building kernels: from the cache where they are kept, else by an executor's workers or here."""
 
 from __future__ import annotations
 
@@ -44,15 +43,18 @@ def build(
 ) -> bundle.Bundle:
     """Build every spec for every target.
 
-    `targets` are names (``sm_80``, ``gfx942``, ``vulkan1.3``, ``native``, ...) or Target values.
-    `schedule` overrides fields of the chosen schedule, or its `mainloop`. `constants`: values of
-    the specs' constant operands by name, which go into the bundle; calls then leave them out.
-    `tuning`: a file of schedules that `kgen tune` measured, which counts before the shipped ones.
-    `progress` is called with what is being built and how much is left. `executor` builds kernels in
-    its workers, in this process without one. `cache`: whether kernels may come from those that were
-    kept, and are kept (:mod:`kgen.cache.kernel_cache`); the bundle is the same either way.
+    - `targets` are names (``sm_80``, ``gfx942``, ``vulkan1.3``, ``native``, ...) or Target values.
+    - `schedule` sets fields of the chosen schedule, or its `mainloop`.
+    - `constants` are values of the specs' constant operands by name. They go into the bundle, and
+      calls leave these operands out.
+    - `tuning` is a file of schedules measured by `kgen tune`, which takes precedence over the
+      shipped ones.
+    - `progress` is called with a line that says what is being built and how much is left.
+    - `executor` builds kernels in its workers; without one they are built in this process.
+    - `cache` says whether kernels may come from the cache and are kept in it
+      (:mod:`kgen.cache.kernel_cache`). The bundle is the same either way.
 
-    Raises SpecError, TargetError, ScheduleError or AssembleError; nothing is written until
+    Raises SpecError, TargetError, ScheduleError or AssembleError. Nothing is written until
     :meth:`Bundle.save`.
     """
     wanted = _several(specs, Spec)
@@ -90,7 +92,7 @@ def build(
     own = own_tuning(tuning, found)
     names = unique_keys(wanted)
     bundle.check_names([f"{target.name}/{names[spec]}" for target in found for spec in wanted])
-    # Everything is planned before anything is assembled, so that a bad request fails fast.
+    # Plan everything before assembling anything, so that an invalid request fails fast.
     pairs = [
         (target, spec)
         for target in found
@@ -114,10 +116,10 @@ def kernels(
     progress: Progress = lambda _: None,
     remark: Callable[[Plan], str] = lambda _: "",
 ) -> list[BuiltKernel]:
-    """The kernels of these plans, in order. A single one is built in this process.
+    """Return the kernels of these plans, in order. A single kernel is built in this process.
 
-    Raises AssembleError, which names the kernel and ends with the plan's `remark`, for the first
-    that cannot be built; the others are given up.
+    Raises AssembleError for the first that cannot be built, with the kernel's name and the plan's
+    `remark`. The remaining kernels are then not built.
     """
     keys = [kernel_cache.key(p.operation, p.target, p.schedule) for p in plans] if cache else []
     found = dict(_kept(cache, keys, plans)) if cache else {}
@@ -150,7 +152,7 @@ def kernels(
 def _kept(
     cache: KernelCache, keys: Sequence[str], plans: Sequence[Plan]
 ) -> Iterator[tuple[int, BuiltKernel]]:
-    """Kernels from the cache, with their numbers."""
+    """Yield the kernels that are in the cache, with their numbers."""
     for number, (key, plan) in enumerate(zip(keys, plans, strict=True)):
         start = time.perf_counter()
         if (kept := cache.get(key)) is not None:
@@ -183,8 +185,10 @@ def _elsewhere(
 def _build(
     key: str, spec: Spec, target: Target, schedule: Schedule
 ) -> tuple[Source, Assembled, float] | str:
-    """A worker's part, on whatever machine: the kernel, or why there is none (not all errors can
-    be pickled)."""
+    """Build a kernel in a worker; return it, or why it cannot be built.
+
+    The reason is text because not all exceptions can be pickled.
+    """
     try:
         if kernel_cache.key(spec, target, schedule) != key:
             return (
@@ -202,12 +206,12 @@ def name_of(plan: Plan) -> str:
 
 
 def targets_of(given: str | Target | Iterable[str | Target]) -> list[Target]:
-    """Targets by name or as they are, one alone or several. Raises TargetError."""
+    """Return targets from names or Target values, one or several. Raises TargetError."""
     return [_target(target) for target in _several(given, Target)]
 
 
 def _several(given: Any, kind: type) -> tuple[Any, ...]:
-    """Tuple of the values; a single value, or one of a wrong type, is wrapped."""
+    """Return a tuple of the values; a single value, or one of a wrong type, is wrapped."""
     alone = isinstance(given, kind | str) or not isinstance(given, Iterable)
     return (given,) if alone else tuple(given)
 
@@ -219,7 +223,7 @@ def _plan_of_several(
     targets: Sequence[Target],
     tuning: Tuning | None,
 ) -> Plan:
-    """Plan by :func:`plan_with`; with several targets an error names its target."""
+    """Plan by :func:`plan_with`; with several targets, name the target in errors."""
     try:
         return pipeline.plan_with(spec, target, overrides, tuning)
     except ScheduleError as error:

@@ -1,4 +1,7 @@
-"""Writing a bundle: deterministic, uncompressed, aligned, and never half-written."""
+"""Writing bundles: archives of kernels, programs and weights.
+
+A bundle is deterministic, uncompressed and aligned, and is written completely or not at all.
+"""
 
 from __future__ import annotations
 
@@ -39,15 +42,15 @@ if TYPE_CHECKING:
     from kgen.targets.base import BuiltKernel
     from kgen_runtime.backend import HostBytes
 
-#: Files start at multiples of this many bytes; weights at pages, so that a loader may map them.
+#: Alignment of files in a bundle, in bytes; weights start at pages, so that loaders can map them.
 ALIGNMENT = 64
-#: The zip format's earliest time; a bundle's bytes depend on nothing but its content.
+#: The earliest time of the zip format, so that a bundle's bytes depend on its content only.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 @frozen
 class Bundle:
-    """A manifest and the files that it names, in memory."""
+    """Manifest and the files that it names, in memory."""
 
     manifest: Manifest
     files: Mapping[str, bytes]
@@ -59,10 +62,11 @@ class Bundle:
         return f"<Bundle: {', '.join(entry.name for entry in self.manifest.kernels)}>"
 
     def save(self, path: str | os.PathLike[str], *, external_weights: bool = False) -> Path:
-        """Write the bundle: to a temporary name first, then renamed. With `external_weights` those
-        of its programs lie beside it, in a folder `weights`, and bundles may share them.
+        """Write the bundle to a temporary file, which is then renamed.
 
-        Raises BundleError if the place cannot be written; then nothing is left behind.
+        With `external_weights` the weights of programs are files in a folder `weights` beside the
+        bundle, which bundles may share. Raises BundleError if a file cannot be written; nothing is
+        left behind then.
         """
         target = check_output(path)
         inside: dict[str, bytes | memoryview] = dict(self.files)
@@ -73,11 +77,11 @@ class Bundle:
                 inside |= {name: data.data for name, data in self.weights.items()}
             with replacing(target) as out:
                 self._write_archive(out, inside)
-            undone.pop_all()  # all of it is written, and stays
+            undone.pop_all()  # everything is written, so nothing is undone
         return target
 
     def to_bytes(self) -> bytes:
-        """The bytes that `save` writes, weights included; `kgen_runtime.load` accepts them."""
+        """Return the bytes that `save` writes, weights included, for `kgen_runtime.load`."""
         out = io.BytesIO()
         self._write_archive(out, {**self.files, **{n: w.data for n, w in self.weights.items()}})
         return out.getvalue()
@@ -89,8 +93,10 @@ class Bundle:
                 _write(archive, name, inside[name])
 
     def _save_weights(self, folder: Path, undone: ExitStack) -> None:
-        """Each under its digest, so that one that is there already is the same. What is made here
-        is `undone` if the bundle cannot be written after all."""
+        """Write each weight under its digest, unless a file of that name and size exists.
+
+        `undone` removes the new files if the bundle cannot be written.
+        """
         for name, data in self.weights.items():
             place = folder / name
             if not place.parent.exists():
@@ -106,7 +112,7 @@ class Bundle:
 
 @contextmanager
 def writing(target: Path) -> Iterator[BinaryIO]:
-    """The file of `-o` to write, all at once. Raises BundleError."""
+    """Open the file of `-o` for writing; it appears when complete. Raises BundleError."""
     with _refusals(target), replacing(target) as file:
         yield file
 
@@ -116,7 +122,7 @@ def _refusals(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # numpy's have words of their own.
+        # numpy raises OSErrors with a message instead of `strerror`.
         raise BundleError(
             f"output={target} cannot be written: {error.strerror or error}; choose another place "
             "with -o"
@@ -124,14 +130,15 @@ def _refusals(target: Path) -> Iterator[None]:
 
 
 def _remove_empty(folder: Path) -> None:
-    with suppress(OSError):  # somebody else's files are in it by now
+    with suppress(OSError):  # the folder has files of another process by now
         folder.rmdir()
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:
-    """The path, if a bundle can be written there; asked before the work is done.
+    """Return the path if a bundle can be written there; called before any work is done.
 
-    Raises BundleError, also for what is no plain file: renaming over /dev/null would replace it.
+    Raises BundleError for other paths, including devices and pipes: renaming a file over /dev/null
+    would replace it.
     """
     if not os.fspath(path):
         raise BundleError("output='' is not a file name; give one such as kernels.kgen")
@@ -162,13 +169,15 @@ def pack(
     programs: Sequence[Program] = (),
     weights: Mapping[str, bytes | Array] | None = None,
 ) -> Bundle:
-    """The bundle of these kernels, with what their constant operands of these names hold; and of
-    programs of them, with the files of their weights. What a program's steps wait for, their
-    `after`, is filled in from what they read and write.
+    """Return the bundle of these kernels and programs.
 
-    Raises BundleError for kernels of the same name, and for a program that a runtime would refuse;
-    ScheduleError for a kernel that no device of its target would launch, whatever its plan
-    believed.
+    - `constants` are values of the kernels' constant operands by name.
+    - `programs` have steps without `after`; the steps that each waits for are derived from what it
+      reads and writes.
+    - `weights` are the files of the programs' weights by file name.
+
+    Raises BundleError for kernels of the same name, and for a program that the runtime would
+    refuse. Raises ScheduleError for a kernel that no device of its target can launch.
     """
     if not kernels and not programs:
         raise BundleError("a bundle needs one kernel or more; give a spec and a target")
@@ -185,7 +194,7 @@ def pack(
     tools = {t.name: t.version for name in sorted(used) for t in targets.family(name).toolchain()}
     provenance = {"kgen": _version(), "templates": render.template_digest()} | tools
     manifest = Manifest(kernels=tuple(entries), programs=tuple(programs), provenance=provenance)
-    _manifest_bytes(manifest)  # refused here what no reader takes
+    _manifest_bytes(manifest)  # raises for a manifest that no reader accepts
     return Bundle(
         manifest=manifest,
         files=files,
@@ -195,7 +204,7 @@ def pack(
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raises BundleError if a kernel's name is there twice."""
+    """Raise BundleError if a kernel's name occurs twice."""
     for name, count in Counter(names).items():
         if count > 1:
             raise BundleError(f"{name} is requested twice; name each kernel and target once")
@@ -251,7 +260,7 @@ def _entry(
 
 
 def _stored(param: TensorParam, array: Array, files: dict[str, bytes]) -> StoredTensor:
-    """A constant among the bundle's files, once for all kernels that take it in one order."""
+    """Add a constant to the bundle's files; kernels that take equal bytes share a file."""
     from kgen.constants import stored
 
     data = stored(param, array)
@@ -275,11 +284,11 @@ def _write(archive: zipfile.ZipFile, name: str, data: bytes | memoryview) -> Non
     info = zipfile.ZipInfo(name, EPOCH)
     info.external_attr = 0o644 << 16
     assert archive.fp is not None
-    # The local header is 30 bytes and the name; an extra field fills up to the alignment.
+    # The local header is 30 bytes and the name; an extra field pads it to the alignment.
     start = archive.fp.tell() + 30 + len(name.encode())
     alignment = PAGE if name.startswith(f"{WEIGHTS}/") else ALIGNMENT
     padding = -(start + 4) % alignment
-    # Header 0xD935 is the one that Android's zipalign uses for this.
+    # Android's zipalign uses the header 0xD935 for its padding.
     info.extra = b"\x35\xd9" + padding.to_bytes(2, "little") + bytes(padding)
     archive.writestr(info, data)
 

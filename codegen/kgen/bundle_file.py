@@ -1,4 +1,4 @@
-"""Open bundles whose specs are checked: what commands that compute by specs read."""
+"""Reading bundles with a check of the kernels' specs, for commands that compute from specs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kgen_runtime.schema.spec_tensors import check_spec
 
 
 class SpecifiedBundle(BundleFile):
-    """Open bundle. Raises BundleError if a kernel's spec contradicts the kernel."""
+    """Open bundle. Raises BundleError if a kernel's spec contradicts its manifest entry."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)

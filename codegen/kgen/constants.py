@@ -1,4 +1,4 @@
-"""Constant operands that are known when a kernel is built: checked, put in the kernel's order."""
+"""Values of constant operands known at build time: checked, and packed in the kernel's order."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from kgen_runtime.manifest import TensorParam
 from kgen_runtime.memory import packing
 
 Array = npt.NDArray[Any]
-#: What numpy's files make of 16-bit types that it does not know.
+#: Dtype that numpy's files have for 16-bit types unknown to numpy, such as bf16.
 BITS_16 = "V2"
-#: bf16's exponent: all ones in NaN and infinity.
+#: Exponent bits of bf16, which are all set in NaN and infinity.
 BF16_INFINITY = 0x7F80
 
 
 def read(path: str, what: str = "constant") -> Array:
-    """The array in a file of numpy's (.npy). Raises SpecError, which begins with `what` it is, if
-    it is none."""
+    """Return the array of a .npy file, mapped into memory.
+
+    Raises SpecError, whose message begins with `what`, if the file cannot be read as one.
+    """
     try:
         found = np.load(Path(path), mmap_mode="r", allow_pickle=False)
     except OSError as error:
@@ -40,7 +42,7 @@ def read(path: str, what: str = "constant") -> Array:
 
 
 def count_not_finite(array: Array) -> int:
-    """Elements that are NaN or infinite."""
+    """Return the number of elements that are NaN or infinite."""
     if array.dtype == BITS_16 or dtype_of(array.dtype) == DType.BF16:
         bits = array.view(np.uint16)
         return int(np.count_nonzero(bits & BF16_INFINITY == BF16_INFINITY))
@@ -48,8 +50,11 @@ def count_not_finite(array: Array) -> int:
 
 
 def ahead(spec: Spec, array: Array) -> Array:
-    """Return weights of a Winograd convolution transformed, other constants as they are. Raises
-    SpecError if the array is no matrix of such weights, as `product` has it."""
+    """Return the weights of a Winograd convolution transformed, and other constants unchanged.
+
+    Raises SpecError if the array does not have the shape and dtype of such weights as a matrix, the
+    operand B of the convolution's product.
+    """
     if not (isinstance(spec, Conv2d) and spec.transforms):
         return array
     matrix = dataclasses.replace(spec, math=ConvMath.EXACT).parameter("b")
@@ -59,7 +64,7 @@ def ahead(spec: Spec, array: Array) -> Array:
 
 
 def check(param: TensorParam, array: Array) -> None:
-    """Raise SpecError if an array does not fit a constant."""
+    """Raise SpecError if an array does not have a constant's shape and dtype."""
     matrix = param.unpacked
     shape = "x".join(map(str, array.shape))
     if array.shape != matrix.shape:
@@ -77,10 +82,10 @@ def check(param: TensorParam, array: Array) -> None:
 
 
 def stored(param: TensorParam, array: Array) -> bytes:
-    """The bytes that a kernel takes for a constant: packed, or as the spec stores the matrix, with
-    zeros between its rows. Raises SpecError if the array does not fit.
+    """Return the bytes that a kernel takes for a constant.
 
-    bf16 is an array of `ml_dtypes` or its bits as uint16.
+    They are packed, or the matrix as the spec stores it, with zeros between its rows. bf16 is an
+    array of `ml_dtypes` or its bits as uint16. Raises SpecError if the array does not fit.
     """
     check(param, array)
     matrix = param.unpacked

@@ -1,4 +1,4 @@
-"""The error tree, which both halves share; see :mod:`kgen_runtime.errors` for the drawing."""
+"""Exceptions of kgen; :mod:`kgen_runtime.errors` has the class tree, which the runtime shares."""
 
 from kgen_runtime.errors import *  # noqa: F403
 from kgen_runtime.errors import SpecError
@@ -6,8 +6,10 @@ from kgen_runtime.errors import __all__ as __all__
 
 
 class Unfit(SpecError):
-    """About a word of an expression: a name, a function, which may be written as an operator, or a
-    number. Whoever has the text makes a SpecError with its column of it."""
+    """Fault of one word of an expression: a name, a function or its operator, or a number.
+
+    Callers that have the text raise SpecError with the column of the word.
+    """
 
     def __init__(self, word: str, why: str) -> None:
         super().__init__(why)

@@ -1,4 +1,4 @@
-"""How much memory this machine has to give."""
+"""Memory available on this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def available_memory() -> int:
-    """Bytes that can be allocated without swapping (Linux; elsewhere all physical memory)."""
+    """Return the bytes that can be allocated without swapping (on Linux; elsewhere, all memory)."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):

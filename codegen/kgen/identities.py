@@ -1,9 +1,9 @@
-"""Identity arithmetic in rendered text is left out: what adds 0, multiplies by 1 or by 0, shifts by
-0, or computes a number from two numbers.
+"""Peephole pass over rendered kernels: removes identity arithmetic and folds constants.
 
-Templates write an address or an index once for all tiles; where a step of it is 0 or 1, the line
-computes what is there already. PTX gets a move, or nothing where the register is its own result. In
-LLVM IR and SPIR-V, where a name stands for one value, that value takes the result's place.
+Templates write an address or an index once for all tiles. Where a term is 0 or 1, the line adds 0,
+multiplies by 1 or by 0, shifts by 0, or computes with two literals. In PTX it becomes a move, or
+nothing if the register is its own result. In LLVM IR and SPIR-V, where a name stands for one value,
+the value replaces the result.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import operator
 import re
 from collections.abc import Callable
 
-#: Patterns are compiled when the first kernel of their language is rendered.
+#: Patterns are compiled when the first kernel in their language is rendered.
 _PTX = (
     r"(?m)^(?P<indent>[ \t]*)(?P<guard>@!?%\w+ )?(?:"
     r"(?P<same>(?:add|sub|and|or|xor|shl|shr|mul\.lo|div)\.(?P<type>[usb](?P<bits>32|64)))"
@@ -45,7 +45,7 @@ _SPIRV = (
 )
 _NEUTRAL = {"mul.lo": "1", "div": "1"}
 _GIVES_ZERO = ("and", "mul.lo")
-#: Of two numbers in LLVM IR, which are what an index is for the first of several tiles.
+#: Operations of LLVM IR on two literals, as in the index of the first of several tiles.
 _OF_NUMBERS: dict[str, Callable[[int, int], int]] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -63,7 +63,10 @@ _FUNCTION = r"(?ms)^define .*?^}$"
 
 
 def without_identities(text: str, extension: str) -> str:
-    """The text of a kernel in PTX, LLVM IR or SPIR-V assembly, by its file's extension."""
+    """Return a kernel without identity arithmetic.
+
+    The file extension selects the language: PTX, LLVM IR or SPIR-V assembly.
+    """
     if extension == "ptx":
         return re.sub(_PTX, _moved, text)
     if extension == "ll":
@@ -72,7 +75,7 @@ def without_identities(text: str, extension: str) -> str:
 
 
 def _moved(found: re.Match[str]) -> str:
-    """Line of PTX without arithmetic that changes nothing."""
+    """Return the replacement for a line of PTX whose arithmetic may be an identity."""
     start = found["indent"] + (found["guard"] or "")
     if found["sum"]:
         first, second = found["one"], found["other"]
@@ -100,7 +103,7 @@ def _spirv_value(found: re.Match[str]) -> str:
 
 
 def _renamed(text: str, identity: str, value: Callable[[re.Match[str]], str]) -> str:
-    """Text without the definitions of what is another value, whose name is written for theirs."""
+    """Return text without identity definitions, with each result replaced by its value."""
     while same := {found["to"]: value(found) for found in re.finditer(identity, text)}:
         for name, other in same.items():
             while other in same:

@@ -1,4 +1,4 @@
-"""Merge bundles, such as those of a CPU's and a GPU's build machine."""
+"""Merging bundles, such as those built on a CPU machine and on a GPU machine."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def merge(paths: Sequence[str | os.PathLike[str]]) -> Bundle:
-    """The kernels and programs of all bundles, in order; one that is in several of them, byte by
-    byte the same, is taken once.
+    """Return the kernels and programs of all bundles, in order.
 
-    A kernel whose key a kernel of another spec has gets a key of its own. Every digest is checked.
-    Raises BundleError for kernels of one spec that differ, and what
+    An entry that is byte for byte the same in several bundles is taken once. If kernels of
+    different specs have the same key, the later one gets a new key. Every digest is checked. Raises
+    BundleError for different kernels of one spec, and whatever
     :class:`kgen_runtime.bundle.BundleFile` raises.
     """
     keys = _Keys()
@@ -72,14 +72,14 @@ def merge(paths: Sequence[str | os.PathLike[str]]) -> Bundle:
 
 
 class _Keys:
-    """Keys of the kernels of several bundles: one for each spec."""
+    """Keys of the kernels of several bundles, one for each spec."""
 
     def __init__(self) -> None:
         self._by_spec: dict[str, str] = {}
         self._taken: set[str] = set()
 
     def of(self, entry: KernelEntry) -> str:
-        """Key of a kernel of this spec in the merged bundle."""
+        """Return the key in the merged bundle for a kernel's spec."""
         spec = json.dumps(entry.spec, sort_keys=True, default=dict)
         if spec not in self._by_spec:
             key = entry.key
@@ -91,7 +91,7 @@ class _Keys:
 
 
 def _with_key(entry: KernelEntry, key: str) -> KernelEntry:
-    """Kernel under another key, which its files have too."""
+    """Return the kernel with another key, which its file names contain as well."""
     if key == entry.key:
         return entry
     own = f"{entry.target.name}/{entry.key}"
@@ -105,7 +105,7 @@ def _with_key(entry: KernelEntry, key: str) -> KernelEntry:
 
 
 def _with_kernels(program: Program, renamed: Mapping[str, str]) -> Program:
-    """Program whose steps name kernels by their keys in the merged bundle."""
+    """Return the program with its steps' kernels named by their keys in the merged bundle."""
     steps = tuple(
         dataclasses.replace(step, kernel=renamed[f"{program.target}/{step.kernel}"])
         for step in program.steps
@@ -114,7 +114,7 @@ def _with_kernels(program: Program, renamed: Mapping[str, str]) -> Program:
 
 
 def _together(provenances: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Provenance of the merged bundle: every version that a part was made with."""
+    """Return the provenance of the merged bundle: all versions that made a part of it."""
     found: dict[str, list[str]] = {}
     for provenance in provenances:
         for name, version in provenance.items():

@@ -1,6 +1,6 @@
-"""The stages of one kernel, on one screen: spec + target -> schedule -> plan -> source -> code.
+"""The pipeline of one kernel: spec and target -> schedule -> plan -> source -> machine code.
 
-Many kernels at once, into a bundle: :mod:`kgen.building`.
+:mod:`kgen.building` builds many kernels at once, into a bundle.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ from kgen.targets.tuning.file import Tuning
 if TYPE_CHECKING:
     from kgen.constants import Array
 
-#: What of a schedule is set by name.
+#: Field of a schedule whose value is a name.
 MAINLOOP = "mainloop"
 
 
 def schedule_for(
     spec: Spec, target: Target, overrides: Overrides, tuning: Tuning | None = None
 ) -> Schedule:
-    """Return the chosen schedule with the user's fields. Raises TargetError for what the target
-    does not support."""
+    """Return the chosen schedule with the user's fields.
+
+    Raises TargetError for a spec that the target does not support.
+    """
     return _with(spec, target, _schedule_with(spec, target, overrides, tuning), overrides)
 
 
 def _with(spec: Spec, target: Target, schedule: Schedule, overrides: Overrides) -> Schedule:
-    """Return the schedule with the user's fields, and those that follow from them."""
+    """Return the schedule with the user's fields, and with the fields that depend on them."""
     if schedule.origin is ScheduleOrigin.TUNED and not overrides:
         return schedule
     family, set_by_user = targets.family(target.family), schedule.override(**_fields(overrides))
@@ -46,8 +48,11 @@ def _with(spec: Spec, target: Target, schedule: Schedule, overrides: Overrides) 
 def _schedule_with(
     spec: Spec, target: Target, overrides: Overrides, tuning: Tuning | None
 ) -> Schedule:
-    """Return the measured schedule, else the model's. If it lacks the user's fields or has another
-    `mainloop`, return the model's best that has them."""
+    """Return the measured schedule if there is one, else the cost model's.
+
+    If it lacks a field that the user sets, or has another `mainloop`, return the model's best that
+    does not.
+    """
     family = targets.family(target.family)
     family.check_support(spec, target)
     names = set(_fields(overrides))
@@ -73,7 +78,7 @@ def _schedule_with(
 
 
 def _fields(overrides: Overrides) -> dict[str, int]:
-    """The numbers among what the user sets. ScheduleError for a field that is none."""
+    """Return the integers among the user's fields. Raises ScheduleError for other values."""
     fields = {}
     for name, value in overrides.items():
         if name == MAINLOOP:
@@ -103,7 +108,7 @@ def plan_with(
     named = {name: overrides[name] for name in (MAINLOOP,) if name in overrides}
 
     def attempt(fields: remedy.Fields) -> Plan:
-        # Ranking candidates is slow, and the names of the fields decide which schedule is needed.
+        # Ranking candidates is slow, and only the names of the fields decide on the schedule.
         asked = {**named, **fields}
         other = (
             schedule
@@ -128,7 +133,7 @@ def kernel(spec: Spec, target: Target, schedule: Schedule | None = None) -> Buil
 
 
 def assembled(planned: Plan) -> BuiltKernel:
-    """The kernel of a plan, with the code of its variants behind its own."""
+    """Return the kernel of a plan, with the code of its variants after its own."""
     start = time.perf_counter()
     family, text = targets.family(planned.target.family), source(planned)
     code = family.assemble(text, planned)
@@ -141,8 +146,11 @@ def assembled(planned: Plan) -> BuiltKernel:
 
 
 def for_target(spec: Spec, target: Target, values: Mapping[str, Array]) -> Spec:
-    """The spec without the constant operands that change nothing on this target: those that it does
-    not pack, and whose values are not in the bundle. Winograd requires its constant weights."""
+    """Return the spec without constant operands that have no effect on this target.
+
+    These are operands that the target does not pack, and whose values are not in the bundle.
+    Winograd keeps its constant weights, which it requires.
+    """
     if not isinstance(spec, Matmul | Conv2d) or targets.family(target.family).packs_ahead:
         return spec
     if isinstance(spec, Conv2d) and spec.transforms:

@@ -1,4 +1,4 @@
-"""Making programs: weights under their digests, and the steps that each step waits for."""
+"""Completing the programs of a bundle: dependencies between steps, and files of weights."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 
 def weight(name: str, data: Bytes) -> Weight:
-    """A weight of these bytes, which are in the order that the target's kernels take
-    (:func:`kgen.constants.stored`). Give `bundle.pack` the same bytes under its `file`."""
+    """Return a weight with these bytes, in the order of :func:`kgen.constants.stored`.
+
+    Pass the same bytes to `bundle.pack` under the weight's `file`.
+    """
     found = _bytes(data)
     digest = hashlib.sha256(found.data).hexdigest()
     return Weight(name=name, file=weight_file(digest), sha256=digest, nbytes=len(found))
@@ -37,28 +39,28 @@ def weight(name: str, data: Bytes) -> Weight:
 def finished(
     programs: Sequence[Program], kernels: Sequence[KernelEntry], weights: Mapping[str, Bytes]
 ) -> tuple[tuple[Program, ...], dict[str, HostBytes]]:
-    """The programs with what their steps wait for, and the files of their weights.
+    """Return the programs with the dependencies of their steps, and the files of their weights.
 
-    Raises BundleError for a program that a runtime would refuse.
+    Raises BundleError for a program that the runtime would refuse.
     """
-    # One step after the other is an order, as long as nothing else is wrong.
+    # Sequential steps have no ordering fault, so this check finds all other faults.
     check_programs([_in_line(program) for program in programs], kernels)
     by_name = {kernel.name: kernel for kernel in kernels}
     made = tuple(_ordered(program, by_name) for program in programs)
     check_programs(made, kernels)
-    # Values have the names that they get when the program is read.
+    # The round trip gives values the names that they get when the program is read.
     made = tuple(written_out(with_repeats(program)) for program in made)
     return made, _weight_files(made, weights)
 
 
 def check_programs(programs: Sequence[Program], kernels: Sequence[KernelEntry]) -> None:
-    """Raise BundleError for programs of these kernels that a runtime would refuse."""
+    """Raise BundleError for programs of these kernels that the runtime would refuse."""
     made = Manifest(kernels=tuple(kernels), programs=tuple(programs))
     manifest_json.check(json.dumps(manifest_json.to_json(made)).encode())
 
 
 def _in_line(program: Program) -> Program:
-    """The program with steps that wait for the one before them."""
+    """Return the program with each step waiting for the previous one."""
     steps = (
         dataclasses.replace(step, after=(number - 1,) if number else ())
         for number, step in enumerate(program.steps)
@@ -67,10 +69,12 @@ def _in_line(program: Program) -> Program:
 
 
 def _weight_files(programs: Iterable[Program], given: Mapping[str, Bytes]) -> dict[str, HostBytes]:
-    """The files of all weights of these programs. Raises BundleError for one that is missing or is
-    not the one that a program means."""
+    """Return the files of all weights of these programs.
+
+    Raises BundleError for a weight without a file, or with a file whose digest differs.
+    """
     files: dict[str, HostBytes] = {}
-    known: dict[str, Weight] = {}  # programs share files: each is hashed once
+    known: dict[str, Weight] = {}  # programs share files, and each is hashed once
     for program in programs:
         for one in program.weights:
             if one.file not in given:
@@ -98,8 +102,10 @@ def _bytes(data: Bytes) -> HostBytes:
 
 
 def _ordered(program: Program, kernels: Mapping[str, KernelEntry]) -> Program:
-    """The program with each step's `after` filled in: the steps whose accesses conflict with its
-    own, less those that another of them waits for. `kernels` are a bundle's, by name."""
+    """Return the program with each step's `after`: earlier steps whose accesses conflict with it.
+
+    A step that another one in `after` waits for is left out. `kernels` are a bundle's, by name.
+    """
     steps = []
     earlier: list[Ancestors] = []
     for step, found in zip(program.steps, uses(program, kernels), strict=True):

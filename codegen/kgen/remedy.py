@@ -1,9 +1,14 @@
-"""Remedy for a schedule that does not fit: fields that are planned before they are printed.
+"""Advice for a schedule that does not fit: fields that were planned before they are printed.
 
-A family's own advice looks at one limit at a time, and following it may meet the next limit. The
-advice is therefore tried first. If the whole plan does not pass with it, what replaces it is the
-nearest value of one field that passes, or else the advice of one limit after the other, or else the
-fields to leave out.
+A target family's own advice considers one limit at a time, and following it may exceed the next
+limit. Candidates are therefore planned in this order, and the first that passes is printed:
+
+- the family's advice;
+- the nearest value of one of the user's fields;
+- the advice of one limit after the other;
+- the user's fields without one of them.
+
+If none passes, the advice is to leave out all fields.
 """
 
 from __future__ import annotations
@@ -13,11 +18,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kgen.errors import KgenError, ScheduleError
 
-#: Values worth trying for any field: all small ones, and powers of two.
+#: Values tried for any field: all small ones, and powers of two.
 CANDIDATES = frozenset(range(65)) | {2**i for i in range(7, 17)}
 
 
-#: Limits in succession whose advice is followed.
+#: Number of successive limits whose advice is followed.
 MOST_STEPS = 4
 #: Fields that a user sets, and `mainloop`.
 Fields = Mapping[str, int | str]
@@ -26,7 +31,7 @@ Fields = Mapping[str, int | str]
 def proven(
     error: ScheduleError, overrides: Fields, attempt: Callable[[Fields], object]
 ) -> ScheduleError:
-    """Return the error with advice that works; unchanged if it advises nothing and no value fits.
+    """Return the error with advice that works, or unchanged if it has none and no value fits.
 
     `attempt` plans with the given overrides and raises KgenError if they do not fit.
     """
@@ -53,7 +58,7 @@ def proven(
 def _followed(
     advice: str, overrides: Fields, attempt: Callable[[Fields], object]
 ) -> dict[str, int | str]:
-    """Return the fields of the advice and of the advice that follows it, until the plan passes."""
+    """Return the fields of the advice, and of further advice, until the plan passes."""
     fields: dict[str, int | str] = {}
     for _ in range(MOST_STEPS):
         fields |= next(_alternatives(advice), {})

@@ -1,4 +1,4 @@
-"""Templates to text. The only importer of jinja2, and the only code that knows where they are."""
+"""Rendering templates to text; the only module that imports jinja2 or knows the template folder."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
     from jinja2.bccache import Bucket
 
-#: What begins a comment, by the extension of a source.
+#: Start of a comment, by the extension of a source.
 _COMMENT = {"ptx": "//", "ll": ";", "spvasm": ";"}
-#: What a template leaves behind where it leaves something out.
+#: Blank lines that a template leaves where it omits something.
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 @cache
 def template_root() -> Path:
-    """The packaged templates if there are any beside this file, else the checkout's."""
+    """Return the packaged templates beside this file, or else the checkout's."""
     packaged = Path(__file__).with_name("templates")
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "templates"
 
@@ -36,7 +36,7 @@ def template_root() -> Path:
 def _environment() -> Environment:
     import jinja2
 
-    # Jinja's own delimiters clash with PTX's `{%r1, %r2}` and LLVM's `%{`.
+    # Jinja's default delimiters clash with PTX's `{%r1, %r2}` and LLVM's `%{`.
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(template_root()),
         block_start_string="<%",
@@ -57,7 +57,7 @@ def _environment() -> Environment:
 
 
 def _bytecode_cache() -> BytecodeCache | None:
-    """Cache of compiled templates; Jinja recompiles a template whose source changed."""
+    """Return a cache of compiled templates; Jinja recompiles a template whose source changed."""
     import jinja2
 
     folder = settings.cache_folder()
@@ -80,7 +80,7 @@ def _bytecode_cache() -> BytecodeCache | None:
 
 
 def _compiled_key(jinja_version: str) -> str:
-    """Digest of the templates, their path, the options above, and the jinja and Python versions."""
+    """Return a digest of the templates, their path, this file, and the jinja and Python used."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
     words = (template_digest(), str(template_root()), jinja_version)
     digest.update("\0".join(words).encode() + importlib.util.MAGIC_NUMBER)
@@ -88,18 +88,20 @@ def _compiled_key(jinja_version: str) -> str:
 
 
 def _without_last_newline(value: Any) -> Any:
-    """A macro that emits whole lines is called on a line of its own, which ends with one itself."""
+    """Return text without its last newline, because the line that calls a macro ends with one."""
     return value.removesuffix("\n") if isinstance(value, str) else value
 
 
 def text(template: str, values: Mapping[str, object]) -> str:
-    """A template that is no kernel's, over these values."""
+    """Render a template that is not a kernel's, with these values."""
     return _environment().get_template(template).render(values)
 
 
 def render(plan: Plan, extension: str) -> Source:
-    """The kernel's text: the plan's header as a comment, then its entry template over the plan,
-    without two blank lines together or arithmetic that changes nothing."""
+    """Render a kernel: the plan's header as a comment, then its template.
+
+    Identity arithmetic and repeated blank lines are removed.
+    """
     template = _environment().get_template(plan.template)
     text = template.render(plan=plan, spec=plan.spec, target=plan.target, schedule=plan.schedule)
     text = without_identities(_BLANK_LINES.sub("\n\n", text.lstrip("\n")), extension)
@@ -110,7 +112,7 @@ def render(plan: Plan, extension: str) -> Source:
 
 @cache
 def template_digest() -> str:
-    """SHA-256 over every template's path and bytes, for the bundle's provenance."""
+    """Return the SHA-256 of every template's path and bytes, for the bundle's provenance."""
     digest = hashlib.sha256()
     for path in sorted(template_root().rglob("*.j2")):
         digest.update(path.relative_to(template_root()).as_posix().encode() + b"\0")

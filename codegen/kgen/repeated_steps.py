@@ -1,6 +1,7 @@
-"""Repetitions in a program: steps that differ from turn to turn in the places of their tensors.
+"""Compression of a program's steps: repetitions that differ only in the offsets of their tensors.
 
-The time steps of a recurrent layer are such turns: a manifest lists the first one only.
+The time steps of a recurrent layer are such repetitions. A manifest lists the steps of the first
+turn only.
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from kgen_runtime.schema.program import Program, Repeat, Step, Value
 from kgen_runtime.values import frozen
 
-#: Fewest turns of a repetition: two turns take no less text than their steps.
+#: Fewest turns of a repetition; two turns would save no text.
 LEAST_TURNS = 3
-#: Largest number of later steps, alike but for their places, that are tried as the start of a
-#: second turn.
+#: Most later steps, equal but for their offsets, that are tried as the start of the second turn.
 MOST_ALIKE = 16
 
 
 @frozen
 class _StepLayout:
-    """Step of a program: `number` is equal for steps that differ in nothing but the offsets of
-    their tensors, of which `names` are the values."""
+    """Step of a program: its tensors' names and offsets.
+
+    Steps that differ only in the offsets of their tensors have the same `number`.
+    """
 
     number: int
     names: tuple[str, ...]
@@ -29,7 +31,7 @@ class _StepLayout:
 
 
 def with_repeats(program: Program) -> Program:
-    """The program with its repetitions: turns that are one another's, moved."""
+    """Return the program with repeated steps listed once, with their number of turns."""
     layouts = [*_layouts(program)]
     following = _following(layouts)
     repeats: list[Repeat] = []
@@ -68,7 +70,7 @@ def _layouts(program: Program) -> Iterator[_StepLayout]:
 
 
 def _following(layouts: Sequence[_StepLayout]) -> list[int | None]:
-    """Position of the next step that is alike, by position."""
+    """Return, for each step, the position of the next one with the same number."""
     found: list[int | None] = [None] * len(layouts)
     last: dict[int, int] = {}
     for at, step in enumerate(layouts):
@@ -81,7 +83,7 @@ def _following(layouts: Sequence[_StepLayout]) -> list[int | None]:
 def _longest(
     layouts: Sequence[_StepLayout], following: Sequence[int | None], at: int, failed: dict[int, int]
 ) -> Repeat | None:
-    """The repetition from a step on that leaves out most steps."""
+    """Return the repetition from a step on that removes the most steps."""
     best: Repeat | None = None
     after = following[at]
     for _ in range(MOST_ALIKE):
@@ -101,15 +103,15 @@ def _left_out(repeat: Repeat) -> int:
 def _repeated(
     layouts: Sequence[_StepLayout], first: int, count: int, failed: dict[int, int]
 ) -> Repeat | None:
-    """Repetition of `count` steps from step `first` on.
+    """Return the repetition of `count` steps from step `first` on; None if there is none.
 
-    `failed` has the last step, by count, from which no repetition starts because of a later one:
-    so steps that are alike and do not repeat are compared once for each count.
+    `failed` holds, by count, the last step from which no repetition starts because a later step
+    differs. Steps that are equal and do not repeat are thus compared once for each count.
     """
     if first <= failed.get(count, -1) or first + LEAST_TURNS * count > len(layouts):
         return None
     moves: dict[str, int] = {}
-    #: Last step that has a value.
+    #: Last step that binds a value.
     last: dict[str, int] = {}
     for at in range(first, first + count):
         one, *others = (layouts[at + turn * count] for turn in range(LEAST_TURNS))
@@ -133,7 +135,7 @@ def _repeated(
 
 
 def _is_turn(one: _StepLayout, other: _StepLayout, turn: int, moves: Mapping[str, int]) -> bool:
-    """Whether a step is another one, moved so many turns."""
+    """Whether a step equals the one in the first turn, moved by `turn` turns."""
     return one.number == other.number and all(
         there - here == turn * moves[name]
         for name, here, there in zip(one.names, one.offsets, other.offsets, strict=True)

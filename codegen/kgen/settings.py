@@ -1,6 +1,6 @@
-"""Settings of the build machine from the environment: the cache and its folder.
+"""Environment variables of the build machine: the kernel cache, the drivers folder and CI.
 
-The runtime's settings read the environment. Nothing here changes what is built.
+The runtime's settings read the cache's variable. No setting changes what is built.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from kgen_runtime.settings import CACHE_DIR as CACHE_DIR
 from kgen_runtime.settings import CACHE_HOME as CACHE_HOME
 from kgen_runtime.settings import cache_folder as cache_folder
 
-#: The folder of the Vulkan drivers that `make drivers` unpacks; the checkout's own is .drivers.
+#: Folder of the Vulkan drivers that `make drivers` unpacks; by default .drivers of the checkout.
 DRIVERS = "KGEN_DRIVERS"
-#: What CI services set: what cannot be checked is a failure there.
+#: Variable set by CI services, where a check that cannot run is a failure.
 CI = "CI"
 
 
 def keeps_kernels() -> bool:
-    """Whether finished kernels are kept and found again: not where $KGEN_CACHE is 0."""
+    """Whether built kernels are cached: not if $KGEN_CACHE is 0."""
     return settings.keeps_what_is_compiled()
 
 
 def drivers_folder() -> Path:
-    """$KGEN_DRIVERS, else .drivers of the checkout that this file is part of."""
+    """Return $KGEN_DRIVERS, or else .drivers of the checkout with this file."""
     named = os.environ.get(DRIVERS)
     return Path(named).absolute() if named else Path(__file__).parents[2] / ".drivers"
 

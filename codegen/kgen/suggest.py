@@ -1,4 +1,4 @@
-"""Suggestions for a mistyped name: one wording for options, commands, names and targets."""
+"""Suggestions for a mistyped name, with one wording for options, commands and targets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kgen_runtime.known_names import near as near
 
 
 def meant(name: object, known: Iterable[str], *, after: str = "") -> str:
-    """Return a question that names the nearest, followed by `after`; empty if none is near."""
+    """Return a question with the nearest known name, followed by `after`; empty if none is near."""
     found = near(str(name), known)
     return f"did you mean {found[0]}?{after}" if found else ""
 

@@ -1,4 +1,4 @@
-"""The support table: target x operation x dtype, and how the tests prove it."""
+"""Support table: operations and dtypes of each target, and how the tests prove them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from kgen.spec import OPS, Math
 
 
 def support_table() -> list[dict[str, Any]]:
-    """Rows of the support table, one per named target.
+    """Return the rows of the support table, one per named target.
 
-    `ops` maps each operation to its dtypes. `math` are the ways to multiply f32 besides the exact
-    one, `conv_math` those of conv2d. `narrow` are the types that B may have beside an A of f32.
-    `proof` says how the test suite executes the target: on a device (or qemu), or in the emulator
-    of its text.
+    - `ops` maps each operation to its dtypes.
+    - `math` lists the ways to multiply f32 apart from the exact one, and `conv_math` those of
+      conv2d.
+    - `narrow` lists the dtypes that B may have beside an A of f32.
+    - `proof` says how the test suite runs the target's kernels: on a device, in qemu, or in an
+      emulator of their text.
     """
     return [
         {

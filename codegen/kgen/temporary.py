@@ -1,7 +1,8 @@
-"""Folders for temporary files, which are removed even after their process was killed.
+"""Temporary folders that are removed even after their process was killed.
 
-A process holds a lock on a file in each of its folders, which the system gives up when the process
-ends, however it does. A process that makes a folder first removes those whose lock nobody holds.
+A process holds a lock on a file in each of its folders. The system releases the lock when the
+process ends, even if it is killed. A process that makes a folder first removes those whose lock
+nobody holds.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _NAME = re.compile(PREFIX + "[a-z0-9_]{8}")
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """A new, empty folder that ends with the block. Raises OSError."""
+    """Make an empty folder, and remove it when the block ends. Raises OSError."""
     _remove_abandoned(Path(tempfile.gettempdir()))
     outer, lock = _locked_folder()
     try:
@@ -38,9 +39,10 @@ def folder() -> Iterator[Path]:
 
 
 def _locked_folder() -> tuple[Path, BinaryIO]:
-    """Return a new folder, and the lock in it that this process holds while the file is open.
+    """Return a new folder and the open file in it whose lock this process holds.
 
-    A process that cleans up may take the folder for abandoned until then; another one is made.
+    Before the lock is held, another process may remove the folder as abandoned; then a new one is
+    made.
     """
     while True:
         outer = Path(tempfile.mkdtemp(prefix=PREFIX))
@@ -56,7 +58,7 @@ def _locked_folder() -> tuple[Path, BinaryIO]:
 
 @cache
 def _remove_abandoned(place: Path) -> None:
-    """Remove the folders of this user whose processes have ended; once in a process."""
+    """Remove the folders of this user whose processes have ended; once per process."""
     with suppress(OSError), os.scandir(place) as found:
         for entry in found:
             if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False):
@@ -65,11 +67,15 @@ def _remove_abandoned(place: Path) -> None:
 
 
 def _remove_if_abandoned(path: Path) -> None:
-    """Raises OSError for a folder whose lock is held, or that is not a temporary folder of kgen."""
+    """Remove a folder if its process has ended.
+
+    Raises OSError for a folder whose lock is held, or that is not a temporary folder of kgen.
+    """
     if path.stat(follow_symlinks=False).st_uid != os.geteuid():
         return
     if _NAME.fullmatch(path.name) and not (path / LOCK).exists():
-        # Its process ended before it held the lock, or holds it soon: then a step here fails.
+        # Its process ended before it held the lock, or is about to hold it; then a call below
+        # fails.
         (path / NEW_LOCK).unlink(missing_ok=True)
         path.rmdir()
         return
