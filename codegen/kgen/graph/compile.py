@@ -97,8 +97,9 @@ def load(
 ) -> Fused:
     """Read an ONNX model and return its fused graph.
 
-    `weights` narrows the constant operands of its products, `products` both operands. Every tensor
-    of a kernel starts at a multiple of `alignment` bytes. Raises GraphError.
+    `weights` is the type to which constant operands of products are quantised, and `products` the
+    type to which both operands are rounded. Every tensor of a kernel starts at a multiple of
+    `alignment` bytes. Raises GraphError.
     """
     with no_misfits(source):
         model, graph = graph_by_bodies(

@@ -432,11 +432,11 @@ class Builder:
         return self.permute(made, order)
 
     def squeezed_rows(self, expression: Expression) -> Shape:
-        """Return the shape before a reshape that restores the reduced axes of all operands.
+        """Return the shape of operands that have one number per row, without their reduced axes.
 
-        Returns () unless all operands are reshapes of values with one number per row, of equal
-        shape. The formula can then run on these values, and fuse into the row-wise kernel that
-        computes them.
+        Returns () unless every operand is a reshape that restores these axes, from equal shapes.
+        The formula can then run on the values before the reshape, and fuse into the row-wise kernel
+        that computes them.
         """
         found = set()
         for name in inputs(expression):

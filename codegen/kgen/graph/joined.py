@@ -117,10 +117,10 @@ def _source(graph: Graph, name: str) -> GraphValue:
 def joined_in_place(lowered: Lowered, alignment: int) -> Lowered:
     """Return the calls without concatenations: their operands become slices of the output buffer.
 
-    A slice starts at a multiple of `alignment` bytes. Only one call writes its buffer, and the
-    buffer is no input, constant, output or table of a scatter. One operand of each concatenation
-    may break these rules: it is copied into its slice. A concatenation whose output a scatter
-    overwrites stays.
+    An operand becomes a slice if one call only writes its buffer, and if the buffer is no input,
+    constant, output or table of a scatter. One operand of each concatenation may break these rules,
+    and is copied into its slice. A concatenation is kept if more operands break them, if a slice
+    would not start at a multiple of `alignment` bytes, or if a scatter overwrites its output.
     """
     overwritten = {*lowered.within.values()}
     kept = {*lowered.inputs.values(), *lowered.constants, *lowered.outputs.values()}

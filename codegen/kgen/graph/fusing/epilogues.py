@@ -163,7 +163,8 @@ class Epilogues:
             is_whole = value.dtype is DType.S8 and is_saturated(value.operation.expression)
             is_between = name != end and product.dtype is DType.S32
             if is_between and value.dtype is not finishes_in and not is_whole:
-                # An intermediate integer would be rounded; only a saturated s8 is exact already.
+                # The kernel would not round an intermediate value to its integer type; saturated s8
+                # needs no rounding.
                 return False
             for operand in value.operands:
                 at, views = origin(self.values, self.roots, operand)

@@ -193,8 +193,9 @@ class _Fusion:
         parts |= {own: self.as_index(parts[name]) for own, name in indices.items()}
         expression = substituted(expression, parts)
         if axes and value.shape != domain and not reduces(expression):
-            # Results of reductions and materialized operands together: a row-wise kernel that reads
-            # the latter writes whole rows, and the value has one number per row.
+            # The formula has one number per row, and reads operands in memory besides results of
+            # reductions. A row-wise kernel would write whole rows for them, so materialize the
+            # reductions.
             self.roots.update(lazy.value.id for lazy in rows)
             return self.formula(value)
         inlined = frozenset().union(*(lazy.inlined for lazy in taken.values()))
@@ -398,7 +399,8 @@ class _Fusion:
     def is_rounded_within(self, part: Lazy, lazy: Lazy, whole: DType) -> bool:
         """Whether a part is saturated s8 that the consumer computes in f32.
 
-        Consumers with windows are excluded, as they would compute the part once per place.
+        Consumers with windows are excluded, as they would compute the part once per kernel
+        position.
         """
         of, into = self.values[part.value.id].operation, lazy.value.operation
         return (
@@ -479,9 +481,9 @@ class _Fusion:
                 self.lazies[name] = self.formula(self.values[name])
 
     def numbers_of(self, name: str) -> str:
-        """Return the s8 numbers that a value dequantises, or the value if they are a root.
+        """Return the s8 numbers that a value dequantises.
 
-        The result is also the value itself if it is no dequantisation.
+        Returns the value itself if it is no dequantisation, or if its numbers are a root already.
         """
         at = self.values[name].operation
         parts = Dequantization.of(at.expression) if isinstance(at, FormulaNode) else None
@@ -499,7 +501,7 @@ class _Fusion:
         return bool(new)
 
     def inside(self, new: set[str], owners: Mapping[str, set[str]]) -> set[str]:
-        """Return the new roots that another new root contains in all their uses."""
+        """Return the new roots that are computed only as a part of another new root."""
         return {
             name
             for other in new

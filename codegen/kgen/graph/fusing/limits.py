@@ -11,15 +11,15 @@ from kgen.ops.parse import DEEPEST
 from kgen.spec.shapes import MAX_RANK
 from kgen_runtime.values import frozen
 
-#: Limits of one kernel: operands, and characters of its expression. Names of operands take further
-#: characters.
+#: Limits of one kernel: operands, and characters of its expression. The parser's limit is higher,
+#: because lowering renames operands.
 MOST_OPERANDS = 9
 MOST_CHARACTERS = 600
 #: Limits for expressions with views, such as a sum over a window: characters without the views,
 #: which compute nothing, and with them.
 MOST_SEEN = 2000
 LONGEST = 10000
-#: Characters that a number counts when views are excluded.
+#: Characters counted for a number when views are excluded.
 DIGITS = 9
 #: Calls that lowering may add around a formula: a slice per axis of an operand, a permutation and
 #: reshape, and the shape and type of the result.

@@ -399,7 +399,7 @@ class _Lowering:
         return "mx1" not in shapes.values()
 
     def own_constant(self, leaf: Leaf) -> str:
-        """The part of a constant that a layout shows, as a constant of its own."""
+        """Return a new constant with the part of a constant that a layout reads."""
         shown = "x".join(map(str, (leaf.layout.offset, *leaf.layout.shape, *leaf.layout.strides)))
         name = f"{leaf.root}:{shown}"
         array = self.constants[leaf.root].reshape(-1)
@@ -417,7 +417,7 @@ class _Lowering:
     def epilogue(
         self, root: str, product: GraphValue, extents: Shape
     ) -> tuple[str, dict[str, str], dict[str, Binding]]:
-        """The formula behind a product, the extents of its operands, and what they are bound to."""
+        """Return a product's epilogue as text, and the extents and bindings of its operands."""
         lazy = self.fused.formulas.get(root)
         if lazy is None:
             return "x", {}, {}
@@ -455,13 +455,13 @@ class _Lowering:
 
 
 def without_cast(expression: Expression) -> Expression:
-    """Expression without an outer cast, which the kernel's store does."""
+    """Return an expression without an outer cast; the kernel's store converts the value."""
     is_cast = expression.name == "cast" and len(expression.arguments) == 1
     return expression.arguments[0] if is_cast else expression
 
 
 def without_limits(expression: Expression, dtype: DType) -> Expression:
-    """Expression of bytes without outer limits and rounding, which the kernel's store does."""
+    """Return an expression of bytes without outer clamps and rounding, which the store does."""
     if dtype not in (DType.S8, DType.U8):
         return expression
     assert dtype.limits
@@ -477,7 +477,8 @@ def without_limits(expression: Expression, dtype: DType) -> Expression:
 
 
 def narrow_type(dtype: DType, beside: DType) -> BType | None:
-    """Storage type of narrow weights beside an A of a type."""
+    """Return B's type for weights of a dtype beside an A of dtype `beside`; None if they are
+    equal."""
     if dtype is beside:
         return None
     return BType.S4 if dtype is DType.U8 else BType(dtype)
@@ -492,7 +493,7 @@ def elementwise(
 
 
 def ordered(expression: Expression) -> Expression:
-    """Sums and products with the product of matrices first, as they are written."""
+    """Return an expression whose sums and products name the matrix product first."""
     done: dict[Expression, Expression] = {}
     for step in steps(expression):
         arguments = tuple(done[a] for a in step.arguments)

@@ -325,8 +325,8 @@ def apart_again(
 class Phase:
     """Every `step`-th output along an axis of a transposed convolution.
 
-    The phase uses the positions of the flipped kernel from `first` on, `apart` apart, with `window`
-    over the input.
+    The phase uses every `apart`-th position of the flipped kernel from `first` on. `window`
+    describes these positions over the input.
     """
 
     first: int

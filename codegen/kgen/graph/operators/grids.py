@@ -177,9 +177,10 @@ def steps_of(axes: list[Axis]) -> list[int]:
 
 
 def weight(b: Builder, part: Expression, tap: int, mode: str) -> Expression:
-    """Return the weight of the element `tap` elements after the one below a position.
+    """Return the weight of one of the elements around a position.
 
-    The position is `part` of an element after the one below it.
+    The element is `tap` elements after the element below the position, and the position is the
+    fraction `part` of an element after it.
     """
     if mode != "cubic":
         return part if tap == 1 else b.call("sub", 1.0, part)

@@ -49,7 +49,8 @@ def _along(
 ) -> GraphValue:
     """Reduce the elements of each window along one axis.
 
-    A long window takes two stages: parts of adjacent elements, then these parts and the remainder.
+    A long window is reduced in two stages: first parts of adjacent elements, then the results of
+    these parts and the remaining elements.
     """
     if window.size <= MOST_ALONG:
         return _joined(b, x, (axis,), (window,), join, around)
@@ -133,9 +134,9 @@ def max_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[Gr
 def places_of_largest(
     b: Builder, node: Node, x: GraphValue, largest: GraphValue, windows: Windows, least: float
 ) -> GraphValue:
-    """Return the linear index in x of the first largest element, or NaN, of each window.
+    """Return, for each window, the linear index in x of its first largest element.
 
-    With storage_order=1 indices within an image are column-major.
+    NaN counts as the largest. With storage_order=1 indices within an image are column-major.
     """
     rank, sizes = len(windows), x.shape[2:]
     steps = packed(sizes)

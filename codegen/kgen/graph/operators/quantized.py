@@ -24,7 +24,7 @@ from kgen_runtime.dtypes import DType
 #: Types of quantised numbers.
 QUANTIZED = (DType.S8, DType.U8)
 F32 = DType.F32
-#: Most products of bytes less their zero points whose sum is exact in f32.
+#: Largest K for which a sum of products (a - zero_a) (b - zero_b) of bytes is exact in f32.
 MOST_EXACT = 256
 
 

@@ -117,7 +117,8 @@ def lstm_cell(
 def gru_cell(before: bool) -> Cell:
     """Return the cell of a GRU.
 
-    With `before`, the state is reset before its product, not after it.
+    With `before`, the reset gate is applied to the state before the recurrent product, not after
+    it.
     """
 
     def cell(
@@ -329,7 +330,8 @@ def direction(
             bias = beside(b, front, b.slice(bias, 0, rest * units, units), "bias")
     b.check_table(x.shape[1] * units)
     nothing = np.zeros((1, x.shape[1], units), x.dtype.storage)
-    # A view stays a tensor, as the states of later steps are; a constant would become a number.
+    # A view of the constant stays a tensor in formulas, as the states of later steps are. The
+    # constant itself would become a number.
     zeros = b.reshape(b.made("zeros", nothing, x.dtype), nothing.shape[1:])
     first = tuple(of(5 + i) or zeros for i in range(states))
     peepholes = of(7) if states > 1 else None

@@ -67,9 +67,9 @@ REDUCTIONS = {
 def joined_rows(
     b: Builder, x: GraphValue, index: GraphValue, rows: GraphValue, how: str
 ) -> GraphValue:
-    """Reduce rows (..., count) into x (..., places), by an index (..., count).
+    """Reduce rows (..., count) into x (..., n), by an index (..., count).
 
-    Each place reads all rows, so that any number of rows may name it.
+    Each element of x reads all rows and selects those whose index names it, so an index may repeat.
     """
     n, count, rank = x.shape[-1], rows.shape[-1], x.rank + 1
     over, join, neutral = REDUCTIONS[how]

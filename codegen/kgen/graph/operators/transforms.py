@@ -18,8 +18,9 @@ from kgen_runtime.dtypes import DType
 def waves(n: int, length: int, parts: int, bins: int, sign: float) -> Array:
     """Return the matrix of a Fourier transform, of shape (n, parts, bins, 2).
 
-    It gives the first `bins` coefficients of a transform of length `length`, from the first n
-    elements, real (parts=1) or complex (parts=2).
+    The axes are input elements, the parts of an element (1 if real, 2 if complex), coefficients,
+    and the parts of a coefficient. The transform has length `length`, of which the first n elements
+    and the first `bins` coefficients occur.
     """
     turns = np.outer(np.arange(n), np.arange(bins)) % length
     angle = sign * 2 * np.pi * turns / length
@@ -30,9 +31,10 @@ def waves(n: int, length: int, parts: int, bins: int, sign: float) -> Array:
 
 
 def real_waves(n: int, length: int) -> Array:
-    """Return the matrix (n, 2, length, 1) of the inverse transform to real elements.
+    """Return the matrix of the inverse transform to real elements, of shape (n, 2, length, 1).
 
-    Its input is the first half of the coefficients.
+    The axes are coefficients, the parts of a coefficient, and elements. The input is the first half
+    of the coefficients.
     """
     k = np.arange(n)
     angle = 2 * np.pi * (np.outer(k, np.arange(length)) % length) / length
@@ -144,8 +146,8 @@ def col2im(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
         order = [0, 1, *range(3, 2 + left), *range(3 + left, found.rank), 2, 2 + left]
         rows = b.permute(found, order)
         shape = rows.shape[:-2]
-        # For each image element and block position, the number of the block; an index past the end
-        # reads zero where there is none.
+        # The block that covers an image element, for each position in the block. Where there is
+        # none, the index is past the end, and the gather reads zero.
         seen = np.arange(n)[:, None] + pads[i] - np.arange(block[i]) * apart[i]
         at, left_over = np.divmod(seen, steps[i])
         is_seen = (left_over == 0) & (at >= 0) & (at < counts[i])

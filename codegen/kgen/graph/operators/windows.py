@@ -22,10 +22,10 @@ AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 class Window:
     """Sliding windows along an axis of `length` elements.
 
-    There are `count` windows of `size` elements that are `apart` (dilation), `step` (stride) from
-    one window to the next. The first window begins `before` the first element. `pads` are those of
-    the model. `after` is the padding that the last window needs, negative if it does not reach the
-    end.
+    There are `count` windows, whose starts are `step` elements apart (stride). A window has `size`
+    elements, `apart` elements from one another (dilation). The first window starts `before`
+    elements ahead of the axis. `pads` is the padding that the model gives, and `after` the padding
+    that the last window needs, negative if it ends before the axis does.
     """
 
     length: int
@@ -49,7 +49,10 @@ class Window:
         return self.length + self.before + max(self.after, 0)
 
     def places(self) -> Array:
-        """Return the element that each position of each window sees, counted from 0."""
+        """Return the index of the element at each position of each window, count x size.
+
+        Indices below 0 and from `length` on are padding.
+        """
         starts = np.arange(self.count) * self.step - self.before
         return starts[:, None] + np.arange(self.size) * self.apart
 
@@ -134,7 +137,7 @@ def padded(x: Expression, windows: Windows, axes: Sequence[int], value: float) -
 
 
 def seen_at(x: Expression, windows: Windows, axes: Sequence[int], at: Sequence[int]) -> Expression:
-    """Return the elements of a padded expression that one kernel position sees, for all windows."""
+    """Return the elements at one position of all windows, from a padded expression."""
     for window, axis, place in zip(windows, axes, at, strict=True):
         start = place * window.apart
         stop = start + (window.count - 1) * window.step + 1

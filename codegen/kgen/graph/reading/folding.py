@@ -1,8 +1,8 @@
 """Constant folding: compute nodes whose inputs are all constant while the model is read.
 
 onnx's reference evaluator computes them, with :mod:`kgen.graph.reading.definitions` in place of
-operators that it computes wrongly or not at all. A node that cannot be folded keeps the reason,
-which is repeated if the node is refused later.
+operators that it computes wrongly or not at all. If a node cannot be folded, the reason is kept for
+the message in case the node is refused later.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from kgen.graph.reading.messages import shortened
 from kgen.graph.reading.model import Array
 from kgen.graph.reading.tensors import graphs_of
 
-#: Operators whose output size depends on the values of their inputs. An output has at most as many
-#: elements as the inputs, each with an index per axis.
+#: Operators whose output size depends on the values of their inputs. An output has at most one
+#: element per input element and axis.
 OF_DATA = frozenset({"NonZero", "Unique", "Compress"})
 #: Operators that onnx's reference computes in Python loops.
 SLOW = frozenset(
@@ -53,7 +53,8 @@ def check_foldable(
 ) -> None:
     """Raise NotFolded for a node of constants that must not be computed.
 
-    Such a node may never terminate, takes very long, makes strings, or differs from run to run.
+    Such a node may not terminate, takes very long, makes strings, or gives other results in each
+    run.
     """
     if node.op_type in RANDOM:
         raise NotFolded("it is random")

@@ -63,8 +63,9 @@ from kgen.graph.reading.order import shown_name, taken_by
 from kgen.graph.reading.written_out import replaced
 from kgen_runtime.schema.program import Count
 
-#: Most bytes of folded constants at one time, beside BROUGHT times the model's own constants:
-#: weights are transposed and cast; shapes, masks and position tables are the remainder.
+#: Limit of folded constants at one time, in bytes. BROUGHT times the bytes of the model's own
+#: constants are added, because weights are transposed and cast. The limit itself is for shapes,
+#: masks and position tables.
 MOST_FOLDED = 256 << 20
 BROUGHT = 3
 #: Lowest opset of the nodes that replace an operator with a data-dependent output size.

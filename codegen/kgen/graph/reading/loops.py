@@ -86,7 +86,8 @@ class Joined:
 class Steps:
     """Body of a Loop or Scan, for unrolling.
 
-    `tensors` and `constants` are shared by all steps, and `shared` has their names in the model.
+    All steps share `tensors` and `constants`; `shared` maps their names in the body to those in the
+    model.
     """
 
     #: Prefix of the names of values that the loop computes.
@@ -220,7 +221,7 @@ def check_unrolled(name: str, operator: str, number: int) -> None:
 def trip_count(array: Array | None, name: str) -> int:
     """Return the largest trip count that a Loop's first input allows.
 
-    Without that input, the result exceeds the limit.
+    Without that input, return a number above the limit.
     """
     if array is None:
         return MOST_UNROLLED + 1

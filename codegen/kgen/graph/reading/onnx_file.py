@@ -35,7 +35,7 @@ def shown(source: Source) -> str:
 def read(source: Source) -> onnx.ModelProto:
     """Read a model, inline its functions, sort its nodes and load its external data.
 
-    A protocol buffer that is given is not modified. Raises GraphError.
+    A given ModelProto is not modified. Raises GraphError.
     """
     name = shown(source)
     if isinstance(source, onnx.ModelProto):
@@ -149,9 +149,10 @@ def _data_beside(name: str, given: Mapping[str, str], nbytes: int, file: Path) -
 
 
 def _beside(location: str, file: Path) -> Path | None:
-    """Return a file in the model's folder or in the folder that the model links to, else None.
+    """Return the path of a file beside the model, else None.
 
-    A download cache links the model and its data into one folder.
+    If the model is a symbolic link, the folder of its target counts as well: a download cache links
+    a model and its data into one folder.
     """
     try:
         folders = (file.parent.resolve(), file.resolve().parent)

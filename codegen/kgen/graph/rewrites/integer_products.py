@@ -40,7 +40,7 @@ from kgen.spec.conv2d import Conv2d
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: Largest K for which a sum of products of bytes less their zero points is exact in f32.
+#: Largest K for which a sum of products (a - zero_a) (b - zero_b) of bytes is exact in f32.
 EXACT_DEPTH = 256
 #: Primitives of an expression that only reads a value through views.
 LOOKS = (Primitive.VIEW, Primitive.INPUT, Primitive.CONSTANT)

@@ -207,7 +207,7 @@ class _Narrowing(Rewriting):
         return array
 
     def blocks(self, name: str, array: Array) -> GraphValue:
-        """A matrix whose columns are rows of blocks; its memory is theirs."""
+        """Return a matrix quantised to s4, whose columns are stored as rows of blocks."""
         rows = self.constant(name, blocks.rounded(array.T), DType.U8)
         shown = self.builder.add(rows.operation, array.T.shape, rows.dtype)
         self.names[shown.id] = name

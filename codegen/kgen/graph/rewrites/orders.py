@@ -32,7 +32,7 @@ def in_order(name: str, order: Sequence[int]) -> str:
 
 
 def order_in(name: str) -> tuple[str, tuple[int, ...]]:
-    """Return the model's name and the axis order of such a name; () if it holds no order."""
+    """Return the name and the axis order that :func:`in_order` joined; () without an order."""
     plain, mark, numbers = name.rpartition(IN_ORDER)
     axes = numbers.split(",")
     if not mark or not all(axis.isdecimal() for axis in axes):

@@ -1,8 +1,8 @@
 """Graph rewrite: tied weights share memory; a transposed copy of a constant becomes a view.
 
 The output projection of a decoder multiplies by the transpose of the embedding table, which the
-model stores as a second constant. The rewrite applies to a skinny GEMM only (:data:`FEW`): it is
-limited by reading B, and reads it unpacked as fast as prepacked.
+model stores as a second constant. The rewrite applies only to a skinny GEMM (:data:`FEW`), whose
+time is that of reading B: it reads B unpacked as fast as prepacked.
 """
 
 from __future__ import annotations

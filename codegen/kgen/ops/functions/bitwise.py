@@ -17,7 +17,7 @@ MOST_SHIFTED = 64.0
 
 @function(whole=lambda x, y: node(P.BITS_AND, x, y))
 def bitwise_and(x: Expression, y: Expression) -> Expression:
-    """The sum of the powers of two that both have; the first is a number's sign.
+    """The sum of the powers of two that x and y share; -256 stands for the sign bit.
 
     A float is rounded down to an integer from -256 to 255 first; NaN counts as 0.
     """
@@ -43,7 +43,7 @@ def shifted(
 
 @function()
 def shift_left(x: Expression, n: Expression) -> Expression:
-    """x 2^n; 0 unless n is 0 to 63."""
+    """x 2^n; 0 for n outside of 0 to 63."""
     return shifted(x, n, lambda v, shift: v * 2.0**shift, constant(0.0))
 
 
@@ -54,6 +54,6 @@ def _whole_shift_right(x: Expression, n: Expression) -> Expression:
 
 @function(whole=_whole_shift_right)
 def shift_right(x: Expression, n: Expression) -> Expression:
-    """x 2^-n, rounded down; -1 of x below 0 and else 0 unless n is 0 to 63."""
+    """x 2^-n, rounded down; for n outside of 0 to 63, -1 if x is below 0, else 0."""
     sign = select(x < 0.0, -1.0, 0.0)
     return shifted(node(P.FLOOR, x), n, lambda v, shift: node(P.FLOOR, v * 2.0**-shift), sign)

@@ -59,7 +59,7 @@ def _integer(x: Expression, dtype: DType) -> Expression:
 
 @function(whole=lambda x: x)
 def cast_s64(x: Expression) -> Expression:
-    """The largest is the float nearest to it, 2^63."""
+    """x rounded to s64; the largest result is 2^63, the float nearest to the type's limit."""
     return _integer(x, DType.S64)
 
 

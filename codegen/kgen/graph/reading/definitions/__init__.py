@@ -11,7 +11,7 @@ with the kernels. Faults and gaps of onnx's reference that they replace:
   normalizes as many channels as there are images.
 - LpNormalization with p=1 adds negative elements instead of their magnitudes.
 - Erf, AffineGrid and GridSample's coordinates are computed in f32; GridSample is slow.
-- Resize counts fractions of elements between aligned corners, and refuses negative axes.
+- Resize with aligned corners uses a fractional output size, and refuses negative axes.
 - Loop without a condition does no steps, and joins results along an existing axis. Scan supports
   only axes and directions of 0. LinearAttention is computed in f32.
 - OneHot does not truncate fractional indices, and expects a scalar depth.

@@ -127,7 +127,7 @@ class GridSample(OpRun):  # type: ignore[misc]
             elif padding_mode == "reflection":
                 at = np.where(is_out, mirrored(at, low, high), at)
             at = np.rint(at) if mode == "nearest" else at
-            # No tap of a place four elements outside the image reaches into it.
+            # No tap of a position four elements outside the image reaches into it.
             first = np.floor(np.clip(np.nan_to_num(at), -4, n + 4))
             taps.append([])
             for step in {"nearest": (0,), "cubic": (-1, 0, 1, 2), "bicubic": (-1, 0, 1, 2)}.get(

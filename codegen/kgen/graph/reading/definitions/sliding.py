@@ -140,7 +140,10 @@ class QLinearConv(OpRun):  # type: ignore[misc]
 
 
 def pads_to(sizes: Sequence[int], wanted: Sequence[int], is_upper: bool) -> list[int]:
-    """Elements to cut at both sides of each axis; the odd one at the end if `is_upper`."""
+    """Return the elements to cut at the start and end of each axis.
+
+    An odd element is cut at the end if `is_upper`.
+    """
     more = [max(0, n - m) for n, m in zip(sizes, wanted, strict=True)]
     first = [n // 2 if is_upper else n - n // 2 for n in more]
     return [*first, *(n - m for n, m in zip(more, first, strict=True))]
@@ -227,8 +230,8 @@ class AveragePool(OpRun):  # type: ignore[misc]
         padded, before, counts = around(
             x, kernel_shape, steps, apart, given, how, bool(ceil_mode), 0.0
         )
-        # The tensor's elements are counted, and with count_include_pad the node's pads, but not the
-        # places that the last window covers beyond the pads.
+        # Count the tensor's elements and, with count_include_pad, the node's pads. Positions that
+        # the last window covers beyond the pads do not count.
         counted = np.zeros((1, 1, *padded.shape[2:]), x.dtype)
         ends = [front + n for front, n in zip(before, x.shape[2:], strict=True)]
         inside = [slice(front, end) for front, end in zip(before, ends, strict=True)]
