@@ -431,7 +431,7 @@ def substituted(expression: Expression, values: Mapping[str, Expression]) -> Exp
 
 
 def with_arguments(step: Expression, arguments: tuple[Expression, ...]) -> Expression:
-    """Copy of `step` with new arguments."""
+    """Return a copy of `step` with new arguments."""
     if not arguments:
         return step
     if step.primitive is Primitive.CALL:

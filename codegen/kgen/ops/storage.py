@@ -9,8 +9,7 @@ from kgen.ops.expression import TRUTH, Expression, steps
 from kgen.ops.expression import Primitive as P
 from kgen_runtime.dtypes import DType
 
-#: Primitives without rounding: applied to numbers of a floating-point type they give a number of
-#: it, a negated one, or an integer next to one.
+#: Primitives without rounding: for arguments in a floating-point type the result is in this type.
 EXACT = TRUTH | {P.INPUT, P.CONSTANT, P.NEG, P.ABS, P.MIN, P.MAX, P.FLOOR, P.ROUND, P.SELECT}
 
 _FORMATS = {DType.F32: ("<f", "<I"), DType.F16: ("<e", "<H")}
@@ -48,7 +47,7 @@ def sign_bit(dtype: DType) -> int:
 
 
 def infinity_bits(dtype: DType) -> int:
-    """Return the bits of infinity; those of a NaN without its sign are a larger number."""
+    """Return the bits of infinity; those of NaNs, without the sign, are larger."""
     bits = bits_of(float("inf"), dtype)
     assert bits is not None
     return bits

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from kgen.check.tensors import Bytes, empty_buffer
 from kgen.targets import find
 
-#: Bytes of all copies together, and the same in last-level caches of a CPU. A cache that keeps part
-#: of a passing stream then holds a quarter at most; the 50 MB of an H100 hold a fifth.
+#: Least bytes of all copies: BYTES, or CACHES times a CPU's last-level cache if that is more. A
+#: cache then holds at most a quarter of the data.
 BYTES, CACHES = 2**28, 4
 #: Most copies, because a call of each must be prepared.
 MOST = 4096

@@ -201,10 +201,11 @@ def element_turns(entry: KernelEntry) -> int:
 
 
 def place_elements(values: Floats, dtype: DType, turn: int, operand: int) -> None:
-    """Place special values everywhere, so that adjacent places hold all of them.
+    """Place special values everywhere, so that adjacent positions hold all of them.
 
-    So do places any power of two apart. After as many turns every place has had each value.
-    Operands have different values at a place, which shift along the tensor and from turn to turn.
+    Positions that are a power of two apart do so as well. After as many turns as values, every
+    position has had each value. Operands have different values at a position, and their
+    combinations shift along the tensor and from turn to turn.
     """
     special = special_elements(dtype)
     index = np.full(values.size, turn * STRIDES[operand % len(STRIDES)])

@@ -1,4 +1,10 @@
-"""Tiles that persistent workgroups write (:class:`kgen_runtime.manifest.Walk`)."""
+"""Tiles that persistent workgroups write (:class:`kgen_runtime.manifest.Walk`).
+
+Tiles are numbered matrix by matrix. Within a matrix, the order is by groups of rows, and column by
+column within a group, so that tiles with close numbers share operands. Clusters of workgroups are
+numbered die by die. The cluster with number n writes tiles n, n + count, n + 2 count, ... for a
+launch of `count` clusters. A kernel may also draw the numbers of its clusters at run time.
+"""
 
 from __future__ import annotations
 

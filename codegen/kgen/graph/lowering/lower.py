@@ -477,8 +477,7 @@ def without_limits(expression: Expression, dtype: DType) -> Expression:
 
 
 def narrow_type(dtype: DType, beside: DType) -> BType | None:
-    """Return B's type for weights of a dtype beside an A of dtype `beside`; None if they are
-    equal."""
+    """Return B's type for weights of a dtype beside an A of dtype `beside`; None if equal."""
     if dtype is beside:
         return None
     return BType.S4 if dtype is DType.U8 else BType(dtype)

@@ -13,7 +13,7 @@ from kgen_runtime.dtypes import DType
 
 @function()
 def cast(x: Expression) -> Expression:
-    """x itself, which becomes a number of the output's type."""
+    """x, which is rounded to the output's type when it is stored."""
     return x
 
 
@@ -65,7 +65,7 @@ def cast_s64(x: Expression) -> Expression:
 
 @function(Accuracy(roundings=1.0), whole=lambda x: _clipped(x, DType.S32))
 def cast_s32(x: Expression) -> Expression:
-    """In f32 the largest is rounded, to 2^31."""
+    """x rounded to s32; in f32 the largest result is 2^31."""
     return _integer(x, DType.S32)
 
 

@@ -61,7 +61,7 @@ def cos_f64(x: Expression) -> Expression:
 
 @function(Accuracy(roundings=8, growth=2, scale="one", holds=_is_near, ulps=2), double=sin_f64)
 def sin(x: Expression) -> Expression:
-    """For |x| below 2**22; W. Cody and W. Waite, "Software Manual", chapter 8.
+    """Sine for |x| below 2**22; W. Cody and W. Waite, "Software Manual", chapter 8.
 
     The error grows with |x| where FMA rounds its product, on Vulkan.
     """
@@ -71,7 +71,7 @@ def sin(x: Expression) -> Expression:
 
 @function(Accuracy(roundings=8, growth=2, scale="one", holds=_is_near, ulps=2), double=cos_f64)
 def cos(x: Expression) -> Expression:
-    """For |x| below 2**22: (-1)**n sin(x - (n - 1/2) pi)."""
+    """Cosine for |x| below 2**22: (-1)**n sin(x - (n - 1/2) pi)."""
     n = node(P.ROUND, fma(x, 1.0 / math.pi, 0.5))
     return sine_of_multiple(x, n, n - 0.5)
 
