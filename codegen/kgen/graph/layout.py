@@ -85,7 +85,7 @@ class StridedLayout:
     def reshaped(self, shape: Shape) -> StridedLayout | None:
         """Return the layout of the tensor reshaped to `shape`; None if strides cannot express it.
 
-        Each new axis must divide a run of old axes that one stride walks.
+        The size of each new axis must divide that of adjacent old axes that one stride can walk.
         """
         old = [(n, s) for n, s in zip(self.shape, self.strides, strict=True) if n != 1]
         strides: list[int] = []
@@ -239,8 +239,9 @@ def seen(layout: StridedLayout, size: int, name: str) -> Seen | None:
     stops = [a + (n - 1) * step + 1 for a, n, step in zip(starts, counts, by, strict=True)]
     if any(stop > n for stop, n in zip(stops, sizes, strict=True)):
         return None
-    # Keep axes of size 1 that come after the layout's first moving axis. The axis of the gap is
-    # sliced to size 1 and serves as the first of them; without such axes it goes in front.
+    # Append axes of size 1 for the layout's axes of size 1 after its first moving axis. The axis of
+    # the gap is sliced to size 1 and serves as the first of these. If there are none, it comes
+    # first in the order.
     rank = len(layout.shape)
     ones = [i for i in range(min(moving, default=rank), rank) if i not in moving]
     between = [len(order)] if outer > 1 else []

@@ -11,8 +11,7 @@ from kgen.ops.parse import DEEPEST
 from kgen.spec.shapes import MAX_RANK
 from kgen_runtime.values import frozen
 
-#: Limits of one kernel: operands, and characters of its expression. The parser's limit is higher,
-#: because lowering renames operands.
+#: Limits of one kernel: operands, and characters of its expression.
 MOST_OPERANDS = 9
 MOST_CHARACTERS = 600
 #: Limits for expressions with views, such as a sum over a window: characters without the views,

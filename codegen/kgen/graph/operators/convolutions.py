@@ -337,9 +337,9 @@ class Phase:
 def phases_of(window: Window) -> tuple[Phase | None, ...]:
     """Return the phases of an axis of a transposed convolution; None for a phase without positions.
 
-    `window` is over the output. Input i and position k contribute to output i * step + k * apart -
-    before. Outputs that are a step apart therefore use the same positions, and adjacent ones among
-    them use inputs at a constant distance.
+    `window` describes windows over the output: input i and kernel position k contribute to output i
+    * step + k * apart - before. Outputs that are a step apart therefore use the same positions, and
+    adjacent ones among them use inputs at a constant distance.
     """
     common = math.gcd(window.step, window.apart)
     every, distance = window.step // common, window.apart // common

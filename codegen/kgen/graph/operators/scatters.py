@@ -34,7 +34,7 @@ from kgen_runtime.dtypes import DType
 def scattered(
     b: Builder, x: GraphValue, index: GraphValue, rows: GraphValue, axis: int
 ) -> GraphValue:
-    """Return x with rows written along `axis` at the indices `index`, a list.
+    """Return x with rows written along `axis` at the indices in the list `index`.
 
     A permuted x is scattered into before the permutation, so that it is written in place.
     """
@@ -57,7 +57,8 @@ def constant_place(at: Array, n: int, none: int) -> Array:
     return np.where(outside, none, np.where(at < 0, at + n, at))
 
 
-#: Row function, scalar function and identity of each reduction; None stands for the element of x.
+#: Row function, scalar function and identity of each reduction. The identity None stands for the
+#: element of x.
 REDUCTIONS = {
     "add": ("sum", "add", 0.0), "mul": ("prod", "mul", 1.0),
     "max": ("amax", "max", None), "min": ("amin", "min", None),

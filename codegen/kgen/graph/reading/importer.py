@@ -553,7 +553,7 @@ class _Walk:
 
     @contextmanager
     def _of(self, opsets: Mapping[str, int]) -> Iterator[None]:
-        """Interpret the nodes within by these opsets."""
+        """Interpret the nodes that are visited in the block by these opsets."""
         before, self.opsets = self.opsets, {**self.opsets, **opsets}
         try:
             yield
