@@ -46,9 +46,9 @@ def moved_back(b: Builder, x: GraphValue, axis: int) -> GraphValue:
 
 
 def place(b: Builder, at: GraphValue, n: int, none: int) -> Expression:
-    """Return the element of an axis of n that an index names; negative indices count from the end.
+    """Return an index into an axis of n elements, counted from 0.
 
-    An index outside the axis becomes `none`.
+    Negative indices count from the end of the axis. An index outside the axis becomes `none`.
     """
     outside = b.call("logical_or", b.call("less", at, -float(n)), b.call("less", n - 1.0, at))
     wrapped = b.call("where", b.call("less", at, 0.0), b.call("add", at, float(n)), at)

@@ -98,7 +98,7 @@ def dequantized(
             )
         return made
     if x.dtype not in QUANTIZED:
-        # A formula of s32 alone would be computed in s32.
+        # Cast first, because a formula of s32 alone would be computed in s32.
         x = b.formula(b.call("cast", x), x.shape, F32)
     numbers = b.tensor(signed(b, x))
     term = constant(1.0) if scale is None else b.term(scale)
@@ -166,7 +166,7 @@ def of_rows(b: Builder, value: GraphValue | None, x: GraphValue, axis: int) -> G
 
 
 def truncated(b: Builder, x: GraphValue) -> GraphValue:
-    """Return integers that were computed in floats as s32."""
+    """Return a float tensor of integers as s32."""
     return b.formula(b.call("trunc", x), x.shape, DType.S32)
 
 

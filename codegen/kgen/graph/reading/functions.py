@@ -16,8 +16,8 @@ from kgen.graph.reading.domains import DOMAINS, opsets_of
 from kgen.graph.reading.messages import shortened
 from kgen.graph.reading.tensors import attributes, graphs_of
 
-#: Limits of inlining: total bytes of nodes, because functions that call each other twice grow
-#: exponentially, and nesting.
+#: Limits of inlining: total bytes of nodes, and nesting. The bytes grow exponentially with the
+#: nesting of functions that call one another twice.
 MOST_BYTES, MOST_NESTED = 256 << 20, 64
 
 #: Operators whose meaning changed while their inputs and attributes stayed.

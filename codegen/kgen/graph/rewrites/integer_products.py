@@ -67,7 +67,7 @@ class Bytes:
 
 @frozen
 class Affine:
-    """Affine form numbers * factor + added of an integer product in floats.
+    """Float result of an integer product, in the affine form numbers * factor + added.
 
     `factor` and `added` have one number per column, or one for all. `is_rectified` adds a Relu.
     """
@@ -475,7 +475,7 @@ class _Integers(Rewriting):
         return found
 
     def column_sums(self, b: Bytes) -> Array:
-        """Return the sums over the columns of a constant B, less its zero points."""
+        """Return the sum of (b - zero_b) over each column of a constant B."""
         assert b.stored is not None
         found = b.stored.numbers.sum(axis=-2, keepdims=True, dtype=np.int64)
         return np.asarray(found - b.stored.zero * b.stored.numbers.shape[-2])

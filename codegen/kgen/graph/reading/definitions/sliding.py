@@ -199,7 +199,7 @@ class MaxPool(OpRun):  # type: ignore[misc]
         found = seen.max(axis=tuple(range(2 + rank, 2 + 2 * rank)))
         if len(self.onnx_node.output) < 2:
             return (found,)
-        # The index is one of the tensor's, also if all elements of a window equal the padding.
+        # The index must point into the tensor, even if all elements of a window equal the padding.
         inside, _, _ = around(
             np.ones((1, 1, *x.shape[2:]), bool), kernel_shape, steps, apart, pads or [0] * 2 * rank,
             auto_pad or "NOTSET", bool(ceil_mode), 0,
