@@ -76,7 +76,7 @@ entry:
   %b.c0.position = udiv i32 %b.c0.row, 4
   %b.c0.slot.low = and i32 %b.c0.k.chunk, 7
   %b.c0.slot = xor i32 %b.c0.position, %b.c0.slot.low
-  ; the thread's place among 8 x 8: the first of its rows and columns in the block tile
+  ; the thread's position among 8 x 8: its first row and column in the block tile
   %thread_m = udiv i32 %thread, 8
   %thread_n = urem i32 %thread, 8
   %thread_row = mul nuw nsw i32 %thread_m, 2
@@ -322,14 +322,14 @@ attributes #0 = {
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
 
-; Code object version 5: what ROCm 5.5 and later load.
+; Code object version 5, which ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-; What the fences order: LDS, not global memory.
+; The fences order accesses to LDS, not to global memory.
 !1 = !{!"amdgpu-synchronize-as", !"local"}
-; The walk along K stays a loop: unrolled, the loads of all its steps would share the registers.
+; Do not unroll the loop over k: the loads of all its steps would share the registers.
 !2 = distinct !{!2, !{!"llvm.loop.unroll.disable"}}
-; Loops over the depths of a tile do 4 at a time: all of them at once would spill.
+; Unroll the loops over the depths of a tile 4 times: fully unrolled, they would spill.
 !3 = distinct !{!3, !{!"llvm.loop.unroll.count", i32 4}}
 !4 = distinct !{!4, !{!"llvm.loop.unroll.count", i32 4}}
 !5 = distinct !{!5, !{!"llvm.loop.unroll.count", i32 4}}

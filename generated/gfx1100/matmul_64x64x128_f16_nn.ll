@@ -74,7 +74,7 @@ entry:
   %b.c0.p1.swizzled.high = lshr i32 %b.c0.p1.position, 1
   %b.c0.p1.swizzled.low = and i32 %b.c0.p1.swizzled.high, 7
   %b.c0.p1.swizzled = xor i32 %b.c0.p1.position, %b.c0.p1.swizzled.low
-  ; the wave's place among 2 x 2 warp tiles of 16 x 16
+  ; the wave's position among 2 x 2 warp tiles of 16 x 16
   %lane = and i32 %thread, 31
   %wave.of_thread = lshr i32 %thread, 5
   %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
@@ -82,8 +82,8 @@ entry:
   %wave_n = urem i32 %wave, 2
   %warp_row = mul nuw nsw i32 %wave_m, 16
   %warp_column = mul nuw nsw i32 %wave_n, 16
-  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; MMA tiles that
-  ; a swizzle turns alike are at constant distances
+  ; the lane's row of A and column of B in an MMA tile, and the LDS lines that it loads; MMA tiles with
+  ; the same swizzle are at constant distances
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
   %a.fragment = add nuw nsw i32 %warp_row, %lane_row
@@ -461,10 +461,10 @@ attributes #0 = {
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
 
-; Code object version 5: what ROCm 5.5 and later load.
+; Code object version 5, which ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-; What the fences order: LDS, not global memory.
+; The fences order accesses to LDS, not to global memory.
 !1 = !{!"amdgpu-synchronize-as", !"local"}
-; The walk along K stays a loop: unrolled, the loads of all its steps would share the registers.
+; Do not unroll the loop over k: the loads of all its steps would share the registers.
 !2 = distinct !{!2, !{!"llvm.loop.unroll.disable"}}

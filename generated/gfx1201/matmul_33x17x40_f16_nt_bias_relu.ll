@@ -78,13 +78,13 @@ entry:
   %b.c0.slot.scaled = shl i32 %b.c0.lds_line, 1
   %b.c0.slot.low = and i32 %b.c0.slot.scaled, 7
   %b.c0.slot = xor i32 %b.c0.row.chunk, %b.c0.slot.low
-  ; the wave's place among 2 x 1 warp tiles of 16 x 16
+  ; the wave's position among 2 x 1 warp tiles of 16 x 16
   %lane = and i32 %thread, 31
   %wave.of_thread = lshr i32 %thread, 5
   %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
   %warp_row = mul nuw nsw i32 %wave, 16
-  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; MMA tiles that
-  ; a swizzle turns alike are at constant distances
+  ; the lane's row of A and column of B in an MMA tile, and the LDS lines that it loads; MMA tiles with
+  ; the same swizzle are at constant distances
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
   %line2 = add nuw nsw i32 %lane_group, 2
@@ -119,7 +119,7 @@ entry:
   call void @llvm.amdgcn.s.barrier.signal(i32 -1)
   br label %tail
 
-; ---- mainloop, remainder: load the partial tile, multiply the one before
+; ---- mainloop, remainder: load the partial tile, multiply the previous one
 tail:
   %a.tile.tail = getelementptr half, ptr addrspace(1) %a.tile.first, i64 32
   %b.tile.tail = getelementptr half, ptr addrspace(1) %b.tile.first, i64 32
@@ -319,8 +319,8 @@ attributes #0 = {
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
 
-; Code object version 5: what ROCm 5.5 and later load.
+; Code object version 5, which ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-; What the fences order: LDS, not global memory.
+; The fences order accesses to LDS, not to global memory.
 !1 = !{!"amdgpu-synchronize-as", !"local"}

@@ -50,7 +50,7 @@ entry:
   %b.c0.row.chunk = urem i32 %thread, 32
   %b.c0.k.chunk = udiv i32 %thread, 32
   %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 8
-  ; of 8 lanes with as many rows each loads all at one depth, and gets all depths of its row
+  ; each of 8 lanes loads 8 rows at one depth, and receives all 8 depths of one row
   %b.c0.of_rows = urem i32 %b.c0.row.chunk, 8
   %b.c0.load_row = sub nuw nsw i32 %b.c0.row.chunk, %b.c0.of_rows
   %b.c0.load_k = add nuw nsw i32 %b.c0.k, %b.c0.of_rows
@@ -58,7 +58,7 @@ entry:
   %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.load_row
   %b.c0.offset = zext i32 %b.c0.narrow to i64
   %b.c0.lds_line = udiv i32 %b.c0.k, 8
-  ; the wave's place among 2 x 2 warp tiles of 16 x 16
+  ; the wave's position among 2 x 2 warp tiles of 16 x 16
   %lane = and i32 %thread, 31
   %wave.of_thread = lshr i32 %thread, 5
   %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
@@ -66,8 +66,8 @@ entry:
   %wave_n = urem i32 %wave, 2
   %warp_row = mul nuw nsw i32 %wave_m, 16
   %warp_column = mul nuw nsw i32 %wave_n, 16
-  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; MMA tiles that
-  ; a swizzle turns alike are at constant distances
+  ; the lane's row of A and column of B in an MMA tile, and the LDS lines that it loads; MMA tiles with
+  ; the same swizzle are at constant distances
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
   %line2 = add nuw nsw i32 %lane_group, 2
@@ -302,10 +302,10 @@ attributes #0 = {
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
 
-; Code object version 5: what ROCm 5.5 and later load.
+; Code object version 5, which ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-; What the fences order: LDS, not global memory.
+; The fences order accesses to LDS, not to global memory.
 !1 = !{!"amdgpu-synchronize-as", !"local"}
-; The walk along K stays a loop: unrolled, the loads of all its steps would share the registers.
+; Do not unroll the loop over k: the loads of all its steps would share the registers.
 !2 = distinct !{!2, !{!"llvm.loop.unroll.disable"}}

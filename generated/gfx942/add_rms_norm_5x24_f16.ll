@@ -37,7 +37,7 @@ entry:
   %residual.row = getelementptr [24 x half], ptr addrspace(1) %residual.ptr, i64 %row.wide
   %h.row = getelementptr [24 x half], ptr addrspace(1) %h.ptr, i64 %row.wide
   %out.row = getelementptr [24 x half], ptr addrspace(1) %out.ptr, i64 %row.wide
-  ; the last vector, or for lanes that lack it the row's first, which no fold sees
+  ; the last vector of the row; lanes without one use the first vector, whose values are not folded
   %v0.exists = icmp ult i32 %first, 3
   %v0.index = select i1 %v0.exists, i32 %first, i32 0
   %v0.wide = zext i32 %v0.index to i64
@@ -101,7 +101,7 @@ attributes #0 = {
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
 
-; Code object version 5: what ROCm 5.5 and later load.
+; Code object version 5, which ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
 !9 = !{float 2.500000e+00}

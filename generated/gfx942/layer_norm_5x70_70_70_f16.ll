@@ -36,7 +36,7 @@ entry:
   %v0.wide = zext i32 %first to i64
   %v1.index = add nuw nsw i32 %first, 16
   %v1.wide = zext i32 %v1.index to i64
-  ; the last vector, or for lanes that lack it the row's first, which no fold sees
+  ; the last vector of the row; lanes without one use the first vector, whose values are not folded
   %v2.number = add nuw nsw i32 %first, 32
   %v2.exists = icmp ult i32 %v2.number, 35
   %v2.index = select i1 %v2.exists, i32 %v2.number, i32 0
@@ -157,7 +157,7 @@ attributes #0 = {
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
 
-; Code object version 5: what ROCm 5.5 and later load.
+; Code object version 5, which ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
 !9 = !{float 2.500000e+00}

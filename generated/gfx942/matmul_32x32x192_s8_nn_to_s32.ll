@@ -72,7 +72,7 @@ entry:
   %b.c0.l3.offset = zext i32 %b.c0.l3.units to i64
   %b.c0.lds_line = udiv i32 %b.c0.k, 16
   %b.c0.element = urem i32 %b.c0.k, 16
-  ; of every 32 rows each 2-th lies together
+  ; in every block of 32 rows, rows 2 apart are adjacent
   %b.c0.position.first = urem i32 %b.c0.row, 32
   %b.c0.position.block = sub nuw nsw i32 %b.c0.row, %b.c0.position.first
   %b.c0.position.tile = urem i32 %b.c0.row, 2
@@ -95,13 +95,13 @@ entry:
   %b.c0.p17.swizzled.high = lshr i32 %b.c0.p17.position, 1
   %b.c0.p17.swizzled.low = and i32 %b.c0.p17.swizzled.high, 7
   %b.c0.p17.swizzled = xor i32 %b.c0.p17.position, %b.c0.p17.swizzled.low
-  ; the wave's place among 2 x 1 warp tiles of 16 x 32
+  ; the wave's position among 2 x 1 warp tiles of 16 x 32
   %lane = and i32 %thread, 63
   %wave.of_thread = lshr i32 %thread, 6
   %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
   %warp_row = mul nuw nsw i32 %wave, 16
-  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; MMA tiles that
-  ; a swizzle turns alike are at constant distances
+  ; the lane's row of A and column of B in an MMA tile, and the LDS lines that it loads; MMA tiles with
+  ; the same swizzle are at constant distances
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
   %a.fragment = add nuw nsw i32 %warp_row, %lane_row
@@ -430,10 +430,10 @@ attributes #0 = {
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
 
-; Code object version 5: what ROCm 5.5 and later load.
+; Code object version 5, which ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-; What the fences order: LDS, not global memory.
+; The fences order accesses to LDS, not to global memory.
 !1 = !{!"amdgpu-synchronize-as", !"local"}
-; The walk along K stays a loop: unrolled, the loads of all its steps would share the registers.
+; Do not unroll the loop over k: the loads of all its steps would share the registers.
 !2 = distinct !{!2, !{!"llvm.loop.unroll.disable"}}

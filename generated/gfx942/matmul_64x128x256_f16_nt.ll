@@ -66,7 +66,7 @@ entry:
   %b.c1.lds_line = udiv i32 %b.c1.k, 8
   %b.c1.slot.low = and i32 %b.c1.lds_line, 7
   %b.c1.slot = xor i32 %b.c1.row.chunk, %b.c1.slot.low
-  ; the wave's place among 2 x 4 warp tiles of 32 x 32
+  ; the wave's position among 2 x 4 warp tiles of 32 x 32
   %lane = and i32 %thread, 63
   %wave.of_thread = lshr i32 %thread, 6
   %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
@@ -74,8 +74,8 @@ entry:
   %wave_n = urem i32 %wave, 4
   %warp_row = mul nuw nsw i32 %wave_m, 32
   %warp_column = mul nuw nsw i32 %wave_n, 32
-  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; MMA tiles that
-  ; a swizzle turns alike are at constant distances
+  ; the lane's row of A and column of B in an MMA tile, and the LDS lines that it loads; MMA tiles with
+  ; the same swizzle are at constant distances
   %lane_row = and i32 %lane, 31
   %lane_group = lshr i32 %lane, 5
   %line2 = add nuw nsw i32 %lane_group, 2
@@ -116,7 +116,7 @@ entry:
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
-  ; the second half of the waves passes one barrier more, and so stays one behind
+  ; the second half of the waves passes one extra barrier, so it stays one barrier behind
   %second_half = icmp uge i32 %wave, 4
   br i1 %second_half, label %fall_behind, label %apart
 fall_behind:
@@ -125,7 +125,7 @@ fall_behind:
 apart:
   br label %loop
 
-; ---- mainloop: multiply tile i, bring tile i + 1
+; ---- mainloop: multiply tile i, load tile i + 1
 loop:
   %i = phi i32 [ 0, %apart ], [ %i.next, %loop ]
   %a.tile.start = phi ptr addrspace(1) [ %a.tile.first, %apart ], [ %a.tile.loop, %loop ]
@@ -238,7 +238,7 @@ loop:
   br i1 %more, label %loop, label %rejoin, !llvm.loop !2
 
 rejoin:
-  ; the first half waits for the second, which is done with the loop then
+  ; the first half waits until the second half has finished the loop
   br i1 %second_half, label %last, label %catch_up
 catch_up:
   call void @llvm.amdgcn.s.barrier()
@@ -437,10 +437,10 @@ attributes #0 = {
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
 
-; Code object version 5: what ROCm 5.5 and later load.
+; Code object version 5, which ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-; What the fences order: LDS, not global memory.
+; The fences order accesses to LDS, not to global memory.
 !1 = !{!"amdgpu-synchronize-as", !"local"}
-; The walk along K stays a loop: unrolled, the loads of all its steps would share the registers.
+; Do not unroll the loop over k: the loads of all its steps would share the registers.
 !2 = distinct !{!2, !{!"llvm.loop.unroll.disable"}}

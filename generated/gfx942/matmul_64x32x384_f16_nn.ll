@@ -31,14 +31,14 @@ define amdgpu_kernel void @matmul_64x32x384_f16_nn(
 ; ---- addresses
 entry:
   %thread.all = call range(i32 0, 256) i32 @llvm.amdgcn.workitem.id.x()
-  ; workgroups are distributed over 2 dies in turn; each die gets neighbouring block tiles, which share its L2
+  ; the hardware distributes workgroups round-robin over 2 dies; each die gets adjacent block tiles, which share its L2
   %workgroup = call i32 @llvm.amdgcn.workgroup.id.x()
   %die = urem i32 %workgroup, 2
   %of_die = udiv i32 %workgroup, 2
   %die.longer = call i32 @llvm.umin.i32(i32 %die, i32 1)
   %die.start = add nuw nsw i32 %die, %die.longer
   %number = add nuw nsw i32 %die.start, %of_die
-  ; steps 6 i / 3 to 6 (i + 1) / 3 of workgroup i; a step is 4 tiles along k
+  ; workgroup i computes steps 6 i / 3 to 6 (i + 1) / 3; a step is 4 tiles along k
   %share.begin.of_all = mul nuw i32 %number, 6
   %share.begin = udiv i32 %share.begin.of_all, 3
   %number.behind = add nuw nsw i32 %number, 1
@@ -49,7 +49,7 @@ entry:
 ; ---- a part of a block tile
 share:
   %at = phi i32 [ %share.begin, %entry ], [ %at.next, %next ]
-  ; anew for each part: addresses that LLVM found to be the same for all would stay in registers
+  ; recompute per part: LLVM would keep loop-invariant addresses in registers
   %thread.lane = and i32 %thread.all, 63
   %thread.of_wave = lshr i32 %thread.all, 6
   %thread.wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %thread.of_wave)
@@ -115,7 +115,7 @@ share:
   %b.c0.p1.swizzled.high = lshr i32 %b.c0.p1.position, 1
   %b.c0.p1.swizzled.low = and i32 %b.c0.p1.swizzled.high, 7
   %b.c0.p1.swizzled = xor i32 %b.c0.p1.position, %b.c0.p1.swizzled.low
-  ; the wave's place among 2 x 2 warp tiles of 16 x 16
+  ; the wave's position among 2 x 2 warp tiles of 16 x 16
   %lane = and i32 %thread, 63
   %wave.of_thread = lshr i32 %thread, 6
   %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
@@ -123,8 +123,8 @@ share:
   %wave_n = urem i32 %wave, 2
   %warp_row = mul nuw nsw i32 %wave_m, 16
   %warp_column = mul nuw nsw i32 %wave_n, 16
-  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; MMA tiles that
-  ; a swizzle turns alike are at constant distances
+  ; the lane's row of A and column of B in an MMA tile, and the LDS lines that it loads; MMA tiles with
+  ; the same swizzle are at constant distances
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
   %a.fragment = add nuw nsw i32 %warp_row, %lane_row
@@ -330,7 +330,7 @@ leave:
   %left.offset = mul nuw nsw i64 %left.wide, 4096
   %left.part = getelementptr i8, ptr addrspace(1) %parts.own_place, i64 %left.offset
   store <4 x float> %acc.m0.n0.last, ptr addrspace(1) %left.part, align 16
-  ; one lane counts the wave's steps; the fences are those of all lanes, and reach the whole device
+  ; one lane counts the wave's steps; the fences cover all lanes and have device scope
   %arrivals.of_block = mul nuw nsw i32 %block, 4
   %arrivals.number = add nuw nsw i32 %arrivals.of_block, %wave
   %arrivals.number.wide = zext i32 %arrivals.number to i64
@@ -350,9 +350,9 @@ counted:
   br i1 %is_last, label %collect, label %next
 
 collect:
-  ; all parts are there. For the next launch:
+  ; all parts have arrived; reset the counter for the next launch
   store atomic i32 0, ptr addrspace(1) %arrivals.at syncscope("agent") monotonic, align 4
-  ; parts start with the workgroup that has the block tile's first step
+  ; the first part is that of the workgroup with the block tile's first step
   %block.begin = mul nuw nsw i32 %block, 3
   %block.end = add nuw nsw i32 %block.begin, 3
   %first.of_all = mul nuw i32 %block.begin, 3
@@ -455,10 +455,10 @@ attributes #0 = {
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
 
-; Code object version 5: what ROCm 5.5 and later load.
+; Code object version 5, which ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-; What the fences order: LDS, not global memory.
+; The fences order accesses to LDS, not to global memory.
 !1 = !{!"amdgpu-synchronize-as", !"local"}
-; The walk along K stays a loop: unrolled, the loads of all its steps would share the registers.
+; Do not unroll the loop over k: the loads of all its steps would share the registers.
 !2 = distinct !{!2, !{!"llvm.loop.unroll.disable"}}

@@ -30,7 +30,7 @@ entry:
   %block_m = call i32 @llvm.amdgcn.workgroup.id.y()
   %first_row = mul nuw nsw i32 %block_m, 64
   %first_column = mul nuw nsw i32 %block_n, 128
-  ; the wave's place among 2 x 4 warp tiles of 32 x 32
+  ; the wave's position among 2 x 4 warp tiles of 32 x 32
   %lane = and i32 %thread, 63
   %wave.of_thread = lshr i32 %thread, 6
   %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
@@ -38,7 +38,7 @@ entry:
   %wave_n = urem i32 %wave, 4
   %warp_row = mul nuw nsw i32 %wave_m, 32
   %warp_column = mul nuw nsw i32 %wave_n, 32
-  ; what the lane copies
+  ; the lane's copies
   %a.first_row = zext i32 %first_row to i64
   %a.row_offset = mul nuw nsw i64 %a.first_row, 192
   %a.tile.first = getelementptr half, ptr addrspace(1) %a, i64 %a.row_offset
@@ -79,7 +79,7 @@ entry:
   %b.c1.bytes = mul nuw nsw i32 %b.c1.narrow, 2
   %b.wave_line = mul nuw nsw i32 %wave, 4
   %b.buffer = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %b.tile.first, i16 0, i64 2147483647, i32 159744)
-  ; the lane's row of A and column of B in an MMA tile, and which chunks of depths it loads
+  ; the lane's row of A and column of B in an MMA tile, and the chunks of depths that it loads
   %lane_row = and i32 %lane, 31
   %lane_group = lshr i32 %lane, 5
   %line2 = add nuw nsw i32 %lane_group, 2
@@ -105,7 +105,7 @@ entry:
   %a.element4 = mul nuw nsw i32 %a.chunk4, 8
   %a.chunk6 = xor i32 %line6, %a.fragment.turn
   %a.element6 = mul nuw nsw i32 %a.chunk6, 8
-  ; blocks of 4 depths x 16 rows, in each 16 lanes: 4 rows in a lane, of one depth
+  ; blocks of 4 depths x 16 rows, one per 16 lanes: a lane has 4 rows of one depth
   %b.fragment.line = add nuw nsw i32 %block.first_depth, %block.depth
   %b.fragment.turn.scaled = shl i32 %block.depth, 2
   %b.fragment.turn = and i32 %b.fragment.turn.scaled, 12
@@ -128,7 +128,7 @@ entry:
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
   call void @llvm.amdgcn.sched.barrier(i32 0)
-  ; the second half of the waves passes one barrier more, and so stays one behind
+  ; the second half of the waves passes one extra barrier, so it stays one barrier behind
   %second_half = icmp uge i32 %wave, 4
   br i1 %second_half, label %fall_behind, label %apart
 fall_behind:
@@ -137,7 +137,7 @@ fall_behind:
 apart:
   br label %loop
 
-; ---- mainloop: multiply a tile in each stage, bring the two behind
+; ---- mainloop: multiply the tile in each stage, load the next two
 loop:
   %trip = phi i32 [ 0, %apart ], [ %trip.next, %loop ]
   %a.start.ahead = phi i32 [ 0, %apart ], [ %a.odd.ahead, %loop ]
@@ -338,7 +338,7 @@ loop:
   br i1 %more, label %loop, label %behind, !llvm.loop !2
 
 behind:
-  ; the first half waits for the second, which is done with its steps then
+  ; the first half waits until the second half has finished its steps
   br i1 %second_half, label %last, label %catch_up
 catch_up:
   call void @llvm.amdgcn.s.barrier()
@@ -536,14 +536,14 @@ attributes #0 = {
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
 
-; Code object version 5: what ROCm 5.5 and later load.
+; Code object version 5, which ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-; What the fences order: LDS, not global memory.
+; The fences order accesses to LDS, not to global memory.
 !1 = !{!"amdgpu-synchronize-as", !"local"}
-; The walk along K stays a loop: unrolled, the loads of all its steps would share the registers.
+; Do not unroll the loop over k: the loads of all its steps would share the registers.
 !2 = distinct !{!2, !{!"llvm.loop.unroll.disable"}}
-; While copies are under way, fragments are loaded from the other stage.
+; Copies in flight and loads of fragments access different stages.
 !3 = !{!5}
 !4 = !{!6}
 !5 = !{!5, !7, !"copies to LDS"}
