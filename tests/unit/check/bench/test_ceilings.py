@@ -91,6 +91,7 @@ def test_tiles_are_of_cpus_that_have_them(entry_for: EntryFor) -> None:
         peers.make("tiles", entry_for(relu_of((8,))), {}, CPU)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("dtype", [DType.BF16, DType.S8])
 def test_tiles_run_where_the_cpu_has_them(
     dtype: DType, entry_for: EntryFor, monkeypatch: pytest.MonkeyPatch
