@@ -44,6 +44,8 @@ PEERS: Mapping[str, PeerMaker] = {
     "iree": iree,
     **CEILINGS,
 }
+#: Libraries by operation, for operations that not every library supports.
+SUPPORTING: Mapping[str, Sequence[str]] = {"conv2d": ("numpy",), "attention": ("numpy", "torch")}
 
 
 def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
@@ -58,8 +60,8 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
             f"against={name} does not support products of {entry.spec['dtype']} by {narrow}; "
             "try against=read"
         )
-    if entry.op == "conv2d" and name not in ("numpy", *CEILINGS):
-        raise DeviceError(f"against={name} does not support conv2d; try against=numpy")
+    if name not in (*SUPPORTING.get(entry.op, PEERS), *CEILINGS):
+        raise DeviceError(f"against={name} does not support {entry.op}; try against=numpy")
     return PEERS[name](entry, buffers, device)
 
 

@@ -11,10 +11,19 @@ import numpy as np
 
 from kgen.check.oracle import operations as oracle
 from kgen.check.oracle import transformed_sums, window_products
+from kgen.check.oracle.attention_bounds import heads_first
 from kgen.check.oracle.elementwise import Arrays
 from kgen.check.oracle.rowwise import FOLDS
 from kgen.check.oracle.views import split, viewed
-from kgen.check.peers.peer import Array, Peer, aligned, check_last_axes, first, values
+from kgen.check.peers.peer import (
+    Array,
+    Peer,
+    aligned,
+    check_last_axes,
+    first,
+    score_bias,
+    values,
+)
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
@@ -51,6 +60,8 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
         return _rowwise(entry, x)
     if spec["op"] == "conv2d":
         return _conv2d(entry, x)
+    if spec["op"] == "attention":
+        return _attention(entry, x)
     a = x["a"].swapaxes(-1, -2) if spec["layout"][0] == "t" else x["a"]
     b = x["b"].swapaxes(-1, -2) if spec["layout"][1] == "t" else x["b"]
 
@@ -113,6 +124,35 @@ def _conv2d(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
         return y if spec["layout"] == "nhwc" else np.moveaxis(y, -1, 1)
 
     return conv2d
+
+
+def _attention(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
+    """Return attention as two products and a softmax; query heads that share K and V broadcast."""
+    spec = entry.spec
+    layouts = {"q": spec["layout"], "k": spec["kv_layout"], "v": spec["kv_layout"]}
+    q, k, v = (heads_first(layout, x[name]) for name, layout in layouts.items())
+    batch, kv_heads, keys, _ = k.shape
+    q = q.reshape(batch, kv_heads, -1, *q.shape[2:])
+    k, v = k[:, :, np.newaxis].swapaxes(-1, -2), v[:, :, np.newaxis]
+    bias = score_bias(spec, x)
+    if bias is not None:
+        bias = bias.reshape(*q.shape[:-1], keys)
+
+    def attention() -> Array:
+        scores = np.matmul(q, k)
+        scores *= spec["scale"]
+        if cap := spec["softcap"]:
+            scores = cap * np.tanh(scores / cap)
+        if bias is not None:
+            scores += bias
+        most = scores.max(axis=-1, keepdims=True)
+        scores -= np.where(np.isneginf(most), 0.0, most)
+        np.exp(scores, out=scores)
+        total = scores.sum(axis=-1, keepdims=True)
+        out = np.matmul(scores, v) / np.where(total == 0.0, 1.0, total)
+        return heads_first(spec["layout"], out.reshape(batch, -1, *out.shape[3:]))
+
+    return attention
 
 
 def _elementwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:

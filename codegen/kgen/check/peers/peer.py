@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from kgen.check.oracle import attention_bounds
 from kgen.check.oracle import operations as oracle
 from kgen.check.tensors import Bits, Bytes, Values, decode, empty_buffer, strided_bits
 from kgen.errors import DeviceError
@@ -43,6 +45,19 @@ def aligned(array: Array) -> Array:
     copy = empty_buffer(array.nbytes).view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
+
+
+def score_bias(spec: Mapping[str, Any], x: Mapping[str, Array]) -> Array | None:
+    """Return the addends of attention's scores, batch x heads x queries x keys: the mask, and
+    -infinity for keys that a query does not attend to. None if all are 0."""
+    batch, heads, queries, _ = spec["q"]
+    b, h = np.divmod(np.arange(batch * heads), heads)
+    kept = attention_bounds.attended(spec, x, b, h, slice(0, queries))
+    kept = kept.reshape(batch, heads, *kept.shape[1:])
+    adds_mask = spec.get("mask") is not None and spec["mask_dtype"] != "bool"
+    if kept.all() and not adds_mask:
+        return None
+    return np.where(kept, x["mask"] if adds_mask else 0.0, -np.inf).astype(x["q"].dtype)
 
 
 def first(outputs: Mapping[str, Any]) -> Any:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from kgen.check.oracle import operations as oracle
-from kgen.check.peers.peer import Peer, PeerMaker, check_last_axes, first, values
+from kgen.check.oracle.attention_bounds import heads_first
+from kgen.check.peers.peer import Peer, PeerMaker, check_last_axes, first, score_bias, values
 from kgen.check.tensors import Bytes
 from kgen.emulate.wording import shorten
 from kgen.errors import DeviceError
@@ -217,7 +218,41 @@ def _operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Pr
         return lambda: first(_Expression(torch, x).outputs(formulas))
     if entry.spec["op"] == "rowwise":
         return _rowwise(torch, entry, x)
+    if entry.spec["op"] == "attention":
+        return _attention(torch, entry.spec, x)
     return _matmul(torch, entry, x, product)
+
+
+def _attention(torch: Any, spec: Mapping[str, Any], x: Mapping[str, Any]) -> Operation:
+    """Return `scaled_dot_product_attention`, with its causal kernel where nothing else masks."""
+    if spec["softcap"]:
+        raise DeviceError("torch's attention has no softcap; try against=numpy")
+    layouts = {"q": spec["layout"], "k": spec["kv_layout"], "v": spec["kv_layout"]}
+    q, k, v = (heads_first(layout, x[name]) for name, layout in layouts.items())
+    causal_only = (
+        spec["causal"]
+        and spec["diagonal"] == "top_left"
+        and not any(spec.get(name) for name in ("mask", "window"))
+    )
+    bias = None
+    if not causal_only:
+        host = {name: value.double().cpu().numpy() for name, value in x.items()}
+        found = score_bias(spec, host)
+        bias = None if found is None else torch.from_numpy(found).to(q)
+
+    def attention() -> Any:
+        out = torch.nn.functional.scaled_dot_product_attention(
+            q,
+            k,
+            v,
+            bias,
+            is_causal=causal_only,
+            scale=spec["scale"],
+            enable_gqa=q.shape[1] != k.shape[1],
+        )
+        return heads_first(spec["layout"], out)
+
+    return attention
 
 
 #: Variable of an epilogue that stands for the product with its bias.

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from kgen.check import peers
+from kgen.check.oracle import attention_bounds, window_products
 from kgen.check.oracle import operations as oracle
-from kgen.check.oracle import window_products
 from kgen.check.peers import Peer, dnnl, torch_peers
 from kgen.check.tensors import Bytes, decode
 from kgen.check.verify import inputs
 from kgen.errors import DeviceError
-from kgen.spec import Conv2d, DType, Epilogue, Layout, Matmul, Spec, text
+from kgen.spec import Attention, Conv2d, DType, Epilogue, Layout, Matmul, Spec, text
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry
 from tests import needs
@@ -48,6 +48,7 @@ SPECS: tuple[Spec, ...] = (
 )
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.key)
 def test_torch_computes_what_the_kernel_computes(entry_for: EntryFor, spec: Spec) -> None:
     pytest.importorskip("torch")
@@ -65,6 +66,7 @@ def test_torch_computes_what_the_kernel_computes(entry_for: EntryFor, spec: Spec
     np.testing.assert_allclose(got, value, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["torch-onednn", "torch-mkl"])
 def test_torch_with_packed_weights_computes_the_product(entry_for: EntryFor, name: str) -> None:
     pytest.importorskip("torch")
@@ -211,6 +213,38 @@ def test_numpy_convolves(entry_for: EntryFor, spec: Conv2d) -> None:
     got = window_products.by_group(entry.spec, stored)
     box = tuple(slice(0, n) for n in got.shape)
     np.testing.assert_allclose(got, oracle.estimate(entry, data, box).value, rtol=1e-4, atol=1e-5)
+
+
+ATTENTIONS = (
+    Attention(q=(2, 4, 5, 8), k=(2, 4, 7, 8), v=(2, 4, 7, 16), dtype="f32"),
+    Attention(q=(2, 4, 5, 8), k=(2, 2, 7, 8), dtype="f32", causal=True, layout="bshd"),
+    Attention(q=(1, 2, 5, 8), k=(1, 1, 7, 8), dtype="f32", causal=True, diagonal="bottom_right",
+              window=3, mask=(5, 7), scale=0.5),
+    Attention(q=(2, 2, 5, 8), k=(2, 2, 7, 8), dtype="f32", kv_layout="bshd", lse=True,
+              mask=(2, 1, 5, 7), mask_dtype="bool"),
+    Attention(q=(2, 2, 5, 8), k=(2, 2, 7, 8), dtype="bf16", kv_length=True, softcap=3.0),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("library", ["numpy", pytest.param("torch", marks=pytest.mark.integration)])
+@pytest.mark.parametrize("spec", ATTENTIONS, ids=lambda s: s.key)
+def test_numpy_and_torch_compute_attention(
+    entry_for: EntryFor, spec: Attention, library: str
+) -> None:
+    if library == "torch":
+        pytest.importorskip("torch")
+    entry = entry_for(spec)
+    data = next(iter(inputs.data_sets(entry, 0))).buffers
+    if library == "torch" and (spec.softcap or spec.mask_dtype == "bool"):
+        with pytest.raises(DeviceError, match=r"torch.*; try against=numpy$"):
+            peers.make(library, entry, data, CPU)
+        return
+    stored = np.asarray(peers.make(library, entry, data, CPU).run(), np.float64)
+    assert stored.shape == entry.output.shape
+    got = attention_bounds.by_head(entry.spec, "out", stored)
+    box = tuple(slice(0, n) for n in got.shape)
+    value = oracle.estimate(entry, data, box).value
+    np.testing.assert_allclose(got, value, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["torch", "onednn", "iree"])

@@ -432,6 +432,7 @@ def test_prepared_calls_return_a_part_of_a_librarys_array(tmp_path: Path) -> Non
         assert call.out.data.shape == (1, 7) and np.shares_memory(call().data, call.out.data)
 
 
+@pytest.mark.integration
 def test_tensors_of_pytorch(mlp: Any) -> None:
     torch = pytest.importorskip("torch")
     x = torch.randn(ROWS, WIDE)
