@@ -473,7 +473,7 @@ j.body:
   ; ---- a panel of nr columns
   %p.b.offset = mul nuw i64 %j, 4
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
-  ; ---- prologue: pack it
+  ; ---- prologue: pack the panel
   %p.f.column = mul nuw i64 %j, 4
   %p.f.out = getelementptr i8, ptr %out, i64 %p.f.column
   call void @tile_6x16_packing(ptr %a, ptr %p.b, ptr %b.pack, ptr %p.f.out)

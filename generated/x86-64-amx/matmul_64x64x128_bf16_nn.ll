@@ -18,7 +18,7 @@
 
 target triple = "x86_64-unknown-linux-gnu"
 
-; LDTILECFG: palette 1; bytes of a row and rows of each tile register.
+; LDTILECFG: palette 1; bytes per row and rows of each tile register.
 @tiles = private unnamed_addr constant <{ i8, [15 x i8], [8 x i16], [8 x i16], [8 x i8], [8 x i8] }> <{ i8 1, [15 x i8] zeroinitializer, [8 x i16] [i16 64, i16 64, i16 64, i16 64, i16 64, i16 64, i16 64, i16 64], [8 x i16] zeroinitializer, [8 x i8] [i8 16, i8 16, i8 16, i8 16, i8 16, i8 16, i8 16, i8 16], [8 x i8] zeroinitializer }>, align 64
 
 define void @matmul_64x64x128_bf16_nn(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
@@ -104,7 +104,7 @@ i.head:
 i.body:
   %i.a.offset = mul nuw i64 %i, 256
   %i.a = getelementptr i8, ptr %a, i64 %i.a.offset
-  ; the groups of B that it packs
+  ; groups of B that this register tile packs
   %i.number = udiv i64 %i, 32
   %i.group.all = mul nuw i64 %i.number, 8
   %i.group = and i64 %i.group.all, 15
@@ -224,13 +224,13 @@ s.pack.g.latch:
   %s.pack.g.after = add nuw i64 %s.pack.g, 1
   br label %s.pack.g.head
 s.pack.g.done:
-  ; finish rows of the register tile before
+  ; finish rows of the previous register tile
   %s.turn = sub nuw i64 %s, 1
   %s.finishes = icmp ult i64 %s.turn, %last.open
   br i1 %s.finishes, label %s.finish.do, label %s.finish.done
 s.finish.do:
   %s.f.first.even = mul nuw i64 %s.turn, 11
-  ; the last rows overlap those before
+  ; the last rows overlap the previous ones
   %s.f.first.less = icmp ult i64 %s.f.first.even, 21
   %s.f.first = select i1 %s.f.first.less, i64 %s.f.first.even, i64 21
   br label %s.f.i.enter
@@ -343,6 +343,6 @@ declare void @llvm.x86.tdpbf16ps(i8 immarg, i8 immarg, i8 immarg)
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
-; Unrolled, the addresses of all tiles would not fit the registers.
+; Do not unroll: the addresses of all tiles would not fit in registers.
 !0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.unroll.disable"}

@@ -123,6 +123,6 @@ declare <8 x float> @llvm.sqrt.v8f32(<8 x float>)
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
 
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
-; steps are unrolled as the schedule says, no further
+; Do not unroll further: the schedule sets the unrolling.
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

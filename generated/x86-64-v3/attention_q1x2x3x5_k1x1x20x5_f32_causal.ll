@@ -367,7 +367,7 @@ w.body:
   %w.grows = fcmp ogt float %w.most, %w.old
   %w.new = select i1 %w.grows, float %w.most, float %w.old
   store float %w.new, ptr %w.old.at, align 4
-  ; a query that has met no key keeps a maximum that is finite: the exponential of -infinity is 0
+  ; without a key so far, subtract 0: the exponential of -infinity is 0
   %w.none = fcmp oeq float %w.new, 0xFFF0000000000000
   %w.used = select i1 %w.none, float 0.0, float %w.new
   %w.less = fsub float %w.old, %w.used
@@ -439,7 +439,7 @@ e.body:
   %e.grows = fcmp ogt float %e.most, %e.old
   %e.new = select i1 %e.grows, float %e.most, float %e.old
   store float %e.new, ptr %e.old.at, align 4
-  ; a query that has met no key keeps a maximum that is finite: the exponential of -infinity is 0
+  ; without a key so far, subtract 0: the exponential of -infinity is 0
   %e.none = fcmp oeq float %e.new, 0xFFF0000000000000
   %e.used = select i1 %e.none, float 0.0, float %e.new
   %e.less = fsub float %e.old, %e.used

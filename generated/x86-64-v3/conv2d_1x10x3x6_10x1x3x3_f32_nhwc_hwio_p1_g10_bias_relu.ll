@@ -27,7 +27,7 @@ r.head:
   %r.more = icmp ult i64 %r, %end.row
   br i1 %r.more, label %r.body, label %r.done
 r.body:
-  ; ---- addresses: a row of the output, and the first element that its windows see, which may be padding
+  ; ---- addresses: a row of the output, and the first element of its windows, which may be padding
   %r.image = udiv i64 %r, 3
   %r.image.offset = mul nuw i64 %r.image, 720
   %r.image.from = getelementptr i8, ptr %a, i64 %r.image.offset

@@ -109,7 +109,7 @@ pa.body:
   %w.x.offset = mul i64 %w.x, 20
   %w.at.y = getelementptr i8, ptr %w.base, i64 %w.y.offset
   %w.at.x = getelementptr i8, ptr %w.at.y, i64 %w.x.offset
-  ; elements of a segment inside of the image
+  ; elements of a segment inside the image
   %w.left = sub i64 0, %w.x
   %w.left.elements = mul i64 %w.left, 5
   %w.low = call i64 @llvm.smax.i64(i64 %w.left.elements, i64 0)

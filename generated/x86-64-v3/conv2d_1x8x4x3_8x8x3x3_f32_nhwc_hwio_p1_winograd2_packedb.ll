@@ -55,7 +55,7 @@ k.done:
   ret void
 }
 
-; Inputs of a tile, rows and columns so many bytes apart, to each position of its transform.
+; Transform the inputs of a tile, whose rows and columns are %row and %column bytes apart, to all positions.
 define internal void @transform_inputs(ptr noalias %from, i64 %row, i64 %column, ptr noalias %to) #1 {
 enter:
   %x0_0 = load <8 x float>, ptr %from, align 4
@@ -180,7 +180,7 @@ enter:
   ret void
 }
 
-; Sums of all positions of a tile to its outputs.
+; Transform the sums of all positions of a tile to its outputs.
 define internal void @transform_sums(ptr noalias %from, ptr noalias %to) #1 {
 enter:
   %x0_0 = load <8 x float>, ptr %from, align 32

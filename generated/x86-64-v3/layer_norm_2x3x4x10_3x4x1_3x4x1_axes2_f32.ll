@@ -213,6 +213,6 @@ declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
-; steps are unrolled as the schedule says, no further
+; Do not unroll further: the schedule sets the unrolling.
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

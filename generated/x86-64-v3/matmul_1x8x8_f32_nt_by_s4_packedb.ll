@@ -25,7 +25,7 @@ enter:
   %e.p0.size = and <8 x i32> %e.p0.bits, splat (i32 2147483647)
   %e.p0.most = call <8 x i32> @llvm.umax.v8i32(<8 x i32> %e.p0.size, <8 x i32> zeroinitializer)
   %e.most = call i32 @llvm.vector.reduce.umax.v8i32(<8 x i32> %e.p0.most)
-  ; an integer is at most 127 in each of its bytes; their unit is 22 powers of two under the exponent's, which is 64 at least
+  ; every byte of an integer is at most 127; the unit is 2^-22 of the block's power of two, whose biased exponent is at least 64
   %e.exponent.bits = add i32 %e.most, 66048
   %e.exponent = lshr i32 %e.exponent.bits, 23
   %e.exponent.kept = call i32 @llvm.umax.i32(i32 %e.exponent, i32 64)
@@ -328,7 +328,7 @@ at.latch:
   %at.after = add nuw i64 %at, 128
   br label %at.head
 at.done:
-  ; the last limb's 256 times, to be added to the one before
+  ; the last limb is multiplied by 256, because it is added to the next lower one
   %m0_v0.l0.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %m0_v0.l0, <16 x i16> splat (i16 1))
   %m0_v0.l1.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %m0_v0.l1, <16 x i16> splat (i16 1))
   %m0_v0.l2.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %m0_v0.l2, <16 x i16> splat (i16 256))

@@ -81,7 +81,7 @@ k.done:
   %sum_m0_n1_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m0, <8 x float> %r.k0.b_n1, <8 x float> %sum_m0_n1_k0)
   %sum_m1_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m1, <8 x float> %r.k0.b_n0, <8 x float> %sum_m1_n0_k0)
   %sum_m1_n1_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m1, <8 x float> %r.k0.b_n1, <8 x float> %sum_m1_n1_k0)
-  ; ---- the elements of each sum added up
+  ; ---- reduce each vector sum to a number
   %sum_m0_n0.1 = fadd <8 x float> %sum_m0_n0_k0.rest, %sum_m0_n0_k1
   %sum_m0_n1.1 = fadd <8 x float> %sum_m0_n1_k0.rest, %sum_m0_n1_k1
   %sum_m0_n0.all.f0.low = shufflevector <8 x float> %sum_m0_n0.1, <8 x float> %sum_m0_n1.1, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
@@ -163,7 +163,7 @@ k.done:
   %r.k0.a_m1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m1.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
   %sum_m0_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m0, <8 x float> %r.k0.b_n0, <8 x float> %sum_m0_n0_k0)
   %sum_m1_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m1, <8 x float> %r.k0.b_n0, <8 x float> %sum_m1_n0_k0)
-  ; ---- the elements of each sum added up
+  ; ---- reduce each vector sum to a number
   %sum_m0_n0.1 = fadd <8 x float> %sum_m0_n0_k0.rest, %sum_m0_n0_k1
   %sum_m0_n0.all.f0.low = shufflevector <8 x float> %sum_m0_n0.1, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %sum_m0_n0.all.f0.high = shufflevector <8 x float> %sum_m0_n0.1, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>

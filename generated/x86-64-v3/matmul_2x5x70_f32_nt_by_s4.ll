@@ -335,7 +335,7 @@ k.done:
   %sum_m0_n3_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n3_k0.rest.part0, <8 x float> %r.k0.b_n3.scale, <8 x float> %sum_m0_n3_k0)
   %sum_m0_n4_k0.rest.part0 = fmul <8 x float> %r.k0.a_m0_k0p0, %r.k0.b_n4_k0p0
   %sum_m0_n4_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n4_k0.rest.part0, <8 x float> %r.k0.b_n4.scale, <8 x float> %sum_m0_n4_k0)
-  ; ---- the elements of each sum added up
+  ; ---- reduce each vector sum to a number
 
   %sum_m0_n0.all.f0.low = shufflevector <8 x float> %sum_m0_n0_k0.rest, <8 x float> %sum_m0_n1_k0.rest, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
   %sum_m0_n0.all.f0.high = shufflevector <8 x float> %sum_m0_n0_k0.rest, <8 x float> %sum_m0_n1_k0.rest, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>

@@ -207,7 +207,7 @@ k.done:
   ret void
 }
 
-; Partial sums of slices of K, one task per slice.
+; Partial sums of the slices of K, one task per slice.
 define void @matmul_6x70x12001_f32_nn_slices(ptr %a, ptr %b, ptr %partial.sums, i64 %begin, i64 %end) #0 {
 entry:
   %a.pack = alloca [576 x i8], align 64
@@ -261,7 +261,7 @@ k0.body:
   %ahead.next = add nuw i64 %k0, 8
   %ahead.is_inside = icmp ult i64 %ahead.next, 12001
   %ahead.k = select i1 %ahead.is_inside, i64 8, i64 0
-  ; ---- prologue: pack A, one run after the other
+  ; ---- prologue: pack A
   %a.whole = and i64 %depth, -8
   br label %pa.enter
 pa.enter:

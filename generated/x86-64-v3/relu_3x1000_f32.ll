@@ -19,7 +19,7 @@ entry:
   %end.unit.less = icmp ult i64 %end.tasks, 3000
   %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 3000
 
-  ; ---- prologue: the first vector, in which the first aligned one begins
+  ; ---- prologue: the first vector, which contain the first aligned address
   %f.x.at = getelementptr float, ptr %x.ptr, i64 %begin.unit
   %f.out.at = getelementptr float, ptr %out.ptr, i64 %begin.unit
   %f.x = load <8 x float>, ptr %f.x.at, align 4
@@ -37,7 +37,7 @@ entry:
   %whole.length = and i64 %length, -8
   %whole.stop = add nuw i64 %aligned.start, %whole.length
 
-  ; ---- mainloop: 4 vectors of 8 elements a step
+  ; ---- mainloop: 4 vectors of 8 elements per step
   br label %i.enter
 i.enter:
   br label %i.head

@@ -38,7 +38,7 @@ blocks.body:
   %out.row.offset = mul nuw i64 %r, 40
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.offset
 
-  ; ---- mainloop: 8 rows of 8 elements a step, transposed in registers
+  ; ---- mainloop: 8 rows of 8 elements per step, transposed in registers
   br label %columns.enter
 columns.enter:
   br label %columns.head

@@ -277,6 +277,6 @@ declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
 attributes #2 = { alwaysinline noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
-; steps are unrolled as the schedule says, no further
+; Do not unroll further: the schedule sets the unrolling.
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -364,7 +364,7 @@ j.body:
   ; ---- a panel of nr columns
   %p.b.offset = mul nuw i64 %j, 2
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
-  ; ---- prologue: pack it
+  ; ---- prologue: pack the panel
   %p.f.column = mul nuw i64 %j, 2
   %p.f.bias.offset = mul nuw i64 %j, 2
   %p.f.out = getelementptr i8, ptr %out, i64 %p.f.column
@@ -444,7 +444,7 @@ declare <16 x float> @llvm.x86.avx512.permvar.sf.512(<16 x float>, <16 x i32>)
 declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #1 = { noinline noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
-; Unrolled by two: the branch predictor foresees the exit of a short loop only. LLVM moves loads up until
-; it runs out of registers.
+; Unroll by two: the branch predictor predicts the exit of a short loop only, and with more steps LLVM
+; moves loads up until it runs out of registers.
 !0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.unroll.count", i32 2}

@@ -110,7 +110,7 @@ k.done:
   ret void
 }
 
-; What a tile reads in place of rows past K while it packs.
+; Zeros in place of rows of B after the last k, for tiles that pack.
 @zeros = private unnamed_addr constant [16 x i8] zeroinitializer, align 64
 define internal void @tile_4x8_packing(ptr noalias %a, ptr noalias %b, ptr noalias %pack, ptr noalias %out, ptr noalias %starts) #1 {
 enter:
@@ -280,7 +280,7 @@ pa.body:
   %w.x.offset = mul i64 %w.x, 5
   %w.at.y = getelementptr i8, ptr %w.base, i64 %w.y.offset
   %w.at.x = getelementptr i8, ptr %w.at.y, i64 %w.x.offset
-  ; elements of a segment inside of the image
+  ; elements of a segment inside the image
   %w.left = sub i64 0, %w.x
   %w.left.elements = mul i64 %w.left, 5
   %w.low = call i64 @llvm.smax.i64(i64 %w.left.elements, i64 0)
@@ -467,7 +467,7 @@ s.latch:
   br label %s.head
 s.done:
   ; ---- the remainder panel
-  ; ---- prologue: pack it, unless an earlier task has
+  ; ---- prologue: pack the panel, unless an earlier task has
   br i1 %packs, label %r.pack.do, label %r.pack.done
 r.pack.do:
   call void @tile_4x8_packing(ptr %a.pack, ptr %b, ptr %b.pack, ptr %out.m0, ptr %a.starts)
@@ -517,7 +517,7 @@ declare <64 x i8> @llvm.masked.load.v64i8.p0(ptr, <64 x i1>, <64 x i8>)
 declare void @llvm.masked.store.v64i8.p0(<64 x i8>, ptr, <64 x i1>)
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #1 = { noinline noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
-; Unrolled by two: the branch predictor foresees the exit of a short loop only. LLVM moves loads up until
-; it runs out of registers.
+; Unroll by two: the branch predictor predicts the exit of a short loop only, and with more steps LLVM
+; moves loads up until it runs out of registers.
 !0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.unroll.count", i32 2}

@@ -31,7 +31,7 @@ enter:
   %e.p16.size = and <16 x i32> %e.p16.bits, splat (i32 2147483647)
   %e.p16.most = call <16 x i32> @llvm.umax.v16i32(<16 x i32> %e.p16.size, <16 x i32> %e.p0.most)
   %e.most = call i32 @llvm.vector.reduce.umax.v16i32(<16 x i32> %e.p16.most)
-  ; an integer is at most 127 in each of its bytes; their unit is 30 powers of two under the exponent's, which is 64 at least
+  ; every byte of an integer is at most 127; the unit is 2^-30 of the block's power of two, whose biased exponent is at least 64
   %e.exponent.bits = add i32 %e.most, 66048
   %e.exponent = lshr i32 %e.exponent.bits, 23
   %e.exponent.kept = call i32 @llvm.umax.i32(i32 %e.exponent, i32 64)

@@ -412,7 +412,7 @@ k0.latch:
   %k0.after = add nuw i64 %k0, 8
   br label %k0.head
 k0.done:
-  ; ---- the sums from the order of lanes to that of columns
+  ; ---- reorder the sums from lanes to columns
   br label %so.m.enter
 so.m.enter:
   br label %so.m.head
@@ -516,7 +516,7 @@ declare <64 x i8> @llvm.masked.load.v64i8.p0(ptr, <64 x i1>, <64 x i8>)
 declare void @llvm.masked.store.v64i8.p0(<64 x i8>, ptr, <64 x i1>)
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #1 = { noinline noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
-; Unrolled by two: the branch predictor foresees the exit of a short loop only. LLVM moves loads up until
-; it runs out of registers.
+; Unroll by two: the branch predictor predicts the exit of a short loop only, and with more steps LLVM
+; moves loads up until it runs out of registers.
 !0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.unroll.count", i32 2}

@@ -411,7 +411,7 @@ j.body:
   %p.b = getelementptr i8, ptr %b, i64 %j
   %p.b.pack.offset = mul nuw i64 %j, 128
   %p.b.pack = getelementptr i8, ptr %b.pack, i64 %p.b.pack.offset
-  ; ---- prologue: pack it, unless an earlier task has
+  ; ---- prologue: pack the panel, unless an earlier task has
   br i1 %packs, label %p.pack.do, label %p.pack.done
 p.pack.do:
   %p.f.out = getelementptr i8, ptr %out.m0, i64 %j
@@ -460,7 +460,7 @@ declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #1 = { noinline noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
-; Unrolled by two: the branch predictor foresees the exit of a short loop only. LLVM moves loads up until
-; it runs out of registers.
+; Unroll by two: the branch predictor predicts the exit of a short loop only, and with more steps LLVM
+; moves loads up until it runs out of registers.
 !0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.unroll.count", i32 2}

@@ -337,6 +337,6 @@ declare <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float>, <16 x flo
 
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #2 = { alwaysinline noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
-; steps are unrolled as the schedule says, no further
+; Do not unroll further: the schedule sets the unrolling.
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -92,7 +92,7 @@ k.done:
   ret void
 }
 
-; What is read of A past K, where B is zero.
+; Zero in place of the element of A after the last k, where B is zero too.
 @zero = private unnamed_addr constant float 0.0
 define void @matmul_1x40x33_f32_nn_by_bf16_packedb(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
 entry:

@@ -231,7 +231,7 @@ task.head:
 task.body:
   ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
 
-  ; ---- prologue: the sums
+  ; ---- prologue: initialise the sums
   %acc.room.address = ptrtoint ptr %acc.room to i64
   %b.address = ptrtoint ptr %b to i64
   %acc.wanted = add i64 %b.address, 2048
@@ -254,7 +254,7 @@ acc.clear.latch:
   br label %acc.clear.head
 acc.clear.done:
 
-  ; ---- mainloop: blocks of K, in parts of 64 rows of B
+  ; ---- mainloop: blocks of K; rows of B 64 apart are multiplied together
   br label %block.enter
 block.enter:
   br label %block.head
@@ -287,7 +287,7 @@ block.latch:
   %block.after = add nuw i64 %block, 256
   br label %block.head
 block.done:
-  ; ---- remainder of K, in parts of 40
+  ; ---- remainder of K; rows of B 40 apart are multiplied together
   br label %rest.enter
 rest.enter:
   br label %rest.head

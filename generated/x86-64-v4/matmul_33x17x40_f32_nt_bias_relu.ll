@@ -224,7 +224,7 @@ j.body:
   ; ---- a panel of nr columns
   %p.b.offset = mul nuw i64 %j, 160
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
-  ; ---- prologue: pack it
+  ; ---- prologue: pack the panel
   br label %p.bs.v.enter
 p.bs.v.enter:
   br label %p.bs.v.head
@@ -488,7 +488,7 @@ j.latch:
 j.done:
   ; ---- the remainder panel
   %r.b = getelementptr i8, ptr %b, i64 2560
-  ; ---- prologue: pack it
+  ; ---- prologue: pack the panel
   br label %r.pg.enter
 r.pg.enter:
   br label %r.pg.head

@@ -32,7 +32,7 @@ entry:
   %end.unit.less = icmp ult i64 %end.tasks, 300
   %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 300
 
-  ; ---- mainloop: 1 vectors of 16 elements a step
+  ; ---- mainloop: 1 vectors of 16 elements per step
   %length = sub nuw i64 %end.unit, %begin.unit
   %unrolled.length = and i64 %length, -16
   %unrolled.stop = add nuw i64 %begin.unit, %unrolled.length

@@ -18,7 +18,7 @@ entry:
   %end.unit.less = icmp ult i64 %end.tasks, 3000
   %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 3000
 
-  ; ---- mainloop: 4 vectors of 32 elements a step
+  ; ---- mainloop: 4 vectors of 32 elements per step
   %length = sub nuw i64 %end.unit, %begin.unit
   %unrolled.length = and i64 %length, -128
   %unrolled.stop = add nuw i64 %begin.unit, %unrolled.length

@@ -42,11 +42,11 @@ r.body:
   %out.sum1 = add i64 %out.term0, %out.term1
   %out.guarded0 = select i1 %within_1.holds, i64 %out.sum1, i64 0
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.guarded0
-  ; an index outside of the tensor writes nothing
+  ; an index outside the tensor stores nothing
   br i1 %within_1.holds, label %row.do, label %row.done
 row.do:
 
-  ; ---- mainloop: 1 vectors of 8 elements a step
+  ; ---- mainloop: 1 vectors of 8 elements per step
   %unrolled.length = and i64 8, -8
   br label %i.enter
 i.enter:

@@ -187,6 +187,6 @@ declare <4 x float> @llvm.fmuladd.v4f32(<4 x float>, <4 x float>, <4 x float>)
 
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="128" "prefer-vector-width"="128" }
 attributes #2 = { alwaysinline noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="128" "prefer-vector-width"="128" }
-; steps are unrolled as the schedule says, no further
+; Do not unroll further: the schedule sets the unrolling.
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}
