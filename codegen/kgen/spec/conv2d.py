@@ -81,7 +81,8 @@ class Conv2d(Spec):
       (positions, channels) for ohwi, (positions, channels) x output channels for hwio.
     - `math` is the arithmetic of f32 (:class:`ConvMath`). Winograd requires constant weights, which
       the build transforms to a matrix of (positions, channels) x output channels for each weight
-      layout. With Winograd, NaN and infinities of an image may reach all outputs of a tile.
+      layout. NaN and infinities of an image make NaN or an infinity of each output whose window
+      sees them, and may reach all outputs of its tile.
 
     Raises SpecError for a field that is out of range.
     """

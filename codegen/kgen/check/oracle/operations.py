@@ -209,9 +209,7 @@ def _conv2d(
     a = window_products.windows(spec, values["a"], rows)[groups]
     if winograd_tile(spec):
         b = transformed_sums.kernels(spec, values["b"])[np.newaxis, :, cols]
-        # Winograd transforms round integers too.
         magnitude = transformed_sums.magnitude(spec, values["a"], values["b"], a[0], rows, cols)
-        whole = False
     else:
         b = window_products.weights(spec, values["b"], cols)[groups]
         magnitude = np.abs(a) @ np.abs(b)

@@ -13,8 +13,11 @@ magnitude is at most L^2 times the sum over channels of max|d| |w|_1. L is the l
 tiles of 2 x 2, and 860 for tiles of 4 x 4.
 
 U is rounded too: the kernel that the reference restores from it differs by at most u |R| |U| |R|^T,
-with R the factors of the restoration. The windows multiply that difference. The matrices are
-computed here from the interpolation points, and are not shared with the planner.
+with R the factors of the restoration. The windows multiply that difference. If images and U are
+whole numbers, all partial sums up to the magnitude are, because the matrices are. A number that is
+not finite reaches each output that the matrices connect it with, and makes the magnitude infinite.
+
+The matrices are computed here from the interpolation points, and are not shared with the planner.
 """
 
 from __future__ import annotations
@@ -89,6 +92,10 @@ def magnitude(
         x = tiles[2] * tile + j - spec["padding"][1]
         inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
         patches[inside, i, j] = np.abs(images[tiles[0][inside], y[inside], x[inside]])
+    open_at = ~np.isfinite(patches)
+    patches[open_at] = 0.0
+    connects = (outputs @ inputs > 0).astype(np.float64)
+    reached = np.einsum("ki,lj,tij->klt", connects, connects, open_at.any(axis=3).astype(float))
     seen = np.einsum("ki,lj,tijc->klct", inputs, inputs, patches, optimize=True)
     weights = np.abs(stored).reshape(size, size, channels, -1)[..., cols]
     sums = seen.swapaxes(2, 3) @ weights
@@ -98,4 +105,5 @@ def magnitude(
         own = (place[0] % tile == i) & (place[1] % tile == j)
         factors = np.outer(outputs[i], outputs[j])
         found[own] = np.einsum("kl,klto->to", factors, sums[:, :, which[own]], optimize=True)
+        found[own] += np.where(reached[i, j, which[own], np.newaxis] > 0, np.inf, 0.0)
     return found + np.abs(windows) @ kernels(spec, stored, absolute=True)[:, cols]

@@ -26,14 +26,12 @@ from kgen.check.tensors import (
     flat_bits,
     strided_bits,
 )
-from kgen.check.verify import attention_values, special_values
-from kgen.spec.winograd import ConvMath, transformed
+from kgen.check.verify import attention_values, special_values, transformed_values
 from kgen_runtime import blocks
 from kgen_runtime.dtypes import DType
 from kgen_runtime.expressions import views
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.memory import packing
-from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.reference.winograd_weights import winograd_tile
 from kgen_runtime.schema.partial_writes import lies_upon
 from kgen_runtime.values import frozen
@@ -109,9 +107,6 @@ def _special_turns(entry: KernelEntry) -> int:
     """Return the number of special-value sets of a kernel."""
     if entry.spec["op"] == "rowwise":
         return special_values.row_turns(*row_shape(entry))
-    if winograd_tile(entry.spec):
-        # An infinity in one window makes NaN in the whole tile.
-        return 0
     if entry.op in ("conv2d", "attention"):
         return 1
     if entry.op != "matmul":
@@ -132,6 +127,8 @@ def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = F
     if entry.op == "attention":
         is_special = name == "special-value"
         make = attention_values.maker(entry, seed, make, is_special=is_special)
+    if winograd_tile(entry.spec):
+        make = transformed_values.maker(entry, make, whole=whole)
     buffers = {}
     for param in entry.inputs:
         buffer = poisoned(param.nbytes, param.dtype, INPUT_POISON)
@@ -141,8 +138,6 @@ def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = F
             bits[...] = draw(generator, param, places[param.name], whole)
         elif param.name == "b" and entry.spec.get("b_dtype") == "s4":
             bits[...] = _blocks(generator, entry, param, make, whole)
-        elif param.name == "b" and winograd_tile(entry.spec):
-            bits[...] = _transformed_weights(generator, entry, param, make)
         else:
             bits[...] = encode(make(generator, param), param.dtype)
         buffers[param.name] = buffer
@@ -168,18 +163,6 @@ def _blocks(
     # Keep zeros out: special values of A would turn them into NaN.
     few = np.where((values > 0) & (values < 16), 1, values // 16)
     return blocks.packed(few, scales).reshape(param.shape)
-
-
-def _transformed_weights(
-    generator: np.random.Generator, entry: KernelEntry, param: TensorParam, make: Maker
-) -> Bits:
-    """Return random kernels, transformed as a build does."""
-    transforms = ConvMath(entry.spec["math"]).transforms
-    assert transforms
-    outputs, depth, *kernel = entry.spec["weights"]
-    shape = (*kernel, depth, outputs)
-    made = make(generator, replace(param, shape=shape, strides=packed_strides(shape)))
-    return encode(transformed(made, transforms), param.dtype)
 
 
 def index_places(entry: KernelEntry) -> dict[str, set[int]]:

@@ -19,6 +19,7 @@ from kgen.check.tensors import Floats
 from kgen.ops import parse, steps
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.reference.winograd_weights import winograd_tile
 
 #: Multiply-adds above which a matmul has special values in place of a set of random data.
 LARGE_MATMUL = 2**22
@@ -148,12 +149,13 @@ def kinds_of(rows: int, generator: np.random.Generator, turn: int) -> Ints:
 
 
 def place_in_images(values: Floats, entry: KernelEntry, generator: np.random.Generator) -> None:
-    """Place NaN and infinities in images, so that most windows see none of them.
+    """Place NaN and infinities in images, so that most windows (Winograd: tiles) see none of them.
 
     Each kind occurs at least once, and the first and the last element are special.
     """
     spec, kinds = entry.spec, _kinds_of_convolutions(entry)
-    seen = math.prod(spec["weights"][1:])
+    tile = winograd_tile(spec)
+    seen = (tile + 2) ** 2 * spec["weights"][1] if tile else math.prod(spec["weights"][1:])
     places = generator.permutation(values.size)[: max(len(kinds), values.size // (4 * seen))]
     flat = values.reshape(-1)
     flat[places] = np.resize(kinds, len(places))
@@ -163,11 +165,14 @@ def place_in_images(values: Floats, entry: KernelEntry, generator: np.random.Gen
 def place_in_weights(values: Floats, entry: KernelEntry, generator: np.random.Generator) -> None:
     """Place NaN or infinity in one weight of every eighth output channel.
 
-    The place is the first one, the last one, then any. A single channel gets none.
+    The place is the first one, the last one, then any. A single channel gets none. Kernels that are
+    transformed later are stored as hwio.
     """
-    kinds = _kinds_of_convolutions(entry)
+    kinds, spec = _kinds_of_convolutions(entry), entry.spec
+    layout = "hwio" if winograd_tile(spec) else spec["weight_layout"]
     numbers = np.arange(values.size).reshape(values.shape)
-    ordered = window_products.weights(entry.spec, numbers, slice(None)).swapaxes(1, 2)
+    ordered = window_products.weights({**spec, "weight_layout": layout}, numbers, slice(None))
+    ordered = ordered.swapaxes(1, 2)
     columns = ordered.reshape(-1, ordered.shape[-1])
     chosen = columns[1 :: len(KINDS)]
     places = generator.integers(0, columns.shape[1], len(chosen))
@@ -177,8 +182,11 @@ def place_in_weights(values: Floats, entry: KernelEntry, generator: np.random.Ge
 
 
 def _kinds_of_convolutions(entry: KernelEntry) -> list[float]:
+    """NaN alone if kernels differ in what they make of infinities. Winograd's differences make NaN,
+    or an infinity of either sign."""
     calls = {at.name for at in steps(parse(entry.spec["epilogue"])) if at.arguments}
-    return [np.nan] if calls - EXACT else [np.inf, np.nan, -np.inf]
+    is_open = winograd_tile(entry.spec) or calls - EXACT
+    return [np.nan] if is_open else [np.inf, np.nan, -np.inf]
 
 
 # -- element-wise ------------------------------------------------------------------------------

@@ -195,6 +195,39 @@ def test_verification_sees_a_fault(name: str) -> None:
     assert result.status == "failed", result.to_json()
 
 
+#: Faults of a kernel for 300 channels that only one data set finds.
+RARE_FAULTS = {
+    "a constant of the inputs' transform, by a unit in the last place": (
+        r"(%column0\.0 = call .*splat \(float )0xC014000000000000",
+        r"\g<1>0xC014000020000000",
+        "whole-number",
+    ),
+    "NaN becomes 0": (
+        r"%w\.output = (load .*)",
+        "%w.sum = \\1\n  %w.known = fcmp ord <8 x float> %w.sum, zeroinitializer\n"
+        "  %w.output = select <8 x i1> %w.known, <8 x float> %w.sum, <8 x float> zeroinitializer",
+        "special-value",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RARE_FAULTS)
+def test_verification_sees_a_rare_fault(name: str) -> None:
+    spec = conv((1, 300, 5, 9), 16, "winograd4")
+    fields = {"mr": 4, "nr": 8, "mc": 4, "kc": 304, "nc": 8}
+    kernel = pipeline.assembled(pipeline.plan_with(spec, needs.cpu(V3), fields))
+    pattern, replacement, data = RARE_FAULTS[name]
+    text, found = re.subn(pattern, replacement, kernel.source.text)
+    assert found == 1, f"{pattern} is not in the kernel"
+    source = dataclasses.replace(kernel.source, text=text)
+    changed = dataclasses.replace(
+        kernel, source=source, assembled=FAMILY.assemble(source, kernel.plan)
+    )
+    (result,) = verify(bundle.pack([changed])).kernels
+    assert result.status == "failed" and (result.reason or "").startswith(f"{data} data")
+    assert verify(bundle.pack([kernel])).passed
+
+
 @pytest.mark.parametrize("math", MATHS)
 def test_verification_sees_an_error_beyond_the_bound(math: str) -> None:
     """With a thousandth of the derived bound, correct kernels fail: it is the bound that counts."""
