@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nesting of lists and objects; characters of a number. */
+/* Largest nesting of lists and objects, and largest number of characters of a number. */
 enum { MAX_DEPTH = KGEN_MOST_NESTING, MAX_NUMBER = 32 };
-/* First digits of 2^1024 - 2^970, which has 309 digits: larger numbers round to infinity in f64.
- * A number has fewer digits than this text, so that none equals it. */
+/* First digits of 2^1024 - 2^970, which has 309 digits: numbers from there on round to infinity
+ * in f64. The text has more digits than a number may have, so no number equals it. */
 static const char FIRST_INFINITE[] = "179769313486231580793728971405303415079934";
 enum { MAX_EXPONENT = 308 }; /* of the first digit */
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Comparisons allowed per access, and in addition for any program; comparisons that a test of two
- * strided tensors counts as, and the steps after which such a test answers yes. */
+/* Budget of comparisons: EACH per access plus ANY per program. A test of two strided tensors
+ * costs STRIDED comparisons; after WORK steps it gives up and reports an overlap. */
 enum { EACH = 64, ANY = 65536, STRIDED = 64, WORK = 1000 };
 
 /* ---- accesses -------------------------------------------------------------------------------- */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Trials with several threads for a launch of a program: workers stay awake from the first shared
- * launch on. */
+/* Timed runs on several threads before the pool decides whether to share a launch of a program.
+ * Few suffice, because the workers stay awake from the first shared launch of a run on. */
 enum { STEP_TRIALS = 10 };
 
 const char *kgen_program_name(const kgen_program *program)

@@ -57,16 +57,20 @@ def run(
     """Run one launch of the entry point.
 
     - An ndarray argument is a pointer to a global buffer of exactly its bytes (C-contiguous,
-    written in place). A numpy scalar is passed by value. A TensorMap is a tensor map of PTX: 128
-    bytes by value or through a pointer. - `dynamic_shared`: bytes of dynamic shared memory. -
-    `workgroups`: run only these, at most MAX_WORKGROUPS. - `cluster`: CTAs of a thread block
-    cluster (PTX). - `arch` (sm_90, gfx942): device whose limits the launch must respect, by default
-    the one that the text names. - `profile`: count memory traffic as well, and count by source
-    line. - `seed`: schedule of the run. Equal seeds give equal results; counters are equal for all
-    seeds. - `strict`: unordered writes of equal values, and order that depends on a warp collective
-    (PTX), are faults instead of warnings. - `most_faults`: a run continues after a fault that does
-    not affect other lanes, until it has met so many distinct ones. - `numerics`: precision that
-    matrix instructions lose relative to f32 sums; None for nothing.
+      written in place). A numpy scalar is passed by value. A TensorMap is a tensor map of PTX: 128
+      bytes by value or through a pointer.
+    - `dynamic_shared`: bytes of dynamic shared memory.
+    - `workgroups`: run only these, at most MAX_WORKGROUPS.
+    - `cluster`: CTAs of a thread block cluster (PTX).
+    - `arch` (sm_90, gfx942): device whose limits the launch must respect, by default the one that
+      the text names.
+    - `profile`: count memory traffic as well, and count by source line.
+    - `seed`: schedule of the run. Equal seeds give equal results; counters are equal for all seeds.
+    - `strict`: unordered writes of equal values, and order that depends on a warp collective (PTX),
+      are faults instead of warnings.
+    - `most_faults`: a run continues after a fault that does not affect other lanes, until it has
+      met so many distinct ones.
+    - `numerics`: precision that matrix instructions lose relative to f32 sums; None for nothing.
 
     Raises EmulationFault for a fault of the program (with `checks` also for races, out-of-bounds
     accesses and the like), UnknownInstruction for an unknown instruction, and EmulationError for a

@@ -9,7 +9,8 @@ from kgen_runtime.manifest import Launch
 
 
 def check_launch(request: Request, limits: Limits, usage: Usage) -> None:
-    """Check that the driver of such a device would accept a launch. Raises EmulationError."""
+    """Check that the driver of a device with these limits would accept a launch. Raises
+    EmulationError."""
     launch = Launch(
         entry_point=request.entry,
         grid=request.grid,

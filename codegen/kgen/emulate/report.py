@@ -134,10 +134,12 @@ class LineCounts:
     """Counts of the instructions of one source line, summed over all workgroups that ran.
 
     - `kind`: class of the instructions as in the counters; that of the last one if there are
-    several. - `issued`: warps (waves) that issued them; `lanes`: their active lanes. - A wavefront
-    is one cycle of shared memory (LDS). Its ideal is the number of wavefronts for the same bytes
-    without bank conflicts. - A sector is the unit of global traffic: 32 bytes in PTX, 64 in AMDGPU
-    IR. Its ideal is the number of sectors for the same bytes if they were contiguous.
+      several.
+    - `issued`: warps (waves) that issued them; `lanes`: their active lanes.
+    - A wavefront is one cycle of shared memory (LDS). Its ideal is the number of wavefronts for the
+      same bytes without bank conflicts.
+    - A sector is the unit of global traffic: 32 bytes in PTX, 64 in AMDGPU IR. Its ideal is the
+      number of sectors for the same bytes if they were contiguous.
     """
 
     kind: str = "other"

@@ -314,8 +314,8 @@ class Elements:
         return self.value(table, (*index[:axis], row, *index[axis + rank :]))
 
     def scattered(self, tensors: list[ast.expr], axis: int, index: list[int]) -> Any:
-        """Return an element of a scatter: of the row whose index selects this position, else of the
-        table."""
+        """Return an element of a scatter: from the row whose index selects this position, or from
+        the table if there is none."""
         table, by, rows = tensors
         size, coordinate = self.shape(table)[axis], index[axis]
         for at in itertools.product(*map(range, self.shape(by))):

@@ -1,4 +1,4 @@
-"""How often each instruction was executed, and the report that shows it."""
+"""Execution counts of instructions, and the report of a launch that is made of them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Executed(NamedTuple):
     """Executions of one instruction of the text over a launch."""
 
     line: int
-    #: As the counters name it.
+    #: Class of the instruction, as the counters name it.
     class_: str
     #: NAME of the counter `matrix.NAME`.
     matrix: str | None
-    #: Warps or waves that issued it.
+    #: Warps or waves that issued the instruction.
     issued: int
-    #: Lanes for which it did something.
+    #: Active lanes, summed over all issues.
     lanes: int
 
 
@@ -32,9 +32,9 @@ class Executed(NamedTuple):
 class Events:
     """Events that do not follow from the execution counts of instructions."""
 
-    #: Warps or waves whose lanes a branch parted.
+    #: Branches at which the lanes of a warp or wave diverged.
     divergent_branches: int = 0
-    #: The most barriers that one workgroup passed.
+    #: Largest number of barriers that one workgroup passed.
     barriers: int = 0
 
 
@@ -50,7 +50,8 @@ def report(
     warnings: Sequence[Fault] = (),
     printed: Sequence[str] = (),
 ) -> LaunchReport:
-    """The report of a launch that began at `start` of the clock and ran so many workgroups."""
+    """Return the report of a launch. `start` is the time at which it began, by
+    `time.perf_counter`."""
     counters = {**_counters(executed), **vars(events)}
     return LaunchReport(
         workgroups_run=workgroups,
@@ -66,7 +67,7 @@ def report(
 
 
 def _counters(executed: Sequence[Executed]) -> dict[str, int]:
-    """Instructions by class, and all of them."""
+    """Return the number of issued instructions in all and by class."""
     found = Counter(dict.fromkeys((name for name in MEANING if name not in TRAFFIC), 0))
     for one in executed:
         found[one.class_] += one.issued
@@ -78,7 +79,7 @@ def _counters(executed: Sequence[Executed]) -> dict[str, int]:
 
 
 def _lines(executed: Sequence[Executed], traffic: LineTraffic[Any]) -> dict[int, LineCounts]:
-    """The counts of every source line that was executed, in the order of the lines."""
+    """Return the counts of every executed source line, in the order of the lines."""
     found: dict[int, LineCounts] = {}
     for one in executed:
         if one.issued:

@@ -1,7 +1,6 @@
-"""Memory traffic that both emulators count, and the names of its sums in a report.
+"""Counters of memory traffic for both emulators, and their names in a report.
 
-Lanes are given as rows of addresses, one row for each warp or wave, with NOWHERE for lanes that
-access nothing.
+Lanes are rows of addresses, one row per warp or wave. NOWHERE marks a lane that accesses nothing.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ TRAFFIC = frozenset(
     if name.startswith(("shared_", "global_", "copies_", "dead_", "prefetches_"))
     or name == "bank_conflicts"
 )
-#: In place of an address, and of what it is divided by any size: the lane accesses nothing.
+#: Mark in place of an address, or of an address divided by a size: the lane accesses nothing.
 NOWHERE = -1
-#: The widest access of a lane, which the lists of touched bytes are padded to.
+#: Bytes of the widest access of a lane, to which the lists of touched bytes are padded.
 _WIDEST = 32
 
 
 class Touched:
-    """Which bytes of global memory were touched, by the window that they are in."""
+    """Set of the bytes of global memory that were touched, by window."""
 
     def __init__(self) -> None:
         self._bytes: dict[int, Array] = {}
 
     def add(self, addresses: Array, nbytes: int) -> None:
-        """Note `nbytes` at each address."""
+        """Add `nbytes` bytes at each address."""
         windows = addresses >> WINDOW_BITS
         for window in np.unique(windows).tolist():
             offsets = addresses[windows == window] - (window << WINDOW_BITS)
@@ -51,11 +50,11 @@ class Touched:
                 touched[offsets[:, None] + np.arange(nbytes)] = True
 
     def count(self) -> int:
-        """How many different bytes there were."""
+        """Return the number of distinct bytes."""
         return sum(int(np.count_nonzero(touched)) for touched in self._bytes.values())
 
     def _until(self, window: int, end: int) -> Array:
-        """The bytes of a window, at least to this end of them."""
+        """Return the bytes of a window, at least up to `end`."""
         touched = self._bytes.get(window)
         if touched is None or len(touched) < end:
             before = np.zeros(0, np.bool_) if touched is None else touched
@@ -102,7 +101,7 @@ class Moved:
             self.load_bytes += nbytes
 
     def add_to(self, line: LineCounts) -> None:
-        """Add them to a report's line."""
+        """Add the traffic to a line of a report."""
         line.shared_wavefronts += self.shared_wavefronts
         line.shared_wavefronts_ideal += self.shared_wavefronts_ideal
         line.global_sectors += self.load_sectors + self.store_sectors
@@ -119,7 +118,8 @@ class LineTraffic(Generic[Line]):
     """Counts of a launch by source line, and the bytes of global memory that it touched."""
 
     def __init__(self, sector: int, line: Callable[[], Line]) -> None:
-        """`sector` is the bytes of one; `line` makes the counts of a line that has none yet."""
+        """Create empty counts. `sector` is the bytes of a sector; `line` creates the counts of a
+        new line."""
         self.by_line: defaultdict[int, Line] = defaultdict(line)
         self.touched = Touched()
         self.sector = sector
@@ -127,7 +127,8 @@ class LineTraffic(Generic[Line]):
     def add_global(
         self, moved: Moved, lanes: Array, times: int, nbytes: int, *, store: bool
     ) -> None:
-        """Rows of lanes access `nbytes` of global memory at each address, `times` over."""
+        """Count accesses of `nbytes` at each address of the rows of lanes, each row `times`
+        times."""
         at = np.sort(lanes, axis=1)
         distinct = first_of_each(at)
         addresses = at[distinct]
@@ -143,7 +144,7 @@ class LineTraffic(Generic[Line]):
         )
 
     def counters(self) -> dict[str, int]:
-        """Their part of a report's counters."""
+        """Return the counters of memory traffic, summed over the lines."""
         parts = list(self.by_line.values())
         total = {f.name: sum(getattr(part, f.name) for part in parts) for f in fields(Moved)}
         wavefronts, ideal = total["shared_wavefronts"], total["shared_wavefronts_ideal"]
@@ -164,11 +165,11 @@ class LineTraffic(Generic[Line]):
 
 
 def bank_cycles(units: Array, sets: int, *, atomic: bool) -> Array:
-    """The cycles that banked memory takes for each row of `units`, which it serves together.
+    """Return the cycles that banked memory takes for each row of `units`.
 
-    `units` number what lanes access, as wide as one of `sets` equal sets of banks. A row takes as
-    many cycles as its busiest set has different units: any number of lanes may share one, but for
-    those of an atomic, which go one after the other.
+    A unit is the number of a memory word as wide as one of the `sets` equal sets of banks. A row
+    takes as many cycles as its busiest set has distinct units. Several lanes share a unit in one
+    cycle, except for atomics, which the memory executes one after another.
     """
     in_order = np.sort(units, axis=1)
     counted = in_order != NOWHERE if atomic else first_of_each(in_order)
@@ -179,7 +180,7 @@ def bank_cycles(units: Array, sets: int, *, atomic: bool) -> Array:
 
 
 def first_of_each(in_order: Array) -> Array:
-    """Mark the first place of each value in its sorted row, but not NOWHERE."""
+    """Mark the first occurrence of each value in its sorted row, except NOWHERE."""
     first = np.ones(in_order.shape, np.bool_)
     first[:, 1:] = in_order[:, 1:] != in_order[:, :-1]
     first &= in_order != NOWHERE
@@ -187,12 +188,13 @@ def first_of_each(in_order: Array) -> Array:
 
 
 def _are_aligned(addresses: Array, nbytes: int) -> bool:
-    """Whether addresses are multiples of a power of two."""
+    """Return whether addresses are multiples of `nbytes`, a power of two."""
     return not (addresses & (nbytes - 1)).any()
 
 
 def _sectors(in_order: Array, nbytes: int, sector: int) -> int:
-    """How many sectors each row of sorted addresses touches, summed."""
+    """Return the number of sectors that each row of sorted addresses touches, summed over the
+    rows."""
     if nbytes > 1:
         reach = -(-nbytes // sector)
         steps = np.minimum(np.arange(reach + 1) * sector, nbytes - 1)

@@ -1,7 +1,8 @@
-"""Who accessed each place of memory in one way, as far as no later access stands for it.
+"""Record of the accesses to places of memory, for race detectors: the last one, and unordered ones.
 
-An access is a tag, an integer above 0 with the time in its high bits: who made it, and what else a
-detector wants to know, are below. With each tag goes the source line of the access, or 0.
+An access is a tag: a positive integer with the time in its high bits. The bits below identify the
+lane and whatever else a race detector needs. Each tag is stored with the source line of the access,
+or 0.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.signedinteger]
-#: From tags to who made the accesses, and from there to their groups: waves or warps.
+#: Function from tags to lanes, or from lanes to their groups: waves or warps.
 Part = Callable[[Array], Array]
 
-#: The log is gone through when it has as many entries, and whenever it has doubled since.
+#: Number of entries at which the log is first compressed; later whenever it has doubled since.
 _LARGE = 1 << 16
 
 
 class AccessLog:
-    """Tags of accesses to places, of several lanes that accessed one in no order."""
+    """Log of the accesses to places that several lanes accessed without an order."""
 
     def __init__(self, owner: Part, group: Part) -> None:
         self._owner, self._group = owner, group
@@ -28,8 +29,11 @@ class AccessLog:
         self._size, self._limit = 0, _LARGE
 
     def append(self, place: Array, tag: Array, line: Array | int = 0) -> None:
-        """Note what one instruction does. Two lanes of a group stand for the others at their place:
-        for any lane that writes there later, one of them is another."""
+        """Append the accesses of one instruction.
+
+        Of each place and group, only the accesses of the lowest and the highest lane are kept:
+        whichever lane writes there later, one of the two is another lane.
+        """
         if not len(place):
             return
         who = self._owner(tag)
@@ -46,8 +50,11 @@ class AccessLog:
             self._compress()
 
     def about(self, place: Array) -> tuple[Array, Array, Array]:
-        """(index into `place`, tag, line) of the entries about some places. Of a place that comes
-        several times the first and the last stand for all."""
+        """Return (index into `place`, tag, line) of the log entries about the given places.
+
+        If a place occurs several times in `place`, its entries are returned for the first and the
+        last occurrence.
+        """
         if not self._pieces:
             none = np.zeros(0, np.int64)
             return none, none, none
@@ -63,7 +70,7 @@ class AccessLog:
         return index, np.tile(tags[found], 2), np.tile(lines[found], 2)
 
     def _compress(self) -> None:
-        """Keep only the last access of a lane to a place."""
+        """Keep only the last access of each lane to each place."""
         whole = np.concatenate(self._pieces, axis=1)
         whole = whole[:, np.lexsort((whole[1], self._owner(whole[1]), whole[0]))]
         place, who = whole[0], self._owner(whole[1])
@@ -74,13 +81,15 @@ class AccessLog:
 
 
 class Accessors:
-    """`last` [place] as tags, 0 for nobody, and their `lines`. Others are in a log, but for those
-    whom the last one stands for: what happened before it happened before all that it happened
-    before.
+    """Last access to each place, `last` [place] as a tag (0: none) and `lines` [place], and a log
+    of other accesses.
+
+    An access that happens before the last one is not kept: whatever happens after the last one
+    happens after it too.
     """
 
     def __init__(self, places: int, owner: Part, group: Part) -> None:
-        # Zeros take memory only where they are touched.
+        # Zero pages take memory only when they are touched.
         self.last = np.zeros(places, np.int64)
         self.lines = np.zeros(places, np.int32)
         self._owner, self._log = owner, AccessLog(owner, group)
@@ -92,7 +101,8 @@ class Accessors:
         before: Callable[[Array, Array], Array],
         line: int = 0,
     ) -> None:
-        """Remember accesses; `before` says whether the last ones happened before some of them."""
+        """Record accesses. `before(which, last)` returns whether the last accesses `last` happen
+        before the new accesses number `which`."""
         last = self.last[place]
         other = np.flatnonzero((last > 0) & (self._owner(last) != self._owner(tag)))
         if other.size:
@@ -106,5 +116,5 @@ class Accessors:
             self._log.append(place[lost], tag[lost], line)
 
     def before_last(self, place: Array) -> tuple[Array, Array, Array]:
-        """(index into `place`, tag, line) of all that the log has about places."""
+        """Return (index into `place`, tag, line) of all log entries about the given places."""
         return self._log.about(place)

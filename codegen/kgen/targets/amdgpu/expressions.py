@@ -2,11 +2,13 @@
 
 From AMDGPUUsage:
 
-  - `afn` turns a reciprocal into v_rcp_f32 (1 ulp; flushes subnormals). - `!fpmath` turns divisions
-  and roots into v_rcp_f32 and v_sqrt_f32 with scaling, which keeps subnormals. - log2 is v_log_f32
-  with scaling. - exp2 is v_exp_f32 (1 ulp) by its intrinsic, without LLVM's scaling for subnormal
-  results, which may be 0 here. The intrinsic takes one number, so the exponential of a vector is an
-  inlined function of the module.
+  - `afn` turns a reciprocal into v_rcp_f32 (1 ulp; flushes subnormals).
+  - `!fpmath` turns divisions and roots into v_rcp_f32 and v_sqrt_f32 with scaling, which keeps
+    subnormals.
+  - log2 is v_log_f32 with scaling.
+  - exp2 is v_exp_f32 (1 ulp) by its intrinsic, without LLVM's scaling for subnormal results, which
+    may be 0 here. The intrinsic takes one number, so the exponential of a vector is an inlined
+    function of the module.
 """
 
 from __future__ import annotations

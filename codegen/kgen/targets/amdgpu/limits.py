@@ -5,21 +5,24 @@ CDNA4 for gfx950, RDNA2 for gfx1030, RDNA3 for gfx1100, RDNA4 for gfx1201) and L
 
 Features:
 
-  - ``mfma``: V_MFMA_F32_32X32X8 and 16X16X16 on f16; ``mfma-bf16-1k`` the same shapes on bf16. -
-  ``mfma-double-k``: V_MFMA_F32_32X32X16 and 16X16X32 on f16 and bf16 (CDNA4). -
-  ``global-load-lds-16``: GLOBAL_LOAD_LDS_DWORDX4; ``ds-read-tr16``: DS_READ_B64_TR_B16 (CDNA4). -
-  ``mfma-i8-words``: 32X32X8 and 16X16X16 on s8, with operands of four (CDNA2); ``mfma-8bit``:
-  32X32X16 and 16X16X32 on s8, with operands of eight (CDNA3, CDNA4); ``mfma-double-k`` adds
-  operands of 16. - ``mfma-f8f6f4``: V_MFMA_F32_32X32X64_F8F6F4 and 16X16X128 on e4m3 and e5m2
-  (CDNA4); ``mfma-fnuz``: 32X32X16 and 16X16X32 on e4m3fnuz and e5m2fnuz (CDNA3). - ``mfma`` also
-  has 32X32X2 and 16X16X4 on f32; ``mfma-xf32``: 32X32X4 and 16X16X8 on f32 rounded to 11 bits
-  (CDNA3 alone). - ``dot2-f16``, ``dot4-i8``: V_DOT2_F32_F16 and V_DOT4_I32_I8, if they are the
-  fastest products. - ``wmma-gfx11``, ``wmma-gfx12``: V_WMMA_F32_16X16X16 on f16 and bf16,
-  V_WMMA_I32_16X16X16 on s8; gfx12 also on e4m3 and e5m2. The two generations distribute fragments
-  over lanes differently. - ``global-load-tr-16``: GLOBAL_LOAD_TR_B128; ``split-barriers``:
-  S_BARRIER_SIGNAL separate from S_BARRIER_WAIT (RDNA4). - ``preloaded-arguments``: kernel arguments
-  are in scalar registers when a kernel starts. LLVM adds a prologue that loads them if the firmware
-  does not. - ``real-true16``: LLVM allocates the halves of registers separately (gfx11).
+  - ``mfma``: V_MFMA_F32_32X32X8 and 16X16X16 on f16; ``mfma-bf16-1k`` the same shapes on bf16.
+  - ``mfma-double-k``: V_MFMA_F32_32X32X16 and 16X16X32 on f16 and bf16 (CDNA4).
+  - ``global-load-lds-16``: GLOBAL_LOAD_LDS_DWORDX4; ``ds-read-tr16``: DS_READ_B64_TR_B16 (CDNA4).
+  - ``mfma-i8-words``: 32X32X8 and 16X16X16 on s8, with operands of four (CDNA2); ``mfma-8bit``:
+    32X32X16 and 16X16X32 on s8, with operands of eight (CDNA3, CDNA4); ``mfma-double-k`` adds
+    operands of 16.
+  - ``mfma-f8f6f4``: V_MFMA_F32_32X32X64_F8F6F4 and 16X16X128 on e4m3 and e5m2 (CDNA4);
+    ``mfma-fnuz``: 32X32X16 and 16X16X32 on e4m3fnuz and e5m2fnuz (CDNA3).
+  - ``mfma`` also has 32X32X2 and 16X16X4 on f32; ``mfma-xf32``: 32X32X4 and 16X16X8 on f32 rounded
+    to 11 bits (CDNA3 alone).
+  - ``dot2-f16``, ``dot4-i8``: V_DOT2_F32_F16 and V_DOT4_I32_I8, if they are the fastest products.
+  - ``wmma-gfx11``, ``wmma-gfx12``: V_WMMA_F32_16X16X16 on f16 and bf16, V_WMMA_I32_16X16X16 on s8;
+    gfx12 also on e4m3 and e5m2. The two generations distribute fragments over lanes differently.
+  - ``global-load-tr-16``: GLOBAL_LOAD_TR_B128; ``split-barriers``: S_BARRIER_SIGNAL separate from
+    S_BARRIER_WAIT (RDNA4).
+  - ``preloaded-arguments``: kernel arguments are in scalar registers when a kernel starts. LLVM
+    adds a prologue that loads them if the firmware does not.
+  - ``real-true16``: LLVM allocates the halves of registers separately (gfx11).
 """
 
 from __future__ import annotations

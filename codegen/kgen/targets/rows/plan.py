@@ -36,12 +36,12 @@ TITLE_CHARACTERS = 70
 class RowPlan:
     """Plan of a row-wise kernel.
 
-    - `vector` divides the innermost dimension of the columns. - `native`: functions that the family
-    computes in a better form than their expansion. - `online` returns the reduction that another
-    one is relative to. Both are computed in one phase, so that a streamed row is read once less.
-    `maximum_of` finds sums of exponentials relative to the row's maximum, which are rescaled
-    whenever the maximum grows (M. Milakov and N. Gimelshein, "Online normalizer calculation for
-    softmax", 2018).
+    - `vector` divides the innermost dimension of the columns.
+    - `native`: functions that the family computes in a better form than their expansion.
+    - `online` returns the reduction that another one is relative to. Both are computed in one
+      phase, so that a streamed row is read once less. `maximum_of` finds sums of exponentials
+      relative to the row's maximum, which are rescaled whenever the maximum grows (M. Milakov and
+      N. Gimelshein, "Online normalizer calculation for softmax", 2018).
     """
 
     spec: Rowwise

@@ -54,7 +54,7 @@ _BY_CALLEE = tuple(
         (r"vector\.reduce|sad\.|lerp|perm$|alignby|bfm", "integer"),
     )
 )
-#: Intrinsics that become no instruction: promises and hints.
+#: Intrinsics that emit no instruction: optimiser assumptions and hints.
 _NOT_ISSUED = re.compile(
     r"assume|lifetime|sideeffect|donothing|experimental\.noalias|sched\.|iglp"
     r"|expect|ssa\.copy|launder|dbg"

@@ -3,13 +3,13 @@
 The model has neither caches nor time:
 
   - LDS has 32 banks of 4 bytes, or 64 on gfx950. It serves an access in phases, each of as many
-  lanes as fill the banks once; these are neighbours except in 16-byte reads of gfx9. A phase takes
-  as many cycles as the busiest bank has different words; lanes may share a word. Lanes of an atomic
-  that share a word are served one after the other. Sources: Composable Kernel documentation,
-  "Understanding AMD GPU LDS and Bank Conflicts"; the phases of ds_read_b128 on MI300 and MI350 in
-  github.com/triton-lang/triton/pull/11365. - Global memory has sectors of 64 bytes (ROCm Compute
-  Profiler documentation, vL1D: requests to L2 have 64 bytes). The access of a wave fetches each
-  sector that it touches once.
+    lanes as fill the banks once; these are neighbours except in 16-byte reads of gfx9. A phase
+    takes as many cycles as the busiest bank has different words; lanes may share a word. Lanes of
+    an atomic that share a word are served one after the other. Sources: Composable Kernel
+    documentation, "Understanding AMD GPU LDS and Bank Conflicts"; the phases of ds_read_b128 on
+    MI300 and MI350 in github.com/triton-lang/triton/pull/11365.
+  - Global memory has sectors of 64 bytes (ROCm Compute Profiler documentation, vL1D: requests to L2
+    have 64 bytes). The access of a wave fetches each sector that it touches once.
 
 The ideal is the number of wavefronts without bank conflicts, and the number of sectors if the same
 distinct bytes were contiguous.

@@ -91,7 +91,8 @@ def _function(name: str) -> Callable[[LlvmInstruction], Callable[..., Array]]:
     return lambda ins: lifted(_FUNCTIONS[name], floating(ins.type))
 
 
-#: Extrema of IEEE 754-2019: with a NaN operand "num" returns the other operand, the rest NaN.
+#: Extrema of IEEE 754-2019. With one NaN operand, the functions named "num" return the other
+#: operand, the others return NaN.
 _IEEE_EXTREMA: dict[str, Any] = {
     "minimum": np.minimum,
     "maximum": np.maximum,

@@ -41,7 +41,7 @@ def _wave_size(ins: LlvmInstruction) -> Callable[[Machine], Array]:
 
 
 def _wave_id(ins: LlvmInstruction) -> Callable[[Machine], Array]:
-    """Build the number of the wave in its workgroup."""
+    """amdgcn.wave.id: return the number of the wave in its workgroup."""
     return lambda m: (m.lane_numbers() // m.wave).astype(np.uint32)
 
 

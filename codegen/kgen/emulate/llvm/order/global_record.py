@@ -67,8 +67,9 @@ class LaneRecord:
     def unordered(self, a: GlobalAccess, *, atomic: bool) -> UnorderedGlobal | None:
         """Return recorded accesses that do not happen before these; None if there are none.
 
-        If ``atomic``, the accesses and the recorded ones are all atomic; then only pairs of
-        different workgroups count of which one has a scope no wider than the workgroup.
+        If ``atomic``, these accesses and the recorded ones are all atomic. Then two accesses are
+        unordered only if they are in different workgroups and one has a scope no wider than the
+        workgroup.
         """
         if atomic and not (a.narrow or self.has_narrow):
             return None

@@ -38,13 +38,16 @@ class StoredToLds:
         return self._least(likeness(self._raw[rows, lanes], there[rows, lanes], self._type))
 
     def like_that_of(self, mine: Array, other: Array) -> Array:
-        """Return the likeness of the values of accesses ``mine`` to those of lanes ``other`` of
-        their rows."""
+        """Return how alike the values of accesses ``mine`` and of lanes ``other`` are.
+
+        Lane ``other[i]`` is in the workgroup of access ``mine[i]``.
+        """
         rows, lanes = self._rows(self._at.row[mine, 0]), self._at.lane[mine, 0]
         return self._least(likeness(self._raw[rows, lanes], self._raw[rows, other], self._type))
 
     def _rows(self, row: Array) -> Array | slice:
-        """Return the workgroups of rows of the tables: all of them if one row stands for all."""
+        """Return the workgroups that rows of the tables stand for: one per row, or all if there is
+        one row."""
         return row if self._apart else slice(None)
 
     @staticmethod

@@ -36,7 +36,10 @@ _OPEN = -1
 
 @frozen
 class Issue:
-    """At most one thread of each CTA: `ctas` [C] has the CTAs with one, `thread` [C] its number."""
+    """Threads that execute an instruction together, at most one per CTA.
+
+    `ctas` [C] is the mask of the CTAs that have such a thread, `thread` [C] its number.
+    """
 
     ctas: Array
     thread: Array
@@ -86,7 +89,7 @@ class BulkLoad:
     offset: int
     rank: int
     destination: Array
-    #: Its reads of global memory.
+    #: Reads of global memory by the copy.
     readings: list[Reading]
 
 
@@ -108,7 +111,7 @@ class BulkStore:
     group: Array
     reading: Array
     writing: Array
-    #: Its writes of global memory.
+    #: Writes of global memory by the copy.
     writings: list[Writing]
 
 

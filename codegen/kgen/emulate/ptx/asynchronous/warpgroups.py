@@ -42,8 +42,8 @@ class _Sum:
 
 @dataclass(kw_only=True)
 class _Read:
-    """Shared memory that a product reads, by warpgroup, in the CTAs where `reading` [C,
-    warpgroup]."""
+    """Shared memory that a product reads; `reading` [C, warpgroup] is true until the read has
+    finished."""
 
     regions: Sequence[Sequence[Region]]
     group: Array
@@ -76,7 +76,7 @@ class Warpgroups:
         self._inputs: dict[tuple[int, ...], Array] = {}
         self._reads: list[_Read] = []
         self._fences: list[_Fence] = []
-        #: Knowledge of the warps of each warpgroup that have found reads finished.
+        #: Vector clocks of the warps that found reads finished, by warpgroup.
         self._told: dict[int, Released] = {}
         #: Number of wgmma-groups that each warp has closed.
         self._closed = np.zeros((machine.ctas, machine.warps), np.int64)
@@ -106,8 +106,8 @@ class Warpgroups:
         to_registers: ToRegisters,
         regions: Sequence[Sequence[Region]],
     ) -> None:
-        """Start a product of these warps, whose result is this matrix [C, W, 16, N] in an
-        accumulator."""
+        """Start a product of these warps; its result in an accumulator is this matrix [C, W, 16,
+        N]."""
         found = self._sums.get(slots)
         if found is None:
             found = _Sum(

@@ -3,9 +3,9 @@
 Every thread reads 16 bytes at a time.
 
 - B contiguous along n: the 16 bytes are neighbouring columns, and neighbouring lanes read a piece
-of a row. Groups of lanes have different k: eight consecutive ones of 16-bit types, four of f32. One
-access reads as many elements of A. - B contiguous along k: a warp reads along k, in up to four
-columns at a time.
+  of a row. Groups of lanes have different k: eight consecutive ones of 16-bit types, four of f32.
+  One access reads as many elements of A.
+- B contiguous along k: a warp reads along k, in up to four columns at a time.
 
 In both cases a thread accumulates all rows for its columns. The sums are added across lanes by
 shuffles, then across warps in shared memory, in a fixed order.

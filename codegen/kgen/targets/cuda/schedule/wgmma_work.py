@@ -50,9 +50,10 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
     """Return the work of a schedule.
 
     - wgmma reads both operands from shared memory, the right one once for each 64 rows. A
-    transposed operand is loaded to registers once. - The CTAs of a cluster read one operand from L2
-    together. - Reduced-precision sums are promoted a piece of the tile at a time. During the
-    promotion of the last piece, or of all pieces in turn, no product of the same warpgroup runs.
+      transposed operand is loaded to registers once.
+    - The CTAs of a cluster read one operand from L2 together.
+    - Reduced-precision sums are promoted a piece of the tile at a time. During the promotion of the
+      last piece, or of all pieces in turn, no product of the same warpgroup runs.
     """
     depth, itemsize = schedule.block_k, spec.dtype.itemsize
     m, n, rows = schedule.block_m, schedule.block_n, schedule.rows

@@ -36,11 +36,11 @@ GEMV_LOOP_INSTRUCTIONS, GEMV_REGISTERS = 6, 24
 class Work:
     """Work of one CTA per K-tile, and the resources that it holds.
 
-    - `loaded_bytes` are read from L2; `port_bytes` pass through the SM's port. - `turn_clocks` pass
-    between the last K-tile and the next block tile; with `takes_turns`, another warpgroup
-    multiplies during them. - `persistent_ctas`: number of persistent CTAs, or 0. With `runs_on`,
-    they load the next block tile while they store. With `streams`, they share the block tiles of
-    the last, partial wave.
+    - `loaded_bytes` are read from L2; `port_bytes` pass through the SM's port.
+    - `turn_clocks` pass between the last K-tile and the next block tile; with `takes_turns`,
+      another warpgroup multiplies during them.
+    - `persistent_ctas`: number of persistent CTAs, or 0. With `runs_on`, they load the next block
+      tile while they store. With `streams`, they share the block tiles of the last, partial wave.
     """
 
     num_warps: int

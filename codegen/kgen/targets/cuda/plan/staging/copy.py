@@ -28,8 +28,9 @@ class TileCopy:
 
     - An edge is a side on which the matrix does not fill its last tile; units past it become zero.
     - `first_k`, if not 0: the first K-tile has only so many elements of k, and all later ones are
-    whole. Otherwise the last K-tile has the remainder. - `part_k`, if not 0: a CTA copies so many
-    elements of k, whole K-tiles, from its own first k on.
+      whole. Otherwise the last K-tile has the remainder.
+    - `part_k`, if not 0: a CTA copies so many elements of k, whole K-tiles, from its own first k
+      on.
     """
 
     matrix: Matrix
