@@ -27,8 +27,8 @@ class StreamBackend(Backend):
     launch.
     """
 
-    #: Prefix of the driver's functions. Names without prefix of functions that differ: free memory,
-    #: wait for the device.
+    #: Prefix of the driver's functions, and names without prefix of the two functions whose names
+    #: differ otherwise: free memory, and wait for the device.
     prefix: ClassVar[str]
     free_function: ClassVar[str]
     wait_function: ClassVar[str]

@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 from kgen_runtime.expressions.definitions import DEFINITIONS, REDUCTIONS, ROWS, Definition
 from kgen_runtime.expressions.formulas import COORDINATES, NUMBERS, Formulas, number
 
-#: Bound of a whole number.
+#: Bound on the magnitude of a whole number.
 MOST = 2.0**63
 
 

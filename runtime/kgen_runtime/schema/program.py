@@ -113,9 +113,9 @@ class Count:
     output: str
     #: Number of the axis, 0 for the outermost one.
     axis: int
-    #: Name of another output, of one s64: the size of the axis. A size above that of the output's
-    #: shape says that a run had no room for all elements. Callers do not see outputs that are
-    #: sizes, which come behind all others and are not counted themselves.
+    #: Name of another output, of one s64, that holds the size of the axis. A size above that of the
+    #: output's shape says that a run had no room for all elements. Outputs that hold sizes come
+    #: after all others, and callers do not see them.
     size: str
 
 
@@ -139,8 +139,8 @@ class Step:
 class Repeat:
     """Steps that run several times, one turn after the other.
 
-    In turn t, counted from 0, values lie t times their `moves` behind their places, and steps wait
-    for steps whose numbers are t times `count` higher.
+    In turn t, counted from 0, the place of a value moves by t times its entry in `moves`, and a
+    step waits for steps whose numbers are higher by t times `count`.
 
     Example of a repetition: `first` 2, `count` 2, `turns` 3 and `moves` {"part": 512} run the steps
     2, 3, 2, 3, 2, 3, and then the step listed as 4, whose number is 8. The value `part`, at byte
@@ -153,7 +153,7 @@ class Repeat:
     count: int
     #: Turns, two or more.
     turns: int
-    #: Bytes by which values move from one turn to the next, by their names; all others stay.
+    #: Bytes by which values move from one turn to the next, by name; all other values stay.
     moves: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -180,7 +180,7 @@ class Program:
     #: Steps, in an order in which they can run. Every order that keeps `after` gives the same
     #: result.
     steps: tuple[Step, ...]
-    #: Repetitions of steps, in their order, apart from one another.
+    #: Repetitions of steps, in order; they do not overlap.
     repeats: tuple[Repeat, ...] = ()
     #: Axes of outputs whose sizes depend on data.
     counts: tuple[Count, ...] = ()

@@ -1,8 +1,9 @@
 """Control flow: lockstep, divergence, reconvergence and barriers.
 
 While all lanes are at the same position, the position is one int and there is no mask. After they
-diverge, every lane has a position. Of the lanes whose turn it is, those at the lowest position run
-under a mask. Values that are live after the segment are merged, so that other lanes keep theirs.
+diverge, every lane has a position. Among the lanes whose turn it is, those at the lowest position
+run under a mask. Values that are live after the segment are merged, so that other lanes keep
+theirs.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class _Flow:
         if self.entry_mask is not None:
             self.position = np.where(self.entry_mask, 0, DONE)
         self.resume: Array = np.zeros((1, 1), np.int64)
-        """Where each waiting lane goes on."""
+        """Position at which each waiting lane continues."""
 
     def run(self) -> Any:
         for _ in range(self.machine.steps):

@@ -34,7 +34,7 @@ def wave_size(function: LlvmFunction) -> int:
 
 
 def allowed_numerics(numerics: Numerics, processor: str) -> Numerics:
-    """Return the options that describe a processor. Raises EmulationError for others."""
+    """Return the options if the processor has them. Raises EmulationError otherwise."""
     if numerics != Numerics(flush_subnormals=numerics.flush_subnormals):
         raise EmulationError("numerics: only flush_subnormals applies to AMDGPU IR")
     if numerics.flush_subnormals and processor != "gfx90a":

@@ -72,8 +72,10 @@ class Machine:
         self.reset(NO_CTAS)
 
     def begin(self, launch: PtxLaunch, memory: GlobalMemory) -> None:
-        """Start another launch on other buffers, which is equal in everything that instructions
-        hold."""
+        """Start another launch of the kernel on other buffers.
+
+        Everything else that decoded instructions depend on must be the same.
+        """
         self.launch, self.memory = launch, memory
         #: Value of the timer registers, see :mod:`timers`.
         self.time = 0

@@ -189,7 +189,7 @@ class Clocks:
             self._change(lambda table: table.repeat(self.clusters, axis=0))
 
     def forget(self) -> None:
-        """Drop the knowledge of exited threads; only the lanes in `vouching` remain of use."""
+        """Drop the knowledge of exited threads; only the lanes in `vouching` are still needed."""
         self.knowledge.change(lambda table: table[:0].copy())
 
     def _change(self, changed: Callable[[Array], Array]) -> None:

@@ -24,9 +24,9 @@ _RELEASE, _VIEW, _JOIN = 1, 2, 3
 #: CTA.
 _TO = {Strength.CTA: 2, Strength.CLUSTER: 3, Strength.GPU: 4}
 _MIXED = 5
-#: Views below a node are given clocks of their own if there are at most this many: later nodes then
-#: need only their new parts. For more views, such as thousands of words written by one lane, the
-#: traversals would overlap.
+#: Largest number of views below a node that get clocks of their own, so that later nodes compute
+#: only what is new. With more views, such as thousands of words written by one lane, the traversals
+#: would overlap.
 _FEW = 32
 
 
@@ -59,11 +59,12 @@ class AppendOnlyTable:
 
 
 class SyncGraph:
-    """Graph of nodes, and records of strong writes; number 0 stands for none of either.
+    """Graph of nodes, and records of strong writes. Number 0 means no node or no record.
 
     A record of a location has these columns: the previous record that readers see as well
     (`previous`), the CTA of the writer, the nodes that it releases to readers in the CTA, in the
-    cluster and on the GPU, and whether these differ in it or a previous record (`mixed`).
+    cluster and on the GPU, and whether these nodes differ in this record or a previous one
+    (`mixed`).
     """
 
     def __init__(self, cluster: int) -> None:

@@ -85,8 +85,11 @@ def _from_float(words: OpcodeWords, source: PtxType, target: PtxType) -> Functio
 
 
 def _clamp_to_integer(number: Array, target: PtxType, nan: int) -> Array:
-    """Convert to an integer, clamped to the range. NaN becomes `nan`: 0, or only the highest bit
-    set from f64 and to 64 bits (PTX ISA, "cvt")."""
+    """Convert to an integer, clamped to the range. NaN becomes `nan`.
+
+    `nan` has only the highest bit set if the conversion is from f64 or to 64 bits, else it is 0
+    (PTX ISA, "cvt").
+    """
     limits = np.iinfo(target.dtype)
     exact = number.astype(np.float64)
     inside = (exact > float(limits.min)) & (exact < float(limits.max))
