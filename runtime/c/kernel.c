@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Trials with several threads for a single call: sleeping threads may not wake during dozens of
- * them. */
+/* Timed runs on several threads before the pool decides whether to share single calls of a kernel.
+ * Workers that sleep between calls may miss dozens of these runs. */
 enum { CALL_TRIALS = 100 };
 
 const char *kgen_kernel_key(const kgen_kernel *kernel)

@@ -1,5 +1,4 @@
-"""Lock of a Vulkan device: one thread at a time, in the process that opened the device, until it
-closes."""
+"""Lock of a Vulkan device, which lets one thread at a time use the device."""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ PROCESS = OneProcess("vulkan")
 class Turn:
     """Reentrant lock of a device.
 
-    It cannot be taken after the device is closed, nor in a forked child, where a thread that does
-    not exist may hold it for ever.
+    Taking the lock raises DeviceError after the device is closed, and DeviceLost in a forked child:
+    a thread that held the lock at the fork does not exist in the child to release it.
     """
 
     def __init__(self) -> None:
@@ -37,8 +36,10 @@ class Turn:
 
     @contextmanager
     def if_open(self) -> Iterator[bool]:
-        """Take the lock to release something; yield whether the device is still open. Raises
-        nothing."""
+        """Take the lock to release a resource; yield whether the device is still open.
+
+        Yields False, without the lock, in a forked child.
+        """
         if PROCESS.lost:
             yield False
             return

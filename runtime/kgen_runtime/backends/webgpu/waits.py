@@ -1,7 +1,7 @@
 """Waits for a WebGPU device that end after a time limit or by Ctrl-C.
 
-The package's waits have no limit. A second thread waits instead, and is abandoned if the device
-does not answer.
+The waits of the package `wgpu` have no limit. A second thread waits instead, and is abandoned if
+the device does not answer.
 """
 
 from __future__ import annotations

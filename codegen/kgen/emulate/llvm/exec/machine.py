@@ -41,8 +41,9 @@ class Machine:
     """Segments that one call may execute before it counts as endless."""
     events: Events
     waves_of: Counter[object]
-    """Executions of each segment by waves, and below by lanes."""
+    """Executions of each segment, counted by wave."""
     lanes_of: Counter[object]
+    """Executions of each segment, counted by lane."""
     faults: FaultLog
     """Faults noted so far."""
     warnings: list[Fault]

@@ -150,8 +150,10 @@ class CopyQueue:
         self.groups = [group for group in self.groups if group.copies]
 
     def in_flight(self, mask: Mask) -> Array:
-        """Return the most bytes in flight that each thread ever had after a wait; these lanes wait
-        now."""
+        """Return for each thread the most bytes that were in flight after one of its waits.
+
+        The lanes of the mask wait now.
+        """
         total: Array = np.zeros((1, 1, 1), np.int64)
         for copy in (*self.open, *(copy for group in self.groups for copy in group.copies)):
             given = np.minimum(copy.given, copy.nbytes)

@@ -1,7 +1,8 @@
-"""cp.async.mbarrier.arrive: arrivals on an mbarrier when copies complete (PTX ISA 9.7.13.15.14).
+"""cp.async.mbarrier.arrive: arrivals on an mbarrier when copies complete (PTX ISA 9.7.13.15).
 
-The emulator makes them as late as possible: when no thread can continue. Without a seed they come
-in issue order, with an odd seed in reverse order of the text, with another even seed at random.
+The emulator makes each arrival as late as possible: when no thread can continue. Without a seed,
+the arrivals are made in issue order; with an odd seed, in reverse program order; with an even seed
+other than 0, in random order.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Arrival:
-    """Arrival of lanes once their copies with numbers below `copies` are complete. `known` is the
-    knowledge that it releases."""
+    """Arrival of lanes once their copies with numbers below `copies` are complete.
+
+    `known` is the knowledge that the arrival releases.
+    """
 
     pc: int
     who: Lanes
@@ -34,7 +37,8 @@ class Arrival:
 class CopyArrivals:
     """Arrivals of a chunk that wait for cp.async copies.
 
-    The arrivals of one thread stay in order, so that later copies of the thread stay unfinished.
+    The arrivals of one thread are made in issue order, because an arrival completes all copies that
+    the thread issued before it.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -48,8 +52,10 @@ class CopyArrivals:
         self._order = np.random.default_rng(self.machine.launch.seed)
 
     def add(self, mbarriers: Mbarriers, who: Lanes) -> None:
-        """Add an arrival of these lanes for when all their issued copies are complete. It releases
-        what the lanes know now."""
+        """Add an arrival of these lanes, to be made when all copies issued so far are complete.
+
+        The arrival releases what the lanes know now.
+        """
         machine, known = self.machine, None
         copies = machine.copies.count(who.lanes)
         if machine.checks:

@@ -14,11 +14,12 @@ Fields of a descriptor:
 Matrices consist of 16-byte chunks. S is the bytes of the swizzle, or 16 without one. A row is a row
 of A or a column of B.
 
-- k-major: the chunks of a row are contiguous (without swizzle: a leading offset apart). Eight rows
-  are S bytes apart from each other. Groups of eight rows are a stride offset apart.
-- mn-major: the chunks of one k, each with several rows, are contiguous for S bytes; such runs are a
-  leading offset apart (without swizzle: a stride offset). Eight k are S bytes apart from each
-  other. Groups of eight k are a stride offset apart (without swizzle: a leading offset).
+- k-major: the chunks of a row are contiguous (without swizzle: a leading offset apart). Successive
+  rows of a group of eight are S bytes apart, and groups are a stride offset apart.
+- mn-major: a chunk holds several rows of one k. The chunks of one k are contiguous in runs of S
+  bytes, and runs are a leading offset apart. Successive k of a group of eight are S bytes apart,
+  and groups are a stride offset apart. Without swizzle, the leading offset separates groups, and
+  the stride offset separates runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""mbarrier and cp.async.mbarrier.arrive (PTX ISA 9.7.13.15, 9.7.9.25.2)."""
+"""Instructions on mbarriers except waits: mbarrier.* and cp.async.mbarrier.arrive (PTX ISA
+9.7.13.15)."""
 
 from __future__ import annotations
 
