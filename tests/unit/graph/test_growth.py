@@ -19,7 +19,7 @@ from onnx import TensorProto as T
 from kgen import building
 from kgen.graph.assemble import assembled
 from kgen.graph.compile import load, lowered_for, planned
-from kgen.graph.fusing.limits import MOST_CHARACTERS, characters, is_too_long
+from kgen.graph.fusing.limits import MOST_TEXT, characters, is_too_long
 from kgen.graph.memory import Life, plan
 from kgen.ops.expression import call, shown, variable
 from kgen.ops.parse import DEEPEST
@@ -315,6 +315,6 @@ def test_a_formula_that_doubles_is_cut_and_shown_in_bounds() -> None:
         out = m.add("Add", out, out)
     calls, _ = lowered(m, out)
     specs = [call.spec for call in calls.calls]
-    assert all(len(s.expression) < MOST_CHARACTERS for s in specs if isinstance(s, Elementwise))
+    assert all(len(s.expression) < MOST_TEXT for s in specs if isinstance(s, Elementwise))
     (found,) = run(calls, {"x": np.ones(3, np.float32)}).values()
     np.testing.assert_array_equal(found, np.full(3, 2.0**60, np.float32))

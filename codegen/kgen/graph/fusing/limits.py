@@ -6,18 +6,22 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from kgen.graph.fusing.truths import converted
-from kgen.ops.expression import Expression, Primitive, unknown
-from kgen.ops.parse import DEEPEST
+from kgen.ops.expression import Expression, Primitive, steps, unknown
+from kgen.ops.parse import DEEPEST, LONGEST
 from kgen.spec.shapes import MAX_RANK
 from kgen_runtime.values import frozen
 
-#: Limits of one kernel: operands, and characters of its expression.
+#: Limits of one kernel: operands, and characters of what it computes. A subexpression that is used
+#: twice counts once; numbers count as `DIGITS`.
 MOST_OPERANDS = 9
 MOST_CHARACTERS = 600
+#: Limit for the text of an expression without views, in which operands may have longer names than
+#: values have.
+MOST_TEXT = LONGEST // 2
 #: Limits for expressions with views, such as a sum over a window: characters without the views,
 #: which compute nothing, and with them.
 MOST_SEEN = 2000
-LONGEST = 10000
+MOST_VIEWS = 10000
 #: Characters counted for a number when views are excluded.
 DIGITS = 9
 #: Calls that lowering may add around a formula: a slice per axis of an operand, a permutation and
@@ -54,13 +58,13 @@ def size_of(expression: Expression) -> FormulaSize:
 def _size(step: Expression, parts: Sequence[FormulaSize]) -> FormulaSize:
     """Return the size of an expression whose arguments have these sizes."""
     is_number, is_view = step.primitive is Primitive.CONSTANT, step.primitive is Primitive.VIEW
-    own = len(step.name or step.primitive.value) + 2
+    own = _own(step)
     tensors = (
         part.computed
         for part, argument in zip(parts, step.arguments, strict=True)
         if argument.primitive is not Primitive.CONSTANT
     )
-    computed = (DIGITS + 2 if is_number else own) + sum(part.computed + 2 for part in parts)
+    computed = own + sum(part.computed + 2 for part in parts)
     depths = (1 + p.depth + c for p, c in zip(parts, converted(step), strict=True))
     if is_number:
         own = len(str(step)) + 2
@@ -75,11 +79,24 @@ def _size(step: Expression, parts: Sequence[FormulaSize]) -> FormulaSize:
 def is_too_long(expression: Expression) -> bool:
     """Whether a formula is too long, or nested too deeply, for one kernel."""
     size = size_of(expression)
-    return (
-        size.computed > (MOST_SEEN if size.has_views else MOST_CHARACTERS)
-        or size.characters > LONGEST
-        or size.depth > DEEPEST - MOST_AROUND
-    )
+    if size.depth > DEEPEST - MOST_AROUND:
+        return True
+    if size.has_views:
+        return size.computed > MOST_SEEN or size.characters > MOST_VIEWS
+    if size.characters > MOST_TEXT:
+        return True
+    return size.computed > MOST_CHARACTERS and shared_size(expression) > MOST_CHARACTERS
+
+
+def shared_size(expression: Expression) -> int:
+    """Return the characters of what a formula without views computes, each step once."""
+    return sum(_own(step) + 2 * len(step.arguments) for step in steps(expression))
+
+
+def _own(step: Expression) -> int:
+    """Return the characters of a step without its arguments."""
+    is_number = step.primitive is Primitive.CONSTANT
+    return (DIGITS if is_number else len(step.name or step.primitive.value)) + 2
 
 
 def characters(expression: Expression) -> int:

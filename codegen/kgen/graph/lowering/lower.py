@@ -21,6 +21,7 @@ from kgen.graph.memory import ALIGNMENT
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.decomposed_functions import recognised
 from kgen.graph.rewrites.norms import normalized
+from kgen.graph.rewrites.requantized import requantized
 from kgen.graph.rewrites.tied_weights import FEW
 from kgen.ops import OUT, reduces
 from kgen.ops.expression import (
@@ -157,7 +158,7 @@ class _Lowering:
 
     def formula(self, root: str) -> None:
         lazy = self.fused.formulas[root]
-        expression = typed(lazy.expression)
+        expression = requantized(typed(lazy.expression))
         if lazy.axes and not lazy.value.dtype.is_integer:
             expression = without_cast(expression)
         if not lazy.axes:
@@ -421,7 +422,7 @@ class _Lowering:
         lazy = self.fused.formulas.get(root)
         if lazy is None:
             return "x", {}, {}
-        whole = typed(lazy.expression)
+        whole = requantized(typed(lazy.expression))
         if lazy.value.dtype is not product.dtype:
             whole = without_limits(without_cast(whole), lazy.value.dtype)
         renamed: dict[str, Expression] = {}
