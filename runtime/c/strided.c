@@ -45,7 +45,7 @@ static kgen_status settle_array(const kgen_kernel *of, const kgen_tensor *tensor
     bool is_aligned = (uintptr_t)one->data % kgen_dtype_size(tensor->dtype) == 0;
     *pointer = one->data;
     if (one->data == NULL || (owns && (is_aligned || tensor->role == KGEN_OUTPUT)))
-        return KGEN_OK; /* kgen_run_pointers checks it */
+        return KGEN_OK; /* kgen_run_pointers checks the pointer */
     if (tensor->role == KGEN_OUTPUT || tensor->packed)
         return kgen_argument_error("%s: %s has other strides than the kernel %s; pass NULL as its "
                                    "strides", of->key, tensor->name,

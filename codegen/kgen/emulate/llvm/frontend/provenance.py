@@ -1,4 +1,4 @@
-"""Memory that a kernel may write, from its text. Race detection ignores all other memory.
+"""Global memory that a kernel may write, found from its text. Race detection ignores other buffers.
 
 A pointer originates from parameters and globals, through address arithmetic, phis, selects, and
 conversions to integers and back. Any other pointer, such as one loaded from memory, may point
@@ -63,7 +63,7 @@ def _written(ins: LlvmInstruction) -> tuple[Operand, ...]:
         return ins.operands[1:]
     if ins.opcode in ("atomicrmw", "cmpxchg"):
         return ins.operands[:1]
-    if ins.opcode != "call" or "load" in ins.callee:  # loads to LDS too
+    if ins.opcode != "call" or "load" in ins.callee:  # Loads to LDS write no buffer.
         return ()
     if any(ins.callee.startswith(name) for name in _PASSES):
         return ()
@@ -71,7 +71,7 @@ def _written(ins: LlvmInstruction) -> tuple[Operand, ...]:
         return ins.operands[:1]
     if pointers := tuple(o for o in ins.operands if isinstance(o.type.element, Pointer)):
         return pointers
-    # A resource may be four words, and so any operand.
+    # A buffer resource may be passed as four words, so any operand may be part of one.
     resources = "buffer.store" in ins.callee or "buffer.atomic" in ins.callee
     return ins.operands if resources else ()
 

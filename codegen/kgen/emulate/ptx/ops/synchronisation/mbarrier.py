@@ -1,5 +1,7 @@
-"""Instructions on mbarriers except waits: mbarrier.* and cp.async.mbarrier.arrive (PTX ISA
-9.7.13.15)."""
+"""Instructions mbarrier.* and cp.async.mbarrier.arrive (PTX ISA 9.7.13.15).
+
+The instructions that wait are in `mbarrier_wait`.
+"""
 
 from __future__ import annotations
 
