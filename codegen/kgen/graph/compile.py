@@ -152,8 +152,8 @@ def check_names(model: Model) -> None:
     for name in model.outputs:
         if name in model.inputs:
             raise GraphError(
-                f"{name} is an input and an output of the model; make the output of it by an "
-                "Identity node, with a name of its own"
+                f"{name} is an input and an output of the model; make the output by an "
+                "Identity node, with another name"
             )
 
 
@@ -232,14 +232,14 @@ def compile_model(
         )
     wanted = None if weights is None else member(BType, weights, "weights")
     if wanted not in (None, *WEIGHTS):
-        raise GraphError(f"weights={wanted} is not one of {', '.join(WEIGHTS)}")
+        raise GraphError(f"weights={wanted} is not supported; take one of {', '.join(WEIGHTS)}")
     multiplied = None if products is None else member(DType, products, "products")
     if multiplied not in (None, *TYPES):
-        raise GraphError(f"products={multiplied} is not one of {', '.join(TYPES)}")
+        raise GraphError(f"products={multiplied} is not supported; take one of {', '.join(TYPES)}")
     if wanted is not None and multiplied is not None:
         raise GraphError(
-            f"weights={wanted} and products={multiplied} exclude each other; products round "
-            "weights too"
+            f"weights={wanted} and products={multiplied} exclude each other; leave weights "
+            "out, which products rounds too"
         )
     if conv not in CONVS:
         raise GraphError(f"conv={conv} is not supported; take {' or '.join(CONVS)}")

@@ -47,8 +47,8 @@ from kgen_runtime.values import frozen
 MOST_OF_TABLE = 1 << 24
 #: Suffix of the name of a constant's transpose.
 TRANSPOSED = ".T"
-#: Remedy for a node whose inputs contradict one another.
-CHANGE_MODEL = "change that shape in the model, or export it again"
+#: Remedy for a node whose inputs have shapes that contradict one another.
+CHANGE_MODEL = "correct the shape in the model, or export the model again"
 
 
 def broadcasts_to(shape: Sequence[int], other: Sequence[int]) -> bool:
@@ -257,7 +257,7 @@ class Builder:
                 f"{by_x(shape)}"
             )
         if self.node is None:
-            raise GraphError(f"node {', '.join(nodes)} {why}")
+            raise GraphError(f"node {', '.join(nodes)} {why}; {CHANGE_MODEL}")
         raise self.refusal(why, CHANGE_MODEL)
 
     @property
@@ -482,8 +482,8 @@ class Builder:
         """Reshape a value. Axes of size 1 are inserted and removed before a permutation."""
         if math.prod(value.shape) != math.prod(shape):
             raise self.refusal(
-                f"makes {'x'.join(map(str, shape))} of {'x'.join(map(str, value.shape))}, which "
-                "has another number of elements",
+                f"reshapes {by_x(value.shape)} to {by_x(tuple(shape))}, which has a different "
+                "number of elements",
                 CHANGE_MODEL,
             )
         order = self.order_of(value)
@@ -497,7 +497,7 @@ class Builder:
         """Permute the axes of a value. Two permutations in a row become one."""
         if sorted(axes) != list(range(value.rank)):
             raise self.refusal(
-                f"orders {value.rank} axes by {list(axes)}", "name each axis once in the model"
+                f"permutes {value.rank} axes by {list(axes)}", "name each axis once in the model"
             )
         at = value.operation
         if isinstance(at, ViewNode) and at.step.kind == "permute":
@@ -514,8 +514,9 @@ class Builder:
         n = value.shape[axis]
         if start < 0 or count < 1 or start + (count - 1) * step >= n:
             raise self.refusal(
-                f"takes {count} elements from {start} on, {step} apart, of the {n} of axis {axis}",
-                CHANGE_MODEL,
+                f"slices {count} elements from index {start} on, {step} apart, out of the {n} of "
+                f"axis {axis}",
+                "correct the slice or the shape in the model",
             )
         if order := self.order_of(value):
             inner = self.permute(value, inverse(order))
@@ -545,8 +546,8 @@ class Builder:
         """
         if a.shape[-1] != b.shape[-2]:
             raise self.refusal(
-                f"multiplies rows of {a.shape[-1]} by columns of {b.shape[-2]}; they must be of "
-                "one length",
+                f"multiplies rows of {a.shape[-1]} by columns of {b.shape[-2]}; the lengths must "
+                "be equal",
                 CHANGE_MODEL,
             )
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])

@@ -274,7 +274,7 @@ CASES: dict[str, tuple[Case, str | None]] = {
     "expand": (constants("Expand", 1.0, [HUGE]), "makes a constant of shape 1000000000000"),
     "tile": (constants("Tile", [1.0], [HUGE]), "makes a constant of shape 1000000000000"),
     "fill": (constants("ConstantOfShape", [HUGE]), "makes a constant of shape 1000000000000"),
-    "fill-many": (many_constants, "left of the 256 MiB that may be computed"),
+    "fill-many": (many_constants, "left of the 256 MiB that constant folding may add"),
     "one-hot": (constants("OneHot", [0], HUGE, [0, 1]), "makes a constant of shape"),
     "pad": (constants("Pad", [1.0], [0, HUGE]), "makes a constant of shape"),
     "resize": (constants("Resize", [1.0], [0.0, 0.0], [1e12]), "node /Add2 (Add) does not fit"),

@@ -154,7 +154,7 @@ def test_an_operator_whose_body_is_not_supported_is_named() -> None:
     steps = m.add("Range", m.constant(0.0), limit, m.constant(1.0))
     with pytest.raises(GraphError) as caught:
         compiled(m.model(m.add("ReduceSum", steps, keepdims=0)))
-    assert "kgen does not support: Range: /Range1 (its body takes Loop); kgen" in str(caught.value)
+    assert "kgen does not support: Range: /Range1 (its body needs Loop); kgen" in str(caught.value)
 
 
 def test_a_body_that_is_not_known_without_types() -> None:

@@ -816,7 +816,7 @@ REFUSED: dict[str, tuple[Edge, str]] = {
     "MaxUnpool beyond the end": (
         Edge(operator="MaxUnpool", inputs=(normal(1, 1, 2), np.array([[[0, 4]]])), constants=(1,),
              attributes={"kernel_shape": [2], "strides": [2]}, expected=lambda x, _: x),
-        "has an index outside of the 4 places of an axis",
+        "has an index outside of an axis of 4 elements",
     ),
     "ReverseSequence beyond the end": (
         Edge(operator="ReverseSequence", inputs=(normal(2, 1), np.array([3])), constants=(1,),

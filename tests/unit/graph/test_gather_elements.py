@@ -64,7 +64,7 @@ def test_an_index_outside_of_its_axis_gives_zero() -> None:
     [
         (np.zeros((3, 3, 4), np.int64), 1, "has indices of shape 3x3x4 for 2x3x4"),
         (np.zeros((2, 3), np.int64), 1, "has indices of shape 2x3 for 2x3x4|does not fit"),
-        (np.full((2, 3, 4), 3), 1, "has an index outside of the 3 places of axis 1"),
+        (np.full((2, 3, 4), 3), 1, "has an index outside of the 3 elements of axis 1"),
     ],
 )
 def test_indices_that_do_not_fit(index: Array, axis: int, why: str) -> None:

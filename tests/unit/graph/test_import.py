@@ -113,7 +113,7 @@ def test_an_input_that_is_an_output(capsys: pytest.CaptureFixture[str], tmp_path
     m = Maker()
     x = m.input("x", (2, 3))
     err = refused(capsys, tmp_path, m.model(m.add("Relu", x), x))
-    assert "x is an input and an output of the model; make the output of it by an Identity" in err
+    assert "x is an input and an output of the model; make the output by an Identity" in err
     onnx.save(m.model(m.add("Identity", x)), tmp_path / "m.onnx")
     bundle = kgen.compile_model(tmp_path / "m.onnx", ["x86-64-v3"]).bundle
     assert [v.name for v in bundle.manifest.programs[0].outputs] == ["identity1_0"]

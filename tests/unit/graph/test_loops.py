@@ -207,7 +207,7 @@ def test_a_body_that_is_not_supported_is_named_once() -> None:
     last, _ = counted(m, np.asarray(4), True, still, m.input("x", (2, 3)))
     graph = m.nodes[-1].attribute[0].g
     graph.output[2].name = "kept"
-    refused(m, last, r"^1 node has an operator .*: Loop: /Loop\d+ \(its body takes Multinomial\)")
+    refused(m, last, r"^1 node has an operator .*: Loop: /Loop\d+ \(its body needs Multinomial\)")
 
 
 def test_too_many_steps_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

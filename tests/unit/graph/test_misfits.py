@@ -109,7 +109,7 @@ SHAPES: dict[str, tuple[Make, str]] = {
     ),
     "ScatterElements, a place that is not there": (
         node("ScatterElements", (3, 3), np.full((1, 1), 3), (1, 1)),
-        "outside of the 3 places",
+        "outside of an axis of 3 elements",
     ),
     "ScatterND, updates": (
         node("ScatterND", (4, 4), [[0], [2]], (1, 8)),
@@ -144,7 +144,7 @@ SHAPES: dict[str, tuple[Make, str]] = {
     "DepthToSpace": (node("DepthToSpace", (1, 6, 2, 2), blocksize=2), "6 channels"),
     "pool, a window over more than there is": (
         node("MaxPool", (1, 1, 1, 4), kernel_shape=[3, 1], strides=[2, 1], ceil_mode=1),
-        "has a window that reaches over 3 of 1",
+        "has a window that spans 3 elements; 1 is the limit",
     ),
 }
 
@@ -156,6 +156,7 @@ def test_shapes_that_do_not_fit(name: str) -> None:
         built(make)
     assert name.split(",")[0].split(" ")[0] in str(caught.value) or "pool" in name
     assert len(str(caught.value)) <= 500
+    assert "; " in str(caught.value), "no remedy"
 
 
 AXES = [
@@ -231,6 +232,9 @@ def test_numbers_that_end_the_process_in_onnx(make: Make, why: str) -> None:
 def test_a_formula_whose_operand_does_not_fit_is_refused_in_one_place() -> None:
     b = Builder({})
     x, y = b.input("x", (3, 5), DType.F32), b.input("y", (4,), DType.F32)
+    misfit = FormulaNode(expression=b.call("add", x, y))
+    with pytest.raises(GraphError, match=r"^node a, c has inputs .*; correct the shape in the"):
+        b.add(misfit, (3, 5), DType.F32, nodes=("a", "c"))  # a rewrite: no node is being lowered
     b.node = Node(name="n", operator="Made", inputs=(), outputs=("z",), attributes={}, opset=17)
     for expression in (b.call("add", x, y), variable(y.id)):
         with pytest.raises(GraphError, match=r"node n \(Made\) has inputs"):

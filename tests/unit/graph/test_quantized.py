@@ -366,7 +366,7 @@ def test_refusals() -> None:
     m = Maker()
     x, w = m.input("x", (1, 2, 20, 20), T.UINT8), m.constant(np.ones((2, 1, 17, 17)), np.int8)
     found = m.add("ConvInteger", x, w, group=2)
-    assert "a kernel of 289 places" in refused(m, found, dtype=T.INT32)
+    assert "a kernel of 289 elements" in refused(m, found, dtype=T.INT32)
     m = Maker()
     y = m.add("Unknown", m.input("x", (3, 5)), domain="other")
     error = refused(m, m.add("DynamicQuantizeLinear", y, outputs=3)[0], dtype=T.UINT8)

@@ -191,7 +191,7 @@ def test_a_failed_fold_of_an_operator_with_kernels_says_why(tmp_path: Path) -> N
     with pytest.raises(GraphError) as caught:
         graph_of(read_model(tmp_path, m.model(y)))
     words = str(caught.value)
-    assert "node /Gather0 (Gather) has an index outside of the 2 places of axis 0" in words
+    assert "node /Gather0 (Gather) has an index outside of the 2 elements of axis 0" in words
     assert "computing it raised IndexError: index 5 is out of bounds" in words
     assert len(words) <= 500
 
@@ -276,7 +276,7 @@ def test_intermediate_constants_are_given_back(
     x = both.input("x", (1024,))
     wide = both.constant([1024], np.int64)
     parts = [both.add("Expand", both.constant(float(i)), wide) for i in range(20)]
-    with pytest.raises(GraphError, match=r"/Expand2 .* that may be computed beside what the model"):
+    with pytest.raises(GraphError, match=r"/Expand2 .* that constant folding may add; use"):
         read_model(tmp_path, both.model(both.add("Sum", x, *parts)))
 
 

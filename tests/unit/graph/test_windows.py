@@ -381,7 +381,7 @@ def test_uses_that_are_not_taken(operator: str, attributes: dict[str, Any], why:
         ("Resize", ["", np.array([1, 1, np.nan, 1])], {}, "results have 1 to"),
         ("Pad", [np.array([0] * 6 + [9, 0])], {"mode": "reflect"}, "reflects 9 of the 5"),
         ("Pad", [np.array([0] * 8)], {"mode": "zigzag"}, "mode=zigzag"),
-        ("GatherND", [np.array([[7, 0]])], {}, "index outside of 1x2"),
+        ("GatherND", [np.array([[7, 0]])], {}, "index outside of axes of 1x2"),
     ],
 )
 def test_inputs_that_are_not_taken(

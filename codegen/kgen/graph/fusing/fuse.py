@@ -278,7 +278,7 @@ class _Fusion:
 
     def unreadable(self, root: str) -> GraphError:
         value = self.values[root]
-        remedy = "report this model, as a fault of kgen"
+        remedy = "this is a bug in kgen: report it with the model"
         if value.rank > MAX_RANK:
             remedy = f"reshape it to at most {MAX_RANK} axes, or split its Transpose into two"
         return GraphError(
@@ -376,9 +376,9 @@ class _Fusion:
             return set()
         if not (found := {part.value.id for part in taken.values() if part.inlined}):
             raise GraphError(
-                f"a formula of shape {by_x(lazy.domain)} walks {len(shape)} axes that do not "
-                f"merge, and a kernel walks {MAX_RANK}; reshape its operands so that neighbouring "
-                f"axes are one{nodes_shown(lazy.value.nodes)}"
+                f"a formula of shape {by_x(lazy.domain)} has {len(shape)} axes that do not "
+                f"merge, and a kernel at most {MAX_RANK}; reshape its operands so that "
+                f"neighbouring axes are one{nodes_shown(lazy.value.nodes)}"
             )
         return found
 

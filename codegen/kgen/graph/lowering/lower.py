@@ -78,7 +78,8 @@ class _Lowering:
             if self.values[value].rank > MAX_RANK:
                 raise GraphError(
                     f"{name} has {self.values[value].rank} dimensions, and inputs and outputs of a "
-                    f"program have at most {MAX_RANK}; let the model reshape it from or to fewer"
+                    f"program have at most {MAX_RANK}; give it fewer, and reshape it in "
+                    "the model"
                 )
 
     def all(self) -> Lowered:

@@ -55,14 +55,14 @@ def check_ranks(b: Builder, x: GraphValue, w: GraphValue) -> None:
     """Raise GraphError unless input and weights have equal rank, 3 or more, and few enough axes."""
     if x.rank < 3 or w.rank != x.rank:
         raise b.refusal(
-            f"has an input of {x.rank} axes and weights of {w.rank}; both have the same number, "
-            "3 or more",
+            f"has an input of {x.rank} axes and weights of {w.rank}; ONNX requires the same "
+            "number, 3 or more",
             CHANGE_MODEL,
         )
     if x.rank > 2 + MAX_AXES:
         raise b.refusal(
             f"has an input of {x.rank - 2} spatial axes; {MAX_AXES} is the limit",
-            "add convolutions of fewer axes in the model",
+            "replace it by a sum of convolutions with fewer axes in the model",
         )
 
 
@@ -72,7 +72,7 @@ def check_kernel(b: Builder, node: Node, w: GraphValue) -> None:
         shown = ",".join(map(str, node.attribute("kernel_shape")))
         raise b.refusal(
             f"has kernel_shape={shown}, and weights of {by_x(w.shape[2:])}",
-            "leave kernel_shape out, or make it that of the weights",
+            "leave kernel_shape out, or make it that of the weights, in the model",
         )
 
 
@@ -90,7 +90,7 @@ def convolved(
         )
     if math.prod(w.shape[2:]) > MOST_SIZE:
         raise b.refusal(
-            f"has a kernel of {math.prod(w.shape[2:])} places; {MOST_SIZE} is the limit",
+            f"has a kernel of {math.prod(w.shape[2:])} elements; {MOST_SIZE} is the limit",
             "use a smaller kernel, or several convolutions",
         )
     x, w, windows = seen_places(b, x, w, windows)

@@ -66,8 +66,8 @@ def parsed(b: Builder, text: str, values: list[GraphValue]) -> tuple[list[Term],
     out = out.replace("...", UNNAMED[:most], 1)
     if not fits or len(set(out)) < len(out) or any(c not in "".join(full) for c in out):
         raise b.refusal(
-            f"has equation={text!r}, which does not fit its {len(values)} inputs; it needs a "
-            "letter, or a place in `...`, for each axis, and each letter of the result once",
+            f"has equation={text!r}, which does not fit its {len(values)} inputs; each "
+            "axis needs a letter or `...`, and the result has each letter once",
             "change the equation in the model",
         )
     return list(zip(values, full, strict=True)), out

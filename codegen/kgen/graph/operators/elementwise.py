@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.graph.fusing.limits import MOST_OPERANDS
-from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
+from kgen.graph.ir import Builder, GraphValue
 from kgen.graph.operators.registry import (
     Lower,
     Operator,
@@ -71,7 +71,7 @@ def aligned(b: Builder, node: Node, values: list[GraphValue]) -> list[GraphValue
             raise b.refusal(
                 f"has axis={axis} for inputs of shape {by_x(first.shape)} and "
                 f"{by_x(second.shape)}; 0 to {last} are the limits",
-                CHANGE_MODEL,
+                "change axis in the model",
             )
         second = b.reshape(second, (*second.shape, *(1,) * (last - axis)))
     check_broadcasts(b, second, first.shape, "a second input")

@@ -68,14 +68,16 @@ def grid_sample(b: Builder, node: Node, given: list[GraphValue | None]) -> Graph
     fits = rank >= 1 and grid.rank == x.rank and grid.shape[0] == x.shape[0]
     if not fits or grid.shape[-1] != rank:
         raise b.refusal(
-            f"has a grid of shape {by_x(grid.shape)} for {by_x(x.shape)}; it takes as many axes, "
-            f"the same batch, and {rank} coordinates",
+            f"has a grid of shape {by_x(grid.shape)} for {by_x(x.shape)}; ONNX requires as many "
+            f"axes, the same batch, and {rank} coordinates",
             CHANGE_MODEL,
         )
     mode = str(node.attribute("mode", "linear"))
     mode = OLD_NAMES.get(mode, mode)
     if mode not in TAPS:
-        raise b.refusal(f"has mode={mode}; supported are {', '.join(TAPS)}", "export it with one")
+        raise b.refusal(
+            f"has mode={mode}; supported are {', '.join(TAPS)}", "export it with one of them"
+        )
     padding = choice_of(b, node, "padding_mode", "zeros", PADDINGS)
     is_aligned = bool(node.attribute("align_corners", 0))
     half = 0.0 if is_aligned else 0.5
@@ -139,7 +141,7 @@ def weighted(
     size = math.prod(x.shape[2:])
     if batch * size > DType.S32.limits[1]:  # type: ignore[index]
         raise b.refusal(
-            f"samples {batch * size} elements; 2147483647 is the limit", "cut the batch"
+            f"samples {batch * size} elements; 2147483647 is the limit", "use a smaller batch"
         )
     rows = b.permute(x, (0, *range(2, x.rank), 1))
     table = b.reshape(rows, (batch * size, channels))

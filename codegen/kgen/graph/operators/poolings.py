@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
+from kgen.graph.ir import Builder, GraphValue
 from kgen.graph.operators.registry import Lower, Operator, check_shape, one
 from kgen.graph.operators.scatters import check_places, scattered
 from kgen.graph.operators.signed_bytes import numbers_of, signed, unsigned
@@ -197,14 +197,19 @@ def max_unpool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphV
     steps = tuple(node.attribute("strides", (1,) * rank))
     pads = tuple(node.attribute("pads", (0,) * 2 * rank))
     if not len(sizes) == len(steps) == rank or len(pads) != 2 * rank:
-        raise b.refusal(f"has a window of {len(sizes)} axes over {rank} axes", CHANGE_MODEL)
+        raise b.refusal(
+            f"has kernel_shape with {len(sizes)}, strides with {len(steps)} and pads with "
+            f"{len(pads)} numbers for {rank} spatial axes",
+            f"give {2 * rank} pads, and {rank} of the others",
+        )
     shape = (*x.shape[:2], *(
         (x.shape[2 + i] - 1) * steps[i] - pads[i] - pads[rank + i] + sizes[i] for i in range(rank)
     ))  # fmt: skip
     out = b.result.shape
     if any(n < 1 for n in shape) or any(n > m for n, m in zip(shape, out, strict=True)):
         raise b.refusal(
-            f"unpools to {by_x(shape)}, which is not within its result of {by_x(out)}", CHANGE_MODEL
+            f"unpools to {by_x(shape)}, which does not fit its result of {by_x(out)}",
+            "change output_shape, strides or pads in the model",
         )
     size, count = math.prod(shape), math.prod(x.shape)
     b.check_table(size)
@@ -251,7 +256,11 @@ def response_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> Gra
     """Lower LRN: divide by a power of the sum of squares of adjacent channels."""
     x, size = one(given), int(node.attribute("size", 0))
     if x.rank < 2 or size < 1:
-        raise b.refusal(f"has size={size} for {x.rank} axes; both need more", CHANGE_MODEL)
+        raise b.refusal(
+            f"has size={size} and an input of {x.rank} axes; ONNX requires a size of 1 or more, "
+            "and 2 axes or more",
+            "change them in the model",
+        )
     alpha, beta, bias = (
         float(node.attribute(name, default))
         for name, default in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0))
@@ -282,7 +291,7 @@ def average_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> Grap
         places = window.places()
         counts = ((places >= -before) & (places < window.length + after)).sum(1)
         if not counts.all():
-            raise b.refusal("has a window that covers only padding", "take smaller pads")
+            raise b.refusal("has a window that covers only padding", "use smaller pads")
         parts = parts * counts.reshape([-1 if i == axis else 1 for i in range(len(windows))])
     if np.all(parts == parts.flat[0]):
         return b.formula(b.call("mul", total, 1.0 / float(parts.flat[0])), total.shape, x.dtype)
@@ -306,7 +315,7 @@ def over_all_by(name: str) -> Lower:
 
 OPERATORS: tuple[Operator, ...] = (
     Operator(
-        name="MaxPool", family="element-wise", becomes="max over windows; min of its places",
+        name="MaxPool", family="element-wise", becomes="max over windows; min of its positions",
         lower=max_pool,
     ),
     Operator(

@@ -143,11 +143,12 @@ def scale_and_zero(
     x, scale, zero = one(given), one(given, 1), optional(given, 2)
     block, axis = node.attribute("block_size", 0), node.attribute("axis", 1)
     if block < 0:
-        raise b.refusal(f"has block_size={block}; 0 is the least", CHANGE_MODEL)
+        raise b.refusal(f"has block_size={block}; it must be 0 or more", "change it in the model")
     axis = axis_of(b, axis, x.rank) if math.prod(scale.shape) > 1 else 0
     if zero is not None and zero.shape != scale.shape and math.prod(zero.shape) > 1:
         raise b.refusal(
-            f"has scales of shape {by_x(scale.shape)} and zero points of {by_x(zero.shape)}",
+            f"has scales of shape {by_x(scale.shape)} and zero points of {by_x(zero.shape)}; both "
+            "must be equal",
             CHANGE_MODEL,
         )
     block = block if scale.rank == x.rank and math.prod(scale.shape) > 1 else 0
@@ -181,7 +182,7 @@ def conv_integer(b: Builder, node: Node, given: list[GraphValue | None]) -> Grap
     x, w = one(given), one(given, 1)
     if w.shape[1] == 1 < x.shape[1] and math.prod(w.shape[2:]) > MOST_EXACT:
         raise b.refusal(
-            f"has a kernel of {math.prod(w.shape[2:])} places for each channel; {MOST_EXACT} is "
+            f"has a kernel of {math.prod(w.shape[2:])} elements for each channel; {MOST_EXACT} is "
             "the limit for exact sums",
             "use a smaller kernel",
         )
@@ -243,7 +244,7 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     Operator(
         name="ConvInteger", family="product", becomes="conv2d or matmul of s8", lower=conv_integer,
-        unsupported="more than 256 places by channel",
+        unsupported="kernels of more than 256 elements by channel",
     ),
     Operator(
         name="QLinearMatMul", family="product", becomes="matmul of s8", lower=qlinear_matmul

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
+from kgen.graph.ir import Builder, GraphValue
 from kgen.graph.operators.grids import MOST_GATHERED, Axis, cell, weighted
 from kgen.graph.operators.registry import Operator, check_shape, choice_of, folded_terms, one
 from kgen.graph.reading.model import Node
@@ -23,7 +23,7 @@ def roi_align(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphVa
     """
     x, regions, image = (one(given, i) for i in range(3))
     if x.rank != 4:
-        raise b.refusal(f"has an image of {x.rank} axes; 4 are supported", CHANGE_MODEL)
+        raise b.refusal(f"has an image of {x.rank} axes; 4 are supported", "pass images of 4 axes")
     count, (rows, columns) = regions.shape[0], b.result.shape[2:]
     check_shape(b, regions, (count, 4), "regions")
     check_shape(b, image, (count,), "numbers of images")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from kgen.graph.ir import CHANGE_MODEL, Builder, FormulaNode, GraphValue
+from kgen.graph.ir import Builder, FormulaNode, GraphValue
 from kgen.graph.operators.indexing import numbers
 from kgen.graph.operators.registry import (
     Lower,
@@ -194,7 +194,7 @@ def lp_normalization(b: Builder, node: Node, given: list[GraphValue | None]) -> 
     """Lower LpNormalization: divide by the norm of the row; zeros for a row of zeros."""
     x, p = one(given), node.attribute("p", 2)
     if p not in (1, 2):
-        raise b.refusal(f"has p={p}; ONNX allows 1 and 2", CHANGE_MODEL)
+        raise b.refusal(f"has p={p}; ONNX allows 1 and 2", "change p in the model")
     axis = axis_of(b, node.attribute("axis", -1), x.rank)
     norm = b.call(f"l{p}", x)
     found = b.call("where", b.call("equal", norm, 0.0), 0.0, b.call("div", x, norm))
@@ -214,7 +214,9 @@ def cumulative(name: str, identity: float) -> Lower:
             raise b.refusal("has a single number, which has no axis", "leave the node out")
         axis, *others = integers(b, one(given, 1), "axis")
         if others:
-            raise b.refusal(f"has {1 + len(others)} axes; ONNX requires one", "give one axis")
+            raise b.refusal(
+                f"has {1 + len(others)} axes; ONNX requires one", "leave the others out"
+            )
         axis = axis_of(b, axis, x.rank)
         n, backwards = x.shape[axis], bool(node.attribute("reverse", 0))
 

@@ -108,8 +108,7 @@ def check_places(b: Builder, index: Array | None, sizes: Shape) -> None:
         at = index[..., axis]
         if ((at < -n) | (at >= n)).any():
             raise b.refusal(
-                f"has an index outside of the {n} places of an axis; {-n} to {n - 1} are the "
-                "limits",
+                f"has an index outside of an axis of {n} elements; {-n} to {n - 1} are the limits",
                 "change the index in the model",
             )
 
@@ -122,7 +121,7 @@ def scatter_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphV
     if not 1 <= depth <= x.rank:
         raise b.refusal(
             f"has indices of {depth} numbers for {x.rank} axes; 1 to {x.rank} are the limits",
-            CHANGE_MODEL,
+            "correct the last axis of the indices in the model",
         )
     check_shape(b, rows, (*index.shape[:-1], *x.shape[depth:]), "updates")
     check_places(b, b.array(index), x.shape[:depth])
@@ -156,8 +155,8 @@ def scatter_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> 
         n > m for i, (n, m) in enumerate(zip(index.shape, x.shape, strict=True)) if i != axis
     ):
         raise b.refusal(
-            f"has indices of shape {by_x(index.shape)} for {by_x(x.shape)}; beside axis {axis} "
-            "they must not be larger",
+            f"has indices of shape {by_x(index.shape)} for {by_x(x.shape)}; ONNX requires as many "
+            f"axes, of which only axis {axis} may be longer",
             CHANGE_MODEL,
         )
     known = b.array(index)
@@ -216,7 +215,7 @@ OPERATORS: tuple[Operator, ...] = tuple(
     Operator(
         name=name,
         family="copy",
-        becomes="scatter; sum of the rows of each place",
+        becomes="scatter; sum of the rows with equal index",
         lower=lower,
         unsupported=unsupported,
     )

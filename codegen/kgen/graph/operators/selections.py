@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
+from kgen.graph.ir import Builder, GraphValue
 from kgen.graph.operators.indexing import (
     at_places,
     moved_back,
@@ -33,8 +33,8 @@ def top_k(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[Graph
     if len(counts) != 1 or not 1 <= counts[0] <= n:
         shown = ",".join(map(str, counts))
         raise b.refusal(
-            f"has k={shown} for {n} elements of axis {axis}; k is a number from 1 to {n}",
-            CHANGE_MODEL,
+            f"has k={shown} for {n} elements of axis {axis}; it must be one number from 1 to {n}",
+            "change k in the model",
         )
     node.attribute("sorted", 1)  # Sorted results satisfy both values.
     rows = moved_last(b, x, axis)
@@ -122,7 +122,10 @@ def one_hot(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValu
     index, values = one(given), one(given, 2)
     depths = integers(b, one(given, 1), "depth")
     if len(depths) != 1 or depths[0] < 1:
-        raise b.refusal(f"has depth={depths}; it is one number above 0", CHANGE_MODEL)
+        shown = ",".join(map(str, depths))
+        raise b.refusal(
+            f"has depth={shown}; it must be one number of 1 or more", "change depth in the model"
+        )
     check_shape(b, values, (2,), "values")
     (depth,) = depths
     b.check_table(depth)
@@ -144,8 +147,9 @@ def trilu(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     shifts = (0,) if named is None else integers(b, named, "k")
     if x.rank < 2 or len(shifts) != 1:
         raise b.refusal(
-            f"has {x.rank} axes and {len(shifts)} numbers k; it takes 2 axes or more and one k",
-            CHANGE_MODEL,
+            f"has an input of {x.rank} axes and {len(shifts)} numbers k; ONNX requires 2 axes or "
+            "more and one k",
+            "change them in the model",
         )
     rows, columns = x.shape[-2:]
     b.check_table(rows + columns)
@@ -165,7 +169,9 @@ def reverse_sequence(b: Builder, node: Node, given: list[GraphValue | None]) -> 
         for name, default in (("time", 0), ("batch", 1))
     )
     if time == batch:
-        raise b.refusal(f"has time_axis={time} and batch_axis={batch}; they differ", CHANGE_MODEL)
+        raise b.refusal(
+            f"has time_axis={time} and batch_axis={batch}; they must differ", "change one of them"
+        )
     order = (batch, time, *range(2, x.rank))
     rows = b.permute(x, order)
     check_shape(b, lengths, rows.shape[:1], "sequence_lens")

@@ -66,8 +66,9 @@ def dft(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     parts, inverse = x.shape[-1], bool(node.attribute("inverse", 0))
     if axis == x.rank - 1 or parts not in (1, 2):
         raise b.refusal(
-            f"transforms axis {axis} of {by_x(x.shape)}; the last axis holds the parts of a number",
-            CHANGE_MODEL,
+            f"transforms axis {axis} of {by_x(x.shape)}; the last axis holds the real and "
+            "imaginary parts",
+            "give another axis, and a last axis of size 1 or 2",
         )
     (length,) = integers(b, named, "dft_length") if named is not None else (x.shape[axis],)
     is_half, bins = bool(node.attribute("onesided", 0)), b.result.shape[axis]
@@ -92,14 +93,15 @@ def stft(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     (step,) = integers(b, one(given, 1), "frame_step")
     named = optional(given, 3)
     if named is None and window is None:
-        raise b.refusal("has neither a window nor a frame_length", CHANGE_MODEL)
+        raise b.refusal("has neither a window nor a frame_length", "add a frame_length")
     length = window.shape[0] if named is None and window else integers(b, named, "frame_length")[0]
     check_shape(b, window, (length,), "window")
     batch, size = x.shape[:2]
     x = b.reshape(x, (batch, size, x.shape[2] if x.rank > 2 else 1))
     if step < 1 or not 1 <= length <= size:
         raise b.refusal(
-            f"has frame_step={step} and frames of {length} for {size} elements", CHANGE_MODEL
+            f"has frame_step={step} and frame_length={length} for a signal of {size} elements",
+            f"give a frame_step of 1 or more, and a frame_length of 1 to {size}",
         )
     frames, bins = b.result.shape[1:3]
     b.check_table(frames * length)
@@ -126,7 +128,11 @@ def col2im(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
     apart = tuple(node.attribute("dilations", (1,) * rank))
     pads = tuple(node.attribute("pads", (0,) * 2 * rank))
     if not len(block) == len(steps) == len(apart) == rank or len(pads) != 2 * rank:
-        raise b.refusal(f"has blocks of {len(block)} axes for {rank} axes", CHANGE_MODEL)
+        raise b.refusal(
+            f"has block_shape with {len(block)}, strides with {len(steps)}, dilations with "
+            f"{len(apart)} and pads with {len(pads)} numbers for {rank} axes",
+            f"give {2 * rank} pads, and {rank} of the others",
+        )
     counts = [
         (n + pads[i] + pads[rank + i] - apart[i] * (block[i] - 1) - 1) // steps[i] + 1
         for i, n in enumerate(image)
@@ -134,8 +140,9 @@ def col2im(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
     channels = x.shape[1] // math.prod(block)
     if x.shape[1:] != (channels * math.prod(block), math.prod(counts)):
         raise b.refusal(
-            f"has an input of shape {by_x(x.shape)}; blocks of {by_x(block)} are at "
-            f"{by_x(tuple(counts))} places of the image",
+            f"has an input of shape {by_x(x.shape)}; blocks of {by_x(block)} at "
+            f"{by_x(tuple(counts))} positions require {math.prod(counts)} columns and a multiple "
+            f"of {math.prod(block)} rows",
             CHANGE_MODEL,
         )
     found = b.reshape(x, (x.shape[0], channels, *block, *counts))

@@ -63,13 +63,14 @@ def slices(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
     counts = tuple(map(len, (starts, stops, axes, steps)))
     if len(set(counts)) > 1:
         raise b.refusal(
-            "has {} starts, {} ends, {} axes and {} steps".format(*counts), "give as many of each"
+            "has {} starts, {} ends, {} axes and {} steps".format(*counts),
+            "give the same number of each",
         )
     axes = axes_of(b, axes, x.rank)
     for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
         n = x.shape[axis]
         if step == 0:
-            raise b.refusal("has a step of 0", "give one above or below it")
+            raise b.refusal("has a step of 0", "give a step other than 0")
         # Clip out-of-range ends as Python does.
         found = range(n)[slice(start, None if step < 0 and stop < -n else stop, step)]
         if not found:
@@ -93,7 +94,7 @@ def split(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[Graph
         raise b.refusal(
             f"has sizes {','.join(map(str, sizes))} for {len(node.outputs)} results of an axis of "
             f"{x.shape[axis]}",
-            f"give each result a size, {x.shape[axis]} together",
+            f"give each result a size, with a sum of {x.shape[axis]}",
         )
     starts = [0, *accumulate(sizes)]
     return tuple(b.slice(x, axis, a, n) for a, n in zip(starts, sizes, strict=False))
@@ -139,7 +140,7 @@ def pad(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, mode = one(given), node.attribute("mode", "constant")
     if mode not in MODES:
         raise b.refusal(
-            f"has mode={mode}; supported are {', '.join(MODES)}", "export it with one of these"
+            f"has mode={mode}; supported are {', '.join(MODES)}", "export it with one of them"
         )
     if node.opset < 11:
         pads, fill = node.attribute("pads"), node.attribute("value", 0.0)
@@ -150,7 +151,7 @@ def pad(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     axes = axes_of(b, axes, x.rank)
     count = len(axes)
     if len(pads) != 2 * count:
-        raise b.refusal(f"has {len(pads)} pads for {count} axes", "give two for each axis")
+        raise b.refusal(f"has {len(pads)} pads for {count} axes", "give two pads for each axis")
     if max(map(abs, pads), default=0) > MOST_PADDED:
         raise b.refusal(
             f"pads by {max(map(abs, pads))}; {MOST_PADDED} is the limit", "take smaller pads"
@@ -198,7 +199,9 @@ def fill_of(b: Builder, given: GraphValue | None) -> float | GraphValue:
             "make it an initializer",
         )
     if array.size != 1:
-        raise b.refusal(f"pads with {array.size} numbers; ONNX requires one", CHANGE_MODEL)
+        raise b.refusal(
+            f"pads with {array.size} numbers; ONNX requires one", "make it a single number"
+        )
     first = array.reshape(-1)[0]
     if given.dtype.is_integer and int(float(first)) != int(first):
         return given
@@ -227,7 +230,7 @@ def gather(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue
         places = np.where(places < 0, places + x.shape[axis], places)
         if places.min() < 0 or places.max() >= x.shape[axis]:
             raise b.refusal(
-                f"has an index outside of the {x.shape[axis]} places of axis {axis}",
+                f"has an index outside of the {x.shape[axis]} elements of axis {axis}",
                 "change the index in the model",
             )
         return b.reshape(at_places(b, x, axis, places), shape)
@@ -243,7 +246,7 @@ def tile(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x = one(given)
     repeats = integers(b, one(given, 1), "repeats")
     if len(repeats) != x.rank:
-        raise b.refusal(f"has {len(repeats)} repeats for {x.rank} axes", "give one for each axis")
+        raise b.refusal(f"has {len(repeats)} repeats for {x.rank} axes", "give each axis one")
     wide = [(r, n) if r > 1 else (n,) for r, n in zip(repeats, x.shape, strict=True)]
     narrow = b.reshape(x, [size for sizes in wide for size in (1,) * (len(sizes) - 1) + sizes[-1:]])
     grown = b.expand(narrow, [size for sizes in wide for size in sizes])
@@ -257,14 +260,15 @@ def gather_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphVa
     if not 0 <= batch < min(x.rank, index.rank) or x.shape[:batch] != index.shape[:batch]:
         raise b.refusal(
             f"has batch_dims={batch} for inputs of shape {by_x(x.shape)} and "
-            f"{by_x(index.shape)}; their first {batch} axes must be alike",
-            CHANGE_MODEL,
+            f"{by_x(index.shape)}; it must be below {min(x.rank, index.rank)}, and the first "
+            f"{batch} sizes of both equal",
+            "change batch_dims in the model, or these sizes",
         )
     if not 1 <= depth <= x.rank - batch:
         raise b.refusal(
             f"has indices of {depth} numbers for {x.rank - batch} axes; 1 to {x.rank - batch} are "
             "the limits",
-            CHANGE_MODEL,
+            "correct the last axis of the indices in the model",
         )
     named, left = x.shape[batch : batch + depth], x.shape[batch + depth :]
     count, size = math.prod(x.shape[:batch]), math.prod(named)
@@ -275,7 +279,7 @@ def gather_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphVa
         places = np.where(array < 0, array + np.array(named), array)
         if (places < 0).any() or (places >= np.array(named)).any():
             raise b.refusal(
-                f"has an index outside of {'x'.join(map(str, named))}",
+                f"has an index outside of axes of {by_x(named)} elements",
                 "change the index in the model",
             )
         line = (places * np.array(packed(named))).sum(-1) + first
@@ -302,13 +306,16 @@ def gather_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> G
     others = [a for a in range(x.rank) if a != axis]
     if index.rank != x.rank or any(index.shape[a] > x.shape[a] for a in others):
         raise b.refusal(
-            f"has indices of shape {by_x(index.shape)} for {by_x(x.shape)}; ONNX takes as many "
+            f"has indices of shape {by_x(index.shape)} for {by_x(x.shape)}; ONNX requires as many "
             f"axes, of which only axis {axis} may be longer",
             CHANGE_MODEL,
         )
     steps, size, n = packed(x.shape), math.prod(x.shape), x.shape[axis]
     if 2 * size > np.iinfo(index.dtype.storage).max:
-        raise b.refusal(f"names one of {size} elements by {index.dtype}", "give INT64 indices")
+        raise b.refusal(
+            f"has indices of {index.dtype}, which are too narrow for {size} elements",
+            "give INT64 indices",
+        )
     b.check_table(math.prod(index.shape))
     along = np.ogrid[tuple(map(slice, index.shape))]
     base = sum((along[a] * steps[a] for a in others), np.zeros(index.shape, np.int64))
@@ -318,7 +325,7 @@ def gather_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> G
         places = np.where(array < 0, array.astype(np.int64) + n, array)
         if places.min() < 0 or places.max() >= n:
             raise b.refusal(
-                f"has an index outside of the {n} places of axis {axis}",
+                f"has an index outside of the {n} elements of axis {axis}",
                 "change the index in the model",
             )
         numbers = (base + places * steps[axis]).reshape(-1)
@@ -338,8 +345,9 @@ def blocks_of(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[G
     x, by = one(given), int(node.attribute("blocksize", 0))
     if x.rank != 4 or by < 1:
         raise b.refusal(
-            f"has an input of {x.rank} axes and blocksize={by}; ONNX requires 4 axes and 1 or more",
-            CHANGE_MODEL,
+            f"has an input of {x.rank} axes and blocksize={by}; ONNX requires 4 axes and a "
+            "blocksize of 1 or more",
+            "change them in the model",
         )
     return x, by
 

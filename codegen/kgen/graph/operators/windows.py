@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.graph.ir import CHANGE_MODEL, Builder
+from kgen.graph.ir import Builder
 from kgen.graph.operators.registry import choice_of
 from kgen.graph.reading.model import Array, Node, Shape
 from kgen.ops.expression import Expression, view
@@ -67,7 +67,10 @@ def windows_of(b: Builder, node: Node, sizes: Shape, lengths: Shape, counts: Sha
     """
     rank = len(lengths)
     if rank < 1 or len(sizes) != rank:
-        raise b.refusal(f"has a window of {len(sizes)} axes over {rank} axes", CHANGE_MODEL)
+        raise b.refusal(
+            f"has kernel_shape with {len(sizes)} numbers for {rank} spatial axes",
+            "give one number for each axis",
+        )
     steps = _numbers(b, node, "strides", (1,) * rank, 1)
     apart = _numbers(b, node, "dilations", (1,) * rank, 1)
     pads = list(_numbers(b, node, "pads", (0,) * 2 * rank, 0))
@@ -97,15 +100,15 @@ def windows_of(b: Builder, node: Node, sizes: Shape, lengths: Shape, counts: Sha
         # With ceil_mode the last window may exceed the end by less than a step.
         if reach > room + (window.step - 1 if node.attribute("ceil_mode", 0) else 0):
             raise b.refusal(
-                f"has a window that reaches over {reach} of {room} elements; the elements with "
-                "their pads are the limit",
-                "take a smaller window or more pads",
+                f"has a window that spans {reach} elements; {room} is the limit, the elements of "
+                "the axis with their pads",
+                "use a smaller window or larger pads",
             )
         if max(window.padded, *window.pads) > MOST_PADDED:
             raise b.refusal(
                 f"has {window.padded} elements along an axis with its pads; {MOST_PADDED} is the "
                 "limit",
-                "take smaller pads",
+                "use smaller pads",
             )
     return found
 
@@ -121,7 +124,7 @@ def _numbers(
     if len(found) != len(default) or min(found) < least:
         shown = ",".join(map(str, found))
         raise b.refusal(
-            f"has {name}={shown}; it takes {len(default)} numbers from {least} on",
+            f"has {name}={shown}; it must be {len(default)} numbers of {least} or more",
             "change it in the model",
         )
     return found

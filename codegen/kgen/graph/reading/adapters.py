@@ -104,7 +104,7 @@ def _numbers(node: onnx.NodeProto, input: int, what: str, known: Constants) -> l
     with np.errstate(all="ignore"):
         numbers = array.astype(np.int64)
     if not np.array_equal(numbers, array):
-        raise ValueError(f"its {what} {name} is not whole: {shortened(str(array[:4]))}")
+        raise ValueError(f"its {what} {name} is not an integer: {shortened(str(array[:4]))}")
     return [int(n) for n in numbers]
 
 

@@ -91,7 +91,7 @@ def check_alike(node: onnx.NodeProto, result: str, *kinds: onnx.TypeProto) -> No
     if one != other:
         raise GraphError(
             f"node {node.name} (If) makes {result}, {one} in one branch and {other} in the other, "
-            "and its condition depends on data; make both alike, or the condition constant"
+            "and its condition depends on data; make both equal, or the condition constant"
         )
 
 

@@ -266,20 +266,20 @@ class _Walk:
         check_names((name, node.op_type, *node.output))
         if any(len(attribute.s) > MOST_TEXT for attribute in node.attribute):
             raise GraphError(
-                f"node {name} ({node.op_type}) has a text of more than {MOST_TEXT} letters; "
+                f"node {name} ({node.op_type}) has a text of more than {MOST_TEXT} characters; "
                 "export the model without it"
             )
         for value in node.input:
             if value and value not in self.types and value not in self.open:
                 raise GraphError(
-                    f"node {name} ({node.op_type}) takes {value}, which no input, constant or node "
-                    "before it gives; export the model again"
+                    f"node {name} ({node.op_type}) reads {value}, which no input, constant or "
+                    "earlier node computes; export the model again"
                 )
         for value in node.output:
             if value and (value in self.types or value in self.open):
                 raise GraphError(
-                    f"node {name} ({node.op_type}) makes {value}, which occurs twice; "
-                    "give one of both another name"
+                    f"node {name} ({node.op_type}) makes {value}, a name that another value "
+                    "has; rename one of the values in the model"
                 )
         known = all(not v or v in self.constants for v in node.input)
         is_onnx = node.domain in DOMAINS
@@ -372,8 +372,8 @@ class _Walk:
         shape = dims_of(self.types[condition]) if condition in self.types else (0,)
         if math.prod(shape) != 1:
             raise GraphError(
-                f"node {node.name} (If) has a condition of {math.prod(shape)} elements; 1 is the "
-                "number; change it in the model"
+                f"node {node.name} (If) has a condition of {math.prod(shape)} elements; it must "
+                "have 1; change it in the model"
             )
         if condition in self.constants:
             taken = bool(self.constants[condition].reshape(-1)[0])
@@ -476,7 +476,7 @@ class _Walk:
         if within := self.unsupported[start:]:
             del self.unsupported[start:]
             inner = ", ".join(dict.fromkeys(one for one, _ in within))
-            raise Unrollable(f"its body takes {inner}")
+            raise Unrollable(f"its body needs {inner}")
 
     def _count(self, node: onnx.NodeProto, name: str, depth: int) -> None:
         """Replace a node with a data-dependent output size by nodes of fixed shapes.
@@ -496,7 +496,7 @@ class _Walk:
                 raise GraphError(
                     f"node {name} ({node.op_type}): the shape of {count.output} depends on the "
                     f"values of {decides(node)}, which kgen supports in outputs of the model that "
-                    f"no node takes; make {count.output} such an output and compute what follows "
+                    f"no node reads; make {count.output} such an output and compute what follows "
                     f"outside of the model, {remedy}"
                 )
         self.counts += made.counts
@@ -548,8 +548,8 @@ class _Walk:
             return
         inner = ", ".join(dict.fromkeys(one for one, _ in within))
         if operator in self.supported:
-            raise NodeRefused(f"the body of {name} ({operator}) takes {inner}", node.output[0])
-        self.unsupported[start:] = [(operator, f"{name} (its body takes {inner})")]
+            raise NodeRefused(f"the body of {name} ({operator}) needs {inner}", node.output[0])
+        self.unsupported[start:] = [(operator, f"{name} (its body needs {inner})")]
 
     @contextmanager
     def _of(self, opsets: Mapping[str, int]) -> Iterator[None]:
@@ -602,8 +602,8 @@ class _Walk:
             shapes = ", ".join("x".join(map(str, dims_of(kind))) or "1" for kind in typed.values())
             raise GraphError(
                 f"node {name} ({node.op_type}) makes a constant of shape {shapes}, of "
-                f"{nbytes} bytes; {self.left} are left of the {MOST_FOLDED >> 20} MiB that may be "
-                "computed beside what the model brings; use smaller shapes"
+                f"{nbytes} bytes; {self.left} bytes are left of the {MOST_FOLDED >> 20} MiB that "
+                "constant folding may add; use smaller shapes"
             )
         found = computed(node, given, self.types, self.opsets)
         for value, array in found.items():

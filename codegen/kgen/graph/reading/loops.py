@@ -227,7 +227,7 @@ def trip_count(array: Array | None, name: str) -> int:
         return MOST_UNROLLED + 1
     if array.size != 1:
         raise GraphError(
-            f"node {name} (Loop) has a trip count of {array.size} elements; 1 is the number; "
+            f"node {name} (Loop) has a trip count of {array.size} elements; it must have 1; "
             "change it in the model"
         )
     return int(array.reshape(-1)[0])

@@ -136,7 +136,7 @@ def _cycle(nodes: Sequence[onnx.NodeProto], before: Mapping[int, set[int]], left
     names = [f"{shown_name(nodes[i], i)} ({nodes[i].op_type})" for i in ring[:MOST_SHOWN]]
     more = f" and {len(ring) - MOST_SHOWN} more" if len(ring) > MOST_SHOWN else ""
     return (
-        f"nodes {', '.join(names)}{more} form a cycle: each takes a result of the next; export the "
+        f"nodes {', '.join(names)}{more} form a cycle: each reads a result of the next; export the "
         "model again"
     )
 
