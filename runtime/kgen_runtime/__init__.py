@@ -5,7 +5,7 @@
 >>> y = kernels.matmul(x, w, bias)               # CPU: numpy or any host DLPack array
 >>> xd = kernels.to_device(x)                    # GPU: the copies are explicit
 
-Importing this package loads neither numpy nor any driver: everything is fetched on first use.
+Importing this package loads neither numpy nor any driver: both are loaded on first use.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def _formulas_in(text: str) -> Formulas:
     return found
 
 
-#: Two caches, whose size bounds the memory for any texts of a bundle.
+#: Caches of short and of long texts. Their sizes bound the memory that the texts of a bundle need.
 _of_short = lru_cache(maxsize=256)(_formulas_in)
 _of_long = lru_cache(maxsize=8)(_formulas_in)
 

@@ -41,8 +41,8 @@ LIMITS: dict[str, Limit] = {
     "values": Limit(131072, "values of a program"),
     "steps": Limit(32768, "steps of a program, in all turns of its repetitions"),
     "repeats": Limit(4096, "repetitions of steps of a program"),
-    # Eight for each of the most steps. The limit bounds the memory that Python needs for the steps
-    # of all turns, which a small manifest can state.
+    # Eight per step at the limit of steps. A small manifest can state many turns; this limit bounds
+    # the memory that Python needs for the steps of all of them.
     "turn_entries": Limit(1 << 18, "`bindings` and `after` of a program's steps, in all turns"),
 }
 

@@ -20,8 +20,8 @@ from kgen_runtime.launch_limits import CPU_POINTERS
 if TYPE_CHECKING:
     from kgen_runtime.manifest import Launch
 
-#: Trials with several threads for a single launch; the pool's threads may sleep during dozens of
-#: them.
+#: Timed runs on several threads before the pool decides whether to share single calls of a kernel.
+#: Workers that sleep between calls may miss dozens of these runs.
 ALONE_TRIALS = 100
 #: Words of kgen_jobs and kgen_job, and bytes per word.
 JOBS_WORDS, JOB_WORDS, WORD = 5, 2, 8

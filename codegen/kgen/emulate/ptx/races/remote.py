@@ -1,9 +1,9 @@
 """Lifetime checks for distributed shared memory, the shared memory of other CTAs of a cluster.
 
-It lives as long as its CTA (CUDA C++ Programming Guide, Distributed Shared Memory). A thread that
-accesses it must know of an action of that CTA, or the cluster must have met at its barrier, even
-with relaxed arrivals. At the end, a thread of the CTA must know all accesses by threads of other
-CTAs: nothing else keeps the CTA from exiting first.
+The memory exists as long as its CTA (CUDA C++ Programming Guide, Distributed Shared Memory). A
+thread that accesses it must know of an action of that CTA, or the cluster must have met at its
+barrier, even with relaxed arrivals. At the end, a thread of the CTA must know all accesses by
+threads of other CTAs: nothing else keeps the CTA from exiting first.
 """
 
 from __future__ import annotations

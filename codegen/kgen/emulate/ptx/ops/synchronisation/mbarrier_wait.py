@@ -1,9 +1,10 @@
 """mbarrier.try_wait and .test_wait (PTX ISA 9.7.13.15.16).
 
 Both return true as soon as the phase is complete. The first time that a lane comes too early, it
-gets false immediately, so that the program's reaction is tested. Later it waits. If no other thread
-can continue either, it gets false once more, like after a time limit, so that a program that only
-polls can continue. Lanes that return without any change wait for ever.
+gets false immediately, so that the program's reaction is tested. Later the lane waits. When no
+thread can continue, the waiting lane gets false once more, as after a time limit, so that a program
+that only polls can continue. The lane can get false in this way again only after an arrival at an
+mbarrier or the cluster barrier, or after the exit of a thread; without them, it waits for ever.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ _PHASE_MASK = 0xFFFFFFFF
 
 @dataclass(kw_only=True)
 class _PhaseWait:
-    """Wait of one try_wait or test_wait. `given_up` are the lanes that got false since the last
-    change."""
+    """Wait of one try_wait or test_wait instruction.
+
+    `given_up` are the lanes that `expire` has released since `machine.signals` last changed.
+    """
 
     machine: Machine
     mbarriers: Mbarriers
@@ -69,8 +72,8 @@ class _PhaseWait:
         self.waiting = self.waiting & ~lanes
 
     def expire(self) -> bool:
-        """Release the waiting lanes that were not released since the last change; return whether
-        there are any."""
+        """Release waiting lanes, each once per value of `machine.signals`; return whether there are
+        any."""
         if self.since != self.machine.signals:
             self.since, self.given_up = self.machine.signals, np.zeros((1, 1, 1), bool)
         new = self.waiting & ~self.given_up
