@@ -19,6 +19,7 @@ TYPES: Mapping[str, Mapping[type[s.Schedule], str]] = {
         s.PromotedWgmmaMatmul: f"{MATMUL} of fp8",
         s.SplitFmaMatmul: f"{MATMUL} of exact f32",
         s.GemvMatmul: f"{MATMUL} with small M (skinny GEMM)",
+        s.MmaAttention: "attention",
         s.GpuStream: STREAM,
         s.GpuRows: ROWS,
         s.ClusterRows: ROWS,

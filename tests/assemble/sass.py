@@ -36,19 +36,35 @@ def read(cubin: bytes, folder: Path) -> list[dict[str, str]]:
 
 
 def hot_loop(cubin: bytes, folder: Path) -> Counter[str]:
-    """Opcodes, without modifiers, of the innermost loop with matrix instructions.
-
-    A loop is what lies between a branch and an earlier instruction that it goes to. Instructions
-    have 16 bytes.
-    """
+    """Opcodes, without modifiers, of the innermost loop with matrix instructions."""
     instructions = read(cubin, folder)
-    opcodes = [each["opcode"].partition(".")[0] for each in instructions]
-    loops = []
-    for i, each in enumerate(instructions):
-        target = re.search(r"0x([0-9a-f]+)\s*$", each.get("operands", ""))
-        if opcodes[i] == "BRA" and target and (first := int(target[1], 16) // 16) < i:
-            loops.append(Counter(opcodes[first : i + 1]))
-    return min(filter(matrix, loops), key=Counter.total)
+    return opcodes(instructions, innermost(instructions))
+
+
+def innermost(instructions: list[dict[str, str]]) -> range:
+    """Places of the innermost loop with matrix instructions.
+
+    A loop is what lies between a branch and an earlier instruction that it goes to.
+    """
+    branches = (
+        (i, target) for i in range(len(instructions)) if (target := goes_to(instructions, i))
+    )
+    loops = (range(first, i + 1) for i, first in branches if first < i)
+    found = ((loop, opcodes(instructions, loop)) for loop in loops)
+    return min((loop for loop, counts in found if matrix(counts)), key=len)
+
+
+def goes_to(instructions: list[dict[str, str]], place: int) -> int | None:
+    """Place that a branch goes to, None for other instructions, which have 16 bytes."""
+    each = instructions[place]
+    target = re.search(r"0x([0-9a-f]+)\s*$", each.get("operands", ""))
+    is_branch = each["opcode"].partition(".")[0] == "BRA"
+    return int(target[1], 16) // 16 if is_branch and target else None
+
+
+def opcodes(instructions: list[dict[str, str]], places: range) -> Counter[str]:
+    """Opcodes, without modifiers."""
+    return Counter(instructions[i]["opcode"].partition(".")[0] for i in places)
 
 
 def matrix(loop: Counter[str]) -> int:

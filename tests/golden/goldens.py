@@ -269,6 +269,10 @@ def goldens() -> Iterator[Golden]:
     heads = Attention(q=(1, 2, 3, 5), k=(1, 1, 20, 5), dtype=DType.F32, causal=True)
     tiles = {"block_q": 4, "block_k": 8, "mr": 2, "nv": 1, "pack_v": 0}
     yield Golden(target="x86-64-v3", spec=heads, schedule=tiles)
+    # Three blocks of keys, of which some queries attend to a part; a head of one piece.
+    heads = Attention(q=(1, 1, 32, 16), k=(1, 1, 48, 16), causal=True)
+    blocks = {"block_m": 16, "block_n": 16, "num_warps": 1, "num_stages": 2}
+    yield Golden(target="sm_80", spec=heads, schedule=blocks)
     yield Golden(target="x86-64-v4", spec=_ahead(_as(ODD, DType.F32)), schedule=BLIS[ODD])
     # A narrow B: pairs of bf16, blocks of s4, and bytes that a warp widens.
     spec = _ahead(Matmul(m=1, n=40, k=33, dtype=DType.F32, b_dtype="bf16"))

@@ -1,6 +1,6 @@
 """How to tile: one file per kind of operation, one class per operation and programming model."""
 
-from kgen.schedule.attention_schedule import CpuAttention
+from kgen.schedule.attention_schedule import CpuAttention, MmaAttention
 from kgen.schedule.convolution import CpuDepthwise, WinogradMatmul
 from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
@@ -62,6 +62,7 @@ __all__ = [
     "GpuStream",
     "InnerMatmul",
     "LimbsMatmul",
+    "MmaAttention",
     "MmaMatmul",
     "OuterMatmul",
     "Overrides",

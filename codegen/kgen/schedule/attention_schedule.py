@@ -1,4 +1,4 @@
-"""Schedule of attention on CPUs."""
+"""Schedules of attention."""
 
 from __future__ import annotations
 
@@ -26,3 +26,21 @@ class CpuAttention(Schedule):
     nv: int
     #: Whether blocks of V are copied, as f32 and without gaps, before they are multiplied.
     pack_v: bool
+
+
+@frozen
+class MmaAttention(Schedule):
+    """Online softmax in registers: each warp multiplies its part of `block_m` queries with
+    `block_n` keys at a time by matrix instructions, and the weights, which stay in registers, with
+    the values."""
+
+    mainloop: ClassVar[str] = "mma"
+    divides: ClassVar[Mapping[str, str]] = {"num_warps": "block_m"}
+    #: [queries] Queries of a CTA, which its warps divide.
+    block_m: int
+    #: [keys] Keys whose scores are computed at a time.
+    block_n: int
+    #: [warps] Warps of a CTA.
+    num_warps: int
+    #: [stages] Buffers in shared memory, each of `block_n` keys and values.
+    num_stages: int = 2

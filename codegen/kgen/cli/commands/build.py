@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
 #: Schedule fields that name the tile: a block tile (GPUs), a tile of attention, a register tile
 #: (CPUs).
-TILES = (("block_m", "block_n", "block_k"), ("block_q", "block_k"), ("mr", "nr"))
+TILES = (
+    ("block_m", "block_n", "block_k"),
+    ("block_m", "block_n"),
+    ("block_q", "block_k"),
+    ("mr", "nr"),
+)
 TILE_LEGEND = (
     "block tile, MxNxK elements, of a GPU matmul; register tile, MxN, of a CPU matmul; "
     "queries x keys of attention."

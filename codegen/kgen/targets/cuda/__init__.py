@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kgen.errors import TargetError
 from kgen.schedule import Schedule
-from kgen.spec import Conv2d, DType, Elementwise, Formula, Math, Matmul, Rowwise, Spec
+from kgen.spec import Attention, Conv2d, DType, Elementwise, Formula, Math, Matmul, Rowwise, Spec
 from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets.base import (
@@ -26,13 +27,17 @@ from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan import CudaPlan
 from kgen.targets.cuda.plan import plan as make_plan
 from kgen.targets.cuda.plan.mma.instruction import instruction_of, warpgroup_instruction_of
-from kgen.targets.cuda.schedule import candidates, heuristics
+from kgen.targets.cuda.schedule import attention_tiles, candidates, heuristics
 from kgen.targets.cuda.schedule.occupancy import occupancy
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 
 DTYPES = (DType.F32, DType.F16, DType.BF16)
+#: Types of attention: those of tensor cores with 16 bits.
+HALVES = (DType.F16, DType.BF16)
 FLOATS_8 = (DType.E4M3, DType.E5M2)
+#: Most elements of a head whose keys and values pass through registers on their way.
+STAGED_HEAD = 128
 #: CUDA version above every version that a kernel may require.
 NEWEST_CUDA = (99, 0)
 
@@ -53,6 +58,10 @@ OPERAND_REASONS = (
 #: addends, so about sqrt(132) of them add up: 2^-13 11.5 / 2 of the largest addend, which is a
 #: small part of the whole sum.
 SHORT_SUM_ERROR = 2.0**-11
+CUT_SUMS = (
+    "tensor cores cut the sum of each product group instead of rounding it, so errors have twice "
+    "the size and one sign (Fasi et al., PeerJ CS 7:e330, 2021)"
+)
 SHORT_SUM_REASON = (
     "fp8 tensor cores keep about 13 bits below the largest addend (arXiv 2411.10958); sums of 128 "
     "of k are added in f32"
@@ -71,15 +80,28 @@ class CudaFamily(Family):
             dtypes=(*DTYPES, DType.S8),
             choose=lambda spec, target: candidates.choose(implicit_gemm(spec), target),
         ),
+        Operation(spec=Attention, dtypes=HALVES, choose=attention_tiles.choose),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
 
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
         found = super().dtypes(op, target)
+        if op == Attention.op:
+            return found if target.has("bf16_mma") else found[:1]
         if op != Matmul.op:
             return found
         return (*found, *(FLOATS_8 if target.has("fp8_mma") else ()), DType.S8)
+
+    def check_support(self, spec: Spec, target: Target) -> None:
+        super().check_support(spec, target)
+        if isinstance(spec, Attention) and not target.has("cp_async"):
+            size = max(spec.head, spec.out_head)
+            if size > STAGED_HEAD:
+                raise TargetError(
+                    f"heads of {size} elements are not supported by {target.name} for attention; "
+                    f"the limit is {STAGED_HEAD}; build for sm_80 or later"
+                )
 
     def maths(self, target: Target) -> tuple[Math, ...]:
         return tuple(Math) if target.has("tf32_mma") else (Math.EXACT,)
@@ -89,6 +111,8 @@ class CudaFamily(Family):
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         spec = planned_as(spec)
+        if isinstance(spec, Attention):
+            return attention_tiles.candidates(spec, target)
         return candidates.candidates(spec, target) if isinstance(spec, Matmul) else ()
 
     def effort(self, spec: Spec, target: Target) -> Mapping[str, int]:
@@ -138,6 +162,14 @@ class CudaFamily(Family):
         function_error = 2.0**-21
         if isinstance(spec, Formula) and spec.has_exact_steps:
             return EXACT
+        if isinstance(spec, Attention):
+            return Tolerance(
+                accumulate=DType.F32,
+                factor=4.0,
+                function_error=function_error,
+                operand_error=spec.dtype.unit_roundoff,
+                reason=f"{CUT_SUMS}; weights are rounded to {spec.dtype} between both products",
+            )
         instruction = instruction_of(spec, target) if isinstance(spec, Matmul) else None
         if isinstance(spec, Matmul) and spec.accumulate.is_integer:
             return Tolerance(
@@ -155,10 +187,7 @@ class CudaFamily(Family):
                 reason=SHORT_SUM_REASON,
             )
         if instruction is not None:
-            reason = (
-                "tensor cores cut the sum of each product group instead of rounding it, so "
-                "errors have twice the size and one sign (Fasi et al., PeerJ CS 7:e330, 2021)"
-            )
+            reason = CUT_SUMS
             if instruction.rounds:
                 reason += "; " + OPERAND_REASONS[instruction.splits]
             return Tolerance(

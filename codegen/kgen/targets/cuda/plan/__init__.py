@@ -8,13 +8,14 @@ from kgen.schedule import (
     GemvMatmul,
     GpuRows,
     GpuStream,
+    MmaAttention,
     MmaMatmul,
     Schedule,
     SplitFmaMatmul,
     SplitMatmul,
     WgmmaMatmul,
 )
-from kgen.spec import Elementwise, Matmul, Rowwise, Spec
+from kgen.spec import Attention, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.batch import refuse_batch_dims
 from kgen.targets.cuda.plan.cuda_plan import CudaPlan
@@ -51,6 +52,10 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
             from kgen.targets.cuda.plan.matmul_fma import plan_fma
 
             return plan_fma(spec, target, schedule)
+        case Attention(), MmaAttention():
+            from kgen.targets.cuda.plan.mma.fused_attention import plan_attention
+
+            return plan_attention(spec, target, schedule)
         case Elementwise(), GpuStream():
             from kgen.targets.cuda.plan.elementwise import plan_elementwise
 

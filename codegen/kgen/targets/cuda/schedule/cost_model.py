@@ -181,32 +181,60 @@ def _predict(spec: Matmul, target: Target, schedule: GpuMatmul, whole: Matmul) -
     device = device_of(target)
     work = _work(spec, target, device, schedule, whole)
     blocks = _blocks(spec, schedule)
-    per_sm = max(1, _occupancy(work, device))
-    slots = min(per_sm * device.sms, work.persistent_ctas or per_sm * device.sms)
+    dram = _dram_bytes(spec, schedule, device, _slots(work, device))
+    tiles = -(-spec.k // schedule.block_k)
+    found = predict_work(
+        work, device, blocks, tiles, dram, lambda ctas: _store_clocks(spec, schedule, device, ctas)
+    )
+    if not work.streams:
+        return found
+    slots = _slots(work, device)
+    reduction = _parts_clocks(schedule, blocks, slots, device, work.runs_on)
+    return replace(
+        found,
+        seconds=found.seconds + reduction / device.clock,
+        terms={**found.terms, "reduction": reduction},
+    )
+
+
+def predict_work(
+    work: Work,
+    device: Device,
+    blocks: int,
+    tiles: int,
+    dram_bytes: float,
+    output_clocks: Callable[[int], float],
+) -> Prediction:
+    """Predict the time of `blocks` CTAs of `tiles` K-tiles each; an SM with so many CTAs stores
+    their outputs in `output_clocks`."""
+    slots = _slots(work, device)
     held = _waves(blocks, slots, device, work)
-    terms = _terms(-(-spec.k // schedule.block_k), device, work)
-    dram = _dram_bytes(spec, schedule, device, slots) / device.dram_per_clock
+    terms = _terms(tiles, device, work)
+    dram = dram_bytes / device.dram_per_clock
     clocks = float(LAUNCH_CLOCKS)
     totals = dict.fromkeys(terms, 0.0) | {"dram": dram, "output": 0.0, "reduction": 0.0}
     for waves, ctas in held:
         if not waves:
             continue
         own = {name: term(ctas) for name, term in terms.items()}
-        output = _store_clocks(spec, schedule, device, ctas)
+        output = output_clocks(ctas)
         for name, value in (own | {"output": output}).items():
             totals[name] += waves * value
         own["dram"] = dram * ctas / sum(count * each for count, each in held)
         clocks += _wave_clocks(own, output, work, waves)
-    if work.streams:
-        totals["reduction"] = _parts_clocks(schedule, blocks, slots, device, work.runs_on)
-        clocks += totals["reduction"]
     return Prediction(
         seconds=clocks / device.clock,
         waves=blocks / slots,
-        ctas_per_sm=per_sm,
+        ctas_per_sm=max(1, _occupancy(work, device)),
         registers=work.registers,
         terms=totals,
     )
+
+
+def _slots(work: Work, device: Device) -> int:
+    """Return the CTAs that run at once."""
+    slots = max(1, _occupancy(work, device)) * device.sms
+    return min(slots, work.persistent_ctas or slots)
 
 
 def _waves(blocks: int, slots: int, device: Device, work: Work) -> list[tuple[float, int]]:

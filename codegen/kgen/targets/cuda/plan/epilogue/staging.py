@@ -102,7 +102,12 @@ class EpilogueStaging:
 
     @property
     def warp_n(self) -> int:
-        return self.products.b.extent
+        return self.tile.row_bytes // self.tile.itemsize
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether rows of the strip have more elements than the products, which nothing writes."""
+        return self.warp_n > self.products.b.extent
 
     @property
     def unit_bytes(self) -> int:

@@ -35,8 +35,62 @@ class FragmentLoad:
 
 
 @frozen
-class MmaOperand:
-    """Strip of a warp (`extent` of m or n) in one operand's tile, read in pieces of 16.
+class Fragments:
+    """Registers of a factor of mma.sync: `extent` of m (A, `is_a`) or of n (B), in pieces of 16.
+
+    The registers of `sets` steps of k exist at once, and later steps take turns with them.
+    """
+
+    name: str
+    is_a: bool
+    extent: int
+    instruction: MatrixInstruction
+    sets: int = FRAGMENT_SETS
+
+    @property
+    def paired(self) -> bool:
+        """Whether a piece has even and odd rows instead of halves."""
+        return False
+
+    @property
+    def parts(self) -> tuple[int, int]:
+        """First m (or n) of both parts of a piece, which are its halves, or its even and odd
+        rows."""
+        return (0, 1) if self.paired else (0, EIGHT)
+
+    @property
+    def stride(self) -> int:
+        """Distance of neighbouring m (or n) within a part."""
+        return 2 if self.paired else 1
+
+    @property
+    def _halves(self) -> tuple[tuple[int, int], ...]:
+        """Distances along m (or n) and k of a piece's registers, in the order of matrices."""
+        half = self.instruction.half
+        first, second = self.parts
+        if self.is_a or self.paired:
+            return ((first, 0), (second, 0), (first, half), (second, half))
+        return ((first, 0), (first, half), (second, 0), (second, half))
+
+    def register(self, free: int, k: int) -> str:
+        """Return the register at m (or n) `free` and the half of a step that begins at `k`."""
+        return f"{self.name}_{'m' if self.is_a else 'n'}{free}_k{self.set_of(k)}"
+
+    def set_of(self, k: int) -> int:
+        """Return `k` less the steps whose registers it shares."""
+        return k % (self.sets * self.instruction.step)
+
+    def registers(self, k: int) -> tuple[str, ...]:
+        """Return all registers of a step."""
+        pieces = range(0, self.extent, PIECE)
+        return tuple(
+            self.register(piece + free, k + half) for piece in pieces for free, half in self._halves
+        )
+
+
+@frozen
+class MmaOperand(Fragments):
+    """Strip of a warp in one operand's tile, read in pieces of 16.
 
     For ldmatrix, lane l gives the address of row l % 8 of the 8x8 matrix l / 8. Matrices have units
     of 16 bits; rows of wider elements have fewer. They are numbered in the order of mma's
@@ -57,47 +111,34 @@ class MmaOperand:
 
     copy: TileCopy
     tile: SwizzledTile
-    extent: int
-    instruction: MatrixInstruction
     k_steps: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        return self.copy.name
+    #: Whether rows of the tile are contiguous along k.
+    k_inner: bool
+    #: Whether each warp has a strip of its own, not the whole tile.
+    is_divided: bool = True
 
     @property
     def origin(self) -> str:
         """Register with the block tile's first m or n."""
-        return "m0" if self.name == "a" else "n0"
+        return "m0" if self.is_a else "n0"
 
     @property
     def lines(self) -> str:
         """Name of the operand's free index in the product: m or n."""
-        return "rows" if self.name == "a" else "columns"
+        return "rows" if self.is_a else "columns"
 
     @property
     def gathered(self) -> bool:
-        return is_gathered(self.copy.matrix.k_inner, self.instruction)
+        return is_gathered(self.k_inner, self.instruction)
 
     @property
     def paired(self) -> bool:
-        return is_paired(self.copy.matrix.k_inner, self.instruction)
-
-    @property
-    def parts(self) -> tuple[int, int]:
-        """First m (or n) of both parts of a piece, which are its halves, or its even and odd
-        rows."""
-        return (0, 1) if self.paired else (0, EIGHT)
-
-    @property
-    def stride(self) -> int:
-        """Distance of neighbouring m (or n) within a part."""
-        return 2 if self.paired else 1
+        return is_paired(self.k_inner, self.instruction)
 
     @property
     def row_half_bit(self) -> int:
         """Bit of the lane that selects the half of a piece's stored rows."""
-        return 3 if (self.name == "a") == self.copy.matrix.k_inner else 4
+        return 3 if self.is_a == self.k_inner else 4
 
     @property
     def col_half_bit(self) -> int:
@@ -106,13 +147,11 @@ class MmaOperand:
     @property
     def warp_bytes(self) -> int:
         """Bytes from one warp's strip to the next."""
-        return self.extent * (
-            self.tile.row_bytes if self.copy.matrix.k_inner else self.tile.itemsize
-        )
+        return self.extent * (self.tile.row_bytes if self.k_inner else self.tile.itemsize)
 
     def offset(self, free: int, k: int) -> tuple[int, int]:
         """Return (xor, offset) from the strip's first element to the one at (free, k)."""
-        row, col = (free, k) if self.copy.matrix.k_inner else (k, free)
+        row, col = (free, k) if self.k_inner else (k, free)
         return self.tile.place(row, col)
 
     def loads(self, k: int) -> tuple[FragmentLoad, ...]:
@@ -120,13 +159,13 @@ class MmaOperand:
         return tuple(each for free in range(0, self.extent, PIECE) for each in load(free, k))
 
     def _matrices(self, free: int, k: int) -> tuple[FragmentLoad, ...]:
-        modifier = "" if self.copy.matrix.k_inner else ".trans"
+        modifier = "" if self.k_inner else ".trans"
         xor, offset = self.offset(free, k)
         return (
             FragmentLoad(
                 name=self.name,
                 instruction=f"ldmatrix.sync.aligned.m8n8.x4{modifier}.shared.b16",
-                registers=tuple(self._register(free, k, *half) for half in self._halves),
+                registers=tuple(self.register(free + m, k + half) for m, half in self._halves),
                 xor=xor,
                 offset=offset,
             ),
@@ -140,34 +179,12 @@ class MmaOperand:
                 FragmentLoad(
                     name=self.name,
                     instruction="ld.shared.b32",
-                    registers=(self._register(free, k, free_half, k_half),),
+                    registers=(self.register(free + free_half, k + k_half),),
                     xor=xor,
                     offset=offset,
                 )
             )
         return tuple(loads)
-
-    @property
-    def _halves(self) -> tuple[tuple[int, int], ...]:
-        """Distances along m (or n) and k of a piece's registers, in the order of matrices."""
-        half = self.instruction.half
-        first, second = self.parts
-        if self.name == "a" or self.paired:
-            return ((first, 0), (second, 0), (first, half), (second, half))
-        return ((first, 0), (first, half), (second, 0), (second, half))
-
-    def _register(self, free: int, k: int, free_half: int, k_half: int) -> str:
-        letter = "m" if self.name == "a" else "n"
-        return f"{self.name}_{letter}{free + free_half}_k{self.set_of(k) + k_half}"
-
-    def set_of(self, k: int) -> int:
-        """Return the first k of the set of registers that step k uses; two sets alternate if there
-        are two steps."""
-        return k % (FRAGMENT_SETS * self.instruction.step)
-
-    def registers(self, k: int) -> tuple[str, ...]:
-        """Return all registers of a step."""
-        return tuple(register for load in self.loads(k) for register in load.registers)
 
     def pairs(self, k: int) -> tuple[tuple[str, str], ...]:
         """Return the registers of a step that two neighbours of m (or n) share until prmt separates
@@ -180,7 +197,7 @@ class MmaOperand:
     @property
     def pieces(self) -> tuple[tuple[str, ...], ...]:
         """Registers of all sets, one tuple per piece."""
-        names = [r for k in self.k_steps[:FRAGMENT_SETS] for r in self.registers(k)]
+        names = [r for k in self.k_steps[: self.sets] for r in self.registers(k)]
         size = REGISTERS_PER_PIECE
         return tuple(tuple(names[i : i + size]) for i in range(0, len(names), size))
 

@@ -67,7 +67,9 @@ class MmaPlan(MatmulPlan):
 
     @property
     def operands(self) -> tuple[MmaOperand, MmaOperand]:
-        return self.products.a, self.products.b
+        a, b = self.products.a, self.products.b
+        assert isinstance(a, MmaOperand) and isinstance(b, MmaOperand)
+        return a, b
 
     @property
     def paired(self) -> tuple[MmaOperand, ...]:
@@ -265,7 +267,16 @@ def _products(
     k_steps = tuple(range(0, schedule.block_k, instruction.step))
     extents = (schedule.warp_m, schedule.warp_n)
     a, b = (
-        MmaOperand(copy=copy, tile=tile, extent=extent, instruction=instruction, k_steps=k_steps)
+        MmaOperand(
+            name=copy.name,
+            is_a=copy.name == "a",
+            copy=copy,
+            tile=tile,
+            extent=extent,
+            instruction=instruction,
+            k_steps=k_steps,
+            k_inner=copy.matrix.k_inner,
+        )
         for copy, tile, extent in zip(copies, tiles, extents, strict=True)
     )
     return Products(a=a, b=b, promoted=promotion(spec, schedule) > 0)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgen.schedule import GpuMatmul, PromotedMatmul, PromotedWgmmaMatmul
 from kgen.spec import Matmul
-from kgen.targets.cuda.plan.mma.fragments import PIECE, MmaOperand
+from kgen.targets.cuda.plan.mma.fragments import PIECE, Fragments
 from kgen_runtime.values import frozen
 
 #: Elements of k in a step of tf32, the only type whose operands are split.
@@ -37,13 +37,14 @@ class PromotedSum:
 class Products:
     """Products of the fragments of A and B.
 
-    If `promoted`, part_m<m>_n<n> has the sums of a few steps, which are then added to
-    acc_m<m>_n<n>.
+    Sums are in <into>_m<m>_n<n>. If `promoted`, part_m<m>_n<n> has the sums of a few steps, which
+    are then added to them.
     """
 
-    a: MmaOperand
-    b: MmaOperand
+    a: Fragments
+    b: Fragments
     promoted: bool = False
+    into: str = "acc"
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -75,7 +76,7 @@ class Products:
         """Accumulators of a lane, in the order of products; the four of a product are
         consecutive."""
         return tuple(
-            f"acc_m{m + i}_n{j}"
+            f"{self.into}_m{m + i}_n{j}"
             for m in range(0, self.a.extent, PIECE)
             for n in self._tiles
             for i in self.a.parts
@@ -85,13 +86,12 @@ class Products:
     def of_step(self, k: int, *, begins: bool) -> tuple[Mma, ...]:
         """Return the products of step k; `begins`: reduced-precision sums are still empty."""
         instruction = self.a.instruction
-        first = self.a.set_of(k)
         return tuple(
             mma
             for depth in range(0, instruction.step, instruction.depth)
             for m in range(0, self.a.extent, PIECE)
             for n in self._tiles
-            for whole in self._pieces(m, n, first + depth)
+            for whole in self._pieces(m, n, k + depth)
             for mma in self._all(
                 replace(whole, c=(ZERO,) * len(whole.c)) if begins and not depth else whole
             )
@@ -104,11 +104,11 @@ class Products:
         """
         instruction, parts = self.a.instruction, self.a.parts
         halves = range(k, k + instruction.depth, instruction.half)
-        b = tuple(f"b_n{n}_k{half}" for half in halves)
-        sums = "part" if self.promoted else "acc"
+        b = tuple(self.b.register(n, half) for half in halves)
+        sums = "part" if self.promoted else self.into
         for rows in (parts,) if instruction.rows == PIECE else ((part,) for part in parts):
             d = tuple(f"{sums}_m{m + i}_n{j}" for i in rows for j in self._columns(n))
-            a = tuple(f"a_m{m + i}_k{half}" for half in halves for i in rows)
+            a = tuple(self.a.register(m + i, half) for half in halves for i in rows)
             yield Mma(d=d, a=a, b=b, c=d)
 
     def _all(self, whole: Mma) -> tuple[Mma, ...]:

@@ -42,6 +42,14 @@ class TileCopy:
     place: Place
     first_k: int = 0
     part_k: int = 0
+    #: Register with the end of k, if an argument of the kernel gives it.
+    k_stop: str = ""
+    #: Whether a CTA begins at the k in register %k0, as it does with `part_k`.
+    from_k0: bool = False
+
+    @property
+    def begins_at_k0(self) -> bool:
+        return self.from_k0 or self.part_k > 0
 
     @property
     def is_guarded(self) -> bool:
@@ -120,7 +128,7 @@ class TileCopy:
     @cached_property
     def k_edge(self) -> bool:
         """Whether k can end inside a tile."""
-        return any(guard.depends_on("k") for guard in self._tile_guards)
+        return bool(self.k_stop) or any(guard.depends_on("k") for guard in self._tile_guards)
 
     @cached_property
     def free_edge(self) -> bool:
@@ -190,9 +198,9 @@ class TileCopy:
         return step * self.matrix.dtype.itemsize
 
     @property
-    def k_end(self) -> int:
-        """Elements from the start of the partial K-tile to the end of k."""
-        return self.first_k or self.access.depth
+    def k_end(self) -> int | str:
+        """Operand with the elements from the start of the partial K-tile to the end of k."""
+        return self.k_stop or self.first_k or self.access.depth
 
     @property
     def free_end(self) -> int:

@@ -1,0 +1,720 @@
+"""Attention on tensor cores: two products around an online softmax, all in registers.
+
+A warp holds its queries as fragments of A. Blocks of keys and values go through a ring in shared
+memory. The fragments of a product's sums have the layout of A's fragments of twice the columns, so
+the weights are A of the second product without leaving their lanes (PTX ISA, "Matrix Fragments for
+mma.m16n8k16"). T. Dao, FlashAttention-2, arXiv 2307.08691, section 3.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from kgen.errors import ScheduleError
+from kgen.ops import parse
+from kgen.schedule import MmaAttention, MmaMatmul
+from kgen.spec import Attention, DType, Matmul
+from kgen.spec.attention import Diagonal
+from kgen.targets.base import Target
+from kgen.targets.batch import BATCH, BatchTerm, batch_coordinates
+from kgen.targets.contraction.access import AccessMap, Axis, Digit
+from kgen.targets.contraction.grid import plan_launch
+from kgen.targets.cuda.expressions import RegisterType
+from kgen.targets.cuda.plan import cuda_plan
+from kgen.targets.cuda.plan.constants import F32_MAX, float_bits
+from kgen.targets.cuda.plan.epilogue.output import OutputPlan, plan_output
+from kgen.targets.cuda.plan.epilogue.staging import (
+    LANES_PER_ROW,
+    EpilogueStaging,
+    plan_epilogue_staging,
+)
+from kgen.targets.cuda.plan.matmul import Pipeline, plan_pipeline
+from kgen.targets.cuda.plan.matrix import Matrix
+from kgen.targets.cuda.plan.mma.fragments import (
+    PIECE,
+    REGISTERS_PER_PIECE,
+    Fragments,
+    MmaOperand,
+)
+from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction, instruction_of
+from kgen.targets.cuda.plan.mma.matmul import KStep
+from kgen.targets.cuda.plan.mma.products import Products
+from kgen.targets.cuda.plan.rowwise import butterfly
+from kgen.targets.cuda.plan.staging.choice import plan_copy
+from kgen.targets.cuda.plan.staging.copy import TileCopy
+from kgen.targets.cuda.plan.staging.prefetch import share_out
+from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
+from kgen.targets.device import Multiplied
+from kgen.targets.expressions import Rendered
+from kgen.targets.header import counted
+from kgen.targets.powers_of_two import log2, power_of_two
+from kgen_runtime.values import frozen
+
+#: Most rows of the matrices that describe the output.
+MAX_QUERIES = 1 << 20
+#: Maximum, sum, limit and exponent of a row.
+ROW_REGISTERS = 4
+LOG2_E = math.log2(math.e)
+#: Powers of 2 that weights reach before results are rescaled, as in FlashAttention-4; f16 has 15.
+MAX_GROWTH = 8.0
+#: Smallest scale that is folded into exponents, so that its product with log2(e) is a normal f32.
+LEAST_SCALE = 2.0**-100
+
+
+@frozen
+class FoldedPair:
+    """Instruction of a fold over a row's scores: `to` = `x` and `y` together."""
+
+    to: str
+    x: str
+    y: str
+
+
+@frozen
+class ScoreRow:
+    """Scores of a lane in one of its rows, `offset` rows from its first, by their columns."""
+
+    offset: int
+    scores: tuple[str, ...]
+    sums: tuple[str, ...]
+    columns: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"m{self.offset}"
+
+    @property
+    def placed(self) -> tuple[tuple[str, int], ...]:
+        """Scores with their distances from the lane's first column."""
+        return tuple(zip(self.scores, self.columns, strict=True))
+
+    def folds(self, result: str) -> tuple[FoldedPair, ...]:
+        """Return the fold of the row's scores into a register, in two chains."""
+        chains = (f"{result}_{self.name}", f"other_{self.name}")
+        found = [
+            FoldedPair(to=chain, x=self.scores[i], y=self.scores[i + 2])
+            for i, chain in enumerate(chains)
+        ]
+        for i, score in enumerate(self.scores[4:]):
+            found.append(FoldedPair(to=chains[i % 2], x=chains[i % 2], y=score))
+        return (*found, FoldedPair(to=chains[0], x=chains[0], y=chains[1]))
+
+
+@frozen
+class MaskPiece:
+    """Load of elements of the mask, `column` columns and `nbytes` from the lane's first, and the
+    scores that each register is for."""
+
+    registers: tuple[str, ...]
+    scores: tuple[tuple[str, str], ...]
+    column: int
+    nbytes: int
+
+
+@frozen
+class WeightPair:
+    """Register of the second product's A, and the two weights that are rounded into it."""
+
+    register: str
+    weights: tuple[str, str]
+
+
+@frozen
+class MmaAttentionPlan(OutputPlan):
+    """Plan of attention.ptx.j2: a CTA computes `block_m` queries of a head."""
+
+    spec: Attention
+    schedule: MmaAttention
+    pipeline: Pipeline
+    queries: MmaOperand
+    scores: Products
+    values: Products
+    staging: EpilogueStaging | None
+
+    # -- operands ------------------------------------------------------------------------------
+
+    @property
+    def operands(self) -> tuple[MmaOperand, MmaOperand]:
+        """K and V, which go through the ring."""
+        k, v = self.scores.b, self.values.b
+        assert isinstance(k, MmaOperand) and isinstance(v, MmaOperand)
+        return k, v
+
+    @property
+    def loaded(self) -> tuple[MmaOperand, ...]:
+        return (self.queries, *self.operands)
+
+    @property
+    def uses_async(self) -> bool:
+        return any(operand.copy.asynchronous for operand in self.loaded)
+
+    @property
+    def staged(self) -> tuple[MmaOperand, ...]:
+        """Operands of the ring that pass through registers."""
+        return tuple(operand for operand in self.operands if not operand.copy.asynchronous)
+
+    @property
+    def instruction(self) -> MatrixInstruction:
+        return self.queries.instruction
+
+    @property
+    def multiplied(self) -> Multiplied:
+        return Multiplied(operands=str(self.spec.dtype))
+
+    @property
+    def batched(self) -> bool:
+        return self.output.spec.batch > 1
+
+    @property
+    def held_registers(self) -> int:
+        """Registers for queries, scores, results, state of rows, two pieces each of K and V, and
+        copies that pass through registers."""
+        queries = sum(map(len, self.queries.pieces))
+        sums = len(self.scores.sums) + len(self.values.sums)
+        beside = ROW_REGISTERS * len(self.rows) + 4 * REGISTERS_PER_PIECE
+        return queries + sums + beside + sum(o.copy.staging_registers for o in self.operands)
+
+    @property
+    def queries_at(self) -> int:
+        """Byte of the queries: the stage that the loop fills first."""
+        return self.pipeline.first_write
+
+    @property
+    def last_barrier(self) -> bool:
+        """Whether a barrier separates the loads of queries from copies over them."""
+        return self.pipeline.loads_in_loop
+
+    # -- steps of both products ----------------------------------------------------------------
+
+    @property
+    def score_steps(self) -> tuple[KStep, ...]:
+        # All copies are in one place: ptxas puts three instructions before each group of them.
+        copies = [operand.copy for operand in self.operands]
+        shares = share_out(copies, 1) if self.pipeline.loads_in_loop else {}
+        found = self._steps(self.scores, begins=True)
+        return tuple(
+            dataclasses.replace(step, shares=shares.get(number, ()))
+            for number, step in enumerate(found)
+        )
+
+    @property
+    def value_steps(self) -> tuple[KStep, ...]:
+        return self._steps(self.values, begins=False)
+
+    def _steps(self, products: Products, *, begins: bool) -> tuple[KStep, ...]:
+        """Steps of a product; each loads the fragments of the next one, the first its own too."""
+        b, step = products.b, self.instruction.step
+        assert isinstance(b, MmaOperand)
+        last = b.k_steps[-1]
+        return tuple(
+            KStep(
+                k=k,
+                last=k + step - 1,
+                rounded=(),
+                paired=(),
+                mmas=products.of_step(k, begins=begins and k == 0),
+                promoted=(),
+                loads=(() if k else b.loads(0)) + (b.loads(k + step) if k < last else ()),
+                shares=(),
+                turns=False,
+            )
+            for k in b.k_steps
+        )
+
+    def weights(self, k: int) -> tuple[WeightPair, ...]:
+        """Registers of weights that step `k` of the second product multiplies."""
+        p = self.values.a
+        return tuple(
+            WeightPair(
+                register=p.register(m + part, k + half),
+                weights=(f"s_m{m + part}_n{k + half}", f"s_m{m + part}_n{k + half + 1}"),
+            )
+            for m in range(0, p.extent, PIECE)
+            for half in (0, p.instruction.half)
+            for part in p.parts
+        )
+
+    # -- rows of scores ------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> tuple[ScoreRow, ...]:
+        cols = self.scores.cols
+        return tuple(
+            ScoreRow(
+                offset=row.offset,
+                scores=tuple(f"s_m{row.offset}_n{n}" for n in cols),
+                sums=self.output.accumulators(row),
+                columns=cols,
+            )
+            for row in self.output.rows
+        )
+
+    @property
+    def renders_scores(self) -> bool:
+        """Whether scores have a cap, or a scale that cannot be folded into their exponents."""
+        scales = not self.adds_mask and not LEAST_SCALE < self.spec.factor < 1.0 / LEAST_SCALE
+        return bool(self.spec.softcap) or scales
+
+    @property
+    def forms_scores(self) -> bool:
+        """Whether scores are multiplied by the scale before the maximum is found, not after."""
+        return self.renders_scores or self.adds_mask
+
+    @property
+    def subtracts_first(self) -> bool:
+        """Whether the maximum is subtracted from scores before they become exponents of 2: the
+        products of masked scores with log2(e) may overflow."""
+        return self.adds_mask
+
+    @property
+    def _unit(self) -> float:
+        """Natural units of a score as its maximum is kept."""
+        return 1.0 if self.forms_scores else self.spec.factor
+
+    @property
+    def unit(self) -> str:
+        return float_bits(self._unit)
+
+    @property
+    def to_log2(self) -> str:
+        """Factor from kept scores to exponents of 2."""
+        return float_bits(self._unit * LOG2_E)
+
+    @property
+    def minus_to_log2(self) -> str:
+        """Factor from a maximum to what is added to scores, or to exponents of 2."""
+        return float_bits(-1.0 if self.subtracts_first else -self._unit * LOG2_E)
+
+    @property
+    def lowest(self) -> str:
+        """Maximum before there is one: finite in all units, so that -infinity has the weight 0."""
+        most = 1.0 if self.subtracts_first else max(1.0, self._unit * 1.5)
+        return float_bits(-F32_MAX / most)
+
+    @property
+    def growth(self) -> str:
+        """Growth of a maximum after which the results are rescaled."""
+        return float_bits(MAX_GROWTH / (self._unit * LOG2_E))
+
+    def formed(self, score: str) -> Rendered:
+        """Return the lines that form a score of a product."""
+        cap, factor = self.spec.softcap, self.spec.factor
+        text = f"tanh(x * ({factor / cap!r})) * {cap!r}" if cap else f"x * ({factor!r})"
+        return self.rendered(parse(text), {"x": f"%{score}"}, f"%{score}")
+
+    # -- the mask ------------------------------------------------------------------------------
+
+    @property
+    def adds_mask(self) -> bool:
+        return self.spec.mask is not None and not self.spec.has_boolean_mask
+
+    @property
+    def mask_type(self) -> RegisterType:
+        return RegisterType(dtype=DType.F32)
+
+    @property
+    def mask_factor(self) -> str:
+        """Factor of scores that the mask is added to."""
+        return float_bits(1.0 if self.renders_scores else self.spec.factor)
+
+    @property
+    def mask_bytes(self) -> tuple[int, int, int, int]:
+        """Bytes from one batch element, head, query and key to the next."""
+        assert self.spec.mask_dtype is not None
+        b, h, q, k = (step * self.spec.mask_dtype.itemsize for step in self.spec.mask_strides)
+        return b, h, q, k
+
+    @property
+    def mask_terms(self) -> tuple[BatchTerm, ...]:
+        b, h, _, _ = self.mask_bytes
+        return terms(self.spec, self.output.spec, _by_dim(self.spec, b, h))
+
+    @property
+    def mask_row_bytes(self) -> int:
+        return self.mask_bytes[2]
+
+    @property
+    def mask_key_bytes(self) -> int:
+        return self.mask_bytes[3]
+
+    @property
+    def mask_step(self) -> int:
+        """Bytes from a block of keys to the next."""
+        return self.schedule.block_n * self.mask_key_bytes
+
+    @property
+    def mask_has_edge(self) -> bool:
+        """Whether rows or keys of a block can be beyond the mask."""
+        rows = self.spec.queries % self.schedule.block_m != 0
+        return rows or self.spec.keys % self.schedule.block_n != 0
+
+    def mask_pieces(self, row: ScoreRow) -> tuple[MaskPiece, ...]:
+        """Loads of the mask's elements for a row: pairs where they are aligned."""
+        start, step = row.offset * self.mask_row_bytes, self.mask_key_bytes
+        if not step:
+            scores = tuple((score, "mask0") for score in row.scores)
+            return (MaskPiece(registers=("mask0",), scores=scores, column=0, nbytes=start),)
+        width = math.gcd(2, *self.spec.mask_strides[:3])
+        found = []
+        for first in range(0, len(row.placed), width):
+            placed = row.placed[first : first + width]
+            names = tuple(f"mask{number}" for number in range(width))
+            found.append(
+                MaskPiece(
+                    registers=names,
+                    scores=tuple(zip((score for score, _ in placed), names, strict=True)),
+                    column=placed[0][1],
+                    nbytes=start + placed[0][1] * step,
+                )
+            )
+        return tuple(found)
+
+    # -- positions -----------------------------------------------------------------------------
+
+    @property
+    def counted_shift(self) -> bool:
+        """Whether positions of queries depend on the number of keys."""
+        return self.spec.diagonal is Diagonal.BOTTOM_RIGHT
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether a query's position limits the keys that it attends to."""
+        return self.spec.causal or self.spec.window is not None
+
+    @property
+    def has_window(self) -> bool:
+        return self.spec.window is not None
+
+    @property
+    def window_before(self) -> int:
+        """Distance from a position to the first key of its window."""
+        assert self.spec.window is not None
+        return self.spec.window - 1
+
+    @property
+    def reach(self) -> int:
+        """Distance from a position to the end of the keys that its query attends to."""
+        return 1 if self.spec.causal else self.spec.window or 0
+
+    @property
+    def last_reach(self) -> int:
+        """Distance from the position behind the last query to the end of its keys."""
+        return self.reach - 1
+
+    @property
+    def last_start(self) -> int:
+        """Distance from the position of a warp's first row to the first key of its last row."""
+        return self.warp_m - 1 - self.window_before
+
+    @property
+    def position_registers(self) -> tuple[str, ...]:
+        """Registers that count from the first key of a block."""
+        found = ["warp_stop"]
+        found += ["length_at"] if self.keys_end_inside else []
+        found += ["reach_at"] if self.has_limits else []
+        return (*found, *(("window_at", "warp_start") if self.has_window else ()))
+
+    @property
+    def keys_end_inside(self) -> bool:
+        """Whether keys can end inside a block."""
+        return self.operands[0].copy.k_edge
+
+    @property
+    def masks_positions(self) -> bool:
+        return self.has_limits or self.keys_end_inside
+
+    @property
+    def last_block(self) -> int:
+        """First key of the last block."""
+        return (self.pipeline.k_tiles - 1) * self.schedule.block_n
+
+    @property
+    def block_n_log2(self) -> int:
+        return log2(self.schedule.block_n)
+
+    @property
+    def block_round(self) -> int:
+        return self.schedule.block_n - 1
+
+    @property
+    def block_mask(self) -> int:
+        return -self.schedule.block_n
+
+    @property
+    def warp_m(self) -> int:
+        return self.queries.extent
+
+    @property
+    def row_shuffles(self) -> tuple[int, ...]:
+        """Lane masks of a butterfly over the lanes of a row."""
+        return butterfly(LANES_PER_ROW)
+
+    @property
+    def lse_rows(self) -> tuple[tuple[ScoreRow, int], ...]:
+        """Rows with their distances from the first in bytes of `lse`."""
+        return tuple((row, row.offset * DType.F32.itemsize) for row in self.rows)
+
+    # -- arguments -----------------------------------------------------------------------------
+
+    @property
+    def length_name(self) -> str:
+        """Register with the coordinate of the batch element; empty if there is one."""
+        names = _coordinates(self.output.spec)
+        return names[0] if self.spec.batch > 1 else ""
+
+    # -- the comment on top --------------------------------------------------------------------
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return tuple(operand.copy.remark for operand in self.loaded)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        blocks = counted(self.pipeline.k_tiles, "block")
+        most = "up to " if self.pipeline.counted else ""
+        return (
+            f"online softmax over {most}{blocks} of {self.schedule.block_n} keys; queries, scores "
+            "and results stay in registers",
+        )
+
+    @property
+    def shared_map(self) -> tuple[str, ...]:
+        k, v = self.operands
+        return (
+            f"{counted(self.pipeline.buffers, 'stage')} of {self.pipeline.stage_bytes} B, K at "
+            f"byte 0 and V at byte {v.tile.base} of each",
+            f"K: {k.tile.description}",
+            f"V: {v.tile.description}",
+            f"Q: at byte {self.queries_at} before the loop, {self.queries.tile.description}",
+        )
+
+
+def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> MmaAttentionPlan:
+    """Return the plan. Raises ScheduleError for blocks that do not fit."""
+    instruction = instruction_of(Matmul(m=1, n=1, k=1, dtype=spec.dtype), target)
+    assert instruction is not None and instruction.itemsize == spec.dtype.itemsize
+    num_threads = schedule.num_warps * target.subgroup
+    _check(spec, target, schedule, num_threads)
+    output = output_matrix(spec)
+    inner = inner_schedule(spec, schedule)
+    tiles = _tiles(spec, schedule, inner)
+    copies = _copies(spec, output, target, schedule, inner, tiles)
+    k_steps = range(0, inner.block_k, instruction.step)
+    head, out_head = (-(-n // PIECE) * PIECE for n in (spec.head, spec.out_head))
+    head_steps = tuple(range(0, head, instruction.step))
+    q, k, v = (
+        MmaOperand(
+            name=copy.name,
+            is_a=copy.name == "q",
+            copy=copy,
+            tile=tile,
+            extent=extent,
+            instruction=instruction,
+            k_steps=tuple(steps),
+            k_inner=copy.name != "v",
+            is_divided=copy.name == "q",
+            sets=len(head_steps) if copy.name == "q" else 2,
+        )
+        for copy, tile, extent, steps in zip(
+            copies,
+            tiles,
+            (inner.warp_m, schedule.block_n, out_head),
+            (head_steps, head_steps, k_steps),
+            strict=True,
+        )
+    )
+    weights = Fragments(name="p", is_a=True, extent=inner.warp_m, instruction=instruction)
+    scores, values = Products(a=q, b=k, into="s"), Products(a=weights, b=v)
+    stage_bytes = k.tile.nbytes + v.tile.nbytes
+    is_counted = spec.kv_length or spec.causal or spec.window is not None
+    pipeline = plan_pipeline(spec.keys, inner, stage_bytes, counted=is_counted)
+    cuda_plan.check_shared(
+        dataclasses.replace(inner, num_stages=pipeline.num_stages),
+        stage_bytes,
+        target,
+        beside=max(0, q.tile.nbytes - stage_bytes),
+        instead=f"block_n={schedule.block_n // 2}",
+    )
+    staging = plan_epilogue_staging(output, inner, values, pipeline.nbytes)
+    shared_bytes = max(
+        pipeline.nbytes,
+        pipeline.first_write + q.tile.nbytes,
+        schedule.num_warps * staging.tile.nbytes if staging else 0,
+    )
+    launch = dataclasses.replace(
+        plan_launch(
+            output, inner, num_threads, shared_bytes * cuda_plan.is_dynamic(shared_bytes, target)
+        ),
+        entry_point=spec.key,
+        arguments=tuple(p.name for p in spec.parameters),
+    )
+    plan = MmaAttentionPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="ptx/attention.ptx.j2",
+        # A tile is one of `out`; `lse` has other axes.
+        launches=(dataclasses.replace(launch, tile=None) if spec.lse else launch,),
+        num_threads=num_threads,
+        shared_bytes=shared_bytes,
+        ptx_version=cuda_plan.ptx_version(target, spec, "ldmatrix", instruction.feature),
+        pipeline=pipeline,
+        output=plan_output(output, inner, rows=values.rows, cols=values.cols, run=values.run),
+        queries=q,
+        scores=scores,
+        values=values,
+        staging=staging,
+    )
+    cuda_plan.check_registers(
+        plan.held_registers,
+        f"block_m={schedule.block_m} and block_n={schedule.block_n}",
+        num_threads,
+        target,
+        f"num_warps={schedule.num_warps * 2}"
+        if inner.warp_m > PIECE
+        else f"block_n={max(PIECE, schedule.block_n // 2)}",
+    )
+    return plan
+
+
+def output_matrix(spec: Attention) -> Matmul:
+    """Return a product whose output has the shape and strides of `out`."""
+    b, h, row = spec.strides("out")
+    sizes = tuple(_dims(spec).values())
+    strides = tuple(_by_dim(spec, b, h)[name] for name in _dims(spec))
+    return Matmul(
+        m=spec.queries,
+        n=spec.out_head,
+        k=1,
+        dtype=spec.out,
+        ldc=row if spec.queries > 1 else max(row, spec.out_head),
+        batch=math.prod(sizes),
+        batch_dims=sizes if len(sizes) > 1 else None,
+        batch_stride_c=strides if len(sizes) > 1 else next(iter(strides), None),
+    )
+
+
+def inner_schedule(spec: Attention, schedule: MmaAttention) -> MmaMatmul:
+    """Return the schedule of the product of weights and values, with whole heads as columns."""
+    columns = _padded(spec.out_head)
+    return MmaMatmul(
+        block_m=schedule.block_m,
+        block_n=columns,
+        block_k=schedule.block_n,
+        num_stages=schedule.num_stages,
+        warp_m=schedule.block_m // schedule.num_warps,
+        warp_n=columns,
+    )
+
+
+def _padded(size: int) -> int:
+    """Elements of a head in a tile of shared memory."""
+    return power_of_two(max(PIECE, size))
+
+
+def _dims(spec: Attention) -> dict[str, int]:
+    """Dimensions of the batch of products that are above 1."""
+    sizes = {"batch": spec.batch, "kv_head": spec.kv_heads, "in_group": spec.group}
+    return {name: size for name, size in sizes.items() if size > 1}
+
+
+def _by_dim(spec: Attention, batch: int, head: int) -> dict[str, int]:
+    """Strides along the dimensions of the batch, of a tensor with all heads."""
+    return {"batch": batch, "kv_head": head * spec.group, "in_group": head}
+
+
+def _coordinates(output: Matmul) -> list[str]:
+    """Registers of the coordinates along the dimensions of the batch."""
+    return [c.name for c in batch_coordinates(output)] or [BATCH]
+
+
+def terms(spec: Attention, output: Matmul, strides: dict[str, int]) -> tuple[BatchTerm, ...]:
+    """Return the terms of an address along the dimensions of the batch."""
+    named = zip(_coordinates(output), _dims(spec), strict=False)
+    return tuple(
+        BatchTerm(name=name, stride=stride) for name, dim in named if (stride := strides[dim])
+    )
+
+
+def _matrix(spec: Attention, output: Matmul, name: str) -> Matrix:
+    """Return Q, whose k is the head's elements, or K or V, whose k is the keys."""
+    b, h, row = spec.strides(name)
+    is_q = name == "q"
+    by_dim = _by_dim(spec, b, h) if is_q else {"batch": b, "kv_head": h, "in_group": 0}
+    outer = Digit(extent=spec.queries if is_q else spec.keys, stride=row)
+    inner = Digit(extent=spec.out_head if name == "v" else spec.head, stride=1)
+    axis: Axis = "k" if is_q else "row"
+    access = AccessMap(
+        name=name,
+        dtype=spec.dtype,
+        row=(outer if is_q else inner,),
+        k=(inner if is_q else outer,),
+        inner=axis,
+        batch=terms(spec, output, by_dim),
+    )
+    return Matrix(access=access.without_idle_strides)
+
+
+def _tiles(
+    spec: Attention, schedule: MmaAttention, inner: MmaMatmul
+) -> tuple[SwizzledTile, SwizzledTile, SwizzledTile]:
+    """Return the tiles of Q, K and V; V follows K in a stage."""
+    itemsize = spec.dtype.itemsize
+    head = _padded(spec.head) * itemsize
+    k = SwizzledTile(rows=schedule.block_n, row_bytes=head)
+    v = SwizzledTile(rows=schedule.block_n, row_bytes=inner.block_n * itemsize, base=k.nbytes)
+    return SwizzledTile(rows=schedule.block_m, row_bytes=head), k, v
+
+
+def _copies(
+    spec: Attention,
+    output: Matmul,
+    target: Target,
+    schedule: MmaAttention,
+    inner: MmaMatmul,
+    tiles: tuple[SwizzledTile, SwizzledTile, SwizzledTile],
+) -> list[TileCopy]:
+    """Return the copies of Q, K and V."""
+    copies = [
+        plan_copy(
+            _matrix(spec, output, name),
+            rows=tile.rows,
+            cols=tile.row_bytes // tile.itemsize,
+            num_threads=schedule.num_warps * target.subgroup,
+            target=target,
+            allow_async=True,
+            place=tile.place,
+            stages=schedule.num_stages,
+        )
+        for name, tile in zip("qkv", tiles, strict=True)
+    ]
+    stop, from_k0 = "%length" if spec.kv_length else "", spec.window is not None
+    keyed = (dataclasses.replace(copy, k_stop=stop, from_k0=from_k0) for copy in copies[1:])
+    return [copies[0], *keyed]
+
+
+def _check(spec: Attention, target: Target, schedule: MmaAttention, num_threads: int) -> None:
+    cuda_plan.check_powers_of_two(schedule)
+    cuda_plan.check_threads(num_threads, target, "num_warps=4")
+    if schedule.block_m // schedule.num_warps < PIECE:
+        raise ScheduleError(
+            f"block_m={schedule.block_m} has {schedule.block_m // schedule.num_warps} queries for "
+            f"each of num_warps={schedule.num_warps}; a matrix instruction has {PIECE}; try "
+            f"block_m={PIECE * schedule.num_warps}"
+        )
+    if schedule.block_n < PIECE:
+        raise ScheduleError(
+            f"block_n={schedule.block_n} is less than {PIECE}, the keys of a matrix instruction; "
+            f"try block_n={PIECE}"
+        )
+    if schedule.num_stages < 2:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} leaves no stage to load while another is "
+            "multiplied; try num_stages=2"
+        )
+    if spec.queries > MAX_QUERIES:
+        raise ScheduleError(
+            f"q has {spec.queries} queries; {target.name} supports {MAX_QUERIES}; split them, or "
+            "build for a CPU target"
+        )

@@ -1,0 +1,189 @@
+"""Attention on tensor cores, executed with every check, against the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen import emulate, pipeline, targets
+from kgen.emulate import LaunchReport
+from kgen.errors import ScheduleError, TargetError
+from kgen.spec import Attention
+from tests.emulate.one_schedule import verify
+
+BOTTOM: dict[str, Any] = {"causal": True, "diagonal": "bottom_right"}
+#: Two warps, and blocks of keys that are shorter than most rows.
+SMALL = {"block_m": 32, "block_n": 32, "num_warps": 2, "num_stages": 2}
+
+
+def attention(
+    queries: int, keys: int, size: int, *, heads: int = 1, kv_heads: int = 1, **fields: Any
+) -> Attention:
+    batch, out = fields.pop("batch", 1), fields.pop("out", size)
+    return Attention(
+        q=(batch, heads, queries, size),
+        k=(batch, kv_heads, keys, size),
+        v=(batch, kv_heads, keys, out),
+        **fields,
+    )
+
+
+def check(spec: Attention, target: str, path: Path, **schedule: int) -> None:
+    bundle = path / "attention.kgen"
+    kgen.build(spec, targets=[target], schedule=schedule or None).save(bundle)
+    report = verify(bundle, on="emulator")
+    assert report.passed, [kernel.reason for kernel in report.kernels]
+
+
+#: Remainders of queries, keys and heads; every option; the model's schedule.
+CASES = {
+    "one query": attention(1, 127, 64, heads=2, kv_heads=2),
+    "one key": attention(127, 1, 128, dtype="bf16"),
+    "5 queries": attention(5, 1025, 40, heads=2, **BOTTOM, kv_length=True),
+    "16 queries": attention(16, 127, 72, heads=4, kv_heads=2, batch=2, causal=True, lse=True),
+    "17 queries": attention(17, 127, 128, heads=2, kv_heads=2, batch=2, layout="bshd", lse=True),
+    "127 queries": attention(127, 130, 64, dtype="bf16", causal=True),
+    "128 queries": attention(128, 128, 64, heads=2, **BOTTOM),
+    "more queries than keys": attention(70, 7, 16, **BOTTOM, lse=True),
+    "large head": attention(20, 70, 256, heads=2),
+    "window": attention(33, 170, 16, window=9, lse=True),
+    "window behind": attention(33, 170, 24, **BOTTOM, window=20),
+    "window beyond the keys": attention(130, 20, 16, window=4, out_dtype="f32"),
+    "mask": attention(17, 37, 16, heads=2, batch=2, kv_heads=2, mask=(2, 1, 17, 37)),
+    "mask of keys": attention(9, 74, 8, batch=2, heads=2, mask=(2, 1, 1, 74), mask_dtype="f32"),
+    "mask of queries": attention(20, 37, 8, mask=(20, 1), softcap=2.0),
+    "mask of pairs": attention(32, 64, 32, mask=(32, 64), dtype="bf16", causal=True),
+    "boolean mask": attention(17, 37, 16, heads=2, mask=(2, 17, 37), mask_dtype="bool", lse=True),
+    "lengths": attention(9, 150, 16, batch=3, kv_length=True, heads=2, lse=True),
+    "cap and lengths": attention(9, 50, 16, batch=3, kv_length=True, softcap=30.0, **BOTTOM),
+    "size of values": attention(9, 20, 24, out=41, out_dtype="bf16"),
+    "odd size": attention(9, 40, 19, out=5, dtype="bf16"),
+    "negative scale": attention(9, 40, 32, scale=-0.3),
+    "strides": attention(
+        9, 20, 16, heads=2, kv_heads=2, layout="bshd", kv_layout="bhsd",
+        q_strides=(864, 96, 48), v_strides=(1000, 400, 18), out_strides=(600, 64, 30),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_options_and_remainders(name: str, tmp_path: Path) -> None:
+    check(CASES[name], "sm_80", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"block_m": 16, "num_warps": 1, "block_n": 16, "num_stages": 3},
+        {"block_m": 64, "num_warps": 2, "block_n": 32, "num_stages": 2},
+        {"block_m": 64, "num_warps": 4, "block_n": 64, "num_stages": 4},
+    ],
+)
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_blocks(fields: dict[str, int], dtype: str, tmp_path: Path) -> None:
+    spec = attention(70, 145, 32, heads=2, out=48, dtype=dtype, **BOTTOM, kv_length=True)
+    check(spec, "sm_80", tmp_path, **fields)
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_86", "sm_89", "sm_90a", "sm_120"])
+def test_other_targets(target: str, tmp_path: Path) -> None:
+    spec = attention(33, 70, 32, heads=2, **BOTTOM, kv_length=True, lse=True)
+    check(spec, target, tmp_path, **SMALL)
+
+
+def run(
+    spec: Attention, *inputs: Any, schedule: dict[str, int] | None = None, profile: bool = False
+) -> Any:
+    """Outputs of the kernel on these inputs, and the emulator's report."""
+    target = targets.find("sm_80")
+    kernel = pipeline.kernel(spec, target, pipeline.schedule_for(spec, target, schedule or {}))
+    launch, outputs = kernel.plan.launches[0], [p for p in spec.parameters if p.is_output]
+    made = [np.zeros(p.shape, p.dtype.storage) for p in outputs]
+    report: LaunchReport = emulate.run(
+        kernel.source.text,
+        language="ptx",
+        entry=launch.entry_point,
+        grid=launch.grid,
+        block=launch.block,
+        arguments=[*inputs, *made],
+        dynamic_shared=launch.dynamic_shared_memory,
+        profile=profile,
+    )
+    return *made, report
+
+
+def test_scores_of_any_size_and_masked_rows() -> None:
+    """Scores up to 1e4, rows of -infinity, and a later block with the maximum."""
+    spec = attention(
+        4, 64, 16, mask=(4, 64), mask_dtype="f32", scale=1.0, lse=True, out_dtype="f32"
+    )
+    generator = np.random.default_rng(0)
+    q, k, v = (generator.standard_normal(p.shape).astype(np.float16) for p in spec.parameters[:3])
+    q *= 2000
+    k[0, 0, 60] *= 4
+    mask = np.zeros((4, 64), np.float32)
+    mask[1], mask[2, :40], mask[3] = -np.inf, -np.inf, np.finfo(np.float32).min
+    schedule = SMALL | {"num_warps": 1, "block_m": 16}
+    out, lse, _ = run(spec, q, k, v, mask, schedule=schedule)
+    scores = q[0, 0].astype(np.float64) @ k[0, 0].astype(np.float64).T + mask
+    assert np.abs(scores[0]).max() > 1e4
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        expected = weights @ v[0, 0].astype(np.float64) / weights.sum(1, keepdims=True)
+    assert np.all(out[0, 0, 1] == 0.0) and lse[0, 0, 1] == -np.inf
+    for row in (0, 2, 3):
+        np.testing.assert_allclose(out[0, 0, row], expected[row], rtol=2e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("size", [64, 128])
+def test_no_access_is_wasted(size: int) -> None:
+    """No bank conflict; Q and the output move once, K and V once for each block of queries."""
+    spec = attention(128, 256, size, heads=2, kv_heads=2)
+    inputs = [np.zeros(p.shape, np.float16) for p in spec.parameters[:3]]
+    counters = run(spec, *inputs, profile=True)[-1].counters
+    assert counters["bank_conflicts"] == 0
+    assert counters["shared_wavefronts"] == counters["shared_wavefronts_ideal"] > 0
+    assert counters["global_sectors"] == counters["global_sectors_ideal"] > 0
+    assert counters["global_store_bytes"] == 2 * 128 * size * 2
+
+
+def test_what_is_not_supported_is_refused() -> None:
+    with pytest.raises(TargetError, match="dtype=f32 is not supported by sm_80 for attention"):
+        kgen.build(attention(8, 8, 8, dtype="f32"), targets=["sm_80"])
+    with pytest.raises(TargetError, match="dtype=bf16 is not supported by sm_75 for attention"):
+        kgen.build(attention(8, 8, 8, dtype="bf16"), targets=["sm_75"])
+    with pytest.raises(TargetError, match="heads of 136 elements are not supported by sm_75"):
+        kgen.build(attention(8, 8, 136), targets=["sm_75"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"block_m": 32, "num_warps": 4}, "has 8 queries for each of num_warps=4; a matrix instr"),
+        ({"block_n": 8}, "block_n=8 is less than 16, the keys of a matrix instruction; try block"),
+        ({"num_stages": 1}, "leaves no stage to load while another is multiplied; try num_stages="),
+        ({"block_n": 48}, "block_n=48 is not a power of two; try block_n=32"),
+        ({"block_n": 128, "num_stages": 8}, "allows 166912; try num_stages=2"),
+        ({"block_m": 128, "num_warps": 1}, "threads per block; try block_m=16"),
+    ],
+)
+def test_schedules_that_do_not_fit(fields: dict[str, int], message: str) -> None:
+    spec, target = attention(256, 2048, 128), targets.find("sm_80")
+    whole = {"block_m": 64, "block_n": 64, "num_warps": 4, "num_stages": 2} | fields
+    with pytest.raises(ScheduleError) as error:
+        pipeline.plan_with(spec, target, whole)
+    assert message in str(error.value)
+    assert len(str(error.value)) <= 500
+
+
+def test_candidates_are_legal_and_ranked() -> None:
+    spec, target = attention(512, 512, 64, heads=12, kv_heads=12), targets.find("sm_80")
+    family = targets.family("cuda")
+    found = family.candidates(spec, target)
+    seconds = [candidate.seconds for candidate in found]
+    assert len(found) > 4 and seconds == sorted(seconds)
+    assert family.choose(spec, target) == found[0].schedule
