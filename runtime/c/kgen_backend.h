@@ -66,8 +66,8 @@ KGEN_API kgen_pool *kgen_pool_create(int num_threads);
 KGEN_API void kgen_pool_destroy(kgen_pool *threads);
 
 /* Function of a kernel, with measurements: the shortest times in nanoseconds with one thread and
- * with all, and the number of trials. Concurrent launches may overwrite each other's
- * measurements, which costs a trial. */
+ * with all, and the number of timed runs. Concurrent launches may overwrite each other's
+ * measurements, which costs a timed run. */
 typedef struct kgen_launch {
     uint64_t function;
     int64_t num_pointers, num_tasks;
@@ -80,8 +80,8 @@ typedef struct kgen_job {
     void **pointers;
 } kgen_job;
 
-/* Jobs that run one after another. A job is shared with the pool's threads if its trials show
- * that sharing is faster: some with one thread, then `shared_trials` with all. */
+/* Jobs that run one after another. The first runs of a job are timed: some with one thread, then
+ * up to `shared_trials` with all threads. Later runs use all threads if that was faster. */
 typedef struct kgen_jobs {
     kgen_pool *threads;
     kgen_job *jobs;

@@ -1,4 +1,4 @@
-"""Helpers for many lanes at once: active addresses, turns at shared addresses."""
+"""Addresses of inactive lanes, and serialisation of lanes that access the same address."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def settle(address: Array, mask: Array | None) -> Array:
 
 
 def in_order(places: Array) -> tuple[Array, Array]:
-    """Return lanes sorted by place, stably, and the position at which each one's place begins."""
+    """Return the lanes sorted by place, stably, and the position of the first lane of each one's
+    place."""
     order = np.argsort(places, kind="stable")
     by_place = places[order]
     first = np.ones(len(order), np.bool_)
@@ -33,8 +34,10 @@ def in_order(places: Array) -> tuple[Array, Array]:
 
 
 def turns(places: Array) -> Iterator[Array]:
-    """Yield index arrays that together contain all lanes. An array has each place at most once, and
-    the lanes of a place come in order."""
+    """Yield arrays of lanes that can access their places at once: each place is there at most once.
+
+    Together the arrays contain all lanes. The lanes of a place come in order.
+    """
     order, start = in_order(places)
     turn = np.arange(len(order)) - start
     by_turn = order[np.argsort(turn, kind="stable")]

@@ -1,5 +1,4 @@
-"""Unordered stores to shared memory of the value that another thread wrote: warnings instead of
-races."""
+"""Unordered stores of equal values to shared memory, which are warnings instead of races."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from kgen.emulate.ptx.types import Array
 
 
 class Noted(Protocol):
-    """Part of the shadow of shared memory that an excuse needs."""
+    """The race detector's state of shared memory, as far as :class:`Excuses` needs it."""
 
     warps: int
     tables: Tables
@@ -36,7 +35,10 @@ class Noted(Protocol):
 
 
 class Excuses:
-    """Excuses of one store; `which` are indices of its accesses."""
+    """Checks whether unordered writes of one store wrote equal values, and warnings if so.
+
+    `which` are indices of the store's accesses.
+    """
 
     def __init__(self, shadow: Noted, at: Accesses, stored: Callable[[], StoredBytes]) -> None:
         self._shadow, self._at, self._make = shadow, at, stored
@@ -63,8 +65,10 @@ class Excuses:
         return found
 
     def note(self, which: Array, writers: Array) -> None:
-        """Warn of writes of the value that others wrote, given as tags; record all of them as
-        writers."""
+        """Warn of accesses that write the value of other writes, given as tags.
+
+        Record these accesses and the other writes as writers of the bytes.
+        """
         if not len(which):
             return
         shadow, at = self._shadow, self._at.some(which)
