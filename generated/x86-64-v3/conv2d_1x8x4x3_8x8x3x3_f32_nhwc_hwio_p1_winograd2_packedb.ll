@@ -2,7 +2,7 @@
 ;
 ; computes:  out = convolution(A, B) with padding 1x1x1x1, math winograd2, accumulated in f32
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=winograd,mr=2,nr=8,mc=2,kc=8,nc=8,pack_a=1,pack_b=0 (user)
+; schedule:  mainloop=winograd,mr=2,nr=8,mc=2,kc=8,nc=8,pack_a=1,pack_b=0,ahead=0,in_workspace=0 (user)
 ; launch:    2 tasks of up to 2 x 8 outputs; 2 x 1 blocks; rows are tiles
 ; method:    Winograd F(2x2, 3x3): a tile of 2 x 2 outputs sees 4 x 4 inputs; its transform has 16 positions,
 ;              each a GEMM of tiles x channels by channels x outputs

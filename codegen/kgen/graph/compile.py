@@ -265,7 +265,7 @@ def compile_model(
     with no_misfits(model):
         lowered = {t.name: lowered_for(fused[t.name], t, kept) for t in found}
     if conv != "exact":
-        lowered = {t.name: with_transformed_weights(lowered[t.name], t) for t in found}
+        lowered = {t.name: with_transformed_weights(lowered[t.name], t, own) for t in found}
     # Plan everything before assembling anything, so that errors appear at once.
     plans = {}
     for target in found:

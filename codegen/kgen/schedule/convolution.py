@@ -27,5 +27,10 @@ class WinogradMatmul(BlockedMatmul):
     position of the transform, with BLIS register tiles."""
 
     mainloop: ClassVar[str] = "winograd"
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"ahead"})
     #: Always 0: the build transforms and packs the weights.
     pack_b: bool = False
+    #: [bytes] Prefetch distance in the panels of the weights; 0 prefetches nothing.
+    ahead: int = 0
+    #: 1 keeps the transformed tiles and their sums in a workspace, 0 on the stack.
+    in_workspace: bool = False

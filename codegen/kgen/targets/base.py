@@ -419,9 +419,12 @@ class Family(ABC):
         return ()
 
     def predicted(
-        self, spec: Spec, target: Target, schedule: Schedule
+        self, spec: Spec, target: Target, schedule: Schedule, held: int = 0
     ) -> Candidate[Schedule] | None:
-        """Return the cost model's prediction for a schedule; None if the model does not rank it."""
+        """Return the cost model's prediction for a schedule; None if the model does not rank it.
+
+        `held` is the bytes of constants that a program reads from one call to the next.
+        """
         wanted = dataclasses.replace(schedule, origin=ScheduleOrigin.MODEL)
         ranked = self.candidates(spec, target)
         return next((c for c in ranked if c.schedule == wanted), None)

@@ -13,9 +13,13 @@ from kgen.graph.lowering.calls import Binding, CallBuffer, KernelCall, Lowered
 from kgen.spec import Conv2d, ConvMath
 from kgen.targets import family
 from kgen.targets.base import Target
+from kgen.targets.choose import measured
+from kgen.targets.tuning.file import Tuning
 
 
-def with_transformed_weights(lowered: Lowered, target: Target) -> Lowered:
+def with_transformed_weights(
+    lowered: Lowered, target: Target, tuning: Tuning | None = None
+) -> Lowered:
     """Return the calls with the fastest predicted arithmetic for each convolution.
 
     The weights of each chosen convolution are transformed and added to the constants.
@@ -23,10 +27,11 @@ def with_transformed_weights(lowered: Lowered, target: Target) -> Lowered:
     chosen: dict[Conv2d, Conv2d] = {}
     calls: list[KernelCall] = []
     buffers, constants = dict(lowered.buffers), dict(lowered.constants)
+    held = sum(array.nbytes for array in constants.values())
     for call in lowered.calls:
         spec = call.spec
         if isinstance(spec, Conv2d) and spec not in chosen:
-            chosen[spec] = fastest(spec, target)
+            chosen[spec] = fastest(spec, target, held, tuning)
         if not isinstance(spec, Conv2d) or chosen[spec] == spec:
             calls.append(call)
             continue
@@ -40,8 +45,12 @@ def with_transformed_weights(lowered: Lowered, target: Target) -> Lowered:
     return dataclasses.replace(lowered, calls=tuple(calls), buffers=buffers, constants=constants)
 
 
-def fastest(spec: Conv2d, target: Target) -> Conv2d:
-    """Return the spec with the arithmetic of least predicted time on a target."""
+def fastest(spec: Conv2d, target: Target, held: int = 0, tuning: Tuning | None = None) -> Conv2d:
+    """Return the spec with the arithmetic of least predicted time on a target.
+
+    `held` is the bytes of constants of the program. A measured schedule is as much faster than the
+    cost model's as its row of the tuning file says.
+    """
     own = family(target.family)
     found = [spec]
     for math in ConvMath if own.has_winograd else ():
@@ -53,7 +62,9 @@ def fastest(spec: Conv2d, target: Target) -> Conv2d:
         return spec
 
     def seconds(each: Conv2d) -> float:
-        predicted = own.predicted(each, target, own.choose(each, target))
-        return float("inf") if predicted is None else predicted.seconds
+        predicted = own.predicted(each, target, own.choose(each, target), held)
+        choice = measured(each, target, tuning)
+        gain = choice.taken.row.gain if choice and choice.taken else None
+        return float("inf") if predicted is None else predicted.seconds / (gain or 1.0)
 
     return min(found, key=seconds)

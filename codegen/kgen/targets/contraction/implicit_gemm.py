@@ -53,8 +53,14 @@ def of_all_positions(spec: Matmul) -> Matmul:
     other products as they are."""
     if not isinstance(spec, ImplicitGemm) or spec.operation.transforms is None:
         return spec
-    k = spec.operation.transforms.positions * spec.operation.channels
+    k = positions_of(spec) * spec.operation.channels
     return dataclasses.replace(spec, k=k, lda=k)
+
+
+def positions_of(spec: Matmul) -> int:
+    """Return the positions of a Winograd convolution's transform; 1 for other products."""
+    transforms = spec.operation.transforms if isinstance(spec, ImplicitGemm) else None
+    return transforms.positions if transforms else 1
 
 
 def planned_as(spec: Spec) -> Spec:

@@ -289,14 +289,14 @@ class CpuFamily(Family):
         return cost_model.candidates(spec, target, most=LISTED)
 
     def predicted(
-        self, spec: Spec, target: Target, schedule: Schedule
+        self, spec: Spec, target: Target, schedule: Schedule, held: int = 0
     ) -> Candidate[Schedule] | None:
         if isinstance(spec, Attention) and isinstance(schedule, CpuAttention):
             return attention_blocks.predicted(spec, target, schedule)
         spec = planned_as(spec)
         if not (isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul)):
             return None
-        return cost_model.predicted(spec, target, schedule)
+        return cost_model.predicted(spec, target, schedule, held)
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
         if isinstance(spec, Conv2d):

@@ -73,6 +73,44 @@ def test_blocks(math: str) -> None:
     spec = conv((2, 21, 9, 10), 27, math, epilogue=("bias", "residual"))
     check(spec, mr=2, nr=8, mc=4, kc=8, nc=16)
     check(spec, mr=3, nr=16, mc=3, kc=16, nc=16)
+    check(spec, mr=4, nr=16, mc=8, kc=21, nc=32, ahead=256)
+    check(spec, mr=3, nr=16, mc=6, kc=8, nc=16, in_workspace=1)
+
+
+@pytest.mark.parametrize(("ahead", "count"), [(0, 0), (4096, 2)])
+def test_tiles_prefetch_weights(ahead: int, count: int) -> None:
+    """Each vector of a panel is prefetched in a step of its tile."""
+    fields = {"mr": 4, "nr": 16, "mc": 4, "kc": 32, "nc": 16, "ahead": ahead}
+    plan = pipeline.plan_with(conv((1, 32, 8, 8), 16, "winograd4"), targets.find(V3), fields)
+    text = pipeline.source(plan).text
+    assert text.count("call void @llvm.prefetch") == count
+    assert text.count(f"i64 {ahead}\n  call void @llvm.prefetch") == count
+
+
+def test_calls_have_their_own_parts_of_the_workspace() -> None:
+    """Calls that begin at different tasks may run at the same time: none changes what another one
+    has in the workspace."""
+    fields = {"mr": 4, "nr": 8, "mc": 4, "kc": 8, "nc": 8, "in_workspace": 1}
+    plan = pipeline.plan_with(conv((1, 8, 24, 24), 16, "winograd4"), targets.find(V3), fields)
+    (launch,), (workspace,) = plan.launches, plan.workspaces
+    assert launch.arguments == ("a", "b", "out", workspace.name)
+    text = pipeline.source(plan).text
+    assert "stack, " in text and "in a workspace" in text
+    found = re.search(r"%a\.pack\.offset = mul nuw i64 %begin, (\d+)", text)
+    buffers = re.findall(r"(\d+) B, in a workspace", text)
+    assert found and int(found[1]) >= sum(map(int, buffers)) > 0 and int(found[1]) % 64 == 0
+    assert workspace.nbytes == launch.grid[0] * int(found[1])
+
+
+def test_a_workspace_is_no_larger_than_the_tensors() -> None:
+    """Blocks that the stack cannot hold are chosen for many channels, not for large images."""
+    target = targets.find(V3)
+    for channels, size in ((256, 14), (64, 200)):
+        spec = conv((1, channels, size, size), channels, "winograd4")
+        plan = pipeline.plan(spec, target)
+        tensors = sum(p.nbytes for p in plan.parameters)
+        assert sum(w.nbytes for w in plan.workspaces) <= tensors
+        assert bool(plan.workspaces) == (channels == 256), plan.schedule
 
 
 @pytest.mark.parametrize("math", MATHS)
@@ -133,7 +171,10 @@ def test_exact_convolutions_have_no_transforms() -> None:
         ({"nr": 12, "nc": 24}, "nr=12 is not a multiple of 8"),
         ({"mr": 8, "nr": 16, "mc": 8, "nc": 16}, "needs 20 vector registers"),
         ({"mr": 4, "nr": 8, "mc": 8, "kc": 12, "nc": 8}, "kc=12 is not a multiple of 8"),
-        ({"mr": 4, "nr": 8, "mc": 64, "kc": 16, "nc": 24}, "bytes of scratch"),
+        (
+            {"mr": 4, "nr": 8, "mc": 64, "kc": 16, "nc": 24, "in_workspace": 0},
+            "bytes of scratch",
+        ),
     ],
 )
 def test_schedules_that_are_not_taken(fields: dict[str, int], message: str) -> None:
@@ -290,6 +331,21 @@ def test_models_stay_exact_where_that_is_predicted_to_be_faster() -> None:
         for channels, outputs in ((1, 16), (64, 64))
     ]
     assert maths == ["exact", "winograd4"]
+
+
+def test_weights_of_a_program_come_from_farther_caches() -> None:
+    """The more constants a program has, the later the weights of a layer are there; the layer of
+    many channels and few tiles, whose weights are four times as large, is not chosen then."""
+    target = targets.find("x86-64-amx")
+    small, deep = conv((1, 64, 28, 28), 64, "exact"), conv((1, 512, 7, 7), 512, "exact")
+    seconds = []
+    for held in (0, 8 << 20, 64 << 20):
+        found = FAMILY.predicted(small, target, FAMILY.choose(small, target), held)
+        assert found
+        seconds.append(found.seconds)
+    assert seconds[0] < seconds[1] <= seconds[2]
+    assert fastest(small, target, 64 << 20).math == "winograd4"
+    assert fastest(deep, target, 64 << 20).math != "winograd4"
 
 
 def test_gpus_refuse_winograd() -> None:

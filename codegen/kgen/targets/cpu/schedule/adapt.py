@@ -23,7 +23,7 @@ from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.cost_model import best
 
 #: Fields that say which operands tasks pack for each other, and where; they follow from the blocks.
-SHARING = ("keep_b", "packer", "a_in_workspace")
+SHARING = ("keep_b", "packer", "a_in_workspace", "in_workspace")
 #: Fields that follow from blocks, packing and the sizes of the caches.
 DEPENDENT = ("ahead", "level", "prefetch_a", "prefetch_panel", "sums_in_out", "tasks_per_pass")
 #: Fields that are given up, step by step, until some candidate is legal.

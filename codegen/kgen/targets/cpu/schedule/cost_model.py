@@ -23,7 +23,11 @@ from kgen.schedule import BlockedMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.contraction.candidate_table import Column, Fixed, Mask, Space, ceil_div
-from kgen.targets.contraction.implicit_gemm import of_all_positions
+from kgen.targets.contraction.implicit_gemm import (
+    ImplicitGemm,
+    of_all_positions,
+    positions_of,
+)
 from kgen.targets.cpu.cores import Core, core_of
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
@@ -88,12 +92,12 @@ def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, floa
     return next(core[name] for core in (first, *cores.values()) if name in core)
 
 
-def predict(spec: Matmul, target: Target, space: MatmulSpace) -> Prediction:
-    """Predict the time of every candidate of a space."""
-    spec = of_all_positions(spec)
+def predict(spec: Matmul, target: Target, space: MatmulSpace, held: int = 0) -> Prediction:
+    """Predict the time of every candidate of a space; `held` bytes are read from one call to the
+    next, so that B is first read from the cache level that holds as many."""
     per_event = coefficients(target, space.kind)
     conditions = (False, True) if per_event["error"] else (False,)
-    found = [_terms(spec, target, space, per_event, is_cold) for is_cold in conditions]
+    found = [_terms(spec, target, space, per_event, is_cold, held) for is_cold in conditions]
     cycles = [np.sum([*terms.values()], axis=0) for terms in found]
     weighted = np.zeros(len(space))
     for threads, weight in THREADS:
@@ -106,12 +110,13 @@ def predict(spec: Matmul, target: Target, space: MatmulSpace) -> Prediction:
 
 
 def _terms(
-    spec: Matmul, target: Target, space: MatmulSpace, per_event: Mapping[str, float], is_cold: bool
-) -> Mapping[str, Cycles]:
-    counts = counts_of(spec, target, space, is_cold=is_cold)
+    spec: Matmul, target: Target, space: MatmulSpace, per_event: Mapping[str, float],
+    is_cold: bool, held: int,
+) -> Mapping[str, Cycles]:  # fmt: skip
+    counts = counts_of(spec, target, space, is_cold=is_cold, held=held)
     terms = {"arithmetic": counts.arithmetic}
     terms |= {name: per_event.get(name, 0.0) * count for name, count in counts.events.items()}
-    busy = terms["arithmetic"] + terms["steps"] + terms["tiles"]
+    busy = terms["arithmetic"] - counts.apart + terms["steps"] + terms["tiles"]
     l3, memory = counts.lines
     transfer = l3 * per_event["l3_line"] + memory * per_event["memory_line"]
     terms["bandwidth"] = np.maximum(transfer - busy, 0.0)
@@ -154,10 +159,12 @@ def candidates(
     return tuple(_candidate(target, *each) for each in ranked)
 
 
-def predicted(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Candidate[BlockedMatmul]:
+def predicted(
+    spec: Matmul, target: Target, schedule: BlockedMatmul, held: int = 0
+) -> Candidate[BlockedMatmul]:
     """Return a legal schedule with its prediction."""
     space = Space.of(schedule)
-    return _candidate(target, space, predict(spec, target, space), 0)
+    return _candidate(target, space, predict(spec, target, space, held), 0)
 
 
 def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul, distance: float) -> float:
@@ -211,19 +218,24 @@ def _busiest(spec: Matmul, space: MatmulSpace, threads: int) -> Cycles:
 @frozen
 class EventCounts:
     """Counts of a space: cycles of arithmetic; lines of B from the last-level cache and memory,
-    scaled up if too few streams slow them down; and events by name."""
+    scaled up if too few streams slow them down; events by name; and cycles of arithmetic that are
+    `apart` from reads of B."""
 
     arithmetic: Cycles
     lines: tuple[Cycles, Cycles]
     events: Mapping[str, Cycles]
+    apart: Cycles = 0.0
 
 
 def counts_of(
-    spec: Matmul, target: Target, space: MatmulSpace, *, is_cold: bool = False
+    spec: Matmul, target: Target, space: MatmulSpace, *, is_cold: bool = False, held: int = 0
 ) -> EventCounts:
     """Count the events of every candidate of a space; with cold caches B comes from memory."""
+    loop = _Loop(
+        spec=of_all_positions(spec), target=target, space=space, is_cold=is_cold, held=held
+    )
     count = {kinds.InnerMatmul: _inner, kinds.OuterMatmul: _outer}.get(space.kind, _blocked)
-    return count(_Loop(spec=spec, target=target, space=space, is_cold=is_cold))
+    return count(loop)
 
 
 @frozen
@@ -234,6 +246,7 @@ class _Loop:
     target: Target
     space: MatmulSpace
     is_cold: bool
+    held: int = 0
 
     @cached_property
     def core(self) -> Core:
@@ -282,6 +295,14 @@ class _Loop:
         return max(spec.k * spec.n * spec.b_type.itemsize, a_bytes)
 
     @property
+    def a_bytes(self) -> float:
+        """Bytes of A, or of the images that its rows are windows or tiles of."""
+        spec = self.spec
+        if isinstance(spec, ImplicitGemm):
+            return spec.parameter("a").nbytes / spec.batch
+        return spec.m * spec.k * spec.dtype.itemsize
+
+    @property
     def b_lines(self) -> float:
         return self.b_bytes / LINE_BYTES
 
@@ -315,28 +336,32 @@ class _Loop:
     def counts(
         self, arithmetic: Cycles, events: Mapping[str, Cycles], ways: Mapping[str, Mask],
         reads: Mapping[str, Cycles], times: Cycles = 1.0, slowdown: Cycles = 1.0,
+        apart: Cycles = 0.0,
     ) -> EventCounts:  # fmt: skip
         """Return the counts with those of `reads` for the first reads of operands. `ways` says
         which candidates read B first by multiply-adds, by packing or by software prefetches."""
-        spec, place = self.spec, self.place(self.b_bytes)
+        spec, place = self.spec, self.place(max(self.b_bytes, self.held))
         packs_a, lines = self.space.columns["pack_a"] > 0, self.b_lines + 0.0 * reads["runs"]
         far, from_memory = float(self.b_bytes > self.target.limits["l2_bytes"]), place == "memory"
         again, found = np.maximum(times - 1, 0) * lines, dict[str, Cycles]()
+        # A task that transforms tiles reads B as late as the first one does.
+        anew = again * far * (positions_of(spec) > 1)
+        again = again - anew
         for way, mask in ways.items():
-            found |= {f"{way}_{place}": lines * mask, f"{way}_runs_{place}": reads["runs"] * mask}
+            found |= {f"{way}_far": anew * mask, f"{way}_runs_{place}": reads["runs"] * mask}
+            found[f"{way}_{place}"] = (lines + anew * (place == "far")) * mask
             for name in ("waits", "rows", "streams"):
                 found[f"{way}_{name}"] = reads[name] * mask * from_memory
-        a_bytes = spec.m * spec.k * spec.dtype.itemsize
-        a_place, out_place = map(self.place, (a_bytes, spec.m * spec.n * spec.out.itemsize))
-        found[f"packed_a_first_{a_place}"] = packs_a * a_bytes / LINE_BYTES
+        a_place, out_place = map(self.place, (self.a_bytes, spec.m * spec.n * spec.out.itemsize))
+        found[f"packed_a_first_{a_place}"] = packs_a * self.a_bytes / LINE_BYTES
         for way, mask in (("a", ~packs_a), ("packed_a", packs_a)):
             found[f"{way}_runs_{a_place}"] = reads["a_runs"] * mask
         found |= {f"out_runs_{out_place}": reads["out_runs"], f"pages_{place}": reads["pages"]}
         found |= {"b_l2": (1 - far) * again, "b_far": far * again}
         found |= {name: count + found.get(name, 0.0) for name, count in events.items()}
-        l3, memory = far * (again + lines * (not from_memory)), lines * from_memory
+        l3, memory = far * again + anew + lines * (place == "far"), lines * from_memory
         both = (l3 * slowdown, memory * slowdown)
-        return EventCounts(arithmetic=arithmetic, lines=both, events=found)
+        return EventCounts(arithmetic=arithmetic, lines=both, events=found, apart=apart)
 
 
 #: Sizes of register tiles and the number of each.
@@ -369,6 +394,7 @@ def _blocked(loop: _Loop) -> EventCounts:
     packs_a, packs_b = c["pack_a"] > 0, c["pack_b"] > 0
     in_rows = ~packs_b & (not spec.constant)
     is_amx, group = loop.space.kind is kinds.AmxMatmul, _group(loop)
+    positions = positions_of(spec)
     depth, rows = np.minimum(kc, spec.k), np.minimum(mc, spec.m)
     columns = np.minimum(nc * c.get("tasks_per_pass", 1), spec.n)
     deep, down, across = ceil_div(spec.k, kc), ceil_div(spec.m, mc), ceil_div(spec.n, columns)
@@ -418,8 +444,8 @@ def _blocked(loop: _Loop) -> EventCounts:
     # Tiles prefetch B: their own panel, the next one, or the next block.
     own, ahead = (c.get(name, none) > 0 for name in ("ahead", "prefetch_panel"))
     next_block = (deep > 1) & in_rows & ~own & ~ahead
-    kept_level = loop.level((rows * columns + (rows + columns) * depth) * itemsize)
-    sums = np.where(deep > 1, 2, 1) * deep * sum((r * v * n for r, v, n in pairs), none)
+    kept_level = loop.level((positions * rows * (columns + depth) + columns * depth) * itemsize)
+    sums = np.where(deep > positions, 2, 1) * deep * sum((r * v * n for r, v, n in pairs), none)
     in_out = (deep == 1) | (c.get("sums_in_out", none) > 0)
     busy, longer = (steps * sum(each, np.zeros(1)) for each in (cycles, straddled))
     moved = transform_cycles(spec, across, loop.lanes, loop.multiply_adds, loop.loads)
@@ -445,9 +471,13 @@ def _blocked(loop: _Loop) -> EventCounts:
         "tasks": c["split_k"] + 1 if "split_k" in c else down * across,
     }
     runs = 1.0 * panels * (deep if spec.constant else spec.k)
+    # What tiles prefetch past the end of a run is read after all other positions.
+    run = depth * loop.lanes * spec.b_type.itemsize
+    late = np.where(deep > positions, np.minimum(c.get("ahead", none) / run, 1), 0)
+    late = late * own * (positions > 1)
     ways = {
-        "first": ~(packs_b | own | ahead | next_block), "packed": packs_b & ~own,
-        "packed_ahead": packs_b & own, "fetched": own & ~packs_b, "blocks": next_block,
+        "first": ~(packs_b | own | ahead | next_block) + late, "packed": packs_b & ~own,
+        "packed_ahead": packs_b & own, "fetched": (own & ~packs_b) - late, "blocks": next_block,
         "panels": ahead,
     }  # fmt: skip
     reads = {
@@ -459,7 +489,7 @@ def _blocked(loop: _Loop) -> EventCounts:
         "a_runs": spec.m * deep,
         "out_runs": spec.m * panels,
     }
-    return loop.counts(busy, events, ways, reads, times)
+    return loop.counts(busy, events, ways, reads, times, apart=moved)
 
 
 def _group(loop: _Loop) -> int:

@@ -213,7 +213,7 @@ def _winograd(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     if transforms is None:
         return None
     axes = _block_axes(spec, must_pack_a=True, must_pack_b=False)
-    axes |= {"most_mc": _limits(spec.m, TILES_MOST)}
+    axes |= {"most_mc": _limits(spec.m, TILES_MOST), "ahead": (0, PANELS_AHEAD)}
     table = MatmulTable(kinds.WinogradMatmul, fixed, **axes)
     count = vector_for(target, finishing_type(spec), spec.n).count
     fits = _tiles(table, spec, target, count, 0)
@@ -223,7 +223,12 @@ def _winograd(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     rows = rounded_up(kc, count) * itemsize + ROW_PADDING + table["nc"] * itemsize
     scratch = transforms.positions * (table["mc"] * rows + 2 * MOST_PADDING)
     vectors = (transforms.positions + transforms.tile**2) * count * itemsize
-    return table.space(fits & (scratch + vectors <= target.limits["stack_bytes"]))
+    # A workspace is no larger than the tensors.
+    tasks = ceil_div(spec.m, table["mc"]) * ceil_div(spec.n, table["nc"])
+    table.put(in_workspace=scratch + vectors > target.limits["stack_bytes"])
+    fits_stack = scratch + vectors <= target.limits["stack_bytes"]
+    fits_workspace = tasks * scratch <= sum(p.nbytes for p in spec.parameters)
+    return table.space(fits & np.where(table["in_workspace"] > 0, fits_workspace, fits_stack))
 
 
 def _split(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:

@@ -14,9 +14,17 @@ from kgen.schedule import BlockedMatmul, CpuMatmul, OuterMatmul
 from kgen.spec import Conv2d, Matmul, text
 from kgen.targets.base import Target
 from kgen.targets.contraction.candidate_table import Space
+from kgen.targets.contraction.implicit_gemm import implicit_gemm
 from kgen.targets.cpu import FAMILY, cores
 from kgen.targets.cpu.schedule import convolved, cost_model
-from kgen.targets.cpu.schedule.cost_model import Prediction, alternatives, best, candidates, predict
+from kgen.targets.cpu.schedule.cost_model import (
+    EventCounts,
+    Prediction,
+    alternatives,
+    best,
+    candidates,
+    predict,
+)
 from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
 from tests.unit.targets.cpu.schedule.test_space import specs
 
@@ -47,6 +55,35 @@ def test_predictions_are_finite_positive_sums(case: tuple[Matmul, Target]) -> No
         assert np.isfinite(found.cycles).all() and (found.cycles > 0).all()
         assert all((cycles >= 0).all() for cycles in found.terms.values())
         assert np.allclose(np.sum([*found.terms.values()], axis=0), found.cycles)
+
+
+def test_winograd_reads_weights_anew_for_each_block_of_tiles() -> None:
+    """Weights beyond the second-level cache come from far for each block of tiles, others do once
+    if the program reads more than that cache holds. A prefetch past a run of channels is late."""
+    target = targets.find("x86-64-amx")
+
+    def counted(channels: int, held: int = 0, **fields: int) -> EventCounts:
+        conv = Conv2d(input=(1, channels, 14, 14), weights=(channels, channels, 3, 3), padding=1,
+                      dtype="f32", constant=("b",), math="winograd2")  # fmt: skip
+        given = {"mr": 7, "nr": 32, "mc": 49, "kc": channels, "nc": 64, "ahead": 1024}
+        schedule = pipeline.plan_with(conv, target, {**given, "in_workspace": 1, **fields}).schedule
+        assert isinstance(schedule, BlockedMatmul)
+        return cost_model.counts_of(implicit_gemm(conv), target, Space.of(schedule), held=held)
+
+    lines = 16 * 256 * 256 * 4 / 64
+    for mc, times in ((49, 1), (28, 2), (14, 4)):
+        found = counted(256, mc=mc)
+        assert found.events["fetched_far"] == found.lines[0] == times * lines
+        assert found.events["first_far"] == found.events["b_far"] == 0
+    blocked = counted(256, kc=64)
+    assert blocked.events["fetched_far"] == 3 * lines / 4
+    assert blocked.events["first_far"] == lines / 4
+    for held, place in ((0, "l2"), (8 << 20, "far"), (64 << 20, "memory")):
+        found = counted(64, held, mc=14)
+        assert found.events[f"fetched_{place}"] == lines / 16
+        far, memory = found.lines
+        assert far == (place == "far") * lines / 16 and memory == (place == "memory") * lines / 16
+    assert found.apart > 0
 
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-amx", "aarch64-neon"])

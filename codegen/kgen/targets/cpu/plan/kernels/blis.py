@@ -17,7 +17,7 @@ from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, windows_of
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING as ROW_PADDING
 from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB
-from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelsAhead
+from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_keeps_b, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
@@ -63,13 +63,6 @@ class BlisPlan(TiledPlan):
     @property
     def streams_b(self) -> bool:
         return self.blocking.k_blocked and not self.b_is_packed and not self.b_pack.is_gathered
-
-    @property
-    def panels_ahead(self) -> PanelsAhead | None:
-        schedule = self.schedule
-        if isinstance(schedule, AheadMatmul) and self.b_is_packed:
-            return PanelsAhead(bytes=schedule.ahead, level=schedule.level)
-        return None
 
     @property
     def rows_fetched(self) -> AheadMatmul | None:

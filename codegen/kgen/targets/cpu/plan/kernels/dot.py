@@ -17,7 +17,7 @@ from kgen.targets.cpu.plan.packing.lanes import Interleaving, Strip, StripRow, U
 from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, are_windows
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot, DotOperands
-from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelsAhead
+from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_keeps_b, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -120,11 +120,6 @@ class DotPlan(TiledPlan):
     @property
     def has_halves(self) -> bool:
         return self.dot.half is not None
-
-    @property
-    def panels_ahead(self) -> PanelsAhead | None:
-        ahead = self.schedule.ahead
-        return PanelsAhead(bytes=ahead, level=1) if ahead else None
 
     @cached_property
     def loop(self) -> TileLoop:

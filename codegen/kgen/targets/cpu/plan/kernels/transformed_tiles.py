@@ -22,7 +22,7 @@ from kgen.targets.contraction.implicit_gemm import (
     of_all_positions,
 )
 from kgen.targets.cpu.plan.accumulators import Accumulators
-from kgen.targets.cpu.plan.cpu_plan import Buffer, access, fuses, vector_for
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, fuses, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import check_ahead, check_multiple, check_stack, padded
 from kgen.targets.cpu.plan.packing.widened import WidenedA
@@ -31,8 +31,11 @@ from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.header import counted
-from kgen_runtime.manifest import TensorParam
+from kgen_runtime.manifest import TensorParam, Workspace
 from kgen_runtime.values import frozen
+
+#: The workspace of the transformed tiles and sums of every call.
+TILES = "a.tiles"
 
 
 @frozen
@@ -172,12 +175,28 @@ class ImageTiles:
 
 @frozen
 class PositionSteps:
-    """Bytes from one position of the transform to the next, in the transformed tiles `a`, in a
-    panel of the weights `b` and in the sums `acc`."""
+    """Bytes from one of `count` positions of the transform to the next, in the transformed tiles
+    `a`, in a panel of the weights `b` and in the sums `acc`."""
 
+    count: int
     a: int
     b: int
     acc: int
+
+    @property
+    def tiles_bytes(self) -> int:
+        """Bytes of the transformed tiles of a task."""
+        return self.count * self.a
+
+    @property
+    def acc_bytes(self) -> int:
+        """Bytes of the sums of a task."""
+        return self.count * self.acc
+
+    @property
+    def call_bytes(self) -> int:
+        """Bytes of a call's part of the workspace."""
+        return -(-(self.tiles_bytes + self.acc_bytes) // LINE_BYTES) * LINE_BYTES
 
 
 @frozen
@@ -224,14 +243,11 @@ class WinogradPlan(TiledPlan):
     @cached_property
     def position(self) -> PositionSteps:
         return PositionSteps(
+            count=self.transforms.positions,
             a=padded(self.schedule.mc * self.a_pack.row),
             b=self.spec.k * self.tensors.b_strides[1],
             acc=padded(self.schedule.mc * self.scratch_row),
         )
-
-    @property
-    def acc_bytes(self) -> int:
-        return self.transforms.positions * self.position.acc
 
     @cached_property
     def acc(self) -> Accumulators:
@@ -252,9 +268,6 @@ class WinogradPlan(TiledPlan):
     def packing(self) -> PanelPacking:
         return PanelPacking(blocking=self.blocking, packs=False)
 
-    def rows_ahead(self, width: int) -> int:
-        return 0
-
     @cached_property
     def loop(self) -> TileLoop:
         _, row, column = self.tensors.b_strides
@@ -272,12 +285,12 @@ class WinogradPlan(TiledPlan):
         )
 
     def operand_buffers(self) -> tuple[Buffer, ...]:
-        t = self.transforms
+        t, on_stack = self.transforms, not self.schedule.in_workspace
         a = f"transformed tiles, [{t.positions}][mc][kc], {self.a_pack.row} B per row"
         acc = f"their sums, [{t.positions}][mc][nc], {self.acc.row} B per row"
         return (
-            Buffer(name="%a.pack", holds=a, bytes=t.positions * self.position.a),
-            Buffer(name="%acc", holds=acc, bytes=self.acc_bytes),
+            Buffer(name="%a.pack", holds=a, bytes=self.position.tiles_bytes, is_on_stack=on_stack),
+            Buffer(name="%acc", holds=acc, bytes=self.position.acc_bytes, is_on_stack=on_stack),
             Buffer(name="%patch", holds="inputs of a cut tile", bytes=self.image_tiles.patch.bytes),
             Buffer(name="%block", holds="outputs of a tile", bytes=self.image_tiles.block.bytes),
         )
@@ -392,4 +405,9 @@ def plan_winograd(conv: Conv2d, target: Target, schedule: WinogradMatmul) -> Win
         check_multiple(schedule, "kc", compute.count, "as kc below the channels requires")
     check_registers(target, schedule, compute)
     check_stack(target, schedule, plan.scratch_bytes)
-    return plan
+    if not schedule.in_workspace:
+        return plan
+    (launch,) = plan.launches
+    workspace = Workspace(name=TILES, nbytes=launch.grid[0] * plan.position.call_bytes)
+    launch = dataclasses.replace(launch, arguments=(*launch.arguments, TILES))
+    return dataclasses.replace(plan, launches=(launch,), workspaces=(workspace,))

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul
+from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, DotMatmul, WinogradMatmul
 from kgen.spec import ConstantOperand, Extent
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Tensors
@@ -82,6 +82,8 @@ class TileArguments:
         return f"%{prefix}.{tensor}.offset" if tensor in extents else f"%{prefix}.corner"
 
 
+#: Schedules whose tiles may prefetch a prepacked B.
+FETCHING = (AheadMatmul, DotMatmul, WinogradMatmul)
 #: Of the widest vectors, whose instructions have forms for the halves (AVX512VL).
 AVX512_BYTES = 64
 
@@ -197,7 +199,11 @@ class TiledPlan(MatmulPlan):
     @property
     def panels_ahead(self) -> PanelsAhead | None:
         """Prefetch of panels of a prepacked B."""
-        return None
+        schedule = self.schedule
+        if not (self.b_is_packed and isinstance(schedule, FETCHING) and schedule.ahead):
+            return None
+        level = schedule.level if isinstance(schedule, AheadMatmul) else 1
+        return PanelsAhead(bytes=schedule.ahead, level=level)
 
     def fetches_panel(self, tile: RegisterTile, column: Column) -> bool:
         """Each step of the tile prefetches for this vector of columns too. A narrower tile stands
