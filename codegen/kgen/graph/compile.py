@@ -29,6 +29,7 @@ from kgen.graph.ir import PLAIN_CONVOLUTIONS, ConvolutionKernels, Graph, Product
 from kgen.graph.joined import joined_in_place
 from kgen.graph.lowering.calls import Lowered, nodes_shown
 from kgen.graph.lowering.lower import lower
+from kgen.graph.lowering.shared_kernels import with_shared_kernels
 from kgen.graph.lowering.transformed_weights import with_transformed_weights
 from kgen.graph.memory import ALIGNMENT, MemoryPlan
 from kgen.graph.operators import MOST_ELEMENTS, OPERATORS, NodesRefused, graph_of
@@ -182,12 +183,13 @@ def lowered_for(
     An output that is a state keeps a kernel of its own, which writes it in place. Raises GraphError
     for what the target has no kernel for.
     """
+    own = family(target.family)
     try:
-        found = lower(fused, alignment := family(target.family).alignment)
+        found = with_shared_kernels(lower(fused, own.alignment), own.most_tensors)
     except SpecError as error:
         raise GraphError(f"target={target.name}: {error}") from None
     found = with_further_outputs(found, {found.outputs[name] for name in states.values()})
-    return joined_in_place(with_tables(found, states), alignment)
+    return joined_in_place(with_tables(found, states), own.alignment)
 
 
 def compile_model(

@@ -268,6 +268,8 @@ class Family(ABC):
     #: grid; None where the spec's own limits are enough.
     most_k: ClassVar[int | None] = 1 << 16
     most_batch: ClassVar[int | None] = (1 << 16) - 1
+    #: Operands and outputs of a kernel that several layers of a model share.
+    most_tensors: ClassVar[int] = 10
     #: Bytes that tensors of its kernels start at multiples of; 1 for any element.
     alignment: ClassVar[int] = 16
     #: Whether it pads images of s8 with any number, not only 0.

@@ -346,12 +346,12 @@ class _Lowering:
             sizes=tuple(sizes), strides=tuple(zip(*strides, between, strict=True)), m=m,
             lda=fields["lda"], ldc=down if m > 1 else n,
         ).coalesced()  # fmt: skip
-        if letters[0] == "n" and self.has_no_rows(root, product, extents):
+        epilogue, shapes, operands = self.epilogue(root, product, extents)
+        if letters[0] == "n" and "mx1" not in shapes.values():
             batch = batch.with_rows(k, n)
         if len(batch.sizes) > 1 or (batch.m <= FEW and bindings["b"].buffer in self.looked_at):
             # A matrix that other kernels read unpacked is not stored a second time as prepacked.
             constant = ()
-        epilogue, shapes, operands = self.epilogue(root, product, extents)
         dtype = self.values[operation.a].dtype
         vectors = [name for name, extent in shapes.items() if extent != "mxn"]
         spec = Matmul(
@@ -394,11 +394,6 @@ class _Lowering:
             constant=("b",) if constant and not conv.is_depthwise else (),
         )
         self.call(spec, bindings | operands, root, self.all_nodes(root, product.id))
-
-    def has_no_rows(self, root: str, product: GraphValue, extents: Shape) -> bool:
-        """Whether no operand of a product's epilogue has one value for each row."""
-        _, shapes, _ = self.epilogue(root, product, extents)
-        return "mx1" not in shapes.values()
 
     def own_constant(self, leaf: Leaf) -> str:
         """Return a new constant with the part of a constant that a layout reads."""

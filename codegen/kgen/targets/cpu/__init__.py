@@ -112,6 +112,8 @@ class CpuFamily(Family):
     packs_ahead: ClassVar[bool] = True
     most_k: ClassVar[int | None] = None
     most_batch: ClassVar[int | None] = None
+    #: libkgen passes 24 pointers, of which some are workspaces.
+    most_tensors: ClassVar[int] = 16
     pads_with_zero_point: ClassVar[bool] = True
     has_winograd: ClassVar[bool] = True
     alignment: ClassVar[int] = 1

@@ -1,0 +1,116 @@
+"""Kernels whose formulas differ in numbers alone, as one kernel that takes these numbers.
+
+Layers of a quantised model have scales and zero points of their own, and layers of one shape would
+each have a kernel of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgen.graph.lowering.calls import Binding, CallBuffer, Lowered
+from kgen.ops.expression import (
+    Expression,
+    Primitive,
+    constant,
+    steps,
+    substituted,
+    variable,
+    with_arguments,
+)
+from kgen.ops.parse import parse
+from kgen.spec import Conv2d, Matmul, Spec
+from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
+
+#: Functions whose arguments may be numbers or tensors alike.
+ARITHMETIC = ("add", "sub", "mul", "div", "min", "max")
+#: The type of numbers that are operands, which are computed with in f32.
+NUMBER = DType.F32
+
+
+@frozen
+class Numbered:
+    """A formula with a name in the place of each number of its arithmetic, and the numbers."""
+
+    formula: Expression
+    numbers: tuple[float, ...]
+
+    @staticmethod
+    def of(expression: Expression) -> Numbered:
+        done: dict[Expression, Expression] = {}
+        numbers: list[float] = []
+        for step in steps(expression):
+            arguments = [done[argument] for argument in step.arguments]
+            for place, argument in enumerate(step.arguments):
+                if argument.primitive is Primitive.CONSTANT and step.name in ARITHMETIC:
+                    arguments[place] = variable(name_of(len(numbers)))
+                    numbers.append(argument.number)
+            done[step] = with_arguments(step, tuple(arguments))
+        return Numbered(formula=done[expression], numbers=tuple(numbers))
+
+
+def name_of(number: int) -> str:
+    return f"shared{number}"
+
+
+def with_shared_kernels(lowered: Lowered, most_tensors: int) -> Lowered:
+    """Return the calls, with one kernel for products of bytes that differ in numbers alone.
+
+    Kernels have up to `most_tensors` operands and outputs.
+    """
+    groups: dict[object, list[int]] = {}
+    formulas: dict[int, Numbered] = {}
+    for at, call in enumerate(lowered.calls):
+        if isinstance(call.spec, Matmul | Conv2d) and call.spec.dtype is DType.S8:
+            formulas[at] = Numbered.of(parse(call.spec.epilogue))
+            groups.setdefault((others_of(call.spec), formulas[at].formula), []).append(at)
+    calls, buffers = list(lowered.calls), dict(lowered.buffers)
+    constants = dict(lowered.constants)
+    for members in groups.values():
+        spec = calls[members[0]].spec
+        assert isinstance(spec, Matmul | Conv2d)
+        found = shared(spec, [formulas[at] for at in members], most_tensors)
+        for at in members if found else ():
+            assert found is not None
+            given = {name: formulas[at].numbers[n] for name, n in found[1].items()}
+            for number in given.values():
+                buffer = CallBuffer(id=f"number {number!r}", dtype=NUMBER, elements=1)
+                buffers[buffer.id] = buffer
+                constants[buffer.id] = np.array([number], NUMBER.storage)
+            bound = {name: Binding(buffer=f"number {number!r}") for name, number in given.items()}
+            bindings = {**calls[at].bindings, **bound}
+            calls[at] = dataclasses.replace(calls[at], spec=found[0], bindings=bindings)
+    return dataclasses.replace(lowered, calls=tuple(calls), buffers=buffers, constants=constants)
+
+
+def others_of(spec: Matmul | Conv2d) -> tuple[object, ...]:
+    """Return what kernels share beside their formula."""
+    names = [field.name for field in dataclasses.fields(spec) if field.name != "epilogue"]
+    return type(spec), *(getattr(spec, name) for name in names)
+
+
+def shared(
+    spec: Matmul | Conv2d, formulas: Sequence[Numbered], most_tensors: int
+) -> tuple[Spec, dict[str, int]] | None:
+    """Return the spec for all of these formulas, and by the names of its further operands which
+    number each is. Return None if the formulas are equal, or differ in too many numbers."""
+    columns = list(zip(*(formula.numbers for formula in formulas), strict=True))
+    differing = {column: name_of(n) for n, column in enumerate(columns) if len(set(column)) > 1}
+    if not differing or len(spec.parameters) + len(differing) > most_tensors:
+        return None
+    values = {
+        name_of(n): variable(differing[column]) if column in differing else constant(column[0])
+        for n, column in enumerate(columns)
+    }
+    names = {name: n for n in range(len(columns)) if (name := name_of(n)) in differing.values()}
+    found = dataclasses.replace(
+        spec,
+        epilogue=str(substituted(formulas[0].formula, values)),
+        epilogue_shapes=(*(spec.epilogue_shapes or ()), *(f"{name}=1" for name in names)),
+        epilogue_dtypes=(*(spec.epilogue_dtypes or ()), *(f"{name}={NUMBER}" for name in names)),
+    )
+    return found, names
