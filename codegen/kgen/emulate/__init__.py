@@ -31,7 +31,7 @@ __all__ = [
     "run",
 ]
 
-#: Most workgroups of a run: the checks number them in 20 bits (ptx/tags.py).
+#: Most workgroups of a run: the checks number them in 20 bits (ptx/order/tags.py).
 MAX_WORKGROUPS = (1 << 20) - 1
 
 
