@@ -36,7 +36,7 @@ def chosen(spec: Spec, target: Target) -> GpuMatmul:
     return schedule
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(m=SIDES, n=SIDES, k=DEPTHS, dtype=DTYPES, target=TARGETS, layout=st.sampled_from(Layout))
 def test_every_matmul_has_a_schedule_that_fits(
     m: int, n: int, k: int, dtype: DType, target: Target, layout: Layout

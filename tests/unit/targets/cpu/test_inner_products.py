@@ -65,7 +65,7 @@ def test_rows_of_the_tile_below_are_fetched() -> None:
         assert isinstance(planned, InnerPlan)
         text = pipeline.source(planned).text
         loop = text[
-            text.index(f"@{planned.tiles.whole.name}(") : text.index("elements of each sum")
+            text.index(f"@{planned.tiles.whole.name}(") : text.index("reduce each vector sum")
         ]
         assert loop.count("call void @llvm.prefetch") == fetched
         offsets = [planned.next_row(row) for row in planned.tiles.whole.rows]

@@ -20,7 +20,7 @@ DIMENSION = st.one_of(st.integers(1, 300), st.integers(1, 65536))
 SIDE = st.one_of(DIMENSION, st.integers(65536, 1 << 20))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     m=SIDE,
     n=SIDE,
