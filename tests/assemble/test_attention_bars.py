@@ -29,7 +29,7 @@ def build(size: int, dtype: DType) -> BuiltKernel:
 
 
 def rescaling(instructions: list[dict[str, str]], loop: range) -> range:
-    """What a branch of the loop jumps over unless a maximum grew: behind the vote."""
+    """Return the places that a branch behind the vote jumps over unless a maximum grew."""
     vote = next(i for i in loop if instructions[i]["opcode"].startswith("VOTE"))
     branch = next(i for i in loop if i > vote and goes_to(instructions, i))
     stop = goes_to(instructions, branch)
@@ -40,7 +40,7 @@ def rescaling(instructions: list[dict[str, str]], loop: range) -> range:
 @pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
 @pytest.mark.parametrize("size", BARS)
 def test_hot_loop(size: int, dtype: DType, tmp_path: Path) -> None:
-    """A block of keys, without the rescaling that few blocks need."""
+    """Count the instructions of a block of keys without the rescaling that few blocks need."""
     assert version().startswith(SERIES)
     kernel = build(size, dtype)
     assert (kernel.assembled.resources.spills, kernel.assembled.resources.stack) == (0, 0)
