@@ -227,7 +227,7 @@ def _measures(launch: Launch, limits: Limits, usage: Usage) -> Iterator[_Measure
 
 
 def _cuda(shared: int, *, file: int = 64 * KIB, cluster: int = 1) -> Limits:
-    """Limits of one compute capability. `shared`: KiB per block after opt-in."""
+    """Return the limits of one compute capability. `shared`: KiB per block after opt-in."""
     return Limits(
         device="",
         grid=(2**31 - 1, 65535, 65535),
@@ -286,8 +286,11 @@ SIMDS = 4
 
 
 def _amdgpu(wave: int, *, lds: int, per_lane: int, of_simd: int, unit: int) -> Limits:
-    """Limits of an AMD GPU. `lds`: KiB per workgroup; `per_lane`: vector registers of a lane;
-    `of_simd`: registers per lane for all waves on a SIMD; `unit`: allocation granularity."""
+    """Return the limits of an AMD GPU.
+
+    `lds`: KiB per workgroup; `per_lane`: vector registers of a lane; `of_simd`: registers per lane
+    for all waves on a SIMD; `unit`: allocation granularity of registers.
+    """
     return Limits(
         device="",
         # The dispatch packet has 32 bits for the threads of a dimension; HIP limits y and z to 16

@@ -400,7 +400,7 @@ class KernelEntry:
 
     @property
     def name(self) -> str:
-        """The kernel's name among all targets of a bundle: ``target/key``."""
+        """Name of the kernel among all targets of a bundle: ``target/key``."""
         return f"{self.target.name}/{self.key}"
 
 

@@ -22,7 +22,7 @@ class CopiesUnderWay(Protocol):
         """Note that the active waves begin an access to global memory."""
 
     def land_what_is_read(self, m: Chunk, offsets: Array, size: int) -> None:
-        """Land the active waves' own copies to the ``size`` bytes that they read now."""
+        """Complete the active waves' own copies to the ``size`` bytes that they read now."""
 
     def line_of(self, workgroup: int, lane: int) -> int:
         """Return the source line of the lane's last unfinished copy."""

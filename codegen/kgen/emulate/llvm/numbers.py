@@ -1,4 +1,4 @@
-"""Numbers in their storage: sign, narrow floating types, rounding."""
+"""Conversions between LLVM numbers and the numpy arrays that store them (see :mod:`types`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kgen.emulate.llvm.types import (
 
 
 def integer(type_: LlvmType) -> LlvmInteger:
-    """The element type of an integer or vector of integers."""
+    """Return the element type of an integer or vector of integers. Raises TypeError for others."""
     element = type_.element
     if not isinstance(element, LlvmInteger):
         raise TypeError(f"{type_} is not an integer type")
@@ -29,6 +29,7 @@ def integer(type_: LlvmType) -> LlvmInteger:
 
 
 def floating(type_: LlvmType) -> Floating:
+    """Return the element type of a float or vector of floats. Raises TypeError for others."""
     element = type_.element
     if not isinstance(element, Floating):
         raise TypeError(f"{type_} is not a floating-point type")
@@ -36,7 +37,8 @@ def floating(type_: LlvmType) -> Floating:
 
 
 def signed(value: Array, type_: LlvmInteger) -> Array:
-    """The two's complement value, in the signed type of the storage's width."""
+    """Return stored integers as signed numbers (two's complement), in numpy's signed type of the
+    storage's width."""
     if type_.width == 1:
         return -value.astype(np.int8)
     storage = value.view(type_.signed_dtype)
@@ -47,7 +49,7 @@ def signed(value: Array, type_: LlvmInteger) -> Array:
 
 
 def wrap(value: Array, type_: LlvmInteger) -> Array:
-    """An integer array of any type, modulo ``2**width``, in the storage of ``type_``."""
+    """Return integers of any numpy type modulo ``2**width``, as ``type_`` stores them."""
     if type_.width == 1:
         return (value & 1).astype(np.bool_)
     stored = value.astype(type_.dtype, copy=False)
@@ -55,7 +57,7 @@ def wrap(value: Array, type_: LlvmInteger) -> Array:
 
 
 def widen(value: Array, type_: Floating) -> Array:
-    """half and bfloat as float32; float and double as they are."""
+    """Convert stored half and bfloat to float32, exactly; return float and double unchanged."""
     if type_ == HALF:
         return F16_TO_F32.take(value.view(np.uint16))
     if type_ == BFLOAT:
@@ -64,17 +66,17 @@ def widen(value: Array, type_: Floating) -> Array:
 
 
 def narrow(value: Array, type_: Floating) -> Array:
-    """Round float32 or float64 to the storage of ``type_``, to nearest even."""
+    """Round float32 or float64 to nearest even, and return the numbers as ``type_`` stores them."""
     if type_ == BFLOAT:
         return float_to_bfloat(value)
     return value.astype(type_.dtype, copy=False)
 
 
 def lifted(operation: Callable[..., Any], type_: Floating) -> Callable[..., Array]:
-    """``operation`` on values of ``type_``.
+    """Return a function that applies ``operation`` to stored values of ``type_``.
 
-    For half and bfloat it is computed in float32 and rounded once more, which for + - * / and
-    square root gives the correctly rounded result (24 >= 2 * 11 + 2 bits).
+    For half and bfloat, the function computes in float32 and rounds the result. For + - * / and
+    square root that gives the correctly rounded result, because float32 has 24 >= 2 * 11 + 2 bits.
     """
     if type_ in (FLOAT, DOUBLE):
         return operation
@@ -86,7 +88,7 @@ def lifted(operation: Callable[..., Any], type_: Floating) -> Callable[..., Arra
 
 
 def float_to_bfloat(value: Array) -> Array:
-    """float32 or float64 to bfloat bits, to nearest even; a NaN stays one, made quiet."""
+    """Round float32 or float64 to the bits of bfloat, to nearest even. NaN becomes a quiet NaN."""
     rounded = to_bf16(value)
     single = np.ascontiguousarray(value, np.float32)
     quiet = (single.view(np.uint32) >> np.uint32(16)) | np.uint32(0x40)

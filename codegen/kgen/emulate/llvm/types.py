@@ -1,9 +1,9 @@
-"""The types of LLVM IR: their layout in memory and the numpy storage of their values.
+"""Types of LLVM IR: their layout in memory, and the numpy arrays that store their values.
 
-A value is an array ``[workgroup, lane]`` (scalars, pointers) or ``[workgroup, lane, element]``
-(vectors, buffer resources); either leading axis is 1 where the value is uniform along it. Integers
-live in the next unsigned numpy type and are kept below ``2**bits``; ``bfloat`` lives as its bits.
-A literal struct or array value is a tuple of such arrays.
+A scalar or pointer is an array ``[workgroup, lane]``. A vector or buffer resource is an array
+``[workgroup, lane, element]``. The first two axes have length 1 where the value is uniform along
+them. An integer is stored in the smallest unsigned numpy type that holds it, modulo ``2**width``;
+``i1`` is stored as bool, and ``bfloat`` as its bits. A struct or array is a tuple of such arrays.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ Array = npt.NDArray[Any]
 FLAT, GLOBAL, REGION, LDS, CONSTANT, PRIVATE = 0, 1, 2, 3, 4, 5
 BUFFER_RESOURCE = 8
 
-#: Columns of a buffer resource value: base address, stride, number of bytes, flags.
+#: Elements of a buffer resource: base address, stride, number of bytes, flags.
 RESOURCE_WORDS = 4
 
 
 class LlvmType:
-    """Base of all LLVM types. `size` and `align` are bytes in memory, after the data layout."""
+    """Base of all LLVM types.
+
+    `size` and `align` are bytes in memory, by the data layout; `bits` is the size in bits.
+    Attributes that a type does not have raise TypeError.
+    """
 
     @property
     def size(self) -> int:
@@ -38,17 +42,17 @@ class LlvmType:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The numpy type of one element of a value."""
+        """Numpy type that stores one element of a value."""
         raise TypeError(f"{self} has no values")
 
     @property
     def element(self) -> LlvmType:
-        """The element of a vector; a scalar is its own."""
+        """Type of a vector's elements; a scalar is its own element."""
         return self
 
     @property
     def lanes(self) -> int:
-        """Elements of a vector, 0 for a scalar."""
+        """Number of elements of a vector; 0 for a scalar."""
         return 0
 
     @property
@@ -62,7 +66,7 @@ def _round_up_to_power_of_two(value: int) -> int:
 
 @dataclass(frozen=True)
 class Void(LlvmType):
-    """``void``, and the types that carry no data here: label, token, metadata."""
+    """``void``, or another type without data: label, token, metadata."""
 
     name: str = "void"
 
@@ -103,7 +107,7 @@ class LlvmInteger(LlvmType):
 
     @property
     def fills_storage(self) -> bool:
-        """Whether arithmetic in the storage type wraps where the IR type wraps."""
+        """Whether the type has all bits of its storage, so that numpy's results wrap correctly."""
         return self.width in (1, 8, 16, 32, 64)
 
 
@@ -137,7 +141,7 @@ _FLOATING: dict[str, np.dtype[Any]] = {
 
 @dataclass(frozen=True)
 class Pointer(LlvmType):
-    """A pointer. Its value is an int64 address; see :mod:`kgen.emulate.llvm.memory.spaces`."""
+    """Pointer, stored as an int64 address (see :mod:`kgen.emulate.llvm.memory.spaces`)."""
 
     space: int = FLAT
     width: int = 64
@@ -193,7 +197,7 @@ class LlvmVector(LlvmType):
 
 @dataclass(frozen=True)
 class Aggregate(LlvmType):
-    """A struct, or an array as a struct of equal fields."""
+    """Struct, or array as a struct of equal fields. Offsets of fields are in bytes."""
 
     def field(self, index: int) -> LlvmType:
         raise NotImplementedError
@@ -272,7 +276,7 @@ class Struct(Aggregate):
 
 
 def stride(type_: LlvmType) -> int:
-    """Bytes from one element to the next in an array, and per step of a ``getelementptr``."""
+    """Return the bytes from one element of an array to the next, as in ``getelementptr``."""
     return -(-type_.size // type_.align) * type_.align
 
 
@@ -282,7 +286,7 @@ HALF, BFLOAT, FLOAT, DOUBLE = (Floating(name) for name in _FLOATING)
 
 
 def value_shape(type_: LlvmType) -> tuple[int, ...]:
-    """The trailing shape of a value of this type, after ``[workgroup, lane]``."""
+    """Return the shape of a value of this type after the axes ``[workgroup, lane]``."""
     if isinstance(type_, LlvmVector):
         return (type_.count,)
     if isinstance(type_, Pointer) and type_.space == BUFFER_RESOURCE:

@@ -161,7 +161,7 @@ def _permute(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
 
 
 def _count(function: Callable[[Array, int], Array]) -> Builder:
-    """popc and clz: a count of bits, as u32."""
+    """popc and clz: count bits; the result is u32."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
