@@ -207,6 +207,13 @@ def _configure_attention(problem: argparse._ArgumentGroup) -> None:
         ("window", "N", "attention: keys attended to are less than N from the query's position"),
         ("mask", "SHAPE", "attention: a mask of this shape, which broadcasts to the scores"),
         ("mask-dtype", "D", "dtype of the mask: bool, or one that is added (default: --dtype)"),
+        ("mask-value", "X", "score of keys that a boolean mask hides (default: -infinity)"),
+        (
+            "empty-rows",
+            "R",
+            "result of a query whose scores are all -infinity: zeros, nan, or "
+            "no_nan, which is zeros also for NaN (default: zeros)",
+        ),
         ("softcap", "X", "attention: scores become X tanh(score / X) (default: 0, as they are)"),
         ("scale", "X", "factor of attention's scores (default: 1 / sqrt(elements of a head))"),
         ("kv-layout", "L", f"storage of K and V: {_names(HeadLayout)} (default: --layout)"),
@@ -351,13 +358,16 @@ def _conv2d(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> Con
 def _attention(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> Attention:
     """Return the attention that the options describe; `fields` are its dtypes."""
     fields |= attention_shapes(shape)
-    for name in ("layout", "kv_layout", "diagonal", "mask_dtype", "causal", "kv_length", "lse"):
+    for name in (
+        *("layout", "kv_layout", "diagonal", "mask_dtype", "empty_rows"),
+        *("causal", "kv_length", "lse"),
+    ):
         if (value := getattr(args, name)) is not None:
             fields[name] = value
     for name in ("mask", "q_strides", "k_strides", "v_strides", "out_strides"):
         if (value := getattr(args, name)) is not None:
             fields[name] = tuple(_shape(value))
-    for name in ("scale", "softcap"):
+    for name in ("scale", "softcap", "mask_value"):
         if getattr(args, name) is not None:
             fields[name] = _number(name, getattr(args, name), 0.0)
     if args.window is not None:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -184,8 +184,9 @@ def lowered_for(
     for what the target has no kernel for.
     """
     own = family(target.family)
+    predict = cache(partial(own.predicted_seconds, target))
     try:
-        found = with_shared_kernels(lower(fused, own.alignment), own.most_tensors)
+        found = with_shared_kernels(lower(fused, own.alignment, predict), own.most_tensors)
     except SpecError as error:
         raise GraphError(f"target={target.name}: {error}") from None
     found = with_further_outputs(found, {found.outputs[name] for name in states.values()})

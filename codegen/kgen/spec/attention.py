@@ -42,6 +42,14 @@ class Diagonal(StrEnum):
     BOTTOM_RIGHT = "bottom_right"  # the last query is at the position of the last key
 
 
+class EmptyRows(StrEnum):
+    """Result of a query whose scores are all -infinity, which softmax has no weights for."""
+
+    ZEROS = "zeros"
+    NAN = "nan"  # as softmax gives
+    NO_NAN = "no_nan"  # zeros, and also where a score is NaN or +infinity
+
+
 @frozen
 class Attention(Spec):
     """Fused attention: softmax(scores) V for each head.
@@ -67,13 +75,15 @@ class Attention(Spec):
     - `kv_length`: an input with one s32 per batch element, the number of its keys, which
       `bottom_right` uses as well. Keys and values beyond it are not read. Lengths are clamped to 0
       and the number of keys.
-    - a boolean `mask`: keys for which it is true.
+    - a boolean `mask`: keys for which it is true. With `mask_value`, that is the score of the other
+      keys instead.
 
     A mask of another dtype is added to the scores. `mask` is its shape, which broadcasts to batch x
     heads x queries x keys, and `mask_dtype` its dtype, by default that of q. `softcap` c > 0
     replaces a score by c tanh(score / c) before the mask is added. The result is zeros for a query
-    that attends to no key, or whose scores are all -infinity. A NaN or infinite value may also
-    reach queries that do not attend to its key, unless the key lies beyond `kv_length`.
+    that attends to no key, or whose scores are all -infinity; with `empty_rows="nan"` it is NaN,
+    and with "no_nan" it is also zeros where a score is NaN or +infinity. A NaN or infinite value
+    may also reach queries that do not attend to its key, unless the key lies beyond `kv_length`.
 
     `lse` adds an output of this name, batch x heads x queries in f32: log(sum(exp(scores))), which
     is -infinity where the result is zeros.
@@ -100,6 +110,10 @@ class Attention(Spec):
     window: int | None = None
     mask: Shape | None = None
     mask_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+    mask_value: float | None = None
+    empty_rows: OptionalMember[EmptyRows, Literal["zeros", "nan", "no_nan"]] = OptionalMember(
+        EmptyRows
+    )
     softcap: float = 0.0
     scale: float | None = None
     kv_length: bool = False
@@ -128,6 +142,8 @@ class Attention(Spec):
         self._set("softcap", finite("softcap", self.softcap, DType.F32))
         if self.softcap < 0.0:
             raise SpecError(f"softcap={self.softcap} is below 0; give a larger one, or 0 for none")
+        if self.empty_rows is EmptyRows.ZEROS:
+            self._set("empty_rows", None)
         self._check_sizes()
 
     def _set(self, name: str, value: object) -> None:
@@ -202,6 +218,13 @@ class Attention(Spec):
             )
 
     def _check_mask(self) -> None:
+        if self.mask_value is not None:
+            if self.mask is None or self.mask_dtype is not DType.BOOL:
+                raise SpecError(
+                    f"mask_value={self.mask_value} needs a boolean mask; give mask_dtype=bool, or "
+                    "leave it out"
+                )
+            self._set("mask_value", finite("mask_value", self.mask_value, DType.F32))
         if self.mask is None:
             if self.mask_dtype is not None:
                 raise SpecError(f"mask_dtype={self.mask_dtype} needs a mask; give its shape")
@@ -289,6 +312,11 @@ class Attention(Spec):
         return self.mask_dtype is DType.BOOL
 
     @property
+    def hidden_score(self) -> float:
+        """The score of a key that a boolean mask hides."""
+        return -math.inf if self.mask_value is None else self.mask_value
+
+    @property
     def mask_strides(self) -> Shape:
         """Strides of the mask for batch, heads, queries and keys, in elements; 0 if shared."""
         if self.mask is None:
@@ -342,10 +370,12 @@ class Attention(Spec):
             scores = f"{self.softcap:g} * tanh({scores} / {self.softcap:g})"
         if self.mask is not None and not self.has_boolean_mask:
             scores += " + mask"
+        elif self.mask_value is not None:
+            scores = f"where(mask, {scores}, {self.mask_value:g})"
         limits = [f"causal {self.diagonal}"] if self.causal else []
         limits += [f"window {self.window} {self.diagonal}"] if self.window is not None else []
         limits += ["kv_length"] if self.kv_length else []
-        limits += ["mask"] if self.has_boolean_mask else []
+        limits += ["mask"] if self.has_boolean_mask and self.mask_value is None else []
         kept = f" of keys within {', '.join(limits)}" if limits else ""
         return f"out = softmax({scores}{kept}) @ V, accumulated in f32"
 
@@ -390,7 +420,9 @@ class Attention(Spec):
         parts += [str(self.diagonal)] if self.diagonal is not Diagonal.TOP_LEFT else []
         if self.mask is not None:
             kind = f"_{self.mask_dtype}" if self.mask_dtype is not self.dtype else ""
-            parts.append(f"mask{by_x(self.mask)}{kind}")
+            value = "" if self.mask_value is None else f"_{number_name(self.mask_value)}"
+            parts.append(f"mask{by_x(self.mask)}{kind}{value}")
+        parts += [f"empty_{self.empty_rows}"] if self.empty_rows is not None else []
         parts += [f"cap{number_name(self.softcap)}"] if self.softcap else []
         if self.factor != 1.0 / math.sqrt(self.head):
             parts.append(f"scale{number_name(self.factor)}")

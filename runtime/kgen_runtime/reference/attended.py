@@ -38,6 +38,8 @@ def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> 
                 score = spec["softcap"] * math.tanh(score / spec["softcap"])
             if spec.get("mask") is not None and spec["mask_dtype"] != "bool":
                 score += _mask(spec, buffers, b, h, query, key)
+            elif spec.get("mask_value") is not None and not _mask(spec, buffers, b, h, query, key):
+                score = spec["mask_value"]
             found.append(key)
             scores.append(score)
         if any(map(math.isnan, scores)):
@@ -54,6 +56,8 @@ def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> 
         if output == "lse":
             return most + math.log(total(exponentials)) if found else -math.inf
         if not found:
+            return math.nan if spec.get("empty_rows") == "nan" else 0.0
+        if spec.get("empty_rows") == "no_nan" and math.isnan(total(exponentials)):
             return 0.0
         b, h = divmod(number, heads)
         kv = h // (heads // kv_heads)
@@ -79,7 +83,8 @@ def attended(
         if spec.get("window") is not None and abs(position - key) >= spec["window"]:
             continue
         is_boolean = spec.get("mask") is not None and spec["mask_dtype"] == "bool"
-        if is_boolean and not _mask(spec, buffers, batch, head, query, key):
+        hides = is_boolean and spec.get("mask_value") is None
+        if hides and not _mask(spec, buffers, batch, head, query, key):
             continue
         found.append(key)
     return found

@@ -82,6 +82,8 @@ def test_pairs_are_those_of_the_definition(
         "causal diagonal=bottom_right window=3 mask=5x9 mask_dtype=bool softcap=30.0 scale=0.5 "
         "kv_length lse",
         "attention q=2x6x5x16,k=2x3x9x16 f16 q_strides=700x112x20 mask=2x1x5x9",
+        "attention q=2x6x5x16,k=2x3x9x16 f16 mask=9 mask_dtype=bool mask_value=-1000000000.0 "
+        "empty_rows=nan",
     ],
 )
 def test_forms_of_a_spec(text: str) -> None:
@@ -97,7 +99,8 @@ def test_keys_tell_specs_apart() -> None:
         {"mask": (5, 9)}, {"mask": (5, 9), "mask_dtype": "bool"}, {"softcap": 2.0},
         {"scale": 2.0}, {"kv_length": True}, {"lse": True}, {"layout": "bshd"},
         {"kv_layout": "bshd"}, {"out_dtype": "f32"}, {"v": (2, 3, 9, 8)}, {"dtype": "f32"},
-        {"k_strides": (600, 160, 16)}, {"v_strides": (600, 160, 16)},
+        {"k_strides": (600, 160, 16)}, {"v_strides": (600, 160, 16)}, {"empty_rows": "nan"},
+        {"empty_rows": "no_nan"}, {"mask": (5, 9), "mask_dtype": "bool", "mask_value": -1e4},
     ]  # fmt: skip
     keys = {Attention(**SMALL, **fields).key for fields in [{}, *others]}
     assert len(keys) == len(others) + 1
@@ -111,9 +114,27 @@ def test_formula_names_what_a_query_attends_to() -> None:
     )
 
 
+def test_hidden_keys_have_a_score() -> None:
+    spec = Attention(**SMALL, mask=(9,), mask_dtype="bool", mask_value=-1e4, empty_rows="zeros")
+    assert spec.formula == (
+        "out = softmax(where(mask, 0.25 * Q @ K^T, -10000)) @ V, accumulated in f32"
+    )
+    assert "empty_rows" not in spec.to_json()
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
+        ({"mask_value": -1e4}, "mask_value=-10000.0 needs a boolean mask; give mask_dtype=bool"),
+        ({"mask": (9,), "mask_value": 0.0}, "mask_value=0.0 needs a boolean mask"),
+        (
+            {"mask": (9,), "mask_dtype": "bool", "mask_value": -math.inf},
+            "mask_value=-inf is not finite; give a finite number",
+        ),
+        (
+            {"empty_rows": "none"},
+            "empty_rows=none is unknown; did you mean no_nan? known are zeros, nan",
+        ),
         ({"dtype": "s8"}, "dtype=s8 is not supported by attention; take f16, bf16, f32"),
         ({"out_dtype": "f64"}, "out_dtype=f64 is not supported by attention"),
         ({"q": (2, 6, 16)}, "q=2x6x16 has 3 sizes; give batch, heads, sequence and elements"),

@@ -80,6 +80,9 @@ def estimate(
     if spec.get("mask") is not None and spec["mask_dtype"] != "bool":
         scores = scores + _mask(spec, values, b, h, box[1])
         error = error + target.accumulate.unit_roundoff * np.abs(scores)
+    elif spec.get("mask_value") is not None:
+        is_seen = _mask(spec, values, b, h, box[1]) != 0.0
+        scores, error = np.where(is_seen, scores, spec["mask_value"]), np.where(is_seen, error, 0.0)
     scores = np.where(kept, scores, -np.inf)
     error = np.where(kept & np.isfinite(scores), error, 0.0)
 
@@ -104,9 +107,12 @@ def estimate(
         )
         off = log_off + error.max(axis=-1, keepdims=True) + 2 * unit * np.abs(value)
         return _finished(value, np.where(has_keys, off, 0.0), DType.F32)
+    rows_of_none = spec.get("empty_rows")
     products = weights @ v
     products_off = off @ np.abs(v) + sums * (spread @ np.abs(v))
-    value = np.where(has_keys, products / total, 0.0)
+    value = np.where(has_keys, products / total, np.nan if rows_of_none == "nan" else 0.0)
+    if rows_of_none == "no_nan":
+        value = np.where(np.isnan(total), 0.0, value)
     # Error of the division and its operands. There is no bound if the sum may vanish.
     sure = total_off < total / 2
     bound = (products_off + np.abs(value) * total_off) / np.where(sure, total - total_off, np.nan)
@@ -114,7 +120,8 @@ def estimate(
     bound = np.where(sure, bound, np.inf)
     # Infinity times a weight that is, or may be, zero.
     doubtful = np.where(within & ~(weights > off), 1.0, 0.0) @ np.where(np.isfinite(v), 0.0, 1.0)
-    bound = np.where(has_keys, np.where(doubtful > 0.0, np.inf, bound), 0.0)
+    bound = np.where(doubtful > 0.0, np.inf, bound)
+    bound = np.where(has_keys & ~np.isnan(total), bound, 0.0)
     return _finished(value, bound, target.accumulate)
 
 
@@ -158,7 +165,8 @@ def attended(spec: Spec, values: Mapping[str, Values], b: Any, h: Any, rows: sli
         kept = kept & (key <= position)
     if spec.get("window") is not None:
         kept = kept & (np.abs(position - key) < spec["window"])
-    if spec.get("mask") is not None and spec["mask_dtype"] == "bool":
+    hides = spec.get("mask") is not None and spec["mask_dtype"] == "bool"
+    if hides and spec.get("mask_value") is None:
         kept = kept & (_mask(spec, values, b, h, rows) != 0.0)
     return kept
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kgen.cli import workers
 from kgen.cli.lists import comma_list
@@ -71,6 +72,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="first run each step and the whole program and compare them with the model in f64; "
         "write nothing if one is wrong",
     )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="show for each attention of the model the predicted times of one kernel and of its "
+        "steps, and the choice",
+    )
     workers.configure_tuning(parser)
     workers.configure(parser)
 
@@ -109,14 +116,57 @@ def run(args: argparse.Namespace) -> int:
     compiled.bundle.save(output, external_weights=args.external_weights)
     end_progress()
     rows = rows_of(compiled)
+    choices = choices_of(compiled) if args.explain else []
     if args.json:
-        print_json({"bundle": str(output), "programs": rows})
+        explained = {"attention": choices} if args.explain else {}
+        print_json({"bundle": str(output), "programs": rows} | explained)
         return 0
+    if args.explain:
+        print_choices(choices)
     print_table(COLUMNS, [tuple(row.values()) for row in rows])
     print(f"\n{LEGEND}")
     seconds = time.perf_counter() - start
     print(f"wrote {output} ({output.stat().st_size} bytes) in {seconds:.1f} s")
     return 0
+
+
+def choices_of(compiled: CompiledModel) -> list[dict[str, object]]:
+    """Return a row per attention that a model writes out and that has other sizes or times."""
+    from kgen.spec.shapes import by_x
+
+    counts = Counter(
+        (target, choice.spec.q, choice.spec.k, choice.seconds, choice.seconds_apart)
+        for target, lowered in compiled.lowered.items()
+        for choice in lowered.choices
+    )
+    return [
+        {
+            "target": target,
+            "q": by_x(q),
+            "k": by_x(k),
+            "count": count,
+            "one_kernel": seconds,
+            "steps": apart,
+            "choice": "one kernel" if seconds < apart else "steps",
+        }
+        for (target, q, k, seconds, apart), count in counts.items()
+    ]
+
+
+def print_choices(choices: Sequence[dict[str, Any]]) -> None:
+    if not choices:
+        print("attention: the model writes out none that a target has a kernel for\n")
+        return
+    header = ("target", "q", "k", "count", "one kernel (us)", "steps (us)", "choice")
+    rows = [
+        [value * 1e6 if isinstance(value, float) else value for value in choice.values()]
+        for choice in choices
+    ]
+    print_table(header, rows)
+    print(
+        "\nattention: predicted times in one thread of one kernel, and of two products and a "
+        "softmax; count: how many the model has.\n"
+    )
 
 
 def shapes_of(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from kgen.graph.reading.model import Array
-from kgen.spec import Spec
+from kgen.spec import Attention, Spec
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -44,6 +44,20 @@ class KernelCall:
 
 
 @frozen
+class AttentionChoice:
+    """Predicted seconds of attention as one kernel, and of the calls that write it out."""
+
+    spec: Attention
+    nodes: tuple[str, ...]
+    seconds: float
+    seconds_apart: float
+
+    @property
+    def is_one_kernel(self) -> bool:
+        return self.seconds < self.seconds_apart
+
+
+@frozen
 class Lowered:
     """Kernel calls in order, and all buffers.
 
@@ -60,6 +74,8 @@ class Lowered:
     states: Mapping[str, str] = field(default_factory=dict)
     #: Buffers that lie in the memory of another buffer, by name.
     within: Mapping[str, str] = field(default_factory=dict)
+    #: Attention that the model writes out, and how it is computed.
+    choices: tuple[AttentionChoice, ...] = ()
 
     def memory_of(self, buffer: str) -> str:
         """Return the buffer in whose memory a buffer lies."""

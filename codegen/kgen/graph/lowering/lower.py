@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 import numpy as np
@@ -16,7 +16,16 @@ from kgen.graph.fusing.products import Batch, extent_of, matrix, product_extents
 from kgen.graph.fusing.truths import typed
 from kgen.graph.ir import GraphValue, ProductNode, SourceNode
 from kgen.graph.layout import Span, StridedLayout, seen, span_of
-from kgen.graph.lowering.calls import Binding, CallBuffer, KernelCall, Lowered, nodes_shown
+from kgen.graph.lowering.calls import (
+    AttentionChoice,
+    Binding,
+    CallBuffer,
+    KernelCall,
+    Lowered,
+    nodes_shown,
+)
+from kgen.graph.lowering.heads import Mask
+from kgen.graph.lowering.written_attention import AttentionFinder
 from kgen.graph.memory import ALIGNMENT
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.decomposed_functions import recognised
@@ -42,19 +51,29 @@ from kgen.spec.inference import is_scatter
 from kgen.spec.shapes import MAX_RANK
 from kgen_runtime.dtypes import DType
 
+#: Predicted seconds of a kernel; None for an operation that the target lacks.
+Predict = Callable[[Spec], float | None]
 
-def lower(fused: Fused, alignment: int = ALIGNMENT) -> Lowered:
+
+def lower(fused: Fused, alignment: int = ALIGNMENT, predict: Predict = lambda _: None) -> Lowered:
     """Return the kernel calls of a fused graph.
 
-    Every tensor of a kernel starts at a multiple of `alignment` bytes. Raises SpecError for what no
-    kernel computes.
+    Every tensor of a kernel starts at a multiple of `alignment` bytes. Attention that the model
+    writes out is one call if less time is predicted for that. Raises SpecError for what no kernel
+    computes.
     """
-    return _Lowering(fused, alignment).all()
+    return _Lowering(fused, alignment, predict).all()
 
 
 class _Lowering:
-    def __init__(self, fused: Fused, alignment: int) -> None:
+    def __init__(self, fused: Fused, alignment: int, predict: Predict) -> None:
         self.fused, self.graph, self.alignment = fused, fused.graph, alignment
+        self.predict, self.finder = predict, AttentionFinder(fused, alignment)
+        self.choices: list[AttentionChoice] = []
+        #: Masks of attention in memory, by what they are made of.
+        self.masks: dict[tuple[object, ...], str] = {}
+        #: Roots that attention has no need of.
+        self.replaced: set[str] = set()
         self.values = fused.graph.values
         self.calls: list[KernelCall] = []
         self.buffers: dict[str, CallBuffer] = {}
@@ -97,6 +116,7 @@ class _Lowering:
             try:
                 if product is not None:
                     self.product(root, self.values[product])
+                    self.attend(root)
                 else:
                     self.formula(root)
             except SpecError as error:
@@ -105,12 +125,14 @@ class _Lowering:
         for name in self.graph.inputs:
             # An unused input is still a parameter of the program.
             self.buffer(name)
+        self.drop_replaced({*self.graph.inputs, *outputs.values()})
         return Lowered(
             calls=tuple(self.calls),
             buffers=self.buffers,
             inputs={self.name_of(name): name for name in self.graph.inputs},
             constants=self.constants,
             outputs=outputs,
+            choices=tuple(self.choices),
         )
 
     def name_of(self, name: str) -> str:
@@ -394,6 +416,79 @@ class _Lowering:
             constant=("b",) if constant and not conv.is_depthwise else (),
         )
         self.call(spec, bindings | operands, root, self.all_nodes(root, product.id))
+
+    # -- attention --------------------------------------------------------------------------
+
+    def attend(self, root: str) -> None:
+        """Put attention in the place of the product that is its last step, if less time is
+        predicted for it than for the calls that it replaces."""
+        found = self.finder.find(root)
+        seconds = self.predict(found.spec) if found else None
+        if found is None or seconds is None:
+            return
+        written = [call for call in self.calls if call.writes[0] in found.roots]
+        predicted = [self.predict(call.spec) for call in written]
+        apart = [each for each in predicted if each is not None]
+        if len(apart) < len(predicted):
+            return
+        before = len(self.calls)
+        bindings = {
+            name: Binding(buffer=leaf.root, offset=leaf.layout.offset)
+            for name, leaf in found.operands.items()
+        }
+        nodes = tuple(dict.fromkeys(node for call in written for node in call.nodes))
+        if found.mask is not None:
+            bindings["mask"] = self.mask(found.mask, found.spec.parameter("mask").dtype, nodes)
+            seconds += sum(self.predict(call.spec) or 0.0 for call in self.calls[before:])
+        choice = AttentionChoice(
+            spec=found.spec, nodes=nodes, seconds=seconds, seconds_apart=sum(apart)
+        )
+        self.choices.append(choice)
+        if choice.is_one_kernel:
+            self.call(found.spec, bindings, root, nodes)
+            del self.calls[before - 1]
+            self.replaced.update(name for name in found.roots if name != root)
+        elif len(self.calls) > before:
+            _, name = self.masks.popitem()
+            del self.calls[before:], self.buffers[name]
+
+    def mask(self, mask: Mask, dtype: DType, nodes: tuple[str, ...]) -> Binding:
+        """A mask in memory, packed; a copy of it, if it is computed or is not."""
+        if mask.formula.primitive is Primitive.INPUT:
+            leaf = mask.leaves[mask.formula.name]
+            at = dataclasses.replace(leaf.layout, offset=0)
+            itemsize = self.buffers[leaf.root].dtype.itemsize
+            is_aligned = leaf.layout.offset * itemsize % self.alignment == 0
+            if self.buffers[leaf.root].dtype is dtype and at.is_packed and is_aligned:
+                return Binding(buffer=leaf.root, offset=leaf.layout.offset)
+        known = {name: variable(f"{leaf.root} {leaf.layout}") for name, leaf in mask.leaves.items()}
+        key = (substituted(mask.formula, known), mask.shape, dtype)
+        if key not in self.masks:
+            name = self.masks[key] = f"mask.{len(self.masks)}"
+            self.new(name, dtype, math.prod(mask.shape))
+            value = GraphValue(
+                id=name, dtype=dtype, shape=mask.shape,
+                operation=SourceNode(kind="input", name=""),
+            )  # fmt: skip
+            formula = recognised(typed(mask.formula))
+            self.elements(value, formula, mask.leaves, nodes, into=name)
+        return Binding(buffer=self.masks[key])
+
+    def drop_replaced(self, kept: set[str]) -> None:
+        """Drop the calls whose results attention alone had need of."""
+        if not self.replaced:
+            return
+        read: set[str] = set(kept)
+        calls: list[KernelCall] = []
+        droppable = self.replaced | {*self.copies.values()}
+        for each in reversed(self.calls):
+            if droppable.issuperset(each.writes) and read.isdisjoint(each.writes):
+                for name in each.writes:
+                    del self.buffers[name]
+                continue
+            calls.append(each)
+            read.update(bound.buffer for bound in each.bindings.values())
+        self.calls = calls[::-1]
 
     def own_constant(self, leaf: Leaf) -> str:
         """Return a new constant with the part of a constant that a layout reads."""

@@ -60,7 +60,14 @@ from kgen.targets.cpu.plan.math.flushes import flushed_outputs
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule import adapt, attention_blocks, convolved, cost_model, row_schedules
+from kgen.targets.cpu.schedule import (
+    adapt,
+    attention_blocks,
+    convolved,
+    cost_model,
+    formula_model,
+    row_schedules,
+)
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.rows.split import is_interleaved
@@ -116,6 +123,7 @@ class CpuFamily(Family):
     most_tensors: ClassVar[int] = 16
     pads_with_zero_point: ClassVar[bool] = True
     has_winograd: ClassVar[bool] = True
+    has_mask_values: ClassVar[bool] = True
     alignment: ClassVar[int] = 1
     convolves_channels: ClassVar[bool] = True
     targets = TARGETS
@@ -295,6 +303,8 @@ class CpuFamily(Family):
     ) -> Candidate[Schedule] | None:
         if isinstance(spec, Attention) and isinstance(schedule, CpuAttention):
             return attention_blocks.predicted(spec, target, schedule)
+        if isinstance(spec, Elementwise | Rowwise):
+            return formula_model.predicted(spec, target, schedule)
         spec = planned_as(spec)
         if not (isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul)):
             return None

@@ -38,6 +38,8 @@ def attentions(draw: st.DrawFn) -> Attention:
     causal, window = draw(st.booleans()), draw(st.sampled_from([None, None, 1, 3]))
     moves = causal or window is not None
     has_mask = draw(st.booleans())
+    mask_dtype: Any = draw(st.sampled_from([None, "bool", "f32"])) if has_mask else None
+    hides = mask_dtype == "bool"
     return Attention(
         q=(batch, heads, queries, size),
         k=(batch, kv_heads, keys, size),
@@ -49,7 +51,9 @@ def attentions(draw: st.DrawFn) -> Attention:
         window=window,
         diagonal=draw(st.sampled_from(["top_left", "bottom_right"])) if moves else "top_left",
         mask=mask if has_mask else None,
-        mask_dtype=draw(st.sampled_from([None, "bool", "f32"])) if has_mask else None,
+        mask_dtype=mask_dtype,
+        mask_value=draw(st.sampled_from([None, -3.0, -3.4e38])) if hides else None,
+        empty_rows=draw(st.sampled_from([None, "nan", "no_nan"])),
         softcap=draw(st.sampled_from([0.0, 0.0, 2.5])),
         kv_length=draw(st.booleans()),
         lse=draw(st.booleans()),

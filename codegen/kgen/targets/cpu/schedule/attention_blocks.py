@@ -9,30 +9,40 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuAttention
+from kgen.schedule import CpuAttention, CpuMatmul
 from kgen.spec import Attention, DType
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.cores import core_of
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.online_softmax import BROADCASTS, plan_attention
-from kgen.targets.cpu.schedule.cost_model import SHARE, START_CYCLES, THREADS
+from kgen.targets.cpu.schedule.cost_model import (
+    SHARE,
+    START_CYCLES,
+    THREADS,
+    coefficients,
+    place_of,
+)
+from kgen.targets.cpu.schedule.formula_model import EXPONENTIAL, ROW, line_cycles
 
 BLOCKS_OF_QUERIES = (8, 16, 32, 64, 128, 256)
 BLOCKS_OF_KEYS = (16, 32, 64, 128, 256)
 #: Tallest register tile: more rows save less than a tenth of the loads of B.
 TALLEST = 12
-#: Instructions of a vector of exponentials, of the rest of a row, of widening a vector of 16 bits,
-#: and of a call of a register tile.
-EXPONENTIAL, ROW, WIDENING, CALL = 14, 40, 2, 12
+#: Instructions of widening a vector of 16 bits, and of a call of a register tile.
+WIDENING, CALL = 2, 12
 
 
 def candidates(
     spec: Attention, target: Target, *, most: int
 ) -> tuple[Candidate[CpuAttention], ...]:
     """Return the legal schedules of the least predicted time, the best first."""
-    ranked = sorted((predicted(spec, target, each) for each in space(spec, target)), key=_seconds)
+    ranked = sorted(
+        (predicted(spec, target, each) for each in space(spec, target)),
+        key=partial(_objective, spec),
+    )
     return tuple(itertools.islice((each for each in ranked if _fits(spec, target, each)), most))
 
 
@@ -62,17 +72,23 @@ def space(spec: Attention, target: Target) -> Iterator[CpuAttention]:
 
 
 def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candidate[CpuAttention]:
-    """Predict the time of a schedule, for the numbers of threads that matmuls are chosen for."""
+    """Predict the time of a schedule in one thread, with warm caches."""
     terms = _terms(spec, target, schedule)
-    tasks = spec.batch * spec.kv_heads * -(-spec.group * spec.queries // schedule.block_q)
-    cycles, weighted = sum(terms.values()), 0.0
+    seconds = sum(terms.values()) / core_of(target).clock
+    return Candidate(schedule=schedule, seconds=seconds, terms=terms)
+
+
+def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> float:
+    """Return the logarithm of the cycles of all threads together, for the numbers of threads that
+    matmuls are chosen for."""
+    tasks = spec.batch * spec.kv_heads
+    tasks *= -(-spec.group * spec.queries // candidate.schedule.block_q)
+    cycles, weighted = sum(candidate.terms.values()), 0.0
     for threads, weight in THREADS:
         share = -(-tasks // threads) / tasks
         busiest = threads * (cycles * share + START_CYCLES * (share < 1))
         weighted += weight * math.log(busiest)
-    return Candidate(
-        schedule=schedule, seconds=math.exp(weighted) / core_of(target).clock, terms=terms
-    )
+    return weighted
 
 
 def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[str, float]:
@@ -112,22 +128,28 @@ def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[s
     transposed = squares * lanes * (math.log2(lanes) + 2.0)
     out_vectors = -(-spec.out_head // lanes)
     copies = schedule.block_k * out_vectors * 2.0 / loads if schedule.pack_v else 0.0
-    bytes_read = reach * (spec.head + spec.out_head) * spec.dtype.itemsize
+    # The first block of queries reads K and V from where they are, the others from nearer by.
+    per_event = coefficients(target, CpuMatmul)
+    lines = [reach * n * spec.dtype.itemsize / LINE_BYTES for n in (spec.head, spec.out_head)]
+    place, near = (place_of(target, n * LINE_BYTES * sum(lines)) for n in (pairs, 1))
+    ways = ("packed", "packed" if schedule.pack_v else "first")
+    first = sum(n * per_event[f"{way}_{place}"] for n, way in zip(lines, ways, strict=True))
+    again = sum(lines) * per_event["b_l2" if near == "l2" else "b_far"]
     scratch = block_rows * (schedule.block_k + spec.head + spec.out_head) * 4
     spilt = scratch / LINE_BYTES if scratch > SHARE * target.limits["l2_bytes"] else 0.0
     count = pairs * blocks
-    return {
+    busy = {
         "arithmetic": count * key_blocks * (scores + values),
         "tiles": count * key_blocks * (score_tiles + value_tiles),
         "issue": count * key_blocks * block_rows * (vectors * EXPONENTIAL / adds + ROW),
         "packing": count * key_blocks * (transposed + copies),
-        "b": count * bytes_read / LINE_BYTES * 2.0,
+    }
+    transfer = pairs * sum(lines) * line_cycles(target, pairs * LINE_BYTES * sum(lines))
+    return busy | {
+        "memory": pairs * first + max(transfer - sum(busy.values()), 0.0),
+        "b": (count - pairs) * again,
         "sums": count * key_blocks * spilt,
     }
-
-
-def _seconds(candidate: Candidate[CpuAttention]) -> float:
-    return candidate.seconds
 
 
 def _fits(spec: Attention, target: Target, candidate: Candidate[CpuAttention]) -> bool:

@@ -327,11 +327,8 @@ class _Loop:
         )
 
     def place(self, nbytes: float) -> str:
-        """Return the level that an operand is first read from. A kernel may count on half of the
-        last-level cache, which other cores share."""
-        if self.is_cold or nbytes > self.target.limits["l3_bytes"] / 2:
-            return "memory"
-        return "far" if nbytes > self.target.limits["l2_bytes"] else "l2"
+        """Return the level that an operand is first read from."""
+        return "memory" if self.is_cold else place_of(self.target, nbytes)
 
     def counts(
         self, arithmetic: Cycles, events: Mapping[str, Cycles], ways: Mapping[str, Mask],
@@ -362,6 +359,14 @@ class _Loop:
         l3, memory = far * again + anew + lines * (place == "far"), lines * from_memory
         both = (l3 * slowdown, memory * slowdown)
         return EventCounts(arithmetic=arithmetic, lines=both, events=found, apart=apart)
+
+
+def place_of(target: Target, nbytes: float) -> str:
+    """Return the level that holds so many bytes. A kernel may count on half of the last-level
+    cache, which other cores share."""
+    if nbytes > target.limits["l3_bytes"] / 2:
+        return "memory"
+    return "far" if nbytes > target.limits["l2_bytes"] else "l2"
 
 
 #: Sizes of register tiles and the number of each.

@@ -176,8 +176,24 @@ def test_any_schedule_of_a_matmul_is_predicted() -> None:
         (slow,) = candidates(spec, target, {"mr": 1, "nr": 16}, mainloop, most=1)
         found = FAMILY.predicted(spec, target, slow.schedule)
         assert found is not None and found.seconds > listed[-1].seconds
-    relu = text.parse("relu 64 f32")
-    assert FAMILY.predicted(relu, target, FAMILY.choose(relu, target)) is None
+
+
+def test_formulas_are_predicted() -> None:
+    """Instructions per vector, of exponentials more than one, and lines from the level that holds
+    them."""
+    target = targets.find("x86-64-v3")
+
+    def seconds(line: str) -> float:
+        spec = text.parse(line)
+        found = FAMILY.predicted(spec, target, FAMILY.choose(spec, target))
+        assert found is not None
+        return found.seconds
+
+    assert seconds("relu 8000 f32") < seconds("gelu 8000 f32")
+    assert seconds("relu 80 f32") < seconds("relu 8000 f32") / 10
+    assert seconds("relu 80000000 f32") > 20000 * seconds("relu 8000 f32")
+    assert seconds("softmax 64x100 f32") < seconds("softmax 64x200 f32")
+    assert seconds("amax 64x100 f32") < seconds("softmax 64x100 f32") / 2
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

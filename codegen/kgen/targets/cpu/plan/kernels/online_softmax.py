@@ -15,7 +15,7 @@ from kgen.ops.expression import Expression
 from kgen.ops.signs import EXP2_NONPOSITIVE
 from kgen.schedule import CpuAttention
 from kgen.spec import Attention, DType
-from kgen.spec.attention import Diagonal
+from kgen.spec.attention import Diagonal, EmptyRows
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.accumulators import Accumulators
@@ -77,6 +77,7 @@ class SoftmaxConstants:
     ln_2: str
     scale: str
     lowest: str
+    hidden: str
     minus_infinity: str
 
 
@@ -352,8 +353,15 @@ class AttentionPlan(CpuPlan):
             ln_2=t.splat(math.log(2.0)),
             scale=t.splat(self.spec.factor),
             lowest=t.splat(-math.inf),
+            hidden=t.splat(self.spec.hidden_score),
             minus_infinity=t.constant(-math.inf),
         )
+
+    @property
+    def zeroed(self) -> str:
+        """Comparison of a row's sum with 0 by which its result is zeros; empty for none."""
+        kinds = {EmptyRows.NAN: "", EmptyRows.NO_NAN: "ueq"}
+        return kinds.get(self.spec.empty_rows or EmptyRows.ZEROS, "oeq")
 
     @property
     def _renderer(self) -> CpuRenderer:

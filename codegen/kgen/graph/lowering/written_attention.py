@@ -1,0 +1,457 @@
+"""Attention that a model writes out, found in a fused graph: two products around a softmax.
+
+A fused graph says how each kernel reads its operands in memory. So heads by reshapes and
+permutations, and heads that share keys by an expansion, are strides here, however a model has them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from kgen.errors import SpecError
+from kgen.graph.fusing.formulas import Fused, Lazy, Leaf
+from kgen.graph.fusing.truths import typed
+from kgen.graph.ir import GraphValue, ProductNode, SourceNode
+from kgen.graph.layout import StridedLayout
+from kgen.graph.lowering.heads import Heads, Mask, ScoreAxes, composed, is_near
+from kgen.graph.lowering.score_formula import SCORE, ZERO, ScoreFormula, softmax_of
+from kgen.graph.reading.model import Array, Shape
+from kgen.ops.expression import Expression, Primitive, constant, inputs, substituted, variable
+from kgen.ops.registry import call_of
+from kgen.ops.views import has_views
+from kgen.spec import Attention
+from kgen.spec.attention import DTYPES, Diagonal, EmptyRows
+from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
+
+MINUS_INFINITY = constant(-math.inf)
+#: Scores that are as good as -infinity beside any other that f32 has: their exponentials are 0.
+LOWEST = (-math.inf, float(np.finfo(np.float32).min))
+
+
+@frozen
+class _HiddenRows:
+    """Rows of a mask that are -infinity for all keys; `domain` is the shape that its formula
+    broadcasts to, and `root` computes whether they are."""
+
+    mask: Expression
+    domain: Shape
+    root: str
+
+
+@frozen
+class _Softmax:
+    """Weights of values: a softmax of `scores` in the formula `rows`, and the roots that it is
+    computed in. The rows that `hides` names are zeros."""
+
+    rows: Lazy
+    scores: Expression
+    empty: EmptyRows
+    roots: tuple[str, ...]
+    hides: _HiddenRows | None = None
+
+
+@frozen
+class WrittenAttention:
+    """Attention of the `operands` q, k and v that `roots` of a fused graph write out, the last of
+    them the result; the others are computed for this alone."""
+
+    spec: Attention
+    operands: Mapping[str, Leaf]
+    mask: Mask | None
+    roots: tuple[str, ...]
+
+
+class AttentionFinder:
+    """Finds attention among the roots of a fused graph."""
+
+    def __init__(self, fused: Fused, alignment: int) -> None:
+        self.fused, self.values, self.alignment = fused, fused.graph.values, alignment
+        self.outputs = frozenset(fused.outputs.values())
+        #: Roots that read a root.
+        self.readers: dict[str, set[str]] = {}
+        for root in fused.roots:
+            for read in self._reads(root):
+                self.readers.setdefault(read, set()).add(root)
+
+    def _reads(self, root: str) -> Iterable[str]:
+        product = self.product_of(root)
+        if root in self.fused.formulas:
+            for name in inputs(self.fused.formulas[root].expression):
+                yield self.fused.leaves[name].root
+        if product is not None:
+            yield from (leaf.root for leaf in self.fused.operands[product.id])
+
+    def product_of(self, root: str) -> GraphValue | None:
+        """The product of matrices that a root is, or has in its formula."""
+        value = self.values[self.fused.products.get(root, root)]
+        is_product = isinstance(value.operation, ProductNode) and value.operation.conv is None
+        return value if is_product else None
+
+    def is_only_for(self, root: str, reader: str) -> bool:
+        return self.readers.get(root) == {reader} and root not in self.outputs
+
+    # -- the three kernels ---------------------------------------------------------------------
+
+    def find(self, root: str) -> WrittenAttention | None:
+        """The attention whose result is a root; None if it is none."""
+        second, lazy = self.product_of(root), self.fused.formulas.get(root)
+        if second is None or not (lazy is None or _is_copy(lazy.expression)):
+            return None
+        found = self._softmax(self.fused.operands[second.id][0], root)
+        if found is None or has_views(found.scores):
+            return None
+        rows = found.rows
+        path = self._path(rows.value.id)
+        first = self.product_of(self.fused.leaves[path[-1]].root) if path else None
+        if first is None or first.shape[-1] != rows.domain[-1]:
+            return None
+        steps = [*(self.fused.leaves[name].root for name in reversed(path)), *found.roots]
+        frame = ScoreAxes.of(first, second, [self.values[step].shape for step in steps])
+        formula = self._formula(found.scores, rows.domain, path, first, frame) if frame else None
+        if frame is None or formula is None:
+            return None
+        return self._attention(frame, formula, found, (first, second), (*steps, root))
+
+    def _softmax(self, weights: Leaf, reader: str) -> _Softmax | None:
+        """The softmax that weights are; None if something else needs them, or they are none."""
+        lazy = self.fused.formulas.get(weights.root)
+        if (
+            lazy is None
+            or not self._is_whole(weights)
+            or not self.is_only_for(weights.root, reader)
+        ):
+            return None
+        formula, hides = typed(lazy.expression), None
+        if formula.name == "where" and formula.arguments[1] is ZERO:
+            hides, formula = self._hides(formula.arguments[0], lazy), formula.arguments[2]
+        if lazy.axes:
+            found = softmax_of(typed(lazy.expression) if hides is None else formula)
+            if found is None or lazy.axes != (len(lazy.domain) - 1,):
+                return None
+            if lazy.value.shape != lazy.domain:
+                return None
+            return _Softmax(
+                rows=lazy, scores=found[0], empty=found[1], roots=(weights.root,), hides=hides
+            )
+        if not _is_copy(formula) or (hides is None and not _is_copy(lazy.expression)):
+            return None
+        inner = self._softmax(self.fused.leaves[inputs(formula)[0]], weights.root)
+        if inner is None or (hides is not None and inner.hides is not None):
+            return None
+        if hides is not None and lazy.value.shape != inner.rows.domain:
+            return None
+        return dataclasses.replace(
+            inner, hides=hides or inner.hides, roots=(*inner.roots, weights.root)
+        )
+
+    def _hides(self, condition: Expression, within: Lazy) -> _HiddenRows | None:
+        """Return the mask whose rows of -infinity a condition finds; None for any other
+        condition."""
+        domain, root = within.domain, ""
+        if _is_leaf(condition):
+            leaf = self.fused.leaves[condition.name]
+            lazy = self.fused.formulas.get(leaf.root)
+            if lazy is None or lazy.axes != (len(lazy.domain) - 1,):
+                return None
+            if leaf.layout != StridedLayout.of(lazy.value.shape):
+                return None
+            condition, domain, root = typed(lazy.expression), lazy.domain, leaf.root
+        if condition.name != "equal" or condition.arguments[1] is not MINUS_INFINITY:
+            return None
+        most = condition.arguments[0]
+        if most.name != "amax":
+            return None
+        return _HiddenRows(mask=most.arguments[0], domain=domain, root=root)
+
+    def _path(self, root: str) -> list[str]:
+        """The leaves by which a formula reads a product that only it needs, whole: in that
+        formula, and in those that it reads; none if there is no such product."""
+        for name in inputs(self.fused.formulas[root].expression):
+            leaf = self.fused.leaves[name]
+            if not self._is_whole(leaf) or not self.is_only_for(leaf.root, root):
+                continue
+            if self.product_of(leaf.root) is not None:
+                return [name]
+            lazy = self.fused.formulas.get(leaf.root)
+            if lazy is not None and not lazy.axes and (rest := self._path(leaf.root)):
+                return [name, *rest]
+        return []
+
+    def _is_whole(self, leaf: Leaf) -> bool:
+        whole = math.prod(self.values[leaf.root].shape)
+        layout = self.fused.memory.get(leaf.root)
+        return leaf.layout.is_packed and leaf.layout.size == whole and (
+            layout is None or layout.is_packed
+        )  # fmt: skip
+
+    def _formula(
+        self,
+        of: Expression,
+        domain: Shape,
+        path: Sequence[str],
+        first: GraphValue,
+        frame: ScoreAxes,
+    ) -> tuple[Expression, dict[str, Leaf]] | None:
+        """Formula of the scores in `SCORE` and in leaves that have the scores' axes; None if one
+        cannot have them."""
+        leaves: dict[str, Leaf | None] = {}
+        parts: dict[str, Expression] = {}
+        inner: Lazy | None = None
+        for own in inputs(of):
+            leaf = self.fused.leaves[own]
+            if leaf.root == first.id:
+                parts[own] = variable(SCORE)
+            elif path and own == path[0]:
+                inner = self.fused.formulas.get(leaf.root)
+            else:
+                # A leaf of formulas of two shapes has two layouts.
+                parts[own] = variable(f"{own} {len(path)}")
+                leaves[parts[own].name] = frame.leaf(leaf, domain)
+        if inner is not None:
+            found = self._formula(
+                typed(inner.expression), inner.value.shape, path[1:], first, frame
+            )
+            if found is None:
+                return None
+            parts[path[0]] = found[0]
+            leaves |= found[1]
+        known = {name: leaf for name, leaf in leaves.items() if leaf is not None}
+        formula = substituted(of, parts)
+        return (formula, known) if len(known) == len(leaves) and not has_views(formula) else None
+
+    def _attention(
+        self,
+        frame: ScoreAxes,
+        formula: tuple[Expression, dict[str, Leaf]],
+        softmax: _Softmax,
+        products: tuple[GraphValue, GraphValue],
+        roots: tuple[str, ...],
+    ) -> WrittenAttention | None:
+        scores = ScoreFormula.of(formula[0])
+        first, second = products
+        dtypes = {self.values[name].dtype for p in products for name in p.operands}
+        if scores is None or len(dtypes) > 1 or not dtypes <= set(DTYPES):
+            return None
+        (dtype,) = dtypes
+        matrices = {"q": (first, 0), "k": (first, 1), "v": (second, 1)}
+        root, scale = roots[-1], scores.scale
+        operands: dict[str, Leaf] = {}
+        for name, (product, number) in matrices.items():
+            leaf = self.fused.operands[product.id][number]
+            layout = self.matrices(product, number, leaf.layout, frame)
+            if layout is None:
+                return None
+            if name == "k":
+                axes = [*range(len(frame.batch)), len(frame.batch) + 1, len(frame.batch)]
+                layout = layout.permuted(axes)
+            operands[name] = Leaf(root=leaf.root, layout=layout)
+            if name != "v":
+                operands[name], factor, copies = self.scaled(operands[name])
+                scale, roots = scale * factor, (*copies, *roots)
+        layouts = {name: leaf.layout for name, leaf in operands.items()}
+        written = self.fused.memory[root].reshaped(second.shape)
+        written = written and written.reshaped((*frame.batch, *second.shape[-2:]))
+        if written is None or not all(map(is_near, (written, *layouts.values()))):
+            return None
+        layouts["out"] = written
+        heads = Heads.of(frame, layouts)
+        if heads is None:
+            return None
+        empty = softmax.empty
+        if softmax.hides is not None:
+            if not self._is_mask(softmax.hides, softmax.rows.domain, scores, formula[1], frame):
+                return None
+            empty, roots = EmptyRows.ZEROS, (softmax.hides.root, *roots)
+        mask, fields = self._mask(scores, formula[1], frame, heads, dtype)
+        if fields is None:
+            return None
+        epilogue = self.fused.formulas.get(root)
+        try:
+            spec = heads.spec(
+                layouts,
+                dtype=dtype,
+                out_dtype=(epilogue.value if epilogue else second).dtype,
+                scale=scale,
+                softcap=scores.cap,
+                empty_rows=empty,
+                **fields,
+            )
+        except SpecError:
+            return None
+        return WrittenAttention(spec=spec, operands=operands, mask=mask, roots=roots)
+
+    def matrices(
+        self, product: GraphValue, number: int, layout: StridedLayout, frame: ScoreAxes
+    ) -> StridedLayout | None:
+        """Layout of an operand of a product with the axes of a batch of scores."""
+        m, n = product.shape[-2:]
+        k = self.values[product.operands[0]].shape[-1]
+        shape = ((m, k), (k, n))[number]
+        return layout.expanded((*product.shape[:-2], *shape)).reshaped((*frame.batch, *shape))
+
+    def scaled(self, leaf: Leaf) -> tuple[Leaf, float, tuple[str, ...]]:
+        """An operand of the scores as a multiple of what it was computed of, with that factor and
+        the roots between them."""
+        factor, copies = 1.0, list[str]()
+        while (lazy := self.fused.formulas.get(leaf.root)) is not None and not lazy.axes:
+            times, of = _multiple(lazy.expression)
+            if of is None:
+                break
+            inner = self.fused.leaves[of]
+            layout = composed(leaf.layout, inner.layout.expanded(lazy.value.shape))
+            if (
+                layout is None
+                or not is_near(layout)
+                or leaf.root in self.fused.products
+                or self.values[inner.root].dtype is not lazy.value.dtype
+                or layout.offset * lazy.value.dtype.itemsize % self.alignment
+            ):
+                break
+            factor, copies = factor * times, [leaf.root, *copies]
+            leaf = Leaf(root=inner.root, layout=layout)
+        return leaf, factor, tuple(copies)
+
+    def _is_mask(
+        self,
+        hides: _HiddenRows,
+        domain: Shape,
+        scores: ScoreFormula,
+        leaves: Mapping[str, Leaf],
+        frame: ScoreAxes,
+    ) -> bool:
+        """Whether rows that are made zeros are those of the mask that is added to the scores."""
+        if len(scores.added) != 1 or has_views(hides.mask):
+            return False
+        seen: dict[str, Leaf] = {}
+        for name in inputs(hides.mask):
+            leaf = self.fused.leaves[name]
+            wide = dataclasses.replace(leaf, layout=leaf.layout.expanded(hides.domain))
+            found = frame.leaf(wide, domain)
+            if found is None:
+                return False
+            seen[name] = found
+        return _shown(hides.mask, seen) is _shown(scores.added[0], leaves)
+
+    # -- masks -----------------------------------------------------------------------------------
+
+    def _mask(
+        self,
+        scores: ScoreFormula,
+        leaves: Mapping[str, Leaf],
+        frame: ScoreAxes,
+        heads: Heads,
+        dtype: DType,
+    ) -> tuple[Mask | None, dict[str, object] | None]:
+        """The mask of scores, and the fields that say it; no fields if attention has none such."""
+        fields: dict[str, object] = {}
+        if scores.seen is not None:
+            if scores.hidden in LOWEST:
+                fields = self._causal(scores.seen, leaves, hidden=(0.0,), seen=None)
+            if fields:
+                return None, fields
+            seen = scores.seen
+            if _is_leaf(seen) and self.values[leaves[seen.name].root].dtype is not DType.BOOL:
+                seen = call_of("not_equal", seen, ZERO)
+            mask = heads.mask(seen, leaves)
+            value = None if scores.hidden == -math.inf else scores.hidden
+            return mask, {"mask": mask.sizes, "mask_dtype": DType.BOOL, "mask_value": value}
+        terms = []
+        for term in scores.added:
+            if not inputs(term):
+                if term.primitive is not Primitive.CONSTANT or not math.isfinite(term.number):
+                    return None, None
+                # Softmax of scores that are all moved alike is the same.
+                continue
+            found = {} if fields else self._causal(term, leaves, hidden=LOWEST, seen=0.0)
+            fields |= found
+            if not found:
+                terms.append(term)
+        if not terms:
+            return None, fields
+        formula = terms[0]
+        for term in terms[1:]:
+            formula = call_of("add", formula, term)
+        mask = heads.mask(formula, leaves)
+        own = self.values[leaves[formula.name].root].dtype if _is_leaf(formula) else None
+        kind = dtype if own is dtype else DType.F32
+        return mask, fields | {"mask": mask.sizes, "mask_dtype": kind}
+
+    def _causal(
+        self,
+        term: Expression,
+        leaves: Mapping[str, Leaf],
+        *,
+        hidden: Sequence[float],
+        seen: float | None,
+    ) -> dict[str, object]:
+        """The fields of a constant mask that hides the keys behind each query's position; none for
+        any other mask. `seen` is its value elsewhere; None for any but 0."""
+        if not _is_leaf(term):
+            return {}
+        leaf = leaves[term.name]
+        source = self.values[leaf.root].operation
+        if not isinstance(source, SourceNode) or source.kind != "constant":
+            return {}
+        if self.values[leaf.root].dtype is DType.BF16:
+            return {}
+        if any(
+            s for n, s in zip(leaf.layout.shape[:-2], leaf.layout.strides, strict=False) if n > 1
+        ):
+            return {}
+        found = _elements(self.fused.graph.constants[source.name], leaf.layout)
+        queries, keys = found.shape
+        is_hidden = np.isin(found, hidden)
+        is_seen = found == seen if seen is not None else ~is_hidden
+        for diagonal, moved in ((Diagonal.TOP_LEFT, 0), (Diagonal.BOTTOM_RIGHT, keys - queries)):
+            within = np.arange(keys) <= np.arange(queries)[:, None] + moved
+            if (
+                moved >= 0
+                and np.array_equal(is_seen, within)
+                and np.array_equal(is_hidden, ~within)
+            ):
+                return {"causal": True, "diagonal": diagonal} if not within.all() else {}
+        return {}
+
+
+def _elements(array: Array, layout: StridedLayout) -> Array:
+    """A matrix in a constant that all matrices of a layout are."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    strides = tuple(stride * flat.itemsize for stride in layout.strides[-2:])
+    return np.lib.stride_tricks.as_strided(flat[layout.offset :], layout.shape[-2:], strides)
+
+
+def _shown(formula: Expression, leaves: Mapping[str, Leaf]) -> Expression:
+    """A formula with names that say what its leaves are."""
+    names = {n: variable(f"{leaf.root} {leaf.layout}") for n, leaf in leaves.items()}
+    return substituted(formula, names)
+
+
+def _is_leaf(formula: Expression) -> bool:
+    return formula.primitive is Primitive.INPUT
+
+
+def _is_copy(formula: Expression) -> bool:
+    """Whether a formula is one value, in another type perhaps."""
+    while formula.name == "cast" and len(formula.arguments) == 1:
+        (formula,) = formula.arguments
+    return _is_leaf(formula)
+
+
+def _multiple(formula: Expression) -> tuple[float, str | None]:
+    """A factor, and the one input that a formula is that multiple of."""
+    if _is_copy(formula):
+        return 1.0, inputs(formula)[0]
+    if formula.name not in ("mul", "div") or len(formula.arguments) != 2:
+        return 1.0, None
+    x, factor = formula.arguments
+    if formula.name == "mul" and x.primitive is Primitive.CONSTANT:
+        x, factor = factor, x
+    if factor.primitive is not Primitive.CONSTANT or not factor.number:
+        return 1.0, None
+    inner, name = _multiple(x)
+    return (inner * factor.number if formula.name == "mul" else inner / factor.number), name

@@ -1,0 +1,136 @@
+"""Attention that models write out, compiled and run on this CPU, and verified step by step."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+import kgen
+import kgen_runtime
+from kgen import pipeline
+from kgen.cli.main import main
+from kgen.cli.model_check import verified
+from kgen.graph.compile import CompiledModel
+from kgen.spec import Attention
+from kgen.targets.base import Source
+from tests import needs
+from tests.unit.graph.test_attention import (
+    capped,
+    data,
+    in_turn,
+    padding,
+    plus,
+    times,
+    triangle,
+    written,
+)
+from tests.unit.graph.test_fuse import attention as grouped
+
+V3 = "x86-64-v3"
+LONG = (2, 3, 40, 70, 16)
+MODELS = {
+    "padding": (written(in_turn(times(0.25), padding)), 1),
+    "mask": (written(in_turn(times(0.25), plus((2, 1, 40, 70))), sizes=LONG), 1),
+    "causal": (
+        written(
+            lambda m, x: str(m.add("Add", x, m.constant(triangle(-np.inf, 30, 40, 70)))), sizes=LONG
+        ),
+        1,
+    ),
+    "cap": (written(in_turn(times(0.25), capped), sizes=LONG), 1),
+    "shared keys": (grouped(2, 4, 2, 33, 70), 1),
+    "one query": (grouped(1, 8, 2, 1, 300), 1),
+}
+
+
+def compiled(model: onnx.ModelProto, tmp_path: Path) -> CompiledModel:
+    """The model with every attention as one kernel."""
+    onnx.save(model, tmp_path / "model.onnx")
+    return kgen.compile_model(model, [needs.cpu(V3).name])
+
+
+@pytest.fixture
+def one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attention is predicted to take no time."""
+    from kgen.targets.cpu import CpuFamily
+
+    monkeypatch.setattr(
+        CpuFamily, "predicted_seconds", lambda self, target, spec: float(spec.op != "attention")
+    )
+
+
+@pytest.mark.usefixtures("one_kernel")
+@pytest.mark.parametrize("name", MODELS)
+def test_models_run(name: str, tmp_path: Path) -> None:
+    model, count = MODELS[name]
+    made = compiled(model, tmp_path).bundle
+    assert sum(entry.spec["op"] == "attention" for entry in made.manifest.kernels) == count
+    assert not any(entry.spec["op"] == "matmul" for entry in made.manifest.kernels)
+    (result,) = verified(made, str(tmp_path / "model.onnx"))
+    assert result.passed, result.to_json()
+    inputs: Any = data(model)
+    (expected,) = ReferenceEvaluator(model).run(None, inputs)
+    with kgen_runtime.load(made.save(tmp_path / "m.kgen"), device="cpu", num_threads=2) as kernels:
+        np.testing.assert_allclose(kernels.program.run(**inputs), expected, rtol=1e-4, atol=1e-5)
+
+
+#: Bugs of a kernel: text that is replaced.
+BUGS = {
+    "scale": (r"(%r\.x0\.scaled = fmul .*), splat.*", r"\1, splat (float 1.0)"),
+    "mask of another key": (r"%e\.mask\.row, i64 %key", r"%e.mask.row, i64 0"),
+    "last key": (r"%last\.key = sub i64 %keys\.stop, 1", r"%last.key = sub i64 %keys.stop, 3"),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("one_kernel")
+@pytest.mark.parametrize("name", BUGS)
+def test_a_wrong_step_is_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = pipeline.source
+
+    def broken(plan: Any) -> Source:
+        found = source(plan)
+        if not isinstance(plan.spec, Attention):
+            return found
+        text, count = re.subn(*BUGS[name], found.text)
+        assert count, name
+        return Source(text=text, extension=found.extension, entry_point=found.entry_point)
+
+    monkeypatch.setattr(pipeline, "source", broken)
+    model, _ = MODELS["mask"]
+    onnx.save(model, tmp_path / "model.onnx")
+    made = kgen.compile_model(model, [needs.cpu(V3).name], cache=False).bundle
+    (result,) = verified(made, str(tmp_path / "model.onnx"))
+    assert not result.passed and result.first_wrong is not None
+
+
+def test_gpus_keep_the_steps(tmp_path: Path) -> None:
+    """Targets of one compilation have what each has kernels for."""
+    model, _ = MODELS["mask"]
+    names = ["sm_80", V3]
+    made = kgen.compile_model(model, names)
+    assert not made.lowered["sm_80"].choices
+    assert [call.spec.op for call in made.lowered["sm_80"].calls] == ["matmul", "rowwise", "matmul"]
+    (choice,) = made.lowered[V3].choices
+    ops = [call.spec.op for call in made.lowered[V3].calls]
+    assert ("attention" in ops) is choice.is_one_kernel
+
+
+def test_explanation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(MODELS["mask"][0], "m.onnx")
+    assert main(["compile", "m.onnx", "--target", V3, "--explain", "-o", "m.kgen"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    header = re.split(r"  +", lines[0])
+    columns = ["target", "q", "k", "count", "one kernel (us)", "steps (us)", "choice"]
+    assert header == columns
+    assert lines[2].split()[:4] == [V3, "2x3x40x16", "2x3x70x16", "1"]
+    assert main(["compile", "m.onnx", "--target", "sm_80", "--explain", "-o", "m.kgen"]) == 0
+    assert "the model writes out none" in capsys.readouterr().out
