@@ -15,14 +15,11 @@ from kgen.errors import ScheduleError
 from kgen.ops import parse
 from kgen.schedule import MmaAttention, MmaMatmul
 from kgen.spec import Attention, DType, Matmul
-from kgen.spec.attention import Diagonal
 from kgen.targets.base import Target
 from kgen.targets.batch import BATCH, BatchTerm, batch_coordinates
 from kgen.targets.contraction.access import AccessMap, Axis, Digit
 from kgen.targets.contraction.grid import plan_launch
-from kgen.targets.cuda.expressions import RegisterType
 from kgen.targets.cuda.plan import cuda_plan
-from kgen.targets.cuda.plan.constants import F32_MAX, float_bits
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan, plan_output
 from kgen.targets.cuda.plan.epilogue.staging import (
     LANES_PER_ROW,
@@ -31,6 +28,7 @@ from kgen.targets.cuda.plan.epilogue.staging import (
 )
 from kgen.targets.cuda.plan.matmul import Pipeline, plan_pipeline
 from kgen.targets.cuda.plan.matrix import Matrix
+from kgen.targets.cuda.plan.mma.attended_keys import KeyLimits, MaskAccess
 from kgen.targets.cuda.plan.mma.fragments import (
     PIECE,
     REGISTERS_PER_PIECE,
@@ -40,6 +38,7 @@ from kgen.targets.cuda.plan.mma.fragments import (
 from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.mma.matmul import KStep
 from kgen.targets.cuda.plan.mma.products import Products
+from kgen.targets.cuda.plan.mma.score_rows import ScoreRow, SoftmaxUnits
 from kgen.targets.cuda.plan.rowwise import butterfly
 from kgen.targets.cuda.plan.staging.choice import plan_copy
 from kgen.targets.cuda.plan.staging.copy import TileCopy
@@ -48,68 +47,13 @@ from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
 from kgen.targets.device import Multiplied
 from kgen.targets.expressions import Rendered
 from kgen.targets.header import counted
-from kgen.targets.powers_of_two import log2, power_of_two
+from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.values import frozen
 
 #: Most rows of the matrices that describe the output.
 MAX_QUERIES = 1 << 20
 #: Maximum, sum, limit and exponent of a row.
 ROW_REGISTERS = 4
-LOG2_E = math.log2(math.e)
-#: Powers of 2 that weights reach before results are rescaled, as in FlashAttention-4; f16 has 15.
-MAX_GROWTH = 8.0
-#: Smallest scale that is folded into exponents, so that its product with log2(e) is a normal f32.
-LEAST_SCALE = 2.0**-100
-
-
-@frozen
-class FoldedPair:
-    """Instruction of a fold over a row's scores: `to` = `x` and `y` together."""
-
-    to: str
-    x: str
-    y: str
-
-
-@frozen
-class ScoreRow:
-    """Scores of a lane in one of its rows, `offset` rows from its first, by their columns."""
-
-    offset: int
-    scores: tuple[str, ...]
-    sums: tuple[str, ...]
-    columns: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        return f"m{self.offset}"
-
-    @property
-    def placed(self) -> tuple[tuple[str, int], ...]:
-        """Scores with their distances from the lane's first column."""
-        return tuple(zip(self.scores, self.columns, strict=True))
-
-    def folds(self, result: str) -> tuple[FoldedPair, ...]:
-        """Return the fold of the row's scores into a register, in two chains."""
-        chains = (f"{result}_{self.name}", f"other_{self.name}")
-        found = [
-            FoldedPair(to=chain, x=self.scores[i], y=self.scores[i + 2])
-            for i, chain in enumerate(chains)
-        ]
-        for i, score in enumerate(self.scores[4:]):
-            found.append(FoldedPair(to=chains[i % 2], x=chains[i % 2], y=score))
-        return (*found, FoldedPair(to=chains[0], x=chains[0], y=chains[1]))
-
-
-@frozen
-class MaskPiece:
-    """Load of elements of the mask, `column` columns and `nbytes` from the lane's first, and the
-    scores that each register is for."""
-
-    registers: tuple[str, ...]
-    scores: tuple[tuple[str, str], ...]
-    column: int
-    nbytes: int
 
 
 @frozen
@@ -251,195 +195,37 @@ class MmaAttentionPlan(OutputPlan):
         )
 
     @property
-    def renders_scores(self) -> bool:
-        """Whether scores have a cap, or a scale that cannot be folded into their exponents."""
-        scales = not self.adds_mask and not LEAST_SCALE < self.spec.factor < 1.0 / LEAST_SCALE
-        return bool(self.spec.softcap) or scales
+    def units(self) -> SoftmaxUnits:
+        return SoftmaxUnits(spec=self.spec)
 
     @property
-    def forms_scores(self) -> bool:
-        """Whether scores are multiplied by the scale before the maximum is found, not after."""
-        return self.renders_scores or self.adds_mask
+    def limits(self) -> KeyLimits:
+        return KeyLimits(
+            spec=self.spec,
+            warp_m=self.warp_m,
+            block_n=self.schedule.block_n,
+            blocks=self.pipeline.k_tiles,
+            keys_end_inside=self.operands[0].copy.k_edge,
+        )
 
     @property
-    def subtracts_first(self) -> bool:
-        """Whether the maximum is subtracted from scores before they become exponents of 2: the
-        products of masked scores with log2(e) may overflow."""
-        return self.adds_mask
-
-    @property
-    def _unit(self) -> float:
-        """Natural units of a score as its maximum is kept."""
-        return 1.0 if self.forms_scores else self.spec.factor
-
-    @property
-    def unit(self) -> str:
-        return float_bits(self._unit)
-
-    @property
-    def to_log2(self) -> str:
-        """Factor from kept scores to exponents of 2."""
-        return float_bits(self._unit * LOG2_E)
-
-    @property
-    def minus_to_log2(self) -> str:
-        """Factor from a maximum to what is added to scores, or to exponents of 2."""
-        return float_bits(-1.0 if self.subtracts_first else -self._unit * LOG2_E)
-
-    @property
-    def lowest(self) -> str:
-        """Maximum before there is one: finite in all units, so that -infinity has the weight 0."""
-        most = 1.0 if self.subtracts_first else max(1.0, self._unit * 1.5)
-        return float_bits(-F32_MAX / most)
-
-    @property
-    def growth(self) -> str:
-        """Growth of a maximum after which the results are rescaled."""
-        return float_bits(MAX_GROWTH / (self._unit * LOG2_E))
+    def mask(self) -> MaskAccess:
+        """Access to the mask, if there is one."""
+        assert self.spec.mask_dtype is not None
+        size = self.spec.mask_dtype.itemsize
+        b, h = (step * size for step in self.spec.mask_strides[:2])
+        return MaskAccess(
+            spec=self.spec,
+            block_m=self.schedule.block_m,
+            block_n=self.schedule.block_n,
+            terms=terms(self.spec, self.output.spec, _by_dim(self.spec, b, h)),
+        )
 
     def formed(self, score: str) -> Rendered:
         """Return the lines that form a score of a product."""
         cap, factor = self.spec.softcap, self.spec.factor
         text = f"tanh(x * ({factor / cap!r})) * {cap!r}" if cap else f"x * ({factor!r})"
         return self.rendered(parse(text), {"x": f"%{score}"}, f"%{score}")
-
-    # -- the mask ------------------------------------------------------------------------------
-
-    @property
-    def adds_mask(self) -> bool:
-        return self.spec.mask is not None and not self.spec.has_boolean_mask
-
-    @property
-    def mask_type(self) -> RegisterType:
-        return RegisterType(dtype=DType.F32)
-
-    @property
-    def mask_factor(self) -> str:
-        """Factor of scores that the mask is added to."""
-        return float_bits(1.0 if self.renders_scores else self.spec.factor)
-
-    @property
-    def mask_bytes(self) -> tuple[int, int, int, int]:
-        """Bytes from one batch element, head, query and key to the next."""
-        assert self.spec.mask_dtype is not None
-        b, h, q, k = (step * self.spec.mask_dtype.itemsize for step in self.spec.mask_strides)
-        return b, h, q, k
-
-    @property
-    def mask_terms(self) -> tuple[BatchTerm, ...]:
-        b, h, _, _ = self.mask_bytes
-        return terms(self.spec, self.output.spec, _by_dim(self.spec, b, h))
-
-    @property
-    def mask_row_bytes(self) -> int:
-        return self.mask_bytes[2]
-
-    @property
-    def mask_key_bytes(self) -> int:
-        return self.mask_bytes[3]
-
-    @property
-    def mask_step(self) -> int:
-        """Bytes from a block of keys to the next."""
-        return self.schedule.block_n * self.mask_key_bytes
-
-    @property
-    def mask_has_edge(self) -> bool:
-        """Whether rows or keys of a block can be beyond the mask."""
-        rows = self.spec.queries % self.schedule.block_m != 0
-        return rows or self.spec.keys % self.schedule.block_n != 0
-
-    def mask_pieces(self, row: ScoreRow) -> tuple[MaskPiece, ...]:
-        """Loads of the mask's elements for a row: pairs where they are aligned."""
-        start, step = row.offset * self.mask_row_bytes, self.mask_key_bytes
-        if not step:
-            scores = tuple((score, "mask0") for score in row.scores)
-            return (MaskPiece(registers=("mask0",), scores=scores, column=0, nbytes=start),)
-        width = math.gcd(2, *self.spec.mask_strides[:3])
-        found = []
-        for first in range(0, len(row.placed), width):
-            placed = row.placed[first : first + width]
-            names = tuple(f"mask{number}" for number in range(width))
-            found.append(
-                MaskPiece(
-                    registers=names,
-                    scores=tuple(zip((score for score, _ in placed), names, strict=True)),
-                    column=placed[0][1],
-                    nbytes=start + placed[0][1] * step,
-                )
-            )
-        return tuple(found)
-
-    # -- positions -----------------------------------------------------------------------------
-
-    @property
-    def counted_shift(self) -> bool:
-        """Whether positions of queries depend on the number of keys."""
-        return self.spec.diagonal is Diagonal.BOTTOM_RIGHT
-
-    @property
-    def has_limits(self) -> bool:
-        """Whether a query's position limits the keys that it attends to."""
-        return self.spec.causal or self.spec.window is not None
-
-    @property
-    def has_window(self) -> bool:
-        return self.spec.window is not None
-
-    @property
-    def window_before(self) -> int:
-        """Distance from a position to the first key of its window."""
-        assert self.spec.window is not None
-        return self.spec.window - 1
-
-    @property
-    def reach(self) -> int:
-        """Distance from a position to the end of the keys that its query attends to."""
-        return 1 if self.spec.causal else self.spec.window or 0
-
-    @property
-    def last_reach(self) -> int:
-        """Distance from the position behind the last query to the end of its keys."""
-        return self.reach - 1
-
-    @property
-    def last_start(self) -> int:
-        """Distance from the position of a warp's first row to the first key of its last row."""
-        return self.warp_m - 1 - self.window_before
-
-    @property
-    def position_registers(self) -> tuple[str, ...]:
-        """Registers that count from the first key of a block."""
-        found = ["warp_stop"]
-        found += ["length_at"] if self.keys_end_inside else []
-        found += ["reach_at"] if self.has_limits else []
-        return (*found, *(("window_at", "warp_start") if self.has_window else ()))
-
-    @property
-    def keys_end_inside(self) -> bool:
-        """Whether keys can end inside a block."""
-        return self.operands[0].copy.k_edge
-
-    @property
-    def masks_positions(self) -> bool:
-        return self.has_limits or self.keys_end_inside
-
-    @property
-    def last_block(self) -> int:
-        """First key of the last block."""
-        return (self.pipeline.k_tiles - 1) * self.schedule.block_n
-
-    @property
-    def block_n_log2(self) -> int:
-        return log2(self.schedule.block_n)
-
-    @property
-    def block_round(self) -> int:
-        return self.schedule.block_n - 1
-
-    @property
-    def block_mask(self) -> int:
-        return -self.schedule.block_n
 
     @property
     def warp_m(self) -> int:

@@ -1,0 +1,117 @@
+"""Rows of scores in registers, and the units in which their exponentials are computed."""
+
+from __future__ import annotations
+
+import math
+
+from kgen.spec import Attention
+from kgen.targets.cuda.plan.constants import F32_MAX, float_bits
+from kgen_runtime.values import frozen
+
+LOG2_E = math.log2(math.e)
+#: Powers of 2 that weights reach before results are rescaled, as in FlashAttention-4; f16 has 15.
+MAX_GROWTH = 8.0
+#: Smallest scale that is folded into exponents, so that its product with log2(e) is a normal f32.
+LEAST_SCALE = 2.0**-100
+
+
+@frozen
+class FoldedPair:
+    """Instruction of a fold over a row's scores: `to` = `x` and `y` together."""
+
+    to: str
+    x: str
+    y: str
+
+
+@frozen
+class ScoreRow:
+    """Scores of a lane in one of its rows, `offset` rows from its first, by their columns."""
+
+    offset: int
+    scores: tuple[str, ...]
+    sums: tuple[str, ...]
+    columns: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"m{self.offset}"
+
+    @property
+    def placed(self) -> tuple[tuple[str, int], ...]:
+        """Scores with their distances from the lane's first column."""
+        return tuple(zip(self.scores, self.columns, strict=True))
+
+    def folds(self, result: str) -> tuple[FoldedPair, ...]:
+        """Return the fold of the row's scores into a register, in two chains."""
+        chains = (f"{result}_{self.name}", f"other_{self.name}")
+        found = [
+            FoldedPair(to=chain, x=self.scores[i], y=self.scores[i + 2])
+            for i, chain in enumerate(chains)
+        ]
+        for i, score in enumerate(self.scores[4:]):
+            found.append(FoldedPair(to=chains[i % 2], x=chains[i % 2], y=score))
+        return (*found, FoldedPair(to=chains[0], x=chains[0], y=chains[1]))
+
+
+@frozen
+class SoftmaxUnits:
+    """Factors between products, scores and exponents of 2, as literals of PTX."""
+
+    spec: Attention
+
+    @property
+    def adds_mask(self) -> bool:
+        return self.spec.mask is not None and not self.spec.has_boolean_mask
+
+    @property
+    def renders_scores(self) -> bool:
+        """Whether scores have a cap, or a scale that cannot be folded into their exponents."""
+        scales = not self.adds_mask and not LEAST_SCALE < self.spec.factor < 1.0 / LEAST_SCALE
+        return bool(self.spec.softcap) or scales
+
+    @property
+    def forms_scores(self) -> bool:
+        """Whether scores are multiplied by the scale before the maximum is found, not after."""
+        return self.renders_scores or self.adds_mask
+
+    @property
+    def subtracts_first(self) -> bool:
+        """Whether the maximum is subtracted from scores before they become exponents of 2: the
+        products of masked scores with log2(e) may overflow."""
+        return self.adds_mask
+
+    @property
+    def _unit(self) -> float:
+        """Natural units of a score as its maximum is kept."""
+        return 1.0 if self.forms_scores else self.spec.factor
+
+    @property
+    def unit(self) -> str:
+        return float_bits(self._unit)
+
+    @property
+    def to_log2(self) -> str:
+        """Factor from kept scores to exponents of 2."""
+        return float_bits(self._unit * LOG2_E)
+
+    @property
+    def minus_to_log2(self) -> str:
+        """Factor from a maximum to what is added to scores, or to exponents of 2."""
+        return float_bits(-1.0 if self.subtracts_first else -self._unit * LOG2_E)
+
+    @property
+    def lowest(self) -> str:
+        """Maximum before there is one: finite in all units, so that -infinity has the weight 0."""
+        most = 1.0 if self.subtracts_first else max(1.0, self._unit * 1.5)
+        return float_bits(-F32_MAX / most)
+
+    @property
+    def growth(self) -> str:
+        """Growth of a maximum after which the results are rescaled."""
+        return float_bits(MAX_GROWTH / (self._unit * LOG2_E))
+
+    @property
+    def before_mask(self) -> str:
+        """Factor of scores that the mask is added to."""
+        return float_bits(1.0 if self.renders_scores else self.spec.factor)
