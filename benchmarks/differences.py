@@ -13,10 +13,10 @@ Outputs = Mapping[str, npt.NDArray[Any]]
 
 def apart(ours: Outputs, theirs: Outputs) -> float:
     """Return the largest difference of results, relative to the largest value of the same output;
-    NaN if any difference is NaN."""
+    NaN if any difference is NaN. An engine may have further names for an output."""
     found = [0.0]
-    for name, expected in theirs.items():
-        if expected.size:
-            one, other = ours[name].astype(np.float64), expected.astype(np.float64)
+    for name, mine in ours.items():
+        if mine.size:
+            one, other = mine.astype(np.float64), theirs[name].astype(np.float64)
             found.append(np.abs(one - other).max() / max(np.abs(other).max(), 1e-30))
     return float(np.max(found))

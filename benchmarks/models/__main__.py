@@ -4,7 +4,8 @@
 
 All three run in turn in one process, on the same inputs, in as many threads. Ratios are of first
 deciles, which a busy machine disturbs less than medians. Models are fetched by pip, once. A
-quantised model is timed beside the float model that it was made of, in kgen (`kgen-f32`).
+quantised model is timed beside the float model that it was made of, in kgen (`kgen-f32`), a network
+of convolutions beside itself with Winograd's arithmetic (`kgen-winograd`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import dataclasses
 import gc
 import statistics
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import kgen
@@ -37,12 +38,10 @@ def measured(model: Model, folder: Path, rounds: int, limit: float) -> Iterator[
     """Rows of one model: its time in each number of threads, and what it costs besides."""
     onnx, bundle = model.path(), folder / f"{model.name}.kgen"
     made, manifest = cost.compiled(model, onnx, bundle)
-    floats = folder / f"{model.name}-f32.kgen" if model.unquantized else None
-    if model.unquantized and floats:
-        kgen.compile_model(model.unquantized(), ["native"], shapes=model.shapes).bundle.save(floats)
+    others = variants(model, onnx, folder)
     for threads in model.threads:
         least = least_seconds(manifest, threads)
-        yield timed(model, onnx, bundle, floats, threads, rounds, limit, least)
+        yield timed(model, onnx, bundle, others, threads, rounds, limit, least)
         gc.collect()
     values = {name: value for name, value in vars(made).items() if value is not None}
     # Processes start with a program without states.
@@ -59,17 +58,31 @@ def measured(model: Model, folder: Path, rounds: int, limit: float) -> Iterator[
     yield Row(table="cost", work=model.name, values=values)
 
 
+def variants(model: Model, onnx: Path, folder: Path) -> dict[str, Path]:
+    """Return the bundles that kgen's own is timed beside, by name."""
+    found: dict[str, Path] = {}
+    if model.unquantized:
+        found["kgen-f32"] = folder / f"{model.name}-f32.kgen"
+        made = kgen.compile_model(model.unquantized(), ["native"], shapes=model.shapes)
+        made.bundle.save(found["kgen-f32"])
+    if model.has_winograd:
+        found["kgen-winograd"] = folder / f"{model.name}-winograd.kgen"
+        made = kgen.compile_model(onnx, ["native"], shapes=model.shapes, conv="winograd")
+        made.bundle.save(found["kgen-winograd"])
+    return found
+
+
 def timed(
     model: Model,
     onnx: Path,
     bundle: Path,
-    floats: Path | None,
+    variants: Mapping[str, Path],
     threads: int,
     rounds: int,
     limit: float,
     ceiling: float,
 ) -> Row:
-    """Time kgen and the peers that are installed, in turn; `floats` is a bundle in f32."""
+    """Time kgen, the peers that are installed, and other bundles of kgen, in turn."""
     found, peers = [engines.kgen(model, bundle, threads)], dict[str, Peer]()
     for name in model.peers:
         try:
@@ -79,8 +92,7 @@ def timed(
             peers[name] = Peer(missing=reason)
     ours = found[0].outputs()
     errors = [apart(ours, peer.outputs()) for peer in found[1:]]
-    if floats:
-        found.append(engines.kgen(model, floats, threads, "kgen-f32"))
+    found += [engines.kgen(model, path, threads, name) for name, path in variants.items()]
     rest = timing.rest_of(threads)
     taken = timing.quiet_samples([one.call for one in found], rounds, limit, rest=rest, attempts=2)
     mine, *others = taken.times

@@ -157,7 +157,8 @@ class Model:
     `states` maps inputs that stay in the
     program to their outputs; `weights` and `products` are the types that kgen rounds to where the
     peers compute in f32. A model with `everywhere` is compiled for every target family.
-    `unquantized` is the float model that a quantised one was made of."""
+    `unquantized` is the float model that a quantised one was made of. One that `has_winograd` is
+    timed with that arithmetic, too."""
 
     name: str
     path: Callable[[], Path]
@@ -170,6 +171,7 @@ class Model:
     peers: tuple[str, ...] = ("onnxruntime", "openvino")
     everywhere: bool = False
     unquantized: Callable[[], Path] | None = None
+    has_winograd: bool = False
 
 
 #: Types of narrow weights.
@@ -232,7 +234,12 @@ MODELS = (
         inputs=prefill_inputs,
     ),
     *(
-        Model(name=name, path=network(name, size, make), inputs=partial(images(size), 0))
+        Model(
+            name=name,
+            path=network(name, size, make),
+            inputs=partial(images(size), 0),
+            has_winograd=True,
+        )
         for name, size, make in NETWORKS
     ),
     *(
