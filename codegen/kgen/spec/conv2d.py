@@ -36,6 +36,8 @@ MAX_SIZE = 1 << 20
 DTYPES = (DType.F16, DType.BF16, DType.F32, DType.F64, DType.S8)
 #: Limits of s8.
 LEAST, MOST = -128, 127
+#: Operand with the number that pads images.
+PADDING = "padding"
 #: Paddings by name. With `same` an output axis has ceil(size / stride) elements. An odd element of
 #: padding goes behind the image, or in front of it with `same_lower`.
 PADDINGS = ("same", "same_lower", "valid")
@@ -72,7 +74,8 @@ class Conv2d(Spec):
       weights. The latter is by default ohwi for nhwc, and oihw for nchw.
     - `stride`, `padding` and `dilation` are one number, or one for each spatial axis. `padding` may
       also be the numbers in front of each axis followed by those behind, or a name (`PADDINGS`).
-    - `padding_value` is the zero point that pads s8 images. All others are padded with 0.
+    - `padding_value` is the zero point that pads s8 images, or "padding" for an operand of that
+      name with the number. All others are padded with 0.
     - `epilogue` and its fields are those of :class:`Matmul`. An operand of shape n has one number
       for each output channel.
     - `b_dtype` is the dtype of weights that are narrower than f32 images (:class:`BType` without
@@ -98,7 +101,7 @@ class Conv2d(Spec):
     )
     stride: int | Dims | None = None
     padding: int | Dims | str | None = None
-    padding_value: int = 0
+    padding_value: int | str = 0
     dilation: int | Dims | None = None
     groups: int = 1
     epilogue: EpilogueText = EpilogueText()
@@ -136,6 +139,11 @@ class Conv2d(Spec):
         product = self.product
         for name in ("out_dtype", "epilogue", "epilogue_shapes", "epilogue_dtypes", "constant"):
             self._set(name, getattr(product, name))
+        if self.pads_with_operand and PADDING in (o.name for o in product.operands):
+            raise SpecError(
+                f"epilogue={self.epilogue} has an operand {PADDING}, which is the name of the "
+                f"number of padding_value={PADDING}; choose another name"
+            )
         if by_row := [o.name for o in product.operands if o.extent is Extent.M]:
             raise SpecError(
                 f"epilogue_shapes={by_row[0]}=mx1 is not supported by conv2d; give {by_row[0]}=n "
@@ -220,7 +228,9 @@ class Conv2d(Spec):
         return self._per_axis("padding", given, 0) * 2
 
     def _check_padding_value(self) -> None:
-        value = whole("padding_value", self.padding_value, LEAST, MOST)
+        value = self.padding_value
+        if value != PADDING:
+            value = whole("padding_value", value, LEAST, MOST)
         if value and self.dtype is not DType.S8:
             raise SpecError(
                 f"padding_value={value} is not supported for dtype={self.dtype}; take 0, or "
@@ -339,6 +349,11 @@ class Conv2d(Spec):
         return tuple(zip(self.padding[: self.rank], self.padding[self.rank :], strict=True))
 
     @property
+    def pads_with_operand(self) -> bool:
+        """Whether the number that pads the images is an operand."""
+        return self.padding_value == PADDING
+
+    @property
     def reaches(self) -> Shape:
         """Extent of the dilated kernel along each spatial axis, in elements."""
         return tuple((n - 1) * d + 1 for n, d in zip(self.kernel, self.dilations, strict=True))
@@ -426,6 +441,8 @@ class Conv2d(Spec):
             elif operand.extent is Extent.N:
                 like = self._tensor(operand.name, (self.outputs,), like.dtype)
             found.append(like)
+        if self.pads_with_operand:
+            found.append(self._tensor(PADDING, (1,)))
         return (*found, dataclasses.replace(out, role="output"))
 
     def _tensor(self, name: str, shape: Shape, dtype: DType | None = None) -> TensorParam:
@@ -465,7 +482,10 @@ class Conv2d(Spec):
             )
             if isinstance(numbers, tuple) and set(numbers) != {plain}
         ]
-        words += [f"padding value {self.padding_value}"] * bool(self.padding_value)
+        if self.pads_with_operand:
+            words.append("padding value from an operand")
+        elif self.padding_value:
+            words.append(f"padding value {self.padding_value}")
         words += [f"{self.groups} groups"] * (self.groups > 1)
         words += [f"math {self.math}"] * (self.transforms is not None)
         found = substituted(self.product.epilogue_calls, {PRODUCT: variable("convolution(A, B)")})

@@ -268,6 +268,8 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
         raise SpecError(f"{word} has no value; write {name}=VALUE")
     if name in AXIS_FIELDS:
         return name, per_axis(name, value)
+    if str in typing.get_args(kind) and not _WHOLE.fullmatch(value):
+        return name, value
     if float in (kind, *typing.get_args(kind)):
         return name, _number(name, value)
     if Dims in typing.get_args(kind) and ("x" in value or int not in typing.get_args(kind)):

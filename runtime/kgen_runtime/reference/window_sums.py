@@ -30,7 +30,8 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     outputs, depth, *kernel = spec["weights"]
     out_sizes = output_sizes(spec)
     axes = range(len(sizes))
-    padding = float(spec.get("padding_value", 0))
+    padding = spec.get("padding_value", 0)
+    padding = read(buffers[padding], 0, dtype) if isinstance(padding, str) else float(padding)
     per_group = outputs // spec["groups"]
     tree = formulas_in(spec["epilogue"])["out"]
     extents = dict(shape.split("=") for shape in spec["epilogue_shapes"])

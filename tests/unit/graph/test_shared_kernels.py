@@ -13,7 +13,7 @@ from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.shared_kernels import Numbered, with_shared_kernels
 from kgen.graph.reading.onnx_file import read
 from kgen.ops.parse import parse
-from kgen.spec import Matmul
+from kgen.spec import Conv2d, Matmul
 from tests.onnx_models import run
 from tests.quantized_models import Quantizer
 from tests.unit.graph.test_quantized import calls, products
@@ -49,6 +49,22 @@ def test_layers_that_differ_in_numbers_share_a_kernel() -> None:
     for found in (before, after):
         (made,) = run(found, given).values()
         np.testing.assert_allclose(made.reshape(expected.shape), expected, rtol=1e-6)
+
+
+def test_convolutions_share_a_kernel_that_is_given_its_padding() -> None:
+    m = Quantizer()
+    y = m.qdq(m.input("x", (1, 6, 5, 4)), 0.03, 125)
+    for zero in (120, 110, 125):
+        y = m.add("Conv", y, m.weights(6, 6, 3, 3), m.bias(6, 2e-4), pads=[1, 1, 1, 1])
+        y = m.qdq(y, 0.05, zero)
+    model = m.finished(m.add("Conv", y, m.weights(2, 6, 1, 1)))
+    after = with_shared_kernels(calls(model, on_cpus=True), 16)
+    (spec,) = {call.spec for call in after.calls if isinstance(call.spec, Conv2d)}
+    assert spec.pads_with_operand
+    given = {"x": m.rng.standard_normal((1, 6, 5, 4)).astype(np.float32)}
+    (expected,) = evaluator(read(model)).run(None, given)
+    (made,) = run(after, given).values()
+    np.testing.assert_allclose(made.reshape(expected.shape), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_numbers_that_are_equal_stay_in_the_kernel() -> None:

@@ -93,6 +93,7 @@ def test_paddings(padding: Any, size: int, stride: int, expected: tuple[int, int
             b_dtype="s8",
             constant=("b",),
         ),
+        Conv2d(input=(1, 8, 9), weights=(6, 8, 3), dtype="s8", padding=1, padding_value="padding"),
     ],
     ids=lambda spec: spec.key,
 )
@@ -135,6 +136,18 @@ def test_text_and_defaults() -> None:
         ({"dtype": "u8"}, "dtype=u8 is not supported by conv2d"),
         ({"padding_value": 3}, "padding_value=3 is not supported for dtype=f16"),
         ({"dtype": "s8", "padding_value": 128}, "padding_value=128 is out of range"),
+        ({"padding_value": "padding"}, "padding_value=padding is not supported for dtype=f16"),
+        (
+            {
+                "dtype": "s8",
+                "padding_value": "padding",
+                "epilogue": "x + padding",
+                "padding": 1,
+                "out_dtype": "f32",
+            }
+            | {"epilogue_shapes": {"padding": "1"}},
+            "has an operand padding",
+        ),
         ({"weight_layout": "oihw", "constant": ("b",)}, "take weight_layout=ohwi"),
         ({"b_dtype": "s8"}, "b_dtype=s8 is for an A of f32, not f16; "),
         ({"b_dtype": "s4"}, "b_dtype=s4 is not supported by conv2d; take bf16, f16, s8"),

@@ -206,7 +206,7 @@ def _conv2d(
 ) -> Estimate:
     spec, (groups, rows, cols) = entry.spec, box
     values = {name: decode(bits, params[name].dtype) for name, bits in inputs.items()}
-    a = window_products.windows(spec, values["a"], rows)[groups]
+    a = window_products.windows(spec, values, rows)[groups]
     if winograd_tile(spec):
         b = transformed_sums.kernels(spec, values["b"])[np.newaxis, :, cols]
         magnitude = transformed_sums.magnitude(spec, values["a"], values["b"], a[0], rows, cols)

@@ -30,14 +30,16 @@ def by_group(spec: Spec, stored: npt.NDArray[T]) -> npt.NDArray[T]:
     return last.reshape(positions, groups, channels).swapaxes(0, 1)
 
 
-def windows(spec: Spec, images: Values, rows: slice) -> Values:
+def windows(spec: Spec, values: Mapping[str, Values], rows: slice) -> Values:
     """Return the rows of A of each group: kernel positions and their channels, padded."""
+    images = values["a"]
     sizes, kernel = spec["input"][2:], spec["weights"][2:]
     groups, depth = spec["groups"], spec["weights"][1]
     last = images if spec["layout"] == "nhwc" else np.moveaxis(images, 1, -1)
     numbers = np.arange(rows.start, rows.stop)
     image, *position = np.unravel_index(numbers, (spec["input"][0], *output_sizes(spec)))
-    padding = float(spec.get("padding_value", 0))
+    padding = spec.get("padding_value", 0)
+    padding = float(values[padding][0] if isinstance(padding, str) else padding)
     found = np.full((groups, len(numbers), math.prod(kernel), depth), padding)
     for number, place in enumerate(np.ndindex(*kernel)):
         at = [

@@ -92,6 +92,7 @@ def _conv2d(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
     images = x["a"] if spec["layout"] == "nhwc" else np.moveaxis(x["a"], 1, -1)
     pads = zip(spec["padding"][:rank], spec["padding"][rank:], strict=True)
     value = spec.get("padding_value", 0)
+    value = x[value][0] if isinstance(value, str) else value
     padded = np.pad(images, [(0, 0), *pads, (0, 0)], constant_values=value)
     kernel = spec["weights"][2:]
     reaches = [(n - 1) * d + 1 for n, d in zip(kernel, spec["dilation"], strict=True)]

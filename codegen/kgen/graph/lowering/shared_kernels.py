@@ -23,6 +23,7 @@ from kgen.ops.expression import (
 )
 from kgen.ops.parse import parse
 from kgen.spec import Conv2d, Matmul, Spec
+from kgen.spec.conv2d import PADDING
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -71,36 +72,45 @@ def with_shared_kernels(lowered: Lowered, most_tensors: int) -> Lowered:
     calls, buffers = list(lowered.calls), dict(lowered.buffers)
     constants = dict(lowered.constants)
     for members in groups.values():
-        spec = calls[members[0]].spec
-        assert isinstance(spec, Matmul | Conv2d)
-        found = shared(spec, [formulas[at] for at in members], most_tensors)
-        for at in members if found else ():
-            assert found is not None
-            given = {name: formulas[at].numbers[n] for name, n in found[1].items()}
-            for number in given.values():
-                buffer = CallBuffer(id=f"number {number!r}", dtype=NUMBER, elements=1)
+        specs = [calls[at].spec for at in members]
+        found = shared(specs, [formulas[at] for at in members], most_tensors)
+        if found is None:
+            continue
+        spec, names = found
+        for at, before in zip(members, specs, strict=True):
+            given = {name: (formulas[at].numbers[n], NUMBER) for name, n in names.items()}
+            if isinstance(spec, Conv2d) and spec.pads_with_operand:
+                assert isinstance(before, Conv2d)
+                given[PADDING] = (float(before.padding_value), DType.S8)
+            bindings = dict(calls[at].bindings)
+            for name, (number, dtype) in given.items():
+                buffer = CallBuffer(id=f"{dtype} {number!r}", dtype=dtype, elements=1)
                 buffers[buffer.id] = buffer
-                constants[buffer.id] = np.array([number], NUMBER.storage)
-            bound = {name: Binding(buffer=f"number {number!r}") for name, number in given.items()}
-            bindings = {**calls[at].bindings, **bound}
-            calls[at] = dataclasses.replace(calls[at], spec=found[0], bindings=bindings)
+                constants[buffer.id] = np.array([number], dtype.storage)
+                bindings[name] = Binding(buffer=buffer.id)
+            calls[at] = dataclasses.replace(calls[at], spec=spec, bindings=bindings)
     return dataclasses.replace(lowered, calls=tuple(calls), buffers=buffers, constants=constants)
 
 
 def others_of(spec: Matmul | Conv2d) -> tuple[object, ...]:
-    """Return what kernels share beside their formula."""
-    names = [field.name for field in dataclasses.fields(spec) if field.name != "epilogue"]
+    """Return what kernels share beside their formula and the number that pads images."""
+    apart = ("epilogue", "padding_value")
+    names = [field.name for field in dataclasses.fields(spec) if field.name not in apart]
     return type(spec), *(getattr(spec, name) for name in names)
 
 
 def shared(
-    spec: Matmul | Conv2d, formulas: Sequence[Numbered], most_tensors: int
+    specs: Sequence[Spec], formulas: Sequence[Numbered], most_tensors: int
 ) -> tuple[Spec, dict[str, int]] | None:
-    """Return the spec for all of these formulas, and by the names of its further operands which
-    number each is. Return None if the formulas are equal, or differ in too many numbers."""
+    """Return one spec for all of these, and by the names of its further operands which number of
+    the formula each is. Return None if all are equal, or differ in too many numbers."""
+    spec = specs[0]
+    assert isinstance(spec, Matmul | Conv2d)
+    pads = len({each.padding_value for each in specs if isinstance(each, Conv2d)}) > 1
     columns = list(zip(*(formula.numbers for formula in formulas), strict=True))
     differing = {column: name_of(n) for n, column in enumerate(columns) if len(set(column)) > 1}
-    if not differing or len(spec.parameters) + len(differing) > most_tensors:
+    count = len(spec.parameters) + len(differing) + pads
+    if not (differing or pads) or count > most_tensors:
         return None
     values = {
         name_of(n): variable(differing[column]) if column in differing else constant(column[0])
@@ -113,4 +123,6 @@ def shared(
         epilogue_shapes=(*(spec.epilogue_shapes or ()), *(f"{name}=1" for name in names)),
         epilogue_dtypes=(*(spec.epilogue_dtypes or ()), *(f"{name}={NUMBER}" for name in names)),
     )
+    if pads and isinstance(found, Conv2d):
+        found = dataclasses.replace(found, padding_value=PADDING)
     return found, names

@@ -313,6 +313,6 @@ def images(spec: Conv2d) -> AccessMap:
         batch=(BatchTerm(name=BATCH, stride=depth),) if spec.groups > 1 else (),
         guards=tuple(guards),
         start=start,
-        fill=spec.padding_value,
+        fill=spec.padding_value if isinstance(spec.padding_value, int) else 0,
     )
     return found.simplified

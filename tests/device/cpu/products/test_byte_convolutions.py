@@ -36,9 +36,11 @@ CASES = {
         epilogue="x * scale + bias",
     ),
     "23 channels": conv((2, 23, 5, 4), (9, 23, 3, 3), padding=1, padding_value=77, stride=(2, 1)),
-    "dilation 3": conv((1, 7, 8, 9), (9, 7, 3, 3), dilation=3, padding=3, padding_value=-5),
+    "dilation 3": conv((1, 7, 8, 9), (9, 7, 3, 3), dilation=3, padding=3, padding_value="padding"),
     "kernel larger than the image": conv((1, 7, 2, 3), (3, 7, 5, 5), padding=2, padding_value=127),
-    "one channel": conv((2, 1, 6, 7), (3, 1, 3, 3), padding=1, stride=(2, 1), padding_value=9),
+    "one channel": conv(
+        (2, 1, 6, 7), (3, 1, 3, 3), padding=1, stride=(2, 1), padding_value="padding"
+    ),
     "pixels apart": conv((2, 70, 5, 6), (8, 70, 1, 1), stride=2),
     "three axes": conv((1, 3, 3, 4, 5), (6, 3, 2, 3, 2), padding=1, padding_value=3),
     "four groups": conv(
@@ -112,7 +114,9 @@ DEPTHWISE = {
         out_dtype="f32",
     ),
     "three axes": depthwise((1, 3, 3, 4, 5), 2, 3, 2, padding=1, padding_value=9),
-    "one axis": depthwise((2, 33, 31), 4, stride=3, padding=2, padding_value=-1, out_dtype="f16"),
+    "one axis": depthwise(
+        (2, 33, 31), 4, stride=3, padding=2, padding_value="padding", out_dtype="f16"
+    ),
 }  # fmt: skip
 
 

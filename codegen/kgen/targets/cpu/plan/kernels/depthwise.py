@@ -97,6 +97,8 @@ class DepthwisePlan(CpuPlan):
     def padding(self) -> str:
         """Elements outside of the image."""
         value = self.conv.padding_value
+        if isinstance(value, str):
+            return "%padding.all"
         return self.sum_vector.splat(value) if value else "zeroinitializer"
 
     @property

@@ -146,9 +146,14 @@ class WindowedA:
 
     @property
     def fill(self) -> str:
-        """Operand of a vector of padding."""
+        """Operand of a vector of padding, unless it is loaded."""
         value = images(self.conv).fill
         return self.vector.splat(value) if value else "zeroinitializer"
+
+    @property
+    def loads_fill(self) -> bool:
+        """Whether the number that pads the images is an operand."""
+        return self.conv.pads_with_operand
 
     @property
     def segment_whole(self) -> int:
