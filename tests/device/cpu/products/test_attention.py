@@ -14,9 +14,11 @@ import kgen_runtime
 from kgen import bundle, pipeline, targets
 from kgen.check.verify.run import verify
 from kgen.errors import ScheduleError
+from kgen.schedule import CpuAttention
 from kgen.spec import Attention
 from kgen.targets.base import BuiltKernel, Source
 from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.schedule import attention_blocks
 
 V3 = "x86-64-v3"
 #: Rows of scores up to which the scalar reference is quick.
@@ -216,6 +218,20 @@ def test_candidates_are_legal_and_ranked() -> None:
     assert FAMILY.choose(spec, target) == found[0].schedule
     for candidate in found[:8]:
         FAMILY.plan(spec, target, candidate.schedule)
+
+
+def test_blocks_of_keys_are_computed_whole() -> None:
+    """Scores and exponentials of a block count in full; blocks have equally many keys."""
+    target = targets.find(V3)
+    fields: dict[str, Any] = {"block_q": 12, "block_k": 64, "mr": 6, "nv": 2, "pack_v": False}
+    terms = [
+        attention_blocks.predicted(attention(12, keys, 64), target, CpuAttention(**fields)).terms
+        for keys in (64, 65, 128)
+    ]
+    assert terms[1]["issue"] == terms[2]["issue"] == 2 * terms[0]["issue"]
+    assert terms[0]["packing"] < terms[1]["packing"] < terms[2]["packing"] / 1.9
+    found = {each.block_k for each in attention_blocks.space(attention(12, 300, 64), target)}
+    assert 152 in found and 256 not in found
 
 
 def test_other_families_refuse() -> None:

@@ -31,6 +31,9 @@ BLOCKS_OF_QUERIES = (8, 16, 32, 64, 128, 256)
 BLOCKS_OF_KEYS = (16, 32, 64, 128, 256)
 #: Tallest register tile: more rows save less than a tenth of the loads of B.
 TALLEST = 12
+#: Instructions of a vector of scores beside its exponential: two loads, two steps of the maximum, a
+#: difference, a sum and a store.
+PASSES = 7
 #: Instructions of widening a vector of 16 bits, and of a call of a register tile.
 WIDENING, CALL = 2, 12
 
@@ -56,8 +59,9 @@ def space(spec: Attention, target: Target) -> Iterator[CpuAttention]:
     lanes = target.limits["vector_bytes"] // 4
     rows = spec.group * spec.queries
     widest = -(-max(spec.out_head, min(spec.keys, BLOCKS_OF_KEYS[-1])) // lanes)
-    keys = -(-spec.keys // lanes) * lanes
-    blocks = {max(lanes, min(block, keys)) // lanes * lanes for block in BLOCKS_OF_KEYS}
+    # Blocks of equally many keys, as far as vectors allow.
+    parts = {-(-spec.keys // max(lanes, block)) for block in BLOCKS_OF_KEYS}
+    blocks = {-(-spec.keys // (n * lanes)) * lanes for n in parts}
     for nv in range(1, min(widest, (target.limits["vector_registers"] - BROADCASTS) // 2) + 1):
         room = (target.limits["vector_registers"] - BROADCASTS) // nv - 1
         fitting = min(TALLEST, room)
@@ -102,8 +106,9 @@ def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[s
     height = -(-min(rows, schedule.block_q) // schedule.mr)
     # Keys of a block of queries: all that some query of it attends to.
     reach = min(spec.keys, spec.pairs * spec.group / rows + schedule.block_q / 2)
-    key_blocks = max(1.0, reach / schedule.block_k)
+    key_blocks, partial_blocks = math.ceil(reach / schedule.block_k), reach / schedule.block_k
     l1 = SHARE * target.limits["l1_bytes"]
+    per_event = coefficients(target, CpuMatmul)
     widens = WIDENING / adds if spec.dtype is not DType.F32 and not schedule.pack_v else 0.0
 
     def product(columns: int, steps: float, wide: float) -> tuple[float, float]:
@@ -117,6 +122,7 @@ def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[s
             cycles += panel / LINE_BYTES if panel > l1 else 0.0
             multiplied = mr * nv / adds + wide * nv
             cycles += steps * max(multiplied, (mr + nv) / loads, core.latency)
+            cycles += steps * per_event["steps"]
         sums = count * CALL + 2.0 * mr * vectors / loads
         return height * cycles, height * sums
 
@@ -129,7 +135,6 @@ def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[s
     out_vectors = -(-spec.out_head // lanes)
     copies = schedule.block_k * out_vectors * 2.0 / loads if schedule.pack_v else 0.0
     # The first block of queries reads K and V from where they are, the others from nearer by.
-    per_event = coefficients(target, CpuMatmul)
     lines = [reach * n * spec.dtype.itemsize / LINE_BYTES for n in (spec.head, spec.out_head)]
     place, near = (place_of(target, n * LINE_BYTES * sum(lines)) for n in (pairs, 1))
     ways = ("packed", "packed" if schedule.pack_v else "first")
@@ -139,10 +144,10 @@ def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[s
     spilt = scratch / LINE_BYTES if scratch > SHARE * target.limits["l2_bytes"] else 0.0
     count = pairs * blocks
     busy = {
-        "arithmetic": count * key_blocks * (scores + values),
+        "arithmetic": count * (key_blocks * scores + partial_blocks * values),
         "tiles": count * key_blocks * (score_tiles + value_tiles),
-        "issue": count * key_blocks * block_rows * (vectors * EXPONENTIAL / adds + ROW),
-        "packing": count * key_blocks * (transposed + copies),
+        "issue": count * key_blocks * block_rows * (vectors * (EXPONENTIAL + PASSES) / adds + ROW),
+        "packing": count * partial_blocks * (transposed + copies),
     }
     transfer = pairs * sum(lines) * line_cycles(target, pairs * LINE_BYTES * sum(lines))
     return busy | {
