@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,6 +37,31 @@ DTYPES = (DType.F32, DType.F16, DType.BF16)
 #: Types of attention: those of tensor cores with 16 bits.
 HALVES = (DType.F16, DType.BF16)
 FLOATS_8 = (DType.E4M3, DType.E5M2)
+#: Fields of attention that kernels compute; others must have their defaults.
+ATTENTION_FIELDS = frozenset(
+    [
+        "dtype",
+        "q",
+        "k",
+        "v",
+        "out_dtype",
+        "layout",
+        "kv_layout",
+        "q_strides",
+        "k_strides",
+        "v_strides",
+        "out_strides",
+        "causal",
+        "diagonal",
+        "window",
+        "mask",
+        "mask_dtype",
+        "softcap",
+        "scale",
+        "kv_length",
+        "lse",
+    ]
+)
 #: Most elements of a head whose keys and values pass through registers on their way.
 STAGED_HEAD = 128
 #: CUDA version above every version that a kernel may require.
@@ -95,13 +121,21 @@ class CudaFamily(Family):
 
     def check_support(self, spec: Spec, target: Target) -> None:
         super().check_support(spec, target)
-        if isinstance(spec, Attention) and not target.has("cp_async"):
-            size = max(spec.head, spec.out_head)
-            if size > STAGED_HEAD:
+        if not isinstance(spec, Attention):
+            return
+        for field in dataclasses.fields(spec):
+            value = getattr(spec, field.name)
+            if field.name not in ATTENTION_FIELDS and value != field.default:
                 raise TargetError(
-                    f"heads of {size} elements are not supported by {target.name} for attention; "
-                    f"the limit is {STAGED_HEAD}; build for sm_80 or later"
+                    f"{field.name}={value} is not supported by {target.name} for attention; leave "
+                    "it out, or build for a CPU target"
                 )
+        size = max(spec.head, spec.out_head)
+        if size > STAGED_HEAD and not target.has("cp_async"):
+            raise TargetError(
+                f"heads of {size} elements are not supported by {target.name} for attention; the "
+                f"limit is {STAGED_HEAD}; build for sm_80 or later"
+            )
 
     def maths(self, target: Target) -> tuple[Math, ...]:
         return tuple(Math) if target.has("tf32_mma") else (Math.EXACT,)

@@ -13,6 +13,7 @@ from kgen import emulate, pipeline, targets
 from kgen.emulate import LaunchReport
 from kgen.errors import ScheduleError, TargetError
 from kgen.spec import Attention
+from kgen.targets import cuda
 from tests.emulate.one_schedule import verify
 
 BOTTOM: dict[str, Any] = {"causal": True, "diagonal": "bottom_right"}
@@ -158,6 +159,14 @@ def test_what_is_not_supported_is_refused() -> None:
         kgen.build(attention(8, 8, 8, dtype="bf16"), targets=["sm_75"])
     with pytest.raises(TargetError, match="heads of 136 elements are not supported by sm_75"):
         kgen.build(attention(8, 8, 136), targets=["sm_75"])
+
+
+def test_fields_that_kernels_do_not_compute_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field that the spec gets later is not left out in silence."""
+    monkeypatch.setattr(cuda, "ATTENTION_FIELDS", cuda.ATTENTION_FIELDS - {"softcap", "window"})
+    kgen.build(attention(8, 8, 8), targets=["sm_80"])
+    with pytest.raises(TargetError, match=r"softcap=2\.0 is not supported by sm_80 for attention"):
+        kgen.build(attention(8, 8, 8, softcap=2.0), targets=["sm_80"])
 
 
 @pytest.mark.parametrize(
