@@ -39,7 +39,7 @@ MUTATIONS = (
         ("parts-in-one-place", r"(%left\.offset = mul nuw nsw i64 %left\.wide, )4096", r"\g<1>0"),
         ("both-ends-in-one-slot", r"(%left\.slot = zext i1 )%left\.second", r"\1false"),
         ("waves-in-one-place", r"(%wave\.bytes = mul nuw nsw i32 %wave, )1024", r"\g<1>0"),
-        ("lds-filled-while-read", r"(?<=LDS any more\n)(?:.*\n){3}", ""),
+        ("lds-filled-while-read", r"(?:^.*\n){3}(?=  %at\.next = )", ""),
     ),
     *bugs(
         streamed_product,

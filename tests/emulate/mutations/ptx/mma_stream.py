@@ -53,7 +53,7 @@ MUTATIONS = (
             "",
         ),
         ("part-read-before-its-flag", r"(?<=^part_there:\n) *bar\.sync 0;\n", ""),
-        ("ticket-read-before-it-is-there", r"^ *bar\.sync 0;\n(?= *// steps)", ""),
+        ("ticket-read-before-it-is-there", r"^ *bar\.sync 0;\n(?=.*\n *\.reg \.u32 %cta,)", ""),
     ),
     *bugs(
         waves_product,
