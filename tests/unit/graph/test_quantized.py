@@ -265,6 +265,21 @@ def test_a_product_whose_epilogue_has_numbers_alone() -> None:
     assert len(found.calls) == 2  # quantise, product
 
 
+def test_a_bias_of_one_number_is_in_the_factors_of_its_product() -> None:
+    """A bias of equal numbers is a number in the formula, zero too."""
+    for bias in (0.0, 0.25):
+        m = Quantizer()
+        x = m.qdq(m.input("x", (3, 9)), 0.03, 125)
+        y = m.add("Add", m.add("MatMul", x, m.weights(9, 4, axis=1)), m.constant(np.full(4, bias)))
+        model = m.finished(m.qdq(m.add("Relu", y), 0.02, 12))
+        *_, product = products(found := calls(model))
+        assert "div" not in product.epilogue and product.epilogue.count("add(") == 1
+        given = {"x": RNG.standard_normal((3, 9)).astype(np.float32)}
+        (expected,) = evaluator(read(model)).run(None, given)
+        (made,) = run(found, given).values()
+        np.testing.assert_allclose(made.reshape(expected.shape), expected, rtol=1e-6)
+
+
 def test_a_large_integer_convolution_is_one_product() -> None:
     """Its sums are exact in s32 alone."""
     case = edge(

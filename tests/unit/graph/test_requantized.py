@@ -32,6 +32,10 @@ from tests.unit.graph.test_quantized import calls
         ("round(mean(cast(a) * 0.5) / 0.25)", "round(mean(cast(a)) * 2)"),
         ("round(sigmoid(a) / 0.25)", "round(sigmoid(a) * 4)"),
         (
+            "round(concat(permute((cast(a) - 3) * 0.5, 1, 0), cast(b) * 0.25, 1) / 0.125)",
+            "round(concat(permute((cast(a) - 3) * 4, 1, 0), cast(b) * 2, 1))",
+        ),
+        (
             "cast(min(max(round(a) + 3, -128), 127)) - 3",
             "cast(min(max(round(a), -131), 124))",
         ),
@@ -46,6 +50,7 @@ from tests.unit.graph.test_quantized import calls
         # Operands themselves, in all terms or in one.
         ("round(a / 0.3)", None),
         ("round((a + b) / 0.3)", None),
+        ("round(concat(cast(a) * 0.5, b, 1) / 0.3)", None),
         ("round((cast(a) * 0.5 + b) / 0.3)", None),
         # Another zero point than the one that was added, one limit that is reached, and a scale of
         # which f32 has no reciprocal.

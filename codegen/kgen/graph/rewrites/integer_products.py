@@ -524,22 +524,29 @@ class _Integers(Rewriting):
             nodes = before.nodes + value.nodes
             self.affine[value.id] = dataclasses.replace(before, is_rectified=True, nodes=nodes)
             return None
-        if expression.name != "add" or before.is_rectified or len(names) != 2:
+        if expression.name != "add" or before.is_rectified:
             return None
-        (other,) = (name for name in names if name != at)
-        bias = self.graph.values[other]
-        if set(expression.arguments) != {variable(at), variable(other)} or (
-            math.prod(bias.shape) != math.prod(bias.shape[-1:])
-            or not isinstance(bias.operation, SourceNode)
-            or bias.operation.kind != "constant"
-        ):
+        others = [term for term in expression.arguments if term != variable(at)]
+        array = self.vector_of(others[0]) if len(others) == 1 else None
+        if array is None:
             return None
-        array = self.graph.constants[bias.operation.name].reshape(bias.shape[-1:])
         added, nodes = before.added + array.astype(np.float64), before.nodes + value.nodes
         found = dataclasses.replace(before, added=added, nodes=nodes)
         self.affine[value.id] = found
         made = FormulaNode(expression=self.of_affine(found, self.graph.names.get(value.id, "")))
         return self.builder.add(made, value.shape, value.dtype, found.nodes)
+
+    def vector_of(self, term: Expression) -> Array | None:
+        """Return a number, or the elements of a constant with one axis; None for other terms."""
+        if term.primitive is Primitive.CONSTANT:
+            return np.array(term.number)
+        value = self.graph.values.get(term.name)
+        if value is None or math.prod(value.shape) != math.prod(value.shape[-1:]):
+            return None
+        operation = value.operation
+        if not isinstance(operation, SourceNode) or operation.kind != "constant":
+            return None
+        return self.graph.constants[operation.name].reshape(value.shape[-1:])
 
     def folded_quantization(self, value: GraphValue, expression: Expression) -> GraphValue | None:
         """Fold round(x / scale) + zero, saturated, after an integer product with constant B.

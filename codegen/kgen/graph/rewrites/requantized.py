@@ -22,6 +22,8 @@ from kgen.ops.registry import functions
 
 #: Functions of rows with f(x k) = f(x) k.
 LINEAR = ("mean", "sum")
+#: Views that have each element of their tensors as it is, and no others.
+MOVES = ("concat", "expand", "slice", "permute", "reshape")
 #: Factors that f32 holds with all digits, and whose reciprocals it holds.
 LEAST, MOST = 2.0**-120, 2.0**120
 
@@ -94,6 +96,10 @@ def _scaled(x: Expression, factor: float) -> Expression | None:
     if x.name in ("add", "sub", "min", "max", "relu"):
         terms = [found for term in x.arguments if (found := _scaled(term, factor)) is not None]
         return call(x.name, terms) if len(terms) == len(x.arguments) else None
+    if x.primitive is Primitive.VIEW and x.name in MOVES:
+        parts = [a if _is_number(a) else _scaled(a, factor) for a in x.arguments]
+        moved = tuple(part for part in parts if part is not None)
+        return with_arguments(x, moved) if len(moved) == len(parts) else None
     if x.name == "hard_sigmoid" and len(x.arguments) == 3:
         of, slope, offset = x.arguments
         line = _scaled(of, slope.number * factor)
