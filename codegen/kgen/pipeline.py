@@ -70,8 +70,8 @@ def _schedule_with(
     if not wanted:
         known = ", ".join(dict.fromkeys(s.mainloop for s in ranked))
         raise ScheduleError(
-            f"mainloop={overrides[MAINLOOP]} is not supported by {target.name} for {spec.key}; it "
-            f"supports {known}"
+            f"mainloop={overrides[MAINLOOP]} is not supported by {target.name} for {spec.key}; "
+            f"take {known}"
         )
     best = next((s for s in wanted if names <= set(s.names)), wanted[0])
     return dataclasses.replace(best, origin=ScheduleOrigin.USER)
@@ -84,7 +84,7 @@ def _fields(overrides: Overrides) -> dict[str, int]:
         if name == MAINLOOP:
             continue
         if not isinstance(value, int):
-            raise ScheduleError(f"{name}={value!r} is not a whole number; give one such as 2")
+            raise ScheduleError(f"{name}={value!r} is not an integer; give one such as 2")
         if new := FORMER_NAMES.get(name):
             raise ScheduleError(f"{name}={value} is called {new} now; write {new}={value}")
         fields[name] = value

@@ -49,7 +49,7 @@ kgen_status kgen_settle_table(kgen_kernel *of)
                     of->lies_upon = of->arguments[i];
             return of->lies_upon != NULL
                        ? KGEN_OK
-                       : kgen_bundle_error("the table of its scatter is no input");
+                       : kgen_bundle_error("the table of its scatter is not an input");
         }
         at = strchr(at, ';');
     }

@@ -309,11 +309,11 @@ kgen_status kgen_call_run_tasks(kgen_call *call, size_t launch, int64_t begin, i
     const kgen_kernel *of = call->kernel;
     int64_t tasks = kgen_num_tasks(of, launch);
     if (launch >= of->num_launches)
-        return kgen_argument_error("%s: launch=%zu; it has %zu launches", of->key, launch,
-                                   of->num_launches);
+        return kgen_argument_error("%s: launch=%zu is out of range; give 0 to %zu", of->key, launch,
+                                   of->num_launches - 1);
     if (begin < 0 || begin > end || end > tasks)
-        return kgen_argument_error("%s: tasks %lld to %lld; launch %zu has 0 to %lld", of->key,
-                                   (long long)begin, (long long)end, launch, (long long)tasks);
+        return kgen_argument_error("%s: tasks %lld to %lld are out of range; give 0 to %lld", of->key,
+                                   (long long)begin, (long long)end, (long long)tasks);
     if (begin < end) /* kernels do not accept an empty range */
         kgen_run_tasks(&of->launches[launch].run, call->launches.jobs[launch].pointers, begin, end);
     return KGEN_OK;

@@ -230,7 +230,7 @@ static kgen_status check_map(const kgen_kernel *of, const name_index *slots, ten
 static kgen_status check_maps(const kgen_kernel *of, const name_index *slots)
 {
     if (of->num_maps > 0 && is_cpu(of))
-        return kgen_bundle_error("it has tensor maps, which CPU code does not take");
+        return kgen_bundle_error("it has tensor maps, which CPU code does not support");
     for (size_t i = 0; i < of->num_maps; i++)
         TRY(check_map(of, slots, &of->maps[i]));
     return KGEN_OK;
@@ -325,7 +325,7 @@ static kgen_status check_extents(const kgen_kernel *of, const launch *one)
                                      (long long)is[2]);
     }
     if (one->shared_memory < 0)
-        return kgen_bundle_error("%lld bytes of dynamic shared memory; give 0 or more",
+        return kgen_bundle_error("%lld bytes of dynamic shared memory; it must be 0 or more",
                                  (long long)one->shared_memory);
     for (int axis = 0; axis < 3; axis++) {
         int64_t along = one->grid[axis];
@@ -346,8 +346,8 @@ static kgen_status check_extents(const kgen_kernel *of, const launch *one)
             return kgen_bundle_error("%lld workgroups along %c of the grid; the CPU allows 1",
                                      (long long)one->grid[axis], "xyz"[axis]);
     if (threads != 1 || groups != 1 || one->shared_memory != 0)
-        return kgen_bundle_error("a launch has a block, a cluster or shared memory, which a CPU "
-                                 "has none of");
+        return kgen_bundle_error("a launch has a block, a cluster or shared memory, which CPU "
+                                 "code does not support");
     return check_tasks(of, one);
 }
 

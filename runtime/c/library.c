@@ -141,7 +141,7 @@ kgen_status kgen_library_function(const os_code *in, const object *of, const cha
     const unsigned char *strings = bytes_at(&found, found.strings, 1, &text_left);
     const unsigned char *symbols = bytes_at(&found, found.symbols, 1, &symbols_left);
     if (hash == NULL || strings == NULL || symbols == NULL)
-        return refuse_object("its tables lie outside of the file");
+        return refuse_object("its tables are outside of the file");
     uint64_t count = kgen_number(hash + 4, 4);
     if (count > symbols_left / SYMBOL_BYTES)
         return refuse_object("its headers are damaged");

@@ -125,10 +125,10 @@ static kgen_status check_values(const kgen_program *of, const names *by, int64_t
         char place[PLACE_BYTES];
         uint64_t nbytes = 0;
         if (!find_memory(of, by, one, &nbytes))
-            return kgen_bundle_error("value %.60s lies in %s, which does not exist", name,
+            return kgen_bundle_error("value %.60s is in %s, which does not exist", name,
                                      shown_place(one, one->offset, place));
         if (one->offset < 0 || one->offset % (int64_t)kgen_dtype_size(one->tensor.dtype) != 0)
-            return kgen_bundle_error("value %.60s lies at %s, which is not a multiple of its "
+            return kgen_bundle_error("value %.60s is at %s, which is not a multiple of its "
                                      "element size", name, shown_place(one, one->offset, place));
         if ((uint64_t)one->offset > nbytes || one->tensor.nbytes > nbytes - (uint64_t)one->offset)
             return kgen_bundle_error("value %.60s of %zu bytes at %s ends past the %llu bytes "
@@ -220,7 +220,7 @@ static kgen_status check_counts(kgen_program *of, const names *by, arena *memory
         count *one = &of->counts[i];
         if (!kgen_index_find(&by->memories[IN_OUTPUT], one->output, &one->of) ||
             !kgen_index_find(&by->memories[IN_OUTPUT], one->size, &one->in))
-            return kgen_bundle_error("the size of output %.60s is %.60s, and one of both is not "
+            return kgen_bundle_error("the size of output %.60s is %.60s, and one of the two is not "
                                      "an output", one->output, one->size);
         const kgen_tensor *is = &of->outputs[one->of].tensor, *size = &of->outputs[one->in].tensor;
         if (one->axis < 0 || one->axis >= is->rank)
@@ -366,7 +366,7 @@ static kgen_status check_step(const kgen_program *of, names *by, const manifest 
             const bound *table = &one->values[kernel->lies_upon - kernel->parameters];
             const bound *out = &one->values[slot];
             if (kernel->parameters[slot].tensor.role == KGEN_OUTPUT && !is_at(table, out))
-                return kgen_bundle_error("it writes rows of %.60s, but its output lies elsewhere",
+                return kgen_bundle_error("it writes rows of %.60s, but its output is elsewhere",
                                          kernel->lies_upon->tensor.name);
         }
     return KGEN_OK;

@@ -299,8 +299,8 @@ static kgen_status in_step(const order *of, size_t number, kgen_status status)
 
 static kgen_status too_many(const order *of)
 {
-    return kgen_bundle_error("its steps share memory more than %llu times, the limit; give values "
-                             "memory of their own", (unsigned long long)of->most);
+    return kgen_bundle_error("its steps share memory more than %llu times, the limit",
+                             (unsigned long long)of->most);
 }
 
 static kgen_status find_accesses(order *of, size_t *starts)

@@ -28,7 +28,7 @@ static kgen_status count_steps(const kgen_program *of, size_t *steps)
                                      "the end of the repetition before it", i,
                                      (long long)one->first, (long long)behind);
         if (one->turns < 2 || one->turns > KGEN_MOST_STEPS)
-            return kgen_bundle_error("repetition %zu has %lld turns; it takes 2 to %d", i,
+            return kgen_bundle_error("repetition %zu has %lld turns; the limits are 2 and %d", i,
                                      (long long)one->turns, KGEN_MOST_STEPS);
         behind = one->first + one->count;
         total += (uint64_t)one->count * (uint64_t)(one->turns - 1);

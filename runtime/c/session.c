@@ -304,7 +304,7 @@ kgen_status kgen_session_profile(kgen_session *session, int64_t *nanoseconds, si
 {
     const kgen_program *of = session->program;
     if (nanoseconds == NULL || num_steps != of->num_steps)
-        return kgen_argument_error("%s: has %zu steps, and the call gives %zu%s", of->name,
+        return kgen_argument_error("%s: has %zu steps, and the call gives %zu%s; give all", of->name,
                                    of->num_steps, num_steps, nanoseconds == NULL ? " at NULL" : "");
     if (session->num_unset > 0)
         return miss_input(session);
@@ -519,7 +519,7 @@ static kgen_status find_short_axis(const kgen_program *of, const kgen_tensor *st
                                    of->name, state->name, shown_shape(shape, rank, given),
                                    shown_shape(state->shape, state->rank, wanted));
     if (others == 1 && shape[*axis] > state->shape[*axis])
-        return kgen_argument_error("%s: %s has %lld places along axis %d, and this array has "
+        return kgen_argument_error("%s: %s has %lld positions along axis %d, and this array has "
                                    "%lld; pass the last %lld, or compile a longer cache", of->name,
                                    state->name, (long long)state->shape[*axis], *axis,
                                    (long long)shape[*axis], (long long)state->shape[*axis]);

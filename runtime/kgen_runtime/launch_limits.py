@@ -176,7 +176,7 @@ def _excesses(launch: Launch, limits: Limits, usage: Usage) -> Iterator[str]:
         if min(extent) < 1:
             yield f"{name}={extent} is empty; each number must be 1 or more"
     if launch.dynamic_shared_memory < 0:
-        yield f"{launch.dynamic_shared_memory} bytes of dynamic shared memory; give 0 or more"
+        yield f"{launch.dynamic_shared_memory} bytes of dynamic shared memory; it must be 0 or more"
     for value, limit, what, remedy in _measures(launch, limits, usage):
         if value > limit:
             yield f"{value} {what}; {limits.device} allows {limit}; {remedy}"

@@ -88,8 +88,8 @@ LOAD = "global_load_dwordx2 v[2:3], v0, s[0:1]"
 @pytest.mark.parametrize(
     "code, what, arch",
     [
-        (f"{LOAD}; v_add_f32_e32 v1, v3, v3", "v3 is not there yet", "gfx942"),
-        (f"{LOAD}; v_mov_b32_e32 v3, 0", "v3 is not there yet", "gfx942"),
+        (f"{LOAD}; v_add_f32_e32 v1, v3, v3", "v3 is still being loaded", "gfx942"),
+        (f"{LOAD}; v_mov_b32_e32 v3, 0", "v3 is still being loaded", "gfx942"),
         (f"{LOAD}; {LOAD}; s_waitcnt vmcnt(0); v_mov_b32_e32 v3, 0", "", "gfx942"),
         # The store behind it counts on gfx9, where one may stay under way; not on gfx10.
         (
@@ -99,28 +99,32 @@ LOAD = "global_load_dwordx2 v[2:3], v0, s[0:1]"
         ),
         (
             f"{LOAD}; global_store_dword v0, v5, s[0:1]; s_waitcnt vmcnt(1); v_mov_b32_e32 v3, 0",
-            "v3 is not there yet",
+            "v3 is still being loaded",
             "gfx1030",
         ),
         # Scalar loads end in any order.
         (
             "s_load_dword s4, s[0:1], 0x0; s_load_dword s5, s[0:1], 0x4; "
             "s_waitcnt lgkmcnt(1); s_mov_b32 s6, s4",
-            "s4 is not there yet",
+            "s4 is still being loaded",
             "gfx942",
         ),
-        ("ds_write_b32 v0, v1; s_barrier", "a barrier with a write to LDS under way", "gfx942"),
+        (
+            "ds_write_b32 v0, v1; s_barrier",
+            "a barrier before an earlier write to LDS has completed",
+            "gfx942",
+        ),
         ("ds_read_b32 v0, v1; s_barrier", "", "gfx942"),
         ("ds_load_b32 v0, v1; s_wait_dscnt 0x0; v_mov_b32_e32 v0, v0", "", "gfx1201"),
         (
             "ds_load_b32 v0, v1; s_wait_loadcnt_dscnt 0x1; v_mov_b32_e32 v0, v0",
-            "v0 is not there yet",
+            "v0 is still being loaded",
             "gfx1201",
         ),
         # On the second turn of the loop the load of the first one is under way.
         (
             f".LBB0_1:; v_mov_b32_e32 v1, v3; {LOAD}; s_cbranch_scc1 .LBB0_1",
-            "v3 is not there yet",
+            "v3 is still being loaded",
             "gfx942",
         ),
     ],

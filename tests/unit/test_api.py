@@ -135,7 +135,7 @@ def test_one_version() -> None:
         (SMALL, "sm_80", "mma", ScheduleError, "schedule='mma' is not a mapping of fields"),
         (SMALL, [], {}, BundleError, "give a spec and a target"),
         ([], ["sm_80"], {}, BundleError, "give a spec and a target"),
-        (SMALL, "sm_80", {"block_m": "x"}, ScheduleError, "block_m='x' is not a whole number"),
+        (SMALL, "sm_80", {"block_m": "x"}, ScheduleError, "block_m='x' is not an integer"),
     ],
 )
 def test_what_is_no_request(

@@ -161,7 +161,7 @@ def test_kernels_are_verified_by_an_executor() -> None:
 def test_an_executor_is_named_well(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["build", "--shape", "8x8x8", "--target", "vulkan1.3"]
     for more, message in (
-        (["--jobs", "0"], "--jobs 0 is out of range; it must be 1 or more"),
+        (["--jobs", "0"], "--jobs 0 is out of range; give 1 or more"),
         (["--executor", "ray://x"], "--executor ray://x is not of the form dask://HOST:PORT"),
         (["--executor", "dask://x"], "--executor dask://x is not of the form dask://HOST:PORT"),
         (

@@ -151,7 +151,7 @@ def _reason(found: dict[str, Any]) -> str:
             where = f"{source['kind']}, commit {source['commit']}"
         if how == "measured":
             return f"measured: the row of the same sizes; {where}"
-        return f"neighbour: the nearest measured row, made to fit; {where}"
+        return f"neighbour: the nearest measured row, adapted; {where}"
     if how == "measured":
         return "measured by kgen tune"
     if how == "rule":

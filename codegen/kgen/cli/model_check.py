@@ -120,7 +120,7 @@ def print_results(
                 result.on.partition(" (")[0] or None,
             )
         )
-    header = ("program", "result", "steps right", "worst step", "worst output", "executed on")
+    header = ("program", "result", "steps correct", "worst step", "worst output", "executed on")
     print_table(header, rows)
     print(BOUNDS)
     for result in results:

@@ -96,5 +96,5 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a whole number; give one such as 4"
+            f"{text!r} is not an integer; give one such as 4"
         ) from None

@@ -395,7 +395,7 @@ def schedule_fields(text: str | None) -> dict[str, int | str]:
     mainloop = {name: given.pop(name) for name in ("mainloop",) if name in given}
     for name, value in given.items():
         if not _WHOLE.fullmatch(value) and (meant := suggest.meant(name, ["mainloop"])):
-            raise SpecError(f"--schedule {name}={value} is not a whole number; {meant}")
+            raise SpecError(f"--schedule {name}={value} is not an integer; {meant}")
     return mainloop | _whole_numbers("schedule", given)
 
 
@@ -426,7 +426,7 @@ def _whole(name: str, text: str, given: str, example: str = "1024") -> int:
     """Return `text` as an integer; `given` is the option's whole value, for the message."""
     if not _WHOLE.fullmatch(text):
         what = _shown(text) if text == given else f"{_shown(given)}: {_shown(text)}"
-        raise SpecError(f"--{name} {what} is not a whole number; give one such as {example}")
+        raise SpecError(f"--{name} {what} is not an integer; give one such as {example}")
     return int(text)
 
 
@@ -435,7 +435,7 @@ def _one_or_several(name: str, text: str, given: str) -> int | tuple[int, ...]:
     parts = text.lower().split("x")
     if not all(map(_WHOLE.fullmatch, parts)):
         raise SpecError(
-            f"--{name} {_shown(given)} is not a whole number for each dimension; give one such as "
+            f"--{name} {_shown(given)} is not an integer for each dimension; give one such as "
             "1024, or 1024x64 for two dimensions"
         )
     found = tuple(map(int, parts))

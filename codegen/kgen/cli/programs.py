@@ -43,7 +43,7 @@ def check_threads(threads: int | None) -> None:
 
     if threads is not None and not 1 <= threads <= MAX_THREADS:
         raise SpecError(
-            f"--threads {threads} is out of range; it must be 1 to {MAX_THREADS}; leave it out to "
+            f"--threads {threads} is out of range; give 1 to {MAX_THREADS}, or leave it out to "
             "use all cores"
         )
 

@@ -82,6 +82,6 @@ def executor_of(args: argparse.Namespace) -> Iterator[Executor | None]:
             yield workers
         return
     if jobs is not None and jobs < 1:
-        raise SpecError(f"--jobs {jobs} is out of range; it must be 1 or more")
+        raise SpecError(f"--jobs {jobs} is out of range; give 1 or more")
     with executors.processes(executors.cores() if jobs is None else jobs) as pool:
         yield pool

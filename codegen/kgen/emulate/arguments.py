@@ -33,7 +33,7 @@ DTYPES = {
 UNWRITTEN = 0xFF
 #: Most dimensions of an output: numpy's limit.
 MAX_DIMENSIONS = 32 if np.__version__.startswith("1.") else 64
-#: Most digits of a whole number; Python's own limit is about 4000.
+#: Most digits of an integer; Python's own limit is about 4000.
 MOST_DIGITS = 100
 #: Largest --seeds; more would not end in practice.
 MOST_SEEDS = 1_000_000_000
@@ -136,7 +136,7 @@ def _scalar(kind: str, rest: str, text: str) -> np.generic:
         values, example = "a number", "0.5"
         if dtype.kind != "f":
             limits = np.iinfo(dtype)
-            values, example = f"a whole number from {limits.min} to {limits.max}", "64"
+            values, example = f"an integer from {limits.min} to {limits.max}", "64"
         raise SpecError(
             f"--arg {_shown(text)}: {kind} takes {values}, as in {kind}:{example}"
         ) from None
@@ -218,7 +218,7 @@ def _shape(extents: str, text: str) -> list[int]:
     sizes = extents.split("x")
     if not all(re.fullmatch(rf"0*[1-9]\d{{0,{MOST_DIGITS - 1}}}", n, re.ASCII) for n in sizes):
         raise SpecError(
-            f"--arg {_shown(text)}: shape {_shown(extents) or repr(extents)} is not whole numbers "
+            f"--arg {_shown(text)}: shape {_shown(extents) or repr(extents)} is not integers "
             f"of 1 or more joined by x; the form is {FORMS['out']}"
         )
     return [int(n) for n in sizes]
@@ -246,12 +246,12 @@ def _load(name: str) -> Array:
 
 
 def whole(name: str, text: str, least: int) -> int:
-    """Parse a whole number of at least `least`. Raises SpecError."""
+    """Parse an integer of at least `least`. Raises SpecError."""
     if len(text) > MOST_DIGITS:
         shown = f"{text[:MOST_DIGITS]}..."
-        raise SpecError(f"--{name} {shown} is not a whole number of up to {MOST_DIGITS} digits")
+        raise SpecError(f"--{name} {shown} is not an integer of up to {MOST_DIGITS} digits")
     if not text.isascii() or not text.isdecimal() or int(text) < least:
-        raise SpecError(f"--{name} {text or repr(text)} is not a whole number of {least} or more")
+        raise SpecError(f"--{name} {text or repr(text)} is not an integer of {least} or more")
     return int(text)
 
 

@@ -37,9 +37,9 @@ class Numerics:
     def __post_init__(self) -> None:
         bits = self.fp8_accumulator_bits
         if bits is not None and not 4 <= bits <= F32_FRACTION:
-            raise EmulationError(f"fp8_accumulator_bits is {bits}; it is 4 to {F32_FRACTION}")
+            raise EmulationError(f"fp8_accumulator_bits is {bits}; give 4 to {F32_FRACTION}")
         if not 0 <= self.extra_bits <= 8:
-            raise EmulationError(f"extra_bits is {self.extra_bits}; it is 0 to 8")
+            raise EmulationError(f"extra_bits is {self.extra_bits}; give 0 to 8")
 
     def kept_bits(self, element: str) -> int | None:
         """Return the bits after the leading one that an addend keeps; None if sums are rounded f32

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -53,7 +53,7 @@ _COMPARISONS: Mapping[type[ast.cmpop], str] = {
     ast.NotEq: "not_equal",
 }
 #: Most characters of an expression, which the header of a kernel holds in one line.
-LONGEST = 8000
+LONGEST = 10000
 #: Most nested calls: kgen walks them recursively, and Python parses at most 200 nested parentheses.
 DEEPEST = 128
 #: Most characters of an expression in a message.
@@ -74,7 +74,9 @@ def parse(text: str, field: str = "expression") -> Expression:
     """
     found = formulas(text, field)
     if list(found) != [OUT]:
-        raise SpecError(f"{field}={excerpt(text)}: it must be one expression without output names")
+        raise SpecError(
+            f"{field}={excerpt(text)} assigns outputs; give one expression without output names"
+        )
     return found[OUT]
 
 
@@ -167,6 +169,11 @@ def canonical(formulas: Mapping[str, Expression]) -> str:
     return "; ".join(lines)
 
 
+def _signature(name: str, parameters: Iterable[str]) -> str:
+    """Return the remedy for a call with other arguments than a function has."""
+    return f"; write {name}({', '.join(parameters)})"
+
+
 class _ExpressionReader:
     """Reader of one text, whose messages name columns."""
 
@@ -182,9 +189,9 @@ class _ExpressionReader:
                 case ast.Expr(value=value) if at is statements[-1] and OUT not in self.known:
                     name = OUT
                 case ast.Expr():
-                    self.refuse(at, "only the last output goes without a name; write name = ...")
+                    self.refuse(at, "only the last output may lack a name; write name = ...")
                 case _:
-                    self.refuse(at, "only expressions and name = expression are formulas")
+                    self.refuse(at, "not an expression; write name = expression")
             self.known[name] = self.value(value)
             # Names may stand for deep expressions, and a chain of `and` is one node of the text.
             if depth(self.known[name]) > DEEPEST:
@@ -199,7 +206,7 @@ class _ExpressionReader:
     def check_name(self, at: ast.AST, name: str) -> None:
         """Raise SpecError if an output cannot have this name."""
         if name in self.known:
-            self.refuse(at, f"{name} is assigned twice; every output has a name of its own")
+            self.refuse(at, f"{name} is assigned twice; rename one of them")
         if not NAME.fullmatch(name) or name in {*functions(), *VIEWS, *COORDINATES, "inf", "nan"}:
             self.refuse(
                 at,
@@ -214,7 +221,7 @@ class _ExpressionReader:
     def number(self, at: ast.expr, number: float) -> Expression:
         """Return a constant; an integer must be exact in f64."""
         if isinstance(number, int) and (abs(number) > 2**1023 or float(number) != number):
-            self.refuse(at, "no f64 is this number; up to 2**53 all whole numbers are")
+            self.refuse(at, "f64 cannot represent this integer exactly; use one up to 2**53")
         return constant(number)
 
     def value(self, at: ast.expr) -> Expression:
@@ -227,7 +234,7 @@ class _ExpressionReader:
                 if name in self.known:
                     return self.known[name]
                 if name in functions() or name in VIEWS:
-                    self.refuse(at, f"{name} is a function; call it, or name the input otherwise")
+                    self.refuse(at, f"{name} is a function; call it, or rename the input")
                 return variable(name)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
                 return self.apply(at, _BINARY[type(op)], [left, right])
@@ -257,7 +264,7 @@ class _ExpressionReader:
                 return self.view(at, name, arguments, keywords)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
                 return self.apply(at, name, arguments, keywords)
-        self.refuse(at, "only numbers, names, arithmetic, comparisons and calls are expressions")
+        self.refuse(at, "not supported; use numbers, names, arithmetic, comparisons and calls")
 
     def apply(
         self,
@@ -277,11 +284,12 @@ class _ExpressionReader:
         for keyword in keywords or []:
             expected = functions()[name].parameters[len(operands) :]
             if not expected or keyword.arg != expected[0]:
-                hint = "; the axes of a row are said for the whole expression, by axes= or --axes"
+                hint = "; set the axes for the whole expression, by axes= or --axes"
                 is_axis = functions()[name].rowwise and keyword.arg in ("axis", "axes")
                 self.refuse(
                     keyword,
-                    f"{keyword.arg}= is not the next argument of {name}{hint if is_axis else ''}",
+                    f"{keyword.arg}= is not the next argument of {name}"
+                    + (hint if is_axis else _signature(name, functions()[name].parameters)),
                 )
             operands.append(keyword.value)
         return self.checked(at, name, [(operand, self.value(operand)) for operand in operands])
@@ -293,7 +301,7 @@ class _ExpressionReader:
             word = DType(word)
         if f"cast_{word}" not in functions():
             known = [n.removeprefix("cast_") for n in functions() if n.startswith("cast_")]
-            self.refuse(at, f"cast takes a type here: {' '.join(known)}")
+            self.refuse(at, f"cast needs a type here; give one of {' '.join(known)}")
         return f"cast_{word}"
 
     def view(
@@ -310,27 +318,33 @@ class _ExpressionReader:
         for keyword in keywords:
             expected = known.numbers[len(numbers) :]
             if not expected or keyword.arg != expected[0]:
-                self.refuse(keyword, f"{keyword.arg}= is not the next argument of {name}")
+                self.refuse(
+                    keyword,
+                    f"{keyword.arg}= is not the next argument of {name}"
+                    + _signature(name, known.parameters),
+                )
             numbers.append(keyword.value)
         missing = len(known.numbers) - len(numbers)
         too_many = missing < 0 and not known.more
         if len(tensors) < (known.tensors or 2) or missing > len(known.defaults) or too_many:
             given = len(arguments) + len(keywords)
             self.refuse(
-                at, f"{name}({', '.join(known.parameters)}) does not take {given} arguments"
+                at, f"{name} does not take {given} arguments" + _signature(name, known.parameters)
             )
         values = [self.value(tensor) for tensor in tensors]
         for tensor, value in zip(tensors, values, strict=True):
             if value.truth or value.primitive is Primitive.CONSTANT:
                 kind = "a truth value" if value.truth else "a number"
-                self.refuse(tensor, f"{name} takes a tensor of numbers here, and this is {kind}")
+                self.refuse(
+                    tensor, f"{name} needs a tensor of numbers here, not {kind}; use an input"
+                )
         for i, number in enumerate(numbers):
             value = self.value(number)
             parameter = (*known.numbers, *[known.more] * len(numbers))[i]
             if value.primitive is not Primitive.CONSTANT or not fits(parameter, value.number):
-                whole = "a whole number" + (", inf or -inf" if parameter in ENDS else "")
+                whole = "an integer" + (", inf or -inf" if parameter in ENDS else "")
                 wanted = "a number" if parameter == "value" else whole
-                self.refuse(number, f"{name} takes {wanted} for {parameter}")
+                self.refuse(number, f"{parameter} of {name} must be {wanted}; give a constant")
             values.append(value)
         defaults = known.defaults[len(known.defaults) - max(0, missing) :] if missing > 0 else ()
         return view(name, (*values, *map(constant, defaults)))
@@ -343,8 +357,12 @@ class _ExpressionReader:
         most = len(function.parameters)
         if not function.fewest <= len(operands) <= most:
             wants = str(most) if function.fewest == most else f"{function.fewest} to {most}"
-            names, many = ", ".join(function.parameters), "s" * (most > 1)
-            self.refuse(at, f"{name}({names}) takes {wants} argument{many}, not {len(operands)}")
+            many = "s" * (most > 1)
+            self.refuse(
+                at,
+                f"{name} takes {wants} argument{many}, not {len(operands)}"
+                + _signature(name, function.parameters),
+            )
         values = []
         for i, (operand, value) in enumerate(operands):
             parameter = function.parameters[i]
@@ -354,6 +372,6 @@ class _ExpressionReader:
                 value = call("not_equal", (value, 0.0), truth=True)
             if value.truth != wants_truth:
                 kind, wanted = ("a truth value", "a number")[:: 1 if value.truth else -1]
-                self.refuse(operand, f"{name} takes {wanted} for {parameter}, and this is {kind}")
+                self.refuse(operand, f"{parameter} of {name} is {kind}; give {wanted}")
             values.append(value)
         return call(name, function.complete(values), function.truth)

@@ -107,7 +107,7 @@ class Schedule:
     def _check_range(self, name: str, value: object) -> None:
         least, most = 0 if name in self.may_be_zero else 1, self.most.get(name)
         if not isinstance(value, int) or value < least:
-            raise ScheduleError(f"{name}={value} must be a whole number of {least} or more")
+            raise ScheduleError(f"{name}={value} must be an integer of {least} or more")
         if most is not None and value > most:
             raise ScheduleError(f"{name}={value} is more than {most}; try {name}={most}")
 

@@ -12,7 +12,7 @@ from kgen.errors import SpecError
 from kgen.spec.enum_fields import Member, OptionalMember
 from kgen.spec.keys import number_name
 from kgen.spec.shapes import Shape, by_x, packed
-from kgen.spec.spec import MAX_BYTES, Spec, finite, whole
+from kgen.spec.spec import MAX_BYTES, Spec, finite, whole_each
 from kgen.spec.strides import Dims, are_disjoint
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
@@ -134,14 +134,16 @@ class Attention(Spec):
             self._check_strides(name)
         for name in ("causal", "kv_length", "lse"):
             if not isinstance(getattr(self, name), bool):
-                raise SpecError(f"{name}={getattr(self, name)!r} is not True or False; give one")
+                raise SpecError(f"{name}={getattr(self, name)!r} is not a bool; give True or False")
         self._check_positions()
         self._check_mask()
         scale = 1.0 / math.sqrt(self.q[3]) if self.scale is None else self.scale
         self._set("scale", finite("scale", scale, DType.F32))
         self._set("softcap", finite("softcap", self.softcap, DType.F32))
         if self.softcap < 0.0:
-            raise SpecError(f"softcap={self.softcap} is below 0; give a larger one, or 0 for none")
+            raise SpecError(
+                f"softcap={self.softcap} is below 0; give a positive number, or 0 for none"
+            )
         if self.empty_rows is EmptyRows.ZEROS:
             self._set("empty_rows", None)
         self._check_sizes()
@@ -167,16 +169,14 @@ class Attention(Spec):
                     "elements of a head, such as 1x12x512x64"
                 )
             limits = (MAX_BATCH, MAX_BATCH, MAX_LENGTH, MAX_HEAD)
-            self._set(
-                name, tuple(whole(name, n, 1, most) for n, most in zip(found, limits, strict=True))
-            )
+            self._set(name, whole_each(name, found, 1, limits))
         q, k, v = self.q, self.k, self.v
         assert v is not None
         for axis, what, remedy in ((0, "batch size", q[0]), (3, "head size", q[3])):
             if k[axis] != q[axis]:
                 raise SpecError(
                     f"k={by_x(k)} has the {what} {k[axis]}, and q={by_x(q)} has {q[axis]}; "
-                    f"take {remedy}"
+                    f"give k the {what} {remedy}"
                 )
         if v[:3] != k[:3]:
             raise SpecError(
@@ -185,8 +185,8 @@ class Attention(Spec):
             )
         if q[1] % k[1]:
             raise SpecError(
-                f"q={by_x(q)} has {q[1]} heads, no multiple of the {k[1]} K/V heads of "
-                f"k={by_x(k)}; take a divisor of {q[1]}"
+                f"q={by_x(q)} has {q[1]} heads, which is not a multiple of the {k[1]} heads of "
+                f"k={by_x(k)}; give k a divisor of {q[1]}"
             )
 
     def _check_strides(self, name: str) -> None:
@@ -197,15 +197,15 @@ class Attention(Spec):
             return
         if not isinstance(given, tuple | list) or len(given) != 3:
             raise SpecError(
-                f"{field}={given!r} is not one number for each of the first three axes; give 3, or "
-                "leave it out"
+                f"{field}={given!r} is not one number for each of the first three axes; give 3 "
+                "numbers, or leave it out"
             )
         low = 1 if name == "out" else 0
-        steps = tuple(whole(field, step, low, MAX_BYTES) for step in given)
+        steps = whole_each(field, given, low, MAX_BYTES)
         if name == "out" and not are_disjoint(shape, (*steps, 1)):
             raise SpecError(
-                f"{field}={by_x(steps)} makes elements of the output overlap; at least "
-                f"{by_x(packed(shape)[:3])} is needed"
+                f"{field}={by_x(steps)} makes elements of the output overlap; give at "
+                f"least {by_x(packed(shape)[:3])}"
             )
         self._set(field, steps)
 
@@ -231,7 +231,7 @@ class Attention(Spec):
             return
         if isinstance(self.mask, str) or not isinstance(self.mask, Iterable):
             raise SpecError(f"mask={self.mask!r} is not a shape; give one such as (512, 512)")
-        mask = tuple(whole("mask", n, 1, MAX_LENGTH) for n in self.mask)
+        mask = whole_each("mask", self.mask, 1, MAX_LENGTH)
         whole_scores = self.scores
         padded = (1,) * (4 - len(mask)) + mask
         if (
@@ -240,8 +240,8 @@ class Attention(Spec):
             or any(n not in (1, size) for n, size in zip(padded, whole_scores, strict=True))
         ):
             raise SpecError(
-                f"mask={by_x(mask)} does not broadcast to the scores {by_x(whole_scores)}; a size "
-                "is that of the scores, or 1"
+                f"mask={by_x(mask)} does not broadcast to the scores {by_x(whole_scores)}; make "
+                "each size that of the scores, or 1"
             )
         self._set("mask", mask)
         if self.mask_dtype is None:

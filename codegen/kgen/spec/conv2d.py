@@ -22,7 +22,7 @@ from kgen.spec.enum_fields import Member, Members, OptionalMember
 from kgen.spec.epilogue import PRODUCT, EpilogueDtypes, EpilogueShapes, EpilogueText, Extent
 from kgen.spec.matmul import MAX_K, MAX_ROWS_OR_COLUMNS, Matmul
 from kgen.spec.shapes import Shape, by_x, packed
-from kgen.spec.spec import Spec, whole
+from kgen.spec.spec import Spec, whole, whole_each
 from kgen.spec.strides import Dims
 from kgen.spec.winograd import KERNEL, ConvMath, Transforms
 from kgen_runtime.dtypes import DType, DTypeLike
@@ -164,7 +164,7 @@ class Conv2d(Spec):
                 raise SpecError(
                     f"{name}={shape!r} is not a shape; give one such as (1, 64, 56, 56)"
                 )
-            self._set(name, tuple(whole(name, size, 1, MAX_SIZE) for size in shape))
+            self._set(name, whole_each(name, shape, 1, MAX_SIZE))
         if not 3 <= len(self.input) <= 2 + MAX_AXES:
             raise SpecError(
                 f"input={by_x(self.input)} has {len(self.input)} axes; give images, channels and 1 "
@@ -185,8 +185,8 @@ class Conv2d(Spec):
                 raise SpecError(f"groups={groups} does not divide {count} {what}; {remedy}")
         if depth != channels // groups:
             raise SpecError(
-                f"weights={by_x(self.weights)} has {depth} channels per group; an input of "
-                f"{channels} channels in groups={groups} needs {channels // groups}"
+                f"weights={by_x(self.weights)} has {depth} channels per group; give "
+                f"{channels // groups}, since the input has {channels} channels in groups={groups}"
             )
 
     def _per_axis(self, name: str, value: object, least: int) -> Dims:
@@ -194,13 +194,15 @@ class Conv2d(Spec):
         if value is None:
             return (least,) * self.rank
         given = tuple(value) if isinstance(value, tuple | list) else (value,)
-        found = tuple(whole(name, number, least, MAX_SIZE) for number in given)
-        if len(found) not in (1, self.rank):
+        if len(given) == 1:
+            return (whole(name, given[0], least, MAX_SIZE),) * self.rank
+        found = whole_each(name, given, least, MAX_SIZE)
+        if len(found) != self.rank:
             raise SpecError(
                 f"{name}={by_x(found)} has {len(found)} numbers for {self.rank} spatial axes; give "
                 f"one, or {self.rank}"
             )
-        return found * (self.rank // len(found))
+        return found
 
     def _paddings(self) -> Dims:
         """Return the padding in front of each axis, then that behind each axis, in elements."""
@@ -208,7 +210,7 @@ class Conv2d(Spec):
         if isinstance(given, str):
             if given not in PADDINGS:
                 raise SpecError(
-                    f"padding={given} is not a padding; give {', '.join(PADDINGS)}, or numbers"
+                    f"padding={given} is not supported; give {', '.join(PADDINGS)}, or numbers"
                 )
             missing = [
                 max(0, (-(-size // step) - 1) * step + reach - size) * (given != "valid")
@@ -219,7 +221,7 @@ class Conv2d(Spec):
         if given is None:
             return (0,) * (2 * self.rank)
         if isinstance(given, tuple | list) and len(given) == 2 * self.rank:
-            return tuple(whole("padding", number, 0, MAX_SIZE) for number in given)
+            return whole_each("padding", given, 0, MAX_SIZE)
         if isinstance(given, tuple | list) and len(given) not in (1, self.rank):
             raise SpecError(
                 f"padding={by_x(tuple(given))} has {len(given)} numbers for {self.rank} spatial "

@@ -46,9 +46,10 @@ class Elementwise(Viewed):
         known = INDEX_DTYPES if self.index_inputs else (None,)
         if self.index_dtype not in known:
             raise SpecError(
-                f"index_dtype={self.index_dtype} is the dtype of gather's indices: give "
+                f"index_dtype={self.index_dtype} is not a dtype of indices; give "
                 f"{' or '.join(INDEX_DTYPES)}"
-                + ("" if self.index_inputs else "; nothing is gathered here, so leave it out")
+                if self.index_inputs
+                else f"index_dtype={self.index_dtype} has no effect without gather; leave it out"
             )
         for name in sorted(self.index_inputs & input_uses(*self.formula_calls)[0]):
             raise Unfit(name, f"input {name} is used as an index and as a number; use two inputs")

@@ -217,10 +217,7 @@ def checked(
         # A well-known operand's shape may stay when the epilogue has been replaced by one without
         # it.
         if EXTENTS.get(name) is not extent:
-            known = ", ".join(o.name for o in operands) or "none"
-            raise SpecError(
-                f"epilogue_shapes={name}={extent}: {text!r} has no operand {name}; it has {known}"
-            )
+            raise _without(f"epilogue_shapes={name}={extent}", name, text, operands)
     return expression, tuple(operands)
 
 
@@ -230,7 +227,7 @@ def _extents(shapes: Iterable[str]) -> dict[str, Extent]:
 
 
 def checked_dtypes(
-    text: str, operands: Iterable[EpilogueOperand], dtypes: Iterable[str], out: DType
+    text: str, operands: Sequence[EpilogueOperand], dtypes: Iterable[str], out: DType
 ) -> dict[str, DType]:
     """Return the given dtypes of operands by name.
 
@@ -242,10 +239,7 @@ def checked_dtypes(
     found = _named("epilogue_dtypes", dtypes, "type", known)
     for name, dtype in found.items():
         if name not in extents:
-            names = ", ".join(extents) or "none"
-            raise SpecError(
-                f"epilogue_dtypes={name}={dtype}: {text!r} has no operand {name}; it has {names}"
-            )
+            raise _without(f"epilogue_dtypes={name}={dtype}", name, text, operands)
         if extents[name] is Extent.FULL and dtype != out:
             refuse_name(
                 text,
@@ -255,6 +249,13 @@ def checked_dtypes(
                 "of shape n, mx1 or 1 have a dtype of their own",
             )
     return {name: DType(dtype) for name, dtype in found.items()}
+
+
+def _without(given: str, name: str, text: str, known: Iterable[EpilogueOperand]) -> SpecError:
+    """Return the refusal of a value for an operand that the epilogue does not have."""
+    names = ", ".join(operand.name for operand in known)
+    has = f"; its operands are {names}" if names else ""
+    return SpecError(f"{given}: {text!r} has no operand {name}{has}; leave it out")
 
 
 def _named(field: str, parts: Iterable[str], kind: str, known: Sequence[str]) -> Mapping[str, str]:

@@ -29,7 +29,7 @@ from kgen.ops.registry import call_of, function_name
 from kgen.spec.keys import words_of
 from kgen.spec.numbers import check_numbers
 from kgen.spec.shapes import MAX_RANK, Shape, broadcast, by_x, packed
-from kgen.spec.spec import MAX_BYTES, Spec, whole
+from kgen.spec.spec import MAX_BYTES, Spec, whole_each
 from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
@@ -115,7 +115,7 @@ class Formula(Spec):
         for name, calls in self.formulas.items():
             if not set(self.inputs).intersection(inputs(calls)):
                 raise SpecError(
-                    f"output {name} of {self.expression!r} depends on no input; use one in it"
+                    f"output {name} of {self.expression!r} depends on no input; use an input in it"
                 )
         shapes = tuple(self._sizes(shape) for shape in self.shapes)
         if len(shapes) == 1:
@@ -195,9 +195,11 @@ class Formula(Spec):
     def _sizes(self, shape: Iterable[int]) -> Shape:
         if isinstance(shape, int | str):
             raise SpecError(f"shape={shape!r} is not a tuple of sizes; give shapes=[(1024,)]")
-        sizes = tuple(whole("shape", n, 1, MAX_BYTES) for n in shape)
+        sizes = whole_each("shape", shape, 1, MAX_BYTES)
         if not 1 <= len(sizes) <= MAX_RANK:
-            raise SpecError(f"a shape has 1 to {MAX_RANK} dimensions, not {len(sizes)}")
+            raise SpecError(
+                f"shape={by_x(sizes)} has {len(sizes)} dimensions; give 1 to {MAX_RANK}"
+            )
         return sizes
 
     @property
@@ -423,7 +425,9 @@ def by_name(
     names = of_inputs if of == "input" else list(found)
     for name in given:
         if name not in names:
-            raise SpecError(f"{what} {name}=: {expression!r} has the {of}s {', '.join(names)}")
+            raise SpecError(
+                f"{what} {name}=: {name} is not an {of} of {expression!r}; give {', '.join(names)}"
+            )
     for name in names:
         if name not in given:
             raise SpecError(f"{of} {name} of {expression!r} has no {what}; give {name}=...")

@@ -80,7 +80,7 @@ class Shapes:
         if len(self[rows]) > len(found) or any(
             n not in (1, m) for n, m in zip(self[rows], behind, strict=True)
         ):
-            refuse(node, f"writes rows of shape {by_x(self[rows])}; they are {by_x(found)}")
+            refuse(node, f"writes rows of shape {by_x(self[rows])}; give rows of {by_x(found)}")
         return found
 
     def _concatenated(self, node: Expression, shapes: list[Shape], number: float) -> Shape:
@@ -141,7 +141,7 @@ class Shapes:
         start, stop = (None if math.isinf(n) else int(n) for n in numbers[1:3])
         step = int(numbers[3])
         if step == 0:
-            refuse(node, "has step 0; give one above or below it")
+            refuse(node, "has step 0; give another step")
         found = range(*slice(start, stop, step).indices(size))
         return found.start, len(found), step
 

@@ -42,7 +42,7 @@ from kgen.spec.epilogue import (
 from kgen.spec.keys import number_name, words_of
 from kgen.spec.numbers import check_numbers
 from kgen.spec.shapes import by_x
-from kgen.spec.spec import MAX_BYTES, Spec, finite, whole
+from kgen.spec.spec import MAX_BYTES, Spec, finite, whole_each
 from kgen.spec.strides import Dims, are_disjoint, packed_batch, with_batch
 from kgen_runtime.blocks import row_bytes
 from kgen_runtime.dtypes import DType, DTypeLike
@@ -134,17 +134,19 @@ class Matmul(Spec):
                 f"{', '.join(OUTPUTS[self.dtype])}"
             )
         if self.math is not Math.EXACT and self.dtype is not DType.F32:
-            raise SpecError(f"math={self.math} needs dtype=f32, not {self.dtype}; leave it out")
+            raise SpecError(f"math={self.math} needs dtype=f32, not {self.dtype}; leave math out")
         self._check_narrow()
         self._check_epilogue()
         self._check_scales()
         if len(set(self.constant)) < len(self.constant):
-            raise SpecError(f"constant={','.join(self.constant)} has one twice; give it once")
+            raise SpecError(
+                f"constant={','.join(self.constant)} names an operand twice; name it once"
+            )
         self._fill_strides()
         if self.batch_dims and self.constant and any(self.batch_strides("b")):
             raise SpecError(
-                f"constant={','.join(self.constant)} differs along batch_dims="
-                f"{by_x(self.batch_dims)}, and is packed for a batch of one dimension; give batch"
+                f"constant={','.join(self.constant)} needs one batch dimension, not batch_dims="
+                f"{by_x(self.batch_dims)}; give batch={self.batch} instead, or batch_stride_b of 0"
             )
         self._check_sizes()
 
@@ -156,7 +158,7 @@ class Matmul(Spec):
                     f"batch_dims={self.batch_dims!r} is not a sequence of sizes; give one such as "
                     "(2, 3), and a single size as batch"
                 )
-            dims = tuple(whole("batch_dims", n, 1, MAX_BATCH) for n in self.batch_dims)
+            dims = whole_each("batch_dims", self.batch_dims, 1, MAX_BATCH)
             if not 2 <= len(dims) <= MAX_BATCH_DIMS or 1 in dims:
                 raise SpecError(
                     f"batch_dims={by_x(dims)} are not 2 to {MAX_BATCH_DIMS} sizes above 1; leave "
@@ -176,17 +178,17 @@ class Matmul(Spec):
             return
         if self.b_dtype not in NARROW.get(self.dtype, ()):
             raise SpecError(
-                f"b_dtype={self.b_dtype} is for an A of {', '.join(NARROW)}, not {self.dtype}; "
-                "take dtype=f32, or leave it out"
+                f"b_dtype={self.b_dtype} requires dtype={' or '.join(NARROW)}, not {self.dtype}; "
+                "take that, or leave b_dtype out"
             )
         if self.math is not Math.EXACT:
             raise SpecError(
-                f"math={self.math} needs a B of f32, not b_dtype={self.b_dtype}; leave it out"
+                f"math={self.math} needs a B of f32, not b_dtype={self.b_dtype}; leave math out"
             )
         if self.has_blocks and self.layout is not Layout.NT:
             raise SpecError(
-                f"layout={self.layout} is not supported with b_dtype=s4, whose blocks lie along k; "
-                "take layout=nt"
+                f"layout={self.layout} is not supported with b_dtype=s4, whose blocks extend along "
+                "k; take layout=nt"
             )
 
     def _check_epilogue(self) -> None:
@@ -208,16 +210,17 @@ class Matmul(Spec):
     def _check_scales(self) -> None:
         if self.scales and self.dtype.itemsize > 1:
             raise SpecError(
-                f"scales={','.join(self.scales)} need 8-bit operands, not {self.dtype}; use alpha"
+                f"scales={','.join(self.scales)} need 8-bit operands, not {self.dtype}; use alpha "
+                "instead"
             )
         if len(set(self.scales)) < len(self.scales):
-            raise SpecError(f"scales={','.join(self.scales)} has one twice; give it once")
+            raise SpecError(f"scales={','.join(self.scales)} names a scale twice; name it once")
         object.__setattr__(self, "scales", tuple(s for s in Scale if s in self.scales))
         plain = (self.alpha, self.beta, self.epilogue, self.scales) == (1.0, 0.0, PRODUCT, ())
         if self.out is DType.S32 and not plain:
             raise SpecError(
-                "out_dtype=s32 is the exact sum; take f32, f16, bf16 or s8 with alpha, beta, "
-                "scales or an epilogue"
+                "out_dtype=s32 supports no alpha, beta, scales or epilogue; take f32, f16, bf16 or "
+                "s8"
             )
 
     def _fill_strides(self) -> None:
@@ -233,7 +236,7 @@ class Matmul(Spec):
         if self.batch > 1 and not are_disjoint(sizes, strides):
             raise SpecError(
                 f"batch_stride_c={by_x(self.batch_strides('c'))} makes the outputs of the batch "
-                f"overlap; at least {(self.m - 1) * self.out_strides[1] + self.n} is needed"
+                f"overlap; give at least {(self.m - 1) * self.out_strides[1] + self.n}"
             )
 
     def _fill_batch_stride(self, name: str, packed: int) -> None:
@@ -249,9 +252,9 @@ class Matmul(Spec):
         if not isinstance(strides, tuple | list) or len(strides) != len(self.batch_dims):
             raise SpecError(
                 f"{name}={given} is not one number for each of "
-                f"batch_dims={by_x(self.batch_dims)}; give {len(self.batch_dims)}"
+                f"batch_dims={by_x(self.batch_dims)}; give {len(self.batch_dims)} numbers"
             )
-        object.__setattr__(self, name, tuple(whole(name, s, 0, MAX_BYTES) for s in strides))
+        object.__setattr__(self, name, whole_each(name, strides, 0, MAX_BYTES))
 
     @property
     def batch_sizes(self) -> Dims:

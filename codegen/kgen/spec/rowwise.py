@@ -65,7 +65,7 @@ class Rowwise(Viewed):
             if not -rank <= axis < rank:
                 raise SpecError(
                     f"axes={axis} is out of range for inputs that broadcast to "
-                    f"{'x'.join(map(str, self.domain))}; it must be {-rank} to {rank - 1}"
+                    f"{'x'.join(map(str, self.domain))}; give {-rank} to {rank - 1}"
                 )
         axes = sorted(axis % rank for axis in self.axes)
         twice = [axis for axis in axes if axes.count(axis) > 1]

@@ -39,6 +39,6 @@ def broadcast(operands: Iterable[tuple[str, str | Expression, Shape]]) -> Shape:
             raise Unfit(
                 name,
                 f"{words} of shape {by_x(given)} does not broadcast to {by_x(found)}; "
-                "a size is that of the output, or 1",
+                "make each size that of the output, or 1",
             )
     return found

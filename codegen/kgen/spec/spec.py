@@ -6,6 +6,7 @@ import dataclasses
 import math
 import operator
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from enum import StrEnum
 from numbers import Real
 from typing import Any, ClassVar
@@ -116,10 +117,25 @@ def whole(name: str, value: object, low: int, high: int) -> int:
     at_most = high < MAX_BYTES or (found is not None and found > high)
     limits = f"{low} to {high}" if at_most else f"{low} or more"
     if found is None:
-        raise SpecError(f"{name}={value!r} is not a whole number; it must be {limits}")
+        raise SpecError(f"{name}={value!r} is not an integer; give {limits}")
     if not low <= found <= high:
-        raise SpecError(f"{name}={found} is out of range; it must be {limits}")
+        raise SpecError(f"{name}={found} is out of range; give {limits}")
     return found
+
+
+def whole_each(
+    name: str, values: Iterable[object], low: int, high: int | tuple[int, ...]
+) -> tuple[int, ...]:
+    """Return integers as ints, as `whole` does; messages name the index.
+
+    `high` is one limit, or one for each integer.
+    """
+    given = tuple(values)
+    limits = (high,) * len(given) if isinstance(high, int) else high
+    return tuple(
+        whole(f"{name}[{index}]", value, low, most)
+        for index, (value, most) in enumerate(zip(given, limits, strict=True))
+    )
 
 
 def finite(name: str, value: float, applied_in: DType) -> float:
@@ -133,8 +149,8 @@ def finite(name: str, value: float, applied_in: DType) -> float:
         raise SpecError(f"{name}={value} is not finite; give a finite number")
     if applied_in is DType.F32 and abs(value) > F32_MAX:
         raise SpecError(
-            f"{name}={value} is out of the range of f32, in which it is applied; the largest is "
-            f"{F32_MAX}"
+            f"{name}={value} is out of the range of f32, in which it is applied; give a "
+            f"magnitude of at most {F32_MAX}"
         )
     # A subnormal constant has fewer significant bits, and some devices read it as zero.
     if 0.0 < abs(value) < applied_in.smallest_normal:

@@ -101,15 +101,15 @@ def shapes(expression: str, text: str) -> tuple[tuple[int, ...], ...]:
     parts = [part.strip().rpartition("=") for part in text.split(",")]
     for part in (part for _, _, sizes in parts for part in sizes.lower().split("x")):
         if not _WHOLE.fullmatch(part):
-            raise SpecError(
-                f"shape={text}: {part!r} is not a whole number; give sizes such as 64x1024"
-            )
+            raise SpecError(f"shape={text}: {part!r} is not an integer; give sizes such as 64x1024")
     found = [tuple(map(int, sizes.lower().split("x"))) for _, _, sizes in parts]
     names = [name for name, equals, _ in parts if equals]
     if not names:
         return tuple(found)
     if len(names) < len(parts) or len(set(names)) < len(names):
-        raise SpecError(f"shape={text} names some inputs and not others, or one twice; name each")
+        raise SpecError(
+            f"shape={text} names some inputs and not others, or one twice; name each once"
+        )
     return by_name("shape", expression, dict(zip(names, found, strict=True)))
 
 
@@ -135,7 +135,9 @@ def _each_dtype(
     if not named:
         return tuple(dtype for _, _, dtype in parts)
     if len(named) < len(parts):
-        raise SpecError(f"{what}={text} names some {of}s and not others, or one twice; name each")
+        raise SpecError(
+            f"{what}={text} names some {of}s and not others, or one twice; name each once"
+        )
     return by_name(what, expression, named, of)
 
 
@@ -205,7 +207,7 @@ def _sizes(cls: type[Spec], word: str) -> dict[str, Any]:
     sizes = tuple(_whole("shape", part) for part in word.split("x"))
     if len(sizes) != len(needed):
         form = "x".join(name.upper() for name in needed)
-        raise SpecError(f"shape={word} does not have {cls.op}'s form {form}")
+        raise SpecError(f"shape={word} has {len(sizes)} sizes; give {len(needed)}, as {form}")
     return dict(zip(needed, sizes, strict=True))
 
 
@@ -283,7 +285,7 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
 
 def _whole(name: str, text: str) -> int:
     if not _WHOLE.fullmatch(text):
-        raise SpecError(f"{name}={text} is not a whole number; give one such as 1024")
+        raise SpecError(f"{name}={text} is not an integer; give one such as 1024")
     return int(text)
 
 

@@ -34,7 +34,9 @@ class Viewed(Formula):
         if self.scatter is not None:
             found = shapes.rows(self.scatter)
         if len(found) > MAX_RANK:
-            raise SpecError(f"the output has {len(found)} dimensions; {MAX_RANK} is the limit")
+            raise SpecError(
+                f"the output has {len(found)} dimensions; {MAX_RANK} is the limit; use fewer"
+            )
         return found
 
     @property
@@ -69,8 +71,8 @@ class Viewed(Formula):
         ):
             raise Unfit(
                 "scatter",
-                f"{shown(found[0])} writes into its table; it is all of the expression, and its "
-                "table an input of the output's type that nothing else reads",
+                f"{shown(found[0])} writes into its table; make it all of the expression, and "
+                "its table an input of the output's type that nothing else reads",
             )
 
     @property

@@ -275,8 +275,8 @@ class _ViewPusher:
             if step.primitive not in (Primitive.INPUT, Primitive.CONSTANT) and not (
                 step.primitive is Primitive.VIEW and step.name in plain
             ):
-                refuse(node, f"has the index {shown(index)}; it is an input, or one permuted, "
-                        "transposed, sliced or expanded")  # fmt: skip
+                refuse(node, f"has the index {shown(index)}; use an input, or a permuted, "
+                        "transposed, sliced or expanded one")  # fmt: skip
         if any(c.index for c in at):
             refuse(node, "has an index that is itself gathered; gather it in a kernel of its own")
         return self.expression(index, at, guards).name

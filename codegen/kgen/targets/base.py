@@ -300,7 +300,7 @@ class Family(ABC):
         if missing := [dtype for dtype in spec.needed_dtypes if dtype not in dtypes]:
             others = [t.name for t in self.targets if missing[0] in self.dtypes(spec.op, t)]
             raise TargetError(
-                f"dtype={missing[0]} is not supported by {target.name} for {spec.op}; it supports "
+                f"dtype={missing[0]} is not supported by {target.name} for {spec.op}; take "
                 f"{', '.join(dtypes)}{_with_it(others)}"
             )
         if isinstance(spec, Rowwise) and spec.compute not in (known := self.folded(target)):
@@ -311,7 +311,7 @@ class Family(ABC):
         if isinstance(spec, Matmul) and spec.math not in (maths := self.maths(target)):
             others = [t.name for t in self.targets if spec.math in self.maths(t)]
             raise TargetError(
-                f"math={spec.math} is not supported by {target.name}; it supports "
+                f"math={spec.math} is not supported by {target.name}; take "
                 f"{', '.join(maths)}{_with_it(others)}"
             )
         if isinstance(spec, Matmul):
@@ -337,7 +337,9 @@ class Family(ABC):
         if isinstance(spec, Matmul | Conv2d) and spec.b_dtype not in (None, *narrow):
             raise TargetError(
                 f"b_dtype={spec.b_dtype} is not supported by {target.name} with "
-                f"dtype={spec.dtype}; it supports {', '.join(narrow) or 'none'}; leave it out"
+                f"dtype={spec.dtype}; "
+                + (f"take {', '.join(narrow)}, or " if narrow else "")
+                + "leave b_dtype out"
             )
 
     def _check_convolution(self, spec: Conv2d, target: Target) -> None:
@@ -359,8 +361,8 @@ class Family(ABC):
         ):
             if not supported:
                 raise TargetError(
-                    f"{name}={value} is not supported by {target.name} for conv2d; it supports "
-                    f"{only}; an ONNX model's Conv has no such limit"
+                    f"{name}={value} is not supported by {target.name} for conv2d; take "
+                    f"{only}, or compile an ONNX model, which has no such limit"
                 )
         if self.most_batch is not None and spec.groups > self.most_batch:
             raise TargetError(
@@ -507,7 +509,5 @@ class Family(ABC):
 
 
 def _with_it(targets: Sequence[str]) -> str:
-    """The end of a refusal: those that have what was asked for."""
-    if not targets:
-        return ""
-    return f"; {', '.join(targets)} {'supports' if len(targets) == 1 else 'support'} it"
+    """End of a refusal: targets that support the value."""
+    return f", or target={' or '.join(targets)}" if targets else ""

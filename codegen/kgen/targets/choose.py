@@ -207,7 +207,7 @@ def class_of(spec: Spec, target: Target) -> str:
     words += _structure(spec)
     spec = planned_as(spec)
     if isinstance(spec, Matmul):
-        words[-1] += f"*{spec.b_dtype}" if spec.b_dtype is not None else ""
+        words[1] += f"*{spec.b_dtype}" if spec.b_dtype is not None else ""
         words += [str(spec.layout), *(f"packed {operand}" for operand in spec.constant)]
     return " ".join([*words, targets.family(target.family).instructions(spec, target)])
 
@@ -227,7 +227,7 @@ def _structure(spec: Spec) -> Iterator[str]:
 def sizes_of(spec: Spec) -> tuple[int, ...]:
     """Return the sizes that distances are measured in: M, N and K of a matmul or of a convolution's
     product; heads, queries, keys and elements of a head of attention; rows of the output, their
-    length, channels and places of a depthwise convolution; rows and columns of a row-wise
+    length, channels and kernel elements of a depthwise convolution; rows and columns of a row-wise
     operation, and of an element-wise one in which an input broadcasts; else its elements."""
     if isinstance(spec, Conv2d) and spec.is_depthwise:
         *outer, inner = spec.out_sizes

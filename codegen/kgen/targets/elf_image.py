@@ -57,7 +57,7 @@ def check(source: ElfFile, inputs: Iterable[Section], machines: Collection[int])
     """Raise AssembleError unless an object for one of the machines is self-contained, and its
     loaded sections are read-only."""
     if source.type != elf.ET_REL or source.machine not in machines:
-        raise AssembleError("the code generator's output is no object file for this target")
+        raise AssembleError("the code generator's output is not an object file for this target")
     undefined = [s.name for s in source.symbols[1:] if s.section == elf.SHN_UNDEF]
     if undefined:
         raise AssembleError(

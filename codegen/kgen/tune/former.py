@@ -34,7 +34,9 @@ class Converted:
     @property
     def message(self) -> str:
         left_out = f", left out {self.left_out} of other CPUs or versions" * bool(self.left_out)
-        return f"converted {self.rows} schedules of {self.path}{left_out}; it is not read again"
+        return (
+            f"converted {self.rows} schedules of {self.path}{left_out}; later runs ignore that file"
+        )
 
 
 def convert(path: Path, file: TuningFile, target: Target) -> Converted:

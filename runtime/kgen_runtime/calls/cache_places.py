@@ -86,8 +86,8 @@ class CachePlaces:
             if wrong.size:
                 names = sorted(self._inputs[found.places])
                 raise ArgumentError(
-                    f"{self._program.name}: {', '.join(names)} selects place {wrong[0]} of the "
-                    f"state {found.state}, which has {found.size} places; call reset() to start "
+                    f"{self._program.name}: {', '.join(names)} selects position {wrong[0]} of the "
+                    f"state {found.state}, which has {found.size} positions; call reset() to start "
                     "again, or compile a model with a longer cache"
                 )
         if len(self._right) >= MOST_KEPT:

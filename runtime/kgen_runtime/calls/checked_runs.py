@@ -105,7 +105,7 @@ class CheckedSteps:
             if row := self._row(number, step, use, coordinates):
                 raise ArgumentError(
                     f"{self._program.name}: an index computed from {row} is outside of its table "
-                    f"of {use.places} places; give numbers inside of the table's axes{_nodes(step)}"
+                    f"of {use.places} elements; give indices inside of the table{_nodes(step)}"
                 )
             raise ArgumentError(
                 f"{self._program.name}: {self._shown(step, use, coordinates)} is {value}, outside "

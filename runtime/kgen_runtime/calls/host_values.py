@@ -102,8 +102,7 @@ def _converted(slot: Slot, value: Any, who: str) -> np.ndarray[Any, Any]:
         ) from None
     if dtype.is_integer and (changed := converted != array).any():
         raise ArgumentError(
-            f"{who}: {array[changed].flat[0]} is not a value of {dtype}; pass whole numbers in its "
-            "range"
+            f"{who}: {array[changed].flat[0]} is not a value of {dtype}; pass integers in its range"
         )
     return converted
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 from kgen_runtime.expressions.definitions import DEFINITIONS, REDUCTIONS, ROWS, Definition
 from kgen_runtime.expressions.formulas import COORDINATES, NUMBERS, Formulas, number
 
-#: Bound on the magnitude of a whole number.
+#: Bound on the magnitude of an integer.
 MOST = 2.0**63
 
 
@@ -23,11 +23,11 @@ class Kind(Enum):
     """Range of a numeric argument of a view."""
 
     ANY = "any number"
-    WHOLE = "a whole number"
-    COUNT = "a whole number of 0 or more"
-    SIZE = "a whole number of 1 or more"
-    STEP = "a whole number other than 0"
-    END = "a whole number, or inf or -inf for no end"
+    WHOLE = "an integer"
+    COUNT = "an integer of 0 or more"
+    SIZE = "an integer of 1 or more"
+    STEP = "an integer other than 0"
+    END = "an integer, or inf or -inf for no end"
 
     def takes(self, value: float) -> bool:
         if self is Kind.ANY:

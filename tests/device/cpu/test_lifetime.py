@@ -170,7 +170,7 @@ def test_code_that_is_none_is_refused(code: bytes) -> None:
         changed(code, FIRST + 16, "<Q", 2**62): "a segment is larger in memory than in the file",
         changed(code, FIRST + 8, "<Q", 2**63): "it is truncated",
         changed(code, dynamic, "<Q", 7): "it needs a dynamic loader",
-        changed(code, dynamic + 8, "<Q", 2**40): "its tables lie outside of the file",
+        changed(code, dynamic + 8, "<Q", 2**40): "its tables are outside of the file",
     }
     for data, message in broken.items():
         with pytest.raises(DeviceError, match=f"^native/x: its code cannot be mapped: .*{message}"):

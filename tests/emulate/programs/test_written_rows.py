@@ -162,5 +162,5 @@ def test_rows_on_every_family(tmp_path: Path) -> None:
     apart = dataclasses.replace(
         program, values=(*program.values, elsewhere), arena_bytes=1 << 12, steps=tuple(steps)
     )
-    with pytest.raises(BundleError, match="but its output lies elsewhere"):
+    with pytest.raises(BundleError, match="but its output is elsewhere"):
         check_programs([apart], made.manifest.kernels)

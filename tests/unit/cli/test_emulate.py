@@ -139,7 +139,7 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         ),
         (
             saxpy(y="out:f32:0x4:z.npy"),
-            "shape 0x4 is not whole numbers of 1 or more joined by x; the form is out:TYPE",
+            "shape 0x4 is not integers of 1 or more joined by x; the form is out:TYPE",
         ),
         (
             saxpy(y="out:i32:99999999999999:z.npy"),
@@ -155,7 +155,7 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         ),
         (
             saxpy(y=f"out:i32:{'9' * 5000}:z.npy"),
-            "999 ... is not whole numbers of 1 or more joined by x",
+            "999 ... is not integers of 1 or more joined by x",
         ),
         (saxpy(y="in:vast.npy"), "--arg vast.npy cannot be read: Unable to allocate"),
         (
@@ -168,14 +168,14 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
             saxpy(y="out:f32:1024"),
             "--arg out:f32:1024 names no output file; the form is out:TYPE:SHAPE:FILE, as in out:f",
         ),
-        (saxpy(y="out:f32"), "shape '' is not whole numbers of 1 or more joined by x; the form"),
+        (saxpy(y="out:f32"), "shape '' is not integers of 1 or more joined by x; the form"),
         (saxpy(y="out"), "--arg out is unknown; give in:FILE, inout:FILE:FILE, out:TYPE:SHAPE:FI"),
         (
             saxpy(y="inout:y.npy"),
             "names no output file; the form is inout:FILE:FILE, as in inout:a",
         ),
         (saxpy(extra=("--arg=f32:fast",)), "f32:fast: f32 takes a number, as in f32:0.5"),
-        (saxpy(extra=("--arg=i8:300",)), "i8:300: i8 takes a whole number from -128 to 127, as in"),
+        (saxpy(extra=("--arg=i8:300",)), "i8:300: i8 takes an integer from -128 to 127, as in"),
         (
             saxpy(extra=("--arg=u32:1",)),
             "takes these arguments: x (8 bytes), y (8 bytes), a (4 bytes), n (4 bytes); it got 5",
@@ -216,7 +216,7 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         ),
         (
             saxpy(extra=("--cluster=0",)),
-            "--cluster 0 is not one to three whole numbers of 1 or more",
+            "--cluster 0 is not one to three integers of 1 or more",
         ),
         (
             ["emulate", "saxpy.ll", *saxpy(extra=("--cluster=2",))[2:]],
@@ -359,7 +359,7 @@ def test_schedules_are_asked_for_by_a_number_or_by_a_seed(
 ) -> None:
     for wrong in ("--seeds=0", "--seeds=some", "--seed=-1"):
         assert main(tickets(files, wrong)) == 2
-        assert "is not a whole number of" in capsys.readouterr().err
+        assert "is not an integer of" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(tickets(files, "--seeds=2", "--seed=1"))
 

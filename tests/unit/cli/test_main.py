@@ -49,14 +49,14 @@ def build(**options: str) -> list[str]:
         (build(dtype="f17"), "dtype=f17 is unknown; did you mean f16? known are"),
         (build(epilogue="bais"), "epilogue=bais is unknown; did you mean bias? known are"),
         (build(op="sotfmax"), "op=sotfmax is unknown; did you mean softmax? known are"),
-        (build(op="relu", shape=f"{10**22}"), "it must be 1 to 9223372036854775807"),
+        (build(op="relu", shape=f"{10**22}"), "give 1 to 9223372036854775807"),
         (build(epilogue="swash"), "epilogue=swash is unknown"),
         (build(layout="nx"), "layout=nx is unknown"),
         (build(shape="16x16"), "does not have the form MxNxK; give 3 sizes such as 64x64x64"),
-        (build(shape="0x1x1"), "m=0 is out of range; it must be 1 to 1048576"),
+        (build(shape="0x1x1"), "m=0 is out of range; give 1 to 1048576"),
         (build(shape="-1x1x1"), "m=-1 is out of range"),
         (["build", "--target", "sm_80", "--shape", "-1x1x1"], "m=-1 is out of range"),
-        (build(shape="axbxc"), "--shape axbxc: a is not a whole number"),
+        (build(shape="axbxc"), "--shape axbxc: a is not an integer"),
         ([""], "kgen: '' is unknown; known are build"),
         (build(op="+".join(["x"] * 4000), shape="4"), "...': it nests more than 128 calls"),
         (
@@ -65,11 +65,11 @@ def build(**options: str) -> list[str]:
         ),
         (build(op="x +" * 2000, shape="4"), "not a formula; write one such as"),
         (build(shape="4x"), "--shape 4x does not have the form MxNxK"),
-        (build(op="relu", shape="4x"), "shape=4x: '' is not a whole number; give sizes such as"),
+        (build(op="relu", shape="4x"), "shape=4x: '' is not an integer; give sizes such as"),
         (build(shape=""), "--shape '' does not have the form MxNxK"),
-        (build(shape="\u0663x1x1"), "is not a whole number"),
-        (build(shape="1_0x1x1"), "--shape 1_0x1x1: 1_0 is not a whole number"),
-        (build(shape="9" * 5000 + "x1x1"), "999... is not a whole number"),
+        (build(shape="\u0663x1x1"), "is not an integer"),
+        (build(shape="1_0x1x1"), "--shape 1_0x1x1: 1_0 is not an integer"),
+        (build(shape="9" * 5000 + "x1x1"), "999... is not an integer"),
         (build(constant="b="), "--constant b= has no file name; write b=FILE.npy, or b alone"),
         (build(tune_cache="x.json"), "--tune-cache is not an option any more; run kgen tune"),
         (build(constant="c"), "constant=c is unknown; known are b"),
@@ -100,18 +100,18 @@ def build(**options: str) -> list[str]:
         ),
         (
             build(batch="2", batch_stride="a=x"),
-            "--batch-stride a=x is not a whole number for each dimension; give one such as 1024",
+            "--batch-stride a=x is not an integer for each dimension; give one such as 1024",
         ),
         (
             build(op="softmax", shape="4x4", axes="x"),
-            "--axes x is not a whole number; give one such as 1",
+            "--axes x is not an integer; give one such as 1",
         ),
         (build(schedule="depth=3"), "kgen build: depth=3 is not a field of the mma schedule"),
         (
             build(target="native,sm_80", schedule="mr=1"),
             "target=sm_80: mr=1 is not a field of the mma",
         ),
-        (build(schedule="num_stages=0"), "num_stages=0 must be a whole number of 1 or more"),
+        (build(schedule="num_stages=0"), "num_stages=0 must be an integer of 1 or more"),
         (build(alpha="fast"), "--alpha fast is not a number"),
         (build(batch_stride="b=0"), "--batch-stride needs a batch; add --batch N"),
         (
@@ -141,7 +141,7 @@ def build(**options: str) -> list[str]:
         ([*BUILD, "--fast"], "kgen build: --fast is unknown; see kgen build --help"),
         (build(schedule="mainloop=fma"), "mainloop=fma is not supported by sm_80 for matmul_16x16"),
         (build(schedule="blokc_m=4"), "mma schedule; did you mean block_m? its fields are"),
-        (build(schedule="mainlop=mma"), "is not a whole number; did you mean mainloop?"),
+        (build(schedule="mainlop=mma"), "is not an integer; did you mean mainloop?"),
         (build(schedule="mainloop=mma,depth=1"), "depth=1 is not a field of the mma schedule"),
     ],
 )
@@ -296,7 +296,7 @@ def test_threads_are_bounded(
     """And before anything is loaded."""
     kgen.build(relu_of((9,)), "native").save("x.kgen")
     status, out, err = run(capsys, command, "x.kgen", "--threads", count)
-    why = "is out of range; it must be 1 to 1024; leave it out to use all cores"
+    why = "is out of range; give 1 to 1024, or leave it out to use all cores"
     assert (status, out, err) == (2, "", f"kgen {command}: --threads {count} {why}\n")
     assert [path.name for path in tmp_path.iterdir()] == ["x.kgen"]
 

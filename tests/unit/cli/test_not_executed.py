@@ -15,7 +15,9 @@ from tests.onnx_models import mlp
 
 pytestmark = pytest.mark.integration
 
-REASON = "vulkan1.1 kernels have no emulator; run this where a device or driver is"
+REASON = (
+    "vulkan1.1 kernels have no emulator; run this on a machine with a device or driver for them"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +39,7 @@ def test_the_table_says_so_and_a_line_says_why(capsys: pytest.CaptureFixture[str
     assert main(["verify", "m.kgen", "--model", "m.onnx"]) == 1
     out = capsys.readouterr().out
     assert "failed" not in out and "0 of 0" not in out
-    kernels, programs = out.split("steps right")
+    kernels, programs = out.split("steps correct")
     assert "not-executed" in kernels and "not-executed" in programs
     lines = [line for line in out.splitlines() if line.endswith(f": not executed: {REASON}")]
     named = [kernel.split()[0] for kernel in kernels.splitlines() if "not-executed" in kernel]

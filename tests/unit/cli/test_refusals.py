@@ -134,7 +134,7 @@ def test_what_is_no_number(
     command: str, option: str, value: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = refusal(capsys, *command.split(), *GOOD[command], f"{option}={value}")
-    assert option in said and f"{value!r} is not a whole number; give one such as" in said
+    assert option in said and f"{value!r} is not an integer; give one such as" in said
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_a_file_that_is_none(
         ("build --target sm_80", "no kernel is given; pass --shape 1024x1024x1024, or a quoted"),
         ("build 8x8x8 --target sm_80", "8x8x8 is not a kernel; pass --shape MxNxK, or a quoted"),
         ("build 'relu 8 f16' --dtype f32 --target sm_80", "--dtype needs --shape; for a quoted"),
-        ("build 'relu 8x f16' --target sm_80", "'relu 8x f16': shape=8x: '' is not a whole number"),
+        ("build 'relu 8x f16' --target sm_80", "'relu 8x f16': shape=8x: '' is not an integer"),
         ("build 'relu 8 f61' --target sm_80", "dtype=f61 is unknown; did you mean f64?"),
         (
             "build 'matmul 8x8x8 f16 bacth=2' --target sm_80",

@@ -20,7 +20,9 @@ def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_code_without_an_emulator_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, *build(op="relu", shape="9", target="vulkan1.1", output="x.kgen"))[0] == 0
     status, out, _ = run(capsys, "verify", "x.kgen", "--on", "emulator")
-    reason = "vulkan1.1 kernels have no emulator; run this where a device or driver is"
+    reason = (
+        "vulkan1.1 kernels have no emulator; run this on a machine with a device or driver for them"
+    )
     assert status == 1
     assert out.splitlines()[-1] == f"vulkan1.1/relu_9_f16: not executed: {reason}"
 

@@ -93,7 +93,7 @@ def test_a_survey_writes_a_file(
 def test_a_former_file_is_converted_once(capsys: pytest.CaptureFixture[str]) -> None:
     Path(former.NAME).write_text("{}")
     assert tune("relu 70 f32", *TARGET) == 0
-    message = f"converted 0 schedules of {former.NAME}; it is not read again"
+    message = f"converted 0 schedules of {former.NAME}; later runs ignore that file"
     assert message in capsys.readouterr().out
     assert tune("relu 70 f32", *TARGET) == 0
     assert "converted" not in capsys.readouterr().out
@@ -143,7 +143,7 @@ def tuned() -> str:
         ("schema = 1", "schema", "own.toml is not a tuning file"),
         ('core = "', 'core = "another ', "own.toml has schedules for 'another "),
         (",kc=", ",kc=x", "own.toml: row 1 of class 'matmul f32 nn"),
-        (",kc=", ",kc=x", ": kc=x64 is not a whole number; repair the line, remove it, or"),
+        (",kc=", ",kc=x", ": kc=x64 is not an integer; repair the line, remove it, or"),
     ],
 )
 @pytest.mark.parametrize("command", ["build", "tune"])

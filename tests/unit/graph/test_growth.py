@@ -21,8 +21,8 @@ from kgen.graph.assemble import assembled
 from kgen.graph.compile import load, lowered_for, planned
 from kgen.graph.fusing.limits import MOST_TEXT, characters, is_too_long
 from kgen.graph.memory import Life, plan
-from kgen.ops.expression import call, shown, variable
-from kgen.ops.parse import DEEPEST
+from kgen.ops.expression import Expression, call, shown, variable, view
+from kgen.ops.parse import DEEPEST, LONGEST, formulas
 from kgen.spec import Elementwise
 from kgen.spec.keys import unique_keys
 from tests.onnx_models import Maker, lowered, run
@@ -300,6 +300,22 @@ def test_200_nodes_of_truths_and_numbers() -> None:
         truth = truth == first
     (found,) = run(calls, {"x": given}).values()
     np.testing.assert_array_equal(found, truth)
+
+
+def test_the_longest_formula_is_one_that_the_parser_accepts() -> None:
+    """A sum of many slices with long numbers, whose text is about as long as its estimate."""
+
+    def total(first: int, stop: int) -> Expression:
+        if stop - first == 1:
+            return view(
+                "slice", (variable("x"), 0, 10**15 + first, 8 * 10**15 + first, 10**15 + first)
+            )
+        middle = (first + stop) // 2
+        return call("add", (total(first, middle), total(middle, stop)))
+
+    longest = next(found for n in range(200, 0, -1) if not is_too_long(found := total(0, n)))
+    assert LONGEST * 0.8 < len(str(longest)) <= LONGEST
+    assert formulas(str(longest)) == {"out": longest}
 
 
 def test_a_formula_that_doubles_is_cut_and_shown_in_bounds() -> None:

@@ -385,7 +385,7 @@ def test_kernels_are_verified_for_it(tmp_path: Path, capsys: pytest.CaptureFixtu
     checks = json.loads(capsys.readouterr().out)["checks"]
     assert {check["name"]: check["finding"] for check in checks}[
         "kernels against the reference"
-    ] == f"{len(made.manifest.programs[0].kernels)} of 3 are right"
+    ] == f"{len(made.manifest.programs[0].kernels)} of 3 are correct"
 
 
 @pytest.mark.integration

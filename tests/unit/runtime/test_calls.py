@@ -83,10 +83,10 @@ def test_what_can_be_computed_is_not(expression: str, op: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("expand(x, 0, 8)", "expand: 0 is not a whole number of 1 or more"),
-        ("pad(x, 0, -1, 1, 0)", "pad: -1 is not a whole number of 0 or more"),
-        ("slice(x, 0, 1, 2, 0)", "slice: 0 is not a whole number other than 0"),
-        ("gather(x, x, 9e99)", "gather: 9e+99 is not a whole number"),
+        ("expand(x, 0, 8)", "expand: 0 is not an integer of 1 or more"),
+        ("pad(x, 0, -1, 1, 0)", "pad: -1 is not an integer of 0 or more"),
+        ("slice(x, 0, 1, 2, 0)", "slice: 0 is not an integer other than 0"),
+        ("gather(x, x, 9e99)", "gather: 9e+99 is not an integer"),
         ("add(x, y=x)", "a call has a function's name and positional arguments only"),
         ("column", "column is read before it has a value"),
         ("neg(exp(x, x))", "exp: it has 2 arguments; it takes 1"),

@@ -92,7 +92,7 @@ CASES: list[tuple[Limits, dict[str, Any], dict[str, Any], dict[str, Any], str]] 
     (CPU, {}, {}, {"grid": (0, 1, 1)}, "grid=(0, 1, 1) is empty; each number must be 1"),
     (CPU, {}, {}, {"block": (1, -1, 1)}, "block=(1, -1, 1) is empty"),
     (CPU, {}, {}, {"cluster": (1, 1, 0)}, "cluster=(1, 1, 0) is empty"),
-    (SM_75, {}, {}, {"dynamic_shared_memory": -1}, "-1 bytes of dynamic shared memory; give 0"),
+    (SM_75, {}, {}, {"dynamic_shared_memory": -1}, "-1 bytes of dynamic shared memory; it must be"),
 ]  # fmt: skip
 
 

@@ -106,10 +106,10 @@ def test_every_vector_reads_what_it_should(vector: int) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"shapes": ((3,), (4,))}, "x of shape 3 does not broadcast to 4; a size is that of"),
+        ({"shapes": ((3,), (4,))}, "x of shape 3 does not broadcast to 4; make each size that of"),
         ({"shapes": ((3,),) * 3}, r"3 shapes for the inputs x, y of 'add\(x, y\)'; give one"),
-        ({"shapes": ((0,),)}, "shape=0 is out of range; it must be 1 or more"),
-        ({"shapes": ((1,) * 9,)}, "a shape has 1 to 8 dimensions, not 9"),
+        ({"shapes": ((0,),)}, r"shape\[0\]=0 is out of range; give 1 or more"),
+        ({"shapes": ((1,) * 9,)}, "has 9 dimensions; give 1 to 8"),
         ({"shapes": (3,)}, r"shape=3 is not a tuple of sizes; give shapes=\[\(1024,\)\]"),
         ({"expression": "1 + 2"}, r"expression='add\(1, 2\)' reads no input; use one such as x"),
         ({"expression": "X + y"}, "input 'X' is not a valid input name; use small letters"),

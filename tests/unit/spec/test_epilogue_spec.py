@@ -142,7 +142,7 @@ def test_bundles_of_before_had_steps() -> None:
         ),
         (
             {"epilogue": "x + bias", "epilogue_dtypes": {"bia": "f32"}},
-            "has no operand bia; it has bias",
+            "has no operand bia; its operands are bias; leave it out",
         ),
         (
             {"epilogue": "x + residual", "epilogue_dtypes": {"residual": "f32"}},
@@ -158,7 +158,7 @@ def test_bundles_of_before_had_steps() -> None:
         ({"epilogue": "x + gelo(bias)"}, "column 5: there is no function gelo; did you mean gelu"),
         ({"epilogue": "bias * 2"}, "epilogue='bias * 2' lacks x, the product; use it"),
         ({"epilogue": "x *"}, "column 4: not a formula"),
-        ({"dtype": "s8", "epilogue": "x * row_scale"}, "out_dtype=s32 is the exact sum"),
+        ({"dtype": "s8", "epilogue": "x * row_scale"}, "out_dtype=s32 supports no alpha"),
     ],
 )
 def test_what_does_not_fit_is_named_with_its_place(fields: dict[str, Any], message: str) -> None:

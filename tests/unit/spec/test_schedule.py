@@ -40,7 +40,7 @@ def test_override_marks_the_origin() -> None:
             {"stages": 3},
             "stages=3 is not a field of the mma schedule; did you mean num_stages? its fields",
         ),
-        ({"num_stages": 0}, "num_stages=0 must be a whole number of 1 or more"),
+        ({"num_stages": 0}, "num_stages=0 must be an integer of 1 or more"),
         ({"warp_m": 48}, "block_m=64 is not a multiple of warp_m=48; try block_m=96"),
     ],
 )

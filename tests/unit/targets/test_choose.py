@@ -198,11 +198,11 @@ def test_a_file_of_another_core_is_refused() -> None:
         ("64 64 64 mainloop=nope,mr=1 1.5", "mainloop=nope is not supported by x86-64-v3"),
         ("64 64 64 mr=1 1.5", "mainloop= is not supported"),
         ("64 64 64 mainloop=blis,depth=1 1.5", "depth is not a field of the blis schedule"),
-        ("64 64 64 mainloop=blis,mr=x 1.5", "mr=x is not a whole number"),
+        ("64 64 64 mainloop=blis,mr=x 1.5", "mr=x is not an integer"),
         ("64 64 64 mainloop=blis,mr=1,mr=1 1.5", "'mr=1' is not field=value, or occurs twice"),
         ("64 64 mainloop=blis 1.5", "it has 2 sizes, not 3"),
         ("64 64 0 mainloop=blis 1.5", "a size is 0"),
-        ("64 64 a mainloop=blis 1.5", "size 'a' is not a whole number"),
+        ("64 64 a mainloop=blis 1.5", "size 'a' is not an integer"),
         ("64 64 64 mainloop=blis fast", "gain 'fast' is not a number above 0"),
         ("64 64 64 mainloop=blis 1.5 s 0us", "time '0' is not a number above 0"),
         ("mainloop=blis 1.5", "is not sizes, schedule, gain and source"),
@@ -227,6 +227,7 @@ def test_classes_distinguish_what_fields_count() -> None:
         *("relu 64x512 f32", "permute(x,1,0) 512x768 f32", "x+y 64x512,512 f32"),
         *("sum 1x4000 f32", "sum 64x512 f32 axes=0"),
         "conv2d 1x96x28x28,96x1x5x5 f32 weight_layout=hwio padding=2x2x2x2 groups=96",
+        "conv2d 1x96x28x28,96x1x5x5 f32 b_dtype=s8 weight_layout=hwio padding=2x2x2x2 groups=96",
     )
     names, sizes = zip(
         *((class_of(s, TARGET), sizes_of(s)) for s in map(text.parse, lines)), strict=True
@@ -237,6 +238,8 @@ def test_classes_distinguish_what_fields_count() -> None:
         "add f32 by rows avx2",
     )
     assert sizes[0] == (64 * 512,) and sizes[2] == (64, 512)
+    assert names[5].startswith("conv2d f32 depthwise nn ")
+    assert names[6].startswith("conv2d f32*s8 depthwise nn ")
     assert names[3] != names[4] and sizes[5] == (28, 28, 96, 25)
     converted = Elementwise(expression="relu(x)", shapes=((64,),), dtype="f32", out_dtype="bf16")
     assert class_of(converted, TARGET) != names[0]

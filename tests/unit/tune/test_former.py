@@ -62,7 +62,7 @@ def test_schedules_of_this_cpu_are_taken_over(tmp_path: Path) -> None:
     assert (found.rows, found.left_out) == (2, 2)
     assert found.message == (
         f"converted 2 schedules of {tmp_path / former.NAME}, left out 2 of other CPUs or versions; "
-        "it is not read again"
+        "later runs ignore that file"
     )
     own = read(tmp_path / "own.toml")
     choice = choose(SPEC, TARGET, own)

@@ -107,7 +107,7 @@ def test_a_file_of_another_core_is_refused(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("9 9 9 s0", "9 9 s", "checked sizes of class 'matmul f32': source s is not in [sources]"),
-        ("9 9 9 s0", "9 x 9 s0", "checked sizes of class 'matmul f32': size 'x' is not a whole"),
+        ("9 9 9 s0", "9 x 9 s0", "checked sizes of class 'matmul f32': size 'x' is not an integer"),
         ("1 2 1 ", "1 2 ", ""),
         (",mr=", ",mr=x", "row 1 of class 'matmul f32': mr=x"),
     ],

@@ -220,6 +220,6 @@ def execute(program: bytes, name: str, cpu: str) -> bytes:
         reason = known.get(number, f"status {done.returncode}")
         raise EmulationError(
             f"{name} under {QEMU} -cpu {cpu} ended with {reason}; "
-            "it left its buffers or used an instruction that the CPU does not have"
+            "it accessed memory outside of its buffers, or used an instruction that the CPU lacks"
         )
     return done.stdout

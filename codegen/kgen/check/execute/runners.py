@@ -91,7 +91,8 @@ def _emulator(
             source = text_of(reader, artifact)
             return EmulatorExecutor(entry, artifact.format, source, emulation)
     raise Unavailable(
-        f"{entry.target.name} kernels have no emulator; run this where a device or driver is"
+        f"{entry.target.name} kernels have no emulator; run this on a machine with a device "
+        "or driver for them"
     )
 
 

@@ -230,7 +230,11 @@ class _BudgetReader:
         if "cluster" in row:
             fields["cluster"] = self._string(row, "cluster", *at)
         if type(shared := row.get("dynamic_shared", 0)) is not int or shared < 0:
-            self._refuse("dynamic_shared must be a whole number of bytes", *at, "dynamic_shared")
+            self._refuse(
+                "dynamic_shared must be a number of bytes, an integer of 0 or more",
+                *at,
+                "dynamic_shared",
+            )
         fields["dynamic_shared"] = shared
         limits = self._limits(row, None, *at)
         return ForeignEntry(
@@ -251,7 +255,7 @@ class _BudgetReader:
     def _schedule(self, table: Any, *at: str | int) -> Overrides:
         for name, value in self._table(table, *at, "schedule").items():
             if name != "mainloop" and type(value) is not int:
-                self._refuse(f"{name} must be a whole number", *at, "schedule", name)
+                self._refuse(f"{name} must be an integer", *at, "schedule", name)
         return dict(table)
 
     def _limits(
@@ -327,7 +331,7 @@ class _BudgetReader:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self._refuse(f"{name} must be a number", *at)
         if not 0 <= value < INTEGERS:
-            reason = f"{name}={str(value)[:24]} is out of range; it must be 0 or more, below 2^63"
+            reason = f"{name}={str(value)[:24]} is out of range; give 0 or more, below 2^63"
             self._refuse(reason, *at)
         return BudgetLimit(metric=metric, value=value, place=self._place(at), default=default)
 

@@ -222,7 +222,7 @@ def extent(name: str, text: str) -> Extent:
         re.fullmatch(rf"0*[1-9]\d{{0,{MOST_DIGITS - 1}}}", part, re.ASCII) for part in parts
     ):
         raise SpecError(
-            f"{name} {shorten(text) or repr(text)} is not one to three whole numbers of 1 or more; "
+            f"{name} {shorten(text) or repr(text)} is not one to three integers of 1 or more; "
             "give X,Y,Z, as in 16,16"
         )
     x, y, z = [*map(int, parts), 1, 1][:3]

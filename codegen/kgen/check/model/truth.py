@@ -94,7 +94,10 @@ def truth(
     values = program.by_name
     for value in (*program.inputs, *(values[state.input] for state in program.states)):
         if value.name not in named:
-            raise GraphError(f"model={path} has no input {value.name}, which the program has")
+            raise GraphError(
+                f"model={path} has no input {value.name}, which the program has; name the model "
+                "that the program was compiled from"
+            )
         rank = len(named[value.name].type.tensor_type.shape.dim)
         shape = value.shape if rank else ()
         drawn = _drawn(model, value.name, value.dtype.is_integer, shape, rng)
@@ -210,7 +213,9 @@ def flattened(model: onnx.ModelProto, inputs: Mapping[str, Array], path: str) ->
         tensors, inner = taken_branch(node, bool(known.reshape(-1)[0]))
         found.graph.initializer.extend(tensors)
         _replace(found.graph, [*nodes[:number], *inner, *nodes[number + 1 :]])
-    raise GraphError(f"model={path}: it has more than {MOST_BRANCHES} branches, the limit")
+    raise GraphError(
+        f"model={path}: it has more than {MOST_BRANCHES} branches, the limit; verify without it"
+    )
 
 
 def _before(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
@@ -250,7 +255,9 @@ def _values(
             found = evaluator(model, own).run(None, dict(inputs), intermediate=True)
     except Exception as error:
         why = str(error).split("\n")[0][:MOST_SHOWN]
-        raise GraphError(f"model={path}: onnx's reference cannot compute it: {why}") from None
+        raise GraphError(
+            f"model={path}: onnx's reference cannot compute it: {why}; verify without it"
+        ) from None
     return {name: np.asarray(value) for name, value in found.items() if value is not None}
 
 

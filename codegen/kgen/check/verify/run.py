@@ -361,7 +361,7 @@ def _check_strays(entry: KernelEntry, bits: Bits, chosen: Mask) -> None:
         first = np.unravel_index(int(strays.argmax()), strays.shape)
         at = ", ".join(map(str, oracle.own_coordinates(entry, tuple(map(int, first)))))
         raise VerificationError(
-            f"{entry.output.name}[{at}] was written by a workgroup that has another tile"
+            f"{entry.output.name}[{at}] was written by a workgroup whose tile does not include it"
         )
 
 

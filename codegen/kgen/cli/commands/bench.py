@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from kgen.errors import SpecError
 
     if args.rounds < 1:
-        raise SpecError(f"--rounds {args.rounds} is out of range; it must be 1 or more")
+        raise SpecError(f"--rounds {args.rounds} is out of range; give 1 or more")
     check_threads(args.threads)
     report = bench(
         args.file,

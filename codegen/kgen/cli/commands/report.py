@@ -146,7 +146,7 @@ def _kernels(args: argparse.Namespace, program: Program, bundle: BundleFile) -> 
     )
     results = verify(own, progress=progress).kernels
     wrong = [f"{r.kernel}: {r.reason}" for r in results if not r.passed]
-    finding = f"{len(results) - len(wrong)} of {len(results)} are right"
+    finding = f"{len(results) - len(wrong)} of {len(results)} are correct"
     return Check(name=name, passed=not wrong, finding="; ".join([finding, *wrong]))
 
 
@@ -163,7 +163,7 @@ def _model(args: argparse.Namespace, program: Program, bundle: BundleFile) -> Ch
         return Check(name=name, passed=False, finding=f"not executed: {result.reason}")
     right = sum(step.passed for step in result.steps)
     worst = max(result.outputs.values(), default=0.0)
-    words = [f"{right} of {len(result.steps)} steps are right on {result.on}"]
+    words = [f"{right} of {len(result.steps)} steps are correct on {result.on}"]
     if result.outputs:
         words.append(f"the largest error of an output is {worst:.3g} times its bound")
     if (wrong := result.first_wrong) is not None:

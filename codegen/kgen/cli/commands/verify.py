@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     from kgen.errors import SpecError
 
     if args.seed < 0:
-        raise SpecError(f"--seed {args.seed} is out of range; it must be 0 or more")
+        raise SpecError(f"--seed {args.seed} is out of range; give 0 or more")
     if args.source and not args.profile:
         raise SpecError("--source needs --profile; add it")
     if args.profile and args.on == "device":

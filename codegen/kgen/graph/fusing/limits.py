@@ -18,10 +18,9 @@ MOST_CHARACTERS = 600
 #: Limit for the text of an expression without views, in which operands may have longer names than
 #: values have.
 MOST_TEXT = LONGEST // 2
-#: Limits for expressions with views, such as a sum over a window: characters without the views,
-#: which compute nothing, and with them.
+#: Limit for expressions with views, such as a sum over a window: characters without the views,
+#: which compute nothing. With them, the limit is that of the parser.
 MOST_SEEN = 2000
-MOST_VIEWS = 10000
 #: Characters counted for a number when views are excluded.
 DIGITS = 9
 #: Calls that lowering may add around a formula: a slice per axis of an operand, a permutation and
@@ -82,7 +81,7 @@ def is_too_long(expression: Expression) -> bool:
     if size.depth > DEEPEST - MOST_AROUND:
         return True
     if size.has_views:
-        return size.computed > MOST_SEEN or size.characters > MOST_VIEWS
+        return size.computed > MOST_SEEN or size.characters > LONGEST
     if size.characters > MOST_TEXT:
         return True
     return size.computed > MOST_CHARACTERS and shared_size(expression) > MOST_CHARACTERS

@@ -38,7 +38,8 @@ def this_machine() -> Target:
     levels = [level for level in LEVELS.values() if level.arch == here.arch]
     if not levels:
         raise TargetError(
-            f"target=native: this machine is {here.arch}; kernels are made for x86_64 and aarch64"
+            f"target=native: this machine is {here.arch}; kernels are made for x86_64 "
+            "and aarch64; name a target"
         )
     least, *others = levels
     level = next((x for x in others[::-1] if x.features.keys() <= here.features), least)

@@ -168,16 +168,19 @@ def with_suffixes(name: str) -> Target | None:
     return level.target("+".join([name, *suffixes]), suffixes)
 
 
+def known(name: str) -> Target:
+    """Return a target by its name. Raises KeyError for any other name."""
+    if (found := with_suffixes(name)) is None:
+        raise KeyError(f"{name} is not a CPU target")
+    return found
+
+
 #: Targets that are proven on their own.
 TARGETS: tuple[Target, ...] = tuple(
-    target
-    for target in map(
-        with_suffixes,
-        (
-            *("x86-64", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni"),
-            *("x86-64-v4+bf16", "x86-64-amx", "x86-64-amx+fp16"),
-            *("aarch64-neon", "aarch64-neon+dotprod"),
-        ),
+    known(name)
+    for name in (
+        *("x86-64", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni"),
+        *("x86-64-v4+bf16", "x86-64-amx", "x86-64-amx+fp16"),
+        *("aarch64-neon", "aarch64-neon+dotprod"),
     )
-    if target is not None
 )

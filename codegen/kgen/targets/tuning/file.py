@@ -145,7 +145,7 @@ def fields_of(schedule: str) -> dict[str, int | str]:
         elif value.isascii() and value.isdigit():
             fields[name] = int(value)
         else:
-            raise ValueError(f"{name}={value} is not a whole number")
+            raise ValueError(f"{name}={value} is not an integer")
     return fields
 
 
@@ -154,7 +154,7 @@ def sizes_from(words: Iterable[str]) -> tuple[int, ...]:
     sizes = []
     for word in words:
         if not word.isascii() or not word.isdigit():
-            raise ValueError(f"size {word!r} is not a whole number")
+            raise ValueError(f"size {word!r} is not an integer")
         if int(word) == 0:
             raise ValueError("a size is 0")
         sizes.append(int(word))

@@ -50,7 +50,8 @@ class CpuLaunch:
         self.arguments, self.tasks, self.function = launch.arguments, launch.grid[0], function
         if len(self.arguments) > CPU_POINTERS:
             raise DeviceError(
-                f"the kernel has {len(self.arguments)} arguments; the limit is {CPU_POINTERS}"
+                f"the kernel has {len(self.arguments)} arguments; the limit is {CPU_POINTERS}; "
+                "build it with fewer operands"
             )
         #: kgen_launch. From `TRIALS` on: shortest time with one thread and with all threads, in ns,
         #: and the number of trials.

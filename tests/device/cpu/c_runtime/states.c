@@ -25,7 +25,7 @@ static void starts(kgen_session *session, const kgen_tensor *state)
     }
     const int64_t longer[3] = {2, 13, 8}, two[3] = {1, 3, 8}, negative[3] = {2, -1, 8};
     assert(kgen_session_set_state_start(session, state->name, set, longer, 3) != KGEN_OK);
-    assert(strstr(kgen_last_error(), "has 12 places along axis 1, and this array has 13") != NULL);
+    assert(strstr(kgen_last_error(), "has 12 positions along axis 1, and this array has 13") != NULL);
     assert(kgen_session_set_state_start(session, state->name, set, two, 3) != KGEN_OK);
     assert(strstr(kgen_last_error(), "has shape 1x3x8; expected 2x12x8, or less along one axis"));
     assert(kgen_session_set_state_start(session, state->name, set, negative, 3) != KGEN_OK);

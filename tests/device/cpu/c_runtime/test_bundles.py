@@ -346,11 +346,11 @@ def one_file(data: Any) -> None:
         ),
         (
             put("values.3.place.offset", -4),
-            "value y lies at arena + -4, which is not a multiple of its element size",
+            "value y is at arena + -4, which is not a multiple of its element size",
         ),
         (
             put("values.3.place.offset", 1022),
-            "value y lies at arena + 1022, which is not a multiple of its element size",
+            "value y is at arena + 1022, which is not a multiple of its element size",
         ),
         (put("values.3.place.offset", 256), "takes h and y, which overlap in memory"),
         (
@@ -360,7 +360,7 @@ def one_file(data: Any) -> None:
         (put("values.2.strides", [2**40, 1]), "ends past the 1504 bytes there"),
         (put("values.2.shape", [5, 39]), "out is h, which spans 796 bytes; the kernel takes 800"),
         (put("values.2.dtype", "s32"), "out is h, which is s32; the kernel takes f32"),
-        (put("values.2.place.name", "x"), "value h lies in arena x, which does not exist"),
+        (put("values.2.place.name", "x"), "value h is in arena x, which does not exist"),
         (put("values.2.name", "x"), "value 'x' occurs twice or has no name"),
         (
             put("values.3.place", {"kind": "weights", "name": "w1"}),
@@ -371,7 +371,7 @@ def one_file(data: Any) -> None:
             "out is y, in input x, which is read-only",
         ),
         (put("inputs.0.strides", [48, 2]), "input x is not a packed value in memory of its own"),
-        (put("outputs", []), "value out lies in output out, which does not exist"),
+        (put("outputs", []), "value out is in output out, which does not exist"),
         (put("arena_bytes", -1), "its arena has -1 bytes"),
         (put("steps", []), "no step writes output out"),
         (put("steps.0.kernel", "nothing"), "step 0 (nothing): the bundle has no such kernel"),

@@ -153,7 +153,7 @@ def test_infinite_weights_of_depthwise_kernels_over_padding_make_nan(tmp_path: P
 
 @pytest.mark.parametrize(
     ("tile", "message"),
-    [(17, "tile=17 is more than the 16 vector registers"), (0, "tile=0 must be a whole number")],
+    [(17, "tile=17 is more than the 16 vector registers"), (0, "tile=0 must be an integer")],
 )
 def test_tiles_that_are_not_taken(tile: int, message: str) -> None:
     with pytest.raises(KgenError, match=message):

@@ -203,10 +203,10 @@ why = "w"
             (".ptx", ".cu"),
             "b.toml:3: file=kernels.cu: this is source code: compile to PTX with nvcc -ptx",
         ),
-        (('"4"', '"4x"'), "grid 4x is not one to three whole numbers of 1 or more; give X"),
+        (('"4"', '"4x"'), "grid 4x is not one to three integers of 1 or more; give X"),
         (("why", "static = { registers = 1 }\nwhy"), "static is unknown beside file=; known are"),
         (("why", "arguments = [1]\nwhy"), "arguments must be a list of strings"),
-        (("why", "dynamic_shared = -1\nwhy"), "dynamic_shared must be a whole number"),
+        (("why", "dynamic_shared = -1\nwhy"), "dynamic_shared must be a number of bytes"),
         (("why", 'target = "sm_80"\nwhy'), "target is unknown beside file="),
     ],
 )

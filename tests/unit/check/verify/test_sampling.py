@@ -93,7 +93,7 @@ def test_workgroups_of_a_sample_keep_to_their_tiles(entry_for: EntryFor) -> None
     data = next(iter(inputs.data_sets(entry, 0)))
     assert verification.run(Sampled(entry, 0), entry, data, sample, 0).passed
     with pytest.raises(
-        VerificationError, match=r"out\[0, 0, \d+\] was written by a workgroup that"
+        VerificationError, match=r"out\[0, 0, \d+\] was written by a workgroup whose"
     ):
         verification.run(Sampled(entry, 1), entry, data, sample, 0)
 

@@ -79,7 +79,7 @@ def test_lists_and_numbers_are_arrays(rows: Any, ids: Any, scale: Any) -> None:
     [
         ({"ids": [3], "scale": 1}, "main: ids has shape 1; expected 1x1"),
         ({"ids": 3, "scale": 1}, r"main: ids has shape \(\); expected 1x1"),
-        ({"ids": [[3.5]], "scale": 1}, r"main: ids: 3.5 is not a value of s64; pass whole"),
+        ({"ids": [[3.5]], "scale": 1}, r"main: ids: 3.5 is not a value of s64; pass integers"),
         ({"ids": [[2**63]], "scale": 1}, "main: ids: 9223372036854775808 is not a value of s64"),
         (
             {"ids": [[2**70]], "scale": 1},
@@ -143,7 +143,10 @@ def test_a_state_takes_the_beginning_of_a_cache(decoder: Any) -> None:
 def test_states_that_are_no_beginning(decoder: Any) -> None:
     name = decoder.state_names[0]
     for shape, message in (
-        ((2, 13, 8), f"{name} has 12 places along axis 1, and this array has 13; pass the last 12"),
+        (
+            (2, 13, 8),
+            f"{name} has 12 positions along axis 1, and this array has 13; pass the last 12",
+        ),
         ((1, 3, 8), f"{name} has shape 1x3x8; expected 2x12x8, or less along one axis"),
         ((3, 8), f"{name} has shape 3x8; expected 2x12x8, or less along one axis"),
     ):
@@ -152,7 +155,7 @@ def test_states_that_are_no_beginning(decoder: Any) -> None:
     with pytest.raises(ArgumentError, match=f"main: {name} is f64; expected f32"):
         decoder.set_states({name: np.zeros((2, 3, 8))})
     session, (first, second) = decoder.session(), decoder.state_names[:2]
-    with pytest.raises(ArgumentError, match="has 12 places"):
+    with pytest.raises(ArgumentError, match="has 12 positions"):
         session.set_states({first: np.ones((2, 12, 8), "f"), second: np.ones((2, 13, 8), "f")})
     assert not session.get_state(first).any()  # nothing is set
 
@@ -173,9 +176,7 @@ def test_writing_past_a_cache_is_an_error(decoder: Any) -> None:
     decoder.reset()
     for pos in range(12):
         last = decoder.run(ids=[[pos]], pos=[pos])
-    message = (
-        r"^main: pos selects place 12 of the state past.0.key, which has 12 places; call reset"
-    )
+    message = r"^main: pos selects position 12 of the state past.0.key, which has 12 positions; ca"
     for run in (decoder.run, decoder.session().run):
         with pytest.raises(ArgumentError, match=message):
             run(ids=[[1]], pos=[12])

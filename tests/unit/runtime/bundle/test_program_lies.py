@@ -85,11 +85,11 @@ def test_an_unknown_operation_in_place_is_refused(
         ),
         (
             at("values.3.place.offset", -4),
-            "value y lies at arena [+] -4, which is not a multiple of its element size",
+            "value y is at arena [+] -4, which is not a multiple of its element size",
         ),
         (
             at("values.3.place.offset", 1022),
-            "value y lies at arena [+] 1022, which is not a multiple of its element size",
+            "value y is at arena [+] 1022, which is not a multiple of its element size",
         ),
         (
             at("values.4.place.offset", 4),
@@ -100,8 +100,8 @@ def test_an_unknown_operation_in_place_is_refused(
         (at("values.2.strides", [1]), "h needs one stride per dimension"),
         (at("values.2.shape", [5, 39]), "out is h, which spans 796 bytes; the kernel takes 800"),
         (at("values.2.dtype", "s32"), "out is h, which is s32; the kernel takes f32"),
-        (at("values.2.place.name", "x"), "value h lies in arena x, which does not exist"),
-        (at("values.2.place.kind", "input"), "value h lies in input, which does not exist"),
+        (at("values.2.place.name", "x"), "value h is in arena x, which does not exist"),
+        (at("values.2.place.kind", "input"), "value h is in input, which does not exist"),
         (at("values.2.name", "x"), "value 'x' occurs twice"),
         (
             at("values.3.place.offset", 256),
@@ -117,18 +117,18 @@ def test_an_unknown_operation_in_place_is_refused(
         ),
         (at("inputs.0.place.offset", 4), "input x is not a packed value in memory of its own"),
         (at("inputs.0.strides", [48, 2]), "input x is not a packed value in memory of its own"),
-        (at("outputs", []), "value out lies in output out, which does not exist"),
-        (at("outputs.0.name", "h"), "value out lies in output out, which does not exist"),
+        (at("outputs", []), "value out is in output out, which does not exist"),
+        (at("outputs.0.name", "h"), "value out is in output out, which does not exist"),
         (at("arena_bytes", -1), "its arena has -1 bytes"),
         (at("arena_bytes", 2**62), ""),
         (at("steps", []), "no step writes output out"),
         (
             at("counts", [{"output": "out", "axis": 0, "size": "x"}]),
-            "the size of output out is x, and one of both is not an output",
+            "the size of output out is x, and one of the two is not an output",
         ),
         (
             at("counts", [{"output": "y", "axis": 0, "size": "out"}]),
-            "the size of output y is out, and one of both is not an output",
+            "the size of output y is out, and one of the two is not an output",
         ),
         (
             at("counts", [{"output": "out", "axis": 2, "size": "out"}]),

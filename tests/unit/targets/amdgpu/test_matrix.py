@@ -123,13 +123,13 @@ def test_bytes_are_multiplied_where_the_instructions_are() -> None:
         (
             Matmul(m=64, n=64, k=64, dtype=DType.E5M2),
             "gfx90a",
-            "dtype=e5m2 is not supported by gfx90a for matmul; it supports f32, f16, bf16, s8; "
-            "gfx950, gfx1201 support it",
+            "dtype=e5m2 is not supported by gfx90a for matmul; take f32, f16, bf16, s8, "
+            "or target=gfx950 or gfx1201",
         ),
         (
             Matmul(m=64, n=64, k=64, dtype=DType.F32, math="tf32"),
             "gfx950",
-            "math=tf32 is not supported by gfx950; it supports exact; gfx942 supports it",
+            "math=tf32 is not supported by gfx950; take exact, or target=gfx942",
         ),
     ],
     ids=["ocp", "fnuz", "none", "math"],

@@ -9,10 +9,16 @@ import pytest
 from kgen import targets
 from kgen.targets.cpu import host
 from kgen.targets.cpu.cores import AMD, INTEL, core_name, core_of, cores
-from kgen.targets.cpu.limits import TARGETS, V3_FEATURES, V4_FEATURES
+from kgen.targets.cpu.limits import TARGETS, V3_FEATURES, V4_FEATURES, known
 from tests.fake_cpu import FakeCpu
 
 V3, V4 = frozenset(V3_FEATURES), frozenset(V4_FEATURES)
+
+
+@pytest.mark.parametrize("name", ["x86-64-v5", "x86-64-v4+vni", "x86-64-v4+vnni+vnni", ""])
+def test_a_misspelt_level_is_an_error(name: str) -> None:
+    with pytest.raises(KeyError, match="is not a CPU target"):
+        known(name)
 
 
 @pytest.mark.parametrize(

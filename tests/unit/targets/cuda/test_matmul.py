@@ -288,5 +288,5 @@ def batched(mmas: tuple[Mma, ...], n: int) -> list[tuple[Mma, ...]]:
 
 def test_other_targets_refuse_tf32() -> None:
     spec = Matmul(m=64, n=32, k=64, dtype=DType.F32, math=Math.TF32)
-    with pytest.raises(TargetError, match="math=tf32 is not supported by sm_75; it supports exact"):
+    with pytest.raises(TargetError, match="math=tf32 is not supported by sm_75; take exact"):
         make_plan(spec, BY_NAME["sm_75"])

@@ -58,10 +58,10 @@ def missing_waits(code: Sequence[Decoded], arch: str) -> list[Finding]:
 
 def _too_early(ins: Decoded, load: Decoded, same_counter: bool) -> str:
     if ins.opcode in _BARRIERS and _LDS_WRITE.match(load.opcode):
-        return "a barrier with a write to LDS under way"
+        return "a barrier before an earlier write to LDS has completed"
     touched = ins.reads if same_counter and not _is_scalar(load) else ins.touches
     early = sorted(touched & load.writes)
-    return f"{early[0]} is not there yet" if early else ""
+    return f"{early[0]} is still being loaded" if early else ""
 
 
 def _is_scalar(ins: Decoded) -> bool:

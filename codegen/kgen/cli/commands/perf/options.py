@@ -36,6 +36,7 @@ def chosen(budgets: Budgets, targets: str | None) -> tuple[AnyEntry, ...]:
     for name in wanted:
         if name not in known:
             raise BudgetError(
-                f"{budgets.path} has no budget for target={name}; it has {', '.join(sorted(known))}"
+                f"{budgets.path} has no budget for target={name}; name one of "
+                f"{', '.join(sorted(known))}"
             )
     return tuple(entry for entry in budgets.entries if entry.target_name in wanted)

@@ -237,7 +237,7 @@ def _reduced_argument(ins: LlvmInstruction) -> Callable[..., Array]:
     Only the unmasked form is supported.
     """
     if immediate(ins.operands[3]) not in (-1, 0xFFFF) or immediate(ins.operands[1]) != 0:
-        raise TypeError("reduce under a mask, or to other than the nearest whole number")
+        raise TypeError("reduce under a mask, or to other than the nearest integer")
 
     def left(a: Array, *_: Array) -> Array:
         with np.errstate(invalid="ignore"):

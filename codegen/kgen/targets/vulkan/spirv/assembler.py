@@ -263,6 +263,6 @@ class _Instruction:
 def _width(token: str, allowed: tuple[int, ...]) -> int:
     if token not in map(str, allowed):
         raise ValueError(
-            f"{token} is no width of a number; there are {', '.join(map(str, allowed))}"
+            f"{token} is not a width of a number; known are {', '.join(map(str, allowed))}"
         )
     return int(token)

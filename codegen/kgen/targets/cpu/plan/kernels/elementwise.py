@@ -338,9 +338,9 @@ def plan_transposed(spec: Elementwise, target: Target, schedule: CpuTransposed) 
     blocks = blocks_of(stream, compute.count)
     if blocks is None:
         raise ScheduleError(
-            f"mainloop=transposed requires an input whose neighbours lie in a column of at least "
-            f"{compute.count} rows, two columns, and others that are the same in all rows, or one "
-            "number if columns are fewer; use mainloop=stream"
+            f"mainloop=transposed requires a matrix of at least {compute.count} rows and two "
+            "columns that is contiguous along its columns, beside inputs that are equal in all "
+            "rows; use mainloop=stream"
         )
     units = math.prod(stream.sizes[:-2]) * blocks.along_rows
     run = Run(length=blocks.columns, vector=compute.count)
