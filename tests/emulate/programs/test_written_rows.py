@@ -109,7 +109,7 @@ def test_no_row_is_written_out_of_range(way: str, tmp_path: Path) -> None:
         if way == "scatter_elements" or (way == "where" and pos < 0) or pos == -PLACES - 1:
             assert not np.any(program.run(x=x, pos=np.array([pos])))
         else:
-            with pytest.raises(ArgumentError, match=f"selects place {pos} of the state past"):
+            with pytest.raises(ArgumentError, match=f"selects position {pos} of the state past"):
                 program.run(x=x, pos=np.array([pos]))
         place[:] = pos
         assert not np.any(call())

@@ -34,7 +34,7 @@ int main(int count, char **words)
     near[1].data = memory + 7007;
     assert(kgen_call_create(relu, near, 2, &call) == KGEN_OK);
     expect(kgen_call_run_tasks(call, 1, 0, 1), "launch=1 is out of range; give 0 to 0");
-    expect(kgen_call_run_tasks(call, 0, 0, 1 << 20), "launch 0 has 0 to");
+    expect(kgen_call_run_tasks(call, 0, 0, 1 << 20), "tasks 0 to 1048576 are out of range; give 0 to");
     expect(kgen_call_run_tasks(call, 0, -1, 0), "tasks -1 to 0");
     assert(kgen_call_run_tasks(call, 0, 1, 1) == KGEN_OK); /* none */
     kgen_call_destroy(call);
