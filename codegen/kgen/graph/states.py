@@ -42,7 +42,7 @@ def states_of(graph: Graph, pairs: Mapping[str, str]) -> dict[str, str]:
             raise GraphError(
                 suggest.unknown(f"{shown}: input {past}", past, [*inputs])
                 if not matches
-                else f"{shown} has a different number of * on each side; give each side as many"
+                else f"{shown} has a different number of * on each side; give both the same"
             )
         for name, match in matches:
             parts = present.split("*")

@@ -114,7 +114,7 @@ class Shapes:
         if not -len(shape) <= number < len(shape):
             refuse(
                 node,
-                f"takes axis {number:g} of shape {by_x(shape)}; its axes are "
+                f"has axis {number:g} for shape {by_x(shape)}; give "
                 f"{-len(shape)} to {len(shape) - 1}",
             )
         return int(number) % len(shape)

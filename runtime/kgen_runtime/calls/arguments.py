@@ -247,7 +247,7 @@ class Slot:
     def _remedy(self, of_input: str) -> str:
         """Return the remedy `of_input` for an input. For an output, a copy would not help: the
         caller would not see the result."""
-        return "pass such an array, or leave out= away for a new one" if self._writes else of_input
+        return "pass such an array, or omit out= for a new one" if self._writes else of_input
 
     def _strides_fit(self, strides: tuple[int, ...]) -> bool:
         """Return whether strides (in bytes) fit; strides of dimensions of size 1 do not matter."""

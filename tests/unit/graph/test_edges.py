@@ -852,7 +852,7 @@ REFUSED: dict[str, tuple[Edge, str]] = {
         Edge(operator="RNN", inputs=(normal(2, 1, 2), normal(1, 3, 2), normal(1, 3, 3)), outputs=2,
              attributes={"hidden_size": 3, "activations": ["Unknown"]},
              expected=lambda *_: (normal(1), normal(1))),
-        "has activations=Unknown; it takes 1 of Affine",
+        "has activations=Unknown; it must have 1 of Affine",
     ),
     "OneHot without a depth": (
         Edge(operator="OneHot", inputs=(np.array([0]), np.array(3), np.array([0, 1], F32))),

@@ -98,9 +98,7 @@ def test_read_only_out() -> None:
     "out", [np.zeros((3, 5)), np.zeros((3, 10), np.float32)[:, ::2]], ids=["f64", "strided"]
 )
 def test_an_output_that_does_not_fit_is_not_to_be_copied(out: Any) -> None:
-    with pytest.raises(
-        ArgumentError, match=r"; pass such an array, or leave out= away for a new one$"
-    ):
+    with pytest.raises(ArgumentError, match=r"; pass such an array, or omit out= for a new one$"):
         host().add(A, B, out=out)
 
 

@@ -348,7 +348,7 @@ def test_indices_are_inputs_of_a_type_of_their_own() -> None:
         ),
         ("permute(x > 0, 0)", "4", "permute needs a tensor of numbers here, not a truth"),
         ("transpose(x)", "7", "transpose(x) swaps the last two axes, but shape 7 has one"),
-        ("slice(x, 2, 0, 1)", "4x4", "takes axis 2 of shape 4x4; its axes are -2 to 1"),
+        ("slice(x, 2, 0, 1)", "4x4", "has axis 2 for shape 4x4; give -2 to 1"),
         (
             "slice(x, 0)",
             "4",

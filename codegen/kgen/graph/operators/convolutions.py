@@ -455,7 +455,7 @@ def turned(b: Builder, w: GraphValue, groups: int) -> GraphValue:
     array = b.elements(w)
     if array is None:
         raise b.refusal(
-            "takes its weights from data; kgen supports constants only", "make them an initializer"
+            "reads its weights from data; kgen supports constants only", "make them an initializer"
         )
     inputs, depth = w.shape[:2]
     split = np.flip(array, tuple(range(2, w.rank))).reshape(groups, inputs // groups, *w.shape[1:])

@@ -362,7 +362,7 @@ def activations(b: Builder, node: Node, defaults: Sequence[str]) -> tuple[Activa
     own = names or [*defaults, *defaults][:count]
     if len(own) != count or any(name not in FUNCTIONS for name in own):
         raise b.refusal(
-            f"has activations={','.join(names)}; it takes {count} of {', '.join(FUNCTIONS)}",
+            f"has activations={','.join(names)}; it must have {count} of {', '.join(FUNCTIONS)}",
             "export the layer with these",
         )
     given = [list(node.attribute(f"activation_{name}") or ()) for name in ("alpha", "beta")]

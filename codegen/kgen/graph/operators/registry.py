@@ -69,7 +69,7 @@ def integers(b: Builder, value: GraphValue | None, what: str) -> tuple[int, ...]
     array = b.array(value)
     if array is None:
         raise b.refusal(
-            f"takes its {what} from data; kgen supports constants only",
+            f"reads its {what} from data; kgen supports constants only",
             f"make the {what} an initializer of the model",
         )
     check_list(b, value, what)
@@ -99,7 +99,7 @@ def axes_of(b: Builder, numbers: Iterable[int], rank: int, name: str = "axes") -
     found = tuple(axis_of(b, number, rank, name) for number in given)
     if len(set(found)) < len(found):
         shown = ",".join(map(str, given))
-        raise b.refusal(f"has {name}={shown}, an axis of them twice", "name each axis once")
+        raise b.refusal(f"has {name}={shown}, which names an axis twice", "name each axis once")
     return found
 
 

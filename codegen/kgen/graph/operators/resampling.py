@@ -243,7 +243,7 @@ def scales_of(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[f
     what = "sizes" if value is None else "scales"
     if array is None:
         raise b.refusal(
-            f"takes its {what} from data; kgen supports constants only",
+            f"reads its {what} from data; kgen supports constants only",
             f"make the {what} an initializer",
         )
     if array.size != len(axes):

@@ -102,5 +102,5 @@ def computed(
             f"computing it raised {type(error).__name__}: {shortened(error)}"
         ) from error
     if not all(isinstance(value, np.ndarray | np.generic) for value in found):
-        raise NotFolded("its results are no tensors")
+        raise NotFolded("its results are not tensors")
     return {name: np.asarray(value) for name, value in zip(names, found, strict=True)}

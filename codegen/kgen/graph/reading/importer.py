@@ -661,10 +661,12 @@ class _Walk:
         known = [count.output for count in self.counts]
         for name, size in self.capacities.items():
             if name not in known:
-                has = f"those are {_some(known)}" if known else "the model has none"
+                remedy = "leave the option out"
+                if known:
+                    remedy = f"name one of {_some(known)}, or {remedy}"
                 raise GraphError(
                     f"--capacity {name}={size}: {name} is not an output whose size depends on "
-                    f"data; {has}; leave the option out, or give such a name"
+                    f"data; {remedy}"
                 )
 
     def model(self) -> Model:

@@ -67,7 +67,7 @@ class Writer:
         """Return the elements of an input. Raises GraphError unless it is an initializer."""
         name = self.input(number)
         if name not in self.known:
-            raise self.refusal(f"takes {name} from data", "make it an initializer")
+            raise self.refusal(f"reads {name} from data", "make it an initializer")
         return np.asarray(numpy_helper.to_array(self.known[name]))
 
     def number(self, value: float, like: str) -> str:
@@ -89,7 +89,7 @@ class Writer:
         name = self.text("activation")
         if name not in ACTIVATIONS:
             known = ", ".join(filter(None, ACTIVATIONS))
-            raise self.refusal(f"has activation={name}; it takes {known}", "export it unfused")
+            raise self.refusal(f"has activation={name}; kgen supports {known}", "export it unfused")
         if not name:
             return x
         if name == "Clip":

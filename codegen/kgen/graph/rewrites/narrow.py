@@ -75,7 +75,7 @@ def narrowed(
     found = narrowing.all()
     if not narrowing.has_narrowed:
         raise GraphError(
-            f"weights={dtype}: the model has no constant matrix of f32 that a product takes; leave "
+            f"weights={dtype}: the model has no constant matrix of f32 that a product reads; leave "
             "weights out, or export the model in f32"
         )
     return found

@@ -390,8 +390,8 @@ def plan_winograd(conv: Conv2d, target: Target, schedule: WinogradMatmul) -> Win
     """Raises ScheduleError if the convolution is exact, and for blocks that do not fit."""
     if conv.transforms is None:
         raise ScheduleError(
-            f"mainloop=winograd requires math=winograd2 or winograd4, not {conv.math}, because it "
-            "rounds otherwise; set math"
+            f"mainloop=winograd requires math=winograd2 or winograd4, not {conv.math}, whose "
+            "rounding differs; set math=winograd4"
         )
     spec = implicit_gemm(conv)
     compute = vector_for(target, finishing_type(spec), spec.n)
