@@ -288,6 +288,15 @@ def coordinates(counts: Sequence[int], needed: Collection[int]) -> tuple[Dimensi
     )
 
 
+def operand_terms(
+    name: str, number: str, dimensions: Sequence[Dimension], terms: Sequence[tuple[int, int]]
+) -> tuple[tuple[str, int], ...]:
+    """Return terms with operands for coordinates of `number`: <name>.at<d>, which templates
+    compute, or the number itself if it is the coordinate."""
+    at = {d.number: number if d.is_whole else f"{name}.at{d.number}" for d in dimensions}
+    return tuple((at[d], stride) for d, stride in terms)
+
+
 def tile_of(spec: Elementwise, extent: int) -> Tile | None:
     """Return the tile that a workgroup writes; None for a scatter, which decides it at run time."""
     if spec.scatter is not None:

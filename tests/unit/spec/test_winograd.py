@@ -15,7 +15,7 @@ from kgen.errors import SpecError
 from kgen.spec import Conv2d, ConvMath, from_json
 from kgen.spec.text import form, parse
 from kgen.spec.winograd import TRANSFORMS, Rows, transformed
-from kgen.targets.cpu.plan.tiles.linear_maps import LinearStep, linear_map
+from kgen.targets.contraction.winograd_tiles import LinearStep, linear_map
 from kgen_runtime.reference.winograd_weights import SHARES
 
 MATHS = tuple(TRANSFORMS)

@@ -133,3 +133,42 @@ def balanced(extent: Column | int, most: Column | int, unit: Column | int = 1) -
     equal blocks."""
     most = np.maximum(most // unit * unit, unit)
     return rounded_up(ceil_div(extent, ceil_div(extent, most)), unit)
+
+
+#: Sizes of the parts of an extent and the number of each.
+Cut: TypeAlias = tuple[tuple[Column, Column], tuple[Column, Column]]
+
+
+def cut(extent: int, part: Column) -> Cut:
+    """Cut an extent into whole parts and a remainder."""
+    rest = extent % part
+    return (np.minimum(part, extent), extent // part), (rest, (rest > 0).astype(np.int64))
+
+
+def cut_evenly(extent: int, part: Column, allowed: Mask) -> Cut:
+    """Cut an extent into parts of `part` and `part - 1` if these fill it and that is `allowed`,
+    else into whole parts and a remainder."""
+    parts = ceil_div(extent, part)
+    missing = parts * part - extent
+    even = (missing > 0) & (missing < parts) & allowed
+    (first, count), (rest, last) = cut(extent, part)
+    return (
+        (first, np.where(even, parts - missing, count)),
+        (np.where(even, part - 1, rest), np.where(even, missing, last)),
+    )
+
+
+def ranked(
+    seconds: Sequence[Column], most: int | None, kinds: Sequence[Column] | None = None
+) -> list[tuple[int, int]]:
+    """Return the space and the row of at most `most` candidates with the least predicted seconds,
+    the best first. `kinds` has a number below 8 for each candidate: of each space and kind, only
+    the best one is returned."""
+    spaces = np.repeat(np.arange(len(seconds)), [len(each) for each in seconds])
+    rows = np.concatenate([np.arange(len(each)) for each in seconds])
+    every = np.concatenate(seconds)
+    order = np.array([np.nanargmin(every)]) if most == 1 else np.argsort(every, kind="stable")
+    if kinds is not None:
+        groups = (8 * spaces + np.concatenate(kinds))[order]
+        order = order[np.sort(np.unique(groups, return_index=True)[1])]
+    return [(int(spaces[at]), int(rows[at])) for at in order[:most].tolist()]

@@ -82,3 +82,8 @@ def is_matrix(conv: Conv2d) -> bool:
     the other, without padding."""
     alone = math.prod(conv.kernel) == 1
     return alone and set(conv.strides) == {1} and not any(map(sum, conv.pads))
+
+
+def are_windows(spec: Matmul) -> bool:
+    """Return whether A is the windows of a convolution, and no matrix."""
+    return isinstance(spec, ImplicitGemm) and not is_matrix(spec.operation)

@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
+from kgen import schedule as kinds
 from kgen.errors import ScheduleError
 from kgen.ops import Primitive as P
-from kgen.schedule import (
-    AheadMatmul,
-    AmxMatmul,
-    BlockedMatmul,
-    CpuAttention,
-    CpuDepthwise,
-    CpuMatmul,
-    CpuRows,
-    CpuSplitMatmul,
-    CpuSplitRows,
-    CpuStream,
-    CpuTransposed,
-    DotMatmul,
-    InnerMatmul,
-    LimbsMatmul,
-    OuterMatmul,
-    Schedule,
-    WinogradMatmul,
-)
+from kgen.schedule import BlockedMatmul, CpuAttention, Schedule
 from kgen.spec import Attention, Conv2d, DType, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.spec.choices import NARROW, BType
 from kgen.spec.formula import INTEGERS
@@ -47,8 +30,8 @@ from kgen.targets.cpu import devices
 from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan, fuses
-from kgen.targets.cpu.plan.kernels.blis import plan_blis
-from kgen.targets.cpu.plan.kernels.depthwise import plan_depthwise
+from kgen.targets.cpu.plan.kernels.blis import plan_blis, plan_split
+from kgen.targets.cpu.plan.kernels.depthwise import plan_depthwise, takes
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise, plan_transposed
 from kgen.targets.cpu.plan.kernels.gemv import plan_outer
@@ -63,7 +46,6 @@ from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule import (
     adapt,
     attention_blocks,
-    convolved,
     cost_model,
     formula_model,
     row_schedules,
@@ -99,17 +81,28 @@ LISTED = 64
 MATMULS: Mapping[str, type[BlockedMatmul]] = {
     kind.mainloop: kind
     for kind in (
-        CpuMatmul,
-        AheadMatmul,
-        CpuSplitMatmul,
-        DotMatmul,
-        AmxMatmul,
-        LimbsMatmul,
-        InnerMatmul,
-        OuterMatmul,
-        WinogradMatmul,
+        kinds.CpuMatmul,
+        kinds.AheadMatmul,
+        kinds.CpuSplitMatmul,
+        kinds.DotMatmul,
+        kinds.AmxMatmul,
+        kinds.LimbsMatmul,
+        kinds.InnerMatmul,
+        kinds.OuterMatmul,
+        kinds.WinogradMatmul,
     )
 }
+
+
+def is_depthwise(spec: Spec) -> TypeGuard[Conv2d]:
+    """Return whether a spec is a convolution that the depthwise kernels support."""
+    return isinstance(spec, Conv2d) and takes(spec)
+
+
+def choose_convolution(conv: Conv2d, target: Target) -> BlockedMatmul | kinds.CpuDepthwise:
+    if takes(conv):
+        return row_schedules.depthwise_schedule(conv, target)
+    return cost_model.choose(conv, target)
 
 
 class CpuFamily(Family):
@@ -129,7 +122,7 @@ class CpuFamily(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=cost_model.choose),
-        Operation(spec=Conv2d, dtypes=(*FLOATS, DType.F64, DType.S8), choose=convolved.choose),
+        Operation(spec=Conv2d, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choose_convolution),
         Operation(spec=Attention, dtypes=FLOATS, choose=attention_blocks.choose),
         Operation(
             spec=Elementwise,
@@ -155,25 +148,25 @@ class CpuFamily(Family):
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         if isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul):
             return with_tile(plan_matmul(spec, target, schedule))
-        if isinstance(spec, Conv2d) and isinstance(schedule, WinogradMatmul):
+        if isinstance(spec, Conv2d) and isinstance(schedule, kinds.WinogradMatmul):
             from kgen.targets.cpu.plan.kernels.transformed_tiles import plan_winograd
 
             return plan_winograd(spec, target, schedule)
         if isinstance(spec, Conv2d) and isinstance(schedule, BlockedMatmul):
             return with_tile(plan_convolution(spec, target, schedule))
-        if isinstance(spec, Conv2d) and isinstance(schedule, CpuDepthwise):
+        if isinstance(spec, Conv2d) and isinstance(schedule, kinds.CpuDepthwise):
             return plan_depthwise(spec, target, schedule)
         if isinstance(spec, Attention) and isinstance(schedule, CpuAttention):
             from kgen.targets.cpu.plan.kernels.online_softmax import plan_attention
 
             return plan_attention(spec, target, schedule)
-        if isinstance(spec, Elementwise) and isinstance(schedule, CpuTransposed):
+        if isinstance(spec, Elementwise) and isinstance(schedule, kinds.CpuTransposed):
             return plan_transposed(spec, target, schedule)
-        if isinstance(spec, Elementwise) and type(schedule) is CpuStream:
+        if isinstance(spec, Elementwise) and type(schedule) is kinds.CpuStream:
             return plan_elementwise(spec, target, schedule)
-        if isinstance(spec, Rowwise) and isinstance(schedule, CpuSplitRows):
+        if isinstance(spec, Rowwise) and isinstance(schedule, kinds.CpuSplitRows):
             return plan_split_rows(spec, target, schedule)
-        if isinstance(spec, Rowwise) and isinstance(schedule, CpuRows):
+        if isinstance(spec, Rowwise) and isinstance(schedule, kinds.CpuRows):
             planned = plan_interleaved if is_interleaved(spec) else plan_rowwise
             return planned(spec, target, schedule)
         raise ScheduleError(
@@ -211,9 +204,9 @@ class CpuFamily(Family):
         digits = DType.F64 if spec.dtype is DType.F64 else spec.out
         error = ACTIVATION_ERRORS.get(digits, 2e-6) if smooth else 0.0
         product, dot = tile_product(spec.dtype, target), dot_for(spec.dtype, target)
-        if isinstance(schedule, LimbsMatmul):
+        if isinstance(schedule, kinds.LimbsMatmul):
             reason = "A as integers, one exponent for each block of k; sums in s32 and f32"
-        elif product and isinstance(schedule, AmxMatmul):
+        elif product and isinstance(schedule, kinds.AmxMatmul):
             reason = product.reason
         elif dot and multiplies_groups(schedule):
             reason = dot.reason
@@ -247,11 +240,9 @@ class CpuFamily(Family):
 
         A schedule that does not fit is not refused here: its plan names a value that fits.
         """
-        if isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul):
+        if isinstance(spec, Matmul | Conv2d) and isinstance(schedule, BlockedMatmul):
             return adapt.completed(spec, target, schedule, given)
-        if isinstance(spec, Conv2d) and isinstance(schedule, BlockedMatmul):
-            return convolved.completed(spec, target, schedule, given)
-        if isinstance(spec, Rowwise) and isinstance(schedule, CpuStream):
+        if isinstance(spec, Rowwise) and isinstance(schedule, kinds.CpuStream):
             return row_schedules.completed(spec, target, schedule, given)
         return schedule
 
@@ -267,10 +258,10 @@ class CpuFamily(Family):
         return " ".join(words)
 
     def schedule_type(self, spec: Spec, target: Target, mainloop: str) -> type[Schedule]:
-        if isinstance(spec, Conv2d) and mainloop == CpuDepthwise.mainloop:
-            return CpuDepthwise
-        if isinstance(spec, Elementwise) and mainloop == CpuTransposed.mainloop:
-            return CpuTransposed
+        if isinstance(spec, Conv2d) and mainloop == kinds.CpuDepthwise.mainloop:
+            return kinds.CpuDepthwise
+        if isinstance(spec, Elementwise) and mainloop == kinds.CpuTransposed.mainloop:
+            return kinds.CpuTransposed
         if isinstance(spec, Matmul | Conv2d):
             return MATMULS[mainloop]
         return super().schedule_type(spec, target, mainloop)
@@ -289,12 +280,11 @@ class CpuFamily(Family):
         return cost_model.doubt(spec, target, schedule, distance)
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
-        """Return the best of all that the model ranks; none for rows and streams."""
-        if isinstance(spec, Conv2d):
-            return convolved.candidates(spec, target, most=LISTED)
+        """Return the best of all that the model ranks; none for rows, streams and depthwise
+        kernels."""
         if isinstance(spec, Attention):
             return attention_blocks.candidates(spec, target, most=LISTED)
-        if not isinstance(spec, Matmul):
+        if not isinstance(spec, Matmul | Conv2d) or is_depthwise(spec):
             return ()
         return cost_model.candidates(spec, target, most=LISTED)
 
@@ -311,11 +301,11 @@ class CpuFamily(Family):
         return cost_model.predicted(spec, target, schedule, held)
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
-        if isinstance(spec, Conv2d):
-            return convolved.alternatives(spec, target)
-        if isinstance(spec, Attention):
+        if not isinstance(spec, Matmul | Conv2d):
             return super().alternatives(spec, target)
-        return cost_model.alternatives(spec, target) if isinstance(spec, Matmul) else ()
+        own = (choose_convolution(spec, target),) if is_depthwise(spec) else ()
+        ranked = cost_model.candidates(spec, target, most=None, by_kind=True)
+        return *own, *(each.schedule for each in ranked)
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:
         from kgen.targets.cpu.host import missing_from_v3
@@ -369,18 +359,18 @@ def _tolerance_of_formula(spec: Rowwise | Elementwise, target: Target) -> Tolera
 
 def multiplies_groups(schedule: Schedule) -> bool:
     """Return whether the main loop multiplies by dot-product instructions where a type has them."""
-    if isinstance(schedule, OuterMatmul):
+    if isinstance(schedule, kinds.OuterMatmul):
         return not schedule.words
-    return isinstance(schedule, DotMatmul | InnerMatmul)
+    return isinstance(schedule, kinds.DotMatmul | kinds.InnerMatmul)
 
 
 def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> MatmulPlan:
     # What no chooser of schedules needs is imported when it is first planned.
-    if isinstance(schedule, LimbsMatmul):
+    if isinstance(schedule, kinds.LimbsMatmul):
         from kgen.targets.cpu.plan.kernels.limbs import plan_limbs
 
         return plan_limbs(spec, target, schedule)
-    if isinstance(schedule, InnerMatmul):
+    if isinstance(schedule, kinds.InnerMatmul):
         from kgen.targets.cpu.plan.kernels.inner import plan_inner
 
         return plan_inner(spec, target, schedule)
@@ -389,19 +379,17 @@ def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Matmul
             f"mainloop={schedule.mainloop} cannot read a B of {spec.b_dtype}, whose blocks have "
             "scales; use mainloop=inner or limbs"
         )
-    if isinstance(schedule, OuterMatmul):
+    if isinstance(schedule, kinds.OuterMatmul):
         return plan_outer(spec, target, schedule)
-    if isinstance(schedule, CpuSplitMatmul):
-        from kgen.targets.cpu.plan.kernels.blis_split import plan_split
-
+    if isinstance(schedule, kinds.CpuSplitMatmul):
         return plan_split(spec, target, schedule)
     product = tile_product(spec.dtype, target)
-    if product and isinstance(schedule, AmxMatmul):
+    if product and isinstance(schedule, kinds.AmxMatmul):
         from kgen.targets.cpu.plan.amx.matmul import plan_amx
 
         return plan_amx(spec, target, schedule, product)
     dot = dot_for(spec.dtype, target)
-    if dot and (isinstance(schedule, DotMatmul) or spec.dtype is DType.S8):
+    if dot and (isinstance(schedule, kinds.DotMatmul) or spec.dtype is DType.S8):
         return plan_dot(spec, target, schedule, dot)
     return plan_blis(spec, target, schedule)
 

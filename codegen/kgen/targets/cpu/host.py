@@ -1,4 +1,4 @@
-"""The target `native`: the widest instruction set that we generate and this machine has, or the
+"""Target `native`: the widest instruction set that kgen generates and this machine has, or the
 target that the environment names ($KGEN_NATIVE)."""
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ def this_machine() -> Target:
             "and aarch64; name a target"
         )
     least, *others = levels
-    level = next((x for x in others[::-1] if x.features.keys() <= here.features), least)
-    found = [name for name, words in level.suffixes.items() if words.keys() <= here.features]
+    level = next((x for x in others[::-1] if here.features >= {*x.features}), least)
+    found = [name for name, words in level.suffixes.items() if here.features >= {*words}]
     core = core_name() if level in others else None
     return level.target(NATIVE, found, core, **cache_sizes())
 
 
 def missing_from_v3(target: Target) -> list[str]:
-    """Features of x86-64-v3 that this CPU lacks, if `target` is the machine's and SSE2 alone for
-    that reason."""
-    if target.name != NATIVE or target.features != LEVELS["x86-64"].features.keys():
+    """Return the features of x86-64-v3 that this CPU lacks, if `target` is the machine's and has
+    SSE2 alone for that reason."""
+    if target.name != NATIVE or target.features != {*LEVELS["x86-64"].features}:
         return []
-    return sorted(LEVELS["x86-64-v3"].features.keys() - this_cpu().features)
+    return sorted({*LEVELS["x86-64-v3"].features} - this_cpu().features)
 
 
 def cache_sizes() -> dict[str, int]:
-    """`l1_bytes`, `l2_bytes` and `l3_bytes` of the first core, as far as the kernel tells."""
+    """Return `l1_bytes`, `l2_bytes` and `l3_bytes` of the first core, as far as Linux tells."""
     found = {}
     for index in sorted(CACHE.glob("index*")):
         try:

@@ -2,68 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from kgen.targets.base import Target
 from kgen_runtime.values import frozen
 
-#: Of the machine that builds.
+#: Name of the target of the machine that builds.
 NATIVE = "native"
 #: Features beyond each architecture's first version that generated code may use, in the words of
-#: /proc/cpuinfo, with LLVM's word for each; bf16 and AMX are suffixes or levels of their own.
-#: x86-64, x86-64-v3 and v4 are levels of the x86-64 psABI ("Low Level System Information", table
-#: "Micro-architecture levels"); of each only what an arithmetic kernel can use is asked for.
-BASELINE_FEATURES: dict[str, str] = {"sse2": "sse2"}
-V3_FEATURES: dict[str, str] = {
-    "ssse3": "ssse3",
-    "sse4_1": "sse4.1",
-    "sse4_2": "sse4.2",
-    "popcnt": "popcnt",
-    "avx": "avx",
-    "avx2": "avx2",
-    "fma": "fma",
-    "f16c": "f16c",
-    "bmi1": "bmi",
-    "bmi2": "bmi2",
-    "abm": "lzcnt",
-    "movbe": "movbe",
-}
-V4_FEATURES: dict[str, str] = {
-    **V3_FEATURES,
-    "avx512f": "avx512f",
-    "avx512bw": "avx512bw",
-    "avx512cd": "avx512cd",
-    "avx512dq": "avx512dq",
-    "avx512vl": "avx512vl",
-}
-BF16_FEATURES: dict[str, str] = {"avx512_bf16": "avx512bf16"}
-VNNI_FEATURES: dict[str, str] = {"avx512_vnni": "avx512vnni"}
+#: /proc/cpuinfo; bf16 and AMX are suffixes or levels of their own. x86-64, x86-64-v3 and v4 are
+#: levels of the x86-64 psABI ("Low Level System Information", table "Micro-architecture levels"),
+#: with the features that an arithmetic kernel can use.
+BASELINE_FEATURES = ("sse2",)
+V3_FEATURES = (
+    *("ssse3", "sse4_1", "sse4_2", "popcnt", "avx", "avx2", "fma", "f16c", "bmi1", "bmi2"),
+    *("abm", "movbe"),
+)
+V4_FEATURES = (*V3_FEATURES, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+BF16_FEATURES = ("avx512_bf16",)
+VNNI_FEATURES = ("avx512_vnni",)
 #: Every processor with tiles, from Sapphire Rapids on, has both (Intel, Architecture Instruction
 #: Set Extensions Programming Reference, "Recent Instruction Set Extensions").
-AMX_FEATURES: dict[str, str] = {
+AMX_FEATURES = ("amx_tile", "amx_bf16", "amx_int8", *BF16_FEATURES, *VNNI_FEATURES)
+AMX_FP16_FEATURES = ("amx_fp16",)
+AVX_VNNI_FEATURES = ("avx_vnni",)
+NEON_FEATURES = ("fp", "asimd")
+DOTPROD_FEATURES = ("asimddp",)
+
+#: Features that only kernels of some products use, and that other kernels do not require.
+PRODUCT_FEATURES = tuple(
+    dict.fromkeys(
+        BF16_FEATURES
+        + VNNI_FEATURES
+        + AVX_VNNI_FEATURES
+        + AMX_FEATURES
+        + AMX_FP16_FEATURES
+        + DOTPROD_FEATURES
+    )
+)
+#: LLVM's words for features, where they differ.
+_LLVM_WORDS = {
+    "sse4_1": "sse4.1",
+    "sse4_2": "sse4.2",
+    "bmi1": "bmi",
+    "abm": "lzcnt",
+    "fp": "fp-armv8",
+    "asimd": "neon",
+    "asimddp": "dotprod",
+    "avx512_bf16": "avx512bf16",
+    "avx512_vnni": "avx512vnni",
+    "avx_vnni": "avxvnni",
     "amx_tile": "amx-tile",
     "amx_bf16": "amx-bf16",
     "amx_int8": "amx-int8",
-    **BF16_FEATURES,
-    **VNNI_FEATURES,
+    "amx_fp16": "amx-fp16",
 }
-AMX_FP16_FEATURES: dict[str, str] = {"amx_fp16": "amx-fp16"}
-AVX_VNNI_FEATURES: dict[str, str] = {"avx_vnni": "avxvnni"}
-NEON_FEATURES: dict[str, str] = {"fp": "fp-armv8", "asimd": "neon"}
-DOTPROD_FEATURES: dict[str, str] = {"asimddp": "dotprod"}
-
-#: What only some products use: others neither use it nor ask for it.
-PRODUCT_FEATURES: dict[str, str] = (
-    BF16_FEATURES
-    | VNNI_FEATURES
-    | AVX_VNNI_FEATURES
-    | AMX_FEATURES
-    | AMX_FP16_FEATURES
-    | DOTPROD_FEATURES
-)
-LLVM_FEATURES: dict[str, str] = (
-    BASELINE_FEATURES | V3_FEATURES | V4_FEATURES | NEON_FEATURES | PRODUCT_FEATURES
-)
+LLVM_FEATURES: dict[str, str] = {
+    feature: _LLVM_WORDS.get(feature, feature)
+    for feature in (*BASELINE_FEATURES, *V4_FEATURES, *NEON_FEATURES, *PRODUCT_FEATURES)
+}
 
 #: Vector registers: Intel SDM volume 1, 10.2 (SSE: 16 of 16 bytes), 14.1 (AVX: 16 of 32 bytes) and
 #: 15.1 (AVX-512: 32 of 64 bytes); Arm Architecture Reference Manual, A1.4.1 (32 of 16 bytes). SSE
@@ -90,21 +87,21 @@ STACK_BYTES = 256 * 1024
 
 @frozen
 class Level:
-    """An instruction set. `core` is the one that schedules are chosen for, whatever the machine
-    that builds: the one that the model's cycles were measured on, or the level's only kind.
-    `suffixes` are features that may be added, in any combination."""
+    """Instruction set. `core` is the core that schedules are chosen for by default: the one that
+    the model's cycles were measured on, or the level's only kind. `suffixes` are features that may
+    be added, in any combination."""
 
     arch: str
-    features: Mapping[str, str]
+    features: Sequence[str]
     limits: Mapping[str, int]
     core: str
-    suffixes: Mapping[str, Mapping[str, str]]
+    suffixes: Mapping[str, Sequence[str]]
 
     def target(
         self, name: str, suffixes: Collection[str], core: str | None = None, **caches: int
     ) -> Target:
         """Return the level with some of its suffixes, as a target of a core with these caches."""
-        added = {word for suffix in suffixes for word in self.suffixes[suffix]}
+        added = (word for suffix in suffixes for word in self.suffixes[suffix])
         return Target(
             name=name,
             family="cpu",
@@ -115,7 +112,7 @@ class Level:
         )
 
 
-#: By name; of an architecture the least one first.
+#: Levels by name, the least of each architecture first.
 LEVELS: Mapping[str, Level] = {
     "x86-64": Level(
         arch="x86_64",
@@ -140,7 +137,7 @@ LEVELS: Mapping[str, Level] = {
     ),
     "x86-64-amx": Level(
         arch="x86_64",
-        features=V4_FEATURES | AMX_FEATURES,
+        features=V4_FEATURES + AMX_FEATURES,
         limits=AMX_LIMITS,
         core="Golden Cove",
         suffixes={"fp16": AMX_FP16_FEATURES},
@@ -153,7 +150,7 @@ LEVELS: Mapping[str, Level] = {
         suffixes={"dotprod": DOTPROD_FEATURES},
     ),
 }
-#: The feature's own name does as well: x86-64-amx+amx-fp16.
+#: Other names of suffixes: x86-64-amx+amx-fp16.
 SUFFIX_NAMES = {"amx-fp16": "fp16"}
 
 
@@ -176,11 +173,8 @@ def known(name: str) -> Target:
 
 
 #: Targets that are proven on their own.
-TARGETS: tuple[Target, ...] = tuple(
-    known(name)
-    for name in (
-        *("x86-64", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni"),
-        *("x86-64-v4+bf16", "x86-64-amx", "x86-64-amx+fp16"),
-        *("aarch64-neon", "aarch64-neon+dotprod"),
-    )
+_NAMES = (
+    *("x86-64", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni", "x86-64-v4+bf16"),
+    *("x86-64-amx", "x86-64-amx+fp16", "aarch64-neon", "aarch64-neon+dotprod"),
 )
+TARGETS: tuple[Target, ...] = tuple(map(known, _NAMES))

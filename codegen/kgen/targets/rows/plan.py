@@ -25,7 +25,7 @@ from kgen.spec import DType, Rowwise
 from kgen.spec.shapes import Shape, packed
 from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput, RowPhase, RowVector
 from kgen.targets.rows.split import Split, is_interleaved, split
-from kgen.targets.stream import Dimension, StreamInput, coordinates
+from kgen.targets.stream import Dimension, StreamInput, coordinates, operand_terms
 from kgen_runtime.values import frozen
 
 #: Most characters of a fold's description in a comment.
@@ -303,6 +303,13 @@ class RowPlan:
         columns = [i.columns for i in self.tensors if i.columns is not None]
         needed = {d for c in columns if not c.linear for d, _ in c.terms}
         return coordinates((*outer, inner // self.vector), needed)
+
+    def row_operands(self, of: RowInput | RowOutput, number: str) -> tuple[tuple[str, int], ...]:
+        """Return the terms of a tensor's row: operands, and elements per unit of each. `number` is
+        the operand of the row's number, whose coordinates are %row.at<d>."""
+        if isinstance(of, RowOutput) and of.row_stride:
+            return ((number, of.row_stride),)
+        return operand_terms("%row", number, self.row_dimensions, of.row_terms)
 
     # -- a row's vectors -----------------------------------------------------------------------
 

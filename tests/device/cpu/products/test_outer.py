@@ -13,8 +13,7 @@ from kgen import pipeline
 from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
-from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
-from kgen.targets.cpu.plan.kernels.gemv_strips import rows_of_b
+from kgen.targets.cpu.plan.kernels.gemv import OuterPlan, rows_of_b
 from tests.device.cpu.cpu_support import addresses, best_of, check, here, load, require_qemu, target
 from tests.needs import LEVELS
 

@@ -110,7 +110,7 @@ def test_tasks_side_by_side_are_one_pass(name: str, pack_b: bool) -> None:
     schedule = in_out(spec, found, blocks).override(tasks_per_pass=3)
     plan = pipeline.plan(spec, found, schedule)
     assert isinstance(plan, TiledPlan)
-    assert (plan.blocking.tasks_per_pass, plan.blocking.blocks_n) == (3, 5)
+    assert (plan.blocking.tasks_per_pass, plan.blocking.n.blocks) == (3, 5)
     check(spec, found, schedule)
     a, b = (np.arange(size, dtype=np.float32) % 7 for size in (20 * 300, 300 * 150))
     exact = a.reshape(20, 300) @ b.reshape(300, 150)

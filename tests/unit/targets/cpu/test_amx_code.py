@@ -90,7 +90,7 @@ def test_sums_are_stored_one_by_one(name: str) -> None:
         r"call void @llvm\.x86\.(tilestored|tilezero|tileloadd|tdp)\w*\(i8 ([0-3])[,)]",
         pipeline.source(plan).text,
     )
-    begins = "tileloadd" if plan.blocking.k_blocked else "tilezero"
+    begins = "tileloadd" if plan.blocking.k.is_split else "tilezero"
     first = [
         call for tile in "0123" for call in (("tilestored", tile), (begins, tile), ("tdp", tile))
     ]

@@ -27,11 +27,11 @@ def test_columns_of_inner_products_are_streams_that_go_on(n: int, nc: int) -> No
     assert planned.tile_spread(planned.tiles.whole) == planned.panel_steps.spread
     assert n % 4 == 0 or planned.tile_spread(planned.tiles.right) == "1"
     assert (
-        planned.blocking.columns_vary
+        planned.blocking.n.varies
         == (planned.panel_steps.spread == "%spread")
         == (n > nc and n % nc > 0)
     )
-    if not planned.blocking.columns_vary:
+    if not planned.blocking.n.varies:
         spread = int(planned.panel_steps.stop)
         taken = [j + spread * c for j in range(spread) for c in range(4)]
         assert sorted(taken) == list(range(min(n, nc) // 4 * 4))
@@ -49,7 +49,7 @@ def test_each_line_of_the_next_tiles_is_fetched_once(
         mr=1, nr=2, mc=1, kc=128, nc=16, pack_a=False, pack_b=False, unroll=2, prefetch=1
     )
     planned = plan(Matmul(m=1, n=64, k=256, dtype=dtype, layout=Layout.NT), target, schedule)
-    assert isinstance(planned, InnerPlan) and planned.blocking.k_blocked
+    assert isinstance(planned, InnerPlan) and planned.blocking.k.is_split
     assert [planned.fetches_at(chain, dtype) for chain in planned.k_steps.chains] == once
     assert planned.next_offsets == (256 * dtype.itemsize,)
 

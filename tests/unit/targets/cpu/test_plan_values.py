@@ -28,10 +28,12 @@ def blocking(m: int, n: int, k: int, layout: Layout = Layout.NN, **blocks: int) 
 
 def test_extents_are_constants_unless_they_differ_between_tasks() -> None:
     even, odd = blocking(16, 64, 64), blocking(19, 70, 75)
-    assert (even.rows, even.columns, even.depth) == ("8", "32", "32")
-    assert (odd.rows, odd.columns, odd.depth) == ("%rows", "%columns", "%depth")
-    assert (odd.blocks_m, odd.blocks_n, odd.row_tiles) == (3, 3, 2)
-    assert (odd.first_depth, odd.last_depth, odd.last_rows, odd.n_tail) == (32, 11, 3, 6)
+    assert [axis.size for axis in (even.m, even.n, even.k)] == ["8", "32", "32"]
+    assert [axis.size for axis in (odd.m, odd.n, odd.k)] == ["%rows", "%columns", "%depth"]
+    assert [axis.whole for axis in (even.m, even.n)] == ["8", "32"]
+    assert [axis.whole for axis in (odd.m, odd.n)] == ["%rows.whole", "%panels.whole"]
+    assert (odd.m.blocks, odd.n.blocks, odd.row_tiles) == (3, 3, 2)
+    assert (odd.k.first, odd.k.last, odd.m.last, odd.n_tail) == (32, 11, 3, 6)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_the_loop_of_a_tile_does_not_spill(
         assert loop is not None, spec.key
         if not isinstance(planned, TiledPlan) or loop.kind is hot_loop.WorkKind.LOAD:
             # Outer products; and a few steps of K, which are unrolled.
-            assert planned.schedule.mainloop == "outer" or planned.blocking.k_blocked, spec.key
+            assert planned.schedule.mainloop == "outer" or planned.blocking.k.is_split, spec.key
             continue
         inside = code[loop.body.start : loop.body.stop]
         assert not any(ins.spill and ins.opcode.startswith("v") for ins in inside), spec.key

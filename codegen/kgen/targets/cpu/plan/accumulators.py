@@ -1,5 +1,5 @@
-"""The block of accumulators of a task: in scratch memory, or in the output itself; and those of
-slices of K, each a task of its own, in a workspace."""
+"""Block of accumulators of a task, in scratch memory or in the output itself, and those of split-k
+slices in a workspace."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Accumulators:
-    """Sums of `rows` rows, `row` bytes apart, read and written in vectors of type `vector`.
+    """Sums of `rows` rows, `row` bytes apart, in vectors of type `vector`.
 
-    `finished` is the type that the epilogue computes in; `base` is the pointer to the first sum;
-    `in_out`: the sums between two blocks of K are in the output.
+    The epilogue computes in type `finished`; `base` is the pointer to the first sum. With `in_out`,
+    the output holds the sums between two blocks of K.
     """
 
     vector: Vector
     finished: Vector
     rows: int
     row: int
-    base: str
-    in_out: bool
+    base: str = "%acc"
+    in_out: bool = False
 
     @property
     def is_rounded(self) -> bool:
-        """Integers become f32 before the epilogue."""
+        """Whether integers become f32 before the epilogue."""
         return self.vector != self.finished
 
     @property

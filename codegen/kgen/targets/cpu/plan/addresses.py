@@ -1,4 +1,4 @@
-"""Strides of a matmul's tensors in bytes, and where a task's block begins in each of them."""
+"""Byte strides of a matmul's tensors, and origins of a task's block in each of them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ class Term:
 
 @frozen
 class Origin:
-    """The steps from a tensor to a block's corner; `base` is the pointer to it."""
+    """Steps from a tensor to a block's corner; `base` is the pointer to the corner."""
 
     terms: tuple[Term, ...]
     base: str
 
 
 def origin(tensor: str, terms: Iterable[tuple[str, int]]) -> Origin:
-    """Add up `terms`, pairs of a value's name and a stride in bytes; those without an effect have
-    been left out by the caller."""
+    """Return the origin with `terms`, pairs of a value's name and a stride in bytes, added up."""
     base, steps = f"%{tensor}", []
     for value, stride in terms:
         result = f"%{tensor}.{value}"
@@ -45,7 +44,7 @@ def origin(tensor: str, terms: Iterable[tuple[str, int]]) -> Origin:
 
 @frozen
 class Tensors:
-    """Byte strides and block origins; `packed_b` is B if it comes prepacked, else None."""
+    """Byte strides and block origins; `packed_b` is B if it is prepacked, else None."""
 
     spec: Matmul
     blocking: Blocking
@@ -54,12 +53,13 @@ class Tensors:
 
     @cached_property
     def a_strides(self) -> tuple[int, ...]:
-        """Batch, m, k."""
+        """Bytes along the batch, M and K."""
         return tuple(s * self.spec.dtype.itemsize for s in self.spec.a_strides)
 
     @cached_property
     def b_strides(self) -> tuple[int, ...]:
-        """Batch, k, n; if B comes prepacked, k by runs and n by columns of a panel."""
+        """Bytes along the batch, K and N; if B is prepacked, K by runs and N by columns of a
+        panel."""
         size = self.spec.b_type.itemsize
         if self.packed_b is not None:
             panels, steps, width, depth = self.packed_b.shape[-4:]
@@ -69,7 +69,7 @@ class Tensors:
 
     @cached_property
     def out_strides(self) -> tuple[int, ...]:
-        """Batch, m, n of the output and of all tensors like it."""
+        """Bytes along the batch, M and N of the output and of all tensors like it."""
         return tuple(s * self.spec.out.itemsize for s in self.spec.out_strides)
 
     @property
@@ -90,7 +90,7 @@ class Tensors:
         return batch_terms(self.spec, "b", self.spec.b_type.itemsize)
 
     def numbered(self, stride: int) -> tuple[BatchTerm, ...]:
-        """Terms of matrices `stride` bytes apart, in the order of the batch."""
+        """Return the terms of matrices `stride` bytes apart, in the order of the batch."""
         return (BatchTerm(name=BATCH, stride=stride),) if self.spec.batch > 1 and stride else ()
 
     @property
@@ -118,11 +118,12 @@ class Tensors:
     def block_origin(
         self, tensor: str, batch: tuple[BatchTerm, ...], m: int = 0, n: int = 0
     ) -> Origin:
-        """Return the block's corner: the strides, in bytes, of what varies from task to task."""
+        """Return the origin of a block, with strides in bytes of the batch, M and N that vary from
+        task to task."""
         terms = [(term.name, term.stride) for term in batch]
-        if self.blocking.splits_m and m:
+        if self.blocking.m.is_split and m:
             terms.append(("m0", m))
-        if self.blocking.splits_n and n:
+        if self.blocking.n.is_split and n:
             terms.append(("n0", n))
         return origin(tensor, terms)
 

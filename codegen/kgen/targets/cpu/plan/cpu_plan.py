@@ -1,7 +1,8 @@
-"""Common part of all CPU kernels: the function's signature, and how a range of work is divided."""
+"""Common part of all CPU kernels: the function's signature, and runs of elements."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Self
 
 from kgen.errors import ScheduleError
@@ -42,8 +43,8 @@ class Buffer:
 
 @frozen
 class CpuPlan(Plan):
-    """`define void @key(ptr a, ..., ptr out, i64 begin, i64 end)` does tasks [begin, end). It is
-    the last launch, if there are several."""
+    """Plan of `define void @key(ptr a, ..., ptr out, i64 begin, i64 end)`, which does tasks [begin,
+    end). It is the last launch if there are several."""
 
     compute: Vector
     out: Access
@@ -86,7 +87,7 @@ class CpuPlan(Plan):
 
     @property
     def signature(self) -> str:
-        """The parameters of the last launch's function."""
+        """Parameters of the last launch's function."""
         return self.signature_of(self.launches[-1])
 
     def signature_of(self, launch: Launch) -> str:
@@ -94,7 +95,7 @@ class CpuPlan(Plan):
         return ", ".join([*pointers, "i64 %begin", "i64 %end"])
 
     def pointer(self, name: str) -> str:
-        """The operand for a tensor's address."""
+        """Return the operand for a tensor's address."""
         return f"%{name}"
 
     @property
@@ -111,7 +112,8 @@ class CpuPlan(Plan):
         raise NotImplementedError
 
     def reaches(self, argument: str, distance: int) -> bool:
-        """A prefetch `distance` bytes past an element of an argument can name one of its bytes."""
+        """Return whether a prefetch `distance` bytes past an element of an argument can name one of
+        its bytes."""
         return distance < next(p.nbytes for p in self.parameters if p.name == argument)
 
     @property
@@ -135,7 +137,7 @@ class CpuPlan(Plan):
 
     @property
     def multiply_add(self) -> str:
-        """The intrinsic for a product and its sum, without the type."""
+        """Intrinsic for a product and its sum, without the type."""
         return multiply_add(self.target)
 
     @staticmethod
@@ -145,10 +147,16 @@ class CpuPlan(Plan):
         return 4 - level
 
     @property
+    def own_features(self) -> Collection[str]:
+        """Features for products and rounding that the kernel uses."""
+        return ()
+
+    @property
     def features(self) -> tuple[str, ...]:
-        """Features that the code may use and the CPU must have: the target's, except those for
-        products."""
-        return tuple(sorted(self.target.features - PRODUCT_FEATURES.keys()))
+        """Features that the code may use and the CPU must have: the kernel's own, and the target's
+        except those for products."""
+        others = self.target.features.difference(PRODUCT_FEATURES)
+        return tuple(sorted({*others, *self.own_features}))
 
 
 @frozen
@@ -189,8 +197,8 @@ class Run:
 
 @frozen
 class FormulaPlan(CpuPlan):
-    """A plan whose inputs have names that users choose, which are no other value's. Elements come
-    in runs, from memory if they are not in a cache."""
+    """Plan of an expression. Users choose the names of its inputs, which no other value has;
+    elements come in runs."""
 
     schedule: CpuStream | CpuTransposed
     run: Run
@@ -204,27 +212,45 @@ class FormulaPlan(CpuPlan):
         return ()
 
     @property
-    def features(self) -> tuple[str, ...]:
-        needs = BF16_FEATURES if self.rounded_by_cpu else ()
-        return tuple(sorted({*super().features, *needs}))
+    def own_features(self) -> Collection[str]:
+        return BF16_FEATURES if self.rounded_by_cpu else ()
+
+    # -- tasks ---------------------------------------------------------------------------------
+
+    @property
+    def units(self) -> int:
+        """Units that tasks share, such as rows."""
+        raise NotImplementedError
+
+    @property
+    def unit_words(self) -> tuple[str, ...]:
+        """Name of a unit, and of several if it is not regular."""
+        return ("row",)
+
+    @property
+    def task_words(self) -> str:
+        return f"up to {counted(min(self.schedule.task, self.units), *self.unit_words)}"
+
+    @property
+    def last_task_is_short(self) -> bool:
+        return self.units % self.schedule.task != 0
 
     # -- out written past the caches, by whole vectors of memory -------------------------------
 
     @property
     def written_vectors(self) -> int:
-        """Number of vectors that are written at once."""
+        """Vectors that are written at once."""
         return 1
 
     @property
     def written_bytes(self) -> RoundingUnit:
-        """Bytes that are written at once; `less_one` is the mask of what an address has beyond a
-        multiple of them."""
+        """Bytes that are written at once; `less_one` is the mask of an address modulo them."""
         return RoundingUnit(self.written_vectors * self.out.stored.bytes)
 
 
 def vector_for(target: Target, dtype: DType, elements: int) -> Vector:
-    """The vector of `dtype` to compute in: the target's widest, narrower where fewer than half
-    of its elements would be used, but never under 16 bytes."""
+    """Return the vector of `dtype` to compute in: the target's widest, or a narrower one of at
+    least 16 bytes if fewer than half of its elements would be used."""
     count = target.limits["vector_bytes"] // dtype.itemsize
     while count * dtype.itemsize > 16 and elements <= count // 2:
         count //= 2
@@ -232,25 +258,35 @@ def vector_for(target: Target, dtype: DType, elements: int) -> Vector:
 
 
 def fuses(target: Target) -> bool:
-    """A product and its sum are rounded once."""
+    """Return whether a product and its sum are rounded once."""
     return bool(target.features & {"fma", "asimd"})
 
 
 def multiply_add(target: Target) -> str:
-    """The intrinsic that multiplies and adds in the target's way. Without an instruction llvm.fma
-    is a call of a library; llvm.fmuladd rounds the product (LLVM Language Reference)."""
+    """Return the intrinsic that multiplies and adds in the target's way. Without an instruction
+    llvm.fma calls a library; llvm.fmuladd rounds the product (LLVM Language Reference)."""
     return "llvm.fma" if fuses(target) else "llvm.fmuladd"
 
 
 def access(
     target: Target, dtype: DType, compute: Vector, *, rounded_by_cpu: bool = False
 ) -> Access:
-    """How the target reads and writes a tensor that may be of any type."""
+    """Return the access to a tensor of any type on the target."""
     has_f16 = bool(target.features & {"f16c", "asimd"})
     return Access(dtype=dtype, compute=compute, rounded_by_cpu=rounded_by_cpu, f16_by_cpu=has_f16)
 
 
+def check_registers(target: Target, needed: int, fields: str, remedy: str) -> None:
+    """Raise ScheduleError if values of `fields` need more vector registers than the target has."""
+    limit = target.limits["vector_registers"]
+    if needed > limit:
+        raise ScheduleError(
+            f"{fields} needs {needed} vector registers; {target.name} has {limit}; try {remedy}"
+        )
+
+
 def check_task(schedule: CpuStream, unit: int) -> None:
+    """Raise ScheduleError unless a task has whole steps."""
     if schedule.task % unit:
         raise ScheduleError(
             f"task={schedule.task} is not a multiple of {unit}, the elements of "

@@ -1,4 +1,4 @@
-"""The end of every CPU matmul: a vector of sums through the epilogue, and what that calls."""
+"""Epilogue of every CPU matmul: what happens to a vector of sums, and what that calls."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class Finish:
         return FinishRenderer(type=self.compute.floats, target=self.target)
 
     def finished(self, prefix: str, sums: str, loaded: Mapping[str, str]) -> Rendered:
-        """A vector of sums through the epilogue: names begin with `prefix`, as do those of
-        arguments that are not `loaded` before, by their stems."""
+        """Return the lines that take a vector of sums through the epilogue. Names begin with
+        `prefix`, as do those of arguments that are not `loaded` before, by their stems."""
         e = self.epilogue
         values = {a.name: loaded.get(a.stem, f"%{prefix}.{a.stem}") for a in e.arguments}
         values[ACCUMULATOR] = sums
@@ -80,9 +80,13 @@ class Finish:
 
     @property
     def loaded(self) -> Mapping[str, str]:
-        """Arguments that are the same in a whole row, in all lanes, by their stems."""
+        """Arguments that are constant along a row, in all lanes, by their stems."""
         alike = (*self.epilogue.by_row, *self.epilogue.numbers)
         return {a.stem: f"%{a.stem}.all" for a in alike}
+
+    def loaded_once(self, prefix: str) -> Mapping[str, str]:
+        """Return the loaded values where the columns' are loaded as well, once for several rows."""
+        return {**self.loaded, **{a.stem: f"%{prefix}.{a.stem}" for a in self.epilogue.by_column}}
 
     def loaded_in(self, row: str) -> Mapping[str, str]:
         """Return the loaded values for one of several rows, whose values' names begin with the
@@ -99,7 +103,7 @@ class Finish:
 
     @property
     def natives(self) -> Mapping[str, str]:
-        """The functions that the epilogue calls in the family's own form, and what they are."""
+        """Functions that the epilogue calls in the family's own form, with their formulas."""
         if not self.epilogue.changes:
             return {}
         return {name: NATIVE[name] for name in self._renderer.natives(self.epilogue.expression)}
@@ -111,6 +115,10 @@ class Finish:
             return ()
         return self._renderer.functions(self.epilogue.expression)
 
+    def pointer(self, name: str) -> str:
+        """Return the operand for the address of an argument or another tensor."""
+        return f"%{next((a.stem for a in self.epilogue.arguments if a.name == name), name)}"
+
     def unloaded(self, loaded: Collection[str]) -> list[EpilogueArgument]:
         """Return the arguments whose stems are not among the loaded ones."""
         return [a for a in self.epilogue.arguments if a.stem not in loaded]
@@ -121,8 +129,7 @@ class Finish:
 
     @property
     def declarations(self) -> tuple[str, ...]:
-        """Declarations of the intrinsics that the epilogue needs, except those that the module has
-        anyway."""
+        """Declarations of intrinsics that only the epilogue needs."""
         if not self.epilogue.changes:
             return ()
         t = self.compute
@@ -140,8 +147,7 @@ class Finish:
 
     @property
     def normal_tail(self) -> NormalTail | None:
-        """Approximation of the tail of the normal distribution that gelu in f32 uses; f64 uses
-        erfc."""
+        """Approximation of the tail of the normal distribution for gelu in f32; f64 uses erfc."""
         return normal_tail(self.spec.out) if self.compute.scalar == "float" else None
 
     @property
@@ -151,7 +157,7 @@ class Finish:
 
     @property
     def types(self) -> set[Vector]:
-        """The stored vectors that the epilogue loads and stores."""
+        """Stored vectors that the epilogue loads and stores."""
         vectors = (*self.epilogue.by_column, *self.epilogue.full)
         return {self.out.stored, *(self.access_of(a).stored for a in vectors)}
 

@@ -1,9 +1,9 @@
-"""Common part of all CPU matmuls: a prepacked B, prefetching, byte strides and the block of
-sums."""
+"""Common part of all CPU matmuls: prepacked B, byte strides, and the block of sums."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from functools import cached_property
 from typing import Any, Self
 
@@ -33,13 +33,14 @@ MOST_PADDING = 2 * SUMS_PADDING
 
 
 def padded(row: int) -> int:
-    """Bytes from a row of sums of so many to the next."""
+    """Return the bytes from a row of sums to the next."""
     return row + (SUMS_PADDING if (row + SUMS_PADDING) % SUMS_MEET else MOST_PADDING)
 
 
 @frozen
 class MatmulPlan(CpuPlan):
-    """A block of mc x nc of out per task; sums in a scratch block, then the epilogue."""
+    """Plan of a matmul: a block of mc x nc of out per task; sums in a scratch block, then the
+    epilogue."""
 
     spec: Matmul
     schedule: BlockedMatmul
@@ -68,7 +69,7 @@ class MatmulPlan(CpuPlan):
 
     @property
     def starts(self) -> Starts | None:
-        """Starts of the sums of each row, if the instruction takes B for unsigned."""
+        """Start values of the sums of each row, if the instruction reads B as unsigned."""
         return None
 
     @property
@@ -76,8 +77,8 @@ class MatmulPlan(CpuPlan):
         return None
 
     @property
-    def features(self) -> tuple[str, ...]:
-        return tuple(sorted({*super().features, *(self.dot.features if self.dot else ())}))
+    def own_features(self) -> Collection[str]:
+        return self.dot.features if self.dot else ()
 
     @cached_property
     def blocking(self) -> Blocking:
@@ -107,7 +108,7 @@ class MatmulPlan(CpuPlan):
 
     @property
     def sum_vector(self) -> Vector:
-        """Sums of as many columns as a vector of the epilogue has."""
+        """Vector of sums, of as many columns as a vector of the epilogue."""
         return self.compute.of(scalar_type(self.spec.accumulate))
 
     @property
@@ -120,11 +121,12 @@ class MatmulPlan(CpuPlan):
         return self.finish.epilogue
 
     def pointer(self, name: str) -> str:
-        return f"%{next((a.stem for a in self.epilogue.arguments if a.name == name), name)}"
+        return self.finish.pointer(name)
 
     @property
     def rows_are_fastest(self) -> bool:
-        """Tasks go down a block of columns before they come to the next one; else along rows."""
+        """Whether tasks go down a block of columns before the next one; otherwise they go along
+        rows."""
         return False
 
     @property
@@ -137,24 +139,25 @@ class MatmulPlan(CpuPlan):
 
     @property
     def multiplied(self) -> Multiplied:
-        """Narrow operands are widened to the type of the sums if no instruction takes them."""
+        """Type of the products; narrow operands are widened to that of the sums if no instruction
+        takes them."""
         return Multiplied(operands=str(self.spec.dtype if self.dot else self.spec.accumulate))
 
     @property
     def fetches(self) -> bool:
-        """The kernel prefetches lines that it reads later."""
+        """Whether the kernel prefetches."""
         return False
 
     # -- prepacked B ------------------------------------------------------------------------
 
     @property
     def b_format(self) -> PanelFormat:
-        """Order of B if it comes prepacked."""
+        """Order of B if it is prepacked."""
         return PanelFormat(width=self.compute.count)
 
     @cached_property
     def packed_b(self) -> TensorParam | None:
-        """B if it comes prepacked, else None."""
+        """B if it is prepacked, else None."""
         return self.b_format.of(self.spec) if b_is_packed(self.spec) else None
 
     @property
@@ -174,7 +177,7 @@ def with_tile(plan: MatmulPlan) -> MatmulPlan:
         shape=(spec.batch, spec.m, spec.n),
         extent=(1, min(schedule.mc, spec.m), min(schedule.nc, spec.n)),
         axes=(0, 0, 0),
-        walk=Walk(group=plan.blocking.blocks_m if plan.rows_are_fastest else 1),
+        walk=Walk(group=plan.blocking.m.blocks if plan.rows_are_fastest else 1),
     )
     *before, multiply = plan.launches
     launches = (*before, dataclasses.replace(multiply, tile=tile))
@@ -182,6 +185,7 @@ def with_tile(plan: MatmulPlan) -> MatmulPlan:
 
 
 def check_multiple(schedule: BlockedMatmul, field: str, unit: int, reason: str) -> None:
+    """Raise ScheduleError unless a field is a multiple of `unit`."""
     value = getattr(schedule, field)
     if value % unit:
         raise ScheduleError(
@@ -197,7 +201,7 @@ def check_ahead(spec: Matmul, schedule: BlockedMatmul) -> None:
 
 
 def check_stack(target: Target, schedule: BlockedMatmul, nbytes: int) -> None:
-    """The packing buffers of a task must fit a thread's stack."""
+    """Raise ScheduleError unless the packing buffers of a task fit a thread's stack."""
     limit = target.limits["stack_bytes"]
     if nbytes > limit:
         raise ScheduleError(

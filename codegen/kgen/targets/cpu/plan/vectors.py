@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kgen.spec import DType
@@ -35,13 +35,18 @@ _BITS = {
 
 
 def scalar_type(dtype: DType) -> str:
-    """LLVM's type for arithmetic in a dtype."""
+    """Return LLVM's type for arithmetic in a dtype."""
     return _SCALAR[dtype]
+
+
+def index_list(indices: Iterable[int | str]) -> str:
+    """Return a shuffle mask."""
+    return "<" + ", ".join(f"i32 {i}" for i in indices) + ">"
 
 
 @frozen
 class Vector:
-    """A vector of `count` elements of an LLVM scalar type; its text is the LLVM type."""
+    """Vector of `count` elements of an LLVM scalar type; its text is the LLVM type."""
 
     count: int
     scalar: str
@@ -51,7 +56,7 @@ class Vector:
 
     @property
     def suffix(self) -> str:
-        """The type as it is spelled in the names of overloaded intrinsics."""
+        """Type in the names of overloaded intrinsics."""
         return f"v{self.count}{_SUFFIX.get(self.scalar, self.scalar)}"
 
     @property
@@ -72,7 +77,7 @@ class Vector:
 
     @property
     def remainder(self) -> Remainder:
-        """The module's function for remainders."""
+        """Function of the module for remainders."""
         return Remainder(type=self.floats, attributes="#2")
 
     @property
@@ -90,12 +95,12 @@ class Vector:
 
     @property
     def upper_halves(self) -> str:
-        """Mask of the upper halves of words of 32 bits, which are two bf16 each."""
+        """Mask of the upper halves of words of 32 bits, each of two bf16."""
         return self.splat(UPPER_HALF)
 
     @property
     def floats(self) -> FloatType:
-        """The type as renderers of expressions know it; f32 for integers."""
+        """Type for renderers of expressions; f32 for integers."""
         dtype = DType.F64 if self.scalar == "double" else DType.F32
         return FloatType(dtype=dtype, lanes=self.count)
 
@@ -109,21 +114,18 @@ class Vector:
 
     @property
     def low(self) -> str:
-        """The shuffle mask that takes the lower half."""
-        return "<" + ", ".join(f"i32 {i}" for i in range(self.count // 2)) + ">"
+        """Shuffle mask of the lower half."""
+        return index_list(range(self.count // 2))
 
     @property
     def widened(self) -> str:
-        """The one that makes a whole vector of a half, whatever the upper half is."""
-        half = self.count // 2
-        return (
-            "<" + ", ".join(f"i32 {i}" if i < half else "i32 poison" for i in range(2 * half)) + ">"
-        )
+        """Shuffle mask that extends a half to a whole vector."""
+        return index_list([*range(self.count // 2), *["poison"] * (self.count // 2)])
 
     @property
     def round_magic(self) -> float:
-        """1.5 * 2^mantissa, which leaves a small float that it is added to rounded, as an integer
-        in the low bits."""
+        """Addend 1.5 * 2^mantissa, which leaves a small float rounded, as an integer in the low
+        bits."""
         return 1.5 * 2.0 ** {"float": 23, "double": 52}[self.scalar]
 
     def of(self, scalar: str) -> Vector:
@@ -131,7 +133,7 @@ class Vector:
         return Vector(count=self.count, scalar=scalar)
 
     def splat(self, value: float) -> str:
-        """The constant whose elements are all `value`, rounded to the element type."""
+        """Return the constant whose elements are all `value`, rounded to the element type."""
         return f"splat ({self.scalar} {self.constant(value)})"
 
     def power_of_two(self, exponent: int) -> str:
@@ -151,13 +153,31 @@ class Vector:
         return float_literal(value, self.floats.dtype)
 
     def first(self, count: int) -> str:
-        """The mask that is true for the first `count` elements."""
+        """Return the mask that is true for the first `count` elements."""
         return "<" + ", ".join(f"i1 {int(i < count)}" for i in range(self.count)) + ">"
 
 
 @frozen
+class VectorPart:
+    """Vector number `index` of a run of elements, from element `first` on; `valid` is 0 for a whole
+    vector, else the number of its elements that exist."""
+
+    index: int
+    first: int
+    valid: int
+
+
+def vector_parts(length: int, count: int) -> tuple[VectorPart, ...]:
+    """Return the vectors of `count` elements that cover `length` elements."""
+    return tuple(
+        VectorPart(index=i, first=first, valid=length - first if first + count > length else 0)
+        for i, first in enumerate(range(0, length, count))
+    )
+
+
+@frozen
 class Access:
-    """Reading and writing a tensor of `dtype`, as vectors of the type that is computed in."""
+    """Access to a tensor of `dtype`, as vectors of the compute type."""
 
     dtype: DType
     compute: Vector
@@ -172,7 +192,7 @@ class Access:
 
     @property
     def is_wide(self) -> bool:
-        """Stored as it is computed in."""
+        """Whether elements are stored in the compute type."""
         # Of 16 bits, integers are the bits of floats.
         same_kind = self.is_integer == self.compute.is_integer or self.compute.bits == 16
         return self.itemsize * 8 == self.compute.bits and same_kind
@@ -183,12 +203,19 @@ class Access:
 
     @property
     def is_whole_words(self) -> bool:
-        """Integers of 32 or 64 bits, from floats that are whole numbers."""
+        """Whether elements are integers of 32 or 64 bits, computed as floats that are whole
+        numbers."""
         return self.dtype in (DType.S32, DType.S64) and not self.compute.is_integer
 
     @property
+    def saturating(self) -> str:
+        """Declaration of the intrinsic that converts floats to these integers."""
+        whole, t = self.stored, self.compute
+        return f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})"
+
+    @property
     def is_longer(self) -> bool:
-        """Stored in more bits than it is computed in."""
+        """Whether elements have more bits in memory than in computation."""
         return self.stored.bits > self.compute.bits
 
     @staticmethod
@@ -211,7 +238,7 @@ class Access:
 
     @property
     def of_doubles(self) -> bool:
-        """Floats of fewer bits, where doubles are computed with."""
+        """Whether elements are floats of fewer bits, computed as doubles."""
         return self.compute.scalar == "double" and not (self.is_integer or self.is_wide)
 
     @property
@@ -239,12 +266,12 @@ class Access:
 
     @property
     def in_order(self) -> str:
-        """The shuffle mask that takes both of two vectors."""
-        return "<" + ", ".join(f"i32 {i}" for i in range(self.pair.count)) + ">"
+        """Shuffle mask that joins two vectors."""
+        return index_list(range(self.pair.count))
 
     @property
     def round_pair(self) -> str:
-        """The intrinsic that rounds two vectors of f32, the upper one first (VCVTNE2PS2BF16)."""
+        """Intrinsic that rounds two vectors of f32, the upper one first (VCVTNE2PS2BF16)."""
         return f"llvm.x86.avx512bf16.cvtne2ps2bf16.{8 * self.compute.bytes}"
 
     @property

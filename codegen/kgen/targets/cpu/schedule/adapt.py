@@ -1,8 +1,5 @@
-"""Make the schedule of one matmul legal for another of its class, or complete a user's fields.
-
-Fields that a new shape forces to change are computed; the cost model chooses among the legal
-candidates that keep as many of the other fields as possible.
-"""
+"""Make the schedule of one matmul legal for another of its class, or complete a user's fields: the
+cost model chooses among the legal candidates that keep as many fields as possible."""
 
 from __future__ import annotations
 
@@ -11,16 +8,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kgen import schedule as kinds
 from kgen.schedule import BlockedMatmul
-from kgen.spec import Matmul
+from kgen.spec import Conv2d, Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.candidate_table import balanced, rounded_up
+from kgen.targets.contraction.implicit_gemm import implicit_gemm, is_matrix
 from kgen.targets.cpu.plan.amx.tiles import tile_k
 from kgen.targets.cpu.plan.cpu_plan import vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule.cost_model import best
+from kgen.targets.cpu.schedule.cost_model import PACKS_WINDOWS, best
 
 #: Fields that say which operands tasks pack for each other, and where; they follow from the blocks.
 SHARING = ("keep_b", "packer", "a_in_workspace", "in_workspace")
@@ -47,17 +45,18 @@ def adapted(
 
 
 def completed(
-    spec: Matmul, target: Target, schedule: BlockedMatmul, given: Collection[str]
+    spec: Matmul | Conv2d, target: Target, schedule: BlockedMatmul, given: Collection[str]
 ) -> BlockedMatmul:
-    """Return the schedule with its dependent fields chosen by the model. Fields in `given` keep
-    their values. Blocks of rows and columns change too if nothing else is legal.
-
-    A schedule for which nothing is legal is returned as it is: its plan names a value that fits.
-    """
+    """Return the schedule with its dependent fields, except those in `given`, chosen by the model;
+    with other blocks too if nothing else is legal. If nothing is legal at all, return the schedule:
+    its plan names a value that fits."""
     fields = {name: int(getattr(schedule, name)) for name in schedule.names}
     if "mainloop" in given:
         fields.setdefault("ahead", 0)
     kept = {*given, *(("ahead",) if "mainloop" in given else ())}
+    if isinstance(spec, Conv2d):
+        kept |= set() if is_matrix(spec) else PACKS_WINDOWS.keys()
+        spec = implicit_gemm(spec)
     return _first(spec, target, schedule, [*_fewer(fields, kept)][1:3])
 
 

@@ -15,16 +15,11 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuAttention, CpuMatmul
 from kgen.spec import Attention, DType
 from kgen.targets.base import Candidate, Target
+from kgen.targets.cpu.caches import Caches
 from kgen.targets.cpu.cores import core_of
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.online_softmax import BROADCASTS, plan_attention
-from kgen.targets.cpu.schedule.cost_model import (
-    SHARE,
-    START_CYCLES,
-    THREADS,
-    coefficients,
-    place_of,
-)
+from kgen.targets.cpu.schedule.cost_model import START_CYCLES, THREADS, coefficients
 from kgen.targets.cpu.schedule.formula_model import EXPONENTIAL, ROW, line_cycles
 
 BLOCKS_OF_QUERIES = (8, 16, 32, 64, 128, 256)
@@ -42,11 +37,10 @@ def candidates(
     spec: Attention, target: Target, *, most: int
 ) -> tuple[Candidate[CpuAttention], ...]:
     """Return the legal schedules of the least predicted time, the best first."""
-    ranked = sorted(
-        (predicted(spec, target, each) for each in space(spec, target)),
-        key=partial(_objective, spec),
-    )
-    return tuple(itertools.islice((each for each in ranked if _fits(spec, target, each)), most))
+    every = (predicted(spec, target, each) for each in space(spec, target))
+    ranked = sorted(every, key=partial(_objective, spec))
+    fitting = (each for each in ranked if _fits(spec, target, each.schedule))
+    return tuple(itertools.islice(fitting, most))
 
 
 def choose(spec: Attention, target: Target) -> CpuAttention:
@@ -54,25 +48,30 @@ def choose(spec: Attention, target: Target) -> CpuAttention:
     return candidates(spec, target, most=1)[0].schedule
 
 
+def _fits(spec: Attention, target: Target, schedule: CpuAttention) -> bool:
+    try:
+        plan_attention(spec, target, schedule)
+    except ScheduleError:
+        return False
+    return True
+
+
 def space(spec: Attention, target: Target) -> Iterator[CpuAttention]:
     """Yield the schedules whose register tiles fit, for every `nv` and two heights."""
     lanes = target.limits["vector_bytes"] // 4
+    registers = target.limits["vector_registers"] - BROADCASTS
     rows = spec.group * spec.queries
     widest = -(-max(spec.out_head, min(spec.keys, BLOCKS_OF_KEYS[-1])) // lanes)
     # Blocks of equally many keys, as far as vectors allow.
     parts = {-(-spec.keys // max(lanes, block)) for block in BLOCKS_OF_KEYS}
-    blocks = {-(-spec.keys // (n * lanes)) * lanes for n in parts}
-    for nv in range(1, min(widest, (target.limits["vector_registers"] - BROADCASTS) // 2) + 1):
-        room = (target.limits["vector_registers"] - BROADCASTS) // nv - 1
-        fitting = min(TALLEST, room)
+    blocks = sorted({-(-spec.keys // (n * lanes)) * lanes for n in parts})
+    for nv in range(1, min(widest, registers // 2) + 1):
+        fitting = min(TALLEST, registers // nv - 1)
         tiles = -(-rows // fitting)
         for mr in sorted({min(fitting, rows), -(-rows // tiles)}):
-            queries = {-(-min(block, rows) // mr) * mr for block in BLOCKS_OF_QUERIES}
-            for block_q, block_k in itertools.product(sorted(queries), sorted(blocks)):
-                for pack_v in (False, True):
-                    yield CpuAttention(
-                        block_q=block_q, block_k=block_k, mr=mr, nv=nv, pack_v=pack_v
-                    )
+            queries = sorted({-(-min(block, rows) // mr) * mr for block in BLOCKS_OF_QUERIES})
+            for block_q, block_k, pack_v in itertools.product(queries, blocks, (False, True)):
+                yield CpuAttention(block_q=block_q, block_k=block_k, mr=mr, nv=nv, pack_v=pack_v)
 
 
 def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candidate[CpuAttention]:
@@ -96,53 +95,45 @@ def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> float:
 
 
 def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[str, float]:
-    """Predicted cycles of one thread."""
+    """Return the predicted cycles of one thread."""
     width = target.limits["vector_bytes"]
-    core, lanes = core_of(target), width // 4
+    core, caches, lanes = core_of(target), Caches(target=target), width // 4
     adds, loads = core.multiply_adds.get(width, 1.0), core.loads.get(width, 1.0)
     rows = spec.group * spec.queries
-    blocks = -(-rows // schedule.block_q)
-    pairs = spec.batch * spec.kv_heads
-    height = -(-min(rows, schedule.block_q) // schedule.mr)
+    count = spec.batch * spec.kv_heads * -(-rows // schedule.block_q)
+    block_rows = min(rows, schedule.block_q)
     # Keys of a block of queries: all that some query of it attends to.
     reach = min(spec.keys, spec.pairs * spec.group / rows + schedule.block_q / 2)
     key_blocks, partial_blocks = math.ceil(reach / schedule.block_k), reach / schedule.block_k
-    l1 = SHARE * target.limits["l1_bytes"]
-    per_event = coefficients(target, CpuMatmul)
+    per_event, pairs = coefficients(target, CpuMatmul), spec.batch * spec.kv_heads
     widens = WIDENING / adds if spec.dtype is not DType.F32 and not schedule.pack_v else 0.0
 
     def product(columns: int, steps: float, wide: float) -> tuple[float, float]:
-        """Cycles of the steps of a block's tiles, and of their calls and sums."""
+        """Return the cycles of the steps of a block's tiles, and of their calls and sums."""
+        height, mr = -(-block_rows // schedule.mr), schedule.mr
         vectors = -(-columns // lanes)
-        count, mr = -(-vectors // schedule.nv), schedule.mr
-        widths = [vectors * (i + 1) // count - vectors * i // count for i in range(count)]
-        cycles = 0.0
-        for nv in widths:
+        tiles, cycles = -(-vectors // schedule.nv), 0.0
+        for nv in (vectors * (i + 1) // tiles - vectors * i // tiles for i in range(tiles)):
             panel = steps * nv * width
-            cycles += panel / LINE_BYTES if panel > l1 else 0.0
+            cycles += panel / LINE_BYTES if panel > caches.l1 else 0.0
             multiplied = mr * nv / adds + wide * nv
             cycles += steps * max(multiplied, (mr + nv) / loads, core.latency)
             cycles += steps * per_event["steps"]
-        sums = count * CALL + 2.0 * mr * vectors / loads
-        return height * cycles, height * sums
+        return height * cycles, height * (tiles * CALL + 2.0 * mr * vectors / loads)
 
     scores, score_tiles = product(schedule.block_k, spec.head, 0.0)
     values, value_tiles = product(spec.out_head, schedule.block_k, widens)
-    block_rows = min(rows, schedule.block_q)
     vectors = schedule.block_k / lanes
     squares = vectors * -(-spec.head // lanes)
     transposed = squares * lanes * (math.log2(lanes) + 2.0)
-    out_vectors = -(-spec.out_head // lanes)
-    copies = schedule.block_k * out_vectors * 2.0 / loads if schedule.pack_v else 0.0
+    copies = schedule.block_k * -(-spec.out_head // lanes) * 2.0 / loads if schedule.pack_v else 0.0
     # The first block of queries reads K and V from where they are, the others from nearer by.
     lines = [reach * n * spec.dtype.itemsize / LINE_BYTES for n in (spec.head, spec.out_head)]
-    place, near = (place_of(target, n * LINE_BYTES * sum(lines)) for n in (pairs, 1))
+    place, near = (caches.first_read(n * LINE_BYTES * sum(lines)) for n in (pairs, 1))
     ways = ("packed", "packed" if schedule.pack_v else "first")
     first = sum(n * per_event[f"{way}_{place}"] for n, way in zip(lines, ways, strict=True))
     again = sum(lines) * per_event["b_l2" if near == "l2" else "b_far"]
     scratch = block_rows * (schedule.block_k + spec.head + spec.out_head) * 4
-    spilt = scratch / LINE_BYTES if scratch > SHARE * target.limits["l2_bytes"] else 0.0
-    count = pairs * blocks
     busy = {
         "arithmetic": count * (key_blocks * scores + partial_blocks * values),
         "tiles": count * key_blocks * (score_tiles + value_tiles),
@@ -153,13 +144,5 @@ def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[s
     return busy | {
         "memory": pairs * first + max(transfer - sum(busy.values()), 0.0),
         "b": (count - pairs) * again,
-        "sums": count * key_blocks * spilt,
+        "sums": count * key_blocks * (scratch / LINE_BYTES if scratch > caches.l2 else 0.0),
     }
-
-
-def _fits(spec: Attention, target: Target, candidate: Candidate[CpuAttention]) -> bool:
-    try:
-        plan_attention(spec, target, candidate.schedule)
-    except ScheduleError:
-        return False
-    return True

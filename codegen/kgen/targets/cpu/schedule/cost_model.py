@@ -2,9 +2,8 @@
 
 The model counts events (steps of loops, lines read from each cache level, runs of contiguous lines,
 lines packed, partial sums moved) and multiplies each count by the cycles that the event adds to the
-arithmetic on a core. Rates of arithmetic are published (:mod:`kgen.targets.cpu.cores`);
-cycles per event are fitted to measurements (`coefficients.toml`). A prediction ranks candidates; it
-is not a measurement.
+arithmetic on a core. Rates are published (`cores.toml`), cycles per event fitted to measurements
+(`coefficients.toml`). A prediction ranks candidates; it is not a measurement.
 """
 
 from __future__ import annotations
@@ -20,24 +19,37 @@ import numpy as np
 
 from kgen import schedule as kinds
 from kgen.schedule import BlockedMatmul
-from kgen.spec import DType, Matmul
+from kgen.spec import Conv2d, DType, Matmul
 from kgen.targets.base import Candidate, Target
-from kgen.targets.contraction.candidate_table import Column, Fixed, Mask, Space, ceil_div
+from kgen.targets.contraction.candidate_table import (
+    Column,
+    Fixed,
+    Mask,
+    Space,
+    ceil_div,
+    cut,
+    cut_evenly,
+    ranked,
+)
 from kgen.targets.contraction.implicit_gemm import (
     ImplicitGemm,
+    implicit_gemm,
+    is_matrix,
     of_all_positions,
     positions_of,
 )
+from kgen.targets.cpu.caches import Caches
 from kgen.targets.cpu.cores import Core, core_of
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
-from kgen.targets.cpu.plan.kernels.gemv_strips import Taken, rows_of_b
+from kgen.targets.cpu.plan.kernels.gemv import Taken, rows_of_b
 from kgen.targets.cpu.plan.kernels.inner_vectors import k_of_step
 from kgen.targets.cpu.plan.kernels.limb_parts import GROUP, limb_count
 from kgen.targets.cpu.plan.kernels.transformed_tiles import transform_cycles
+from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
 from kgen_runtime.values import frozen
@@ -47,13 +59,9 @@ Cycles: TypeAlias = Any
 #: Cycles that a product of two AMX tiles keeps the tile unit busy (Intel Optimization Reference
 #: Manual 248966, "Intel AMX": 16 rows, one a cycle).
 TILE_PRODUCT = 16.0
-#: Bytes of a way of the first- and second-level cache: lines a multiple of these apart share a set.
-WAY_BYTES = (4096, 1 << 17)
 #: Row stride in bytes that causes set conflicts (its multiples use at most a quarter of the sets);
 #: bytes of a page; and pages that the first-level TLB of every core holds.
 CONFLICT_BYTES, PAGE_BYTES, TLB_PAGES = 2048, 4096, 64
-#: Part of a cache that counts as available to the operands of a loop.
-SHARE = 0.8
 #: Numbers of threads that a schedule is chosen for, with their weights; and cycles until another
 #: thread has started.
 THREADS, START_CYCLES = ((1, 0.6), (2, 0.3), (8, 0.1)), 6000.0
@@ -63,8 +71,8 @@ PLACES = ("l2", "far", "memory")
 
 @frozen
 class Prediction:
-    """Predicted cycles of one thread with warm caches, in all and by term; and the objective:
-    geometric mean of seconds over numbers of threads, and over cache states that were measured."""
+    """Predicted cycles of one thread with warm caches, by term and in all, and the objective: mean
+    of seconds over numbers of threads and measured cache states (geometric)."""
 
     terms: Mapping[str, Cycles]
     cycles: Cycles
@@ -73,18 +81,18 @@ class Prediction:
 
 @cache
 def data() -> dict[str, Any]:
-    """Return the contents of `coefficients.toml`: events by the terms of a prediction that `kgen
-    build --explain` prints, and the cycles of each event by core."""
+    """Return `coefficients.toml`: events by the terms of a prediction that `kgen build --explain`
+    prints, and the cycles of each event by core."""
     path = resources.files("kgen.targets.cpu.schedule") / "coefficients.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, float]:
-    """Return the fitted cycles per event of the target's core, for its vectors or for AMX tiles. If
-    the core was not measured with them, return those of the first core that was.
+    """Return the cycles per event of the target's core with its vectors or AMX tiles; if it was not
+    measured with them, those of the first core that was.
 
     `error` is the log(predicted time / least predicted time) up to which a neighbour's schedule at
-    distance 1 is chosen; it is 0 if the core was measured with warm caches only.
+    distance 1 is chosen; 0 if the core was measured with warm caches only.
     """
     cores: Mapping[str, Mapping[str, Mapping[str, float]]] = data()["cores"]
     name = "amx" if kind is kinds.AmxMatmul else str(target.limits["vector_bytes"])
@@ -123,7 +131,11 @@ def _terms(
     return {name: spec.batch * cycles * np.ones(len(space)) for name, cycles in terms.items()}
 
 
-def choose(spec: Matmul, target: Target) -> BlockedMatmul:
+#: Fields of the schedules that pack windows of a convolution.
+PACKS_WINDOWS: Fixed = {"pack_a": 1}
+
+
+def choose(spec: Matmul | Conv2d, target: Target) -> BlockedMatmul:
     """Return the legal schedule of the least predicted time."""
     found = best(spec, target)
     assert found is not None, f"no main loop of {target.name} fits {spec.key}"
@@ -131,32 +143,31 @@ def choose(spec: Matmul, target: Target) -> BlockedMatmul:
 
 
 def best(
-    spec: Matmul, target: Target, fixed: Fixed | None = None, mainloop: str | None = None
+    spec: Matmul | Conv2d, target: Target, fixed: Fixed | None = None, mainloop: str | None = None
 ) -> BlockedMatmul | None:
-    """Return the legal schedule of the least predicted time with the `fixed` fields and, if it is
-    given, the main loop. Returns None if no schedule is legal."""
+    """Return the legal schedule of the least predicted time with the `fixed` fields and the main
+    loop; None if there is none."""
     found = candidates(spec, target, fixed, mainloop, most=1)
     return found[0].schedule if found else None
 
 
 def candidates(
-    spec: Matmul, target: Target, fixed: Fixed | None = None, mainloop: str | None = None, *,
-    most: int | None, by_kind: bool = False,
+    spec: Matmul | Conv2d, target: Target, fixed: Fixed | None = None, mainloop: str | None = None,
+    *, most: int | None, by_kind: bool = False,
 ) -> tuple[Candidate[BlockedMatmul], ...]:  # fmt: skip
     """Return the legal schedules of the least predicted time, the best first; with `by_kind` the
     best one of each main loop and each choice of packing."""
-    every = spaces(spec, target, fixed, mainloop)
-    found = [(space, predict(spec, target, space)) for space in every]
-    if not found:
+    if isinstance(spec, Conv2d):
+        if not is_matrix(spec):
+            fixed, mainloop = PACKS_WINDOWS, mainloop_of_windows(spec, target)
+        spec = implicit_gemm(spec)
+    every = [*spaces(spec, target, fixed, mainloop)]
+    if not every:
         return ()
-    kinds = np.concatenate([8 * i + _packing(space) for i, (space, _) in enumerate(found)])
-    rows = np.concatenate([np.arange(len(space)) for space, _ in found])
-    seconds = np.concatenate([each.seconds for _, each in found])
-    order = np.array([np.nanargmin(seconds)]) if most == 1 else np.argsort(seconds, kind="stable")
-    if by_kind:
-        order = order[np.sort(np.unique(kinds[order], return_index=True)[1])]
-    ranked = [(*found[kinds[at] // 8], int(rows[at])) for at in order[:most].tolist()]
-    return tuple(_candidate(target, *each) for each in ranked)
+    found = [predict(spec, target, space) for space in every]
+    kinds = [_packing(space) for space in every] if by_kind else None
+    order = ranked([each.seconds for each in found], most, kinds)
+    return tuple(_candidate(target, every[i], found[i], row) for i, row in order)
 
 
 def predicted(
@@ -169,7 +180,7 @@ def predicted(
 
 def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul, distance: float) -> float:
     """Return log(predicted time of a schedule / least predicted time), less the model's error over
-    the distance; 0 if the error is not known."""
+    the distance; 0 if that is not known."""
     error = coefficients(target, type(schedule))["error"]
     if not error:
         return 0.0
@@ -195,11 +206,6 @@ def _packing(space: MatmulSpace) -> Column:
     """Return a number from 0 to 7: what each candidate packs, and whether it prefetches B."""
     c = space.columns
     return 4 * c["pack_a"] + 2 * c["pack_b"] + (c.get("ahead", 0 * c["mr"]) > 0)
-
-
-def alternatives(spec: Matmul, target: Target) -> tuple[BlockedMatmul, ...]:
-    """Return the best schedule of each main loop and each choice of packing, the best first."""
-    return tuple(each.schedule for each in candidates(spec, target, most=None, by_kind=True))
 
 
 def _busiest(spec: Matmul, space: MatmulSpace, threads: int) -> Cycles:
@@ -240,7 +246,7 @@ def counts_of(
 
 @frozen
 class _Loop:
-    """Rates, cache levels and reads of B that the counts of all main loops share."""
+    """Rates and reads of operands that the counts of all main loops share."""
 
     spec: Matmul
     target: Target
@@ -251,6 +257,10 @@ class _Loop:
     @cached_property
     def core(self) -> Core:
         return core_of(self.target)
+
+    @property
+    def caches(self) -> Caches:
+        return Caches(target=self.target)
 
     @property
     def width(self) -> int:
@@ -271,16 +281,16 @@ class _Loop:
     def multiply_adds(self) -> float:
         return self.core.multiply_adds.get(self.width, 1.0)
 
+    @property
+    def loads(self) -> float:
+        return self.core.loads.get(self.width, 1.0)
+
     @cached_property
     def products(self) -> float:
         """Vectors of products per cycle; each lane multiplies one k or one group of k."""
         if self.dot and self.spec.dtype is DType.BF16:
             return self.core.pairs * LINE_BYTES / self.width
         return self.multiply_adds if self.dot is None or self.dot.adds else self.multiply_adds / 2
-
-    @property
-    def loads(self) -> float:
-        return self.core.loads.get(self.width, 1.0)
 
     @property
     def b_stride(self) -> int:
@@ -310,25 +320,8 @@ class _Loop:
         """Return the part of the vectors of rows, `stride` bytes apart, that lie in two lines."""
         return max(self.width - math.gcd(stride, LINE_BYTES), 0) / LINE_BYTES
 
-    def level(self, near: Column | Cycles, far: Column | Cycles | None = None) -> Column:
-        """Return the level that holds `near` bytes: 0 (first), 1 (second) or 2 (farther). `far` is
-        the size in the second level if set conflicts make it differ."""
-        l1, l2 = (SHARE * self.target.limits[name] for name in ("l1_bytes", "l2_bytes"))
-        return np.where(near <= l1, 0, np.where((near if far is None else far) <= l2, 1, 2))
-
-    def level_of_rows(
-        self, rows: Column, length: Column, stride: Column | int, beside: Column | float = 0
-    ) -> Column:
-        """Return the level that holds rows of `length` bytes, `stride` bytes apart. Rows that map
-        to few sets (set conflicts) leave the other sets unused."""
-        strides = np.broadcast_to(np.asarray(stride, np.int64), rows.shape)
-        return self.level(
-            *(rows * np.maximum(length, np.gcd(strides, way)) + beside for way in WAY_BYTES)
-        )
-
-    def place(self, nbytes: float) -> str:
-        """Return the level that an operand is first read from."""
-        return "memory" if self.is_cold else place_of(self.target, nbytes)
+    def first_read(self, nbytes: float) -> str:
+        return self.caches.first_read(nbytes, is_cold=self.is_cold)
 
     def counts(
         self, arithmetic: Cycles, events: Mapping[str, Cycles], ways: Mapping[str, Mask],
@@ -337,7 +330,7 @@ class _Loop:
     ) -> EventCounts:  # fmt: skip
         """Return the counts with those of `reads` for the first reads of operands. `ways` says
         which candidates read B first by multiply-adds, by packing or by software prefetches."""
-        spec, place = self.spec, self.place(max(self.b_bytes, self.held))
+        spec, place = self.spec, self.first_read(max(self.b_bytes, self.held))
         packs_a, lines = self.space.columns["pack_a"] > 0, self.b_lines + 0.0 * reads["runs"]
         far, from_memory = float(self.b_bytes > self.target.limits["l2_bytes"]), place == "memory"
         again, found = np.maximum(times - 1, 0) * lines, dict[str, Cycles]()
@@ -349,8 +342,9 @@ class _Loop:
             found[f"{way}_{place}"] = (lines + anew * (place == "far")) * mask
             for name in ("waits", "rows", "streams"):
                 found[f"{way}_{name}"] = reads[name] * mask * from_memory
-        a_place, out_place = map(self.place, (self.a_bytes, spec.m * spec.n * spec.out.itemsize))
-        found[f"packed_a_first_{a_place}"] = packs_a * self.a_bytes / LINE_BYTES
+        a_bytes, out_bytes = self.a_bytes, spec.m * spec.n * spec.out.itemsize
+        a_place, out_place = map(self.first_read, (a_bytes, out_bytes))
+        found[f"packed_a_first_{a_place}"] = packs_a * a_bytes / LINE_BYTES
         for way, mask in (("a", ~packs_a), ("packed_a", packs_a)):
             found[f"{way}_runs_{a_place}"] = reads["a_runs"] * mask
         found |= {f"out_runs_{out_place}": reads["out_runs"], f"pages_{place}": reads["pages"]}
@@ -359,37 +353,6 @@ class _Loop:
         l3, memory = far * again + anew + lines * (place == "far"), lines * from_memory
         both = (l3 * slowdown, memory * slowdown)
         return EventCounts(arithmetic=arithmetic, lines=both, events=found, apart=apart)
-
-
-def place_of(target: Target, nbytes: float) -> str:
-    """Return the level that holds so many bytes. A kernel may count on half of the last-level
-    cache, which other cores share."""
-    if nbytes > target.limits["l3_bytes"] / 2:
-        return "memory"
-    return "far" if nbytes > target.limits["l2_bytes"] else "l2"
-
-
-#: Sizes of register tiles and the number of each.
-_Cut: TypeAlias = tuple[tuple[Column, Column], tuple[Column, Column]]
-
-
-def _cut(extent: int, part: Column) -> _Cut:
-    """Cut an extent into whole parts and a remainder."""
-    rest = extent % part
-    return (np.minimum(part, extent), extent // part), (rest, (rest > 0).astype(np.int64))
-
-
-def _heights(extent: int, part: Column, whole: Mask) -> _Cut:
-    """Cut rows into register tiles as kernels do: `part` and `part - 1` rows if these fill the
-    extent, else `part` rows and a remainder. `whole`: all blocks have equally many rows."""
-    tiles = ceil_div(extent, part)
-    missing = tiles * part - extent
-    even = (missing > 0) & (missing < tiles) & whole
-    (first, count), (rest, last) = _cut(extent, part)
-    return (
-        (first, np.where(even, tiles - missing, count)),
-        (np.where(even, part - 1, rest), np.where(even, missing, last)),
-    )
 
 
 def _blocked(loop: _Loop) -> EventCounts:
@@ -404,9 +367,10 @@ def _blocked(loop: _Loop) -> EventCounts:
     columns = np.minimum(nc * c.get("tasks_per_pass", 1), spec.n)
     deep, down, across = ceil_div(spec.k, kc), ceil_div(spec.m, mc), ceil_div(spec.n, columns)
     steps = -(-spec.k // group)
-    heights = _heights(spec.m, mr, ~((spec.m > mc) & (spec.m % mc > 0)))
+    # Kernels use tiles of mr and mr - 1 rows if all blocks have equally many rows.
+    heights = cut_evenly(spec.m, mr, ~((spec.m > mc) & (spec.m % mc > 0)))
     lanes = TILE_ROWS if is_amx else loop.lanes
-    widths = _cut(-(-spec.n // lanes), nr // lanes)
+    widths = cut(-(-spec.n // lanes), nr // lanes)
     row_tiles, panels = (sum((n for _, n in cut), none) for cut in (heights, widths))
     pairs = [(r, v, n * w) for r, n in heights for v, w in widths]
     if is_amx:
@@ -427,8 +391,8 @@ def _blocked(loop: _Loop) -> EventCounts:
     row = np.maximum(nr * spec.b_type.itemsize, 1)
     panel_level: Column = np.where(
         in_rows,
-        loop.level_of_rows(depth, np.maximum(row, LINE_BYTES), loop.b_stride),
-        loop.level(depth * row),
+        loop.caches.level_of_rows(depth, np.maximum(row, LINE_BYTES), loop.b_stride),
+        loop.caches.level(depth * row),
     )
     in_page = min(1.0, loop.b_stride / PAGE_BYTES)
     misses = in_rows * (depth * in_page > TLB_PAGES)
@@ -436,20 +400,26 @@ def _blocked(loop: _Loop) -> EventCounts:
     a_item = np.where(packs_a, packed, spec.dtype.itemsize)
     a_lines, a_row = spec.m * spec.k * a_item / LINE_BYTES, spec.k * spec.dtype.itemsize
     a_stride = spec.a_strides[1] * spec.dtype.itemsize
-    a_level = loop.level_of_rows(
+    a_level = loop.caches.level_of_rows(
         np.where(keeps_b, spec.m, rows),
         depth * a_item,
         np.where(packs_a, depth * a_item, a_stride),
         depth * row,
     )
     a_again = a_lines * (panels - 1)
-    leaves = (loop.level(np.where(keeps_b, spec.m, rows) * a_row) == 2) & ~keeps_b
+    leaves = (loop.caches.level(np.where(keeps_b, spec.m, rows) * a_row) == 2) & ~keeps_b
 
     kept = spec.m * spec.n * itemsize / LINE_BYTES * np.where(deep > 1, deep, 0)
     # Tiles prefetch B: their own panel, the next one, or the next block.
     own, ahead = (c.get(name, none) > 0 for name in ("ahead", "prefetch_panel"))
     next_block = (deep > 1) & in_rows & ~own & ~ahead
-    kept_level = loop.level((positions * rows * (columns + depth) + columns * depth) * itemsize)
+    kept_level, both_blocks = (
+        loop.caches.level(elements * itemsize)
+        for elements in (
+            positions * rows * (columns + depth) + columns * depth,
+            2.0 * depth * columns,
+        )
+    )
     sums = np.where(deep > positions, 2, 1) * deep * sum((r * v * n for r, v, n in pairs), none)
     in_out = (deep == 1) | (c.get("sums_in_out", none) > 0)
     busy, longer = (steps * sum(each, np.zeros(1)) for each in (cycles, straddled))
@@ -472,7 +442,7 @@ def _blocked(loop: _Loop) -> EventCounts:
         "kept_l2": kept * (kept_level == 1),
         "kept_far": kept * (kept_level == 2),
         "into_l2": loop.b_lines * own * ~packs_b * (c.get("level", none) == 2),
-        "lost": next_block * loop.b_lines * (loop.level(2.0 * depth * columns * itemsize) == 2),
+        "lost": next_block * loop.b_lines * (both_blocks == 2),
         "tasks": c["split_k"] + 1 if "split_k" in c else down * across,
     }
     runs = 1.0 * panels * (deep if spec.constant else spec.k)
@@ -491,9 +461,8 @@ def _blocked(loop: _Loop) -> EventCounts:
         "rows": spec.k * ceil_div(spec.n, columns) * times,
         "streams": runs * np.log2(1 if spec.constant else depth),
         "pages": misses * spec.k * panels * in_page * (row_tiles - down + 1),
-        "a_runs": spec.m * deep,
-        "out_runs": spec.m * panels,
-    }
+        "a_runs": spec.m * deep, "out_runs": spec.m * panels,
+    }  # fmt: skip
     return loop.counts(busy, events, ways, reads, times, apart=moved)
 
 
@@ -539,8 +508,8 @@ def _inner(loop: _Loop) -> EventCounts:
     widened = spec.dtype is not spec.accumulate and not loop.dot
     straddling = loop.straddling(spec.k * spec.dtype.itemsize)
     tiles, cycles, straddled = np.zeros(1), np.zeros(1), np.zeros(1)
-    for r, n in _cut(spec.m, mr):
-        for v, w in _cut(spec.n, nr):
+    for r, n in cut(spec.m, mr):
+        for v, w in cut(spec.n, nr):
             products = (r * v + widened * (r + v)) * unroll / loop.products
             loads = (r + v) * unroll / loop.loads
             latency = np.where(r * v > 0, loop.core.latency, 0)
@@ -551,7 +520,7 @@ def _inner(loop: _Loop) -> EventCounts:
     few, many, panel = (spec.n, spec.m, mr) if spec.m > spec.n else (spec.m, spec.n, nr)
     held = ceil_div(few, nr if spec.m > spec.n else mr) - 1
     again = few * spec.k * spec.dtype.itemsize / LINE_BYTES * (ceil_div(many, panel) - 1)
-    level, panel_level = (loop.level(n * kc * spec.dtype.itemsize) for n in (few, panel))
+    level, panel_level = (loop.caches.level(n * kc * spec.dtype.itemsize) for n in (few, panel))
     sums = deep * spec.m * spec.n * 1.0
     events = {
         "steps": steps * tiles,
@@ -566,15 +535,11 @@ def _inner(loop: _Loop) -> EventCounts:
         "pack_b": c["pack_b"] * spec.k * spec.n * spec.b_type.itemsize / LINE_BYTES * 4,
         "tasks": ceil_div(spec.m, c["mc"]) * ceil_div(spec.n, c["nc"]),
     }
-    runs, fetched, out_runs = many * deep * 1.0, c["prefetch"] > 0, spec.m * ceil_div(spec.n, nr)
+    runs, fetched = many * deep * 1.0, c["prefetch"] > 0
     reads = {
-        "runs": runs,
-        "waits": 0.0,
-        "rows": runs,
-        "streams": runs * np.log2(panel),
-        "pages": 0.0,
-    }
-    reads |= {"a_runs": few * deep, "out_runs": out_runs}
+        "runs": runs, "waits": 0.0, "rows": runs, "streams": runs * np.log2(panel), "pages": 0.0,
+        "a_runs": few * deep, "out_runs": spec.m * ceil_div(spec.n, nr),
+    }  # fmt: skip
     return loop.counts(steps * cycles, events, {"first": ~fetched, "fetched": fetched}, reads)
 
 
@@ -591,19 +556,18 @@ def _outer(loop: _Loop) -> EventCounts:
     rate = np.where(words, loop.multiply_adds, loop.products)
     rate = np.where(halves, loop.core.multiply_adds.get(loop.width // 2, rate), rate)
     products = spec.m * (parts / group) * vectors + parts * vectors * ((group > 1) | words)
-    loads = (parts * nr * spec.b_type.itemsize / width + spec.m * vectors) / loop.loads
+    b_vectors = parts * nr * spec.b_type.itemsize / width
+    loads = (b_vectors + spec.m * vectors) / loop.loads
+    in_lines = b_vectors / loop.loads * loop.straddling(loop.b_stride)
     least = np.maximum(products / rate, spec.m * vectors)
     busy = np.maximum(least, loads)
     fetched = c["prefetch"] > 0
     late = fetched & (kc == parts) & (c["prefetch"] * c["apart"] < parts)
-    in_lines = (
-        parts * nr * spec.b_type.itemsize / width / loop.loads * loop.straddling(loop.b_stride)
-    )
     columns = np.minimum(c["nc"] * c["tasks_per_pass"], spec.n)
     across = ceil_div(spec.n, columns)
     side_by_side = (kc == parts) & (across == 1)
     pages = spec.n * spec.b_type.itemsize / PAGE_BYTES
-    level = loop.level(spec.m * columns * spec.accumulate.itemsize + 4.0 * LINE_BYTES)
+    level = loop.caches.level(spec.m * columns * spec.accumulate.itemsize + 4.0 * LINE_BYTES)
     kept = spec.m * spec.n * spec.accumulate.itemsize / LINE_BYTES * ceil_div(spec.k, parts)
     events = {
         "into_l2": loop.b_lines * fetched * (c["level"] == 2),
@@ -617,7 +581,9 @@ def _outer(loop: _Loop) -> EventCounts:
         "tasks": ceil_div(spec.n, c["nc"]) * 1.0,
     }
     runs = spec.k * np.where(side_by_side, pages, across * 1.0)
-    reads = {"runs": runs, "waits": loop.b_lines * spec.m, "rows": spec.k * across, "pages": 0.0}
-    reads |= {"streams": runs * np.log2(parts), "a_runs": spec.m, "out_runs": spec.m * across}
+    reads = {
+        "runs": runs, "waits": loop.b_lines * spec.m, "rows": spec.k * across, "pages": 0.0,
+        "streams": runs * np.log2(parts), "a_runs": spec.m, "out_runs": spec.m * across,
+    }  # fmt: skip
     ways = {"first": ~fetched, "fetched": fetched}
     return loop.counts(steps * busy, events, ways, reads, slowdown=1 + 0.15 / parts)

@@ -7,9 +7,10 @@ from kgen.ops import steps
 from kgen.schedule import CpuMatmul, Schedule
 from kgen.spec import Elementwise, Rowwise
 from kgen.targets.base import Candidate, Target
+from kgen.targets.cpu.caches import Caches
 from kgen.targets.cpu.cores import core_of
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
-from kgen.targets.cpu.schedule.cost_model import coefficients, place_of
+from kgen.targets.cpu.schedule.cost_model import coefficients
 
 #: Instructions of a vector of exponentials or logarithms, and of a row beside its vectors.
 EXPONENTIAL, ROW = 14, 40
@@ -37,4 +38,4 @@ def predicted(
 def line_cycles(target: Target, nbytes: float) -> float:
     """Return the cycles of a line that is one of `nbytes`, from the cache level that holds them."""
     names = {"l2": "b_l2", "far": "l3_line", "memory": "memory_line"}
-    return coefficients(target, CpuMatmul)[names[place_of(target, nbytes)]]
+    return coefficients(target, CpuMatmul)[names[Caches(target=target).first_read(nbytes)]]

@@ -1,20 +1,18 @@
-"""Schedules of streams and rows: rules over sizes, caches and registers choose each field.
-
-A stream has a task size and either normal or nontemporal stores. The plan of a row-wise kernel says
-which passes, places of kept values and prefetches are possible; rules choose the fewest bytes.
-"""
+"""Schedules of streams, rows and depthwise convolutions, by sizes, caches and registers."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Collection
 
 from kgen.ops import Primitive as P
 from kgen.ops import steps
-from kgen.schedule import CpuRows, CpuSplitRows, CpuStream, CpuTransposed
-from kgen.spec import DType, Elementwise, Rowwise
+from kgen.schedule import CpuDepthwise, CpuRows, CpuSplitRows, CpuStream, CpuTransposed
+from kgen.spec import Conv2d, DType, Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
+from kgen.targets.cpu.plan.kernels.depthwise import most_outputs
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, vector_of
 from kgen.targets.cpu.plan.kernels.elementwise_blocks import blocks_of
 from kgen.targets.cpu.plan.kernels.elementwise_rows import takes_rows
@@ -61,8 +59,8 @@ def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream | CpuTr
 
 
 def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
-    """Return a schedule of whole or split rows. With exponentials and logarithms the registers
-    limit how many vectors are unrolled; otherwise enough are to hide the latency of reductions."""
+    """Return a schedule of whole or split rows. Registers limit the unrolled vectors of
+    exponentials and logarithms; others hide the latency of reductions."""
     unroll = UNROLL
     if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(*spec.primitives())):
         unroll = target.limits["vector_registers"] // EXPONENTIAL_REGISTERS
@@ -85,11 +83,21 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
     return completed(spec, target, chosen)
 
 
+def depthwise_schedule(conv: Conv2d, target: Target) -> CpuDepthwise:
+    """Return tiles of equal width, the widest whose sums are in registers beside weights of a row,
+    an element and an integer product. A task has as many products of channels as a stream's."""
+    count, registers = conv.out_sizes[-1], target.limits["vector_registers"]
+    beside = conv.kernel[-1] + 1 + conv.dtype.is_integer
+    most = min(max(registers - beside, registers // 2), most_outputs(conv))
+    products = count * conv.outputs * math.prod(conv.kernel)
+    return CpuDepthwise(task=max(1, TASK_ELEMENTS // products), tile=-(-count // -(-count // most)))
+
+
 def completed(
     spec: Rowwise, target: Target, schedule: CpuStream, given: Collection[str] = ()
 ) -> CpuStream:
-    """Return the schedule with the fields that follow from the length of a row, the expression and
-    the caches. Fields in `given` keep their values."""
+    """Return the schedule with the fields that follow from the row, the expression and the caches,
+    except those in `given`."""
     is_far = spec.bytes_moved > target.limits["l3_bytes"]
     if isinstance(schedule, CpuSplitRows):
         head = _head(unchecked_rows(spec, target, schedule))
@@ -107,11 +115,11 @@ def completed(
 def _row_fields(plan: RowwisePlan, *, is_far: bool) -> dict[str, int]:
     """Return the fields for passes over a row, the place of kept values, and prefetches.
 
-    A row that does not stay in the second-level cache is read as few times as possible. For a row
-    that stays, computing exponentials twice would cost more than reading it again. Kept values go
-    to the output's row if it comes from memory and no vector straddles cache lines. A reduction of
-    rows from memory prefetches a few lines ahead, or the next row if the last pass over a row
-    takes longer than memory does. A kernel that writes exponentials needs no prefetch.
+    - A row that does not stay in the second-level cache is read as few times as possible. For one
+      that stays, computing exponentials twice would cost more than reading it again.
+    - Kept values go to the output's row if it comes from memory and no vector straddles lines.
+    - A reduction of rows from memory prefetches a few lines ahead, or the next row if the last
+      pass takes longer than memory does. A kernel that writes exponentials needs no prefetch.
     """
     spec, limits = plan.spec, plan.target.limits
     stays = 2 * plan.row_bytes_read <= limits["l2_bytes"]
@@ -150,8 +158,6 @@ def _with(plan: RowwisePlan, **fields: int) -> RowwisePlan:
 
 
 def _passes_caches(spec: Elementwise | Rowwise, target: Target, caches: int) -> bool:
-    """Return whether nontemporal stores pay: the tensors exceed so many last-level caches, and the
-    lines of the output need not be read before they are written. Arm cores recognise such streams
-    by themselves ("write streaming mode")."""
-    is_x86 = target.arch == "x86_64"
-    return is_x86 and spec.bytes_moved > caches * target.limits["l3_bytes"]
+    """Return whether the tensors exceed so many last-level caches, from which on nontemporal stores
+    pay. Arm cores recognise such streams by themselves ("write streaming mode")."""
+    return target.arch == "x86_64" and spec.bytes_moved > caches * target.limits["l3_bytes"]

@@ -1,9 +1,7 @@
 """Legal schedules of a matmul on CPUs: for each main loop every combination of declared values.
 
-The candidates of a main loop are a table with a column for each field (`Space`). Block sizes are
-declared as fractions of the matrix and as powers of two, register tiles as everything that the
-vector registers hold. Nothing here knows a core or a measurement; the cost model
-(:mod:`kgen.targets.cpu.schedule.cost_model`) ranks the rows.
+Block sizes are fractions of the matrix and powers of two, register tiles everything that the vector
+registers hold. Nothing here knows a core or a measurement; the cost model ranks the candidates.
 """
 
 from __future__ import annotations
@@ -30,20 +28,17 @@ from kgen.targets.contraction.candidate_table import (
     ceil_div,
     rounded_up,
 )
-from kgen.targets.contraction.implicit_gemm import ImplicitGemm
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm, are_windows
 from kgen.targets.cpu.plan.amx import tiles
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.kernels import inner_vectors, limb_parts
-from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING, may_sum_in_out
+from kgen.targets.cpu.plan.kernels import blis, dot, inner_vectors, limb_parts
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, has_pairs
-from kgen.targets.cpu.plan.kernels.dot import COLUMNS, GROUP_BYTES, must_pack_a, must_pack_b
-from kgen.targets.cpu.plan.kernels.gemv import ALIAS_BYTES
-from kgen.targets.cpu.plan.kernels.gemv_strips import RowsOfB, Taken, rows_of_b
+from kgen.targets.cpu.plan.kernels.gemv import ALIAS_BYTES, RowsOfB, Taken, rows_of_b
 from kgen.targets.cpu.plan.matmul import MOST_PADDING
 from kgen.targets.cpu.plan.packing.compensation import START_BYTES
-from kgen.targets.cpu.plan.packing.packed_windows import are_windows
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
+from kgen.targets.cpu.plan.packing.widened import ROW_PADDING
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 
 MatmulSpace: TypeAlias = Space[BlockedMatmul]
@@ -84,8 +79,8 @@ def spaces(
 
 
 def _put_kept(table: MatmulTable, spec: Matmul, panel: Column, besides: Column, stack: int) -> None:
-    """Add `keep_b`: a packed block of B is reused by later tasks if its panels of `panel` bytes
-    fit the stack together with `besides`, the other bytes of a task there."""
+    """Add `keep_b`: later tasks reuse a packed block of B if its panels of `panel` bytes fit the
+    stack with `besides`, the other bytes of a task there."""
     alone = (table["pack_a"] == 0) | (table["nc"] >= spec.n)
     reused = (table["pack_b"] > 0) & (table["mc"] < spec.m) & (table["kc"] >= spec.k) & alone
     table.put(keep_b=reused & (table["nc"] // table["nr"] * panel + besides <= stack))
@@ -136,12 +131,9 @@ def _block_axes(spec: Matmul, *, must_pack_a: bool, must_pack_b: bool) -> dict[s
 
 def _blis(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return multiply-adds of vectors (`blis`; `ahead` if tiles prefetch B)."""
-    dot = dot_for(spec.dtype, target)
-    if (
-        spec.has_blocks
-        or (dot and spec.dtype is DType.S8)
-        or limb_parts.packed_otherwise(spec, target)
-    ):
+    instruction, stack = dot_for(spec.dtype, target), target.limits["stack_bytes"]
+    multiplies_bytes = bool(instruction) and spec.dtype is DType.S8
+    if spec.has_blocks or multiplies_bytes or limb_parts.packed_otherwise(spec, target):
         return None
     widens, gathers = spec.dtype is not spec.accumulate, spec.layout.b_transposed
     if spec.constant and gathers and not b_is_packed(spec):
@@ -149,7 +141,7 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     axes = _block_axes(spec, must_pack_a=widens, must_pack_b=gathers)
     table = MatmulTable(kinds.AheadMatmul, fixed, **axes, sums=SUMS, fetch=(0, 1, 2, 3))
     count = vector_for(target, finishing_type(spec), spec.n).count
-    pairs = has_pairs(spec) and not dot
+    pairs = has_pairs(spec) and not instruction
     fits = _tiles(table, spec, target, count, np.maximum(table["vectors_nr"], 2) if pairs else 0)
     if pairs:
         # LLVM keeps elements of several rows in registers beside a single vector, and spills.
@@ -164,22 +156,21 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         fits &= ~(blocked & (table["pack_a"] > 0)) | (kc % count == 0)
     fits &= ~blocked | (kc % PAIR == 0)
     tasks = ceil_div(spec.n, table["nc"])
-    table.put(sums_in_out=table["sums"] > 0)
-    table.put(tasks_per_pass=np.where(table["sums"] == 2, tasks, 1))
+    together = table["sums"] == 2
+    table.put(sums_in_out=table["sums"] > 0, tasks_per_pass=np.where(together, tasks, 1))
     in_out = table["sums_in_out"] > 0
-    fits &= ~in_out | (blocked & may_sum_in_out(spec))
-    fits &= (table["sums"] < 2) | (tasks > 1)
+    fits &= ~in_out | (blocked & blis.may_sum_in_out(spec))
+    fits &= ~together | (tasks > 1)
     fits &= in_out | (table["tasks_per_pass"] == 1)
     fits &= _fetches(table, spec, blocked)
     itemsize = spec.accumulate.itemsize
     runs, length = (kc, mc) if by_columns else (mc, kc)
     scratch = table["pack_a"] * runs * (rounded_up(length, count) * itemsize + ROW_PADDING)
     panel = kc * table["nr"] * itemsize
-    _put_kept(table, spec, panel, scratch, target.limits["stack_bytes"])
+    _put_kept(table, spec, panel, scratch, stack)
     scratch = scratch + table["pack_b"] * panel
     scratch = scratch + blocked * ~in_out * mc * (table["nc"] * itemsize + MOST_PADDING)
-    fits &= scratch <= target.limits["stack_bytes"]
-    return table.space(fits)
+    return table.space(fits & (scratch <= stack))
 
 
 def _fetches(table: MatmulTable, spec: Matmul, blocked: Mask) -> Mask:
@@ -246,32 +237,33 @@ def _split(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
 
 def _dot(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return dot-product instructions on groups of K."""
-    dot = dot_for(spec.dtype, target)
-    if dot is None or limb_parts.packed_otherwise(spec, target):
+    found, stack = dot_for(spec.dtype, target), target.limits["stack_bytes"]
+    if found is None or limb_parts.packed_otherwise(spec, target):
         return None
-    packing = {"must_pack_a": must_pack_a(spec, dot), "must_pack_b": must_pack_b(spec, dot)}
     ahead = (0, *BYTES_AHEAD) if spec.constant else (0,)
-    table = MatmulTable(kinds.DotMatmul, fixed, **_block_axes(spec, **packing), ahead=ahead)
-    count = vector_for(target, DType.F32, COLUMNS).count
-    fits = _tiles(table, spec, target, count, dot.extra_registers)
-    run_k = count * dot.group
+    axes = _block_axes(
+        spec, must_pack_a=dot.must_pack_a(spec, found), must_pack_b=dot.must_pack_b(spec, found)
+    )
+    table = MatmulTable(kinds.DotMatmul, fixed, **axes, ahead=ahead)
+    count = vector_for(target, DType.F32, dot.COLUMNS).count
+    fits = _tiles(table, spec, target, count, found.extra_registers)
+    run_k = count * found.group
     _blocks(table, spec, table["mr"], run_k)
     # A tile that interleaves rows of B by itself needs registers for them; LLVM would spill.
     vectors = table["nr"] // count
-    waiting = np.where(table["pack_b"] > 0, 0, 1 if dot.group == PAIR else vectors)
-    needed = (table["mr"] + 1) * vectors + 2 + dot.extra_registers + waiting * (not spec.constant)
+    waiting = np.where(table["pack_b"] > 0, 0, 1 if found.group == PAIR else vectors)
+    needed = (table["mr"] + 1) * vectors + 2 + found.extra_registers + waiting * (not spec.constant)
     fits &= needed <= target.limits["vector_registers"]
     mc, kc, blocked = table["mc"], table["kc"], table["kc"] < spec.k
     fits &= ~blocked | (kc % run_k == 0)
-    itemsize = GROUP_BYTES // dot.group
+    itemsize = dot.GROUP_BYTES // found.group
     scratch = table["pack_a"] * mc * (rounded_up(kc, run_k) * itemsize + ROW_PADDING)
-    scratch = scratch + mc * START_BYTES * dot.b_is_unsigned
-    panel = rounded_up(kc, dot.group) * table["nr"] * spec.dtype.itemsize
-    _put_kept(table, spec, panel, scratch, target.limits["stack_bytes"])
+    scratch = scratch + mc * START_BYTES * found.b_is_unsigned
+    panel = rounded_up(kc, found.group) * table["nr"] * spec.dtype.itemsize
+    _put_kept(table, spec, panel, scratch, stack)
     scratch = scratch + table["pack_b"] * rounded_up(kc, run_k) * table["nr"] * itemsize
     scratch = scratch + blocked * mc * (table["nc"] * spec.accumulate.itemsize + MOST_PADDING)
-    fits &= scratch <= target.limits["stack_bytes"]
-    return table.space(fits)
+    return table.space(fits & (scratch <= stack))
 
 
 def _amx(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
@@ -291,13 +283,10 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         prefetch_panel=(0, 1),
     )
     table.put(mr=table["rows"] * tiles.TILE_ROWS, nr=table["columns"] * tiles.TILE_ROWS)
-    table.put(pack_b=int(not spec.constant))
     table.put(mc=rounded_up(ceil_div(spec.m, table["down"]), table["mr"]))
-    table.put(nc=rounded_up(table["most_nc"], table["nr"]))
-    whole = table["most_kc"] >= spec.k
-    table.put(
-        kc=np.where(whole, rounded_up(spec.k, unit), balanced(spec.k, table["most_kc"], unit))
-    )
+    table.put(nc=rounded_up(table["most_nc"], table["nr"]), pack_b=int(not spec.constant))
+    whole, parts = rounded_up(spec.k, unit), balanced(spec.k, table["most_kc"], unit)
+    table.put(kc=np.where(table["most_kc"] >= spec.k, whole, parts))
     last = spec.m - (ceil_div(spec.m, table["mc"]) - 1) * table["mc"]
     fits = last >= np.minimum(table["mr"], spec.m)
     fits &= (table["mr"] <= tiles.TILE_ROWS) | (spec.m > tiles.TILE_ROWS)
@@ -338,8 +327,8 @@ def _packers(table: MatmulTable, spec: Matmul, target: Target, sums: Column) -> 
 
 def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return byte products of a prepacked B of 8 or 4 bits."""
-    dot = limb_parts.limb_dot(spec, target)
-    if dot is None:
+    found = limb_parts.limb_dot(spec, target)
+    if found is None:
         return None
     lanes, limbs = target.limits["vector_bytes"] // 4, limb_parts.limb_count(spec)
     table = MatmulTable(
@@ -352,28 +341,23 @@ def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         ahead=(0, PANELS_AHEAD),
     )
     table.put(mr=balanced(spec.m, table["rows"]), nr=table["vectors_nr"] * lanes)
-    table.put(nc=rounded_up(table["most_nc"], table["nr"]))
+    table.put(nc=rounded_up(table["most_nc"], table["nr"]), pack_a=1, pack_b=0)
     table.put(mc=balanced(spec.m, table["most_mc"], table["mr"]), kc=limb_parts.shared_k(spec))
-    table.put(pack_a=1, pack_b=0)
     rows, vectors = table["mr"], table["nr"] // lanes
-    waiting = limbs * rows * vectors * bool(dot.widen)
-    fits = (
-        limb_parts.limb_registers(limbs, rows, vectors) + waiting
-        <= target.limits["vector_registers"]
-    )
+    waiting = limbs * rows * vectors * bool(found.widen)
+    needed = limb_parts.limb_registers(limbs, rows, vectors) + waiting
     row = limb_parts.limbs_scratch(spec) + table["nc"] * spec.accumulate.itemsize
-    fits &= (table["mc"] * row <= target.limits["stack_bytes"]) & (table["nr"] % lanes == 0)
-    return table.space(fits)
+    fits = (needed <= target.limits["vector_registers"]) & (table["nr"] % lanes == 0)
+    return table.space(fits & (table["mc"] * row <= target.limits["stack_bytes"]))
 
 
 def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return inner products along K."""
     gathers = not inner_vectors.is_inner(spec)
-    if limb_parts.packed_otherwise(spec, target):
+    lacks_products = spec.accumulate.is_integer and dot_for(spec.dtype, target) is None
+    if limb_parts.packed_otherwise(spec, target) or lacks_products:
         return None
     if gathers and not inner_vectors.may_transpose_b(spec, target):
-        return None
-    if spec.accumulate.is_integer and dot_for(spec.dtype, target) is None:
         return None
     if fixed.get("pack_b", gathers) != gathers:
         return None
@@ -414,12 +398,9 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         table.put(mc=mc, nc=rounded_up(columns, cut))
     fits &= (table["nc"] >= spec.n) | (table["nc"] % count == 0)
     fits &= (table["prefetch"] > 0) | (table["level"] == 2)
-    scratch = rounded_up(table["nc"], count) * spec.accumulate.itemsize * table["mc"]
-    scratch = (
-        scratch + gathers * spec.n * inner_vectors.column_bytes(spec) + table["mc"] * START_BYTES
-    )
-    fits &= scratch <= stack
-    return table.space(fits)
+    sums = rounded_up(table["nc"], count) * spec.accumulate.itemsize * table["mc"]
+    transposed = gathers * spec.n * inner_vectors.column_bytes(spec)
+    return table.space(fits & (sums + transposed + table["mc"] * START_BYTES <= stack))
 
 
 def _per_tile(registers: Callable[..., int], *shape: Column) -> Column:
@@ -439,11 +420,9 @@ def _outer(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
             continue
         if halves and rows.sums.bytes < LINE_BYTES:
             continue
-        as_given = rows.taken is Taken.WORDS and not words
         rows = rows.halved if halves else rows
-        if not as_given or not dot_for(spec.dtype, target):
-            found.append(_streams(spec, target, fixed, rows, words=words, halves=halves))
-    found = [space for space in found if len(space)]
+        space = _streams(spec, target, fixed, rows, words=words, halves=halves)
+        found += [space] if len(space) else []
     if not found:
         return None
     names = found[0].columns
@@ -479,8 +458,7 @@ def _streams(
     columns = np.minimum(table["nc"] * table["tasks_per_pass"], rounded_up(spec.n, rows.strip))
     row = rounded_up(columns, rows.strip) * spec.accumulate.itemsize + MOST_PADDING
     scratch = spec.m * (row + START_BYTES) + ALIAS_BYTES
-    fits &= scratch <= target.limits["stack_bytes"]
-    return table.space(fits)
+    return table.space(fits & (scratch <= target.limits["stack_bytes"]))
 
 
 _MAINLOOPS: Mapping[tuple[str, ...], Callable[[Matmul, Target, Fixed], MatmulSpace | None]] = {

@@ -13,13 +13,13 @@ from kgen.ops import Expression, Primitive
 from kgen.ops.expression import node, unknown, variable
 from kgen.targets.amdgpu.expressions import renderer_of
 from kgen.targets.amdgpu.plan.rows.lanes import ends_in_last_lane, of_last_lane, other_lane
-from kgen.targets.amdgpu.plan.rows.pointers import Move, coordinate, moved, moves
+from kgen.targets.amdgpu.plan.rows.pointers import Move, moved, moves
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput, RowPhase, RowVector
 from kgen.targets.rows.plan import RowPlan
-from kgen.targets.stream import Dimension, StreamInput
+from kgen.targets.stream import Dimension, StreamInput, operand_terms
 from kgen_runtime.values import frozen
 
 COLUMN = variable("column")
@@ -351,25 +351,20 @@ class RowPhases:
 
     def _column_terms(
         self, place: LaneVector, columns: StreamInput | None
-    ) -> list[tuple[str, int]]:
+    ) -> tuple[tuple[str, int], ...]:
         """Return the terms of a vector's offset in its row, as pairs of a value and the elements
         per unit of it."""
         assert columns is not None
         if columns.linear:
-            return [(place.wide, self.row.vector)]
+            return ((place.wide, self.row.vector),)
         dimensions = self.row.column_dimensions
-        at = {d.number: coordinate(place.name, place.wide, d) for d in dimensions}
-        return [(at[d], stride) for d, stride in columns.terms]
+        return operand_terms(f"%{place.name}", place.wide, dimensions, columns.terms)
 
     # -- addresses of rows ---------------------------------------------------------------------
 
     def row_moves(self, of: RowInput | RowOutput) -> tuple[Move, ...]:
         """Return the pointer moves from a tensor's first element to the row's first."""
-        if isinstance(of, RowOutput) and of.row_stride:
-            terms = [("%row.wide", of.row_stride)]
-        else:
-            at = {d.number: coordinate("row", "%row.wide", d) for d in self.row.row_dimensions}
-            terms = [(at[d], stride) for d, stride in of.row_terms]
+        terms = self.row.row_operands(of, "%row.wide")
         return moves(f"%{of.name}.row", self.origin(of), terms)
 
     def origin(self, of: RowInput | RowOutput) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.targets.stream import Dimension
 from kgen_runtime.values import frozen
 
 
@@ -36,9 +35,3 @@ def moves(result: str, base: str, terms: Sequence[tuple[str, int]]) -> tuple[Mov
 def moved(base: str, by: Sequence[Move]) -> str:
     """Return the pointer after the moves: `base` itself if there are none."""
     return by[-1].result if by else base
-
-
-def coordinate(name: str, number: str, dimension: Dimension) -> str:
-    """Return the i64 operand for a coordinate of `number`: %<name>.at<d>, which templates compute,
-    or the number itself if there is only one dimension."""
-    return number if dimension.is_whole else f"%{name}.at{dimension.number}"

@@ -17,7 +17,6 @@ from kgen.targets.cpu.plan.amx.tiles import (
     ROW_BYTES,
     TILE_REGISTERS,
     TILE_ROWS,
-    FinishedRows,
     TileColumn,
     TileProduct,
     TileRow,
@@ -53,10 +52,10 @@ class Packer(IntEnum):
 
 @frozen
 class FinishedColumns:
-    """The columns of a register tile that the epilogue takes at a time.
+    """Columns of a register tile that the epilogue takes at a time.
 
     `offset` counts columns from the tile's first, `sums` and `out` bytes in a row of the sums and
-    of the output; `valid` is what `epilogue` wants.
+    of the output; `valid` is the argument of the macro `epilogue`.
     """
 
     name: str
@@ -70,8 +69,6 @@ class FinishedColumns:
 class AmxPlan(MatmulPlan):
     schedule: AmxMatmul
     product: TileProduct
-    #: Elements of K in a group.
-    group: int
     #: A vector's columns of a row of B, and K of a run of A.
     row: Access
     run: Access
@@ -94,22 +91,13 @@ class AmxPlan(MatmulPlan):
 
     @cached_property
     def b_groups(self) -> GroupsOfB:
-        _, k_stride, column_stride = self.tensors.b_strides
-        return GroupsOfB(
-            blocking=self.blocking,
-            group=self.group,
-            row=self.row,
-            k_unit=self.b_format.k_unit,
-            is_prepacked=self.b_is_packed,
-            k_stride=k_stride,
-            column_stride=column_stride,
-        )
+        return GroupsOfB.of(self.blocking, self.tensors, self.b_format, self.row)
 
     @property
     def b_format(self) -> PanelFormat:
         return PanelFormat(
             width=self.row.compute.count,
-            depth=self.group,
+            depth=tile_k(self.spec.dtype) // TILE_ROWS,
             k_unit=self.run.compute.count,
             n_unit=column_unit(self.spec, self.schedule),
         )
@@ -140,26 +128,26 @@ class AmxPlan(MatmulPlan):
 
     @cached_property
     def steps(self) -> TileSteps:
-        return TileSteps(blocking=self.blocking, count=self.k_steps, run_k=self.a_runs.run_k)
-
-    @property
-    def finished(self) -> FinishedRows:
-        return FinishedRows(tile_rows=self.block_rows, steps=self.steps)
+        return TileSteps(
+            blocking=self.blocking,
+            count=self.k_steps,
+            run_k=self.a_runs.run_k,
+            finished_rows=self.block_rows,
+        )
 
     @property
     def multiplied(self) -> Multiplied:
         return Multiplied(operands=str(self.spec.dtype))
 
     @property
-    def features(self) -> tuple[str, ...]:
-        rounding = {"avx512_bf16"} if self.out.rounded_by_cpu else set()
-        found = {*super().features, "amx_tile", self.product.feature, *rounding}
-        return tuple(sorted(found))
+    def own_features(self) -> tuple[str, ...]:
+        rounding = ("avx512_bf16",) if self.out.rounded_by_cpu else ()
+        return ("amx_tile", self.product.feature, *rounding)
 
     @property
     def last_panel(self) -> str:
-        """The first column of the task's last panel."""
-        if self.blocking.columns_vary:
+        """First column of the task's last panel."""
+        if self.blocking.n.varies:
             return "%columns.last"
         return str(min(self.spec.n, self.schedule.nc) - self.schedule.nr)
 
@@ -167,12 +155,12 @@ class AmxPlan(MatmulPlan):
 
     @property
     def packs_b_alone(self) -> bool:
-        """Each task packs B for itself, on the stack."""
+        """Whether each task packs B for itself, on the stack."""
         return self.schedule.packer == Packer.TASK
 
     @property
     def packs_b_before(self) -> bool:
-        """A launch of its own packs B."""
+        """Whether a separate launch packs B."""
         return not self.b_is_packed and self.schedule.packer == Packer.LAUNCH
 
     @property
@@ -191,33 +179,34 @@ class AmxPlan(MatmulPlan):
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        dtype, k, unit = self.spec.dtype, f"k/{self.a_runs.run_k}", TILE_ROWS
-        found = []
-
-        def add(name: str, holds: str, nbytes: int, *, on_stack: bool = True) -> None:
-            found.append(Buffer(name=name, holds=holds, bytes=nbytes, is_on_stack=on_stack))
-
+        dtype, run, unit = self.spec.dtype, self.a_runs.run_k, TILE_ROWS
+        #: Name, contents, bytes, and whether it is on the stack.
+        found: list[tuple[str, str, int, bool]] = []
         if self.schedule.pack_a:
-            order = f"[mc/mr][{k}][mr/{unit}] tiles"
+            order = f"[mc/mr][k/{run}][mr/{unit}] tiles"
             if self.tiled_a.packs:
                 order = f"[mc][k], {self.a_runs.pack_row} B per row, zero past K"
             on_stack = not self.schedule.a_in_workspace
-            add("%a.pack", f"{dtype} {order}", self.tiled_a.bytes, on_stack=on_stack)
+            found.append(("%a.pack", f"{dtype} {order}", self.tiled_a.bytes, on_stack))
         if self.beside.packs:
-            order = f"[2][nr/{unit}][kc/{self.a_runs.run_k}] tiles"
-            add("%b.pack", f"{dtype} {order}", self.beside.bytes)
+            order = f"[2][nr/{unit}][kc/{run}] tiles"
+            found.append(("%b.pack", f"{dtype} {order}", self.beside.bytes, True))
         elif not self.b_is_packed:
             name = f"%{PACKED_B}" if self.packs_b_before else "%b.pack"
-            holds = f"{dtype} [n/{unit}][{k}] tiles, zero past K and N"
-            add(name, holds, self.tiled_b.matrix_bytes, on_stack=self.packs_b_alone)
+            holds = f"{dtype} [n/{unit}][k/{run}] tiles, zero past K and N"
+            found.append((name, holds, self.tiled_b.matrix_bytes, self.packs_b_alone))
         holds = f"{self.sum_vector.scalar} [mr][nr]"
-        if self.blocking.k_blocked:
-            add("%sums", f"[mc/mr] times {holds}", self.schedule.mc * self.sums_row)
-        add("%last", holds, self.schedule.mr * self.sums_row)
-        return tuple(found)
+        if self.blocking.k.is_split:
+            nbytes = self.schedule.mc * self.sums_row
+            found.append(("%sums", f"[mc/mr] times {holds}", nbytes, True))
+        found.append(("%last", holds, self.schedule.mr * self.sums_row, True))
+        return tuple(
+            Buffer(name=name, holds=holds, bytes=nbytes, is_on_stack=on_stack)
+            for name, holds, nbytes, on_stack in found
+        )
 
     def sums_at(self, tile: TileRow, product: TileColumn) -> int:
-        """Bytes in the block of sums to those of a product."""
+        """Return the bytes in the block of sums to those of a product."""
         return tile.row * self.sums_row + product.column * self.acc.itemsize
 
     @property
@@ -232,7 +221,7 @@ class AmxPlan(MatmulPlan):
 
     @property
     def tells_batches(self) -> bool:
-        """Bands of all matrices B, one after the other, are packed by one launch."""
+        """Whether one launch packs the bands of all matrices B, one after the other."""
         return self.packs_b_before and self.tiled_b.batches > 1
 
     @property
@@ -261,12 +250,12 @@ class AmxPlan(MatmulPlan):
 
     @cached_property
     def tile_rows(self) -> tuple[TileRow, ...]:
-        """The register tile, in the order in which its products are done."""
+        """Register tile, in the order in which its products are computed."""
         return tile_rows(self.block_rows, self.schedule.nr // TILE_ROWS)
 
     @property
     def configured(self) -> tuple[tuple[int, int], ...]:
-        """Rows of each tile register, and bytes of a row."""
+        """Rows and bytes of a row of each tile register."""
         rows = dict.fromkeys(range(TILE_REGISTERS), 0)
         for row in self.tile_rows:
             rows[row.a] = row.count
@@ -281,13 +270,13 @@ class AmxPlan(MatmulPlan):
 
     @property
     def first_row(self) -> str:
-        """Name of the first row of the register tile that begins at %i."""
-        return "%i.m" if self.blocking.m_edge else "%i"
+        """First row of the register tile that begins at %i."""
+        return "%i.m" if self.blocking.m.has_edge else "%i"
 
     @property
     def last_rows(self) -> str:
         """First row of a task's last register tile, which may overlap the tile before it."""
-        if self.blocking.rows_vary:
+        if self.blocking.m.varies:
             return "%rows.last"
         return str(min(self.spec.m, self.schedule.mc) - self.block_rows)
 
@@ -295,8 +284,8 @@ class AmxPlan(MatmulPlan):
 
     @property
     def columns_are_masked(self) -> bool:
-        """Whole panels and one at the edge take the same code, with masks."""
-        return self.blocking.has_edge_panel and self.blocking.has_whole_panel
+        """Whether whole panels and one at the edge share code, with masks."""
+        return self.blocking.n.has_edge and self.blocking.n.has_tile
 
     def finished_columns(self, prefix: str) -> tuple[FinishedColumns, ...]:
         count = self.compute.count
@@ -332,7 +321,8 @@ class AmxPlan(MatmulPlan):
 
 
 def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TileProduct) -> AmxPlan:
-    """Raises ScheduleError if the schedule is no whole number of tiles or needs too many."""
+    """Return the plan. Raises ScheduleError if the schedule is no whole number of tiles, or needs
+    too many."""
     check_ahead(spec, schedule)
     for field, unit in (("mr", TILE_ROWS), ("nr", TILE_ROWS), ("kc", tile_k(spec.dtype))):
         check_multiple(schedule, field, unit, "an AMX tile")
@@ -344,7 +334,6 @@ def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TilePro
         vector_for(target, finishing_type(spec), TILE_ROWS),
         mainloop="amx",
         rounded_by_cpu=spec.dtype is spec.out is DType.BF16 and target.has("avx512_bf16"),
-        group=tile_k(spec.dtype) // TILE_ROWS,
         product=product,
         row=Access(dtype=spec.dtype, compute=Vector(count=TILE_ROWS, scalar="float")),
         run=Access(dtype=spec.dtype, compute=Vector(count=tile_k(spec.dtype), scalar="float")),
@@ -362,7 +351,7 @@ def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TilePro
 
 
 def check_operands(plan: AmxPlan) -> None:
-    """Raises ScheduleError if tiles cannot be loaded from what the schedule leaves as it is."""
+    """Raise ScheduleError if tiles cannot be loaded from operands that are not packed."""
     spec, schedule = plan.spec, plan.schedule
     if plan.tiled_a.must_pack and not schedule.pack_a:
         raise ScheduleError(
@@ -371,7 +360,7 @@ def check_operands(plan: AmxPlan) -> None:
         )
     if not plan.b_is_packed and not schedule.pack_b:
         raise ScheduleError("pack_b=0 requires a prepacked B; try pack_b=1")
-    last = spec.m - (plan.blocking.blocks_m - 1) * schedule.mc
+    last = spec.m - (plan.blocking.m.blocks - 1) * schedule.mc
     if last < plan.block_rows:
         raise ScheduleError(
             f"mc={schedule.mc} leaves {last} rows of m={spec.m} to the last block, fewer than "
@@ -386,7 +375,7 @@ def check_packer(plan: AmxPlan) -> None:
     shared = schedule.mr < spec.m <= schedule.mc
     if plan.b_is_packed and schedule.packer:
         raise ScheduleError(f"packer={schedule.packer:d} requires an unpacked B; try packer=0")
-    if schedule.packer == Packer.TASK and blocking.splits_n:
+    if schedule.packer == Packer.TASK and blocking.n.is_split:
         raise ScheduleError(
             f"packer=1 requires blocks of all {spec.n} columns, not nc={schedule.nc}; try packer=0"
         )
@@ -405,8 +394,8 @@ def check_packer(plan: AmxPlan) -> None:
 
 
 def with_workspaces(plan: AmxPlan) -> AmxPlan:
-    """Return the plan with a launch before it that packs B, and with memory for what the stack
-    cannot hold."""
+    """Return the plan with a launch that packs B, and with memory for what the stack cannot
+    hold."""
     (multiply,) = plan.launches
     arguments, workspaces, packing = list(multiply.arguments), [], []
     if plan.packs_b_before:

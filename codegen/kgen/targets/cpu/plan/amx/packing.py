@@ -1,14 +1,14 @@
-"""How A and B get into the order in which AMX tiles are loaded.
+"""Packing of A and B for AMX tiles.
 
-B, in any case, unless it comes so: [n/16][k/32] tiles of 1 KB, 16 rows of 16 pairs (k, k + 1) each;
-bytes in groups of four, [n/16][k/64]. Where nothing of B is cut, each step of a register tile packs
-a part of what is multiplied next, beside the products, in two buffers by turns. Else a task that
-has all rows packs B itself; where several tasks share it a launch before them packs it for all, in
-bands that pass over whole rows of B.
+B is always packed, unless it is prepacked: [n/16][k/32] tiles of 1 KB, 16 rows of 16 pairs (k, k +
+1) each; bytes in groups of four, [n/16][k/64]. If no tile of B is partial, each step of a register
+tile packs a part of what is multiplied next, beside the products, in two buffers in turn. Otherwise
+a task that has all rows packs B itself, or a launch packs it for several tasks, in bands of whole
+rows of B.
 
-A may be multiplied where it lies. Where the rows of a tile would meet in the sets of a cache, it is
-copied: tile by tile, as the first panel of B is multiplied. A transposed A, the windows of a
-convolution, and an A whose K is no whole number of tiles are packed row by row before that.
+A is multiplied in place, or copied tile by tile while the first panel of B is multiplied, if the
+rows of a tile would have set conflicts. A transposed A, the windows of a convolution, and an A
+whose K is no whole number of tiles are packed row by row before that.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ import math
 
 from kgen.schedule import BlockedMatmul
 from kgen.spec import Matmul
+from kgen.targets.contraction.implicit_gemm import are_windows
 from kgen.targets.cpu.plan.amx.tiles import ROW_BYTES, TILE_BYTES, TILE_ROWS, TileColumn, TileRow
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
-from kgen.targets.cpu.plan.packing.packed_windows import are_windows
 from kgen.targets.cpu.plan.packing.panel import Stage, transpose_stages
+from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.values import frozen
 
 
 @frozen
 class GroupOfRows:
-    """`depth` rows of B from byte offset `start` in a band; `to` is that of the group in a tile."""
+    """Group of `depth` rows of B: its byte offsets in a band, and `to` in a tile."""
 
     start: int
     to: int
@@ -38,14 +39,14 @@ class GroupOfRows:
 @frozen
 class TilesOfA:
     """Addresses of the tiles of a register tile's rows: bytes from one row of a tile to the next,
-    and from one step of k to the next."""
+    and from one step of K to the next."""
 
     pointer: str
     row: int
     step: int
 
     def at(self, tile: TileRow) -> int:
-        """Bytes to a tile."""
+        """Return the bytes to a tile."""
         return tile.row * self.row
 
 
@@ -65,24 +66,24 @@ class TiledA:
 
     @property
     def must_pack(self) -> bool:
-        """Tiles cannot be loaded from A."""
+        """Whether tiles cannot be loaded from A in place."""
         windows = are_windows(self.blocking.spec)
         return windows or self.runs.is_gathered or self.runs.k_tail > 0
 
     @property
     def copies(self) -> bool:
-        """Tile by tile, as they are loaded for the first panel of B."""
+        """Whether tiles are copied as they are loaded for the first panel of B."""
         return self.blocking.schedule.pack_a and not self.must_pack
 
     @property
     def packs(self) -> bool:
-        """Row by row, first of all."""
+        """Whether A is packed row by row before the products."""
         return self.blocking.schedule.pack_a and self.must_pack
 
     @property
     def is_kept(self) -> bool:
         """Whether the packed or copied part of A serves all tasks with these rows in a call."""
-        return self.blocking.schedule.pack_a and self.blocking.splits_n
+        return self.blocking.schedule.pack_a and self.blocking.n.is_split
 
     @property
     def copy_row(self) -> int:
@@ -95,7 +96,7 @@ class TiledA:
 
     @property
     def source(self) -> str:
-        """Name of the pointer from which tiles are loaded at first."""
+        """Pointer from which tiles are loaded first."""
         return "%a.pack" if self.packs else self.base
 
     @property
@@ -106,16 +107,14 @@ class TiledA:
 
     @property
     def copied(self) -> TilesOfA:
-        """Addresses of the tiles in the copies: the tiles of a step, one below the other."""
+        """Addresses of the tiles in the copies, where a step has its tiles one after the other."""
         step = self.blocking.schedule.mr * ROW_BYTES
         return TilesOfA(pointer="%i.copy", row=ROW_BYTES, step=step)
 
 
 def column_unit(spec: Matmul, schedule: BlockedMatmul) -> int:
-    """Return the unit that the columns of B in tiles are rounded up to.
-
-    A prepacked B has pairs of tiles, because kernels of one and of two columns of tiles share it.
-    """
+    """Return the unit that the columns of B in tiles are rounded up to. A prepacked B has pairs of
+    tiles, because kernels of one and of two columns of tiles share it."""
     return math.lcm(2 * TILE_ROWS, schedule.nr) if spec.constant else schedule.nr
 
 
@@ -129,6 +128,10 @@ class TiledB:
     band_groups: int
 
     @property
+    def _spec(self) -> Matmul:
+        return self.groups.blocking.spec
+
+    @property
     def column_bytes(self) -> int:
         return self.k_steps * ROW_BYTES
 
@@ -140,8 +143,8 @@ class TiledB:
     @property
     def panels(self) -> int:
         """Columns of tiles."""
-        blocking = self.groups.blocking
-        return rounded(blocking.spec.n, column_unit(blocking.spec, blocking.schedule)) // TILE_ROWS
+        unit = column_unit(self._spec, self.groups.blocking.schedule)
+        return rounded(self._spec.n, unit) // TILE_ROWS
 
     @property
     def matrix_bytes(self) -> int:
@@ -150,22 +153,21 @@ class TiledB:
     @property
     def batches(self) -> int:
         """Matrices B that differ."""
-        spec = self.groups.blocking.spec
-        return spec.batch if any(spec.batch_strides("b")) else 1
+        return self._spec.batch if any(self._spec.batch_strides("b")) else 1
+
+    # -- bands: tasks of packing ---------------------------------------------------------------
 
     @property
     def bands(self) -> int:
-        """Tasks of packing: steps along K; where K lies side by side in B, columns of tiles."""
+        """Steps along K; columns of tiles if K is contiguous in B."""
         return self.panels if self.groups.is_gathered else self.k_steps
 
     @property
     def band_stride(self) -> int:
         """Bytes in B from a band to the next."""
-        return (
-            TILE_ROWS * self.groups.column_stride
-            if self.groups.is_gathered
-            else self.groups.k_unit * self.groups.k_stride
-        )
+        groups = self.groups
+        by_columns = TILE_ROWS * groups.column_stride
+        return by_columns if groups.is_gathered else groups.k_unit * groups.k_stride
 
     @property
     def band_to(self) -> int:
@@ -173,35 +175,36 @@ class TiledB:
 
     @property
     def chunk(self) -> tuple[GroupOfRows, ...]:
-        return tuple(self._group(i, self.groups.group) for i in range(self.band_groups))
+        return self._groups(self.groups.k_unit)[: self.band_groups]
 
     @property
     def last_chunk(self) -> tuple[GroupOfRows, ...]:
         """Groups of the last band if K ends in it; some are cut, or beyond K."""
-        tail, group = self.groups.blocking.spec.k % self.groups.k_unit, self.groups.group
-        depths = (min(max(tail - i * group, 0), group) for i in range(TILE_ROWS))
-        return tuple(self._group(i, depth) for i, depth in enumerate(depths))
+        return self._groups(self._spec.k % self.groups.k_unit)
 
-    def _group(self, index: int, depth: int) -> GroupOfRows:
-        return GroupOfRows(
-            start=index * self.groups.group_stride, to=index * ROW_BYTES, depth=depth
+    def _groups(self, rows: int) -> tuple[GroupOfRows, ...]:
+        """Return the groups of a band of which `rows` rows exist."""
+        group, stride = self.groups.group, self.groups.group_stride
+        depths = [min(max(rows - i * group, 0), group) for i in range(TILE_ROWS)]
+        return tuple(
+            GroupOfRows(start=i * stride, to=i * ROW_BYTES, depth=depth)
+            for i, depth in enumerate(depths)
         )
 
     @property
     def columns_of_tiles(self) -> int:
         """Columns in whole tiles."""
-        return self.groups.blocking.spec.n - self.columns_left
+        return self._spec.n - self.columns_left
 
     @property
     def columns_left(self) -> int:
         """Columns of the last, partly filled tile; 0 if it is full."""
-        return self.groups.blocking.spec.n % TILE_ROWS
+        return self._spec.n % TILE_ROWS
 
     @property
     def columns_beyond(self) -> int:
-        """First column of tiles without columns; the number of columns in tiles if there are
-        none."""
-        return rounded(self.groups.blocking.spec.n, TILE_ROWS)
+        """First column of tiles without columns; all columns of tiles if there are none."""
+        return rounded(self._spec.n, TILE_ROWS)
 
     @property
     def has_columns_beyond(self) -> bool:
@@ -213,18 +216,14 @@ class TiledB:
 
     @property
     def depth_of_tiles(self) -> int:
-        """Tiles along K that are whole."""
-        return self.groups.blocking.spec.k // self.groups.k_unit
+        """Whole tiles along K."""
+        return self._spec.k // self.groups.k_unit
 
     def column_starts(self, columns: int) -> tuple[int | None, ...]:
-        """Bytes in B from the first column of a tile to each; None for columns past N."""
+        """Return the bytes in B from the first column of a tile to each; None for columns past
+        N."""
         starts = (i * self.groups.column_stride for i in range(TILE_ROWS))
         return tuple(start if i < columns else None for i, start in enumerate(starts))
-
-    @property
-    def tile_row_starts(self) -> range:
-        """Bytes in a tile to each of its rows."""
-        return range(0, TILE_BYTES, ROW_BYTES)
 
     @property
     def transpose_stages(self) -> tuple[Stage, ...]:
@@ -233,10 +232,8 @@ class TiledB:
 
 @frozen
 class Beside:
-    """Part of B that is packed (`packs`), or prefetched, while tiles are multiplied.
-
-    A part is a panel's block of K.
-    """
+    """Part of B (a panel's block of K) that is packed (`packs`), or prefetched, while tiles are
+    multiplied."""
 
     blocking: Blocking
     tiled_b: TiledB
@@ -249,53 +246,47 @@ class Beside:
 
     @property
     def part_bytes(self) -> int:
-        return self.blocking.schedule.nr * self.part_column
+        return self.blocking.schedule.nr * self._part_column
 
     @property
-    def part_column(self) -> int:
+    def _part_column(self) -> int:
         return self.blocking.schedule.kc * self.blocking.spec.dtype.itemsize
 
-    @property
-    def tile_column(self) -> int:
-        """Bytes of a column of B as it is multiplied."""
-        return self.part_column if self.packs else self.tiled_b.column_bytes
-
     def tile_of_b(self, product: TileColumn) -> int:
-        """Bytes to a product's tile of B."""
-        return product.column * self.tile_column
+        """Return the bytes to a product's tile of B."""
+        return product.column * (self._part_column if self.packs else self.tiled_b.column_bytes)
 
     @property
     def shared_groups(self) -> int:
-        """Groups of each step that a register tile packs: a power of two, so that it goes up in the
-        16 of a tile."""
-        needed = -(-TILE_ROWS // self.blocking.row_tiles)
-        return 1 << (needed - 1).bit_length()
+        """Groups of each step that a register tile packs: a power of two, which divides the groups
+        of a tile."""
+        return power_of_two(-(-TILE_ROWS // self.blocking.row_tiles))
+
+    @property
+    def _columns(self) -> range:
+        """First columns of the tiles of a panel."""
+        return range(0, self.blocking.schedule.nr, TILE_ROWS)
 
     @property
     def panel_starts(self) -> tuple[tuple[int, int], ...]:
         """Byte offsets of a panel's columns of tiles: in B, and in a part."""
-        return tuple(
-            (column * self.tiled_b.groups.column_stride, column * self.part_column)
-            for column in range(0, self.blocking.schedule.nr, TILE_ROWS)
-        )
+        apart = self.tiled_b.groups.column_stride
+        return tuple((column * apart, column * self._part_column) for column in self._columns)
 
     @property
     def _lines_fetched(self) -> int:
         """Lines to fetch per tile, shared among the rows of register tiles."""
         spec, schedule = self.blocking.spec, self.blocking.schedule
-        register_tiles = min(spec.m, schedule.mc) // schedule.mr
-        return max(1, TILE_ROWS // register_tiles)
+        return max(1, TILE_ROWS // (min(spec.m, schedule.mc) // schedule.mr))
 
     @property
     def fetched_row(self) -> int:
-        """Bytes that the next row of A's fetch begins further on."""
+        """Bytes from where a row of A begins to fetch to where the next row does."""
         return self._lines_fetched * LINE_BYTES // self.blocking.schedule.mr
 
     @property
     def fetched_lines(self) -> tuple[int, ...]:
         """Byte offsets in the panel of the lines that a step fetches."""
-        return tuple(
-            column * self.tiled_b.column_bytes + line * LINE_BYTES
-            for column in range(0, self.blocking.schedule.nr, TILE_ROWS)
-            for line in range(self._lines_fetched)
-        )
+        starts = (column * self.tiled_b.column_bytes for column in self._columns)
+        lines = range(0, self._lines_fetched * LINE_BYTES, LINE_BYTES)
+        return tuple(start + line for start in starts for line in lines)

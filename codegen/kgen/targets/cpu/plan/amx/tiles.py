@@ -15,15 +15,15 @@ from kgen.targets.cpu.plan.extents import Blocking
 from kgen_runtime.values import frozen
 
 TILE_ROWS = 16
-#: Of a row, and of a whole tile.
+#: Bytes of a row, and of a whole tile.
 ROW_BYTES, TILE_BYTES = 64, 1024
-#: Sums take rows x columns of the eight tile registers, A and B one for each row and column.
+#: Tile registers: rows x columns hold sums, and one for each row and column holds A and B.
 TILE_REGISTERS = 8
 
 
 @frozen
 class TileProduct:
-    """The instruction for a type of operands, and the feature that brings it."""
+    """Instruction for a type of operands, and the feature that brings it."""
 
     mnemonic: str
     feature: str
@@ -48,7 +48,7 @@ TILE_PRODUCTS: dict[DType, TileProduct] = {
 
 
 def tile_product(dtype: DType, target: Target) -> TileProduct | None:
-    """The instruction for operands of a type, if the target has one."""
+    """Return the instruction for operands of a type, if the target has one."""
     product = TILE_PRODUCTS.get(dtype)
     return product if product and target.has(product.feature) else None
 
@@ -59,7 +59,7 @@ def tile_k(dtype: DType) -> int:
 
 @frozen
 class TileColumn:
-    """sums += a b: tile registers of the sums and of B, whose first column is `column`."""
+    """Product of a register tile: tile registers of its `sums` and of `b`, and its first column."""
 
     sums: int
     b: int
@@ -77,7 +77,7 @@ class TileRow:
 
 
 def tile_rows(rows: int, columns: int) -> tuple[TileRow, ...]:
-    """The register tile of `rows` rows and `columns` tiles side by side."""
+    """Return the register tile of `rows` rows and `columns` tiles side by side."""
     starts = range(0, rows, TILE_ROWS)
     first_a = len(starts) * columns
     return tuple(
@@ -106,19 +106,17 @@ def check_registers(schedule: AmxMatmul, target: Target) -> None:
 
 @frozen
 class TileSteps:
-    """Tiles along K: `count` in all, each of `run_k` elements."""
+    """Tiles along K: `count` in all, each of `run_k` elements; `finished_rows` is the rows of a
+    register tile, which are finished by the steps of the next one."""
 
     blocking: Blocking
     count: int
     run_k: int
-
-    @property
-    def least(self) -> int:
-        """Tiles along K of the shortest block."""
-        return min(self.count - self.last_start, self.of_block, self.count)
+    finished_rows: int
 
     @property
     def of_block(self) -> int:
+        """Tiles along K of a block, but for a shorter last one."""
         return self.blocking.schedule.kc // self.run_k
 
     @property
@@ -133,53 +131,48 @@ class TileSteps:
 
     @property
     def vary(self) -> bool:
-        return self.blocking.k_blocked and self.count % self.of_block != 0
+        return self.blocking.k.is_split and self.count % self.of_block != 0
 
     @property
     def first(self) -> str:
-        return "%s0" if self.blocking.k_blocked else "0"
+        return "%s0" if self.blocking.k.is_split else "0"
 
     @property
     def end(self) -> str:
-        return "%s1" if self.blocking.k_blocked else str(self.count)
+        return "%s1" if self.blocking.k.is_split else str(self.count)
 
-
-@frozen
-class FinishedRows:
-    """Rows of the register tile before that are finished with each step of this one."""
-
-    tile_rows: int
-    steps: TileSteps
+    # -- rows of the previous register tile that a step finishes -------------------------------
 
     @property
-    def last_step(self) -> int:
-        """Steps of the next register tile, without the first, which stores the sums."""
-        return self.steps.least - 1
+    def _finishing(self) -> int:
+        """Steps that may finish rows: those of the shortest block but the first, which stores the
+        sums."""
+        return min(self.count - self.last_start, self.of_block, self.count) - 1
 
     @property
-    def at_once(self) -> bool:
-        """There are none: all rows are finished with the first step, once their sums are stored."""
-        return self.last_step == 0
+    def finish_at_once(self) -> bool:
+        """Whether the first step finishes all rows, once their sums are stored."""
+        return self._finishing == 0
 
     @property
     def rows(self) -> int:
-        """Rows of the last register tile that are finished with each step of this one."""
-        return -(-self.tile_rows // max(1, self.last_step))
+        """Rows that a step finishes."""
+        return -(-self.finished_rows // max(1, self._finishing))
 
     @property
     def is_one_row(self) -> bool:
         return self.rows == 1
 
     @property
-    def count(self) -> int:
-        """Steps that finish some; the last rows overlap if `overlap`."""
-        return -(-self.tile_rows // self.rows)
+    def finishing(self) -> int:
+        """Steps that finish rows."""
+        return -(-self.finished_rows // self.rows)
 
     @property
-    def overlap(self) -> bool:
-        return self.tile_rows % self.rows != 0
+    def last_rows_overlap(self) -> bool:
+        return self.finished_rows % self.rows != 0
 
     @property
-    def last(self) -> int:
+    def last_row(self) -> int:
         """First of the last rows that are finished together."""
-        return self.tile_rows - self.rows
+        return self.finished_rows - self.rows

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.accumulators import Slices
+from kgen.targets.cpu.plan.accumulators import PARTIAL_SUMS, Slices
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, Pairs, has_pairs
 from kgen.targets.cpu.plan.matmul import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, windows_of
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
-from kgen.targets.cpu.plan.packing.widened import ROW_PADDING as ROW_PADDING
 from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile
-from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_keeps_b, check_registers
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_keeps_b, check_tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.epilogue import FusedEpilogue
+from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
 
 
@@ -33,7 +34,7 @@ class BlisPlan(TiledPlan):
 
     @cached_property
     def pairs(self) -> Pairs | None:
-        """Pairs along K in which B comes packed."""
+        """Pairs along K, if B is prepacked in them."""
         if not has_pairs(self.spec):
             return None
         return Pairs(
@@ -62,7 +63,7 @@ class BlisPlan(TiledPlan):
 
     @property
     def streams_b(self) -> bool:
-        return self.blocking.k_blocked and not self.b_is_packed and not self.b_pack.is_gathered
+        return self.blocking.k.is_split and not self.b_is_packed and not self.b_pack.is_gathered
 
     @property
     def rows_fetched(self) -> AheadMatmul | None:
@@ -107,7 +108,7 @@ class BlisPlan(TiledPlan):
             b_step=self.b_pack.vector.bytes
             if self.schedule.pack_b
             else self.compute.count * column,
-            steps=self.blocking.depth,
+            steps=self.blocking.k.size,
             step=PAIR if self.pairs else 1,
             depth=1,
         )
@@ -128,7 +129,7 @@ class BlisPlan(TiledPlan):
 
     @property
     def a_ahead(self) -> int:
-        """Bytes in A from the run that is packed to the one that is prefetched; 0: none is."""
+        """Bytes in A from the run that is packed to the one that is prefetched; 0 if none is."""
         schedule = self.schedule
         if isinstance(schedule, AheadMatmul) and self.fetches_to_pack:
             return schedule.prefetch_a * self.a_pack.run_stride
@@ -156,7 +157,7 @@ class BlisPlan(TiledPlan):
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
-        """Vector types that are loaded or stored in part; one element alone goes as a scalar."""
+        """Vector types that are loaded or stored in part; a single element is a scalar access."""
         types = self.out_masked_types
         if self.windows:
             types = types | self.windows.masked_types
@@ -168,13 +169,14 @@ class BlisPlan(TiledPlan):
 
 
 def may_sum_in_out(spec: Matmul) -> bool:
-    """Out is of the sums' type, and nothing like it is read, which a caller may have given the same
-    memory."""
+    """Return whether the output has the type of the sums, and no tensor like it is read, which a
+    caller may have given the same memory."""
     return spec.out is spec.accumulate and not FusedEpilogue(spec=spec).full
 
 
 def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan:
-    """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
+    """Return the plan. Raises ScheduleError if the schedule does not fit the target's vectors or
+    the stack."""
     if not isinstance(schedule, CpuMatmul) or type(schedule) not in (CpuMatmul, AheadMatmul):
         raise ScheduleError(
             f"mainloop={schedule.mainloop} is not supported for {spec.dtype} on {target.name}; "
@@ -184,18 +186,18 @@ def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan
     sums = compute.of(scalar_type(spec.accumulate))
     a, b = access(target, spec.dtype, sums), access(target, spec.b_type, sums)
     plan = BlisPlan.of(spec, target, schedule, compute, mainloop="blis", a=a, b=b)
-    if plan.pairs and plan.blocking.k_blocked:
+    if plan.pairs and plan.blocking.k.is_split:
         check_multiple(schedule, "kc", PAIR, "the numbers of a pair of bf16")
     check_ahead(spec, schedule)
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
     check_packing(plan)
     check_passes(plan)
     check_keeps_b(plan)
-    if schedule.pack_a and plan.a_pack.by_columns and plan.blocking.blocks_m > 1:
+    if schedule.pack_a and plan.a_pack.by_columns and plan.blocking.m.blocks > 1:
         check_multiple(schedule, "mc", compute.count, "as a transposed A with mc < m requires")
-    if schedule.pack_a and not plan.a_pack.by_columns and plan.blocking.k_blocked:
+    if schedule.pack_a and not plan.a_pack.by_columns and plan.blocking.k.is_split:
         check_multiple(schedule, "kc", compute.count, "as a packed A with kc < k requires")
-    check_registers(target, schedule, compute)
+    check_tile(target, schedule, compute)
     check_stack(target, schedule, plan.scratch_bytes)
     return plan
 
@@ -203,13 +205,13 @@ def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan
 def takes_rows_once(plan: BlisPlan) -> bool:
     """Return whether a single tile of rows takes B in place along all of K."""
     in_place = not (plan.schedule.pack_b or plan.b_is_packed)
-    return in_place and plan.blocking.row_tiles == 1 and not plan.blocking.k_blocked
+    return in_place and plan.blocking.row_tiles == 1 and not plan.blocking.k.is_split
 
 
 def may_fetch_next_panel(plan: BlisPlan) -> bool:
     """Return whether several tiles of rows share panels of a B that the kernel neither packs nor
     widens, and that is prepacked or in blocks of K."""
-    spec, in_panels = plan.spec, plan.b_is_packed or plan.blocking.k_blocked
+    spec, in_panels = plan.spec, plan.b_is_packed or plan.blocking.k.is_split
     several = plan.blocking.has_row_tiles and not plan.schedule.pack_b
     return several and in_panels and spec.b_type is spec.accumulate
 
@@ -257,7 +259,7 @@ def check_passes(plan: BlisPlan) -> None:
             f"mc={schedule.mc} above mr={schedule.mr}) and a B of {spec.accumulate} that is "
             f"prepacked, or unpacked with kc below {spec.k}; try prefetch_panel=0"
         )
-    if schedule.sums_in_out and not (plan.blocking.k_blocked and may_sum_in_out(spec)):
+    if schedule.sums_in_out and not (plan.blocking.k.is_split and may_sum_in_out(spec)):
         raise ScheduleError(
             f"sums_in_out=1 requires kc below {spec.k}, an output of {spec.accumulate}, and an "
             "epilogue without a tensor of the output's shape; try sums_in_out=0"
@@ -269,8 +271,61 @@ def check_passes(plan: BlisPlan) -> None:
 
 
 def check_fetches_panels(schedule: AheadMatmul) -> None:
-    """Tiles that fetch what is packed next have no choice how."""
+    """Raise ScheduleError for prefetches of panels that the kernel packs, other than the only
+    kind."""
     for name in ("ahead", "level"):
         value, only = getattr(schedule, name), getattr(AheadMatmul, name)
         if value != only:
             raise ScheduleError(f"{name}={value} requires a prepacked B; try {name}={only}")
+
+
+def plan_split(spec: Matmul, target: Target, schedule: CpuSplitMatmul) -> BlisPlan:
+    """Return the plan of split-k, for a skinny GEMM with a single block of the output.
+
+    An unpacked B is read fastest from end to end. Two cores that take half of its columns each
+    would read short pieces of its rows, and the hardware prefetcher would load lines behind each
+    piece in vain; halves of its rows are read in order. A slice of K adds up a block of the output
+    in a workspace, and a second launch, of a single task, adds the slices. The schedule sets the
+    slices: results do not depend on the number of threads. Raises ScheduleError as plan_blis does,
+    and unless there are one block of the output and several slices.
+    """
+    block = {"mc": spec.m, "nc": spec.n}
+    for field, extent in block.items():
+        if getattr(schedule, field) < extent:
+            raise ScheduleError(
+                f"{field}={getattr(schedule, field)} is less than {extent}; mainloop=split-k "
+                f"computes a single block of the output; try {field}={extent}"
+            )
+    if spec.batch > 1 or spec.constant or spec.layout.b_transposed or schedule.pack_b:
+        raise ScheduleError(
+            "mainloop=split-k requires batch=1 and an unpacked row-major B (pack_b=0, no "
+            f"constant); batch={spec.batch}, layout={spec.layout}, pack_b={schedule.pack_b:d}; "
+            "try mainloop=blis"
+        )
+    if schedule.sums_in_out or schedule.tasks_per_pass > 1:
+        raise ScheduleError(
+            f"sums_in_out={schedule.sums_in_out:d}, tasks_per_pass={schedule.tasks_per_pass}: "
+            "mainloop=split-k keeps partial sums in a workspace; "
+            "try sums_in_out=0, tasks_per_pass=1"
+        )
+    same = {field.name: getattr(schedule, field.name) for field in dataclasses.fields(CpuMatmul)}
+    plain = plan_blis(spec, target, CpuMatmul(**same))
+    template = "cpu/matmul_split.ll.j2"
+    plan = dataclasses.replace(plain, schedule=schedule, template=template)
+    assert plan.slices is not None
+    if plan.slices.count < 2:
+        raise ScheduleError(
+            f"split_k={schedule.split_k} with kc={schedule.kc} leaves one slice of k={spec.k}; "
+            f"try split_k=2, kc={-(-spec.k // 4)}"
+        )
+    (finish,) = plan.launches
+    operands = ("a", "b")
+    rest = tuple(name for name in finish.arguments if name not in operands)
+    slices = Launch(
+        entry_point=plan.slices.entry,
+        grid=(plan.slices.count, 1, 1),
+        arguments=(*operands, PARTIAL_SUMS),
+    )
+    finish = dataclasses.replace(finish, arguments=(*rest, PARTIAL_SUMS))
+    sums = Workspace(name=PARTIAL_SUMS, nbytes=plan.slices.bytes)
+    return dataclasses.replace(plan, launches=(slices, finish), workspaces=(sums,))

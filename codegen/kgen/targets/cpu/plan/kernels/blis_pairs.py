@@ -3,8 +3,8 @@
 A pair is a word of 32 bits with the numbers of a column for two neighbouring k. A shift makes an
 f32 of its lower half, a mask of its upper one, which costs less than widening two narrow vectors.
 
-Multiply-adds of a tile with few sums would wait for each other: each half of the pairs has sums of
-its own there, which are added up at the end.
+Multiply-adds of a tile with few sums would wait for each other. There, each half of the pairs has
+sums of its own, which are added up at the end.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ class Half:
 
 @frozen
 class Pairs:
-    """Pairs of bf16 along K: words as many as the sums of `sums`, of a target with so many vector
-    `registers`; `k` is the depth of the product, `a_k` the bytes of A from one k to the next. Tiles
-    of fewer sums than `apart_below` keep those of both halves apart if they fit."""
+    """Pairs of bf16 along K, in words of the size of `sums`, on a target with so many vector
+    `registers`.
+
+    `k` is the depth of the product, `a_k` the bytes of A from one k to the next. Tiles of fewer
+    sums than `apart_below` keep those of both halves apart if they fit.
+    """
 
     sums: Vector
     registers: int
@@ -69,9 +72,10 @@ class Pairs:
 
     @property
     def k_is_odd(self) -> bool:
-        """The last pair has a zero past K, where there is no A."""
+        """Whether the last pair has a zero past K, where there is no A."""
         return self.k % PAIR != 0
 
 
 def has_pairs(spec: Matmul) -> bool:
+    """Return whether B is prepacked in pairs of bf16."""
     return spec.b_type is DType.BF16 and b_is_packed(spec)

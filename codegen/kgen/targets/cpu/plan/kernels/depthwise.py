@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 
@@ -13,32 +14,30 @@ from kgen.spec import Conv2d, WeightLayout
 from kgen.spec.shapes import packed
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, implicit_gemm
+from kgen.targets.contraction.window_axes import KernelAxis, WindowAxis, kernel_axes, window_axes
 from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan, Run, access, vector_for
 from kgen.targets.cpu.plan.finishing import Finish, finishing_type
-from kgen.targets.cpu.plan.packing.packed_windows import (
-    KernelAxis,
-    WindowAxis,
-    kernel_axes,
-    mainloop_of_windows,
-    window_axes,
-)
+from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import Dot, DotOperands, word_dot
-from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen.targets.cpu.plan.vectors import Access, Vector, index_list, scalar_type
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
-#: Instructions of a row's tiles, for vectors of channels and for the remaining channels, in about
-#: 64 KiB of code. An output has some besides its products: address, epilogue, and store.
+#: Limit of instructions of a row's tiles, for vectors of channels and for the remaining channels:
+#: about 64 KiB of code. An output has some besides its products: address, epilogue, and store.
 MOST_INSTRUCTIONS, OF_OUTPUT = 1 << 13, 8
 
 
 @frozen
 class Tap:
-    """Product of an output of a tile with a place of the kernel's row. `offset` is the bytes to its
-    element from the tile's first; one that is not `inside` is padding. The first product of an
-    element `loads` it. `before` and `after` are the ends of the names of the output's sums."""
+    """Product of a tile's output with a place of the kernel's row.
+
+    `offset` is the bytes from the tile's first element to the factor; one that is not `inside` is
+    padding. The first product of an element `loads` it. `before` and `after` are the ends of the
+    names of the output's sums.
+    """
 
     output: int
     place: int
@@ -51,7 +50,8 @@ class Tap:
 
 @frozen
 class RowTile:
-    """`count` outputs side by side from `first` on; again from each `count`-th output to `stop`."""
+    """`count` adjacent outputs from `first` on, and as many from each `count`-th output on, up to
+    `stop`."""
 
     name: str
     first: int
@@ -89,13 +89,16 @@ class DepthwisePlan(CpuPlan):
     def epilogue(self) -> FusedEpilogue:
         return self.finish.epilogue
 
+    def pointer(self, name: str) -> str:
+        return self.finish.pointer(name)
+
     @property
     def sum_vector(self) -> Vector:
         return self.compute.of(scalar_type(self.spec.accumulate))
 
     @property
     def padding(self) -> str:
-        """Elements outside of the image."""
+        """Vector of elements outside of the image."""
         value = self.conv.padding_value
         if isinstance(value, str):
             return "%padding.all"
@@ -113,41 +116,24 @@ class DepthwisePlan(CpuPlan):
         return DotOperands(dot=self.dot, sums=self.sum_vector, stored=self.b.stored)
 
     @property
-    def low_words(self) -> str:
-        """Mask of the first of two s16."""
-        return self.sum_vector.splat(0xFFFF)
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        return tuple(sorted({*super().features, *(self.dot.features if self.dot else ())}))
+    def own_features(self) -> Collection[str]:
+        return self.dot.features if self.dot else ()
 
     @property
     def acc(self) -> Accumulators:
-        """Sums of a tile, all of them in registers."""
-        return Accumulators(
-            vector=self.sum_vector,
-            finished=self.compute,
-            rows=self.schedule.tile,
-            row=self.compute.bytes,
-            base="",
-            in_out=False,
-        )
-
-    def pointer(self, name: str) -> str:
-        return f"%{next((a.stem for a in self.epilogue.arguments if a.name == name), name)}"
-
-    def loaded(self, prefix: str) -> dict[str, str]:
-        """Vectors of the epilogue's arguments that are read once for a tile, by their stems."""
-        columns = {a.stem: f"%{prefix}.{a.stem}" for a in self.epilogue.by_column}
-        return {**self.finish.loaded, **columns}
+        """Sums of a tile, which stay in registers."""
+        tile, row = self.schedule.tile, self.compute.bytes
+        return Accumulators(vector=self.sum_vector, finished=self.compute, rows=tile, row=row)
 
     @property
     def fetches(self) -> bool:
         return False
 
+    # -- channels ------------------------------------------------------------------------------
+
     @property
     def channels(self) -> Run:
-        """Channels of an output's pixel in whole vectors, and the rest of them."""
+        """Channels of an output's pixel, as vectors and a remainder."""
         return Run(length=self.conv.outputs, vector=self.compute.count)
 
     @property
@@ -162,14 +148,14 @@ class DepthwisePlan(CpuPlan):
         return replace(self.a, compute=replace(self.sum_vector, count=count))
 
     def seen_of(self, valid: int) -> int:
-        """Number of elements that the `valid` first outputs see; 0 for whole vectors."""
+        """Return the elements that the `valid` first outputs see; 0 for whole vectors."""
         return valid // self.conv.multiplier
 
     @property
     def repeated(self) -> str:
         """Shuffle mask: the element that each output of a vector sees."""
-        places = (lane // self.conv.multiplier for lane in range(self.compute.count))
-        return f"{self.compute.of('i32')} <" + ", ".join(f"i32 {place}" for place in places) + ">"
+        lanes = self.compute.of("i32")
+        return f"{lanes} " + index_list([i // self.conv.multiplier for i in range(lanes.count)])
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
@@ -204,12 +190,12 @@ class DepthwisePlan(CpuPlan):
 
     @property
     def outer_axes(self) -> tuple[WindowAxis, ...]:
-        """Spatial axes outside of a row: its number gives a position along each."""
+        """Spatial axes other than that of a row, whose number gives a position along each."""
         return window_axes(self.conv, self.conv.rank - 1, self.a.itemsize)
 
     @cached_property
     def outer_places(self) -> tuple[KernelAxis, ...]:
-        """Axes of the kernel that its rows are numbered by."""
+        """Axes of the kernel by which its rows are numbered."""
         return kernel_axes(self.conv, self.outer_axes)
 
     @property
@@ -244,11 +230,12 @@ class DepthwisePlan(CpuPlan):
         return (("out", self.out.itemsize), *full)
 
     def outputs_of(self, tile: RowTile) -> tuple[tuple[int, int], ...]:
-        """Outputs of a tile, and the elements from the tile's first one to each."""
+        """Return the outputs of a tile, and the elements from the first one to each."""
         return tuple((output, output * self.conv.outputs) for output in tile.outputs)
 
     def chains(self, tile: RowTile, prefix: str) -> tuple[tuple[str, str, str], ...]:
-        """Names of a tile's sums, what they are at first, and after a row of the kernel."""
+        """Return the names of a tile's sums, their first values, and their values after a row of
+        the kernel."""
         accs = {f"%{prefix}.acc{output}": f"%{prefix}.s{output}.sum" for output in tile.outputs}
         return tuple(
             (acc, "zeroinitializer", f"{acc}.next" if self.padded_places else sums)
@@ -268,7 +255,7 @@ class DepthwisePlan(CpuPlan):
         return -self.conv.pads[-1][0] * self.strides[-1]
 
     def _elements(self, output: int) -> list[int]:
-        """Elements of a row that an output's window sees; some may be padding."""
+        """Return the elements of a row that an output's window sees; some may be padding."""
         conv = self.conv
         start = output * conv.strides[-1] - conv.pads[-1][0]
         return [start + place * conv.dilations[-1] for place in self.places]
@@ -276,35 +263,34 @@ class DepthwisePlan(CpuPlan):
     def _is_inside(self, element: int) -> bool:
         return 0 <= element < self.conv.sizes[-1]
 
-    def _reaches_over(self, outputs: range) -> bool:
-        return not all(self._is_inside(e) for o in outputs for e in self._elements(o))
-
     @cached_property
     def tiles(self) -> tuple[RowTile, ...]:
-        """Tiles of a row of the output; those whose windows are inside of the image are one."""
+        """Tiles of a row of the output. Whole tiles whose windows are inside of the image are one
+        repeated tile."""
         count, tile = self.conv.out_sizes[-1], self.schedule.tile
         spans = [range(first, min(first + tile, count)) for first in range(0, count, tile)]
-        alike = itertools.groupby(
-            enumerate(spans),
-            key=lambda at: at[0] if self._reaches_over(at[1]) or len(at[1]) < tile else -1,
-        )
-        found = []
-        for number, (_, members) in enumerate(alike):
-            several = [span for _, span in members]
-            outputs = several[0]
-            found.append(
-                RowTile(
-                    name=f"x{number}",
-                    first=outputs.start,
-                    stop=several[-1].stop,
-                    count=len(outputs),
-                    taps=self._taps(outputs),
-                )
+
+        def kind(number: int) -> int:
+            """Return a number that tiles have in common only if they are alike."""
+            elements = (e for output in spans[number] for e in self._elements(output))
+            is_plain = len(spans[number]) == tile and all(map(self._is_inside, elements))
+            return -1 if is_plain else number
+
+        alike = [list(numbers) for _, numbers in itertools.groupby(range(len(spans)), kind)]
+        return tuple(
+            RowTile(
+                name=f"x{i}",
+                first=spans[first].start,
+                stop=spans[last].stop,
+                count=len(spans[first]),
+                taps=self._taps(spans[first]),
             )
-        return tuple(found)
+            for i, (first, last) in enumerate((numbers[0], numbers[-1]) for numbers in alike)
+        )
 
     def _taps(self, outputs: range) -> tuple[Tap, ...]:
-        """Products of a tile, those of one element together, from the first element on."""
+        """Return the products of a tile, those of one element together, from the first element
+        on."""
         start = self._elements(outputs.start)[0]
         products = sorted(
             (element, output - outputs.start, place)
@@ -334,8 +320,8 @@ class DepthwisePlan(CpuPlan):
 
 
 def takes(conv: Conv2d) -> bool:
-    """Whether a convolution is depthwise, with a power of two of outputs for each channel, and
-    weights in rows of channels as stored."""
+    """Return whether a convolution is depthwise, with a power of two of outputs for each channel,
+    and unpacked weights in rows of channels."""
     rows_of_channels = conv.weight_layout is WeightLayout.HWIO and not conv.constant
     has_kernel = conv.is_depthwise and conv.multiplier & (conv.multiplier - 1) == 0
     return has_kernel and rows_of_channels and most_outputs(conv) > 0
@@ -351,7 +337,8 @@ def most_outputs(conv: Conv2d) -> int:
 
 
 def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> DepthwisePlan:
-    """Raises ScheduleError for any other convolution, and for a tile beyond the registers."""
+    """Return the plan. Raises ScheduleError for other convolutions, and for a tile beyond the
+    registers."""
     if not takes(conv):
         raise ScheduleError(
             f"mainloop=depthwise requires groups={conv.channels}, 1, 2, 4, 8, ... outputs for "

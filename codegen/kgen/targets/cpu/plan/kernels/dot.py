@@ -8,18 +8,19 @@ from kgen.errors import ScheduleError
 from kgen.schedule import BlockedMatmul, DotMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.implicit_gemm import are_windows
 from kgen.targets.cpu.plan.cpu_plan import Buffer, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA
 from kgen.targets.cpu.plan.packing.lanes import Interleaving, Strip, StripRow, Unpack, strips
-from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, are_windows
+from kgen.targets.cpu.plan.packing.packed_windows import WindowedA
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot, DotOperands
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile
-from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_keeps_b, check_registers
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_keeps_b, check_tile
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
@@ -31,8 +32,6 @@ GROUP_BYTES, COLUMNS = 4, 16
 class DotPlan(TiledPlan):
     schedule: DotMatmul
     dot: Dot
-    #: Elements of K in a group.
-    group: int
     #: A vector's columns of a row of B, and K of a run of A.
     row: Access
     run: Access
@@ -40,7 +39,7 @@ class DotPlan(TiledPlan):
     @property
     def b_format(self) -> PanelFormat:
         width = self.row.compute.count
-        return PanelFormat(width=width, depth=self.group, k_unit=self.group)
+        return PanelFormat(width=width, depth=self.dot.group, k_unit=self.dot.group)
 
     @cached_property
     def a_runs(self) -> RunsOfA:
@@ -58,16 +57,7 @@ class DotPlan(TiledPlan):
 
     @cached_property
     def b_groups(self) -> GroupsOfB:
-        _, k_stride, column_stride = self.tensors.b_strides
-        return GroupsOfB(
-            blocking=self.blocking,
-            group=self.group,
-            row=self.row,
-            k_unit=self.b_format.k_unit,
-            is_prepacked=self.b_is_packed,
-            k_stride=k_stride,
-            column_stride=column_stride,
-        )
+        return GroupsOfB.of(self.blocking, self.tensors, self.b_format, self.row)
 
     def rows_ahead(self, width: int) -> int:
         return self.schedule.packing_ahead * self.loop.b_in_rows
@@ -75,7 +65,7 @@ class DotPlan(TiledPlan):
     @cached_property
     def packing(self) -> PanelPacking:
         groups = self.b_groups
-        cut = groups.k_left > 0 and self.blocking.k_blocked
+        cut = groups.k_left > 0 and self.blocking.k.is_split
         return PanelPacking(
             blocking=self.blocking,
             packs=self.schedule.pack_b,
@@ -98,10 +88,10 @@ class DotPlan(TiledPlan):
 
     def operand_buffers(self) -> tuple[Buffer, ...]:
         a, b = self.a_runs, self.b_groups
-        dtype = "s16" if a.widens else self.spec.dtype
+        dtype, group = "s16" if a.widens else self.spec.dtype, self.dot.group
         order = f"{dtype} [mc][kc], {a.pack_row} B per row, zero past K"
         a_pack = Buffer(name="%a.pack", holds=order, bytes=a.pack_bytes)
-        order = f"{self.spec.dtype} [kc/{self.group}][nr][{self.group}], {b.pack_row} B per row"
+        order = f"{self.spec.dtype} [kc/{group}][nr][{group}], {b.pack_row} B per row"
         panels = self.packing.panels * b.panel_bytes
         b_pack = Buffer(name="%b.pack", holds=f"{order}, zero past K and N", bytes=panels)
         return (
@@ -114,8 +104,7 @@ class DotPlan(TiledPlan):
 
     @cached_property
     def dots(self) -> DotOperands:
-        stored = Vector(count=self.row.compute.count * self.group, scalar=self.row.stored.scalar)
-        return DotOperands(dot=self.dot, sums=self.sum_vector, stored=stored)
+        return DotOperands(dot=self.dot, sums=self.sum_vector, stored=self.b_groups.packed)
 
     @property
     def has_halves(self) -> bool:
@@ -125,24 +114,25 @@ class DotPlan(TiledPlan):
     def loop(self) -> TileLoop:
         row = self.a_runs.pack_row if self.schedule.pack_a else self.tensors.a_strides[1]
         in_place = self.compute.count * self.tensors.b_strides[2]
-        groups = -(-self.blocking.first_depth // self.group)
+        groups = -(-self.blocking.k.first // self.dot.group)
         return self.tile_loop(
             a=(row, GROUP_BYTES),
             b_row=self.b_groups.row_stride,
             b_step=self.b_groups.packed.bytes if self.schedule.pack_b else in_place,
-            steps="%groups.all" if self.blocking.depth_varies else str(groups),
+            steps="%groups.all" if self.blocking.k.varies else str(groups),
             step=1,
-            depth=self.group,
+            depth=self.dot.group,
         )
 
     @property
     def b_in_place(self) -> bool:
-        """Rows of B are multiplied where they lie, each group of them interleaved in registers."""
+        """Whether rows of B are multiplied in place, each group of them interleaved in
+        registers."""
         return not self.schedule.pack_b and not self.b_is_packed
 
     @property
     def b_alignment(self) -> int:
-        """Alignment of a vector of groups: that of scratch, or of the caller's array."""
+        """Alignment of a vector of groups, in scratch or in the caller's array."""
         return self.dots.stored.bytes if self.schedule.pack_b else self.spec.dtype.itemsize
 
     # -- rows of B that are interleaved within lanes -------------------------------------------
@@ -150,22 +140,22 @@ class DotPlan(TiledPlan):
     @cached_property
     def interleaving(self) -> Interleaving | None:
         """Interleaving of whole panels, if their sums go to scratch in any case."""
-        width = self.group * self.b_groups.width
+        width = self.dot.group * self.b_groups.width
         if not (self.streams_b and self.b_in_place and self.schedule.nr % width == 0):
             return None
         row = Access(dtype=self.spec.dtype, compute=Vector(count=width, scalar="float"))
-        return Interleaving(row=row, scalar=self.sum_vector.scalar, group=self.group)
+        return Interleaving(row=row, scalar=self.sum_vector.scalar, group=self.dot.group)
 
     def strips(self, tile: RegisterTile) -> tuple[Strip, ...]:
         """Return the strips of a whole panel; a panel at the edge has none."""
         if self.interleaving is None or tile.width != self.schedule.nr:
             return ()
-        return strips(tile.columns, self.group)
+        return strips(tile.columns, self.dot.group)
 
     def strip_rows(self, strip: Strip) -> tuple[StripRow, ...]:
         return tuple(
             StripRow(name=f"%b_{strip.name}.k{i}", at=strip.b + offset)
-            for i, (offset, _) in enumerate(self.b_groups.rows(self.group))
+            for i, (offset, _) in enumerate(self.b_groups.rows(self.dot.group))
         )
 
     def unpacks(self, strip: Strip) -> tuple[Unpack, ...]:
@@ -182,7 +172,10 @@ class DotPlan(TiledPlan):
         if not self.dot.b_is_unsigned:
             return None
         # Packed A is zero past K; else every block of K, all equal, may end with a partial run.
-        kc, cut = self.schedule.kc, self.blocking.k_blocked and self.schedule.kc % self.a_runs.run_k
+        kc, cut = (
+            self.schedule.kc,
+            self.blocking.k.is_split and self.schedule.kc % self.a_runs.run_k,
+        )
         depth, tail = self.a_runs.depth_whole, self.a_runs.k_tail
         if cut:
             depth, tail = str(kc - cut), int(cut)
@@ -197,7 +190,7 @@ class DotPlan(TiledPlan):
             sums=self.sum_vector,
             depth=depth,
             tail=tail,
-            tail_is_last=self.blocking.k_blocked and not cut,
+            tail_is_last=self.blocking.k.is_split and not cut,
         )
 
     @property
@@ -219,25 +212,27 @@ class DotPlan(TiledPlan):
 
 
 def must_pack_a(spec: Matmul, dot: Dot) -> bool:
-    """Groups of K are read in place only where they lie side by side, as they are multiplied, and
-    none is half outside."""
+    """Return whether groups of K cannot be read in place: they are not contiguous, need widening,
+    or the last one is partial."""
     widens = dot.group * spec.dtype.itemsize < GROUP_BYTES
     return spec.layout.a_transposed or spec.k % dot.group != 0 or widens
 
 
 def must_pack_b(spec: Matmul, dot: Dot) -> bool:
-    """Rows of B are interleaved where they lie, if no group of them is half outside."""
+    """Return whether rows of B cannot be interleaved in place: B is transposed, or the last group
+    is partial."""
     return spec.layout.b_transposed or spec.k % dot.group != 0
 
 
 def rounds_bf16(spec: Matmul, dot: Dot) -> bool:
-    """Return whether the instruction set that multiplied also rounds to bf16: both flush subnormal
-    numbers to zero."""
-    return spec.out is DType.BF16 and dot is VDPBF16PS
+    """Return whether the instruction set that multiplies also rounds to bf16: both flush
+    subnormals."""
+    return spec.out is DType.BF16 and dot.mnemonic == VDPBF16PS.mnemonic
 
 
 def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) -> DotPlan:
-    """Raises ScheduleError if the schedule does not fit the vectors or the stack."""
+    """Return the plan. Raises ScheduleError if the schedule does not fit the vectors or the
+    stack."""
     if not isinstance(schedule, DotMatmul):
         raise ScheduleError(
             f"mainloop={schedule.mainloop} is not supported for {spec.dtype} on {target.name}; "
@@ -272,20 +267,17 @@ def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) ->
         compute,
         mainloop="dot",
         rounded_by_cpu=rounds_bf16(spec, dot),
-        group=dot.group,
         dot=dot,
         row=Access(dtype=spec.dtype, compute=sums),
         run=Access(dtype=spec.dtype, compute=Vector(count=run_k, scalar="float")),
     )
-    if plan.blocking.k_blocked and (
-        schedule.pack_a or (plan.starts and plan.blocking.depth_varies)
-    ):
+    if plan.blocking.k.is_split and (schedule.pack_a or (plan.starts and plan.blocking.k.varies)):
         check_multiple(schedule, "kc", run_k, "the elements of a vector of A, as kc < k requires")
-    if plan.blocking.k_blocked:
+    if plan.blocking.k.is_split:
         check_multiple(
             schedule, "kc", dot.group, f"the k of one {dot.mnemonic}, as kc < k requires"
         )
     check_keeps_b(plan)
-    check_registers(target, schedule, compute, dot.extra_registers)
+    check_tile(target, schedule, compute, dot.extra_registers)
     check_stack(target, schedule, plan.scratch_bytes)
     return plan

@@ -1,4 +1,5 @@
-"""The plan of elementwise.ll.j2: rows in vectors; one row for all if nothing broadcasts."""
+"""The plan of elementwise.ll.j2: rows in vectors; all elements are one row if nothing
+broadcasts."""
 
 from __future__ import annotations
 
@@ -32,15 +33,14 @@ from kgen.targets.cpu.plan.kernels.elementwise_rows import RowAddresses, Segment
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.expressions import Rendered
-from kgen.targets.header import counted
 from kgen.targets.stream import StreamOperand, StreamPlan, tile_of
 from kgen_runtime.values import frozen
 
 
 @frozen
 class ElementwisePlan(RowAddresses):
-    """The expression on vectors of its operands, in steps of several; outputs are rounded, by pairs
-    of vectors where they have 16 bits, and written."""
+    """Expression on vectors of its operands, in steps of several vectors. Outputs are rounded and
+    written, those of 16 bits by pairs of vectors."""
 
     def access(self, name: str) -> Access:
         return access(self.target, self.spec.dtype_of(name), self.compute)
@@ -59,7 +59,7 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def rounded_by_cpu(self) -> tuple[str, ...]:
-        """Outputs that the CPU's own instruction rounds in pairs."""
+        """Outputs that an instruction rounds in pairs."""
         return self.paired_outputs if rounds_pairs(self.spec, self.target) else ()
 
     @property
@@ -68,18 +68,17 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def first_vectors(self) -> tuple[tuple[str, int], ...]:
-        """First vectors of a range before its aligned part: prefix of their values' names, and
-        first element."""
+        """First vectors of a range before its aligned part: prefix of names, and first element."""
         return (("f", 0), ("f1", self.compute.count))[: self.written_vectors]
 
     @property
     def classify(self) -> str:
-        """The intrinsic that finds numbers of a class (VFPCLASSPS)."""
+        """Intrinsic that finds numbers of a class (VFPCLASSPS)."""
         return f"llvm.x86.avx512.fpclass.ps.{8 * self.compute.bytes}"
 
     @property
     def subnormal(self) -> int:
-        """Its class of subnormal numbers (Intel SDM, VFPCLASSPS)."""
+        """Class of subnormal numbers (Intel SDM, VFPCLASSPS)."""
         return 1 << 5
 
     @property
@@ -107,13 +106,13 @@ class ElementwisePlan(RowAddresses):
         return tuple(i for i in self.operands if i.name in turned)
 
     def lane_bytes(self, of: StreamOperand) -> int:
-        """Bytes from an element of a row to the next one."""
+        """Return the bytes from an element of a row to the next one."""
         return of.lane * self._itemsize(of)
 
     @property
     def block_rows(self) -> tuple[tuple[str, int, Rendered], ...]:
-        """The vectors of a block: the prefix of each one's names, the elements of the output before
-        it in the block, and its computation."""
+        """Vectors of a block: prefix of names, elements of the output before it in the block, and
+        its computation."""
         blocks = self.blocks
         assert blocks is not None
         shared = {i.name: f"%b.{i.name}" for i in self.beside}
@@ -132,11 +131,8 @@ class ElementwisePlan(RowAddresses):
         return tuple(found)
 
     @property
-    def task_words(self) -> str:
-        if self.blocks:
-            return f"up to {counted(min(self.schedule.task, self.units), 'block')}"
-        unit, whole = ("row", self.rows) if self.by_rows else ("element", self.cols)
-        return f"up to {counted(min(self.schedule.task, whole), unit)}"
+    def unit_words(self) -> tuple[str, ...]:
+        return ("block",) if self.blocks else ("row",) if self.by_rows else ("element",)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -149,7 +145,7 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def functions(self) -> Functions:
-        """The constants of exp2 and log2."""
+        """Constants of exp2 and log2."""
         return functions_for(self.target, self.compute, DType.F32)
 
     # -- the expression ------------------------------------------------------------------------
@@ -162,23 +158,24 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def whole_calls(self) -> tuple[Expression, ...]:
-        """The expressions in calls; for outputs of whole words they are rounded."""
+        """Expressions in calls; for outputs of whole words they are rounded."""
         found = zip(self.spec.result_calls, self.written, strict=True)
         return tuple(call_of("round", c) if to.is_whole_words else c for c, to in found)
 
     def calls(self, segment: Segment) -> tuple[Expression, ...]:
-        """The expressions in a segment."""
+        """Return the expressions in a segment."""
         known = dict(segment.known)
         return tuple(assuming(calls, known) for calls in self.whole_calls)
 
     @property
     def rendered_calls(self) -> tuple[Expression, ...]:
-        """Function calls of all segments. Where a condition is known, constants may fold, and a
-        segment calls functions that the whole expression does not."""
+        """Function calls of all segments. Constants may fold where a condition is known, so that a
+        segment calls other functions than the whole expression."""
         return tuple(dict.fromkeys(call for s in self.segments for call in self.calls(s)))
 
     def rendered(self, segment: Segment, prefix: str) -> Rendered:
-        """On vectors %<prefix>.<operand>, or %<operand>.all of one that is the same for a row."""
+        """Return the computation on vectors %<prefix>.<operand>, or %<operand>.all of an operand
+        that is constant along a row."""
         operands = {
             i.name: f"%{i.name}.all" if i.single else f"%{prefix}.{i.name}"
             for i in self.stream.inputs
@@ -224,10 +221,7 @@ class ElementwisePlan(RowAddresses):
         if isinstance(renderer, CpuBitsRenderer):
             return ()
         found = list(renderer.declarations(*self.rendered_calls))
-        for to in self.written:
-            if to.is_whole_words:
-                t, whole = self.compute, to.stored
-                found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
+        found += [to.saturating for to in self.written if to.is_whole_words]
         if self.rounded_by_cpu:
             t, pair = self.compute, self.access(self.rounded_by_cpu[0])
             found.append(f"{t.mask} @{self.classify}({t}, i32 immarg)")
@@ -240,7 +234,7 @@ class ElementwisePlan(RowAddresses):
     # -- operands -----------------------------------------------------------------------------
 
     def streamed(self, segment: Segment) -> tuple[StreamOperand, ...]:
-        """Operands that are read vector by vector."""
+        """Return the operands that are read vector by vector."""
         names = inputs(*self.calls(segment))
         return tuple(i for i in self.operands if not i.single and i.name in names)
 
@@ -258,21 +252,17 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def block(self) -> int:
-        """Elements of the tasks that are walked side by side."""
+        """Elements of the tasks that are computed side by side."""
         return self.schedule.unroll * self.schedule.task
 
     @property
     def tasks_of_block(self) -> tuple[tuple[str, int], ...]:
-        """Each task: what its values' names start with, and its first element."""
+        """Prefix of names and first element of each task."""
         return tuple((f"a{u}", u * self.schedule.task) for u in range(self.schedule.unroll))
 
     @property
-    def last_task_is_short(self) -> bool:
-        return self.units % self.schedule.task != 0
-
-    @property
     def units(self) -> int:
-        """Number of units that tasks share: rows, elements, or blocks in rows."""
+        """Units that tasks share: rows, elements, or blocks in rows."""
         if self.blocks:
             return self.rows // self.blocks.rows * self.blocks.along_rows
         return self.rows if self.by_rows else self.cols
@@ -288,8 +278,8 @@ class ElementwisePlan(RowAddresses):
         return tuple(sorted(types, key=str))
 
     def ahead(self, name: str) -> tuple[int, ...]:
-        """Bytes from a step's first element to the lines of an input that it fetches, those of a
-        later step."""
+        """Return the bytes from a step's first element to the lines of an input that it
+        prefetches."""
         ahead = self.schedule.prefetch
         nbytes = self.schedule.unroll * self.access(name).stored.bytes * bool(ahead)
         lines = range(ahead, ahead + nbytes, LINE_BYTES)
@@ -306,7 +296,7 @@ def vector_of(spec: Elementwise, target: Target) -> Vector:
 
 
 def rounds_pairs(spec: Elementwise, target: Target) -> bool:
-    """An instruction rounds two vectors at once."""
+    """Return whether an instruction rounds two vectors at once."""
     floats = vector_of(spec, target).scalar == "float"
     return floats and DType.BF16 in spec.output_dtypes and target.has("avx512_bf16")
 
@@ -314,9 +304,8 @@ def rounds_pairs(spec: Elementwise, target: Target) -> bool:
 def pairs(
     spec: Elementwise, target: Target, schedule: CpuStream | CpuTransposed
 ) -> tuple[str, ...]:
-    """Outputs of which two vectors are written at once: those that an instruction rounds so, and
-    past the caches, where LLVM makes ordinary stores of rounded halves (leaky_relu of 8192 x 4096
-    in f16: 0.98 instead of 0.62 of copying, Zen 4)."""
+    """Return the outputs of which two vectors are written at once: those that an instruction rounds
+    so, and with nontemporal stores, for which LLVM stores rounded halves normally."""
     halves = {DType.BF16} if rounds_pairs(spec, target) else set()
     if schedule.nontemporal and vector_of(spec, target).scalar == "float":
         halves = {DType.BF16, DType.F16}
@@ -326,14 +315,14 @@ def pairs(
 
 
 def has_whole_tasks(spec: Elementwise, target: Target, schedule: CpuStream) -> bool:
-    """The last task has as many elements as are written at once, too."""
+    """Return whether the last task, too, has as many elements as are written at once."""
     least = vector_of(spec, target).count * (2 if pairs(spec, target, schedule) else 1)
     return (spec.elements % schedule.task or schedule.task) >= least
 
 
 def plan_transposed(spec: Elementwise, target: Target, schedule: CpuTransposed) -> ElementwisePlan:
-    """Plan a kernel of blocks. Raises ScheduleError if none of its inputs has its neighbours
-    in columns, or another one does not allow it."""
+    """Plan a kernel of blocks. Raises ScheduleError if no input has its neighbours in columns, or
+    another one does not allow it."""
     stream, compute = StreamPlan(spec=spec, vector=1), vector_of(spec, target)
     blocks = blocks_of(stream, compute.count)
     if blocks is None:

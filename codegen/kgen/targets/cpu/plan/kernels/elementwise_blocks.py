@@ -7,15 +7,16 @@ ones are contiguous: columns are interleaved to as many vectors of the output.
 
 from __future__ import annotations
 
-from kgen.targets.cpu.plan.packing.panel import Stage, index_list, zip_stages
+from kgen.targets.cpu.plan.packing.panel import Stage, zip_stages
+from kgen.targets.cpu.plan.vectors import index_list
 from kgen.targets.stream import StreamOperand, StreamPlan
 from kgen_runtime.values import frozen
 
 
 @frozen
 class Merge:
-    """Vector number `result` of a narrow block after `stage` columns: what `before` has of it, and
-    the elements of `column`."""
+    """Shuffle of a narrow block: vector number `result` after `stage` columns, from the vector
+    `before` and the elements of `column`."""
 
     before: str
     column: int
@@ -26,9 +27,11 @@ class Merge:
 
 @frozen
 class Blocks:
-    """Blocks of `size` rows and columns (all `columns` if these are fewer), of rows that are `rows`
-    in the last dimension but one. The last blocks along both overlap those before. `turned` are the
-    operands that are transposed."""
+    """Blocks of `size` rows and columns, or of all `columns` if these are fewer.
+
+    `rows` is the last dimension but one. The last blocks along both dimensions overlap those
+    before. `turned` are the operands that are transposed.
+    """
 
     size: int
     rows: int
@@ -37,7 +40,7 @@ class Blocks:
 
     @property
     def along_rows(self) -> int:
-        """Blocks from the first of these rows to the last."""
+        """Blocks along the rows."""
         return -(-self.rows // self.size)
 
     @property
@@ -86,8 +89,8 @@ class Blocks:
         )
 
     def _mask(self, result: int, column: int) -> str:
-        """The shuffle mask that puts the elements of a column beside those of the columns before
-        it, which are in their places unless there is one."""
+        """Return the shuffle mask that puts the elements of a column beside those of earlier
+        columns, which are in their places once there are several."""
         places = []
         for lane in range(self.size):
             row, of = divmod(result * self.size + lane, self.columns)
@@ -116,5 +119,5 @@ def blocks_of(stream: StreamPlan, size: int) -> Blocks | None:
 
 
 def is_turned(of: StreamOperand) -> bool:
-    """Whether an operand's neighbours lie in the rows of one column."""
+    """Return whether an operand's neighbours lie in the rows of one column."""
     return of.lane not in (0, 1) and of.strides[-2] == 1

@@ -1,5 +1,5 @@
-"""Addresses of an element-wise kernel's operands: the rows of its output, the segments of a row,
-and the addresses in both."""
+"""Rows of an element-wise kernel's output, the segments of a row, and the addresses of operands in
+both."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Segment:
-    """Elements [start, stop) of a row, in which the conditions that are about places in a row are
-    known. `prefix` starts the names of what is computed in it."""
+    """Elements [start, stop) of a row, in which the conditions on places in a row are known. Names
+    of values begin with `prefix`."""
 
     prefix: str
     start: int
@@ -26,13 +26,13 @@ class Segment:
 
     @property
     def unrolled(self) -> tuple[tuple[str, int], ...]:
-        """Each vector of a step: what its values' names start with, and its first element."""
+        """Prefix of names and first element of each vector of a step."""
         return tuple((f"{self.prefix}u{u}", u * self.run.vector) for u in range(self.run.unroll))
 
 
 @frozen
 class RowAddresses(FormulaPlan):
-    """Rows are those of the stream's last dimension; all elements are one if nothing broadcasts."""
+    """Rows of the stream's last dimension; all elements are one row if nothing broadcasts."""
 
     spec: Elementwise
 
@@ -46,7 +46,7 @@ class RowAddresses(FormulaPlan):
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """A row, cut where a condition begins or ends to hold along it."""
+        """Row, cut where a condition begins or ends to hold along it."""
         inner = [c for c in self.stream.conditions if not self.is_of_row(c)]
         ends = sorted({0, self.cols, *(end for c in inner for end in (c.low, c.high))})
         return tuple(
@@ -69,7 +69,7 @@ class RowAddresses(FormulaPlan):
         return tuple(c for c in self.stream.conditions if self.is_of_row(c))
 
     def row_guards(self, of: StreamOperand) -> tuple[str, ...]:
-        """Conditions without which an operand has no such row."""
+        """Return the conditions without which an operand has no such row."""
         return tuple(c.name for c in self.row_conditions if c.name in of.guards)
 
     def branches(self, of: StreamOperand) -> bool:
@@ -87,7 +87,7 @@ class RowAddresses(FormulaPlan):
         return tuple(zip(both, holds[1:], both[1:], strict=False))
 
     def holds(self, of: StreamOperand) -> str:
-        """Whether all its guards hold."""
+        """Return the value that says whether all guards of an operand hold."""
         together = self.guards_together(of)
         return together[-1][-1] if together else f"%{self.row_guards(of)[0]}.holds"
 
@@ -97,7 +97,7 @@ class RowAddresses(FormulaPlan):
         return not (of.offset or of.indices or of.guards) and min(of.strides) >= 0
 
     def start(self, of: StreamOperand) -> str:
-        """The operand for the address that a row's elements are counted from."""
+        """Return the operand for the address from which a row's elements are counted."""
         in_place = not self.by_rows and self.is_plain(of)
         return self.pointer(of.tensor) if in_place else f"%{of.name}.row"
 
@@ -121,12 +121,13 @@ class RowAddresses(FormulaPlan):
         return -min((i * of.lane for i in places), default=0) * self._itemsize(of)
 
     def _held(self, of: StreamOperand) -> dict[str, bool]:
-        """The conditions about places in a row that it is guarded by."""
+        """Return the conditions on places in a row that guard an operand."""
         found = (c.name for c in self.stream.conditions if not self.is_of_row(c))
         return {name: True for name in found if name in of.guards}
 
     def lanes(self, of: StreamOperand, valid: int) -> tuple[int, ...]:
-        """Bytes from an operand's first element to those of a vector, or of its `valid` first."""
+        """Return the bytes from an operand's first element to those of a vector, or of its `valid`
+        first."""
         return tuple(e * of.lane * self._itemsize(of) for e in range(valid or self.compute.count))
 
     @property
@@ -139,7 +140,7 @@ class RowAddresses(FormulaPlan):
 
     @property
     def out_rows(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
-        """Bytes of a row of outputs, and the names of those."""
+        """Bytes of a row of outputs, and the names of these outputs."""
         found: dict[int, list[str]] = {}
         for name in self.spec.outputs:
             found.setdefault(self.cols * self.spec.dtype_of(name).itemsize, []).append(name)
@@ -147,8 +148,8 @@ class RowAddresses(FormulaPlan):
 
     @property
     def row_dimensions(self) -> tuple[Dimension, ...]:
-        """How a row's number gives the coordinates that some input needs; it is the only one
-        itself."""
+        """Dimensions that split a row's number into coordinates; none if the number is the only
+        one."""
         outer = self.stream.sizes[:-1]
         return self.stream.coordinates(outer) if len(outer) > 1 else ()
 
@@ -169,5 +170,5 @@ class RowAddresses(FormulaPlan):
 
 
 def takes_rows(stream: StreamPlan) -> bool:
-    """An input broadcasts, or what is read depends on the place in a row."""
+    """Return whether an input broadcasts, or what is read depends on the place in a row."""
     return len(stream.sizes) > 1 or bool(stream.conditions)

@@ -8,30 +8,149 @@ row.
 
 from __future__ import annotations
 
+import dataclasses
+from enum import Enum, auto
 from functools import cached_property
+from typing import ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
 from kgen.spec import ConstantOperand, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access
-from kgen.targets.cpu.plan.kernels import gemv_strips
-from kgen.targets.cpu.plan.kernels.dot import rounds_bf16
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_registers, vector_for
+from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.kernels.dot import COLUMNS, rounds_bf16
 from kgen.targets.cpu.plan.matmul import MatmulPlan, check_multiple, check_stack, padded
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.lanes import Interleaving, Unpack
-from kgen.targets.cpu.plan.tiles.dots import DotOperands
-from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.cpu.plan.tiles.dots import WORD, Dot, DotOperands, dot_for, has_words
+from kgen.targets.cpu.plan.tiles.tile import Row
+from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
 from kgen_runtime.values import frozen
 
 #: Stores wait with loads whose addresses have the same lower bits: sums begin half as far from B.
 ALIAS_BYTES = 4096
 
 
+class Taken(Enum):
+    """Form of the vectors of rows of B in a product.
+
+    - ELEMENTS: elements in their order in memory
+    - GROUPS: elements of neighbouring rows, interleaved for an instruction that multiplies groups
+      (dots.py)
+    - WORDS: words of two neighbouring columns of bf16; a shift makes an f32 of the lower half and a
+      mask one of the upper half, with half the loads and shuffles of widening each column. Sums of
+      even columns precede those of odd columns until the end of K.
+    """
+
+    ELEMENTS = auto()
+    GROUPS = auto()
+    WORDS = auto()
+
+
+@frozen
+class RowsOfB:
+    """Rows of B in the form `taken`; `sums` is a vector of sums in the type of the epilogue."""
+
+    taken: Taken
+    dot: Dot | None
+    sums: Vector
+
+    @property
+    def group(self) -> int:
+        """Rows that are multiplied together."""
+        return self.dot.group if self.dot else 1
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of sums of a strip: rows of a group, or columns of a word."""
+        return WORD if self.taken is Taken.WORDS else self.group
+
+    @property
+    def strip(self) -> int:
+        return self.vectors * self.sums.count
+
+    @property
+    def halved(self) -> RowsOfB:
+        """Rows of B in vectors of half as many bytes."""
+        dot = self.dot.halved if self.dot else None
+        return dataclasses.replace(self, dot=dot, sums=self.sums.half)
+
+    def registers(self, m: int, parts: int, strips: int) -> int:
+        """Return the registers of a step of `m` rows of A: its operands, sums, and rows of B before
+        and after they are interleaved."""
+        if self.taken is Taken.WORDS:
+            # A strip after the other: words, and of one half at a time a row of B and sums; the
+            # mask.
+            return m * (parts + 1) + parts + 2
+        if self.dot is None:
+            return m * (parts + strips) + strips + 1
+        groups = -(-parts // self.group)
+        mixed = 2 * self.group + self.dot.extra_registers
+        return m * (groups + strips * self.group) + mixed
+
+
+@frozen
+class OuterDepth:
+    """K of outer products: `blocks` in whole blocks, whose streams are `part` rows apart; a
+    remainder in parts of `rest_part` rows, the first of which ends at `rest_end`; and `left` rows
+    from `left_from` on, fewer than there are streams."""
+
+    part: int
+    blocks: int
+    rest_part: int
+    rest_end: int
+    left: int
+    left_from: int
+
+
+@frozen
+class OuterProducts:
+    """Function that multiplies `count` rows of B at once, in groups of at most `group` rows. Rows
+    are named by their number."""
+
+    count: int
+    group: int
+
+    @property
+    def name(self) -> str:
+        return f"outer_{self.count}"
+
+    @property
+    def groups(self) -> tuple[range, ...]:
+        starts = range(0, self.count, self.group)
+        return tuple(range(at, min(at + self.group, self.count)) for at in starts)
+
+
+def rows_of_b(spec: Matmul, target: Target, *, words: bool = False) -> RowsOfB | None:
+    """Return the rows of B, which must be contiguous and of a type that is multiplied without
+    conversion; else None. Bf16 is multiplied by words with `words`, or if the target has no
+    products of it."""
+    dot = None if words else dot_for(spec.dtype, target)
+    if spec.constant or spec.b_strides[2] != 1:
+        return None
+    if dot:
+        if dot.b_is_unsigned and spec.layout.a_transposed:
+            return None
+        taken = Taken.GROUPS
+    elif has_words(spec):
+        taken = Taken.WORDS
+    elif spec.dtype is spec.accumulate:
+        taken = Taken.ELEMENTS
+    else:
+        return None
+    columns = spec.n if taken is Taken.ELEMENTS else COLUMNS
+    return RowsOfB(taken=taken, dot=dot, sums=vector_for(target, finishing_type(spec), columns))
+
+
 @frozen
 class OuterPlan(MatmulPlan):
+    #: Distance of the sums from B, modulo the page, and the mask of lines of a page.
+    page_distance: ClassVar[int] = ALIAS_BYTES // 2
+    page_mask: ClassVar[int] = ALIAS_BYTES - LINE_BYTES
+
     schedule: OuterMatmul
-    rows_of_b: gemv_strips.RowsOfB
+    rows_of_b: RowsOfB
 
     @property
     def fetches(self) -> bool:
@@ -66,10 +185,6 @@ class OuterPlan(MatmulPlan):
         room = Buffer(name="%acc.room", holds=holds, bytes=acc.bytes + ALIAS_BYTES)
         return (room, self.starts.buffer) if self.starts else (room,)
 
-    @property
-    def page(self) -> gemv_strips.SumsInPage:
-        return gemv_strips.SumsInPage(distance=ALIAS_BYTES // 2, mask=ALIAS_BYTES - LINE_BYTES)
-
     @cached_property
     def interleaving(self) -> Interleaving:
         scalar = "float" if self.dot else self.compute.scalar
@@ -93,31 +208,33 @@ class OuterPlan(MatmulPlan):
 
     @property
     def words(self) -> Vector | None:
-        """Vector of words, each of two columns, if bf16 is multiplied so."""
-        return self.sum_vector.integers if self.rows_of_b.taken is gemv_strips.Taken.WORDS else None
+        """Vector of words of two columns each, if bf16 is multiplied so."""
+        return self.sum_vector.integers if self.rows_of_b.taken is Taken.WORDS else None
 
     @property
     def a_scalar(self) -> str:
-        """An element of A, as it is stored."""
+        """LLVM's type of an element of A in memory."""
         stored = self.dot or self.words
         return self.interleaving.row.stored.scalar if stored else self.sum_vector.scalar
 
-    def unpacks(self, b: str, group: gemv_strips.OuterGroup) -> tuple[Unpack, ...]:
-        """Return the shuffles from rows `b`.<row> to vectors of groups, `b`_v0.stored and so on."""
+    def unpacks(self, b: str, group: range) -> tuple[Unpack, ...]:
+        """Return the shuffles from rows `b`.k<row> to vectors of groups, `b`_v0.stored and so on.
+        Rows that a group lacks are zero."""
+        count = self.rows_of_b.group
+        lacking = ["zeroinitializer"] * (count - len(group))
         return self.interleaving.unpacks(
-            ["zeroinitializer" if row.absent else f"{b}.{row.name}" for row in group.rows],
-            [f"{b}_v{v}.stored" for v in range(self.rows_of_b.group)],
+            [*(f"{b}.k{row}" for row in group), *lacking],
+            [f"{b}_v{v}.stored" for v in range(count)],
         )
 
     # -- the sums' first values, if B is taken for unsigned ------------------------------------
 
     @property
-    def rows_of_a(self) -> tuple[gemv_strips.RowOfA, ...]:
-        row = self.tensors.a_strides[1]
-        return tuple(
-            gemv_strips.RowOfA(index=m, a=m * row, sums=m * self.acc.row)
-            for m in range(self.schedule.mr)
-        )
+    def rows_of_a(self) -> tuple[Row, ...]:
+        """Rows of A, and those of their sums."""
+        a, out = self.tensors.a_strides[1], self.acc.row
+        numbers = range(self.schedule.mr)
+        return tuple(Row(name=f"m{m}", index=m, a=m * a, out=m * out) for m in numbers)
 
     @cached_property
     def starts(self) -> Starts | None:
@@ -139,9 +256,9 @@ class OuterPlan(MatmulPlan):
     # -- K: blocks of parts, then shorter parts, then single rows -------------------------------
 
     @property
-    def depth(self) -> gemv_strips.OuterDepth:
+    def depth(self) -> OuterDepth:
         k, kc, parts = self.spec.k, self.schedule.kc, self.schedule.parts
-        return gemv_strips.OuterDepth(
+        return OuterDepth(
             part=kc // parts,
             blocks=k - k % kc,
             rest_part=k % kc // parts,
@@ -151,25 +268,25 @@ class OuterPlan(MatmulPlan):
         )
 
     @property
-    def whole_products(self) -> gemv_strips.OuterProducts:
-        return gemv_strips.outer_products(self.schedule.parts, self.rows_of_b.group)
+    def whole_products(self) -> OuterProducts:
+        return OuterProducts(count=self.schedule.parts, group=self.rows_of_b.group)
 
     @property
-    def left_products(self) -> gemv_strips.OuterProducts:
-        return gemv_strips.outer_products(self.depth.left, self.rows_of_b.group)
+    def left_products(self) -> OuterProducts:
+        return OuterProducts(count=self.depth.left, group=self.rows_of_b.group)
 
     @property
-    def products(self) -> tuple[gemv_strips.OuterProducts, ...]:
+    def products(self) -> tuple[OuterProducts, ...]:
         whole = (self.whole_products,) if self.spec.k >= self.schedule.parts else ()
         return (*whole, self.left_products) if self.depth.left else whole
 
-    def fetches_row(self, strip: gemv_strips.OuterStrip) -> bool:
-        """The strip fetches the rows behind: the first of a line."""
+    def fetches_row(self, strip: VectorPart) -> bool:
+        """Return whether the strip, the first of a cache line, prefetches later rows."""
         return strip.first * self.spec.b_type.itemsize % LINE_BYTES == 0
 
     @property
     def fetch_offsets(self) -> tuple[int, ...]:
-        """Bytes from a row of B to those that are fetched meanwhile."""
+        """Bytes from a row of B to those that are prefetched."""
         row = self.tensors.b_strides[1] * self.schedule.apart
         offsets = (i * row for i in range(1, self.schedule.prefetch + 1))
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
@@ -177,18 +294,18 @@ class OuterPlan(MatmulPlan):
     # -- columns: of tasks that are one pass; steps of nr, and those left over at the right -----
 
     @property
-    def strips(self) -> tuple[gemv_strips.OuterStrip, ...]:
-        return gemv_strips.strips(self.schedule.nr, self.rows_of_b.strip)
+    def strips(self) -> tuple[VectorPart, ...]:
+        return vector_parts(self.schedule.nr, self.rows_of_b.strip)
 
     @property
-    def edge_strips(self) -> tuple[gemv_strips.OuterStrip, ...]:
-        return gemv_strips.strips(self.spec.n % self.schedule.nr, self.rows_of_b.strip)
+    def edge_strips(self) -> tuple[VectorPart, ...]:
+        return vector_parts(self.spec.n % self.schedule.nr, self.rows_of_b.strip)
 
     @property
     def columns_stepped(self) -> str:
-        if self.blocking.columns_vary and self.blocking.has_edge_panel:
+        if self.blocking.n.varies and self.blocking.n.has_edge:
             return "%columns.stepped"
-        return self.blocking.panels_whole
+        return self.blocking.n.whole
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
@@ -201,8 +318,9 @@ class OuterPlan(MatmulPlan):
 
 
 def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan:
-    """Raises ScheduleError if the schedule does not fit the operands, the vectors or the stack."""
-    rows = gemv_strips.rows_of_b(spec, target, words=schedule.words)
+    """Return the plan. Raises ScheduleError if the schedule does not fit the operands, the vectors
+    or the stack."""
+    rows = rows_of_b(spec, target, words=schedule.words)
     if rows is None:
         raise ScheduleError(
             f"mainloop=outer requires an unpacked row-major B of a type that {target.name} "
@@ -214,7 +332,7 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
             f"pack_b={schedule.pack_b:d}: mainloop=outer packs neither operand and multiplies all "
             f"{spec.m} rows of A at once; try mr={spec.m}, mc={spec.m}, pack_a=0, pack_b=0"
         )
-    if schedule.words and rows.taken is not gemv_strips.Taken.WORDS:
+    if schedule.words and rows.taken is not Taken.WORDS:
         raise ScheduleError(f"words=1 requires bf16 operands, not {spec.key}; try words=0")
     if schedule.halves:
         if rows.sums.bytes < LINE_BYTES:
@@ -223,7 +341,7 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
                 f"uses {rows.sums.bytes}; try halves=0"
             )
         rows = rows.halved
-    rounded = rows.dot is not None and rounds_bf16(spec, rows.dot)
+    rounded = rows.dot is not None and not schedule.halves and rounds_bf16(spec, rows.dot)
     plan = OuterPlan.of(
         spec,
         target,
@@ -237,11 +355,7 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
     width = rows.strip
     check_multiple(schedule, "nr", width, "the columns of a strip")
     needed = rows.registers(spec.m, schedule.parts, schedule.nr // width)
-    limit = target.limits["vector_registers"]
-    if needed > limit:
-        raise ScheduleError(
-            f"parts={schedule.parts} with mr={schedule.mr} and nr={schedule.nr} needs {needed} "
-            f"vector registers; {target.name} has {limit}; try nr={width}, parts={rows.group}"
-        )
+    fields = f"parts={schedule.parts} with mr={schedule.mr} and nr={schedule.nr}"
+    check_registers(target, needed, fields, f"nr={width}, parts={rows.group}")
     check_stack(target, schedule, plan.scratch_bytes)
     return plan

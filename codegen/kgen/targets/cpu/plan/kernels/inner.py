@@ -15,7 +15,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_registers, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.inner_transposed import TransposedB, transposed_format
 from kgen.targets.cpu.plan.kernels.inner_vectors import (
@@ -76,7 +76,7 @@ class InnerPlan(TiledPlan):
 
     @cached_property
     def packing(self) -> PanelPacking:
-        """B is transposed as a whole, or not at all."""
+        """Transposition of all of B, or nothing."""
         return PanelPacking(blocking=self.blocking, packs=False, transposes=self.schedule.pack_b)
 
     @cached_property
@@ -87,7 +87,7 @@ class InnerPlan(TiledPlan):
 
     @property
     def words(self) -> Vector | None:
-        """Vector of words, each of two elements along K, if bf16 is multiplied so."""
+        """Vector of words of two elements along K each, if bf16 is multiplied so."""
         return self.sums.integers if takes_words(self.spec, self.target) else None
 
     # -- where the sums start, if B is taken for unsigned --------------------------------------
@@ -133,27 +133,27 @@ class InnerPlan(TiledPlan):
 
     @property
     def streams_b(self) -> bool:
-        """The tiles fetch what follows by themselves."""
+        """Whether blocks stream B: never, because tiles prefetch by themselves."""
         return False
 
     @property
     def fetches(self) -> bool:
-        return self.blocking.k_blocked or self.next_rows > 0
+        return self.blocking.k.is_split or self.next_rows > 0
 
     # -- columns, a stream each ----------------------------------------------------------------
 
     @property
     def panel_steps(self) -> PanelSteps:
-        """Each column of a whole tile begins a part of the block."""
+        """Steps of tiles whose columns each begin a part of the block."""
         spread = str(min(self.spec.n, self.schedule.nc) // self.schedule.nr)
-        if self.blocking.columns_vary:
+        if self.blocking.n.varies:
             spread = "%spread"
         return PanelSteps(stop=spread, step=1, spread=spread)
 
     @property
     def next_offsets(self) -> tuple[int, ...]:
-        """Bytes in B from a tile's columns to those that it fetches, of the same block of K: once
-        if other tiles do as well."""
+        """Bytes in B from a tile's columns to those that it prefetches, of the same block of K; one
+        distance if several tiles prefetch."""
         once = self.blocking.has_row_tiles
         tiles = min(self.schedule.prefetch, 1) if once else self.schedule.prefetch
         offsets = ((i + 1) * self.loop.b_column for i in range(tiles))
@@ -166,23 +166,24 @@ class InnerPlan(TiledPlan):
         down = self.spec.m > self.spec.n or self.schedule.pack_b
         tiles = self.schedule.prefetch
         is_inside = self.reaches("a", tiles * self.schedule.mr * self.loop.a_m)
-        return tiles if down and is_inside and not self.blocking.k_blocked else 0
+        return tiles if down and is_inside and not self.blocking.k.is_split else 0
 
     def next_row(self, row: Row) -> int:
-        """Bytes from a tile's corner in A to the row that is fetched for one of its rows."""
+        """Return the bytes from a tile's corner in A to the row that is prefetched for one of its
+        rows."""
         return row.a + self.next_rows * self.schedule.mr * self.loop.a_m
 
     def fetches_at(self, chain: Chain, dtype: DType) -> bool:
-        """Once for each line that a step reads of rows or columns of that type."""
+        """Return whether a chain begins a cache line of rows or columns of a type."""
         return chain.at * dtype.itemsize % LINE_BYTES == 0
 
     def tile_spread(self, tile: RegisterTile) -> str:
-        """The columns left over at the right are side by side."""
+        """Return the distance of a tile's columns; remaining columns at the right are adjacent."""
         return self.panel_steps.spread if tile.width == self.schedule.nr else "1"
 
     @property
     def scratch_row(self) -> int:
-        """Whole vectors of the epilogue."""
+        """Bytes of whole vectors of the epilogue."""
         return -(-self.schedule.nc // self.compute.count) * self.sum_vector.bytes
 
     # -- K ------------------------------------------------------------------------------------
@@ -212,7 +213,7 @@ class InnerPlan(TiledPlan):
 
     @cached_property
     def tiles(self) -> RegisterTiles:
-        """Tiles of single columns; the sums go to the block of sums, one element each."""
+        """Tiles of single columns; sums go to the block of sums, one element each."""
         return RegisterTiles(
             blocking=self.blocking,
             lanes=1,
@@ -227,7 +228,7 @@ class InnerPlan(TiledPlan):
         return tuple(f"{name}_{chain.name}" for name in tile.sum_names for chain in chains)
 
     def last(self, sum_: Sum, chain: Chain) -> str:
-        """The value that one of its chains ends with."""
+        """Return the value that a chain of a sum ends with."""
         rest = ".rest" if chain.name in {left.name for left in self.k_steps.rest} else ""
         return f"%{sum_.name}_{chain.name}{rest}"
 
@@ -258,7 +259,8 @@ class InnerPlan(TiledPlan):
 
 
 def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan:
-    """Raises ScheduleError if the schedule does not fit operands, registers or stack."""
+    """Return the plan. Raises ScheduleError if the schedule does not fit operands, registers or
+    stack."""
     check_operands(spec, target, schedule)
     along, sums = vector_along(spec, target)
     step = k_of_step(spec, target) * schedule.unroll
@@ -287,15 +289,11 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
         sums=sums,
         dot=dot_for(spec.dtype, target),
     )
-    if plan.blocking.blocks_n > 1:
+    if plan.blocking.n.blocks > 1:
         check_multiple(schedule, "nc", compute.count, "as several blocks of columns need")
     needed = tile_registers(spec, target, schedule.mr, schedule.nr, schedule.unroll)
-    limit = target.limits["vector_registers"]
-    if needed > limit:
-        raise ScheduleError(
-            f"mr={schedule.mr} with nr={schedule.nr} and unroll={schedule.unroll} needs {needed} "
-            f"vector registers; {target.name} has {limit}; try mr=1, nr=2, unroll=4"
-        )
+    fields = f"mr={schedule.mr} with nr={schedule.nr} and unroll={schedule.unroll}"
+    check_registers(target, needed, fields, "mr=1, nr=2, unroll=4")
     check_stack(target, schedule, plan.scratch_bytes)
     return plan
 

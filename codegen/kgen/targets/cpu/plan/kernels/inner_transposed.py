@@ -19,9 +19,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class ColumnsOfB:
-    """`count` columns of B, side by side in `steps` of K, and how many are `there` at all in each;
-    `start` and `to` are bytes in B and where it is transposed, by transposes of `size` columns and
-    steps; a step is `row` columns from the next."""
+    """`count` adjacent columns of B in `steps` steps of K, of `there` that each step has.
+
+    `start` and `to` are byte offsets in B and in the transposed B. Transposes have `size` columns
+    and steps; a step is `row` columns from the next.
+    """
 
     name: str
     count: int
@@ -34,7 +36,7 @@ class ColumnsOfB:
 
     @property
     def overlap(self) -> bool:
-        """There are as many as a transpose has: the last ones overlap those before."""
+        """Whether there are enough columns for a transpose: the last ones overlap those before."""
         return min(self.count, self.steps) >= self.size
 
     @property
@@ -72,12 +74,12 @@ class TransposedB:
 
     @property
     def steps(self) -> int:
-        """So many of K."""
+        """Steps along K."""
         return -(-self.spec.k // self.format.depth)
 
     @property
     def between(self) -> int:
-        """Bytes of B from one of them to the next."""
+        """Bytes of B from one step to the next."""
         return self.format.depth * self.k_stride
 
     @property
@@ -90,7 +92,7 @@ class TransposedB:
 
     @property
     def parts(self) -> tuple[ColumnsOfB, ...]:
-        """Ranges of columns that are contiguous: all of them, or those of each prepacked panel."""
+        """Ranges of contiguous columns: all of them, or those of each prepacked panel."""
         n, size = self.spec.n, self.moved.itemsize
         width = self.format.width if self.is_prepacked else n
         return tuple(
@@ -108,7 +110,7 @@ class TransposedB:
         )
 
     def sides(self, part: ColumnsOfB) -> tuple[Side, ...]:
-        """Its columns, of which each becomes a row."""
+        """Return the columns of a part, each of which becomes a row."""
         size = self.moved.itemsize
         return tuple(Side(index=i, start=i * size, to=i * self.column) for i in range(part.count))
 

@@ -1,4 +1,4 @@
-"""Vectors along K: which operands they suit, how they are read, how many registers a tile takes."""
+"""Vectors along K: the operands that they suit, how they are read, and the registers of a tile."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ WIDENING_REGISTERS = 4
 
 @frozen
 class Chain:
-    """A vector of K, `at` elements from the step's or the row's first; `valid` is 0 for a whole
-    one, else how many of its elements there are."""
+    """Vector of K, `at` elements from the step's or the row's first; `valid` is 0 for a whole one,
+    else the number of its elements."""
 
     name: str
     at: int
@@ -43,12 +43,12 @@ class StepsAlongK:
 
     @property
     def whole(self) -> int:
-        """K in whole steps."""
+        """Elements of K in whole steps."""
         return self.depth - self.depth % self.step
 
     @property
     def chains(self) -> tuple[Chain, ...]:
-        """Vectors of a step; each adds to a sum of its own."""
+        """Vectors of a step, each with sums of its own."""
         return tuple(Chain(name=f"k{u}", at=u * self.vector, valid=0) for u in range(self.unroll))
 
     @property
@@ -67,12 +67,12 @@ class StepsAlongK:
 
 
 def is_inner(spec: Matmul) -> bool:
-    """K lies side by side in A, and in B as it is given."""
+    """Return whether A and the unpacked B are contiguous along K."""
     return not b_is_packed(spec) and spec.a_strides[2] == 1 and spec.b_strides[1] == 1
 
 
 def may_transpose_b(spec: Matmul, target: Target) -> bool:
-    """K lies side by side in A, the columns of B in each of its rows, or in panels."""
+    """Return whether A is contiguous along K, and B along its rows or in panels."""
     if spec.a_strides[2] != 1 or spec.has_blocks or spec.accumulate.is_integer:
         return False
     if not b_is_packed(spec):
@@ -95,13 +95,14 @@ def column_bytes(spec: Matmul) -> int:
 
 
 def k_of_step(spec: Matmul, target: Target) -> int:
-    """K that a chain of products takes at once: a vector, or a block of B."""
+    """Return the elements of K that a chain of products takes at once: a vector, or a block of
+    B."""
     along, _ = vector_along(spec, target)
     return BLOCK if spec.has_blocks else along.compute.count
 
 
 def vector_along(spec: Matmul, target: Target) -> tuple[Access, Vector]:
-    """How vectors of K are read, and the vector of sums that they are multiplied into."""
+    """Return the access to vectors of K, and the vector of sums that they are multiplied into."""
     dot = dot_for(spec.dtype, target)
     if dot or takes_words(spec, target):
         sums = vector_for(target, DType.F32, COLUMNS)
@@ -136,8 +137,8 @@ EXPONENT = 0x4B000000
 
 @frozen
 class BlockPiece:
-    """A vector of numbers of a block, `at` elements from its first, whose bytes are `byte` from the
-    block's; `valid` as of a chain."""
+    """Vector of numbers of a block, `at` elements from its first, in the bytes from `byte` of the
+    block on; `valid` as in a chain."""
 
     name: str
     at: int
@@ -164,7 +165,7 @@ class BlocksOfB:
 
     @property
     def shift(self) -> int:
-        """Divides a number of elements by those of a block."""
+        """Shift that divides a number of elements by those of a block."""
         return BLOCK.bit_length() - 1
 
     @property
@@ -182,7 +183,7 @@ class BlocksOfB:
         return self.sums.splat(2.0**23 + OFFSET)
 
     def pieces(self, chain: Chain) -> tuple[BlockPiece, ...]:
-        """A block's vectors, but for those past the end of K."""
+        """Return a block's vectors, except those past the end of K."""
         count, half = self.sums.count, BLOCK // 2
         valid = chain.valid or BLOCK
         return tuple(
@@ -199,5 +200,6 @@ class BlocksOfB:
 
 
 def blocks_of_b(target: Target, sums: Vector) -> BlocksOfB:
+    """Return the blocks of B for sums of a type."""
     scale = access(target, DType.F16, Vector(count=4, scalar="float"))
     return BlocksOfB(sums=sums, scale=scale)

@@ -3,13 +3,16 @@ B, and tiles of sums."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.spec.choices import BType
 from kgen.targets.base import Target
-from kgen.targets.cpu.limits import AVX_VNNI_FEATURES, VNNI_FEATURES
+from kgen.targets.contraction.implicit_gemm import are_windows
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
-from kgen.targets.cpu.plan.packing.packed_windows import are_windows
+from kgen.targets.cpu.plan.tiles.dots import VPDPBUSD, VPMADDWD
+from kgen.targets.powers_of_two import RoundingUnit
 from kgen_runtime.blocks import BLOCK
 from kgen_runtime.values import frozen
 
@@ -20,9 +23,11 @@ LIMBS, LIMBS_OF_S4 = 4, 3
 #: The longest K of which a row of limbs fits a thread's stack.
 MOST_K = 49152
 #: K in a group that an instruction adds up.
-GROUP = 4
+GROUP = RoundingUnit(4)
 #: K that shares an exponent, where B has no blocks of its own.
 SHARED_K = 64
+#: Numbers in the lower halves of a block's bytes.
+HALF_BLOCK = RoundingUnit(BLOCK // 2)
 #: Bytes of a block's scale, and of its numbers in a vector's lane.
 SCALE_BYTES, RUN = 2, 4
 #: Vectors of numbers of B in a turn of the loop over them.
@@ -35,43 +40,41 @@ UNIT_BYTES = 4
 
 @frozen
 class LimbDot:
-    """An instruction for products of bytes, B's from 0 on and A's signed ones. Without `widen`
-    four of them are added to a sum of 32 bits; else two become one of 16, of which a block has
-    eight, and the instruction `widen` makes sums of 32 bits of those in the end."""
+    """Instruction for products of bytes, unsigned ones of B and signed ones of A. Without `widen`
+    it adds four of them to a sum of 32 bits; else two become one of 16, of which a block has eight,
+    and the instruction `widen` makes sums of 32 bits of those in the end."""
 
     mnemonic: str
     intrinsic: str
     widen: str = ""
-    features: tuple[str, ...] = ()
+    features: Collection[str] = ()
 
 
-#: Intel SDM volume 2: VPDPBUSD adds four products; VPMADDUBSW adds two, and saturates, which those
-#: of a number of 4 bits stay far from: eight times 2 x 15 x 128 is under 2^15.
-_VNNI_512 = LimbDot(
-    mnemonic="vpdpbusd", intrinsic="llvm.x86.avx512.vpdpbusd.512", features=tuple(VNNI_FEATURES)
-)
-_VNNI_256 = LimbDot(
-    mnemonic="vpdpbusd", intrinsic="llvm.x86.avx512.vpdpbusd.256", features=tuple(AVX_VNNI_FEATURES)
-)
-_BYTES_512 = LimbDot(
-    mnemonic="vpmaddubsw",
-    intrinsic="llvm.x86.avx512.pmaddubs.w.512",
-    widen="llvm.x86.avx512.pmaddw.d.512",
-)
-_BYTES_256 = LimbDot(
-    mnemonic="vpmaddubsw", intrinsic="llvm.x86.avx2.pmadd.ub.sw", widen="llvm.x86.avx2.pmadd.wd"
-)
-#: By the feature that brings it, and the types of B that it has room for; the first that is there.
+def _vnni(feature: str, nbytes: int) -> LimbDot:
+    dot = VPDPBUSD.of(feature, nbytes)
+    return LimbDot(mnemonic=dot.mnemonic, intrinsic=dot.intrinsic, features=dot.features)
+
+
+def _pairs(nbytes: int, intrinsic: str) -> LimbDot:
+    """Return VPMADDUBSW, which adds two products and saturates: eight times 2 x 15 x 128 is under
+    2^15 (Intel SDM volume 2)."""
+    widen = VPMADDWD.intrinsics[nbytes]
+    return LimbDot(mnemonic="vpmaddubsw", intrinsic=intrinsic, widen=widen)
+
+
+#: Instructions by the feature that brings each, with the types of B that fit its sums; the first
+#: one that the target has is used.
 LIMB_DOTS: tuple[tuple[str, LimbDot, tuple[BType, ...]], ...] = (
-    ("avx512_vnni", _VNNI_512, (BType.S8, BType.S4)),
-    ("avx512bw", _BYTES_512, (BType.S4,)),
-    ("avx_vnni", _VNNI_256, (BType.S8, BType.S4)),
-    ("avx2", _BYTES_256, (BType.S4,)),
+    ("avx512_vnni", _vnni("avx512_vnni", 64), (BType.S8, BType.S4)),
+    ("avx512bw", _pairs(64, "llvm.x86.avx512.pmaddubs.w.512"), (BType.S4,)),
+    ("avx_vnni", _vnni("avx_vnni", 32), (BType.S8, BType.S4)),
+    ("avx2", _pairs(32, "llvm.x86.avx2.pmadd.ub.sw"), (BType.S4,)),
 )
 
 
 def limb_dot(spec: Matmul, target: Target) -> LimbDot | None:
-    """The instruction for a constant B of few bits and a matrix A whose K lies side by side."""
+    """Return the instruction for a constant B of few bits and a matrix A that is contiguous along
+    K."""
     if (
         ConstantOperand.B not in spec.constant
         or spec.a_strides[2] != 1
@@ -88,21 +91,13 @@ def limb_dot(spec: Matmul, target: Target) -> LimbDot | None:
 
 
 @frozen
-class PieceOfA:
-    """A vector of a block of A, `at` elements from its first; `valid` is 0 for a whole one, else
-    how many of its elements there are. An `absent` one is past K."""
-
-    name: str
-    at: int
-    valid: int = 0
-    absent: bool = False
-
-
-@frozen
 class Factor:
     """Numbers of B in the stored vector `vector`, `at` bytes from the turn's first: its bytes, or
-    the `upper` or lower halves of them. They are multiplied by groups of A that are `a` bytes from
-    the turn's first, and added to the sums that end with `before`."""
+    the `upper` or lower halves of them.
+
+    Groups of A, `a` bytes from the turn's first, are multiplied by them and added to the sums that
+    end with `before`.
+    """
 
     name: str
     vector: str
@@ -116,9 +111,12 @@ class Factor:
 
 @frozen
 class Limb:
-    """A byte of each integer, `bits` from its least significant one: `plane` bytes from a block's
-    first limbs to these. Their sums start from zero, or from what `starts` says of the integers and
-    is `start` bytes from a block's unit."""
+    """Byte of each integer, `bits` from its least significant one, and `plane` bytes from a block's
+    first limbs.
+
+    Its sums start from zero, or from the integers `starts`, whose sum is `start` bytes from a
+    block's unit.
+    """
 
     name: str
     bits: int
@@ -129,8 +127,7 @@ class Limb:
 
 @frozen
 class BlocksOfA:
-    """A in block floating point: `count` blocks of K, of which `whole` are whole; vectors of a
-    whole block and of the one that K ends in.
+    """A in block floating point: `count` blocks of K, of which `whole` are whole.
 
     In bytes: the limbs of a block and of a row, which are side by side because a tile reads a
     stream for each row, and what is kept of a block and of a row's blocks.
@@ -138,8 +135,6 @@ class BlocksOfA:
 
     count: int
     whole: int
-    pieces: tuple[PieceOfA, ...]
-    last_pieces: tuple[PieceOfA, ...]
     limbs: int
     limb_row: int
     kept: int
@@ -148,11 +143,11 @@ class BlocksOfA:
 
 @frozen
 class BlocksOfLimbs:
-    """Prepacked B for byte products, in bytes: a column and a panel of a block and of all blocks, a
-    block's scales before its numbers, a vector of numbers, those of a turn of the loop, and all
-    numbers of a panel in a block. `lanes_shift` divides bytes of B to get those of a limb of A."""
+    """Prepacked B for byte products, in bytes: a panel of a block, a column and a panel of all
+    blocks, a block's scales before its numbers, a vector of numbers, those of a turn of the loop,
+    and all numbers of a panel in a block. `lanes_shift` divides bytes of B to get those of a limb
+    of A."""
 
-    column_block: int
     block: int
     column: int
     panel: int
@@ -162,20 +157,10 @@ class BlocksOfLimbs:
     numbers: int
     lanes_shift: int
 
-
-@frozen
-class PlaceOfNumber:
-    """Place of a number of B by its index along K, for rows that are multiplied in f32.
-
-    A shift gives the block and a mask the place in it. In the place, masks give the vector of
-    numbers (times GROUP) and the byte of a lane, and a shift the half of the byte.
-    """
-
-    block_shift: int
-    place_mask: int
-    group_mask: int
-    byte_mask: int
-    half_shift: int
+    @property
+    def group_mask(self) -> int:
+        """Mask of a place in a block: the place's vector of numbers, times GROUP."""
+        return (self.numbers // self.step - 1) * GROUP
 
 
 @frozen
@@ -193,7 +178,7 @@ class LimbConstants:
 
 @frozen
 class LimbRow:
-    """A row of a tile: bytes from the first one to its limbs, blocks and sums."""
+    """Row of a tile: bytes from the first one to its limbs, blocks and sums."""
 
     name: str
     limbs: int
@@ -203,7 +188,7 @@ class LimbRow:
 
 @frozen
 class LimbColumns:
-    """A vector of columns: bytes from the first one to its panel of B, and to its sums."""
+    """Vector of columns: bytes from the first one to its panel of B, and to its sums."""
 
     name: str
     b: int
@@ -234,27 +219,28 @@ def limb_registers(limbs: int, rows: int, vectors: int) -> int:
     return (limbs + 1) * rows * vectors + 2 * vectors + 2
 
 
-def shared_k(spec: Matmul) -> int:
-    """K that shares an exponent: a block of B, if it has any."""
-    return BLOCK if spec.has_blocks else SHARED_K
+def shared_k(spec: Matmul) -> RoundingUnit:
+    """Return the elements of K that share an exponent: a block of B, if it has any."""
+    return RoundingUnit(BLOCK if spec.has_blocks else SHARED_K)
 
 
 def starts_of_limbs(spec: Matmul) -> tuple[tuple[str, int], ...]:
-    """For each limb the integers, of it and those above that are added to it before they become
-    floats, that its sums start from, or none, and the place of that among what is kept of a block:
-    three limbs become one float, four two."""
+    """Return, for each limb, the integers that its sums start from (its own and those of the limbs
+    that are added to it), or none, and their place among what is kept of a block. Three limbs
+    become one float, four two."""
     if spec.has_blocks:
         return (("integers", 1), ("", 0), ("", 0))
     return (("lower", 1), ("", 0), ("upper", 2), ("", 0))
 
 
 def block_of_a(spec: Matmul) -> int:
-    """Bytes of what the kernel keeps of a block of A: its unit, and what its limbs' sums start
-    from."""
+    """Return the bytes that the kernel keeps of a block of A: its unit, and the start values of its
+    limbs' sums."""
     return UNIT_BYTES * (1 + max(at for _, at in starts_of_limbs(spec)))
 
 
 def limbs_scratch(spec: Matmul) -> int:
+    """Return the bytes of the stack for a row of A."""
     kc = shared_k(spec)
     return -(-spec.k // kc) * (limb_count(spec) * kc + block_of_a(spec)) + LINE_BYTES
 

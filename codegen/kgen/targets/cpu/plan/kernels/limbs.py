@@ -1,27 +1,29 @@
 """The plan of matmul_limbs.ll.j2: f32 by weights of 8 or 4 bits, multiplied as bytes.
 
-A is taken in block floating point: the numbers of each block of K are integers that share an
-exponent, and each integer is four signed bytes, its limbs, or three where B is of 4 bits. So the
-weights need not become floats, one by one, before they are multiplied: an instruction adds products
-of bytes, for each limb by itself, and what becomes a float is a block's sum. An integer of four
-limbs is within 2^-31 of its number, relative to the largest one of its block, and of three within
-2^-23; rows with NaN, an infinity, or nothing but tiny numbers are multiplied in f32, slowly.
+A is in block floating point: the numbers of each block of K are integers that share an exponent,
+and each integer is four signed bytes (limbs), or three if B has 4 bits. Weights need not become
+floats before they are multiplied: an instruction adds products of bytes for each limb, and a
+block's sum becomes a float. An integer of four limbs is within 2^-31 of its number, relative to the
+largest one of its block, and one of three within 2^-23. Rows with NaN, an infinity, or nothing but
+tiny numbers are multiplied in f32, slowly.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_registers
 from kgen.targets.cpu.plan.kernels import limb_parts as parts
 from kgen.targets.cpu.plan.matmul import MatmulPlan, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
-from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
 from kgen.targets.device import Multiplied
+from kgen.targets.powers_of_two import RoundingUnit
 from kgen_runtime.blocks import BLOCK, BLOCK_BYTES, OFFSET
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
@@ -34,7 +36,7 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def multiplied(self) -> Multiplied:
-        """Each limb of a number of A is multiplied by the number of B."""
+        """Type of the products: each limb of a number of A times the number of B."""
         return Multiplied(operands=str(DType.S8), products=parts.limb_count(self.spec))
 
     # -- vectors -------------------------------------------------------------------------------
@@ -101,7 +103,7 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def minus_zero(self) -> int:
-        """Minus what is added to the numbers of B."""
+        """Negated offset of the numbers of B."""
         return -OFFSET if self.spec.has_blocks else -parts.HALF_OF_BYTES
 
     @cached_property
@@ -109,7 +111,6 @@ class LimbsPlan(MatmulPlan):
         column = BLOCK_BYTES if self.spec.has_blocks else self.schedule.kc
         numbers_at = parts.SCALE_BYTES * self.lanes if self.spec.has_blocks else 0
         return parts.BlocksOfLimbs(
-            column_block=column,
             block=column * self.lanes,
             column=column * self.a_blocks.count,
             panel=column * self.a_blocks.count * self.lanes,
@@ -117,7 +118,7 @@ class LimbsPlan(MatmulPlan):
             step=parts.RUN * self.lanes,
             turn=parts.TURN * parts.RUN * self.lanes,
             numbers=column * self.lanes - numbers_at,
-            lanes_shift=self.lanes.bit_length() - 1,
+            lanes_shift=self.compute.unit.shift,
         )
 
     @property
@@ -144,7 +145,7 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def lines_ahead(self) -> tuple[int, ...]:
-        """Offsets of the lines of a panel that a turn prefetches."""
+        """Byte offsets of the lines of a panel that a turn prefetches."""
         ahead = self.schedule.ahead
         lines = range(ahead, ahead + self.b_blocks.turn * bool(ahead), LINE_BYTES)
         return tuple(line for line in lines if self.reaches(ConstantOperand.B, line))
@@ -162,8 +163,6 @@ class LimbsPlan(MatmulPlan):
         return parts.BlocksOfA(
             count=count,
             whole=k // kc,
-            pieces=self._pieces(kc),
-            last_pieces=self._pieces(k % kc) if k % kc else (),
             limbs=limbs,
             # Rows begin in different cache sets.
             limb_row=count * limbs + LINE_BYTES,
@@ -171,16 +170,19 @@ class LimbsPlan(MatmulPlan):
             kept_row=count * kept,
         )
 
-    def _pieces(self, length: int) -> tuple[parts.PieceOfA, ...]:
-        return tuple(
-            parts.PieceOfA(
-                name=f"p{at}",
-                at=at,
-                valid=length - at if at < length < at + self.lanes else 0,
-                absent=at >= length,
-            )
-            for at in range(0, self.schedule.kc, self.lanes)
-        )
+    @property
+    def pieces(self) -> tuple[VectorPart, ...]:
+        """Vectors of a whole block of A."""
+        return vector_parts(self.schedule.kc, self.lanes)
+
+    @property
+    def last_pieces(self) -> tuple[VectorPart, ...]:
+        """Vectors of the block that K ends in, if it is not whole."""
+        return vector_parts(self.spec.k % self.schedule.kc, self.lanes)
+
+    def absent(self, pieces: Sequence[VectorPart]) -> range:
+        """Return the first elements of a block's vectors that are past K."""
+        return range(len(pieces) * self.lanes, self.schedule.kc, self.lanes)
 
     @property
     def along(self) -> Access:
@@ -189,7 +191,7 @@ class LimbsPlan(MatmulPlan):
     # -- tiles ------------------------------------------------------------------------------
 
     def tile(self, *, bottom: bool = False, right: bool = False) -> parts.LimbTile:
-        """A whole one, or the one at the lower or the right end."""
+        """Return the whole tile, or the one at the bottom or at the right."""
         rows = self.spec.m % self.schedule.mr if bottom else self.schedule.mr
         columns = self.spec.n % self.schedule.nr if right else self.schedule.nr
         panel = self.b_blocks.panel
@@ -210,7 +212,7 @@ class LimbsPlan(MatmulPlan):
         )
 
     def chains(self, tile: parts.LimbTile) -> tuple[tuple[str, str, str], ...]:
-        """The sums of limbs of a block: what they start from, and what they become in a turn."""
+        """Return the sums of limbs of a block: names, start values, and values after a turn."""
 
         def start(row: parts.LimbRow, limb: parts.Limb) -> str:
             starts = limb.starts and not self.limb_dot.widen
@@ -232,29 +234,32 @@ class LimbsPlan(MatmulPlan):
         rights = [right for right in (False, True) if self._exists(right)]
         bottoms = [
             b
-            for b, found in ((False, self.blocking.has_whole_rows), (True, self.blocking.m_edge))
+            for b, found in ((False, self.blocking.m.has_tile), (True, self.blocking.m.has_edge))
             if found
         ]
         return tuple(dict.fromkeys(self.tile(bottom=b, right=r) for b in bottoms for r in rights))
 
     def _exists(self, right: bool) -> bool:
-        return self.blocking.has_edge_panel if right else self.blocking.has_whole_panel
+        return self.blocking.n.has_edge if right else self.blocking.n.has_tile
 
     # -- the rows that are multiplied in f32 --------------------------------------------------
 
     @property
-    def place(self) -> parts.PlaceOfNumber:
-        return parts.PlaceOfNumber(
-            block_shift=self.schedule.kc.bit_length() - 1,
-            place_mask=self.schedule.kc - 1,
-            group_mask=(self.b_blocks.numbers // self.b_blocks.step - 1) * parts.GROUP,
-            byte_mask=parts.GROUP - 1,
-            half_shift=(BLOCK // 2).bit_length() - 1,
-        )
+    def block_k(self) -> RoundingUnit:
+        """K of a block; a power of two."""
+        return parts.shared_k(self.spec)
+
+    @property
+    def group(self) -> RoundingUnit:
+        return parts.GROUP
+
+    @property
+    def half_block(self) -> RoundingUnit:
+        return parts.HALF_BLOCK
 
     @property
     def columns_padded(self) -> str:
-        if self.blocking.columns_vary:
+        if self.blocking.n.varies:
             return "%columns.padded"
         columns = min(self.spec.n, self.schedule.nc)
         return str(-(-columns // self.lanes) * self.lanes)
@@ -287,8 +292,8 @@ class LimbsPlan(MatmulPlan):
         )
 
     @property
-    def features(self) -> tuple[str, ...]:
-        return tuple(sorted({*super().features, *self.limb_dot.features}))
+    def own_features(self) -> Collection[str]:
+        return self.limb_dot.features
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
@@ -299,7 +304,8 @@ class LimbsPlan(MatmulPlan):
 
 
 def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan:
-    """Raises ScheduleError if the schedule does not fit operands, registers or stack."""
+    """Return the plan. Raises ScheduleError if the schedule does not fit operands, registers or
+    stack."""
     dot = parts.limb_dot(spec, target)
     if dot is None:
         raise ScheduleError(
@@ -317,12 +323,8 @@ def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan
     lanes = target.limits["vector_bytes"] // 4
     check_multiple(schedule, "nr", lanes, "the columns of a vector")
     needed = parts.limb_registers(parts.limb_count(spec), schedule.mr, schedule.nr // lanes)
-    limit = target.limits["vector_registers"]
-    if needed > limit:
-        raise ScheduleError(
-            f"mr={schedule.mr} with nr={schedule.nr} needs {needed} vector registers; "
-            f"{target.name} has {limit}; try mr=1, nr={lanes}"
-        )
+    fields = f"mr={schedule.mr} with nr={schedule.nr}"
+    check_registers(target, needed, fields, f"mr=1, nr={lanes}")
     compute = Vector(count=lanes, scalar="float")
     plan = LimbsPlan.of(spec, target, schedule, compute, mainloop="limbs", limb_dot=dot)
     check_stack(target, schedule, plan.scratch_bytes)

@@ -6,7 +6,7 @@ FlashAttention-2, arXiv 2307.08691, section 3.1.
 
 from __future__ import annotations
 
-import math
+import itertools
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -23,9 +23,8 @@ from kgen.targets.cpu.plan.cpu_plan import Buffer, CpuPlan, access
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.packing.panel import TRANSPOSE_BYTES, Stage, transpose_stages, zip_stages
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, tile
-from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
 from kgen.targets.header import counted
-from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
 #: Elements of A in registers at a time: the next one is loaded while one is multiplied.
@@ -53,32 +52,10 @@ class TilePart:
 
     @property
     def carried(self) -> tuple[tuple[str, str, str], ...]:
-        """Names of the sums, what they are at first, and after a step."""
+        """Names of the sums, their first values, and their values after a step."""
         first = "%{}.start" if self.is_loaded else "zeroinitializer"
-        return tuple(
-            (f"%{s.name}", first.format(s.name), f"%{s.name}.next") for s in self.tile.sums
-        )
-
-
-@frozen
-class VectorSlice:
-    """Vector of a row: its index, its first element, and its number of valid elements (0: all)."""
-
-    index: int
-    first: int
-    valid: int
-
-
-@frozen
-class SoftmaxConstants:
-    """LLVM operands: vectors, and the scalar `minus_infinity`."""
-
-    log2_e: str
-    ln_2: str
-    scale: str
-    lowest: str
-    hidden: str
-    minus_infinity: str
+        names = self.tile.sum_names
+        return tuple((f"%{name}", first.format(name), f"%{name}.next") for name in names)
 
 
 @frozen
@@ -101,8 +78,13 @@ class AttentionPlan(CpuPlan):
         return -(-self.rows // self.schedule.block_q)
 
     @property
+    def block_rows(self) -> int:
+        """Rows of the largest block."""
+        return min(self.schedule.block_q, self.rows)
+
+    @property
     def task_words(self) -> str:
-        return f"up to {counted(min(self.schedule.block_q, self.rows), 'query', 'queries')}"
+        return f"up to {counted(self.block_rows, 'query', 'queries')}"
 
     # -- strides, in bytes ---------------------------------------------------------------------
 
@@ -117,11 +99,6 @@ class AttentionPlan(CpuPlan):
         return None if dtype is None else access(self.target, dtype, self.compute)
 
     @property
-    def mask_strides(self) -> tuple[int, ...]:
-        assert self.mask
-        return tuple(step * self.mask.itemsize for step in self.spec.mask_strides)
-
-    @property
     def mask_is_shared(self) -> bool:
         """Whether all keys of a query share an element of the mask."""
         return self.spec.mask_strides[3] == 0
@@ -130,18 +107,19 @@ class AttentionPlan(CpuPlan):
     def row_pointers(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Tensors with a row for each query: name, and bytes from one batch element, head and query
         to the next."""
-        found = [("q", self.strides("q")), ("out", self.strides("out"))]
-        if self.mask:
-            found.append(("mask", self.mask_strides[:3]))
-        if self.spec.lse:
-            size, (_, heads, queries, _) = DType.F32.itemsize, self.spec.q
-            found.append(("lse", (heads * queries * size, queries * size, size)))
-        return tuple(found)
+        return (("q", self.strides("q")), *self.kept_pointers)
 
     @property
     def kept_pointers(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Row pointers that are read again after the prologue."""
-        return tuple(each for each in self.row_pointers if each[0] != "q")
+        found = [("out", self.strides("out"))]
+        if self.mask:
+            strides = tuple(step * self.mask.itemsize for step in self.spec.mask_strides[:3])
+            found.append(("mask", strides))
+        if self.spec.lse:
+            size, (_, heads, queries, _) = DType.F32.itemsize, self.spec.q
+            found.append(("lse", (heads * queries * size, queries * size, size)))
+        return tuple(found)
 
     # -- positions -----------------------------------------------------------------------------
 
@@ -168,23 +146,6 @@ class AttentionPlan(CpuPlan):
         assert self.spec.window is not None
         return self.spec.window
 
-    @property
-    def extremes(self) -> tuple[tuple[str, str, str], ...]:
-        """Loop-carried bounds as name, first value, next value: the union of the keys of the
-        block's queries (`keys.*`), and their intersection (`all.*`)."""
-        keys = str(self.spec.keys)
-        first = {"keys.start": keys, "keys.stop": "0", "all.start": "0", "all.stop": keys}
-        return tuple((f"%{name}", value, f"%{name}.next") for name, value in first.items())
-
-    @property
-    def extreme_steps(self) -> tuple[tuple[str, str, str], ...]:
-        return (
-            ("keys.start", "smin", "%r.start"),
-            ("keys.stop", "smax", "%r.stop"),
-            ("all.start", "smax", "%r.start"),
-            ("all.stop", "smin", "%r.stop"),
-        )
-
     # -- vectors -------------------------------------------------------------------------------
 
     @property
@@ -192,48 +153,27 @@ class AttentionPlan(CpuPlan):
         return self.compute.count
 
     @property
-    def plain(self) -> Access:
-        """f32 in the buffers."""
-        return access(self.target, DType.F32, self.compute)
-
-    @property
     def acc(self) -> Accumulators:
         return Accumulators(
-            vector=self.compute,
-            finished=self.compute,
-            rows=self.schedule.block_q,
-            row=self.out_row,
-            base="%acc",
-            in_out=False,
+            vector=self.compute, finished=self.compute, rows=self.schedule.block_q, row=self.out_row
         )
 
     @property
     def sum_vector(self) -> Vector:
         return self.compute
 
-    def chunks(self, length: int) -> tuple[VectorSlice, ...]:
-        """Vectors of a row of so many elements."""
-        return tuple(
-            VectorSlice(
-                index=i, first=i * self.lanes, valid=min(length - i * self.lanes, self.lanes)
-            )
-            if length - i * self.lanes < self.lanes
-            else VectorSlice(index=i, first=i * self.lanes, valid=0)
-            for i in range(-(-length // self.lanes))
-        )
+    @cached_property
+    def head_chunks(self) -> tuple[VectorPart, ...]:
+        return vector_parts(self.spec.head, self.lanes)
 
     @cached_property
-    def head_chunks(self) -> tuple[VectorSlice, ...]:
-        return self.chunks(self.spec.head)
-
-    @cached_property
-    def out_chunks(self) -> tuple[VectorSlice, ...]:
-        return self.chunks(self.spec.out_head)
+    def out_chunks(self) -> tuple[VectorPart, ...]:
+        return vector_parts(self.spec.out_head, self.lanes)
 
     @property
-    def key_chunks(self) -> tuple[VectorSlice, ...]:
+    def key_chunks(self) -> tuple[VectorPart, ...]:
         """Vectors of a row of scores."""
-        return self.chunks(self.schedule.block_k)
+        return vector_parts(self.schedule.block_k, self.lanes)
 
     @property
     def head_row(self) -> int:
@@ -248,11 +188,6 @@ class AttentionPlan(CpuPlan):
     def out_row(self) -> int:
         return len(self.out_chunks) * self.compute.bytes
 
-    @property
-    def numbers(self) -> str:
-        """Vector 0, 1, 2, ... of numbers of keys."""
-        return self.compute.integers.of_values(range(self.lanes))
-
     # -- K, transposed -------------------------------------------------------------------------
 
     @property
@@ -260,79 +195,63 @@ class AttentionPlan(CpuPlan):
         zips = self.compute.bytes == TRANSPOSE_BYTES
         return (zip_stages if zips else transpose_stages)(self.lanes)
 
-    def valid_rows(self, chunk: VectorSlice) -> range:
-        """Rows of a transposed block that are elements of a head."""
-        return range(chunk.valid or self.lanes)
-
-    def packed_row(self, chunk: VectorSlice, row: int) -> int:
-        """Bytes from the start of packed K to a row of a transposed block."""
-        return (chunk.first + row) * self.score_row
+    def packed_rows(self, chunk: VectorPart) -> tuple[int, ...]:
+        """Bytes from the start of packed K to the rows of a transposed block that are elements of a
+        head."""
+        rows = range(chunk.first, chunk.first + (chunk.valid or self.lanes))
+        return tuple(row * self.score_row for row in rows)
 
     # -- register tiles ------------------------------------------------------------------------
 
     @property
-    def last_rows(self) -> int:
-        """Rows of the last block."""
-        return self.rows - (self.blocks - 1) * self.schedule.block_q
-
-    @property
     def bottom(self) -> int:
         """Rows of the tile below the whole ones of the last block; 0 if there is none."""
-        return self.last_rows % self.schedule.mr
-
-    @property
-    def heights(self) -> tuple[int, ...]:
-        whole = min(self.schedule.block_q, self.rows) >= self.schedule.mr
-        return tuple(n for n in (self.schedule.mr if whole else 0, self.bottom) if n)
+        last = self.rows - (self.blocks - 1) * self.schedule.block_q
+        return last % self.schedule.mr
 
     @property
     def has_whole(self) -> bool:
-        return self.schedule.mr in self.heights
+        """Whether some register tile has all rows."""
+        return self.block_rows >= self.schedule.mr
 
     def parts(self, product: str, height: int) -> tuple[TilePart, ...]:
         """Functions of the tiles that are side by side in a block's rows."""
         is_scores = product == SCORES
+        in_buffer = is_scores or self.schedule.pack_v
+        b = access(self.target, DType.F32, self.compute) if in_buffer else self.stored
         columns = self.schedule.block_k if is_scores else self.spec.out_head
-        b = self.plain if is_scores or self.schedule.pack_v else self.stored
-        vectors, found = -(-columns // self.lanes), []
+        vectors = -(-columns // self.lanes)
+        # Buffers have whole vectors; V where it is stored does not.
+        end = vectors * self.lanes if in_buffer else columns
         count = -(-vectors // self.schedule.nv)
-        for number in range(count):
-            first, stop = (vectors * i // count for i in (number, number + 1))
-            # Buffers have whole vectors, and V where it is stored has not.
-            end = stop * self.lanes if is_scores or self.schedule.pack_v else columns
-            width = min(end, stop * self.lanes) - first * self.lanes
-            found.append(
-                TilePart(
-                    name=f"{product}_{height}_{number}",
-                    tile=tile(
-                        height,
-                        width,
-                        count=self.lanes,
-                        a_stride=self.head_row if is_scores else self.score_row,
-                        b_step=self.lanes * b.itemsize,
-                        out_strides=(
-                            self.score_row if is_scores else self.out_row,
-                            self.compute.bytes,
-                        ),
-                    ),
-                    b_start=first * self.lanes * b.itemsize,
-                    out_start=first * self.compute.bytes,
-                    steps=str(self.spec.head) if is_scores else "%steps",
-                    b_row=self.score_row if is_scores else self.value_row,
-                    b=b,
-                    is_loaded=not is_scores,
-                )
+        bounds = [vectors * number // count for number in range(count + 1)]
+        out_row = self.score_row if is_scores else self.out_row
+        return tuple(
+            TilePart(
+                name=f"{product}_{height}_{number}",
+                tile=tile(
+                    height,
+                    min(end, stop * self.lanes) - first * self.lanes,
+                    count=self.lanes,
+                    a_stride=self.head_row if is_scores else self.score_row,
+                    b_step=self.lanes * b.itemsize,
+                    out_strides=(out_row, self.compute.bytes),
+                ),
+                b_start=first * self.lanes * b.itemsize,
+                out_start=first * self.compute.bytes,
+                steps=str(self.spec.head) if is_scores else "%steps",
+                b_row=self.score_row if is_scores else self.value_row,
+                b=b,
+                is_loaded=not is_scores,
             )
-        return tuple(found)
+            for number, (first, stop) in enumerate(itertools.pairwise(bounds))
+        )
 
     @property
     def all_parts(self) -> tuple[TilePart, ...]:
-        return tuple(
-            part
-            for product in (SCORES, VALUES)
-            for height in self.heights
-            for part in self.parts(product, height)
-        )
+        heights = [*[self.schedule.mr] * self.has_whole, *[self.bottom] * (self.bottom > 0)]
+        every = itertools.product((SCORES, VALUES), heights)
+        return tuple(part for product, height in every for part in self.parts(product, height))
 
     @property
     def value_row(self) -> int:
@@ -346,18 +265,6 @@ class AttentionPlan(CpuPlan):
         return functions_for(self.target, self.compute, DType.F32)
 
     @property
-    def constants(self) -> SoftmaxConstants:
-        t = self.compute
-        return SoftmaxConstants(
-            log2_e=t.splat(math.log2(math.e)),
-            ln_2=t.splat(math.log(2.0)),
-            scale=t.splat(self.spec.factor),
-            lowest=t.splat(-math.inf),
-            hidden=t.splat(self.spec.hidden_score),
-            minus_infinity=t.constant(-math.inf),
-        )
-
-    @property
     def zeroed(self) -> str:
         """Comparison of a row's sum with 0 by which its result is zeros; empty for none."""
         kinds = {EmptyRows.NAN: "", EmptyRows.NO_NAN: "ueq"}
@@ -365,35 +272,36 @@ class AttentionPlan(CpuPlan):
 
     @property
     def _renderer(self) -> CpuRenderer:
-        return CpuRenderer(type=FloatType(dtype=DType.F32, lanes=self.lanes), target=self.target)
+        return CpuRenderer(type=self.compute.floats, target=self.target)
 
     @property
-    def _cap(self) -> Expression | None:
+    def _cap(self) -> tuple[Expression, ...]:
+        """Expression that caps a score, if the scores have a cap."""
         cap = self.spec.softcap
-        return parse(f"tanh(x / {cap!r}) * {cap!r}") if cap else None
+        return (parse(f"tanh(x / {cap!r}) * {cap!r}"),) if cap else ()
 
     def capped(self, x: str, result: str) -> tuple[str, ...]:
-        """Lines that give `result` the score `x` with its cap."""
-        assert self._cap is not None
-        return self._renderer.render(self._cap, {"x": x}, result).lines
+        """Return the lines that give `result` the score `x` with its cap."""
+        (cap,) = self._cap
+        return self._renderer.render(cap, {"x": x}, result).lines
 
     def score_name(self, is_edge: bool) -> str:
-        """Suffix of the register that holds the final score."""
+        """Return the suffix of the register that holds the final score."""
         if is_edge:
             return "score"
         return "masked" if self.mask else "capped" if self.spec.softcap else "product"
 
     @property
     def module_functions(self) -> tuple[str, ...]:
-        found = {EXP2_NONPOSITIVE, *(self._renderer.functions(self._cap) if self._cap else ())}
-        return tuple(sorted(found | ({"log2"} if self.spec.lse else set())))
+        of_cap = self._renderer.functions(*self._cap)
+        return tuple(sorted({EXP2_NONPOSITIVE, *of_cap, *["log2"] * self.spec.lse}))
 
     @property
     def declarations(self) -> tuple[str, ...]:
         t = self.compute
         found = [
             *self.functions.declarations(t),
-            *(self._renderer.declarations(self._cap) if self._cap else ()),
+            *(line for cap in self._cap for line in self._renderer.declarations(cap)),
             f"{t.scalar} @llvm.vector.reduce.fmax.{t.suffix}({t})",
             f"{t.scalar} @llvm.vector.reduce.fadd.{t.suffix}({t.scalar}, {t})",
             "i64 @llvm.smax.i64(i64, i64)",
@@ -403,51 +311,30 @@ class AttentionPlan(CpuPlan):
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
-        partial = {self.stored.stored, self.out.stored} if self._has_partial else set()
+        has_partial = any(chunk.valid for chunk in (*self.head_chunks, *self.out_chunks))
+        partial = {self.stored.stored, self.out.stored} if has_partial else set()
         masks = {self.mask.stored} if self.mask and not self.mask_is_shared else set()
         return tuple(sorted(partial | masks, key=str))
-
-    @property
-    def _has_partial(self) -> bool:
-        return any(chunk.valid for chunk in (*self.head_chunks, *self.out_chunks))
-
-    @property
-    def fetches(self) -> bool:
-        return False
 
     # -- memory --------------------------------------------------------------------------------
 
     @property
-    def block_rows(self) -> int:
-        """Rows of the largest block."""
-        return min(self.schedule.block_q, self.rows)
-
-    @property
     def buffers(self) -> tuple[Buffer, ...]:
-        rows, lanes = self.block_rows, self.compute.bytes
-        found = [
-            Buffer(name="%queries", holds="f32 [block_q][d]", bytes=rows * self.head_row),
-            Buffer(name="%kt", holds="f32 [d][block_k]", bytes=self.spec.head * self.score_row),
-            Buffer(name="%scores", holds="f32 [block_q][block_k]", bytes=rows * self.score_row),
-            Buffer(name="%acc", holds="f32 [block_q][dv]", bytes=rows * self.out_row),
-            Buffer(name="%sums", holds="sums of exponentials by lane", bytes=rows * lanes),
-            Buffer(name="%maxima", holds="maxima", bytes=rows * 4),
-            Buffer(name="%starts", holds="first keys", bytes=rows * 8),
-            Buffer(name="%stops", holds="ends of keys", bytes=rows * 8),
-        ]
-        found += [
-            Buffer(name=f"%{name}.rows", holds=f"addresses in {name}", bytes=rows * 8)
-            for name, _ in self.kept_pointers
+        rows, block_k = self.block_rows, self.schedule.block_k
+        held = [
+            ("queries", "f32 [block_q][d]", rows * self.head_row),
+            ("kt", "f32 [d][block_k]", self.spec.head * self.score_row),
+            ("scores", "f32 [block_q][block_k]", rows * self.score_row),
+            ("acc", "f32 [block_q][dv]", rows * self.out_row),
+            ("sums", "sums of exponentials by lane", rows * self.compute.bytes),
+            ("maxima", "maxima", rows * 4),
+            ("starts", "first keys", rows * 8),
+            ("stops", "ends of keys", rows * 8),
+            *((f"{name}.rows", f"addresses in {name}", rows * 8) for name, _ in self.kept_pointers),
         ]
         if self.schedule.pack_v:
-            found.append(
-                Buffer(
-                    name="%values",
-                    holds="f32 [block_k][dv]",
-                    bytes=self.schedule.block_k * self.out_row,
-                )
-            )
-        return tuple(found)
+            held.append(("values", "f32 [block_k][dv]", block_k * self.out_row))
+        return tuple(Buffer(name=f"%{name}", holds=holds, bytes=n) for name, holds, n in held)
 
     @property
     def notes(self) -> tuple[str, ...]:

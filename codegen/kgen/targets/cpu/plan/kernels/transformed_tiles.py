@@ -7,7 +7,6 @@ each position of the transform, and transforms the sums back on their way throug
 from __future__ import annotations
 
 import dataclasses
-import math
 from functools import cached_property
 from typing import Any
 
@@ -21,14 +20,20 @@ from kgen.targets.contraction.implicit_gemm import (
     implicit_gemm,
     of_all_positions,
 )
+from kgen.targets.contraction.winograd_tiles import (
+    ImageTiles,
+    LinearMap,
+    LinearStep,
+    TileTransform,
+    linear_map,
+)
 from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, fuses, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import check_ahead, check_multiple, check_stack, padded
 from kgen.targets.cpu.plan.packing.widened import WidenedA
-from kgen.targets.cpu.plan.tiles.linear_maps import LinearMap, LinearStep, linear_map
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
-from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_registers
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.header import counted
 from kgen_runtime.manifest import TensorParam, Workspace
@@ -36,141 +41,6 @@ from kgen_runtime.values import frozen
 
 #: The workspace of the transformed tiles and sums of every call.
 TILES = "a.tiles"
-
-
-@frozen
-class Element:
-    """Vector of a tile before or after a transform: its row and column, and byte offset."""
-
-    name: str
-    row: int
-    column: int
-    at: int
-
-
-@frozen
-class TileTransform:
-    """Both multiplications by a matrix: of each column of a tile, then of each row."""
-
-    loads: tuple[Element, ...]
-    steps: tuple[LinearStep, ...]
-    stores: tuple[Element, ...]
-
-    @classmethod
-    def of(cls, rows: Rows, apart: int, result_apart: int) -> TileTransform:
-        """Return the transform of vectors `apart` bytes apart to those `result_apart` bytes
-        apart, numbered row by row."""
-        count, size = len(rows), len(rows[0])
-        loads = [_element("x", i, j, size, apart) for i in range(size) for j in range(size)]
-        steps: list[LinearStep] = []
-        columns: list[tuple[str, ...]] = []
-        for j in range(size):
-            names = [element.name for element in loads if element.column == j]
-            found = linear_map(rows, names, f"column{j}.")
-            steps += found.steps
-            columns.append(found.results)
-        stores = []
-        for i in range(count):
-            found = linear_map(rows, [column[i] for column in columns], f"row{i}.")
-            steps += found.steps
-            stores += [
-                dataclasses.replace(_element("", i, j, count, result_apart), name=name)
-                for j, name in enumerate(found.results)
-            ]
-        return cls(loads=tuple(loads), steps=tuple(steps), stores=tuple(stores))
-
-
-def _element(stem: str, row: int, column: int, size: int, apart: int) -> Element:
-    at = (row * size + column) * apart
-    return Element(name=f"{stem}{row}_{column}", row=row, column=column, at=at)
-
-
-@frozen
-class TileAxis:
-    """Axis of the image, `size` elements long: `count` tiles, numbers divided by `divisor`, whose
-    inputs begin `before` elements in front of their outputs. `along` is the bytes from an element
-    to the next, `out_size` the outputs, `out_along` the elements from an output to the next."""
-
-    name: str
-    divisor: int
-    count: int
-    size: int
-    before: int
-    along: int
-    out_size: int
-    out_along: int
-
-
-@frozen
-class SquareBuffer:
-    """Buffer of `size` x `size` vectors, row by row."""
-
-    size: int
-    vector_bytes: int
-
-    @property
-    def row(self) -> int:
-        """Bytes of a row."""
-        return self.size * self.vector_bytes
-
-    @property
-    def bytes(self) -> int:
-        return self.size * self.row
-
-
-@frozen
-class ImageTiles:
-    """Tiles of the images of a convolution. Elements have `itemsize` bytes, vectors of channels
-    `vector_bytes`."""
-
-    conv: Conv2d
-    transforms: Transforms
-    itemsize: int
-    vector_bytes: int
-
-    @property
-    def axes(self) -> tuple[TileAxis, ...]:
-        """Vertical axis of an image, then its horizontal axis."""
-        conv, tile = self.conv, self.transforms.tile
-        counts = [-(-size // tile) for size in conv.out_sizes]
-        along = (conv.sizes[1] * conv.channels, conv.channels)
-        out_along = (conv.out_sizes[1] * conv.outputs, conv.outputs)
-        return tuple(
-            TileAxis(
-                name="yx"[i],
-                divisor=math.prod(counts[i + 1 :]),
-                count=counts[i],
-                size=conv.sizes[i],
-                before=conv.pads[i][0],
-                along=along[i] * self.itemsize,
-                out_size=conv.out_sizes[i],
-                out_along=out_along[i],
-            )
-            for i in range(2)
-        )
-
-    @property
-    def patch(self) -> SquareBuffer:
-        """Inputs of a tile that reaches over the image, with zeros outside."""
-        return SquareBuffer(size=self.transforms.size, vector_bytes=self.vector_bytes)
-
-    @property
-    def block(self) -> SquareBuffer:
-        """Outputs of a tile."""
-        return SquareBuffer(size=self.transforms.tile, vector_bytes=self.vector_bytes)
-
-    @property
-    def per_image(self) -> int:
-        return math.prod(axis.count for axis in self.axes)
-
-    @property
-    def image_bytes(self) -> int:
-        return math.prod(self.conv.sizes) * self.conv.channels * self.itemsize
-
-    @property
-    def out_image(self) -> int:
-        """Elements of the outputs of an image."""
-        return math.prod(self.conv.out_sizes) * self.conv.outputs
 
 
 @frozen
@@ -201,7 +71,8 @@ class PositionSteps:
 
 @frozen
 class WinogradPlan(TiledPlan):
-    """`spec` is the product in one position of the transform: tiles x channels x outputs."""
+    """Plan of a Winograd convolution. `spec` is the product in one position of the transform: tiles
+    x channels x outputs."""
 
     spec: ImplicitGemm
     schedule: WinogradMatmul
@@ -231,7 +102,7 @@ class WinogradPlan(TiledPlan):
 
     @cached_property
     def packed_b(self) -> TensorParam:
-        """Transformed weights, the channels of one position after those of the other."""
+        """Transformed weights: the channels of each position, position by position."""
         return self.b_format.of(of_all_positions(self.spec))
 
     @cached_property
@@ -257,7 +128,6 @@ class WinogradPlan(TiledPlan):
             rows=self.schedule.mc,
             row=self.scratch_row,
             base="%acc.position",
-            in_out=False,
         )
 
     @property
@@ -281,18 +151,19 @@ class WinogradPlan(TiledPlan):
             b_in_rows=row,
             b_column=column,
             b_step=self.compute.count * column,
-            steps=self.blocking.depth,
+            steps=self.blocking.k.size,
         )
 
     def operand_buffers(self) -> tuple[Buffer, ...]:
-        t, on_stack = self.transforms, not self.schedule.in_workspace
+        t, tiles, steps = self.transforms, self.image_tiles, self.position
+        on_stack = not self.schedule.in_workspace
         a = f"transformed tiles, [{t.positions}][mc][kc], {self.a_pack.row} B per row"
         acc = f"their sums, [{t.positions}][mc][nc], {self.acc.row} B per row"
         return (
-            Buffer(name="%a.pack", holds=a, bytes=self.position.tiles_bytes, is_on_stack=on_stack),
-            Buffer(name="%acc", holds=acc, bytes=self.position.acc_bytes, is_on_stack=on_stack),
-            Buffer(name="%patch", holds="inputs of a cut tile", bytes=self.image_tiles.patch.bytes),
-            Buffer(name="%block", holds="outputs of a tile", bytes=self.image_tiles.block.bytes),
+            Buffer(name="%a.pack", holds=a, bytes=steps.tiles_bytes, is_on_stack=on_stack),
+            Buffer(name="%acc", holds=acc, bytes=steps.acc_bytes, is_on_stack=on_stack),
+            Buffer(name="%patch", holds="inputs of a cut tile", bytes=tiles.patch_bytes),
+            Buffer(name="%block", holds="outputs of a tile", bytes=tiles.block_bytes),
         )
 
     @property
@@ -317,7 +188,7 @@ class WinogradPlan(TiledPlan):
         return TileTransform.of(self.transforms.outputs, self.position.acc, self.compute.bytes)
 
     def factor(self, step: LinearStep) -> str:
-        """Operand of a step's factor."""
+        """Return the operand of a step's factor."""
         return self.compute.splat(float(step.factor))
 
     # -- tiles of the images -------------------------------------------------------------------
@@ -340,14 +211,9 @@ class WinogradPlan(TiledPlan):
     @property
     def channels_whole(self) -> str:
         """Channels of the block in whole vectors."""
-        if self.blocking.depth_varies and self.a_pack.run_tail:
+        if self.blocking.k.varies and self.a_pack.run_tail:
             return "%depth.whole"
-        return self.blocking.depth if self.blocking.depth_varies else self.a_pack.run_whole
-
-    def loaded(self, prefix: str) -> dict[str, str]:
-        """Vectors of the epilogue's arguments that are read once for a tile, by their stems."""
-        columns = {a.stem: f"%{prefix}.{a.stem}" for a in self.epilogue.by_column}
-        return {**self.finish.loaded, **columns}
+        return self.blocking.k.size if self.blocking.k.varies else self.a_pack.run_whole
 
     @property
     def task_words(self) -> str:
@@ -374,8 +240,8 @@ def transform_cycles(
 
 
 def roundings(conv: Conv2d, target: Target) -> int:
-    """Most roundings from an input, a weight and a sum in the transforms to an output. Each of the
-    transforms multiplies by its matrix twice; a weight is rounded once."""
+    """Return the most roundings of an input, a weight and a sum in the transforms. A transform
+    multiplies by its matrix twice; a weight is rounded once."""
     assert conv.transforms
     maps = (_map(conv.transforms.inputs), _map(conv.transforms.outputs))
     each = 1 if fuses(target) else 2
@@ -387,7 +253,8 @@ def _map(rows: Rows) -> LinearMap:
 
 
 def plan_winograd(conv: Conv2d, target: Target, schedule: WinogradMatmul) -> WinogradPlan:
-    """Raises ScheduleError if the convolution is exact, and for blocks that do not fit."""
+    """Return the plan. Raises ScheduleError if the convolution is exact, and for blocks that do not
+    fit."""
     if conv.transforms is None:
         raise ScheduleError(
             f"mainloop=winograd requires math=winograd2 or winograd4, not {conv.math}, whose "
@@ -401,9 +268,9 @@ def plan_winograd(conv: Conv2d, target: Target, schedule: WinogradMatmul) -> Win
         raise ScheduleError("pack_a=0 is not supported by mainloop=winograd; try pack_a=1")
     check_ahead(spec, schedule)
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
-    if plan.blocking.k_blocked:
+    if plan.blocking.k.is_split:
         check_multiple(schedule, "kc", compute.count, "as kc below the channels requires")
-    check_registers(target, schedule, compute)
+    check_tile(target, schedule, compute)
     check_stack(target, schedule, plan.scratch_bytes)
     if not schedule.in_workspace:
         return plan

@@ -1,5 +1,5 @@
-"""Which results may be zero where they are subnormal, so that an instruction may round them which
-makes them that (VCVTNEPS2BF16)."""
+"""Results that may be zero instead of subnormal, so that VCVTNEPS2BF16, which flushes, may round
+them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHOICES = frozenset({P.MIN, P.MAX, P.MAXNUM})
 
 
 def flushed_outputs(spec: Rowwise, target: Target) -> tuple[str, ...]:
-    """Outputs of rows that the instruction rounds, if the target has it."""
+    """Return the outputs of rows that the instruction rounds, if the target has it."""
     if not target.has("avx512_bf16"):
         return ()
     found = zip(spec.outputs, spec.primitives(), strict=True)

@@ -70,8 +70,8 @@ class Functions:
 
     @property
     def lowest_exponent(self) -> float:
-        """Below it exp2_nonpositive is zero: what would be subnormal, or where it is not scaled by
-        n the number whose exponent would be 0."""
+        """Exponent below which exp2_nonpositive is zero: its results would be subnormal or, without
+        scaling by n, have an exponent of 0."""
         return -126.0 if self.has_scalef else -127.0
 
     @property
@@ -150,8 +150,8 @@ DOUBLE = Functions(
 
 
 def functions_for(target: Target, vector: Vector, out: DType) -> Functions:
-    """The constants for a vector's element type and results in `out`, and the instructions that
-    help."""
+    """Return the constants for a vector's element type and results in `out`, with the instructions
+    that help."""
     intrinsic = multiply_add(target)
     if vector.scalar == "double":
         return dataclasses.replace(DOUBLE, multiply_add=intrinsic)

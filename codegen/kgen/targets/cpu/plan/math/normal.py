@@ -1,7 +1,7 @@
-"""The normal distribution's tail, for gelu: constants of templates/cpu/lib/activation.j2.
+"""Tail of the normal distribution, for gelu: constants of templates/cpu/lib/activation.j2.
 
-They come from `normal.toml`. Where an instruction (VPERMPS) looks up sixteen numbers, each element
-takes its coefficients out of a register, by the number nearest to z: on so short a stretch a
+They come from `normal.toml`. If an instruction (VPERMPS) looks up sixteen numbers, each element
+takes its coefficients from a register, by the number nearest to z. On so short a stretch a
 polynomial of far lower degree is enough.
 """
 
@@ -34,8 +34,8 @@ class NormalTail:
 
 @frozen
 class NormalTables:
-    """L(z) of `tail`, whose limit and 2^r hold, for z about i by entry i of each table: its
-    coefficients, of powers of z, or of z - i if it `is_centered`, highest first."""
+    """Polynomials L(z) of `tail` for z near i, from entry i of each table: coefficients of powers
+    of z, or of z - i if it `is_centered`, highest first. Limit and 2^r are those of `tail`."""
 
     tail: NormalTail
     is_centered: bool

@@ -1,4 +1,4 @@
-"""Start values of the sums of each row, for instructions that take B as unsigned.
+"""Start values of the sums of each row, for instructions that read B as unsigned.
 
 The kernel adds 128 to the elements of B, so that 128 times the sum of a row of A is too much. It
 computes those row sums first, several rows at a time, whose vectors it folds together.
@@ -24,7 +24,8 @@ START_BYTES = 4
 
 @frozen
 class StartRows:
-    """Rows whose starts are found together, in a vector `totals`; values are named from `name`."""
+    """Rows whose start values are computed together, in a vector `totals`; values are named from
+    `name`."""
 
     name: str
     rows: tuple[Row, ...]
@@ -46,11 +47,11 @@ def sum_names(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
 
 @frozen
 class Starts:
-    """Buffer %a.starts of what the sums of each row start from.
+    """Buffer %a.starts of the start values of each row's sums.
 
-    `run` is a vector of K of a row of A at `pointer`, and rows are `a_row` bytes apart;
-    `sums` is the vector that the instruction adds to. `depth` of K is added up in whole runs,
-    and `tail` after it; if `tail_is_last`, only in the last block of K.
+    `run` is a vector of K of a row of A at `pointer`, and rows are `a_row` bytes apart; `sums` is
+    the vector that the instruction adds to. `depth` of K is added up in whole runs, and `tail`
+    after it; with `tail_is_last`, only in the last block of K.
     """
 
     blocking: Blocking
@@ -80,18 +81,18 @@ class Starts:
     @property
     def whole(self) -> str:
         """Rows of the block in groups of START_ROWS."""
-        if self.blocking.rows_vary:
+        if self.blocking.m.varies:
             return "%starts.whole"
-        rows = int(self.blocking.rows)
+        rows = int(self.blocking.m.size)
         return str(rows - rows % START_ROWS)
 
     @property
     def has_groups(self) -> bool:
-        return self.blocking.rows_vary or int(self.blocking.rows) >= START_ROWS
+        return self.blocking.m.varies or int(self.blocking.m.size) >= START_ROWS
 
     @property
     def has_single_rows(self) -> bool:
-        return self.blocking.rows_vary or int(self.blocking.rows) % START_ROWS > 0
+        return self.blocking.m.varies or int(self.blocking.m.size) % START_ROWS > 0
 
     @property
     def rows(self) -> StartRows:

@@ -1,30 +1,31 @@
-"""Packing for products of groups: two bf16 or s16, four s8, or as many as 32 bits hold, at a time.
+"""Packing for products of groups: as many elements as 32 bits hold, at a time.
 
-A lies in runs of K, B in groups: (k, k + 1, ...) of each column side by side, as dot products of
-vectors and of AMX tiles take them.
+A is packed in runs of K, B in groups: (k, k + 1, ...) of each column side by side, for dot products
+of vectors and of AMX tiles.
 """
 
 from __future__ import annotations
 
 from kgen.targets.base import Target
+from kgen.targets.cpu.plan.addresses import Tensors
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, windows_of
 from kgen.targets.cpu.plan.packing.panel import (
     PanelsOfB,
     PanelVector,
     RegisterTranspose,
-    index_list,
     interleave,
     panel,
     register_transpose,
 )
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING
-from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector, index_list
 from kgen_runtime.values import frozen
 
 
 def rounded(extent: int, unit: int) -> int:
-    """Up to a multiple of `unit`."""
+    """Return the multiple of `unit` that is not below an extent."""
     return -(-extent // unit) * unit
 
 
@@ -32,8 +33,8 @@ def rounded(extent: int, unit: int) -> int:
 class RunsOfA:
     """A packed in runs of K, [mc][kc], zero past K.
 
-    `run` is a run as it is stored, `packed` as it is packed: equal or wider. `k_stride` is the
-    bytes of A from one k to the next.
+    `run` is a run in memory, `packed` the packed one, equal or wider. `k_stride` is the bytes of A
+    from one k to the next.
     """
 
     blocking: Blocking
@@ -43,12 +44,13 @@ class RunsOfA:
 
     @property
     def is_gathered(self) -> bool:
-        """K does not lie side by side in A."""
+        """Whether A is not contiguous along K."""
         return self.blocking.spec.layout.a_transposed
 
     @property
     def transpose(self) -> RegisterTranspose | None:
-        """Transposition by which a transposed A is packed; None if a block of it lacks the room."""
+        """Transposition that packs a transposed A; None if a block of it is smaller than a
+        transpose."""
         if not self.is_gathered:
             return None
         found = register_transpose(
@@ -57,7 +59,7 @@ class RunsOfA:
             stride=self.k_stride,
             pack_row=self.pack_row,
         )
-        last = min(self.blocking.last_rows, self.blocking.last_depth)
+        last = min(self.blocking.m.last, self.blocking.k.last)
         return found if last >= found.size else None
 
     @property
@@ -88,16 +90,16 @@ class RunsOfA:
 
     @property
     def depth_whole(self) -> str:
-        if self.blocking.depth_varies:
+        if self.blocking.k.varies:
             return "%depth.whole"
-        depth = self.blocking.first_depth
+        depth = self.blocking.k.first
         return str(depth - depth % self.run_k)
 
     @property
     def depth_padded(self) -> str:
-        if self.blocking.depth_varies:
+        if self.blocking.k.varies:
             return "%depth.padded"
-        return str(rounded(self.blocking.first_depth, self.run_k))
+        return str(rounded(self.blocking.k.first, self.run_k))
 
     @property
     def has_whole_depth(self) -> bool:
@@ -105,14 +107,14 @@ class RunsOfA:
 
     @property
     def k_tail(self) -> int:
-        """K of the last, partial run; the rest of it is zero."""
+        """K of the last, partial run; its other elements are zero."""
         return self.blocking.spec.k % self.run_k
 
 
 @frozen
 class LastGroups:
-    """End of a panel in the last block of K, which begins at `k0`: byte offsets of the group that
-    is not whole, in B and packed, and of the zeros behind it."""
+    """End of a panel in the last block of K, which begins at `k0`: byte offsets of the partial
+    group, in B and packed, and of the zeros behind it."""
 
     k0: int
     start: int
@@ -138,13 +140,27 @@ class GroupsOfB(PanelsOfB):
     k_unit: int
     k_stride: int
 
+    @classmethod
+    def of(cls, blocking: Blocking, tensors: Tensors, order: PanelFormat, row: Access) -> GroupsOfB:
+        """Return the groups of a prepacked B in this order, or of a B that is packed so."""
+        _, k_stride, column_stride = tensors.b_strides
+        return cls(
+            blocking=blocking,
+            group=order.depth,
+            row=row,
+            k_unit=order.k_unit,
+            is_prepacked=tensors.packed_b is not None,
+            k_stride=k_stride,
+            column_stride=column_stride,
+        )
+
     @property
     def width(self) -> int:
         return self.row.compute.count
 
     @property
     def packed(self) -> Vector:
-        """Groups of a vector's columns, as they are stored."""
+        """Groups of a vector's columns in memory."""
         return Vector(count=self.width * self.group, scalar=self.row.stored.scalar)
 
     @property
@@ -162,7 +178,7 @@ class GroupsOfB(PanelsOfB):
 
     @property
     def row_stride(self) -> int:
-        """Bytes of B, as it is multiplied, from one row of groups to the next."""
+        """Bytes from one row of groups to the next in the B that is multiplied."""
         return self.pack_row if self.blocking.schedule.pack_b else self.group_stride
 
     @property
@@ -177,18 +193,18 @@ class GroupsOfB(PanelsOfB):
     @property
     def groups(self) -> str:
         """Whole groups along K in the current block."""
-        if self.blocking.depth_varies:
+        if self.blocking.k.varies:
             return "%groups"
-        return str(self.blocking.first_depth // self.group)
+        return str(self.blocking.k.first // self.group)
 
     @property
     def k_left(self) -> int:
-        """K of the last group, if it is not whole."""
+        """K of the last, partial group; 0 if it is whole."""
         return self.blocking.spec.k % self.group
 
     @property
     def last(self) -> LastGroups:
-        depth = self.blocking.last_depth
+        depth = self.blocking.k.last
         return LastGroups(
             k0=self.blocking.spec.k - depth,
             start=depth // self.group * self.group_stride,
@@ -199,7 +215,7 @@ class GroupsOfB(PanelsOfB):
 
     @property
     def last_block_differs(self) -> bool:
-        """Packed B ends with a part of a group, or with zeros."""
+        """Whether packed B ends with a part of a group, or with zeros."""
         return self.k_left > 0 or self.last.is_padded
 
     def panel_of(self, columns: int) -> tuple[PanelVector, ...]:
@@ -213,21 +229,21 @@ class GroupsOfB(PanelsOfB):
 
     @property
     def groups_transposed(self) -> str:
-        """Whole groups along K in the current block that whole transposes take."""
-        if self.blocking.depth_varies:
+        """Groups along K in the current block that whole transposes cover."""
+        if self.blocking.k.varies:
             return "%groups.transposed"
         groups = int(self.groups)
         return str(groups - groups % self.width)
 
     @property
     def transposes_leave_groups(self) -> bool:
-        """In some block of K."""
-        depths = (self.blocking.first_depth, self.blocking.last_depth)
+        """Whether transposes leave groups in some block of K."""
+        depths = (self.blocking.k.first, self.blocking.k.last)
         return any(depth // self.group % self.width for depth in depths)
 
     @property
     def interleave(self) -> str:
-        """The shuffle mask that makes groups of the rows of B, one after the other."""
+        """Shuffle mask that makes groups of consecutive rows of B."""
         return interleave(self.width, self.group)
 
     @property
@@ -239,12 +255,12 @@ class GroupsOfB(PanelsOfB):
         return self.is_gathered and depth == self.group
 
     def rows(self, depth: int) -> tuple[tuple[int, bool], ...]:
-        """Rows of a group that has `depth` of them: bytes in B from the first one, and whether the
-        last group of K lacks the row."""
+        """Return the rows of a group of `depth` rows: bytes in B from the first one, and whether
+        the last group of K lacks the row."""
         return tuple((i * self.k_stride, i >= self.k_left) for i in range(depth))
 
     def row_operands(self, name: str, depth: int) -> tuple[str, ...]:
-        """The rows of a group that has only `depth` of them."""
+        """Return the rows of a group that has only `depth` of them."""
         return tuple(f"{name}.k{i}" if i < depth else "zeroinitializer" for i in range(self.group))
 
     @property
@@ -254,5 +270,5 @@ class GroupsOfB(PanelsOfB):
 
     @property
     def one_after_the_other(self) -> str:
-        """The shuffle mask that makes one vector of two."""
+        """Shuffle mask that joins two vectors."""
         return index_list(range(2 * self.width))

@@ -1,17 +1,16 @@
-"""Rows of B interleaved within lanes of 128 bits: whole vectors of them come in, and a shuffle or
-two make one of groups, where it takes more of them, and slower ones, to cross lanes.
+"""Rows of B interleaved within lanes of 128 bits.
 
-What comes out holds groups of a few neighbouring columns from every lane; sums stay in that order
-until K is at its end.
+One or two shuffles turn whole vectors of rows into groups. Shuffles across lanes would be more, and
+slower. Results hold groups of a few neighbouring columns from every lane; sums stay in that order
+until the end of K.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.targets.cpu.plan.packing.panel import index_list
 from kgen.targets.cpu.plan.tiles.tile import Column
-from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector, index_list
 from kgen_runtime.values import frozen
 
 LANE_BYTES = 16
@@ -19,7 +18,7 @@ LANE_BYTES = 16
 
 @frozen
 class Unpack:
-    """`result`: the lower or upper halves of each lane of x and y, element by element in turn
+    """Shuffle whose `result` interleaves the lower or upper halves of each lane of x and y
     (PUNPCKL/H, ZIP1/2)."""
 
     result: str
@@ -39,7 +38,7 @@ class Strip:
 
 @frozen
 class StripRow:
-    """A row of it, `at` bytes from the tile's corner."""
+    """Row of a strip, `at` bytes from the tile's corner."""
 
     name: str
     at: int
@@ -56,11 +55,9 @@ def strips(columns: Sequence[Column], group: int) -> tuple[Strip, ...]:
 def unpacks(
     rows: Sequence[str], results: Sequence[str], *, count: int, lane: int
 ) -> tuple[Unpack, ...]:
-    """Shuffles that interleave `rows`, a power of two of vectors of `count` elements, within lanes
-    of `lane` elements.
-
-    Of a lane's groups, the first of `results` has the first ones, the next the next ones.
-    """
+    """Return the shuffles that interleave `rows`, a power of two of vectors of `count` elements,
+    within lanes of `lane` elements. The first of `results` has the first groups of each lane, and
+    so on."""
     found: list[Unpack] = []
     held, unit = [[row] for row in rows], 1
     while len(held) > 1:
@@ -80,7 +77,7 @@ def unpacks(
 
 
 def _mask(count: int, lane: int, unit: int, half: int) -> str:
-    """Runs of `unit` elements of two vectors in turn, from one half of each lane."""
+    """Return runs of `unit` elements of two vectors in turn, from one half of each lane."""
     return index_list(
         [
             vector * count + start + half * lane // 2 + at + i
@@ -106,9 +103,9 @@ def column_order(width: int, *, lane: int, group: int) -> tuple[int, ...]:
 class Interleaving:
     """Strips of columns whose rows are interleaved in groups.
 
-    `row` is a strip's columns of a row of B, as they are stored; `scalar` is the type of a sum;
-    `group` is the rows of a group. If `word_columns` is above 1, words of so many neighbouring
-    columns are split instead, which puts the first columns of all words before the second ones.
+    `row` is a strip's columns of a row of B in memory; `scalar` is the type of a sum; `group` is
+    the rows of a group. If `word_columns` is above 1, words of so many neighbouring columns are
+    split instead, which puts the first columns of all words before the second ones.
     """
 
     row: Access

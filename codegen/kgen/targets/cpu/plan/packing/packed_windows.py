@@ -1,8 +1,8 @@
 """Windows of a convolution packed as rows of A, read from the images: no matrix of windows exists.
 
 A row of A is cut into segments: elements that are contiguous in the images wherever they exist. A
-segment is a row of the kernel if its places lie side by side, else one place with the channels of a
-group. What a segment sees outside of the image is the fill of the access map.
+segment is a row of the kernel if its places are adjacent, else one place with the channels of a
+group. Elements outside of the image have the fill of the access map.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from kgen.spec import Conv2d, Matmul
-from kgen.spec.shapes import packed
+from kgen.spec import Conv2d
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import images
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, is_matrix
+from kgen.targets.contraction.window_axes import KernelAxis, WindowAxis, kernel_axes, window_axes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.tiles.dots import dot_for
@@ -26,8 +26,8 @@ MASKED_BITS = {"avx2": 32, "avx512bw": 8}
 
 
 def mainloop_of_windows(conv: Conv2d, target: Target) -> str:
-    """Return the main loop that packs windows: by tiles or dot products where a type has them, that
-    of transformed tiles for Winograd's arithmetic."""
+    """Return the main loop that packs windows: tiles or dot products if the type has them,
+    transformed tiles for Winograd's arithmetic."""
     if conv.transforms:
         return "winograd"
     if tile_product(conv.dtype, target) is not None:
@@ -36,82 +36,12 @@ def mainloop_of_windows(conv: Conv2d, target: Target) -> str:
 
 
 @frozen
-class WindowAxis:
-    """Spatial axis: positions of windows `step` elements apart, of which `before` are padding.
-
-    `position` counts `extent` positions, the row's number divided by `divisor`. `along` is the
-    bytes from one element of the axis to the next.
-    """
-
-    name: str
-    divisor: int
-    extent: int
-    step: int
-    before: int
-    size: int
-    along: int
-
-
-@frozen
-class KernelAxis:
-    """Axis of the kernel that its parts (segments, or rows) are numbered by: place = number /
-    `divisor` % `extent`, `apart` elements of the image along `axis`."""
-
-    axis: WindowAxis
-    divisor: int
-    extent: int
-    apart: int
-
-    @property
-    def bytes_apart(self) -> int:
-        return self.apart * self.axis.along
-
-    @property
-    def is_padded(self) -> bool:
-        """Whether a window has a place outside of the image."""
-        axis = self.axis
-        last = (axis.extent - 1) * axis.step + (self.extent - 1) * self.apart - axis.before
-        return axis.before > 0 or last >= axis.size
-
-
-def window_axes(conv: Conv2d, count: int, itemsize: int) -> tuple[WindowAxis, ...]:
-    """Return the first `count` spatial axes; positions along them are numbered together."""
-    _, *along, _ = packed((conv.images, *conv.sizes, conv.channels))
-    return tuple(
-        WindowAxis(
-            name="zyx"[3 - conv.rank :][number],
-            divisor=math.prod(conv.out_sizes[number + 1 : count]),
-            extent=conv.out_sizes[number],
-            step=conv.strides[number],
-            before=conv.pads[number][0],
-            size=conv.sizes[number],
-            along=along[number] * itemsize,
-        )
-        for number in range(count)
-    )
-
-
-def kernel_axes(conv: Conv2d, axes: tuple[WindowAxis, ...]) -> tuple[KernelAxis, ...]:
-    """Return the axes of the kernel along the first spatial axes."""
-    sizes = conv.kernel[: len(axes)]
-    return tuple(
-        KernelAxis(
-            axis=axis,
-            divisor=math.prod(sizes[number + 1 :]),
-            extent=sizes[number],
-            apart=conv.dilations[number],
-        )
-        for number, axis in enumerate(axes)
-    )
-
-
-@frozen
 class WindowedA:
     """A packed as [mc][kc] from the images of a convolution, stored as nhwc.
 
-    `elements` are loaded at a time and packed as a `vector`; rows are `row` bytes apart.
-    `loads_by_mask` says that the target loads a part of them at once. With `clears_end`, a vector
-    behind the last element of each row is zero.
+    `elements` are loaded at a time and packed as a `vector`; rows are `row` bytes apart. With
+    `loads_by_mask` the target loads a part of them at once. With `clears_end`, a vector behind the
+    last element of each row is zero.
     """
 
     conv: Conv2d
@@ -132,12 +62,12 @@ class WindowedA:
 
     @property
     def widens_bytes(self) -> bool:
-        """Integers are packed as wider ones."""
+        """Whether integers are packed as wider ones."""
         return self.elements.stored != self.vector and self.vector.is_integer
 
     @property
     def keeps_bits(self) -> bool:
-        """Elements are packed as they are stored."""
+        """Whether elements are packed as they are stored."""
         return self.elements.stored == self.vector
 
     @property
@@ -166,12 +96,12 @@ class WindowedA:
 
     @property
     def overlaps(self) -> bool:
-        """The last vector of a whole segment begins before the end of the one in front of it."""
+        """Whether the last vector of a whole segment overlaps the one before."""
         return self.segment_left > 0 and self.segment > self.count
 
     @property
     def last_vector(self) -> int:
-        """Element of a whole segment that its last vector begins with."""
+        """First element of the last vector of a whole segment."""
         return self.segment - self.count if self.overlaps else self.segment_whole
 
     @property
@@ -184,7 +114,8 @@ class WindowedA:
 
     @property
     def rows_of_kernel(self) -> bool:
-        """Segments are rows of the kernel, whose places are neighbours; else single places."""
+        """Whether segments are rows of the kernel, whose places are adjacent; else they are single
+        places."""
         conv = self.conv
         return conv.groups == 1 and conv.dilations[-1] == 1 and conv.kernel[-1] > 1
 
@@ -215,24 +146,12 @@ class WindowedA:
 
     @property
     def lane_numbers(self) -> Vector:
-        """Vector of the numbers of lanes, as wide as the packed elements if these have no more than
-        32 bits."""
+        """Vector of lane numbers, as wide as the packed elements, up to 32 bits."""
         return self.vector.of(f"i{min(self.vector.bits, 32)}")
 
     @property
-    def lanes(self) -> str:
-        """Numbers of the lanes of a vector."""
-        type = self.lane_numbers.scalar
-        return "<" + ", ".join(f"{type} {i}" for i in range(self.count)) + ">"
-
-    @property
     def k_first(self) -> str:
-        return "%k0" if self.blocking.k_blocked else "0"
-
-
-def are_windows(spec: Matmul) -> bool:
-    """Return whether A is the windows of a convolution, and no matrix."""
-    return isinstance(spec, ImplicitGemm) and not is_matrix(spec.operation)
+        return "%k0" if self.blocking.k.is_split else "0"
 
 
 def windows_of(
@@ -246,7 +165,7 @@ def windows_of(
 ) -> WindowedA | None:
     """Return the packing of A if it is the windows of a convolution, None if it is a matrix."""
     spec = blocking.spec
-    if not (are_windows(spec) and isinstance(spec, ImplicitGemm)):
+    if not isinstance(spec, ImplicitGemm) or is_matrix(spec.operation):
         return None
     least = [bits for feature, bits in MASKED_BITS.items() if target.has(feature)]
     return WindowedA(

@@ -1,22 +1,21 @@
-"""A panel of B, vector by vector, and the in-register transpose of parts of it."""
+"""Panels of B, vector by vector, and in-register transposes of parts of them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 
 from kgen.spec import DType
 from kgen.targets.cpu.plan.extents import Blocking
-from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector, index_list
 from kgen_runtime.values import frozen
 
 
 @frozen
 class PanelVector:
-    """`count` columns of a panel: how many exist, and where they come from and go to.
+    """`count` columns of a panel, of which `valid` exist.
 
     `start` and `lanes` are byte offsets in B: of the first column, and of each from there; `to` is
-    one in a row of packed B.
+    the offset in a row of packed B.
     """
 
     name: str
@@ -28,8 +27,8 @@ class PanelVector:
 
     @property
     def is_transposed(self) -> bool:
-        """Whether registers transpose it, where B lies along K: by a shuffle a row and stage, where
-        to gather the columns one by one takes one for each."""
+        """Whether registers transpose it if B is contiguous along K: a shuffle per row and stage,
+        against an instruction per column to gather."""
         return self.valid >= self.count.bit_length()
 
     @property
@@ -49,7 +48,7 @@ class PanelsOfB(ABC):
 
     @property
     def is_gathered(self) -> bool:
-        """The columns of a row of B are not contiguous; K is."""
+        """Whether B is contiguous along K, and not along the columns of a row."""
         return self.blocking.spec.layout.b_transposed and not self.is_prepacked
 
     @property
@@ -78,7 +77,7 @@ class PanelsOfB(ABC):
 def panel(
     columns: int, *, vectors: int, count: int, stride: int, step: int
 ) -> tuple[PanelVector, ...]:
-    """A panel of `vectors` times `count` columns, of which the first `columns` exist.
+    """Return a panel of `vectors` times `count` columns, of which the first `columns` exist.
 
     `stride` is the bytes in B from one column to the next, `step` those in packed B from one vector
     to the next.
@@ -98,7 +97,7 @@ def panel(
 
 @frozen
 class Side:
-    """Column of B, and the row that it becomes once transposed: byte offsets of both."""
+    """Column of B, and the row that it becomes: byte offsets of both."""
 
     index: int
     start: int
@@ -125,11 +124,11 @@ class Stage:
 
 @frozen
 class PanelTranspose:
-    """`size` columns of B and as many steps of K, which lie side by side in each column.
+    """Transpose of `size` columns of B and as many steps of K, which are contiguous in each column.
 
     `stride` and `pack_row` are the bytes from one column to the next in B, and from one step to the
-    next in packed B. Of the columns `valid` exist; the last of them stands for the others, whose
-    sums nobody reads.
+    next in packed B. `valid` columns exist; the last of them stands for the others, whose sums are
+    unused.
     """
 
     size: int
@@ -155,10 +154,10 @@ class PanelTranspose:
 
 
 def transpose_stages(count: int) -> tuple[Stage, ...]:
-    """How to transpose `count` (a power of two) vectors of `count` elements.
+    """Return the stages that transpose `count` (a power of two) vectors of `count` elements.
 
     With blocks of d rows and columns, rows i and i + d of a pair become: the even blocks of i, each
-    followed by the even block of i + d; and the same of the odd blocks.
+    followed by the even block of i + d; and likewise the odd blocks.
     """
     stages: list[Stage] = []
     d = count // 2
@@ -204,13 +203,8 @@ def zip_stages(count: int) -> tuple[Stage, ...]:
 
 
 def interleave(count: int, vectors: int) -> str:
-    """The shuffle mask that puts side by side the elements of vectors of `count` each."""
+    """Return the shuffle mask that puts side by side the elements of vectors of `count` each."""
     return index_list([v * count + i for i in range(count) for v in range(vectors)])
-
-
-def index_list(indices: Sequence[int | str]) -> str:
-    """A shuffle mask."""
-    return "<" + ", ".join(f"i32 {i}" for i in indices) + ">"
 
 
 #: Of a row: wider vectors are interleaved in parts of 16 bytes only (Intel SDM volume 2, VPUNPCKL).
@@ -220,7 +214,7 @@ TRANSPOSE_BYTES = 16
 @frozen
 class RegisterTranspose(PanelTranspose):
     """Transposition of a square block: as many rows as a row has elements. `packed` is a transposed
-    row where it is packed."""
+    row in packed form."""
 
     access: Access
     packed: Vector
@@ -237,7 +231,8 @@ class RegisterTranspose(PanelTranspose):
 def register_transpose(
     dtype: DType, *, stride: int, pack_row: int, packed: str = ""
 ) -> RegisterTranspose:
-    """`packed` is LLVM's type of a packed element, if not the stored one."""
+    """Return the transposition of elements of a type; `packed` is LLVM's type of a packed element,
+    if not the stored one."""
     size = TRANSPOSE_BYTES // dtype.itemsize
     access = Access(dtype=dtype, compute=Vector(count=size, scalar="float"))
     return RegisterTranspose(

@@ -1,7 +1,7 @@
-"""Prepacked B: an order that all kernels of a target agree on, whatever M is.
+"""Prepacked B: an order that all kernels of a target share, for any M.
 
-Panels are one vector wide, so that register tiles of any width read whole panels, each as a stream
-of its own; and a kernel for one row and one for a thousand take the same packed weights.
+Panels are one vector wide, so that register tiles of any width read whole panels, each as a stream.
+A kernel for one row and one for a thousand take the same packed weights.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kgen_runtime.values import frozen
 
 
 def b_is_packed(spec: Matmul) -> bool:
-    """B comes packed, in panels, whatever the kernel is; of blocks only some kernels do."""
+    """Return whether B is prepacked in panels that all kernels read; B in blocks is not."""
     return ConstantOperand.B in spec.constant and not spec.has_blocks
 
 

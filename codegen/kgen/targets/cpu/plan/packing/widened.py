@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.targets.cpu.plan.cpu_plan import Buffer
-from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.extents import BlockedAxis, Blocking
 from kgen.targets.cpu.plan.packing.panel import PanelsOfB, PanelVector, panel
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
@@ -14,7 +14,7 @@ ROW_PADDING = 64
 
 @frozen
 class WidenedA:
-    """A packed as [mc][kc] if k is contiguous in memory, else as [kc][mc].
+    """A packed as [mc][kc] if it is contiguous along K, else as [kc][mc].
 
     A run is the elements that are contiguous. `vector` is a packed vector; `m_stride` and
     `k_stride` are the bytes of A from one m, and from one k, to the next.
@@ -30,29 +30,33 @@ class WidenedA:
         return self.blocking.spec.layout.a_transposed
 
     @property
+    def _along(self) -> BlockedAxis:
+        return self.blocking.m if self.by_columns else self.blocking.k
+
+    @property
     def run(self) -> str:
-        return self.blocking.rows if self.by_columns else self.blocking.depth
+        return self._along.size
 
     @property
     def runs(self) -> str:
-        return self.blocking.depth if self.by_columns else self.blocking.rows
+        return (self.blocking.k if self.by_columns else self.blocking.m).size
 
     @property
     def run_varies(self) -> bool:
-        return self.blocking.rows_vary if self.by_columns else self.blocking.depth_varies
+        return self._along.varies
 
     @property
     def run_whole(self) -> str:
-        return "%a.whole" if self.run_varies else str(self.blocking.whole(int(self.run)))
+        """Elements of a run in whole vectors."""
+        return "%a.whole" if self.run_varies else str(self.blocking.whole(self._along.first))
 
     @property
     def has_whole_vectors(self) -> bool:
-        return self.run_varies or int(self.run) >= self.vector.count
+        return self.run_varies or self._along.first >= self.vector.count
 
     @property
     def run_tail(self) -> int:
-        extent = self.blocking.spec.m if self.by_columns else self.blocking.spec.k
-        return extent % self.vector.count
+        return self._along.extent % self.vector.count
 
     @property
     def has_masked_loads(self) -> bool:
@@ -118,10 +122,10 @@ class WidenedB(PanelsOfB):
     @property
     def whole(self) -> str:
         """K of a block in whole vectors, if all blocks have the same depth."""
-        return str(self.blocking.whole(self.blocking.first_depth))
+        return str(self.blocking.whole(self.blocking.k.first))
 
     @property
     def has_tail(self) -> bool:
-        """Whether some block of K is no whole number of vectors."""
-        lengths = (self.blocking.first_depth, self.blocking.spec.k % self.blocking.schedule.kc)
+        """Whether some block of K has a remainder after whole vectors."""
+        lengths = (self.blocking.k.first, self.blocking.spec.k % self.blocking.schedule.kc)
         return any(length % self.vector.count for length in lengths)

@@ -1,21 +1,21 @@
-"""Adding up the elements of several vectors at once, side by side in one vector of results.
+"""Sums of the elements of several vectors at once, side by side in one vector of results.
 
-One vector after the other takes as many steps for each as these take for all of them together.
+One vector after the other would take as many steps for each as this takes for all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.targets.cpu.plan.packing.panel import index_list
 from kgen.targets.cpu.plan.tiles.tile import Row, Sum
+from kgen.targets.cpu.plan.vectors import index_list
 from kgen_runtime.values import frozen
 
 
 @frozen
 class Fold:
-    """`result`, of `count` elements = elements `low` of x and y + elements `high` of them (shuffle
-    masks of two vectors of `width`); without a `y`, of x alone."""
+    """Step: `result`, of `count` elements, is elements `low` of x and y plus elements `high`
+    (shuffle masks of two vectors of `width`); without a `y`, of x alone."""
 
     result: str
     x: str
@@ -37,8 +37,9 @@ class FoldedSums:
 
 
 def folds(prefix: str, vectors: Sequence[str], width: int) -> tuple[Fold, ...]:
-    """How to add up the elements of each of at most `width` vectors of that many elements, a power
-    of two. The last result has the totals in order, the last one repeated up to a power of two.
+    """Return the steps that add up the elements of each of at most `width` vectors of that many
+    elements, a power of two. The last result has the totals in order, the last one repeated up to a
+    power of two.
 
     A vector consists of segments, one for each vector that was folded into it; each step halves
     them all. Results are named from `prefix`.
@@ -61,7 +62,8 @@ def folds(prefix: str, vectors: Sequence[str], width: int) -> tuple[Fold, ...]:
 
 
 def _fold(result: str, x: str, y: str | None, segments: int, length: int) -> Fold:
-    """Halves of all segments, of `length` elements each, of one or two vectors added."""
+    """Return the step that adds the halves of all segments, of `length` elements each, of one or
+    two vectors."""
     starts = range(0, segments * length * (1 if y is None else 2), length)
     low = [start + i for start in starts for i in range(length // 2)]
     return Fold(

@@ -1,4 +1,4 @@
-"""Panels of B: who packs them, and in which steps register tiles go along them."""
+"""Panels of B: their packing, the steps of register tiles along them, and prefetches."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class PanelPacking:
 
     @property
     def in_tiles(self) -> bool:
-        """The first tile of a panel packs it while it multiplies: shuffles and stores hide behind
-        multiply-adds. Every block has such a tile, and B is row-major."""
-        whole = self.blocking.last_rows >= self.blocking.schedule.mr
+        """Whether the first tile of a panel packs it while it multiplies, which hides shuffles and
+        stores. Every block has such a tile, and B is row-major."""
+        whole = self.blocking.m.last >= self.blocking.schedule.mr
         return self.packs and self.rows_are_whole and whole
 
     @property
@@ -48,11 +48,11 @@ class PanelPacking:
     @property
     def share(self) -> int:
         """Rows of the next panel that each tile but the first prefetches."""
-        return -(-self.blocking.first_depth // (self.blocking.row_tiles - 1))
+        return -(-self.blocking.k.first // (self.blocking.row_tiles - 1))
 
     @property
     def lines(self) -> tuple[int, ...]:
-        """Bytes from where a row of a panel begins in B to each of its lines."""
+        """Byte offsets of the lines of a panel's row in B."""
         return last_bytes(self.row_bytes)
 
 
@@ -75,8 +75,8 @@ class PanelsAhead:
 
 
 def last_bytes(width: int) -> tuple[int, ...]:
-    """Return an offset in each line of so many bytes, but for the line that they begin in, which
-    what is before them has prefetched."""
+    """Return an offset in each line of so many bytes, except the line in which they begin, which
+    the panel before has prefetched."""
     return (*range(LINE_BYTES - 1, width - 1, LINE_BYTES), width - 1)
 
 
@@ -127,7 +127,7 @@ class NextPart:
 
     @property
     def lines(self) -> range:
-        """Offsets of the lines that a step fetches."""
+        """Offsets of the lines that a step prefetches."""
         if self.is_panel:
             lines = -(-self.panel_lines // self.blocking.row_tiles)
             return range(0, lines * self.panel_line, self.panel_line)
@@ -135,18 +135,18 @@ class NextPart:
 
     @property
     def stride(self) -> int:
-        """Bytes from what a step fetches to what the next one does."""
+        """Bytes from what a step prefetches to what the next one does."""
         return self.k_stride if self.is_panel else self.step
 
     @property
     def panel_lines(self) -> int:
-        """Lines of a row of a panel of B; vectors of a prepacked one."""
+        """Lines of a row of a panel of B; vectors of a prepacked panel."""
         row = self.blocking.schedule.nr * self._itemsize
         return self.panel_vectors or -(-row // LINE_BYTES)
 
     @property
     def panel_line(self) -> int:
-        """Bytes from one of them to the next."""
+        """Bytes from one line, or vector, to the next."""
         return self.blocking.lanes * self.column_stride if self.panel_vectors else LINE_BYTES
 
     @property
@@ -156,5 +156,5 @@ class NextPart:
 
     @property
     def part(self) -> int:
-        """Bytes that a tile fetches."""
+        """Bytes that a tile prefetches."""
         return self.blocking.schedule.kc // self.k_depth * self.step

@@ -1,7 +1,7 @@
 """Register tiles: the sums that one pass along K keeps in vector registers.
 
-A kernel has one function for each size of tile that its shape needs: whole tiles, the rows left
-over at the bottom, the columns left over at the right, and both.
+A kernel has a function for each size of tile that its shape needs: whole tiles, the remaining rows
+at the bottom, the remaining columns at the right, and both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Row:
-    """Row of a tile, the `index`th: byte offsets of its element of A, and in out."""
+    """Row number `index` of a tile: byte offsets of its element of A, and in out."""
 
     name: str
     index: int
@@ -28,8 +28,8 @@ class Row:
 class Column:
     """Vector of columns: byte offsets of its vector in a row of B, and in a row of out.
 
-    `first` is its first column in the tile; `valid` is 0 for a whole vector, else how many of its
-    columns are in the matrix. `is_half`: they are so few that half a vector is multiplied.
+    `first` is its first column in the tile; `valid` is 0 for a whole vector, else the number of its
+    columns in the matrix. With `is_half`, half a vector is multiplied.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class RegisterTile:
-    """`rows` by `width` columns."""
+    """Tile of `rows` by `width` columns."""
 
     width: int
     rows: tuple[Row, ...]
@@ -75,7 +75,7 @@ class RegisterTile:
 
     @property
     def is_wide(self) -> bool:
-        """There are more vectors of columns than rows."""
+        """Whether there are more vectors of columns than rows."""
         return len(self.columns) > len(self.rows)
 
     def sums_of(self, side: Row | Column) -> list[Sum]:
@@ -97,7 +97,7 @@ def tile(
     out_strides: Sequence[int],
     has_halves: bool = False,
 ) -> RegisterTile:
-    """A tile of vectors of `count` elements, the last of which may be a half.
+    """Return a tile of vectors of `count` elements, the last of which may be a half.
 
     In bytes: `a_stride` from one row of A to the next, `b_step` from one vector of a row of B to
     the next, `out_strides` from one row, and from one vector, of out to the next.
@@ -123,7 +123,7 @@ def tile(
 
 
 def parts(extent: int, part: int) -> list[tuple[int, int]]:
-    """`extent` cut into parts, as (size, how many)."""
+    """Return the sizes of the parts of an extent, and how many there are of each."""
     return [
         (size, count)
         for size, count in ((part, extent // part), (extent % part, 1))
@@ -146,10 +146,9 @@ def tile_heights(rows: int, mr: int) -> list[tuple[int, int]]:
 
 @frozen
 class RegisterTiles:
-    """Tiles of mr x nr, and the lower and narrower ones at the bottom and at the right.
+    """Tiles of mr x nr, and the smaller ones at the bottom and at the right.
 
-    `lanes` is the columns of a vector; `a_stride`, `b_step` and `out_strides` are as of
-    :func:`tile`; `has_halves`: half a vector takes half the time of a whole one.
+    `lanes` is the columns of a vector; other fields are arguments of :func:`tile`.
     """
 
     blocking: Blocking
@@ -161,9 +160,9 @@ class RegisterTiles:
 
     @property
     def low(self) -> tuple[int, int]:
-        """Rows of each tile under the whole ones, and how many of them there are in a block."""
+        """Rows of each tile below the whole ones, and the number of such tiles in a block."""
         rows, mr = self.blocking.spec.m, self.blocking.schedule.mr
-        heights = [(rows % mr, 1)] if self.blocking.rows_vary else tile_heights(rows, mr)
+        heights = [(rows % mr, 1)] if self.blocking.m.varies else tile_heights(rows, mr)
         return heights[-1]
 
     @property
@@ -172,20 +171,20 @@ class RegisterTiles:
 
     @property
     def has_bottoms(self) -> bool:
-        """Several tiles are lower than the others."""
-        return self.blocking.m_edge and self.low[1] > 1
+        """Whether several tiles are lower than the others."""
+        return self.blocking.m.has_edge and self.low[1] > 1
 
     @property
     def rows_whole(self) -> str:
         """Rows of the block in tiles of mr rows."""
         if not self.has_bottoms:
-            return self.blocking.rows_whole
+            return self.blocking.m.whole
         height, count = self.low
         return str(self.blocking.spec.m - height * count)
 
     @property
     def rounding(self) -> int:
-        """Added to a tile's first row so that division by mr gives the tile's number."""
+        """Addend to a tile's first row, so that division by mr gives the tile's number."""
         return self.blocking.schedule.mr - 1 if self.has_bottoms else 0
 
     @cached_property
@@ -211,15 +210,15 @@ class RegisterTiles:
     @property
     def top(self) -> tuple[RegisterTile, ...]:
         """Tile at the top of each kind of panel."""
-        whole = (self.whole,) if self.blocking.has_whole_panel else ()
-        return (*whole, self.right) if self.blocking.has_edge_panel else whole
+        whole = (self.whole,) if self.blocking.n.has_tile else ()
+        return (*whole, self.right) if self.blocking.n.has_edge else whole
 
     @property
     def all(self) -> tuple[RegisterTile, ...]:
-        whole = (self.bottom,) if self.blocking.has_whole_panel else ()
-        low = (*whole, self.corner) if self.blocking.has_edge_panel else whole
-        found = self.top if self.blocking.has_whole_rows else ()
-        return (*found, *low) if self.blocking.m_edge else found
+        whole = (self.bottom,) if self.blocking.n.has_tile else ()
+        low = (*whole, self.corner) if self.blocking.n.has_edge else whole
+        found = self.top if self.blocking.m.has_tile else ()
+        return (*found, *low) if self.blocking.m.has_edge else found
 
     @property
     def uses_halves(self) -> bool:

@@ -11,7 +11,7 @@ from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, DotMatmul, Wino
 from kgen.spec import ConstantOperand, Extent
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Tensors
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, check_registers
 from kgen.targets.cpu.plan.matmul import MatmulPlan, padded
 from kgen.targets.cpu.plan.tiles.panels import (
     NextPart,
@@ -30,9 +30,9 @@ from kgen_runtime.values import frozen
 class TileLoop:
     """A and B of the current block of K, as register tiles read them.
 
-    `a_block` and `b_block` are pointers to the block's corners, `a_tiles` to what tiles read of A.
+    `a_block` and `b_block` are pointers to the block's corners, `a_tiles` to the A that tiles read.
     The strides are bytes: `a_m` and `a_k` from one row and one step of K of A to the next, `b_row`
-    from one step of B to the next, `b_in_rows` the same before B is packed, `b_column` and `b_step`
+    from one step of B to the next, `b_in_rows` likewise before B is packed, `b_column` and `b_step`
     from one column and one vector of columns to the next. The loop counts to `steps` by `step`; a
     step is `depth` of K.
     """
@@ -53,7 +53,7 @@ class TileLoop:
 
 @frozen
 class TileArguments:
-    """Tensors, besides A and B, whose corners a tile is given."""
+    """Tensors, besides A and B, whose corners are arguments of a tile."""
 
     is_direct: bool
     tensors: Tensors
@@ -69,7 +69,7 @@ class TileArguments:
 
     @property
     def bases(self) -> dict[str, str]:
-        """Pointer to the block's corner in each of them."""
+        """Pointer to the block's corner in each tensor."""
         if not self.is_direct:
             return {"acc": self.acc_base}
         return {name: place.base for name, place in self.tensors.out_origins.items()}
@@ -90,16 +90,16 @@ AVX512_BYTES = 64
 
 @frozen
 class TiledPlan(MatmulPlan):
-    """Steps of K over register tiles of mr x nr."""
+    """Plan with steps of K over register tiles of mr x nr."""
 
     @property
     def is_direct(self) -> bool:
-        """Sums go from registers through the epilogue to out, and never to scratch."""
-        return not self.blocking.k_blocked
+        """Whether sums go from registers through the epilogue to out, and never to scratch."""
+        return not self.blocking.k.is_split
 
     @property
     def panel_steps(self) -> PanelSteps:
-        return PanelSteps(stop=self.blocking.panels_whole, step=self.schedule.nr)
+        return PanelSteps(stop=self.blocking.n.whole, step=self.schedule.nr)
 
     @cached_property
     @abstractmethod
@@ -118,23 +118,24 @@ class TiledPlan(MatmulPlan):
 
     @property
     def keeps_a(self) -> bool:
-        """Tasks of the same rows follow each other, and the first of them prepares A for all."""
+        """Whether adjacent tasks have the same rows, and the first of them prepares A for all."""
         prepared = self.schedule.pack_a or self.starts is not None
-        along = self.blocking.splits_n and not self.blocking.k_blocked
+        along = self.blocking.n.is_split and not self.blocking.k.is_split
         return prepared and along and not self.packing.keeps
 
     @property
     def rows_are_fastest(self) -> bool:
-        """The first of the tasks of a block of columns prepares B for all."""
+        """Whether the first task of a block of columns prepares B for all."""
         packing = self.packing
-        return packing.keeps or (packing.transposes and self.blocking.splits_m)
+        return packing.keeps or (packing.transposes and self.blocking.m.is_split)
 
     # -- prefetches ----------------------------------------------------------------------------
 
     @property
     def streams_b(self) -> bool:
-        """Tiles prefetch a block of K of an unpacked B while they multiply the one before."""
-        return self.blocking.k_blocked and not self.schedule.pack_b and not self.b_is_packed
+        """Whether tiles prefetch a block of K of an unpacked B while they multiply the one
+        before."""
+        return self.blocking.k.is_split and not self.schedule.pack_b and not self.b_is_packed
 
     @cached_property
     def ahead(self) -> NextPart:
@@ -153,7 +154,7 @@ class TiledPlan(MatmulPlan):
 
     @property
     def rows_fetched(self) -> AheadMatmul | None:
-        """Schedule of tiles that prefetch the rows of B in place that they multiply later."""
+        """Schedule of tiles that prefetch rows of an unpacked B, if any."""
         return None
 
     @property
@@ -163,12 +164,12 @@ class TiledPlan(MatmulPlan):
 
     @property
     def fetches_to_pack(self) -> bool:
-        """Tiles that read a packed panel prefetch rows of the one that is packed next."""
+        """Whether tiles that read a packed panel prefetch rows of the next panel to pack."""
         once = self.blocking.has_row_tiles and not self.packing.keeps
         return isinstance(self.schedule, AheadMatmul) and self.packing.in_tiles and once
 
     def sum_lines(self, tile: RegisterTile) -> tuple[int, ...]:
-        """Bytes from a tile's corner in out to each line of its rows."""
+        """Return the bytes from a tile's corner in out to each line of its rows."""
         lines = last_bytes(tile.width * self.spec.out.itemsize)
         return tuple(row.index * self.acc.row + line for row in tile.rows for line in lines)
 
@@ -206,8 +207,8 @@ class TiledPlan(MatmulPlan):
         return PanelsAhead(bytes=schedule.ahead, level=level)
 
     def fetches_panel(self, tile: RegisterTile, column: Column) -> bool:
-        """Each step of the tile prefetches for this vector of columns too. A narrower tile stands
-        at the last columns of B."""
+        """Return whether each step of the tile prefetches for this vector of columns too. A
+        narrower tile stands at the last columns of B."""
         first = 0 if tile.width == self.schedule.nr else self.spec.n - tile.width
         if self.panels_ahead is None:
             return False
@@ -225,7 +226,7 @@ class TiledPlan(MatmulPlan):
     ) -> TileLoop:
         """Return the loop; `a` is the bytes of A from one row, and one step of K, to the next."""
         a_block, b_block = self.tensors.a_origin.base, self.tensors.b_origin.base
-        if self.blocking.k_blocked:
+        if self.blocking.k.is_split:
             a_block, b_block = "%a.k", "%b.k"
         return TileLoop(
             a_block=a_block,
@@ -273,30 +274,31 @@ class TiledPlan(MatmulPlan):
         return padded(row) if self.streams_b and not self.schedule.pack_b else row
 
     def unpacked(self, column: Column) -> int:
-        """Bytes in a row of B to a column."""
+        """Return the bytes in a row of B to a column."""
         return column.first * self.tensors.b_strides[2]
 
     @property
     def has_halves(self) -> bool:
-        """Half a vector costs half: AVX-512 has instructions for both widths."""
+        """Whether half a vector costs half: AVX-512 has instructions for both widths."""
         return self.sum_vector.bytes == AVX512_BYTES and not self.acc.vector.is_integer
 
     @property
     def sums_initial(self) -> str:
-        """The sums' first value, where it is the same for all."""
+        """First value of the sums, if all have the same."""
         return "" if self.sums_are_loaded or self.starts else "zeroinitializer"
 
     @property
     def sums_are_loaded(self) -> bool:
-        """A tile starts from the sums of the blocks of K before, which scratch keeps."""
-        return self.blocking.k_blocked and not self.acc.in_out
+        """Whether a tile starts from the sums of earlier blocks of K in scratch."""
+        return self.blocking.k.is_split and not self.acc.in_out
 
     def has_two_sums(self, tile: RegisterTile) -> bool:
-        """Each sum of a tile is that of two, whose multiply-adds need not wait for each other."""
+        """Return whether each sum of a tile is that of two, whose multiply-adds need not wait for
+        each other."""
         return False
 
     def two_sums(self, tile: RegisterTile) -> tuple[tuple[str, str, str], ...]:
-        """Both: names, first values and next ones."""
+        """Return the names, first values and next values of both sums."""
         return tuple(
             (f"%{x}.k{i}", first, f"%{x}.k{i}.next")
             for x in tile.sum_names
@@ -307,8 +309,8 @@ class TiledPlan(MatmulPlan):
 def check_keeps_b(plan: TiledPlan) -> None:
     """Raise ScheduleError if no later task could use the panels of B that one packs for all."""
     spec, schedule, blocking = plan.spec, plan.schedule, plan.blocking
-    reused = schedule.pack_b and blocking.splits_m and not blocking.k_blocked
-    if plan.packing.keeps and not (reused and not (schedule.pack_a and blocking.splits_n)):
+    reused = schedule.pack_b and blocking.m.is_split and not blocking.k.is_split
+    if plan.packing.keeps and not (reused and not (schedule.pack_a and blocking.n.is_split)):
         raise ScheduleError(
             f"keep_b=1 requires pack_b=1, kc={spec.k} or more, mc below {spec.m}, and pack_a=0 or "
             f"nc={spec.n} or more; kc={schedule.kc}, mc={schedule.mc}, nc={schedule.nc}, "
@@ -316,21 +318,15 @@ def check_keeps_b(plan: TiledPlan) -> None:
         )
 
 
-def check_registers(
-    target: Target, schedule: BlockedMatmul, compute: Vector, extra: int = 0
-) -> None:
-    """The sums and what they are made of stay in vector registers, besides `extra` ones."""
+def check_tile(target: Target, schedule: BlockedMatmul, compute: Vector, extra: int = 0) -> None:
+    """Raise ScheduleError unless the registers hold a tile besides `extra` vectors."""
     vectors = schedule.nr // compute.count
+    fits = max((target.limits["vector_registers"] - 2 - extra) // vectors - 1, 1)
     needed = registers_needed(schedule.mr, vectors) + extra
-    limit = target.limits["vector_registers"]
-    if needed > limit:
-        fits = max((limit - 2 - extra) // vectors - 1, 1)
-        raise ScheduleError(
-            f"mr={schedule.mr} with nr={schedule.nr} needs {needed} vector registers; "
-            f"{target.name} has {limit}; try mr={fits}"
-        )
+    check_registers(target, needed, f"mr={schedule.mr} with nr={schedule.nr}", f"mr={fits}")
 
 
 def registers_needed(rows: int, vectors: int) -> int:
-    """Sums, a row of B, one broadcast element of A, and a spare one, without which LLVM spills."""
+    """Return the registers of a tile: sums, a row of B, one broadcast element of A, and a spare
+    one, without which LLVM spills."""
     return rows * vectors + vectors + 2

@@ -1,4 +1,4 @@
-"""Work of a phase of a row, as templates read it: cuts of lines, vectors, and their lines of
+"""Work of a phase of a row in the form of templates: cuts of lines, vectors, and their lines of
 code."""
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Cut:
-    """A part of a line: from element `start` to `stop`, operands, in a loop of steps of `units`
-    vectors; or one vector alone, of which `valid` elements count, all if 0."""
+    """Part of a line, from element `start` to `stop` (operands), in a loop of steps of `units`
+    vectors; or a single vector, of which `valid` elements count, all if 0."""
 
     name: str
     start: str
@@ -30,8 +30,8 @@ class Cut:
 
 @frozen
 class Fetch:
-    """Lines of a tensor that a phase's steps fetch, `ahead` bytes from a step's place in the row at
-    `pointer`. `locality` is LLVM's: 3 for the first-level cache, 2 for the second."""
+    """Lines of a tensor that a phase's steps prefetch, `ahead` bytes from a step's place in the row
+    at `pointer`. `locality` is that of llvm.prefetch."""
 
     phase: int
     name: str
@@ -74,8 +74,8 @@ class Body:
 
 @frozen
 class Stretch:
-    """A cut of a line in a phase. `carried` are a loop's accumulators: name, first and next value;
-    `joins`, behind it, make one of several, and `totals` are the folds' values then."""
+    """Cut of a line in a phase. `carried` are a loop's accumulators: name, first and next value;
+    `joins`, after it, combine them, and `totals` are the folds' values then."""
 
     cut: Cut
     step: int
@@ -87,8 +87,8 @@ class Stretch:
 
 @frozen
 class PartialResult:
-    """A vector of what several tasks have made of a fold, `valid` of its elements if not 0, and
-    `start` in the others; `offset` bytes behind the first one of the row."""
+    """Vector of partial results of a fold, `valid` of its elements if not 0, and `start` in the
+    others; `offset` is in bytes from the row's first one."""
 
     fold: RowFold
     number: int
@@ -106,10 +106,13 @@ class PartialResult:
 
 @frozen
 class PhasePlan:
-    """`row_values` are lines that come first, and compute in all elements of vectors;
-    `results_of_row` are the outputs of which a row has one element. `carried` are the accumulators
-    of a loop over lines, if there are several; `exchange` ends with each fold's value in all
-    elements. `partial_results` are what it is made of, if not of the row."""
+    """Phase in the form of the template.
+
+    `row_values` are lines that come first, and compute in all elements of vectors; `results_of_row`
+    are the outputs of which a row has one element. `carried` are the accumulators of a loop over
+    lines, if there are several; `exchange` ends with each fold's value in all elements.
+    `partial_results` are what it is made of, if not of the row.
+    """
 
     phase: RowPhase
     exchange: tuple[str, ...]
@@ -126,7 +129,7 @@ class PhasePlan:
 
     @property
     def has_place(self) -> bool:
-        """Some vector asks for its place in the row."""
+        """Whether some vector needs its position in the row."""
         return any(body.has_place for stretch in self.stretches for body in stretch.bodies)
 
 
@@ -136,7 +139,7 @@ def accumulator(name: str, fold: RowFold) -> str:
 
 
 def cuts_of(name: str, run: Run) -> tuple[Cut, ...]:
-    """A line's unrolled steps, the vectors behind them, and its tail; those that it has."""
+    """Return the parts that a line has: unrolled steps, single vectors, and a remainder."""
     found = []
     if run.has_unrolled:
         found.append(Cut(name=f"{name}.u", start="0", stop=str(run.unrolled), units=run.unroll))

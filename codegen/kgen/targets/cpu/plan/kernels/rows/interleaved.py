@@ -1,9 +1,8 @@
 """The plan of rowwise_interleaved.ll.j2: a vector of neighbouring rows at a time, column by column.
 
-Rows whose elements lie next to those of other rows (the sums of a matrix' columns) are computed
-side by side: every element of a vector is of another row, so nothing is exchanged in it. The last
-vector of a line of rows begins where it ends with the line, and some of its rows are computed
-twice; a line shorter than a vector is masked.
+Rows whose elements are adjacent to those of other rows (the sums of a matrix' columns) are computed
+side by side: every element of a vector is of another row, so nothing is exchanged within vectors.
+The last vector of a line of rows overlaps the one before; a line shorter than a vector is masked.
 """
 
 from __future__ import annotations
@@ -19,16 +18,17 @@ from kgen.targets.cpu.plan.cpu_plan import Run, vector_for
 from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, check_choices
 from kgen.targets.cpu.plan.vectors import Vector
-from kgen.targets.header import counted
 from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import split, tile_of
+from kgen.targets.stream import operand_terms
 from kgen_runtime.values import frozen
 
 
 @frozen
 class InterleavedPhases(RowPhases):
-    """A row's folds are complete when its loop is: there are no lines, and nothing to exchange."""
+    """Phases whose folds are complete when their loop is: there are no lines, and nothing to
+    exchange."""
 
     @property
     def has_lines(self) -> bool:
@@ -41,7 +41,7 @@ class InterleavedPhases(RowPhases):
 
 @frozen
 class InterleavedPlan(RowwisePlan):
-    """`run` is along the columns, of which each is a vector of rows."""
+    """Plan whose `run` is along the columns, each a vector of rows."""
 
     phases_class: ClassVar[type[RowPhases]] = InterleavedPhases
 
@@ -71,7 +71,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def overlaps(self) -> bool:
-        """The last vector of a line has rows of the one before."""
+        """Whether the last vector of a line has rows of the one before."""
         return not self.valid and self.line % self.compute.count != 0
 
     @property
@@ -81,21 +81,16 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def units(self) -> int:
-        """Vectors of rows, which tasks divide between them."""
+        """Vectors of rows, which tasks share."""
         return self.spec.rows // self.line * self.line_vectors
 
     @property
-    def task_words(self) -> str:
-        units = min(self.schedule.task, self.units)
-        return f"up to {counted(units, 'vector of rows', 'vectors of rows')}"
+    def unit_words(self) -> tuple[str, ...]:
+        return ("vector of rows", "vectors of rows")
 
     @property
     def notes(self) -> tuple[str, ...]:
         return (f"a vector holds one column of {self.compute.count} adjacent rows",)
-
-    @property
-    def last_task_is_short(self) -> bool:
-        return self.units % self.schedule.task != 0
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
@@ -110,7 +105,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def may_prefetch(self) -> bool:
-        """The hardware prefetcher tracks strides."""
+        """Whether software prefetches: never, because the hardware prefetcher tracks strides."""
         return False
 
     def may_shift(self, head: int) -> bool:
@@ -120,7 +115,7 @@ class InterleavedPlan(RowwisePlan):
     # -- where things lie ----------------------------------------------------------------------
 
     def is_vector(self, name: str) -> bool:
-        """An input's elements differ from row to row, and lie next to one another."""
+        """Return whether an input's elements differ from row to row, and are adjacent."""
         return split(self.spec).strides[name][0][-1] != 0
 
     def column_terms(self, name: str, body: str, index: str) -> tuple[tuple[str, int], ...]:
@@ -128,17 +123,13 @@ class InterleavedPlan(RowwisePlan):
         each."""
         of = self._tensor(name)
         assert of.columns is not None
-        itemsize = self.itemsize(of)
         if of.columns.linear and of.columns.terms:
-            return ((index, itemsize),)
-        named = {d.number for d in self.row.computed_columns}
-        return tuple(
-            (f"%{body}.at{d}" if d in named else index, stride * itemsize)
-            for d, stride in of.columns.terms
-        )
+            return ((index, self.itemsize(of)),)
+        dimensions = self.row.column_dimensions
+        return self._bytes(of, operand_terms(f"%{body}", index, dimensions, of.columns.terms))
 
     def pointer_of(self, name: str) -> str:
-        """The address of a vector's first row."""
+        """Return the address of a vector's first row."""
         return self.row_pointer(self._tensor(name))
 
     def _tensor(self, name: str) -> RowInput | RowOutput:
@@ -153,7 +144,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def row_as_place(self) -> str:
-        """None: the columns of an output lie apart."""
+        """Place of kept values in an output: none, because the columns of an output are apart."""
         return ""
 
 

@@ -1,4 +1,4 @@
-"""A row's phases as vectors: what each loads, computes, keeps and folds, and names of values."""
+"""Phases of a row as vectors: loads, computations, kept values, folds, and names of values."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ ADD_PRODUCT = node(P.FMA, variable("x"), variable("y"), variable("z"))
 
 @frozen
 class RowPhases:
-    """`loaded` are the inputs that are read vector by vector, `known_of_row` operands of those that
-    are the same for a row; those that are for a line are %<phase>.line.<name>.all.
-    """
+    """Phases of a row. `loaded` are the inputs that are read vector by vector, `known_of_row`
+    the operands of inputs that are constant along a row; those of a line are
+    %<phase>.line.<name>.all."""
 
     row: RowPlan
     run: Run
@@ -71,11 +71,11 @@ class RowPhases:
         return tuple(self.planned(phase, known) for phase in self.row.phases)
 
     def known(self) -> dict[Expression, str]:
-        """Operands before the first phase."""
+        """Return the operands before the first phase."""
         return {variable(name): operand for name, operand in self.known_of_row.items()}
 
     def planned(self, each: RowPhase, known: dict[Expression, str]) -> PhasePlan:
-        """A phase where something is known, to which the row's values and the folds are added."""
+        """Return the plan of a phase, and add the row's values and the folds to `known`."""
         kept = {k.step: k.slot for k in self.kept if k.phase < each.number}
         head = 0 if self.has_lines else head_of(each)
         phase = self.row.given(in_head(each) if head else each, kept)
@@ -98,7 +98,7 @@ class RowPhases:
         known: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> PhasePlan:
-        """`cuts` are what it goes through, if it folds or writes any."""
+        """Return the plan of a phase that goes through `cuts` if it folds or writes."""
         stretches: list[Stretch] = []
         several = self.has_lines
         identities = tuple(map(self.start, phase.folds))
@@ -120,7 +120,7 @@ class RowPhases:
     def combined(
         self, phase: RowPhase, partial: Sequence[PartialResult], known: dict[Expression, str]
     ) -> PhasePlan:
-        """The phase where other tasks have left its partial results; its folds become known."""
+        """Return the phase that combines other tasks' partial results; its folds become known."""
         vectors = dict.fromkeys(result.prefix(phase) for result in partial)
         lines, totals = self._join(phase, list(vectors), known, everything=True)
         found = PhasePlan(
@@ -158,8 +158,8 @@ class RowPhases:
         known: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> Stretch:
-        """`before` are the folds' values so far. Each vector of a loop's step has accumulators, but
-        for folds that all of them are added to at once."""
+        """Return a cut of a line; `before` are the folds' values so far. Each vector of a loop's
+        step has accumulators, except for folds that all vectors are added to at once."""
         carried, bodies, units = [], [], []
         names = [f"{cut.name}{u}" for u in range(cut.units)]
         for u, name in enumerate(names):
@@ -190,8 +190,8 @@ class RowPhases:
         known: Mapping[Expression, str],
         everything: bool = False,
     ) -> tuple[list[str], list[str]]:
-        """Lines that make one accumulator of those of several vectors, and that, for each fold.
-        `everything`: all folds have several."""
+        """Return the lines that combine the accumulators of several vectors, and the results, for
+        each fold. With `everything`, all folds have several."""
         lines: list[str] = []
         found: dict[str, list[str]] = {}
         for fold in phase.folds:
@@ -224,8 +224,8 @@ class RowPhases:
         known_of_row: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> tuple[Body, Mapping[Expression, str]]:
-        """And what is known then; `accumulators` are what each fold comes to before and after
-        it."""
+        """Return the work on a vector, and the values that are known after it. `accumulators` are
+        each fold's value before and after it."""
         name = f"{cut.name}{unit}"
         known = dict(known_of_row)
         known |= {step: f"%{name}.kept.{slot}" for step, slot in kept.items()}
@@ -308,7 +308,7 @@ class RowPhases:
     @cached_property
     def together(self) -> frozenset[str]:
         """Folds that all vectors of a step are added to at once: sums of exponentials, which are
-        rescaled then, and their maxima."""
+        then rescaled, and their maxima."""
         sums = [each for each in self.online.values() if isinstance(each, Exponentials)]
         return frozenset(fold.name for each in sums for fold in (each.fold, each.extreme))
 
@@ -320,7 +320,8 @@ class RowPhases:
         known_of_row: Mapping[Expression, str],
         units: Sequence[Mapping[Expression, str]],
     ) -> list[str]:
-        """Lines that add the vectors of a step, of each of which something is known."""
+        """Return the lines that add the vectors of a step, with the values that are known of
+        each."""
         lines: list[str] = []
         now = dict(known_of_row)
         for fold in phase.folds:
@@ -351,7 +352,8 @@ class RowPhases:
     def _moved(
         self, online: Online, value: str, extreme: str, known: Mapping[Expression, str], name: str
     ) -> tuple[list[str], str]:
-        """A value, which goes with an extreme, where that is what is known of it."""
+        """Return the lines that move a value, which belongs to an extreme, to the known extreme,
+        and the result."""
         operands = {**known, VALUE: value, EXTREME: extreme}
         rendered = self.renderer.compute([online.moved], operands, name)
         return list(rendered.lines), rendered.result
@@ -359,7 +361,7 @@ class RowPhases:
     def _finish(
         self, phase: RowPhase, totals: Sequence[str], known: Mapping[Expression, str]
     ) -> list[str]:
-        """Lines that end with each fold's value of the row."""
+        """Return the lines that end with each fold's value of the row."""
         lines: list[str] = []
         now = dict(known)
         elements = {f.name: total for f, total in zip(phase.folds, totals, strict=True)}
@@ -383,7 +385,8 @@ class RowPhases:
         return self.identity(fold)
 
     def adds_product(self, fold: RowFold) -> bool:
-        """A product is added to the fold in one instruction, unless something else takes it too."""
+        """Return whether one instruction adds a product to the fold, because nothing else needs the
+        product."""
         product = fold.argument
         return (
             self.fuses
@@ -410,7 +413,7 @@ class RowPhases:
         return lines, results
 
     def _select(self, result: str, valid: int, value: str, other: str) -> str:
-        """A vector's first elements, and others."""
+        """Return the line that selects a vector's first elements, and others."""
         t = self.renderer.type
         mask = ", ".join(f"i1 {int(i < valid)}" for i in range(t.lanes))
         return f"{result} = select {t.condition} <{mask}>, {t} {value}, {t} {other}"
@@ -419,11 +422,11 @@ class RowPhases:
         return self.renderer.constant(self.row.identity(fold))
 
     def combine(self, fold: RowFold, result: str, x: str, y: str) -> list[str]:
-        """Lines that make one of two values."""
+        """Return the lines that combine two values."""
         return self.renderer.instruction(combination(fold), result, [x, y])
 
     def exchange(self, fold: RowFold, value: str) -> list[str]:
-        """A butterfly over a vector's elements: each ends with what all of them come to."""
+        """Return a butterfly over a vector's elements, each of which ends with the fold of all."""
         t, lines = self.renderer.type, []
         distance = t.lanes // 2
         while distance:
@@ -439,5 +442,5 @@ class RowPhases:
 
 
 def combination(fold: RowFold) -> Expression:
-    """How two values of a fold become one."""
+    """Return the expression that combines two values of a fold."""
     return node(fold.reduction.combine, variable("x"), variable("y"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import ClassVar
 
@@ -30,14 +30,13 @@ from kgen.targets.cpu.plan.kernels.rows.phases import ADD_PRODUCT, RowPhases, co
 from kgen.targets.cpu.plan.math.flushes import flushed_outputs
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
-from kgen.targets.header import counted
 from kgen.targets.rows.folds_and_phases import RowInput, RowOutput, RowPhase
 from kgen.targets.rows.kept import Kept, kept_values
 from kgen.targets.rows.online import extreme_of, first_place_of
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.shifted import head_of, with_shift
 from kgen.targets.rows.split import is_interleaved, line_length, tile_of
-from kgen.targets.stream import Dimension
+from kgen.targets.stream import Dimension, operand_terms
 from kgen_runtime.values import frozen
 
 #: A variance's sums are relative to the mean of 1/LONGEST_SHARE of the row at least, which bounds
@@ -53,13 +52,13 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def choices(self) -> CpuRows:
-        """The schedule of whole rows."""
+        """Schedule of whole rows."""
         assert isinstance(self.schedule, CpuRows)
         return self.schedule
 
     @cached_property
     def row(self) -> RowPlan:
-        """Its vectors are lines, in which no input begins again."""
+        """Row whose vectors are lines, in which no input begins again."""
         return RowPlan(
             spec=self.spec,
             vector=self.run.length,
@@ -70,7 +69,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def online_with(self) -> Callable[[Expression], Expression | None] | None:
-        """Which folds are found together with the extreme that they are relative to; in f32."""
+        """Function that finds the extreme with which a fold is computed, in f32."""
         if self.spec.compute is not DType.F32:
             return None
         return extreme_of if self.is_online else first_place_of
@@ -85,7 +84,7 @@ class RowwisePlan(FormulaPlan):
         return self.choices.variance_head
 
     def _form(self, expression: Expression) -> Expression:
-        """Rewrite variances for one pass where the schedule says so."""
+        """Rewrite variances for one pass if the schedule says so."""
         if self.head:
             expression = with_shift(expression, self.head)
         return with_nonpositive_exponentials(expression, self.spec.compute)
@@ -119,18 +118,14 @@ class RowwisePlan(FormulaPlan):
         return self.row.dtype_of(of.name).itemsize
 
     @property
-    def task_words(self) -> str:
-        return f"up to {counted(min(self.schedule.task, self.spec.rows), 'row')}"
-
-    @property
-    def last_task_is_short(self) -> bool:
-        return self.spec.rows % self.schedule.task != 0
+    def units(self) -> int:
+        return self.spec.rows
 
     # -- the expression ------------------------------------------------------------------------
 
     @property
     def functions(self) -> Functions:
-        """The constants of exp2 and log2, with the digits that the output has."""
+        """Constants of exp2 and log2, with the digits of the output."""
         return functions_for(self.target, self.compute, digits_of(self.spec))
 
     @property
@@ -139,7 +134,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def rounded(self) -> frozenset[str]:
-        """Outputs whose results are made whole numbers before they are converted."""
+        """Outputs whose results become whole numbers before they are converted."""
         return frozenset(n for n in self.spec.outputs if self.access(n).is_whole_words)
 
     @property
@@ -155,18 +150,14 @@ class RowwisePlan(FormulaPlan):
         found = list(self.renderer.declarations(*computed))
         if self.module_functions:
             found += self.functions.declarations(self.compute)
-        for name in sorted(self.rounded):
-            t, whole = self.compute, self.access(name).stored
-            found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
+        found += [self.access(name).saturating for name in sorted(self.rounded)]
         return tuple(dict.fromkeys(found))
 
     # -- where rows lie ------------------------------------------------------------------------
 
     def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[str, int], ...]:
         """Return the terms of a tensor's row: operands, and bytes per unit of each."""
-        if isinstance(of, RowOutput) and of.row_stride:
-            return (("%row", of.row_stride * self.itemsize(of)),)
-        return self._bytes(of, "%row", self.row.computed_rows, of.row_terms)
+        return self._bytes(of, self.row.row_operands(of, "%row"))
 
     def row_pointer(self, of: RowInput | RowOutput) -> str:
         if isinstance(of, RowOutput):
@@ -181,18 +172,11 @@ class RowwisePlan(FormulaPlan):
         return of.offset * self.itemsize(of)
 
     def _bytes(
-        self,
-        of: RowInput | RowOutput,
-        number: str,
-        dimensions: tuple[Dimension, ...],
-        terms: tuple[tuple[int, int], ...],
+        self, of: RowInput | RowOutput, terms: Sequence[tuple[str, int]]
     ) -> tuple[tuple[str, int], ...]:
-        """Coordinates, of which some are the `number` itself, as operands, and strides as bytes."""
-        named = {d.number for d in dimensions}
+        """Return terms with strides in bytes."""
         itemsize = self.itemsize(of)
-        return tuple(
-            (f"{number}.at{d}" if d in named else number, stride * itemsize) for d, stride in terms
-        )
+        return tuple((operand, stride * itemsize) for operand, stride in terms)
 
     # -- lines of a row ------------------------------------------------------------------------
 
@@ -207,12 +191,12 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def line_dimensions(self) -> tuple[Dimension, ...]:
-        """How a line's number gives the coordinates that some input needs and that are not it."""
+        """Dimensions that split a line's number into the coordinates that some input needs."""
         return tuple(d for d in self.row.computed_columns if d.number < self._inner)
 
     @property
     def _inner(self) -> int:
-        """The number of the dimension along a line."""
+        """Number of the dimension along a line."""
         return next(len(i.columns.strides) for i in self.row.tensors if i.columns) - 1
 
     def line_terms(self, of: RowInput | RowOutput, line: str) -> tuple[tuple[str, int], ...]:
@@ -221,7 +205,7 @@ class RowwisePlan(FormulaPlan):
         if of.columns.linear:
             return ((line, self.run.length * self.itemsize(of)),)
         terms = tuple((d, stride) for d, stride in of.columns.terms if d < self._inner)
-        return self._bytes(of, line, self.line_dimensions, terms)
+        return self._bytes(of, operand_terms(line, line, self.row.column_dimensions, terms))
 
     def line_pointer(self, name: str, line: str) -> str:
         of = next(i for i in self.row.tensors if i.name == name)
@@ -230,22 +214,20 @@ class RowwisePlan(FormulaPlan):
         return f"{line}.{name}.at"
 
     def is_streamed(self, of: RowInput) -> bool:
-        """An input that is read vector by vector, not one of which a line has one element."""
+        """Return whether an input is read vector by vector: a line has several of its elements."""
         return of.columns is not None and (self.lines == 1 or not of.columns.single)
 
     # -- what is kept between phases -----------------------------------------------------------
 
     @property
     def row_bytes(self) -> int:
-        """A row of what is computed in, in whole vectors."""
+        """Bytes of a row in the compute type, in whole vectors."""
         return -(-self.spec.cols // self.compute.count) * self.compute.bytes
 
     @cached_property
     def places(self) -> tuple[str, ...]:
-        """The slots that there may be: buffers on the stack, and out's row if it is of floats.
-
-        The schedule says which of them come first.
-        """
+        """Slots for kept values: buffers on the stack, and out's row if it has floats. The schedule
+        says which come first."""
         stack = tuple(f"%kept{i}" for i in range(self.choices.kept_bytes // self.row_bytes))
         if not self.row_as_place or self.schedule.nontemporal:
             return stack
@@ -254,7 +236,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def row_as_place(self) -> str:
-        """The row of an output whose elements lie as those of a buffer do, if there is one."""
+        """Row of an output whose elements lie as those of a buffer do, or an empty text."""
         names = [
             of.name
             for of in self.row.whole_outputs
@@ -295,7 +277,7 @@ class RowwisePlan(FormulaPlan):
 
     @cached_property
     def fetches(self) -> tuple[Fetch, ...]:
-        """Lines that are prefetched: the first lines of rows that come from memory.
+        """Lines that are prefetched.
 
         A reduction prefetches a few lines ahead, or the next row. Otherwise the last phase
         prefetches the next row, if its elements have 32 bits. The phase before the last prefetches
@@ -330,12 +312,13 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def may_prefetch(self) -> bool:
-        """Rows are single lines with unrolled steps, and have one output."""
+        """Whether rows are single lines with unrolled steps, and have one output."""
         return self.lines == 1 and self.run.has_unrolled and self.spec.outputs == ("out",)
 
     @property
     def keeps_in_output(self) -> bool:
-        """A value is kept in the output's row, whose lines are there before the last phase."""
+        """Whether a value is kept in the output's row, whose lines are cached before the last
+        phase."""
         return any(self.places[kept.slot] == self.row_as_place for kept in self.kept)
 
     def _fetch(self, phase: int, name: str, ahead: int, locality: int) -> Fetch:
@@ -350,7 +333,7 @@ class RowwisePlan(FormulaPlan):
         )
 
     def lines_of(self, fetch: Fetch) -> tuple[int, ...]:
-        """Bytes from a step's first element to the lines that it fetches."""
+        """Return the bytes from a step's first element to the lines that it prefetches."""
         end = fetch.ahead + self.run.step * fetch.itemsize
         lines = range(fetch.ahead, end, LINE_BYTES)
         return tuple(line for line in lines if self.reaches(fetch.name, line))
@@ -379,12 +362,12 @@ class RowwisePlan(FormulaPlan):
 
 
 def digits_of(spec: Rowwise) -> DType:
-    """The output's type, whose digits functions have; of several types, f32."""
+    """Return the output's type, whose digits functions have; f32 for several types."""
     return DType.F32 if spec.out_dtypes else spec.out
 
 
 def may_pass_caches(spec: Rowwise, target: Target) -> bool:
-    """A row of the output is one line, with a whole vector in it."""
+    """Return whether a row of the output is one line with a whole vector in it."""
     line = line_length(spec)
     single = spec.outputs == ("out",) and not spec.reduced["out"] and not is_interleaved(spec)
     return single and vector_for(target, spec.compute, line).count <= line == spec.cols
@@ -398,7 +381,7 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuRows) -> RowwisePla
 
 
 def check_choices(plan: RowwisePlan) -> None:
-    """Raise ScheduleError for readings, places and prefetches that the rows do not allow."""
+    """Raise ScheduleError for passes, places and prefetches that the rows do not allow."""
     spec, schedule = plan.spec, plan.choices
     if schedule.kept_bytes > (room := plan.target.limits["stack_bytes"]):
         raise ScheduleError(

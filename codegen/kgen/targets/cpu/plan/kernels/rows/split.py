@@ -1,9 +1,8 @@
-"""The plan of rowwise_split.ll.j2: a few long rows, each cut into parts that several threads take.
+"""The plan of rowwise_split.ll.j2: a few long rows, each cut into parts for several threads.
 
-Every reading of the row is a launch. A part's folds go to a workspace as partial results; each task
-of the next launch combines those of all parts of its row, as a vector's elements are combined
-elsewhere, and goes on with its part. Parts are the schedule's, not the threads': results do not
-depend on how many there are.
+Each pass over the row is a launch. Folds of a part go to a workspace as partial results. Each task
+of the next launch combines those of all parts of its row, and goes on with its part. Parts are the
+schedule's, not the threads': results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -35,9 +34,11 @@ PARTIAL_RESULTS = "partial.results"
 
 @frozen
 class SplitKernel:
-    """A launch: of each part of each row or, where nothing is left to read, of each row. `saved`
-    are operands, and where the row's record has room for the first part's, in bytes; `writes` are
-    outputs."""
+    """Launch over the parts of each row or, if nothing is left to read, over the rows.
+
+    `saved` are operands, and the byte offsets of the first part's results in the row's record;
+    `writes` are outputs.
+    """
 
     launch: Launch
     is_split: bool
@@ -61,7 +62,8 @@ class SplitPhases(RowPhases):
     """Phases of a part, whose first column and ends are operands."""
 
     def line_cuts(self, name: str) -> tuple[Cut, ...]:
-        """The last part alone has a remainder: loops over it are empty in all others."""
+        """Return cuts of which only those of the row's last part have a remainder; other parts skip
+        these loops."""
         run = self.run
         found = [
             Cut(name=f"{name}.u", start="%part.start", stop="%part.unrolled", units=run.unroll)
@@ -87,7 +89,7 @@ class SplitRowsPlan(RowwisePlan):
 
     @property
     def is_online(self) -> bool:
-        """Each launch reads its part from memory: another thread may have had it before."""
+        """Whether sums are rescaled: always, because each launch reads its part from memory."""
         return True
 
     @property
@@ -114,7 +116,7 @@ class SplitRowsPlan(RowwisePlan):
 
     @cached_property
     def fetches(self) -> tuple[Fetch, ...]:
-        """Lines of inputs, a little ahead."""
+        """Lines of inputs, a short distance ahead."""
         if not self.schedule.prefetch:
             return ()
         return tuple(
@@ -134,7 +136,7 @@ class SplitRowsPlan(RowwisePlan):
 
     @property
     def _reading(self) -> tuple[RowPhase, ...]:
-        """Phases that go through the row, each in a launch."""
+        """Phases that pass over the row, each in a launch."""
         return tuple(phase for phase in self.row.phases if not head_of(phase))
 
     @property
@@ -154,7 +156,7 @@ class SplitRowsPlan(RowwisePlan):
         return len(self.fold_offsets) * self.fold_bytes
 
     def partial_results(self, phase: RowPhase) -> tuple[PartialResult, ...]:
-        """Vectors of the partial results of a phase."""
+        """Return the vectors of partial results of a phase."""
         count = self.compute.count
         return tuple(
             PartialResult(
@@ -172,8 +174,7 @@ class SplitRowsPlan(RowwisePlan):
 
     @property
     def last_columns(self) -> tuple[tuple[str, int], ...]:
-        """Ends of a part that is the row's last: its unrolled steps, its whole vectors, its
-        columns."""
+        """Ends of the row's last part: unrolled steps, whole vectors, columns."""
         return (
             ("unrolled", self.run.unrolled),
             ("whole", self.run.whole),
@@ -181,7 +182,7 @@ class SplitRowsPlan(RowwisePlan):
         )
 
     def planned_launches(self) -> Iterator[Launch]:
-        """Launches, one per reading of the row; only the last one writes outputs."""
+        """Yield the launches, one per pass over the row; only the last one writes outputs."""
         *_, last = self._reading
         inputs = tuple(self.spec.inputs)
         for phase in self._reading:
@@ -226,7 +227,7 @@ class SplitRowsPlan(RowwisePlan):
 
 
 def may_be_split(spec: Rowwise) -> bool:
-    """A row is one line."""
+    """Return whether a row is one line."""
     return not is_interleaved(spec) and line_length(spec) == spec.cols
 
 
