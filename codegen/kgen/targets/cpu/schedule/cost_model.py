@@ -336,7 +336,6 @@ class _Loop:
         again, found = np.maximum(times - 1, 0) * lines, dict[str, Cycles]()
         # A task that transforms tiles reads B as late as the first one does.
         anew = again * far * (positions_of(spec) > 1)
-        again = again - anew
         for way, mask in ways.items():
             found |= {f"{way}_far": anew * mask, f"{way}_runs_{place}": reads["runs"] * mask}
             found[f"{way}_{place}"] = (lines + anew * (place == "far")) * mask
@@ -350,7 +349,7 @@ class _Loop:
         found |= {f"out_runs_{out_place}": reads["out_runs"], f"pages_{place}": reads["pages"]}
         found |= {"b_l2": (1 - far) * again, "b_far": far * again}
         found |= {name: count + found.get(name, 0.0) for name, count in events.items()}
-        l3, memory = far * again + anew + lines * (place == "far"), lines * from_memory
+        l3, memory = far * again + lines * (place == "far"), lines * from_memory
         both = (l3 * slowdown, memory * slowdown)
         return EventCounts(arithmetic=arithmetic, lines=both, events=found, apart=apart)
 
