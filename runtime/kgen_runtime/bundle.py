@@ -171,11 +171,15 @@ def _found(source: Any) -> tuple[str, bytes | None, bytes | None]:
     if isinstance(source, str | os.PathLike):
         name = os.fsdecode(source)
         if "\0" in name:
-            raise BundleError(f"{name!a}: not a kgen bundle: the path has a NUL character")
+            raise BundleError(
+                f"{name!a}: not a kgen bundle: the path has a NUL character; correct it"
+            )
         try:
             path = name.encode() if sys.platform == "win32" else os.fsencode(name)
         except UnicodeEncodeError:
-            raise BundleError(f"{name!a}: not a kgen bundle: no file has this name") from None
+            raise BundleError(
+                f"{name!a}: not a kgen bundle: no file has this name; correct it"
+            ) from None
         return name, path, None
     if isinstance(source, io.TextIOBase) or not hasattr(source, "read"):
         raise BundleError(
@@ -189,7 +193,7 @@ def _found(source: Any) -> tuple[str, bytes | None, bytes | None]:
             source.seek(0)
         data = source.read()
     except (OSError, ValueError) as error:
-        raise BundleError(f"{name}: cannot read: {error}") from None
+        raise BundleError(f"{name}: cannot read: {error}; give a file that can be read") from None
     if not isinstance(data, bytes | bytearray | memoryview):
         raise BundleError(
             f"{name}: read() returns {type(data).__name__}, not bytes; open the file with 'rb'"

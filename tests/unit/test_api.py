@@ -186,5 +186,7 @@ def test_an_array_that_lends_no_capsule() -> None:
         def __dlpack__(self, **_: Any) -> int:
             return 7
 
-    with pytest.raises(ArgumentError, match=r"Broken.__dlpack__ returned int, not a capsule"):
+    with pytest.raises(
+        ArgumentError, match=r"Broken.__dlpack__ returned int, not a capsule; pass a numpy array"
+    ):
         dlpack.read(Broken(), None)

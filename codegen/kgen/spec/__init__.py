@@ -82,7 +82,9 @@ def from_json(data: Mapping[str, Any]) -> Spec:
     try:
         return op_class(data.get("op", ""))(**fields)
     except TypeError as error:
-        raise SpecError(f"not a spec of this kgen: {error}") from None
+        raise SpecError(
+            f"not a spec of this kgen: {error}; use the version that wrote it"
+        ) from None
 
 
 def _frozen(value: Any) -> Any:

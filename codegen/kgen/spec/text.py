@@ -59,7 +59,7 @@ def parse(text: str) -> Spec:
     """Return the spec that a line describes. Raises SpecError."""
     words = re.sub(r"\+\s+", "+", text).split()
     if len(words) < 3:
-        raise SpecError(f"kernel={text!r} is not of the form {FORM}, as in {EXAMPLE!r}")
+        raise SpecError(f"kernel={text!r} is not of the form {FORM}; write one such as {EXAMPLE!r}")
     cls, fields = _operation(words[0], words[1])
     fields |= dtype_fields(cls, fields.get("expression", ""), words[2])
     for word in words[3:]:

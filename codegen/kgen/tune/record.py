@@ -141,7 +141,9 @@ class TuningFile:
             with replacing(self.path) as output:
                 output.write(text)
         except OSError as error:
-            raise TargetError(f"{self.path} cannot be written: {error.strerror}") from None
+            raise TargetError(
+                f"{self.path} cannot be written: {error.strerror}; name another file with -o"
+            ) from None
 
     def has_room(self, rows: int) -> bool:
         """Whether this many more rows are within the limits."""

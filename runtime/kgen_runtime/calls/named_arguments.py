@@ -47,8 +47,8 @@ def merged(
     """Merge a mapping of names and keyword arguments. Raises ArgumentError for a name in both."""
     if inputs is not None and not isinstance(inputs, Mapping):
         raise ArgumentError(
-            f"{program}: takes arrays by name, such as {names[0] if names else 'x'}=..., "
-            "or one mapping from names to arrays"
+            f"{program}: the argument is of type {type(inputs).__name__}; pass arrays by name, "
+            f"such as {names[0] if names else 'x'}=..., or one mapping from names to arrays"
         )
     if twice := named.keys() & (inputs or {}).keys():
         raise ArgumentError(

@@ -141,18 +141,21 @@ def read(value: Any, stream: int | None = None) -> DlpackTensor:
     except ValueError:
         given = type(capsule).__name__
         raise ArgumentError(
-            f"{type(value).__name__}.__dlpack__ returned {given}, not a capsule"
+            f"{type(value).__name__}.__dlpack__ returned {given}, not a capsule; pass a numpy array"
         ) from None
     if name == VERSIONED:
         managed = ManagedVersioned.from_address(_get_pointer(capsule, name))
         if managed.major != 1:
-            raise ArgumentError(f"DLPack version {managed.major}.{managed.minor} is not supported")
+            raise ArgumentError(
+                f"DLPack version {managed.major}.{managed.minor} is not supported; pass a numpy "
+                "array"
+            )
         return _describe(managed.tensor, bool(managed.flags & READ_ONLY), capsule)
     if name == UNVERSIONED:
         return _describe(Managed.from_address(_get_pointer(capsule, name)).tensor, False, capsule)
     raise ArgumentError(
         f"{type(value).__name__}.__dlpack__ returned a capsule named {name!r}, which is not "
-        "supported"
+        "supported; pass a numpy array"
     )
 
 

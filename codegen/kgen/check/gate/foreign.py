@@ -256,8 +256,8 @@ def _changed(text: str, to: Callable[[str], str], *, writes: bool) -> str:
             fields = dict(json.loads(rest))
         except (TypeError, ValueError):
             raise SpecError(
-                f"argument {shorten(text, 120)} does not have the form tensormap:{{...}}, with a "
-                "JSON object"
+                f"argument {shorten(text, 120)} is not tensormap: and a JSON object; give one as "
+                "for kgen emulate"
             ) from None
         if isinstance(fields.get("tensor"), str):
             fields["tensor"] = _changed(fields["tensor"], to, writes=writes)

@@ -228,4 +228,4 @@ def _save(path: Path, value: object) -> None:
         with replacing(path) as file:
             np.save(file, np.asarray(value))
     except OSError as error:
-        raise SpecError(f"{path} cannot be written: {reason(error)}") from None
+        raise SpecError(f"{path} cannot be written: {reason(error)}; name another file") from None

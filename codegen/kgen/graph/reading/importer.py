@@ -548,7 +548,9 @@ class _Walk:
             return
         inner = ", ".join(dict.fromkeys(one for one, _ in within))
         if operator in self.supported:
-            raise NodeRefused(f"the body of {name} ({operator}) needs {inner}", node.output[0])
+            raise NodeRefused(
+                f"the body of {name} ({operator}) needs {inner}; replace it", node.output[0]
+            )
         self.unsupported[start:] = [(operator, f"{name} (its body needs {inner})")]
 
     @contextmanager
@@ -742,7 +744,9 @@ def array_of(tensor: onnx.TensorProto) -> Array:
     try:
         return np.asarray(numpy_helper.to_array(tensor))
     except Exception as error:
-        raise GraphError(f"constant {tensor.name} cannot be read: {error}") from None
+        raise GraphError(
+            f"constant {tensor.name} cannot be read: {error}; export the model again"
+        ) from None
 
 
 def attribute_of(attribute: onnx.AttributeProto) -> Any:

@@ -43,7 +43,9 @@ def _dense(sparse: onnx.SparseTensorProto, name: str, left: int) -> onnx.TensorP
         values = numpy_helper.to_array(sparse.values)
         indices = numpy_helper.to_array(sparse.indices).astype(np.int64)
     except Exception as error:
-        raise GraphError(f"sparse constant {name} cannot be read: {error}") from None
+        raise GraphError(
+            f"sparse constant {name} cannot be read: {error}; export it again"
+        ) from None
     too_large = math.prod(shape) * values.itemsize > left
     if min(shape, default=0) < 0 or len(shape) > MOST_AXES or too_large:
         shown = "x".join(map(str, shape[:MOST_AXES]))

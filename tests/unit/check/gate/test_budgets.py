@@ -207,7 +207,7 @@ def test_every_field_of_a_spec_can_be_named(text: str, spec: object) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("matmul", "is not of the form op size"),
+        ("matmul", "; write one such as 'matmul 1024x"),
         (
             "softmax 4x8 f16 layout=nt",
             "layout is not an option of rowwise; its options are axes dtypes out_dtype out_dtypes",

@@ -275,7 +275,7 @@ def test_a_state_of_a_session_is_read(rows: Any) -> None:
 
 def test_states_that_are_no_arrays_by_name(rows: Any) -> None:
     session, name = rows.session(), rows.states[0].name
-    with pytest.raises(ArgumentError, match=f"takes arrays by name, such as {name}=..., or one"):
+    with pytest.raises(ArgumentError, match=f"pass arrays by name, such as {name}=..., or one"):
         session.set_states([[[[4, 5, 6, 7]]]])
     with pytest.raises(ArgumentError, match=f"{name} is >f4; expected f32; convert it first"):
         session.set_states({name: np.ones((1, 1, 4), ">f4")})

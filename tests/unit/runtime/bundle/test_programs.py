@@ -351,7 +351,7 @@ def test_arguments_that_do_not_fit(program: Any) -> None:
     ):
         with pytest.raises(ArgumentError, match=f"^{message}"):
             program.run(**given)
-    with pytest.raises(ArgumentError, match="main: takes arrays by name, such as x="):
+    with pytest.raises(ArgumentError, match="pass arrays by name, such as x="):
         program.run(X)
     with pytest.raises(ArgumentError, match="main: x is given both in the mapping and by name"):
         program.run({"x": X}, x=X)

@@ -44,7 +44,9 @@ class Compiler(VulkanDevice):
 
     def enabled(self, physical: Any, features: Collection[str]) -> tuple[list[Any], list[str]]:
         if EXTENSION not in extensions(physical):
-            raise DeviceError(f"its driver has no {EXTENSION}, which reports registers and spills")
+            raise DeviceError(
+                f"its driver has no {EXTENSION}, which reports registers and spills; upgrade it"
+            )
         chain, names = enabling(physical, features)
         vk = driver()
         tell = vk.ffi.new("VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR *")

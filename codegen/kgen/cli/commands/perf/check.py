@@ -68,7 +68,9 @@ def _write_summary(path: str, report: GateReport) -> None:
         with replacing(Path(path)) as file:
             file.write(markdown(report).encode())
     except OSError as error:
-        raise BudgetError(f"--summary {path} cannot be written: {error.strerror}") from None
+        raise BudgetError(
+            f"--summary {path} cannot be written: {error.strerror}; name another file"
+        ) from None
 
 
 def _print(report: GateReport) -> None:
