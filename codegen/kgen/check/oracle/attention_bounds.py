@@ -8,7 +8,7 @@ follows:
   log2(e) for exp2.
 - The relative error of an exponential is exp(e) - 1 plus the function's own.
 - Weights that are rounded for a matrix unit add `operand_error`, and half the smallest subnormal of
-  the inputs' type.
+  the inputs' type. Exponentials below the smallest normal f32 may be flushed to zero.
 - Both sums have `keys` terms. When the maximum grows, sums are rescaled: this adds one rounding per
   term, and the exponential cancels out of `out`.
 """
@@ -148,9 +148,8 @@ def _scores(spec: Spec, q: Values, k: Values, target: Tolerance) -> tuple[Values
 
 def _least(spec: Spec, target: Tolerance) -> float:
     """Return the absolute error of a weight that is rounded or flushed to zero."""
-    if target.operand_error:
-        return DType(spec["dtype"]).smallest_subnormal / 2.0
-    return target.accumulate.smallest_normal
+    rounded = DType(spec["dtype"]).smallest_subnormal / 2.0 if target.operand_error else 0.0
+    return max(rounded, target.accumulate.smallest_normal)
 
 
 def attended(spec: Spec, values: Mapping[str, Values], b: Any, h: Any, rows: slice) -> Mask:

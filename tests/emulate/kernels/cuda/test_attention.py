@@ -58,6 +58,8 @@ CASES = {
     "mask of keys": attention(9, 74, 8, batch=2, heads=2, mask=(2, 1, 1, 74), mask_dtype="f32"),
     "mask of queries": attention(20, 37, 8, mask=(20, 1), softcap=2.0),
     "mask of pairs": attention(32, 64, 32, mask=(32, 64), dtype="bf16", causal=True),
+    "mask of odd keys": attention(9, 37, 8, mask=(37,), mask_dtype="bool", lse=True),
+    "mask of odd keys in f32": attention(9, 5, 8, heads=2, mask=(5,), mask_dtype="f32"),
     "boolean mask": attention(17, 37, 16, heads=2, mask=(2, 17, 37), mask_dtype="bool", lse=True),
     "lengths": attention(9, 150, 16, batch=3, kv_length=True, heads=2, lse=True),
     "cap and lengths": attention(9, 50, 16, batch=3, kv_length=True, softcap=30.0, **BOTTOM),
@@ -88,6 +90,15 @@ def test_options_and_remainders(name: str, tmp_path: Path) -> None:
 def test_blocks(fields: dict[str, int], dtype: str, tmp_path: Path) -> None:
     spec = attention(70, 145, 32, heads=2, out=48, dtype=dtype, **BOTTOM, kv_length=True)
     check(spec, "sm_80", tmp_path, **fields)
+
+
+def test_weights_that_are_flushed(tmp_path: Path) -> None:
+    """A result in bf16 that is a number although its weight is below the numbers of exp2."""
+    spec = attention(
+        64, 130, 16, heads=6, kv_heads=2, dtype="bf16", layout="bshd", causal=True, window=7,
+        mask=(1, 64, 130), scale=1.5, kv_length=True, lse=True,
+    )  # fmt: skip
+    check(spec, "sm_80", tmp_path, block_m=64, num_warps=4, block_n=16, num_stages=3)
 
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_86", "sm_89", "sm_90a", "sm_120"])

@@ -145,7 +145,7 @@ class MaskAccess:
         if not step:
             scores = tuple((score, "mask0") for score in row.scores)
             return (MaskPiece(registers=("mask0",), scores=scores, column=0, nbytes=start),)
-        width = math.gcd(2, *self.spec.mask_strides[:3])
+        width = math.gcd(2, self.spec.keys, *self.spec.mask_strides[:3])
         found = []
         for first in range(0, len(row.placed), width):
             placed = row.placed[first : first + width]
