@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule, ScheduleOrigin
-from kgen.spec import Attention, Conv2d, DType, ImageLayout, Math, Matmul, Rowwise, Spec
+from kgen.spec import Conv2d, DType, ImageLayout, Math, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
 from kgen.spec.shapes import by_x
 from kgen.targets import header
@@ -274,8 +274,6 @@ class Family(ABC):
     alignment: ClassVar[int] = 16
     #: Whether it pads images of s8 with any number, not only 0.
     pads_with_zero_point: ClassVar[bool] = False
-    #: Attention may have a score of hidden keys, and other results than zeros for empty rows.
-    has_mask_values: ClassVar[bool] = False
     #: Convolutions may have Winograd's arithmetic.
     has_winograd: ClassVar[bool] = False
     #: All named targets, in the order that `kgen targets` lists them.
@@ -326,13 +324,6 @@ class Family(ABC):
                     )
         if isinstance(spec, Conv2d):
             self._check_convolution(spec, target)
-        if isinstance(spec, Attention) and not self.has_mask_values:
-            for name in ("mask_value", "empty_rows"):
-                if (value := getattr(spec, name)) is not None:
-                    raise TargetError(
-                        f"{name}={value} is not supported by {target.name} for attention; leave it "
-                        "out, or build it for a CPU target"
-                    )
         narrow = self.narrow(target)
         if isinstance(spec, Matmul | Conv2d) and spec.b_dtype not in (None, *narrow):
             raise TargetError(

@@ -45,6 +45,10 @@ def maker(entry: KernelEntry, seed: int, make: Maker, *, is_special: bool) -> Ma
             chosen = generator.permutation(count)[: count // 6]
             place = generator.integers(0, rows.shape[3], len(chosen))
             rows[:, :, chosen, place] = np.resize(SPECIAL, len(chosen))
+        if param.name == "v":
+            # One infinite value: queries that attend to its key have it, others may have NaN.
+            key, element = (int(generator.integers(0, n)) for n in rows.shape[2:])
+            rows[:, :, key, element] = np.inf
         if spec["kv_length"] and param.name != "q":
             for b, length in enumerate(np.clip(lengths, 0, rows.shape[2])):
                 rows[b, :, int(length) :] = np.nan

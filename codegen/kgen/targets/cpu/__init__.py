@@ -116,7 +116,6 @@ class CpuFamily(Family):
     most_tensors: ClassVar[int] = 16
     pads_with_zero_point: ClassVar[bool] = True
     has_winograd: ClassVar[bool] = True
-    has_mask_values: ClassVar[bool] = True
     alignment: ClassVar[int] = 1
     convolves_channels: ClassVar[bool] = True
     targets = TARGETS
