@@ -346,8 +346,8 @@ def test_single_pixels_are_a_matmul() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"layout": "nchw", "weight_layout": "ohwi"}, "supports layout=nhwc"),
-        ({"weight_layout": "oihw"}, "supports weight_layout=ohwi or hwio"),
+        ({"layout": "nchw", "weight_layout": "ohwi"}, "take layout=nhwc"),
+        ({"weight_layout": "oihw"}, "take weight_layout=ohwi or hwio"),
     ],
 )
 def test_refusals(fields: dict[str, Any], words: str) -> None:
