@@ -36,6 +36,7 @@ TYPES: Mapping[str, Mapping[type[s.Schedule], str]] = {
         s.CooperativeMatmul: MATMUL,
         s.FmaMatmul: MATMUL,
         s.UnstagedMatmul: MATMUL,
+        s.UnstagedAttention: "attention",
         s.GpuStream: STREAM,
         s.GpuRows: ROWS,
     },

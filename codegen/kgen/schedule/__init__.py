@@ -1,6 +1,6 @@
 """How to tile: one file per kind of operation, one class per operation and programming model."""
 
-from kgen.schedule.attention_schedule import CpuAttention, MmaAttention
+from kgen.schedule.attention_schedule import CpuAttention, MmaAttention, UnstagedAttention
 from kgen.schedule.convolution import CpuDepthwise, WinogradMatmul
 from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
@@ -75,6 +75,7 @@ __all__ = [
     "SplitFmaMatmul",
     "SplitK",
     "SplitMatmul",
+    "UnstagedAttention",
     "UnstagedMatmul",
     "WgmmaMatmul",
     "WinogradMatmul",

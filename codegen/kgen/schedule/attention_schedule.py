@@ -44,3 +44,31 @@ class MmaAttention(Schedule):
     num_warps: int
     #: [stages] Buffers in shared memory, each of `block_n` keys and values.
     num_stages: int = 2
+
+
+@frozen
+class UnstagedAttention(Schedule):
+    """Online softmax by scalar multiply-adds of operands read straight from global memory; weights
+    go through shared memory. Queries of all heads that share a K/V head count as rows of one
+    matrix."""
+
+    mainloop: ClassVar[str] = "unstaged"
+    divides: ClassVar[Mapping[str, str]] = {"thread_q": "block_q", "thread_k": "block_k"}
+    #: [rows] Queries of a workgroup.
+    block_q: int
+    #: [keys] Keys whose scores are computed at a time.
+    block_k: int
+    #: [rows] Queries of a thread.
+    thread_q: int
+    #: [keys] Keys of a block whose scores a thread computes. The threads of the same queries also
+    #: divide the elements of the result.
+    thread_k: int
+
+    @property
+    def lanes(self) -> int:
+        """Threads with the same queries."""
+        return self.block_k // self.thread_k
+
+    @property
+    def num_threads(self) -> int:
+        return self.block_q // self.thread_q * self.lanes

@@ -24,7 +24,7 @@ from kgen.check.verify import run as verification
 from kgen.check.verify.inputs import data_sets
 from kgen.errors import KgenError, SpecError
 from kgen.ops import functions
-from kgen.spec import Conv2d, DType, Elementwise, Layout, Matmul, Rowwise, Spec
+from kgen.spec import Attention, Conv2d, DType, Elementwise, Layout, Matmul, Rowwise, Spec
 from kgen.spec.text import parse
 from kgen.targets.base import BuiltKernel
 from kgen_runtime.backend import Backend, Code, choose_code
@@ -65,6 +65,11 @@ def lines() -> Iterator[str]:
         yield f"conv2d 1x16x4x5,24x16x3x3 {dtype}{out} padding=1 +bias+relu"
         yield f"conv2d 2x7x5x3,8x7x3x2 {dtype} padding=2x0x1x1 stride=2"
         yield f"conv2d 1x6x4x3,9x2x3x2 {dtype}{out} padding=1x0 groups=3 +bias"
+    for dtype in FAMILY.dtypes(Attention.op, TARGET):
+        shapes = "q=2x4x5x24,k=2x2x19x24,v=2x2x19x16"
+        yield f"attention {shapes} {dtype} causal diagonal=bottom_right kv_length lse"
+        yield f"attention {shapes} {dtype} window=7 mask=5x19 softcap=3"
+        yield f"attention q=1x1x17x9,k=1x1x5x9 {dtype} mask=17x1 mask_dtype=bool"
     for dtype, size in product(ELEMENTS, ("64", "3x21")):
         yield f"{'x+y' if dtype != 'bool' else 'where(x,y,x)'} {size},{size} {dtype}"
     for dtype in FLOATS:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from kgen.errors import TargetError
 from kgen.ops import steps
 from kgen.schedule import Schedule
-from kgen.spec import Conv2d, DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec import Attention, Conv2d, DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
@@ -70,6 +70,7 @@ class Vulkan(Family):
             dtypes=(*DTYPES, DType.S8),
             choose=lambda spec, target: heuristics.matmul(implicit_gemm(spec), target),
         ),
+        Operation(spec=Attention, dtypes=DTYPES, choose=heuristics.attention),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
@@ -106,6 +107,8 @@ class Vulkan(Family):
             return ELEMENTWISE_TOLERANCE if on_floats else EXACT
         if isinstance(spec, Rowwise):
             return EXACT if spec.has_exact_steps else ROWWISE_TOLERANCE
+        if isinstance(spec, Attention):
+            return ROWWISE_TOLERANCE
         assert isinstance(spec, Matmul)
         if spec.accumulate.is_integer:
             return INTEGER_TOLERANCE

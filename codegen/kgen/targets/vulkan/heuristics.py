@@ -12,15 +12,16 @@ from kgen.schedule import (
     GpuMatmul,
     GpuRows,
     GpuStream,
+    UnstagedAttention,
     UnstagedMatmul,
 )
-from kgen.spec import DType, Elementwise, Matmul, Rowwise
+from kgen.spec import Attention, DType, Elementwise, Matmul, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import access_maps
 from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import interleaved_block
-from kgen.targets.vulkan.limits import DOT_PRODUCT
+from kgen.targets.vulkan.limits import DOT_PRODUCT, MAX_TURNS
 from kgen.targets.vulkan.plan.elementwise import vector_of
 from kgen.targets.vulkan.plan.matmul.coopmat import is_cooperative
 from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD
@@ -56,6 +57,8 @@ COOPERATIVE_TILES = ((128, 64), (64, 64), (32, 32))
 FEW_ROWS = (16, 64)
 #: Bytes of a K-tile's rows, so that each invocation copies 16 bytes of an operand.
 COOPERATIVE_K_BYTES, FEW_ROWS_K_BYTES = 64, 128
+#: Values of block_q, block_k, thread_q and thread_k of attention, for rows of any number.
+ATTENTION_TILES = ((32, 32, 4, 2), (16, 32, 2, 2), (8, 32, 1, 2), (4, 64, 1, 2), (1, 128, 1, 4))
 #: Workgroups that run at once on a typical GPU; only the balance of tiles depends on it.
 TYPICAL_UNITS = 64
 #: Cost of copying one row or column of a K-tile, in multiply-adds of its elements.
@@ -83,10 +86,6 @@ THREADS = 128
 #: number.
 COLUMNS_PER_THREAD = 16
 RESIDENT_COLUMNS = 32
-#: Largest trip count of a loop: lavapipe 22.3 leaves it silently after more iterations
-#: (LP_MAX_TGSI_LOOP_ITERATIONS of its gallivm). The longest rows use more lanes than every device
-#: guarantees instead.
-MAX_TURNS = 65535
 
 
 def matmul(spec: Matmul, target: Target) -> GpuMatmul:
@@ -222,6 +221,20 @@ def _on_cpu(spec: Matmul, target: Target) -> UnstagedMatmul:
 def _power_of_two(number: int) -> int:
     """Return the smallest power of two that is at least the number."""
     return 1 << (number - 1).bit_length()
+
+
+def attention(spec: Attention, target: Target) -> UnstagedAttention:
+    """Return the tile with the least work, counted in rounds of workgroups."""
+
+    def cost(tile: tuple[int, int, int, int]) -> tuple[bool, int]:
+        block_q, block_k, *_ = tile
+        blocks = spec.batch * spec.kv_heads * -(-spec.group * spec.queries // block_q)
+        turns = -(-spec.keys // block_k)
+        rounds = -(-blocks // TYPICAL_UNITS)
+        return (turns > MAX_TURNS, rounds * turns * block_k * (block_q + EDGE_WEIGHT))
+
+    block_q, block_k, thread_q, thread_k = min(ATTENTION_TILES, key=cost)
+    return UnstagedAttention(block_q=block_q, block_k=block_k, thread_q=thread_q, thread_k=thread_k)
 
 
 def elementwise(spec: Elementwise, target: Target) -> GpuStream:

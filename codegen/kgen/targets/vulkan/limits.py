@@ -24,6 +24,11 @@ CEILING = {
 #: Largest tensor in bytes: maxStorageBufferRange is a 32-bit number.
 MAX_TENSOR_BYTES = 2**32 - 1
 
+#: Largest trip count of a loop: lavapipe 22.3 leaves it silently after more iterations
+#: (LP_MAX_TGSI_LOOP_ITERATIONS of its gallivm). The longest rows use more lanes than every device
+#: guarantees instead.
+MAX_TURNS = 65535
+
 #: Feature for 16-bit tensors, which no core version before 1.4 guarantees.
 STORAGE_16BIT = "storageBuffer16BitAccess"
 #: Feature for 8-bit tensors, of Vulkan 1.2.

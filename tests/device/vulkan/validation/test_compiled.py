@@ -22,6 +22,7 @@ KERNELS = (
     "softmax 1000x1000 f32",
     "relu 1000003 f32",
     "matmul 1024x1024x1024 s8",
+    "attention q=1x12x512x128,k=1x12x512x128 f16 causal",
 )
 
 

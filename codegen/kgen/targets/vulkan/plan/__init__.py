@@ -5,11 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgen.errors import TargetError
-from kgen.schedule import CooperativeMatmul, FmaMatmul, GpuRows, GpuStream, Schedule, UnstagedMatmul
-from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.schedule import (
+    CooperativeMatmul,
+    FmaMatmul,
+    GpuRows,
+    GpuStream,
+    Schedule,
+    UnstagedAttention,
+    UnstagedMatmul,
+)
+from kgen.spec import Attention, DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.rows.split import is_interleaved
 from kgen.targets.vulkan.limits import NARROW_STORAGE, OPTIONS
+from kgen.targets.vulkan.plan.attention.unstaged_attention import plan_attention
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise
 from kgen.targets.vulkan.plan.matmul.coopmat import CooperativePlan, plan_cooperative
 from kgen.targets.vulkan.plan.matmul.dot import plan_dot
@@ -52,6 +61,8 @@ def _plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
             return plan_dot(spec, target, schedule)
         case Matmul(), FmaMatmul():
             return plan_fma(spec, target, schedule)
+        case Attention(), UnstagedAttention():
+            return plan_attention(spec, target, schedule)
         case Elementwise(), GpuStream():
             return plan_elementwise(spec, target, schedule)
         case Rowwise(), GpuRows():

@@ -6,6 +6,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import Schedule
 from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import CEILING
+from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 
 
@@ -38,4 +39,18 @@ def check_blocks(blocks: int, field: str, value: int, target: Target) -> None:
         raise ScheduleError(
             f"{field}={value} needs {blocks} workgroups along one axis of the grid; {target.name} "
             f"allows {limit}; try {field}={value << (-(-blocks // limit) - 1).bit_length()}"
+        )
+
+
+def check_shared(plan: VulkanPlan, field: str) -> None:
+    """Check that workgroup memory suffices. Raises ScheduleError, with a smaller value of
+    `field`."""
+    limit, used = CEILING["maxComputeSharedMemorySize"], plan.shared_bytes
+    if used > limit:
+        value = getattr(plan.schedule, field)
+        # Largest power of two that fits, if memory is proportional to the field; at least 1.
+        fitting = 1 << max(0, (limit * value // used).bit_length() - 1)
+        raise ScheduleError(
+            f"{field}={value} needs {used} B of workgroup memory; {plan.target.name} allows "
+            f"{limit}; try {field}={fitting}"
         )

@@ -18,7 +18,7 @@ from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.vulkan.limits import BFLOAT16
-from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
+from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_shared, check_threads
 from kgen.targets.vulkan.plan.matmul.coopmat_operand import CooperativeOperand
 from kgen.targets.vulkan.plan.matmul.coopmat_output import (
     ELEMENT,
@@ -32,7 +32,6 @@ from kgen.targets.vulkan.plan.matmul.coopmat_types import TYPES, CooperativeType
 from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     PaddedPlan,
     check_grid,
-    check_shared,
     matmul_tensors,
     plan_epilogue,
 )

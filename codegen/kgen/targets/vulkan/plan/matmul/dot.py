@@ -13,12 +13,11 @@ from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.vulkan.limits import DOT_PRODUCT
-from kgen.targets.vulkan.plan.checks import check_powers_of_two
+from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_shared
 from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD, DotOperand
 from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     PaddedPlan,
     check_grid,
-    check_shared,
     check_thread_tiles,
     matmul_tensors,
     plan_epilogue,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kgen.errors import ScheduleError
 from kgen.schedule.matmul import FmaMatmul, GpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
@@ -145,17 +144,3 @@ def check_grid(spec: Matmul, target: Target, schedule: GpuMatmul) -> None:
     tiles = block_tiles(spec, schedule.block_m, schedule.block_n)
     check_blocks(tiles.rows, "block_m", schedule.block_m, target)
     check_blocks(tiles.cols, "block_n", schedule.block_n, target)
-
-
-def check_shared(plan: MatmulPlan, field: str) -> None:
-    """Check that workgroup memory suffices. Raises ScheduleError, with a smaller value of
-    `field`."""
-    limit, used = CEILING["maxComputeSharedMemorySize"], plan.shared_bytes
-    if used > limit:
-        value = getattr(plan.schedule, field)
-        # Largest power of two that fits, if memory is proportional to the field; at least 1.
-        fitting = 1 << max(0, (limit * value // used).bit_length() - 1)
-        raise ScheduleError(
-            f"{field}={value} needs {used} B of workgroup memory; {plan.target.name} allows "
-            f"{limit}; try {field}={fitting}"
-        )

@@ -1,0 +1,1 @@
+"""Attention: rows, ranges of keys, and the plan of the kernel."""

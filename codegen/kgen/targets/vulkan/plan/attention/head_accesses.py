@@ -1,0 +1,39 @@
+"""Buffers of attention, in the widest accesses that heads and strides allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kgen.schedule import UnstagedAttention
+from kgen.spec import Attention, DType
+from kgen.targets.base import Target
+from kgen.targets.vulkan.plan.matmul.matrix import widest
+from kgen.targets.vulkan.plan.memory import Tensor, bits_of, stored
+
+
+def attention_tensors(
+    spec: Attention, target: Target, schedule: UnstagedAttention
+) -> Iterator[Tensor]:
+    """Yield the buffers: wide accesses of heads, single elements of the others."""
+    whole = [_width(spec, name, spec.head) for name in ("q", "k")]
+    share = max(1, spec.out_head // schedule.lanes)
+    parts = [_width(spec, name, share) for name in ("v", "out")]
+    widths = dict.fromkeys("qk", min(whole)) | dict.fromkeys(("v", "out"), min(parts))
+    for binding, p in enumerate(spec.parameters):
+        tensor = Tensor(
+            name=p.name,
+            binding=binding,
+            dtype=p.dtype,
+            scalar="float" if p.dtype is DType.F32 and p.name != "mask" else bits_of(p.dtype),
+            vector=widths.get(p.name, 1),
+            read_only=p.role == "input",
+        )
+        yield stored(tensor, target)
+
+
+def _width(spec: Attention, name: str, most: int) -> int:
+    """Return the most elements of a head, up to `most`, of an access to q, k, v or out."""
+    p = spec.parameter(name)
+    strides = (step for step, n in zip(p.strides, p.shape, strict=True) if n > 1 and step != 1)
+    size = spec.out_head if name in ("v", "out") else spec.head
+    return widest(p.dtype, (size, *strides), most)
