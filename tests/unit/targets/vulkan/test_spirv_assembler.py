@@ -149,7 +149,7 @@ PREAMBLE = """%void = OpTypeVoid
         ("OpStore %one %one Volatile|Fast", "Fast is not a MemoryAccess"),
         ("%x = OpExtInst %uint %glsl Sine %one", "GLSL.std.450 has no Sine"),
         ("%x = OpExtInst %uint %one Sin %one", "%one is not an import of GLSL.std.450"),
-        ("%x = OpTypeInt 33 0", "33 is no width of a number"),
+        ("%x = OpTypeInt 33 0", "33 is not a width of a number"),
         ('OpName %one "x', 'unexpected "'),
         ("OpName %one x", "x is not a quoted string"),
         ("%x = OpSpecConstantOp %uint Magic %one", "unknown instruction OpMagic"),
