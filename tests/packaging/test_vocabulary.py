@@ -26,7 +26,6 @@ INSTEAD = {
     "CTAs that stay": "persistent CTAs",
     "CTAs stay": "persistent CTAs",
     "comes last adds": "last-arriving-CTA reduction",
-    "whoever comes last": "the last-arriving CTA",
     "parts of k": "split-k slices",
     "a wave and a little": "tail effect, wave quantization",
     "taking turns": "ping-pong",

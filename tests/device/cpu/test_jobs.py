@@ -312,8 +312,7 @@ def test_a_list_of_jobs() -> None:
 
 
 def test_a_step_of_a_list_costs_less_than_two_calls_of_python() -> None:
-    """A tenth of a microsecond where one takes 50 ns; in the best of many runs, as others may hold
-    up most of them."""
+    """The best of many runs counts, because other processes may hold up most of them."""
     nothing = ctypes.cast(ctypes.CDLL(None).labs, ctypes.c_void_p).value
     assert nothing is not None
     launch = CpuLaunch(Launch(entry_point="f", grid=(1, 1, 1), arguments=("x",)), nothing)

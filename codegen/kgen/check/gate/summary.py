@@ -9,7 +9,7 @@ from kgen.check.gate.metrics import BudgetSide
 
 
 def percent(margin: float | None) -> str:
-    """Return a margin as text, such as +3.1 %, or - if unknown."""
+    """Return a fraction as a percentage with its sign and one decimal place, or - if unknown."""
     # Adding 0 turns -0 into 0.
     return "-" if margin is None else f"{100 * margin + 0.0:+.1f} %"
 

@@ -6,7 +6,7 @@ Sources:
   RX 9070 XT.
 - L2: "AMD CDNA 2 Architecture" and "AMD CDNA 3 Architecture" (white papers): 128 bytes per clock
   and channel; 32 channels, and 16 in each of 8 dies.
-- Infinity Cache: the CDNA 3 white paper, 17.2 TB/s.
+- Infinity Cache: the CDNA 3 white paper.
 
 The caches of MI355X are assumed to equal those of MI300X. The rates of RDNA's L2 are not published.
 """

@@ -234,8 +234,10 @@ def has_registers(spec: Matmul, schedule: SharedMatmul) -> bool:
 def _with_whole_sectors(
     spec: Matmul, tiles: tuple[tuple[int, int, int, int], ...]
 ) -> list[tuple[int, int, int, int]]:
-    """Return the tiles whose sides read whole sectors, as far as the product has them, and are less
-    than twice as long as the product needs."""
+    """Return the tiles whose sides read whole sectors, as far as the product has them.
+
+    No side reaches two times the length that the product needs.
+    """
     whole = SECTOR // spec.dtype.itemsize
 
     def suits(side: int, extent: int) -> bool:

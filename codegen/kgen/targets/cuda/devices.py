@@ -72,8 +72,8 @@ DEVICES: Mapping[str, Device] = {
         l2_bytes=96 * MIB, l2_per_clock=4096, threads=1536, blocks=24, shared=100 * KIB,
     ),
     "sm_90a": Device(
-        # mma.sync reaches about 62 % of wgmma's 2048 (Luo et al., "Benchmarking and Dissecting the
-        # Nvidia Hopper GPU Architecture via Microbenchmarking", 2024).
+        # Rate of mma.sync, which is below wgmma's: Luo et al., "Benchmarking and Dissecting the
+        # Nvidia Hopper GPU Architecture via Microbenchmarking", 2024.
         name="H100", sms=132, clock=1.83e9, f16_fmas=1280, f32_fmas=128, dram_bandwidth=3350e9,
         l2_bytes=50 * MIB, l2_per_clock=5632, threads=2048, blocks=32, shared=228 * KIB,
         wgmma_fmas=2048,

@@ -96,8 +96,11 @@ assert best[MemoryKind.UPLOAD] & 6 == 6
 
 
 def test_the_hosts_work(tmp_path: Path) -> None:
-    """A launch takes as long as 400 calls of Python's at most, 20 us where one takes 50 ns, one
-    that makes its result as 800, a prepared one as 100; nothing grows; few allocations."""
+    """A launch takes at most as long as 400 calls of a Python function.
+
+    A launch that makes its result takes as long as 800, and a prepared one as 100. Nothing grows,
+    and allocations are few.
+    """
     path = kgen.build(RELU, targets=["vulkan1.1"]).save(tmp_path / "x.kgen")
     MOCK.python("-c", ON_THE_MOCK, str(path))
 

@@ -121,8 +121,8 @@ def test_a_peak_does_its_rounds(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_fastest_instruction_is_measured_not_looked_up(
     monkeypatch: pytest.MonkeyPatch, entry_for: EntryFor
 ) -> None:
-    """Pairs of bf16 are half or twice as fast as multiply-adds of f32, by the core; a table that
-    was wrong about it made kernels at half of the peak look like all of it (Zen 5)."""
+    """The rate of bf16 pairs, relative to multiply-adds of f32, differs between cores. A wrong
+    table would make a slow kernel look as if it reached the peak."""
     target = find("x86-64-v4+bf16")
     pairs, widened = ceilings.arithmetic(DType.BF16, target)
     assert pairs.multiply_adds == 2 * widened.multiply_adds

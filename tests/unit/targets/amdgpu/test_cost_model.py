@@ -35,8 +35,8 @@ def test_terms_of_one_round_by_hand() -> None:
 
 
 def test_the_main_loops_are_as_busy_as_their_timelines() -> None:
-    """Matrix units multiply during 73 and 99 % of the time between start and end, with all CUs
-    full."""
+    """With all CUs full, matrix units multiply during the share of the time that the timeline model
+    of the main loop gives."""
     target = targets.find("gfx942")
     device = device_of(target)
     for schedule, columns, share in ((PLAIN, 38, 0.73), (PING_PONG, 19, 0.99)):

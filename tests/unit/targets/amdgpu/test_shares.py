@@ -83,9 +83,11 @@ def test_what_is_refused(spec: tuple[int, int, int], fields: dict[str, int], mes
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.NT])
 @pytest.mark.parametrize("target", FAMILY.targets, ids=lambda t: t.name)
 def test_the_device_is_full_at_4096(target: Target, layout: Layout) -> None:
-    """The bar: 95 % of CUs have work, by arithmetic, as `kgen build --explain` shows it. Bytes on
-    gfx942, 256 block tiles for 304 CUs, are faster with 84 %: what idle CUs would multiply takes
-    less time than parts of sums, as large as those of 16 bits, to be stored and loaded."""
+    """Nearly all CUs have work, by arithmetic, as `kgen build --explain` shows it.
+
+    Bytes on gfx942 leave more CUs idle, with 256 block tiles for 304 CUs: partial sums of split-k,
+    as large as those of 16 bits, would take longer to store and load than the idle CUs save.
+    """
     for dtype in FAMILY.dtypes("matmul", target):
         spec = Matmul(m=4096, n=4096, k=4096, dtype=dtype, layout=layout)
         best, *others = candidates(spec, target)
