@@ -234,7 +234,8 @@ class AttentionFinder:
     ) -> WrittenAttention | None:
         scores = ScoreFormula.of(formula[0])
         first, second = products
-        dtypes = {self.values[name].dtype for p in products for name in p.operands}
+        # With --products a product rounds the weights, and attention does not.
+        dtypes = {self.values[name].dtype for p in products for name in (*p.operands, p.id)}
         if scores is None or len(dtypes) > 1 or not dtypes <= set(DTYPES):
             return None
         (dtype,) = dtypes
