@@ -63,7 +63,7 @@ def written(
     return m.model(y, *(every[name] for name in outputs))
 
 
-def data(model: onnx.ModelProto) -> dict[str, Array]:
+def data(model: onnx.ModelProto, **given: Array) -> dict[str, Array]:
     generator = np.random.default_rng(1)
     found: dict[str, Array] = {}
     for value in model.graph.input:
@@ -76,12 +76,12 @@ def data(model: onnx.ModelProto) -> dict[str, Array]:
             if made.ndim:
                 made[..., 0] = True
         found[value.name] = made.astype(dtype)
-    return found
+    return found | given
 
 
-def check(model: onnx.ModelProto, found: Lowered) -> None:
+def check(model: onnx.ModelProto, found: Lowered, **given: Array) -> None:
     """The numbers are ONNX's."""
-    inputs = data(model)
+    inputs = data(model, **given)
     expected = ReferenceEvaluator(model).run(None, inputs)
     for made, exact in zip(run(found, inputs).values(), expected, strict=True):
         loose = 2e-3 if exact.dtype == np.float16 else 2e-6
@@ -248,6 +248,22 @@ def test_a_triangle_beside_another_mask() -> None:
 
     spec = one(written(in_turn(change, plus((B, 1, 1, SK)))))
     assert spec.causal and spec.mask == (B, 1, 1, SK)
+
+
+@pytest.mark.parametrize("hidden", [-math.inf, LOWEST])
+def test_a_triangle_beside_padding(hidden: float) -> None:
+    """Keys behind a triangle of finite numbers count for a query whose other keys padding hides."""
+
+    def change(m: Maker, x: str) -> str:
+        return str(m.add("Add", x, m.constant(triangle(hidden))))
+
+    padding = np.zeros((B, 1, 1, SK), np.float32)
+    padding[..., :2] = LOWEST
+    model = written(in_turn(change, plus((B, 1, 1, SK))))
+    found = calls_of(model)
+    spec = found.calls[-1].spec
+    assert isinstance(spec, Attention) and spec.causal is (hidden == -math.inf)
+    check(model, found, mask=padding)
 
 
 def test_scores_with_a_cap() -> None:
@@ -423,12 +439,13 @@ def by_columns(m: Maker, x: str) -> str:
         written(in_turn(by_columns, by_columns, times(0.0))),
         written(axis=1),
         written(sizes=(1, 1, 3, 4, 300)),
+        written(times(1e9, "Add")),
     ],
     ids=[
         "other axis", "scores are read", "weights are read", "product is read", "factor of heads",
         "maximum", "two masks", "mask behind a choice", "hidden is infinity", "negative factor",
         "weights times a mask", "factor of the result", "factor of zero", "axis of heads",
-        "large heads",
+        "large heads", "added number",
     ],
 )  # fmt: skip
 def test_what_is_no_attention(model: onnx.ModelProto) -> None:

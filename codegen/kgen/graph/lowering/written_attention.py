@@ -361,14 +361,15 @@ class AttentionFinder:
             mask = heads.mask(seen, leaves)
             value = None if scores.hidden == -math.inf else scores.hidden
             return mask, {"mask": mask.sizes, "mask_dtype": DType.BOOL, "mask_value": value}
+        added = [term for term in scores.added if term is not ZERO]
+        if not all(map(inputs, added)):
+            # A number that is large leaves no digits to the scores.
+            return None, None
         terms = []
-        for term in scores.added:
-            if not inputs(term):
-                if term.primitive is not Primitive.CONSTANT or not math.isfinite(term.number):
-                    return None, None
-                # Softmax of scores that are all moved alike is the same.
-                continue
-            found = {} if fields else self._causal(term, leaves, hidden=LOWEST, seen=0.0)
+        # Beside another mask, a finite number does not hide a key from rows that hide all others.
+        hidden = LOWEST if len(added) == 1 else LOWEST[:1]
+        for term in added:
+            found = {} if fields else self._causal(term, leaves, hidden=hidden, seen=0.0)
             fields |= found
             if not found:
                 terms.append(term)
