@@ -91,7 +91,7 @@ def test_wide_vectors() -> None:
 def test_other_formulas_are_streams(spec: Elementwise) -> None:
     found = targets.find(V3)
     assert type(FAMILY.choose(spec, found)) is CpuStream
-    with pytest.raises(KgenError, match="mainloop=transposed requires an input"):
+    with pytest.raises(KgenError, match="mainloop=transposed requires a matrix"):
         pipeline.plan(spec, found, CpuTransposed(task=1))
 
 

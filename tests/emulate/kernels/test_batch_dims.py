@@ -58,7 +58,7 @@ def test_every_dimension_has_its_strides(target: str, dtype: DType, m: int) -> N
         ({"batch_dims": (2, 3), "batch": 5}, "batch=5 is not the product of batch_dims=2x3"),
         ({"batch_dims": (2, 3), "batch_stride_a": 8}, "batch_stride_a=8 is not one number for"),
         ({"batch_dims": (2, 3), "batch_stride_c": (64, 0)}, "batch_stride_c=64x0 makes the out"),
-        ({"batch_dims": (2, 3), "constant": ("b",)}, "constant=b differs along batch_dims=2x3"),
+        ({"batch_dims": (2, 3), "constant": ("b",)}, "constant=b needs one batch dimension"),
     ],
 )
 def test_batches_that_are_none(fields: dict[str, object], message: str) -> None:

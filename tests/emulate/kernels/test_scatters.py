@@ -52,11 +52,11 @@ def test_a_call_writes_into_its_table(device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("expression", "shapes", "message"),
     [
-        ("scatter(t, i, r) + 1", ((4, 3), (1,), (3,)), "it is all of the expression"),
+        ("scatter(t, i, r) + 1", ((4, 3), (1,), (3,)), "make it all of the expression"),
         ("scatter(t, i, r + slice(t, 0, 1, 2))", ((4, 3), (1,), (3,)), "nothing else reads"),
         ("scatter(transpose(t), i, r)", ((4, 3), (1,), (4,)), "an input of the output's type"),
-        ("scatter(t, i, r)", ((4, 3), (2,), (3, 3)), "writes rows of shape 3x3; they are 2x3"),
-        ("scatter(t, i, 0)", ((4, 3), (1,)), "takes a tensor of numbers here"),
+        ("scatter(t, i, r)", ((4, 3), (2,), (3, 3)), "writes rows of shape 3x3; give rows of 2x3"),
+        ("scatter(t, i, 0)", ((4, 3), (1,)), "scatter needs a tensor of numbers here"),
     ],
 )
 def test_what_is_no_scatter(expression: str, shapes: Any, message: str) -> None:

@@ -217,6 +217,11 @@ def test_weights_that_were_quantised_before_opset_19(
 TARGETS = ["native", "vulkan1.3", "sm_80", "gfx942"]
 
 
+def fewer_by_attention(found: ProgramResult) -> int:
+    """Steps that two layers save on a CPU, where two products and a softmax are one kernel."""
+    return 2 * 2 if found.target == "native" else 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("exporter", EXPORTED)
 def test_an_encoder_on_every_family(exporter: str) -> None:
@@ -228,7 +233,7 @@ def test_an_encoder_on_every_family(exporter: str) -> None:
     for program in bundle.manifest.programs:
         found = verified(bundle, program, expected)
         assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)
-        assert len(found.steps) == 26
+        assert len(found.steps) == 26 - fewer_by_attention(found)
 
 
 @pytest.mark.slow
@@ -243,7 +248,8 @@ def test_a_decoder_on_every_family(name: str, targets: list[str], steps: int) ->
     for program in bundle.manifest.programs:
         found = verified(bundle, program, expected)
         assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)
-        assert len(found.steps) == steps and len(found.outputs) == 5
+        assert len(found.steps) == steps - fewer_by_attention(found)
+        assert len(found.outputs) == 5
 
 
 @pytest.mark.slow
