@@ -2,7 +2,8 @@
 
 Each case has a number that decides it whole: `scripts/fuzz.py --case 1234` repeats one. A case
 fails if a kernel is wrong, if kgen raises anything but its own errors, or if a schedule that it
-chose itself does not build. Refusals (one clear line) count as refused.
+chose itself does not build. Refusals (one clear line) count as refused, and kernels that neither a
+device nor an emulator here can run as not executed.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ def run(case: int, names: Sequence[str]) -> tuple[str, str]:
     except KgenError as error:
         return ("refused" if fields else "failed"), f"{line}: {error}"
     result = verify(pack([kernel]), seed=case).kernels[0]
-    return ("passed" if result.passed else "failed"), f"{line}: {result.status} {result.reason}"
+    return result.status, f"{line}: {result.reason}"
 
 
 def main() -> int:
