@@ -273,6 +273,31 @@ class Attention(Spec):
         return self.heads // self.kv_heads
 
     @property
+    def limits_keys(self) -> bool:
+        """Whether a query's position limits the keys that it attends to."""
+        return self.causal or self.window is not None
+
+    @property
+    def has_window(self) -> bool:
+        return self.window is not None
+
+    @property
+    def counts_from_end(self) -> bool:
+        """Whether positions of queries depend on the number of keys."""
+        return self.diagonal is Diagonal.BOTTOM_RIGHT
+
+    @property
+    def window_before(self) -> int:
+        """Distance from a position to the first key of its window."""
+        assert self.window is not None
+        return self.window - 1
+
+    @property
+    def reach(self) -> int:
+        """Distance from a position to the end of the keys that its query attends to."""
+        return 1 if self.causal else self.window or 0
+
+    @property
     def queries(self) -> int:
         return self.q[2]
 

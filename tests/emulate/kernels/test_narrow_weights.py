@@ -218,8 +218,8 @@ def test_on_the_command_line(
     assert "native/main: rounding of operands changes softmax5_0 by 3." in out
     for target, weights, message in (
         ("sm_80", "s4", "weights=s4 is not supported on sm_80; take bf16, f16, s8"),
-        ("native", "f16", "weights=f16 is not supported; take one of bf16, s8, s4"),
-        ("native", "s5", "weights=s5 is unknown; known are bf16, f16, s8, s4"),
+        ("x86-64-v3", "f16", "weights=f16 is not supported; take one of bf16, s8, s4"),
+        ("x86-64-v3", "s5", "weights=s5 is unknown; known are bf16, f16, s8, s4"),
     ):
         assert main([*words, "--target", target, "--weights", weights]) == 2
         assert message in capsys.readouterr().err

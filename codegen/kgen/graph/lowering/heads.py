@@ -44,7 +44,10 @@ class ScoreAxes:
     def of(
         cls, first: GraphValue, second: GraphValue, between: Sequence[Shape]
     ) -> ScoreAxes | None:
-        """The axes of both products and of the formulas between them; None if they do not agree."""
+        """Return the axes of both products and of the formulas between them.
+
+        Return None if their shapes do not agree.
+        """
         queries = first.shape[-2]
         cuts: set[int] = {queries}
         shapes = (first.shape, second.shape, *between)
@@ -66,7 +69,7 @@ class ScoreAxes:
         return (*self.batch, self.queries, self.keys)
 
     def leaf(self, leaf: Leaf, shape: Shape) -> Leaf | None:
-        """A leaf of a formula of some shape with the axes of the scores."""
+        """Return a leaf of a formula of some shape, with the axes of the scores."""
         layout = leaf.layout.expanded(shape).reshaped(self.shape)
         return None if layout is None else dataclasses.replace(leaf, layout=layout)
 
@@ -82,7 +85,7 @@ class Heads:
 
     @classmethod
     def of(cls, frame: ScoreAxes, layouts: Mapping[str, StridedLayout]) -> Heads | None:
-        """Heads that all tensors walk with one stride each; None if there are none such."""
+        """Return heads that every tensor has one stride for; None if there are none."""
         rank = len(frame.batch)
         for outer in sorted(range(rank + 1), key=lambda n: abs(n - frame.has_batch)):
             for inner in range(outer, rank + 1):
@@ -105,7 +108,7 @@ class Heads:
         )
 
     def strides(self, name: str, layout: StridedLayout) -> Shape | None:
-        """Strides of batch elements, heads and rows of a tensor; None if there are none such."""
+        """Return the strides of batch elements, heads and rows; None if an axis has several."""
         rank, rows = len(self.batch), layout.strides[len(self.batch)]
         stop = self.inner if name in ("k", "v") else rank
         if any(
@@ -118,7 +121,7 @@ class Heads:
         return None if merged is None else (*merged.strides, rows)
 
     def spec(self, layouts: Mapping[str, StridedLayout], **fields: object) -> Attention:
-        """The attention, with axes in the model's order. Raises SpecError."""
+        """Return the attention, with axes in the model's order. Raises SpecError."""
         batch, heads, kv_heads = self.sizes
         (queries, size), (keys, out) = (layouts[name].shape[-2:] for name in ("q", "v"))
         sizes = {
@@ -133,8 +136,10 @@ class Heads:
         return Attention(q=sizes["q"], k=sizes["k"], v=sizes["v"], **steps, **fields)  # type: ignore[arg-type]
 
     def mask(self, formula: Expression, leaves: Mapping[str, Leaf]) -> Mask:
-        """A formula of leaves as a mask, of size 1 along the axes that it is the same along. Axes
-        of the batch, or of heads, count as one."""
+        """Return a formula of leaves as a mask, of size 1 along axes on which it does not depend.
+
+        Axes of the batch, and axes of heads, count as one.
+        """
         used = {name: leaves[name] for name in inputs(formula)}
         every = (own_sizes(leaf.layout) for leaf in used.values())
         own = [max(sizes) for sizes in zip(*every, strict=True)]
@@ -159,7 +164,7 @@ class Heads:
 
 
 def _with_steps_of_one(sizes: Shape, strides: Shape) -> Shape:
-    """The strides, those of axes of one element as if there were more."""
+    """Return the strides. An axis of one element has the stride that more would have."""
     inside, found = sizes[3], list[int]()
     for n, stride in reversed([*zip(sizes, strides, strict=False)]):
         found.append(stride if n > 1 else inside)
@@ -168,8 +173,10 @@ def _with_steps_of_one(sizes: Shape, strides: Shape) -> Shape:
 
 
 def composed(outer: StridedLayout, inner: StridedLayout) -> StridedLayout | None:
-    """The layout `outer` of a packed tensor whose elements are those of `inner`; None if it has
-    more than one stride along an axis."""
+    """Return the layout `outer` of a packed tensor whose elements are those of `inner`.
+
+    Return None if the result has more than one stride along an axis.
+    """
     steps, strides = packed(inner.shape), []
     first = [outer.offset // step % n for n, step in zip(inner.shape, steps, strict=True)]
     ends = [*first]

@@ -38,7 +38,10 @@ class ScoreFormula:
         )
 
     def plus(self, term: Expression) -> ScoreFormula | None:
-        """None where a mask chooses scores already: attention has one mask."""
+        """Return the scores with an added term.
+
+        Return None if a mask chooses scores already, because attention has one mask.
+        """
         if self.seen is not None:
             return None
         return dataclasses.replace(self, added=(*self.added, term))
@@ -60,7 +63,7 @@ class ScoreFormula:
 
     @classmethod
     def of(cls, formula: Expression) -> ScoreFormula | None:
-        """The formula of a product that is called `SCORE`; None for any other formula."""
+        """Return the scores of a product that is called `SCORE`; None for any other formula."""
         if formula.primitive is Primitive.INPUT:
             return cls()
         arguments = formula.arguments

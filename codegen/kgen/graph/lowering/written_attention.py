@@ -87,7 +87,7 @@ class AttentionFinder:
             yield from (leaf.root for leaf in self.fused.operands[product.id])
 
     def product_of(self, root: str) -> GraphValue | None:
-        """The product of matrices that a root is, or has in its formula."""
+        """Return the product of matrices that a root is, or has in its formula."""
         value = self.values[self.fused.products.get(root, root)]
         is_product = isinstance(value.operation, ProductNode) and value.operation.conv is None
         return value if is_product else None
@@ -98,7 +98,7 @@ class AttentionFinder:
     # -- the three kernels ---------------------------------------------------------------------
 
     def find(self, root: str) -> WrittenAttention | None:
-        """The attention whose result is a root; None if it is none."""
+        """Return the attention whose result is a root; None if the root is not attention."""
         second, lazy = self.product_of(root), self.fused.formulas.get(root)
         if second is None or not (lazy is None or _is_copy(lazy.expression)):
             return None
@@ -118,7 +118,7 @@ class AttentionFinder:
         return self._attention(frame, formula, found, (first, second), (*steps, root))
 
     def _softmax(self, weights: Leaf, reader: str) -> _Softmax | None:
-        """The softmax that weights are; None if something else needs them, or they are none."""
+        """Return the softmax of the weights; None if they are not one, or are read elsewhere."""
         lazy = self.fused.formulas.get(weights.root)
         if (
             lazy is None
@@ -169,8 +169,10 @@ class AttentionFinder:
         return _HiddenRows(mask=most.arguments[0], domain=domain, root=root)
 
     def _path(self, root: str) -> list[str]:
-        """The leaves by which a formula reads a product that only it needs, whole: in that
-        formula, and in those that it reads; none if there is no such product."""
+        """Return the leaves through which a formula reads a whole product that it alone needs.
+
+        The product may be behind other formulas. Return no leaves if there is no such product.
+        """
         for name in inputs(self.fused.formulas[root].expression):
             leaf = self.fused.leaves[name]
             if not self._is_whole(leaf) or not self.is_only_for(leaf.root, root):
@@ -197,8 +199,10 @@ class AttentionFinder:
         first: GraphValue,
         frame: ScoreAxes,
     ) -> tuple[Expression, dict[str, Leaf]] | None:
-        """Formula of the scores in `SCORE` and in leaves that have the scores' axes; None if one
-        cannot have them."""
+        """Return the formula of the scores, and its leaves with the axes of the scores.
+
+        The product is called `SCORE`. Return None if a leaf cannot have these axes.
+        """
         leaves: dict[str, Leaf | None] = {}
         parts: dict[str, Expression] = {}
         inner: Lazy | None = None
@@ -289,15 +293,17 @@ class AttentionFinder:
     def matrices(
         self, product: GraphValue, number: int, layout: StridedLayout, frame: ScoreAxes
     ) -> StridedLayout | None:
-        """Layout of an operand of a product with the axes of a batch of scores."""
+        """Return the layout of a product's operand with the axes of a batch of scores."""
         m, n = product.shape[-2:]
         k = self.values[product.operands[0]].shape[-1]
         shape = ((m, k), (k, n))[number]
         return layout.expanded((*product.shape[:-2], *shape)).reshaped((*frame.batch, *shape))
 
     def scaled(self, leaf: Leaf) -> tuple[Leaf, float, tuple[str, ...]]:
-        """An operand of the scores as a multiple of what it was computed of, with that factor and
-        the roots between them."""
+        """Return the tensor that an operand of the scores is a multiple of.
+
+        The factor, and the roots that compute the multiple, are returned beside it.
+        """
         factor, copies = 1.0, list[str]()
         while (lazy := self.fused.formulas.get(leaf.root)) is not None and not lazy.axes:
             times, of = _multiple(lazy.expression)
@@ -348,7 +354,7 @@ class AttentionFinder:
         heads: Heads,
         dtype: DType,
     ) -> tuple[Mask | None, dict[str, object] | None]:
-        """The mask of scores, and the fields that say it; no fields if attention has none such."""
+        """Return the mask of scores and the fields of its spec; None for both if unsupported."""
         fields: dict[str, object] = {}
         if scores.seen is not None:
             if scores.hidden in LOWEST:
@@ -391,8 +397,11 @@ class AttentionFinder:
         hidden: Sequence[float],
         seen: float | None,
     ) -> dict[str, object]:
-        """The fields of a constant mask that hides the keys behind each query's position; none for
-        any other mask. `seen` is its value elsewhere; None for any but 0."""
+        """Return the fields of a constant mask that hides the keys after each query's position.
+
+        Return no fields for any other mask. `hidden` are its values at hidden keys. `seen` is its
+        value elsewhere; None allows any value.
+        """
         if not _is_leaf(term):
             return {}
         leaf = leaves[term.name]
@@ -421,14 +430,14 @@ class AttentionFinder:
 
 
 def _elements(array: Array, layout: StridedLayout) -> Array:
-    """A matrix in a constant that all matrices of a layout are."""
+    """Return the one matrix of a constant that a layout repeats."""
     flat = np.ascontiguousarray(array).reshape(-1)
     strides = tuple(stride * flat.itemsize for stride in layout.strides[-2:])
     return np.lib.stride_tricks.as_strided(flat[layout.offset :], layout.shape[-2:], strides)
 
 
 def _shown(formula: Expression, leaves: Mapping[str, Leaf]) -> Expression:
-    """A formula with names that say what its leaves are."""
+    """Return a formula whose names identify the tensors and layouts of its leaves."""
     names = {n: variable(f"{leaf.root} {leaf.layout}") for n, leaf in leaves.items()}
     return substituted(formula, names)
 
@@ -438,14 +447,14 @@ def _is_leaf(formula: Expression) -> bool:
 
 
 def _is_copy(formula: Expression) -> bool:
-    """Whether a formula is one value, in another type perhaps."""
+    """Whether a formula is one value, perhaps cast to another type."""
     while formula.name == "cast" and len(formula.arguments) == 1:
         (formula,) = formula.arguments
     return _is_leaf(formula)
 
 
 def _multiple(formula: Expression) -> tuple[float, str | None]:
-    """A factor, and the one input that a formula is that multiple of."""
+    """Return a factor, and the input that a formula is this multiple of; None if there is none."""
     if _is_copy(formula):
         return 1.0, inputs(formula)[0]
     if formula.name not in ("mul", "div") or len(formula.arguments) != 2:

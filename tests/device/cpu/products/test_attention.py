@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +20,13 @@ from kgen.spec import Attention
 from kgen.targets.base import BuiltKernel, Source
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.schedule import attention_blocks
+from tests import attention_specs
+from tests.attention_specs import BOTTOM
 
+attention = partial(attention_specs.attention, dtype="f32")
 V3 = "x86-64-v3"
 #: Rows of scores up to which the scalar reference is quick.
 SMALL: dict[str, Any] = {"block_q": 12, "block_k": 16, "mr": 6, "nv": 2}
-
-
-def attention(
-    queries: int, keys: int, size: int = 16, *, heads: int = 1, kv_heads: int = 1, **fields: Any
-) -> Attention:
-    batch, out = fields.pop("batch", 1), fields.pop("out", size)
-    return Attention(
-        q=(batch, heads, queries, size),
-        k=(batch, kv_heads, keys, size),
-        v=(batch, kv_heads, keys, out),
-        **({"dtype": "f32"} | fields),
-    )
 
 
 def built(spec: Attention, target: str = V3, **fields: int) -> BuiltKernel:
@@ -46,7 +38,6 @@ def check(spec: Attention, target: str = V3, **fields: int) -> None:
     assert report.passed, report.to_json()
 
 
-BOTTOM: dict[str, Any] = {"causal": True, "diagonal": "bottom_right"}
 CASES = {
     "one query": attention(1, 127, 64, heads=2, kv_heads=2),
     "one key": attention(127, 1, 256),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,26 +17,17 @@ from kgen.targets.base import BuiltKernel
 from kgen.targets.vulkan import FAMILY
 from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
+from tests import attention_specs
+from tests.attention_specs import BOTTOM
 from tests.device.vulkan.kernels.test_matmul import with_module
 from tests.device.vulkan.vulkan_support import Values, run
 
+attention = partial(attention_specs.attention, dtype="f32")
 V13 = targets.find("vulkan1.3")
 #: Blocks that are shorter than most rows of scores, and several queries for each invocation.
 SMALL = {"block_q": 8, "block_k": 16, "thread_q": 2, "thread_k": 2}
 #: Queries whose invocations lavapipe executes in several parts.
 WIDE = {"block_q": 4, "block_k": 32, "thread_q": 2, "thread_k": 1}
-
-
-def attention(
-    queries: int, keys: int, size: int, *, heads: int = 1, kv_heads: int = 1, **fields: Any
-) -> Attention:
-    batch, out = fields.pop("batch", 1), fields.pop("out", size)
-    return Attention(
-        q=(batch, heads, queries, size),
-        k=(batch, kv_heads, keys, size),
-        v=(batch, kv_heads, keys, out),
-        **({"dtype": "f32"} | fields),
-    )
 
 
 def built(spec: Attention, schedule: dict[str, int], target: str = V13.name) -> BuiltKernel:
@@ -48,7 +39,6 @@ def check(spec: Attention, schedule: dict[str, int], target: str = V13.name) -> 
     assert report.passed, [kernel.reason for kernel in report.kernels]
 
 
-BOTTOM: dict[str, Any] = {"causal": True, "diagonal": "bottom_right"}
 #: Remainders of queries, keys and heads; every option; what the heuristics choose.
 CASES = {
     "one query": attention(1, 127, 64, heads=2, kv_heads=2),

@@ -14,23 +14,11 @@ from kgen.emulate import LaunchReport
 from kgen.errors import ScheduleError, TargetError
 from kgen.spec import Attention
 from kgen.targets import cuda
+from tests.attention_specs import BOTTOM, attention
 from tests.emulate.one_schedule import verify
 
-BOTTOM: dict[str, Any] = {"causal": True, "diagonal": "bottom_right"}
 #: Two warps, and blocks of keys that are shorter than most rows.
 SMALL = {"block_m": 32, "block_n": 32, "num_warps": 2, "num_stages": 2}
-
-
-def attention(
-    queries: int, keys: int, size: int, *, heads: int = 1, kv_heads: int = 1, **fields: Any
-) -> Attention:
-    batch, out = fields.pop("batch", 1), fields.pop("out", size)
-    return Attention(
-        q=(batch, heads, queries, size),
-        k=(batch, kv_heads, keys, size),
-        v=(batch, kv_heads, keys, out),
-        **fields,
-    )
 
 
 def check(spec: Attention, target: str, path: Path, **schedule: int) -> None:
@@ -170,6 +158,8 @@ def test_what_is_not_supported_is_refused() -> None:
         kgen.build(attention(8, 8, 8, dtype="bf16"), targets=["sm_75"])
     with pytest.raises(TargetError, match="heads of 136 elements are not supported by sm_75"):
         kgen.build(attention(8, 8, 136), targets=["sm_75"])
+    with pytest.raises(ScheduleError, match="try smaller heads, or even head sizes and strides"):
+        kgen.build(attention(9, 40, 255), targets=["sm_80"])
 
 
 def test_fields_that_kernels_do_not_compute_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def _predict(plan: MmaAttentionPlan, device: Device) -> Prediction:
     spec, schedule = plan.spec, plan.schedule
     blocks = spec.batch * spec.heads * -(-spec.queries // schedule.block_m)
     # Keys of a CTA: those of a query, and those that only some of its queries attend to.
-    keys = spec.pairs / spec.queries + (schedule.block_m / 2 if plan.limits.has_limits else 0)
+    keys = spec.pairs / spec.queries + (schedule.block_m / 2 if spec.limits_keys else 0)
     tiles = max(1, math.ceil(min(keys, spec.keys) / schedule.block_n))
     nbytes = min(schedule.block_m, spec.queries) * spec.out_head * spec.out.itemsize
     tensors = sum(p.nbytes for p in spec.parameters if not p.is_output)

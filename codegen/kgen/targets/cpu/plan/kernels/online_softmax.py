@@ -128,24 +128,6 @@ class AttentionPlan(CpuPlan):
         """Whether positions of queries depend on the number of keys."""
         return self.spec.diagonal is Diagonal.BOTTOM_RIGHT
 
-    @property
-    def has_limits(self) -> bool:
-        return self.spec.causal or self.spec.window is not None
-
-    @property
-    def window_before(self) -> int:
-        """Distance from a position to the first key of its window."""
-        assert self.spec.window is not None
-        return self.spec.window - 1
-
-    @property
-    def reach_behind(self) -> int:
-        """Distance from a position to the end of the keys that its query attends to."""
-        if self.spec.causal:
-            return 1
-        assert self.spec.window is not None
-        return self.spec.window
-
     # -- vectors -------------------------------------------------------------------------------
 
     @property

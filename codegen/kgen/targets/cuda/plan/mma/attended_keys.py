@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from kgen.spec import Attention, DType
-from kgen.spec.attention import Diagonal
 from kgen.targets.batch import BatchTerm
 from kgen.targets.cuda.expressions import RegisterType
 from kgen.targets.cuda.plan.mma.score_rows import ScoreRow
@@ -25,51 +24,26 @@ class KeyLimits:
     keys_end_inside: bool
 
     @property
-    def counted_shift(self) -> bool:
-        """Whether positions of queries depend on the number of keys."""
-        return self.spec.diagonal is Diagonal.BOTTOM_RIGHT
-
-    @property
-    def has_limits(self) -> bool:
-        """Whether a query's position limits the keys that it attends to."""
-        return self.spec.causal or self.spec.window is not None
-
-    @property
-    def has_window(self) -> bool:
-        return self.spec.window is not None
-
-    @property
-    def window_before(self) -> int:
-        """Distance from a position to the first key of its window."""
-        assert self.spec.window is not None
-        return self.spec.window - 1
-
-    @property
-    def reach(self) -> int:
-        """Distance from a position to the end of the keys that its query attends to."""
-        return 1 if self.spec.causal else self.spec.window or 0
-
-    @property
     def last_reach(self) -> int:
         """Distance from the position behind the last query to the end of its keys."""
-        return self.reach - 1
+        return self.spec.reach - 1
 
     @property
     def last_start(self) -> int:
         """Distance from the position of a warp's first row to the first key of its last row."""
-        return self.warp_m - 1 - self.window_before
+        return self.warp_m - 1 - self.spec.window_before
 
     @property
     def position_registers(self) -> tuple[str, ...]:
         """Registers that count from the first key of a block."""
         found = ["warp_stop"]
         found += ["length_at"] if self.keys_end_inside else []
-        found += ["reach_at"] if self.has_limits else []
-        return (*found, *(("window_at", "warp_start") if self.has_window else ()))
+        found += ["reach_at"] if self.spec.limits_keys else []
+        return (*found, *(("window_at", "warp_start") if self.spec.has_window else ()))
 
     @property
     def masks_positions(self) -> bool:
-        return self.has_limits or self.keys_end_inside
+        return self.spec.limits_keys or self.keys_end_inside
 
     @property
     def last_block(self) -> int:

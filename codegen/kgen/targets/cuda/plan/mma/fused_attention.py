@@ -352,15 +352,14 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
         values=values,
         staging=staging,
     )
-    cuda_plan.check_registers(
-        plan.held_registers,
-        f"block_m={schedule.block_m} and block_n={schedule.block_n}",
-        num_threads,
-        target,
-        f"num_warps={schedule.num_warps * 2}"
-        if inner.warp_m > PIECE
-        else f"block_n={max(PIECE, schedule.block_n // 2)}",
-    )
+    if inner.warp_m > PIECE:
+        remedy = f"num_warps={schedule.num_warps * 2}"
+    elif schedule.block_n > PIECE:
+        remedy = f"block_n={schedule.block_n // 2}"
+    else:
+        remedy = "smaller heads, or even head sizes and strides, which are copied without registers"
+    what = f"block_m={schedule.block_m} and block_n={schedule.block_n}"
+    cuda_plan.check_registers(plan.held_registers, what, num_threads, target, remedy)
     return plan
 
 

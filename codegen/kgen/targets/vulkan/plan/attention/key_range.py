@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kgen.spec import Attention
-from kgen.spec.attention import Diagonal
 from kgen_runtime.values import frozen
 
 
@@ -18,20 +17,6 @@ class KeyRange:
     length_place: str
 
     @property
-    def has_limits(self) -> bool:
-        """Whether a query's position limits the keys that it attends to."""
-        return self.spec.causal or self.spec.window is not None
-
-    @property
-    def has_window(self) -> bool:
-        return self.spec.window is not None
-
-    @property
-    def is_shifted(self) -> bool:
-        """Whether positions of queries depend on the number of keys."""
-        return self.spec.diagonal is Diagonal.BOTTOM_RIGHT
-
-    @property
     def length(self) -> str:
         """Id of the number of keys."""
         return "length" if self.spec.kv_length else f"uint_{self.spec.keys}"
@@ -40,11 +25,6 @@ class KeyRange:
     def last_key(self) -> str:
         """Id of the last key, if there is one."""
         return "last_key" if self.spec.kv_length else f"uint_{self.spec.keys - 1}"
-
-    @property
-    def reach(self) -> int:
-        """Distance from a position to the end of the keys that its query attends to."""
-        return 1 if self.spec.causal else self.spec.window or 0
 
     @property
     def to_window(self) -> str:
@@ -74,12 +54,12 @@ class KeyRange:
     @property
     def first_key(self) -> str:
         """Id of the first key of the first block."""
-        return "first_key" if self.has_window else "uint_0"
+        return "first_key" if self.spec.has_window else "uint_0"
 
     @property
     def end_key(self) -> str:
         """Id of the end of the keys that some query of the block attends to."""
-        return "end_key" if self.has_limits else self.length
+        return "end_key" if self.spec.limits_keys else self.length
 
     @property
     def keys_end_inside(self) -> bool:
@@ -89,7 +69,7 @@ class KeyRange:
     @property
     def counts_steps(self) -> bool:
         """Whether the values of some keys of a block may not be read."""
-        return self.keys_end_inside or self.has_limits
+        return self.keys_end_inside or self.spec.limits_keys
 
     @property
     def block_steps(self) -> str:

@@ -67,7 +67,7 @@ class UnstagedAttentionPlan(VulkanPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         blocks = counted(-(-self.spec.keys // self.schedule.block_k), "block")
-        most = "up to " if self.spec.kv_length or self.range.has_limits else ""
+        most = "up to " if self.spec.kv_length or self.spec.limits_keys else ""
         lanes = counted(self.lanes, "invocation")
         return (
             f"online softmax over {most}{blocks} of {self.schedule.block_k} keys; {lanes} for "
@@ -287,11 +287,11 @@ class UnstagedAttentionPlan(VulkanPlan):
     def attends(self, score: Score) -> Conjunction:
         """Return the conditions under which a query attends to a key."""
         found = []
-        if self.range.has_limits:
+        if self.spec.limits_keys:
             found.append(f"before_{score.name}")
         elif self.range.keys_end_inside:
             found.append(f"inside_k{score.key}")
-        if self.range.has_window:
+        if self.spec.has_window:
             found.append(f"behind_{score.name}")
         if self.spec.has_boolean_mask:
             found.append(f"shown_{score.name}" if self.masks_keys else f"shown_q{score.row}")
