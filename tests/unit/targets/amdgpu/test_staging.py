@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,7 +55,7 @@ def make(
             fragment_rows=16,
         ),
         threads=threads,
-        loads=lambda tile: [([(row, 0) for row in range(0, block[0], tile.slot_rows)][:32], 16)],
+        loads=lambda tile: (rows := np.arange(0, block[0], tile.slot_rows)[:32], 0 * rows, 16),
         overhang=overhang,
     )
 

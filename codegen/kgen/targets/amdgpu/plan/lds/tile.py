@@ -9,10 +9,15 @@ line, so that neither stores nor loads have bank conflicts.
 
 from __future__ import annotations
 
-from kgen.targets.amdgpu.plan.lds.banks import WIDEST
+from typing import TypeVar
+
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST, Lanes
 from kgen.targets.llvm_ir import ELEMENT
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
+
+#: A number, or numbers of many lanes.
+N = TypeVar("N", int, Lanes)
 
 
 @frozen
@@ -42,11 +47,11 @@ class Swizzle:
             terms.append(f"(line{shifted}{scaled} & {self.line_mask})")
         return " ^ ".join(terms)
 
-    def swizzled(self, position: int) -> int:
+    def swizzled(self, position: N) -> N:
         """Return the part of the slot that depends only on the position."""
         return position ^ (position >> self.position_shift & self.position_mask)
 
-    def turn(self, line: int) -> int:
+    def turn(self, line: N) -> N:
         """Return the part of the slot that depends on the line, to be combined by exclusive or."""
         return line >> self.line_shift << self.line_scale & self.line_mask
 
@@ -105,19 +110,19 @@ class LdsTile:
     def is_interleaved(self) -> bool:
         return self.interleave > 1
 
-    def position(self, row: int) -> int:
+    def position(self, row: N) -> N:
         if not self.is_interleaved:
             return row // self.slot_rows
-        block, rest = divmod(row, self.interleaved_rows)
-        j, i = divmod(rest, self.interleave)
+        block, rest = row // self.interleaved_rows, row % self.interleaved_rows
+        i, j = rest % self.interleave, rest // self.interleave
         return block * self.interleaved_rows + i * self.fragment_rows + j
 
-    def element(self, row: int, k: int) -> int:
+    def element(self, row: N, k: N) -> N:
         """Return the elements from the stage's start to the element at a row and depth."""
         line, part = k // self.slot_k, row % self.slot_rows * self.slot_k + k % self.slot_k
-        slot = self.swizzle.swizzled(self.position(row)) ^ self.swizzle.turn(line)
+        slot: N = self.swizzle.swizzled(self.position(row)) ^ self.swizzle.turn(line)
         return (line * self.slots + slot) * self.slot + part
 
-    def address(self, row: int, k: int) -> int:
+    def address(self, row: N, k: N) -> N:
         """Return the byte address of an element in the tile."""
         return self.element(row, k) * self.dtype.itemsize

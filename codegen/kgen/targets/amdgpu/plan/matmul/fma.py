@@ -7,13 +7,15 @@ columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+
+import numpy as np
 
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, GpuMatmul
 from kgen.spec import DType, Math, Matmul
 from kgen.targets.amdgpu.plan.amdgpu_plan import check_grid, check_threads, larger_blocks
-from kgen.targets.amdgpu.plan.lds.banks import WIDEST, slots_per_cycle
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST, Lanes, slots_per_cycle
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
 from kgen.targets.amdgpu.plan.matmul.epilogue import epilogue
 from kgen.targets.amdgpu.plan.matmul.k_loop import check_stages, walked
@@ -195,8 +197,8 @@ def fragment_loads(side: ThreadRows, places: Sequence[int]) -> Loads:
     """Return the loads of a wave's lanes at the first depth; `places` are the lanes' positions in
     `side`."""
 
-    def loads(tile: LdsTile) -> Iterator[tuple[list[tuple[int, int]], int]]:
-        for group in side.groups:
-            yield [(place * side.vector + group, 0) for place in places], side.type.nbytes
+    def loads(tile: LdsTile) -> tuple[Lanes, Lanes, int]:
+        rows = np.array(places) * side.vector + np.array(side.groups)[:, None]
+        return rows, np.zeros_like(rows), side.type.nbytes
 
     return loads

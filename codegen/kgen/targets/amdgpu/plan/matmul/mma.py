@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import chain
 from typing import ClassVar, TypeVar
+
+import numpy as np
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul, MmaMatmul
@@ -13,7 +15,7 @@ from kgen.spec import Matmul
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.matrix import MatrixInstruction
 from kgen.targets.amdgpu.plan.amdgpu_plan import check_grid, check_threads, larger_blocks
-from kgen.targets.amdgpu.plan.lds.banks import WIDEST
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST, Lanes
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
 from kgen.targets.amdgpu.plan.matmul.epilogue import epilogue
 from kgen.targets.amdgpu.plan.matmul.k_loop import KLoop, check_stages, walked
@@ -270,16 +272,17 @@ def fragment_loads(
     """Return the loads of the first wave from an operand's tile. Its warp tile has `tiles` MMA
     tiles, of which each lane holds one row."""
 
-    def loads(tile: LdsTile) -> Iterator[tuple[list[tuple[int, int]], int]]:
-        for number in range(tiles):
-            block, i = divmod(number, tile.interleave)
-            first = block * tile.interleaved_rows + i
-            for line in chain(*line_groups(instruction, wave, tile.lines)):
-                places = []
-                for lane in range(wave):
-                    k = (line + instruction.lane_depth(lane)) * instruction.slot_k
-                    places.append((first + lane_row(lane) * tile.interleave, k))
-                yield places, WIDEST
+    lane_rows = np.array([lane_row(lane) for lane in range(wave)])
+    lane_depths = np.array([instruction.lane_depth(lane) for lane in range(wave)])
+
+    def loads(tile: LdsTile) -> tuple[Lanes, Lanes, int]:
+        block, i = np.divmod(np.arange(tiles), tile.interleave)
+        first = (block * tile.interleaved_rows + i)[:, None, None]
+        lines = np.array([*chain(*line_groups(instruction, wave, tile.lines))])[:, None]
+        rows = first + lane_rows * tile.interleave
+        depths = (lines + lane_depths) * instruction.slot_k
+        rows, depths = np.broadcast_arrays(rows, depths)
+        return rows, depths, WIDEST
 
     return loads
 

@@ -7,11 +7,13 @@ loop's loads from the tile. All other waves repeat the pattern elsewhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from kgen.errors import ScheduleError
-from kgen.targets.amdgpu.plan.lds.banks import WIDEST, conflicts, slots_per_cycle
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST, Lanes, conflicts, slots_per_cycle
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile, Swizzle
 from kgen.targets.amdgpu.plan.staging.chunks import Shape, power_of_two_divisor, shapes
 from kgen.targets.amdgpu.plan.staging.guarded_staging import GuardedStaging
@@ -19,9 +21,9 @@ from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, Axis
 
-#: Function that returns the loads of a wave: for each instruction, the (row, k) of each lane and
-#: the number of bytes.
-Loads = Callable[[LdsTile], Iterable[tuple[Sequence[tuple[int, int]], int]]]
+#: Function that returns the loads of a wave: the rows and depths of its lanes, with an axis of
+#: instructions before that of lanes, and the bytes that each lane loads.
+Loads = Callable[[LdsTile], tuple[Lanes, Lanes, int]]
 
 
 def make(
@@ -112,12 +114,15 @@ def _without_conflicts(staging: Sequence[Staging], target: Target, loads: Loads)
     """Return the first staging without conflicts, else the one with the fewest."""
     fewest, best = math.inf, staging[0]
     for candidate in staging:
+        loaded_rows, loaded_depths, width = loads(candidate.tile)
+        stored_rows, stored_depths = first_stores(candidate, target)
         for tile in arrangements(candidate, target):
-            arranged = replace(candidate, tile=tile)
-            stores = len(arranged.chunks) * stores_conflicts(arranged, target)
-            count = stores + loads_conflicts(tile, target, loads)
+            stored = tile.address(stored_rows, stored_depths)
+            loaded = tile.address(loaded_rows, loaded_depths)
+            stores = conflicts(target, stored, candidate.store_type.nbytes, read=False)
+            count = len(candidate.chunks) * stores + conflicts(target, loaded, width, read=True)
             if count < fewest:
-                fewest, best = count, arranged
+                fewest, best = count, replace(candidate, tile=tile)
             if not count:
                 return best
     return best
@@ -161,22 +166,11 @@ def swizzles(tile: LdsTile, span: int, chunk_k: int) -> Iterator[Swizzle]:
         )
 
 
-def stores_conflicts(staging: Staging, target: Target) -> int:
-    width = staging.store_type.nbytes
-    places = [staging.place(i) for i in range(min(target.subgroup, staging.threads))]
-    return sum(
-        conflicts(
-            target,
-            [staging.tile.address(row + store.row, k + store.k) for row, k in places],
-            width,
-            read=False,
-        )
-        for store in staging.stores
-    )
-
-
-def loads_conflicts(tile: LdsTile, target: Target, loads: Loads) -> int:
-    return sum(
-        conflicts(target, [tile.address(row, k) for row, k in places], width, read=True)
-        for places, width in loads(tile)
-    )
+def first_stores(staging: Staging, target: Target) -> tuple[Lanes, Lanes]:
+    """Return the rows and depths of the first wave's stores of its first chunk, with an axis of
+    instructions before that of lanes."""
+    rows, depths = staging.place(np.arange(min(target.subgroup, staging.threads)))
+    stores = staging.stores
+    row_steps = np.array([store.row for store in stores])[:, None]
+    depth_steps = np.array([store.k for store in stores])[:, None]
+    return rows + row_steps, depths + depth_steps

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kgen.targets.amdgpu.plan.lds.tile import LdsTile
+from kgen.targets.amdgpu.plan.lds.tile import LdsTile, N
 from kgen.targets.amdgpu.plan.staging.chunks import ChunkLoad, ChunkStore, Shape
 from kgen.targets.batch import BatchTerm
 from kgen.targets.contraction.access import AccessMap, Axis
@@ -254,7 +254,7 @@ class Staging:
         total = self.block_rows * self.block_k // (self.chunk_row * self.chunk_k)
         return tuple(range(0, total, self.threads))
 
-    def place(self, index: int) -> tuple[int, int]:
+    def place(self, index: N) -> tuple[N, N]:
         """Return (row, k) at which a chunk starts in the tile; the template computes the same."""
         index, part = divmod(index, self.chunks_per_slot)
         slow, fast = divmod(index, self.chunks_per_line)
