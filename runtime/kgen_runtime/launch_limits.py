@@ -381,14 +381,3 @@ CPU = Limits(
     static_shared_memory=0,
     buffers=CPU_POINTERS,
 )
-
-#: Limits for checks that hold on every device: the grid is not empty and clusters divide it.
-ANYTHING = Limits(
-    device="any device",
-    grid=(UNLIMITED,) * 3,
-    block=(UNLIMITED,) * 3,
-    workgroup=UNLIMITED,
-    cluster=UNLIMITED,
-    shared_memory=UNLIMITED,
-    static_shared_memory=UNLIMITED,
-)

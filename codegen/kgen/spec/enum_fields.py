@@ -17,61 +17,67 @@ from kgen.errors import SpecError
 E = TypeVar("E", bound=StrEnum)
 #: Literal of the members' names, which the field takes as well.
 N = TypeVar("N")
+#: Types of what a field holds, and of what it is set to.
+V = TypeVar("V")
+G = TypeVar("G")
 
 
-class Member(Generic[E, N]):
+class ConvertedField(Generic[V, G]):
+    """Field that stores `converted(value)` of the value that it is set to; `default` if none is."""
+
+    default: V
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> V:
+        # The dataclass asks its class, without an instance, for the default.
+        found: V = self.default if instance is None else instance.__dict__[self.name]
+        return found
+
+    def __set__(self, instance: object, value: G) -> None:
+        instance.__dict__[self.name] = self.converted(value)
+
+    def converted(self, value: G) -> V:
+        """Return the value to store. Raises SpecError."""
+        raise NotImplementedError
+
+
+class Member(ConvertedField[E, E | N]):
     """Field that holds a member of `enum`. Setting it raises SpecError for an unknown name."""
 
     def __init__(self, enum: type[E], default: E) -> None:
         self.enum, self.default = enum, default
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> E:
-        if instance is None:  # the dataclass asks its class for the default
-            return self.default
-        value: E = instance.__dict__[self.name]
-        return value
-
-    def __set__(self, instance: object, value: E | N) -> None:
-        instance.__dict__[self.name] = member(self.enum, value, self.name)
+    def converted(self, value: E | N) -> E:
+        return member(self.enum, value, self.name)
 
 
-class OptionalMember(Generic[E, N]):
+class OptionalMember(ConvertedField[E | None, E | N | None]):
     """Field that holds a member of `enum`, or None for a value that the spec fills in."""
 
+    default = None
+
     def __init__(self, enum: type[E]) -> None:
         self.enum = enum
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> E | None:
-        return None if instance is None else instance.__dict__[self.name]
-
-    def __set__(self, instance: object, value: E | N | None) -> None:
-        found = None if value is None else member(self.enum, value, self.name)
-        instance.__dict__[self.name] = found
+    def converted(self, value: E | N | None) -> E | None:
+        return None if value is None else member(self.enum, value, self.name)
 
 
-class Members(Generic[E, N]):
+class Members(ConvertedField[tuple[E, ...], Iterable[E | N]]):
     """Field that holds a tuple of members of `enum`, in the given order; empty by default."""
 
+    default = ()
+
     def __init__(self, enum: type[E]) -> None:
         self.enum = enum
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> tuple[E, ...]:
-        return () if instance is None else instance.__dict__[self.name]
-
-    def __set__(self, instance: object, value: Iterable[E | N]) -> None:
+    def converted(self, value: Iterable[E | N]) -> tuple[E, ...]:
         if isinstance(value, str) or not isinstance(value, Iterable):
             example = value if isinstance(value, str) else str(next(iter(self.enum)))
             raise SpecError(f"{self.name}={value!r} is not a tuple; give ({example!r},)")
-        instance.__dict__[self.name] = tuple(member(self.enum, v, self.name) for v in value)
+        return tuple(member(self.enum, v, self.name) for v in value)
 
 
 def member(enum: type[E], value: object, name: str) -> E:

@@ -21,6 +21,7 @@ from kgen.ops.expression import call, inputs, variable
 from kgen.ops.parse import refuse_name
 from kgen.ops.registry import call_of, function_name
 from kgen.spec.choices import FLOATS, SUMS, Epilogue, EpilogueName, steps_known
+from kgen.spec.enum_fields import ConvertedField
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -63,36 +64,29 @@ class EpilogueOperand:
     extent: Extent
 
 
-class EpilogueText:
+class EpilogueText(ConvertedField[str, str | Iterable[Epilogue | EpilogueName]]):
     """Field for an epilogue: an expression, or steps in order; `x` by default."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+    default = PRODUCT
 
-    def __get__(self, instance: object | None, owner: type | None = None) -> str:
-        return PRODUCT if instance is None else instance.__dict__[self.name]
-
-    def __set__(self, instance: object, value: str | Iterable[Epilogue | EpilogueName]) -> None:
-        instance.__dict__[self.name] = text_of(self.name, value)
+    def converted(self, value: str | Iterable[Epilogue | EpilogueName]) -> str:
+        return text_of(self.name, value)
 
 
-class EpilogueShapes:
+class EpilogueShapes(
+    ConvertedField[tuple[str, ...] | None, Mapping[str, Any] | Iterable[str] | None]
+):
     """Field for the operands' shapes: ``{"up": "mxn"}``, stored as ``("up=mxn",)``."""
 
+    default = None
     example: ClassVar[str] = "{'up': 'mxn'}"
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> tuple[str, ...] | None:
-        return None if instance is None else instance.__dict__[self.name]
-
-    def __set__(self, instance: object, value: Mapping[str, Any] | Iterable[str] | None) -> None:
+    def converted(self, value: Mapping[str, Any] | Iterable[str] | None) -> tuple[str, ...]:
         if isinstance(value, Mapping):
             value = [f"{name}={self.word(of)}" for name, of in value.items()]
         if isinstance(value, str) or not isinstance(value, Iterable | None):
             raise SpecError(f"{self.name}={value!r} is not a mapping; give {self.example}")
-        instance.__dict__[self.name] = tuple(map(str, value or ()))
+        return tuple(map(str, value or ()))
 
     @staticmethod
     def word(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, RowFacts, reduces
 from kgen.ops.views import has_views, refuse_others
-from kgen.spec.enum_fields import Member, Members, OptionalMember
+from kgen.spec.enum_fields import ConvertedField, Member, Members, OptionalMember
 from kgen.spec.shapes import MAX_RANK, Shape, packed
 from kgen.spec.spec import whole
 from kgen.spec.view_expressions import Viewed
@@ -25,19 +25,14 @@ MAX_COLS = 2**24
 MAX_ROWS = 2**31 - 1
 
 
-class Axes:
+class Axes(ConvertedField[tuple[int, ...], int | Iterable[int]]):
     """Field for axis numbers; a single one may be given without a tuple."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+    default = (-1,)
 
-    def __get__(self, instance: object | None, owner: type | None = None) -> tuple[int, ...]:
-        return (-1,) if instance is None else instance.__dict__[self.name]
-
-    def __set__(self, instance: object, value: int | Iterable[int]) -> None:
+    def converted(self, value: int | Iterable[int]) -> tuple[int, ...]:
         given = value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
-        found = tuple(whole(self.name, axis, -MAX_RANK, MAX_RANK) for axis in given)
-        instance.__dict__[self.name] = found
+        return tuple(whole(self.name, axis, -MAX_RANK, MAX_RANK) for axis in given)
 
 
 @frozen

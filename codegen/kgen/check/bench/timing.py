@@ -52,10 +52,6 @@ class TimingSample:
     load: float
     noise: float
 
-    @property
-    def calm(self) -> bool:
-        return self.load <= LOAD and self.noise <= NOISE
-
 
 def rest_of(threads: int | None) -> float:
     """Return the rest in seconds before calls of several libraries in this number of threads.

@@ -104,11 +104,6 @@ class RowMasks:
         return found
 
     @property
-    def leaves_a_bit(self) -> bool:
-        """Whether the mask is one word with at least one unused bit."""
-        return self.lines * self.line < WORD_BITS
-
-    @property
     def words(self) -> int:
         """Number of words of a mask."""
         return -(-self.lines // self.lines_per_word) * self.line_words

@@ -26,7 +26,6 @@ from kgen.targets.vulkan.plan.elementwise import vector_of
 from kgen.targets.vulkan.plan.matmul.coopmat import is_cooperative
 from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD
 from kgen.targets.vulkan.plan.matmul.matrix import plan_matrix
-from kgen.targets.vulkan.plan.memory import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.rows.rowwise import fewest_lanes
 from kgen.targets.vulkan.plan.rows.rowwise import vector_of as vector_of_row
 
@@ -276,8 +275,3 @@ def _interleaved(spec: Rowwise, row: RowPlan) -> GpuRows:
     return GpuRows(
         num_threads=lanes * rows, rows_per_block=rows, resident=int(held <= RESIDENT_COLUMNS)
     )
-
-
-def _vector(elements: int) -> int:
-    """Return the widest vector that divides `elements`."""
-    return next(width for width in VECTOR_WIDTHS if elements % width == 0)

@@ -25,7 +25,6 @@ class Constants:
     minus_infinity: str = float_bits(-math.inf)
     lowest: str = float_bits(-F32_MAX)
     log2_e: str = float_bits(math.log2(math.e))
-    minus_log2_e: str = float_bits(-math.log2(math.e))
     ln_2: str = float_bits(math.log(2.0))
 
 

@@ -149,11 +149,6 @@ class TileCopy:
         return not self.matrix.k_inner or k % self.unit_elements == 0
 
     @property
-    def straddles(self) -> bool:
-        """Whether a unit can be partly inside the matrix; its source size is smaller then."""
-        return self.access.run % self.unit_elements != 0
-
-    @property
     def guards(self) -> tuple[GuardRegister, ...]:
         """Guard register for each distance along m (or n), where the matrix ends inside a tile."""
         if not self.free_edge:

@@ -16,7 +16,6 @@ from kgen.schedule import CooperativeMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, access_maps
-from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.vulkan.limits import BFLOAT16
 from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_shared, check_threads
 from kgen.targets.vulkan.plan.matmul.coopmat_operand import CooperativeOperand
@@ -32,12 +31,11 @@ from kgen.targets.vulkan.plan.matmul.coopmat_types import TYPES, CooperativeType
 from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     PaddedPlan,
     check_grid,
-    matmul_tensors,
-    plan_epilogue,
+    common_fields,
 )
-from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
-from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, ThreadOutputs
+from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, ThreadOutputs
 from kgen.targets.vulkan.plan.memory import Shared, vector_type
 from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen_runtime.values import frozen
@@ -174,7 +172,7 @@ class CooperativePlan(PaddedPlan):
 
     @property
     def subgroups(self) -> Subgroups:
-        return _subgroups(self.spec, self.schedule, self.size)
+        return Subgroups(schedule=self.schedule, size=self.size)
 
     @property
     def warp_a_step(self) -> int:
@@ -266,7 +264,7 @@ def plan_cooperative(spec: Matmul, target: Target, schedule: CooperativeMatmul) 
     ScheduleError if no size fits the schedule."""
     _check(spec, target, schedule)
     sizes = TYPES[spec.dtype].sizes
-    fitting = [size for size in sizes if _subgroups(spec, schedule, size).fits]
+    fitting = [size for size in sizes if Subgroups(schedule=schedule, size=size).fits]
     found = [_plan(spec, target, schedule, size) for size in fitting]
     if not found:
         raise ScheduleError(
@@ -276,10 +274,6 @@ def plan_cooperative(spec: Matmul, target: Target, schedule: CooperativeMatmul) 
     return replace(found[0], others=tuple(found[1:]))
 
 
-def _subgroups(spec: Matmul, schedule: CooperativeMatmul, size: Size) -> Subgroups:
-    return Subgroups(schedule=schedule, size=size)
-
-
 def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size) -> CooperativePlan:
     n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=MAX_GROUP)
     rows = schedule.num_threads // n.threads
@@ -287,14 +281,12 @@ def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size)
     a_map, b_map = access_maps(spec)
     a = _operand(spec, target, schedule, a_map, m, 0)
     b = _operand(spec, target, schedule, b_map, n, a.elements)
-    outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
-    buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
-    epilogue = plan_epilogue(spec)
-    subgroups = _subgroups(spec, schedule, size)
+    fields = common_fields(spec, target, schedule, (a, b))
+    outputs, epilogue = fields["outputs"], fields["epilogue"]
+    subgroups = Subgroups(schedule=schedule, size=size)
     direct = None
-    functions = epilogue.functions(buffers)
     transposes = a.transposed or b.transposed
-    functions = (TRANSPOSE, *functions) if transposes else functions
+    functions = (TRANSPOSE, *fields["functions"]) if transposes else fields["functions"]
     sums = StagedSums(subgroups=subgroups, outputs=outputs).elements
     if is_direct(spec, size, outputs, epilogue):
         direct = DirectSums(subgroups=subgroups, outputs=outputs, epilogue=epilogue)
@@ -307,21 +299,11 @@ def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size)
         length=max(schedule.num_stages * (a.elements + b.elements), sums),
         by_component=transposes or size.k * spec.dtype.itemsize < WIDEST,
     )
+    fields["functions"] = functions
     plan = CooperativePlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
         template="spirv/matmul_coopmat.spvasm.j2",
-        launches=(plan_launch(spec, schedule, schedule.num_threads),),
-        num_threads=schedule.num_threads,
-        tensors=buffers,
         shared=(tiles,),
-        functions=functions,
-        constants=epilogue.constants,
-        outputs=outputs,
-        epilogue=epilogue,
-        a=a,
-        b=b,
+        **fields,
         size=size,
         types=TYPES[spec.dtype],
         direct=direct,

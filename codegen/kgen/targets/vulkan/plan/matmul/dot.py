@@ -11,7 +11,6 @@ from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, access_maps
-from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.vulkan.limits import DOT_PRODUCT
 from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_shared
 from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD, DotOperand
@@ -19,12 +18,12 @@ from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     PaddedPlan,
     check_grid,
     check_thread_tiles,
-    matmul_tensors,
-    plan_epilogue,
+    common_fields,
+    sides_of,
 )
-from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
-from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, ThreadOutputs
+from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, ThreadOutputs
 from kgen_runtime.values import frozen
 
 
@@ -141,34 +140,17 @@ class DotPlan(PaddedPlan):
 def plan_dot(spec: Matmul, target: Target, schedule: FmaMatmul) -> DotPlan:
     """Return the plan. Raises ScheduleError if the schedule does not fit the target."""
     _check(spec, target, schedule)
-    m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
-    n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
     a, b = (
         _operand(spec, target, schedule, access, side)
-        for access, side in zip(access_maps(spec), (m, n), strict=True)
+        for access, side in zip(access_maps(spec), sides_of(spec, schedule), strict=True)
     )
-    outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
-    buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
-    finished = tuple(t for t in buffers if t.name not in "ab")
-    epilogue = plan_epilogue(spec)
+    fields = common_fields(spec, target, schedule, (a, b))
+    # The main loop takes the bytes of A and B out of words itself.
+    converted = tuple(t for t in fields["tensors"] if t.name not in "ab")
     own = ["transpose_bytes"] if a.transposed or b.transposed else []
     own += [] if target.has(DOT_PRODUCT) else ["dot_s8"]
-    plan = DotPlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="spirv/matmul_dot.spvasm.j2",
-        launches=(plan_launch(spec, schedule, schedule.num_threads),),
-        num_threads=schedule.num_threads,
-        tensors=buffers,
-        shared=(a.shared, b.shared),
-        functions=(*own, *epilogue.functions(finished)),
-        constants=epilogue.constants,
-        outputs=outputs,
-        epilogue=epilogue,
-        a=a,
-        b=b,
-    )
+    fields["functions"] = (*own, *fields["epilogue"].functions(converted))
+    plan = DotPlan(template="spirv/matmul_dot.spvasm.j2", shared=(a.shared, b.shared), **fields)
     check_shared(plan, "block_k")
     return plan
 

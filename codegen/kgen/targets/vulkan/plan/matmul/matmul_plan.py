@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from kgen.schedule.matmul import FmaMatmul, GpuMatmul
+from typing import Any
+
+from kgen.schedule.matmul import CooperativeMatmul, FmaMatmul, GpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates
-from kgen.targets.contraction.grid import block_tiles
+from kgen.targets.contraction.grid import block_tiles, plan_launch
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import k_tiles_note
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.checks import check_blocks, check_threads
 from kgen.targets.vulkan.plan.matmul.epilogue import EpilogueFunction
-from kgen.targets.vulkan.plan.matmul.matrix import epilogue_widths, tensor
-from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroupStore
-from kgen.targets.vulkan.plan.memory import Tensor
+from kgen.targets.vulkan.plan.matmul.matrix import epilogue_widths, output_width, tensor
+from kgen.targets.vulkan.plan.matmul.operand import TiledOperand
+from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroupStore, ThreadOutputs
 from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen_runtime.values import frozen
 
@@ -112,18 +114,46 @@ class PaddedPlan(MatmulPlan):
         return self.schedule.num_stages > 1
 
 
-def plan_epilogue(spec: Matmul) -> EpilogueFunction:
-    return EpilogueFunction(fused=FusedEpilogue(spec=spec))
+def sides_of(spec: Matmul, schedule: FmaMatmul) -> tuple[ThreadOutputs, ThreadOutputs]:
+    """Return the outputs of an invocation along m and along n."""
+    return (
+        ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m),
+        ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n),
+    )
 
 
-def matmul_tensors(
-    spec: Matmul, target: Target, a: Tensor, b: Tensor, width: int
-) -> tuple[Tensor, ...]:
-    """Return the buffers of the kernel; those of the epilogue are accessed `width` columns at a
-    time."""
-    widths = epilogue_widths(spec, width)
+def common_fields(
+    spec: Matmul,
+    target: Target,
+    schedule: FmaMatmul | CooperativeMatmul,
+    operands: tuple[TiledOperand, TiledOperand],
+) -> dict[str, Any]:
+    """Return the plan's fields, by name, that all main loops make alike of their operands A and B.
+
+    The functions are those of the epilogue. Its tensors are accessed by as many columns at a time
+    as the output.
+    """
+    a, b = operands
+    outputs = Outputs(spec=spec, m=a.side, n=b.side, width=output_width(spec, b.side.group))
+    widths = epilogue_widths(spec, outputs.width)
     rest = (tensor(spec, target, name, each) for name, each in widths.items())
-    return tuple(sorted((a, b, *rest), key=lambda t: t.binding))
+    found = (a.matrix.tensor, b.matrix.tensor, *rest)
+    tensors = tuple(sorted(found, key=lambda t: t.binding))
+    epilogue = EpilogueFunction(fused=FusedEpilogue(spec=spec))
+    return {
+        "spec": spec,
+        "target": target,
+        "schedule": schedule,
+        "launches": (plan_launch(spec, schedule, schedule.num_threads),),
+        "num_threads": schedule.num_threads,
+        "tensors": tensors,
+        "functions": epilogue.functions(tensors),
+        "constants": epilogue.constants,
+        "outputs": outputs,
+        "epilogue": epilogue,
+        "a": a,
+        "b": b,
+    }
 
 
 def check_thread_tiles(schedule: FmaMatmul, target: Target) -> None:

@@ -12,19 +12,18 @@ from kgen.schedule import UnstagedMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, access_maps
-from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.powers_of_two import log2
 from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_shared
 from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     MatmulPlan,
     check_grid,
     check_thread_tiles,
-    matmul_tensors,
-    plan_epilogue,
+    common_fields,
+    sides_of,
 )
-from kgen.targets.vulkan.plan.matmul.matrix import output_width, plan_matrix, refuse_guards
+from kgen.targets.vulkan.plan.matmul.matrix import plan_matrix, refuse_guards
 from kgen.targets.vulkan.plan.matmul.operand import TiledOperand
-from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroup, ThreadOutputs
+from kgen.targets.vulkan.plan.matmul.outputs import SumGroup, ThreadOutputs
 from kgen.targets.vulkan.plan.memory import Shared
 from kgen_runtime.values import frozen
 
@@ -255,37 +254,19 @@ class UnstagedPlan(MatmulPlan):
 def plan_unstaged(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> UnstagedPlan:
     """Return the plan. Raises ScheduleError if the schedule does not fit the target."""
     _check(spec, target, schedule)
-    m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
-    n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
     a, b = (
         _operand(spec, target, schedule, access, side)
-        for access, side in zip(access_maps(spec), (m, n), strict=True)
+        for access, side in zip(access_maps(spec), sides_of(spec, schedule), strict=True)
     )
-    outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
-    buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
-    epilogue = plan_epilogue(spec)
+    fields = common_fields(spec, target, schedule, (a, b))
     partials = Shared(
         name="partials",
         scalar="float",
-        vector=n.group,
-        length=schedule.num_threads * len(outputs.sums),
+        vector=b.side.group,
+        length=schedule.num_threads * len(fields["outputs"].sums),
     )
-    plan = UnstagedPlan(
-        spec=spec,
-        target=target,
-        schedule=schedule,
-        template="spirv/matmul_unstaged.spvasm.j2",
-        launches=(plan_launch(spec, schedule, schedule.num_threads),),
-        num_threads=schedule.num_threads,
-        tensors=buffers,
-        shared=(partials,) if schedule.slices > 1 else (),
-        functions=epilogue.functions(buffers),
-        constants=epilogue.constants,
-        outputs=outputs,
-        epilogue=epilogue,
-        a=a,
-        b=b,
-    )
+    shared = (partials,) if schedule.slices > 1 else ()
+    plan = UnstagedPlan(template="spirv/matmul_unstaged.spvasm.j2", shared=shared, **fields)
     check_shared(plan, "slices")
     return plan
 
