@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import onnx
 from onnx import helper
 
-from kgen.graph.reading import contributed_quantized
+from kgen.graph.reading import contributed_attention, contributed_quantized
 from kgen.graph.reading.domains import DOMAINS, opsets_of
 from kgen.graph.reading.order import shown_name
 from kgen.graph.reading.tensors import graphs_of
@@ -126,6 +126,7 @@ WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
     "SkipLayerNormalization": skip_norm,
     "SkipSimplifiedLayerNormalization": skip_norm,
     "TransposeMatMul": fused_matmul,
+    **contributed_attention.WRITERS,
     **contributed_quantized.WRITERS,
 }
 

@@ -27,6 +27,7 @@ from kgen.graph.reading.branches import (
     choices,
     taken_branch,
 )
+from kgen.graph.reading.contributed_attention import contributed_body, is_contributed
 from kgen.graph.reading.counted import COUNTED, Counted, decides, is_counted
 from kgen.graph.reading.dequantized import stored
 from kgen.graph.reading.domains import DOMAINS, PREVIEW, opsets_of
@@ -338,7 +339,7 @@ class _Walk:
             if body is not None:
                 self._replaced(node, name, operator, body, depth)
                 return
-        if operator not in self.supported and not (is_onnx and self._waits(node)):
+        if operator not in self.supported and not self._waits(node, is_onnx):
             self.unsupported.append((operator, f"{name} ({unfolded})" if unfolded else name))
         for value in filter(None, node.output):
             if value in typed:
@@ -359,10 +360,13 @@ class _Walk:
             )
         )
 
-    def _waits(self, node: onnx.NodeProto) -> bool:
+    def _waits(self, node: onnx.NodeProto, is_onnx: bool) -> bool:
         """Whether an unsupported node would be replaced if its inputs' types were known."""
-        reads = bool(self.unsupported) and not self.open.isdisjoint(node.input)
-        return reads and (node.op_type in COUNTED or has_body(node.op_type, self.opsets.get("", 1)))
+        if not self.unsupported or self.open.isdisjoint(node.input):
+            return False
+        if not is_onnx:
+            return is_contributed(node)
+        return node.op_type in COUNTED or has_body(node.op_type, self.opsets.get("", 1))
 
     def _branches(self, node: onnx.NodeProto, depth: int) -> None:
         """Inline the selected branch of an If, or both branches and a Where."""
@@ -520,8 +524,10 @@ class _Walk:
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
             return body_of(function, node, name, {})
-        if node.domain not in (*DOMAINS, PREVIEW) or self.open.intersection(node.input):
+        if self.open.intersection(node.input):
             return None
+        if node.domain not in (*DOMAINS, PREVIEW):
+            return contributed_body(node, name, self.types, self.constants)
         return body_by_schema(node, name, self.types, self.opsets)
 
     def _replaced(

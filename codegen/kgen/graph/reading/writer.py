@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,9 @@ from kgen.errors import GraphError
 from kgen.graph.reading.model import Array
 
 DOMAIN = "com.microsoft"
+#: First opset with the sizes of Split and the axes of Unsqueeze as inputs, and with a number of
+#: outputs of Split.
+SIZES_AS_INPUT, NUM_OUTPUTS = 13, 18
 #: First opset with CastLike, LayerNormalization, axes of ReduceMean as an input, and Gelu.
 CAST_LIKE, LAYER_NORM, AXES_AS_INPUT, GELU = 15, 17, 18, 20
 #: Activation functions of fused operators, with their attributes.
@@ -80,6 +83,25 @@ class Writer:
             return self.add("ReduceMean", x, axes=[-1], keepdims=1)
         name = self.constant(np.array([-1], np.int64))
         return self.add("ReduceMean", x, name, keepdims=1)
+
+    def split(self, x: str, sizes: Sequence[int], axis: int, count: int = 0) -> list[str]:
+        """Split a tensor along an axis, into `count` equal parts if there are no sizes."""
+        count = count or len(sizes)
+        given: dict[str, Any] = {"axis": axis, "outputs": count}
+        inputs = [x]
+        if sizes and self.opset >= SIZES_AS_INPUT:
+            inputs.append(self.constant(np.asarray(sizes, np.int64)))
+        elif sizes:
+            given["split"] = sizes
+        elif self.opset >= NUM_OUTPUTS:
+            given["num_outputs"] = count
+        first = self.add("Split", *inputs, **given)
+        return [first, *(f"{first}.{i}" for i in range(1, count))]
+
+    def unsqueezed(self, x: str, axis: int) -> str:
+        if self.opset < SIZES_AS_INPUT:
+            return self.add("Unsqueeze", x, axes=[axis])
+        return self.add("Unsqueeze", x, self.constant(np.asarray([axis], np.int64)))
 
     def refusal(self, why: str, remedy: str) -> GraphError:
         return GraphError(f"node {self.name} ({DOMAIN}.{self.node.op_type}) {why}; {remedy}")

@@ -23,6 +23,11 @@ with the kernels. Faults and gaps of onnx's reference that they replace:
 
 from __future__ import annotations
 
+from kgen.graph.reading.definitions.attending import (
+    GroupQueryAttention,
+    MultiHeadAttention,
+    RotaryEmbedding,
+)
 from kgen.graph.reading.definitions.images import AffineGrid, GridSample, Resize, Upsample
 from kgen.graph.reading.definitions.normalizing import (
     LRN,
@@ -89,4 +94,5 @@ FOLDED = (
     RNN,
     *BY_ATTRIBUTES,
 )
-OPERATORS = (Conv, ConvTranspose, Loop, Scan, *FOLDED)
+CONTRIBUTED = (GroupQueryAttention, MultiHeadAttention, RotaryEmbedding)
+OPERATORS = (Conv, ConvTranspose, Loop, Scan, *CONTRIBUTED, *FOLDED)
