@@ -16,10 +16,12 @@ class Quantizer(Maker):
     """A model with quantised weights and activations."""
 
     #: Type and zero point of activations in front of a Relu and behind one.
-    def __init__(self, dtype: type[np.generic] = np.uint8, seed: int = 0) -> None:
-        super().__init__(opset=17, seed=seed)
+    def __init__(
+        self, dtype: type[np.integer[Any]] = np.uint8, seed: int = 0, opset: int = 17
+    ) -> None:
+        super().__init__(opset=opset, seed=seed)
         self.dtype = dtype
-        self.least = 0 if dtype is np.uint8 else -128
+        self.least = int(np.iinfo(dtype).min)
 
     def zero(self, above: int) -> str:
         return self.constant(self.least + above, self.dtype)
@@ -62,7 +64,7 @@ class Quantizer(Maker):
         return model
 
 
-def qdq_mlp(dtype: type[np.generic] = np.uint8) -> onnx.ModelProto:
+def qdq_mlp(dtype: type[np.integer[Any]] = np.uint8) -> onnx.ModelProto:
     """Two layers: transposed weights with a scale for each output, and weights with one scale."""
     m = Quantizer(dtype)
     x = m.qdq(m.input("x", (5, 33)), 0.03, 125)
@@ -74,7 +76,7 @@ def qdq_mlp(dtype: type[np.generic] = np.uint8) -> onnx.ModelProto:
     return m.finished(m.qdq(y, 0.02, 120))
 
 
-def qdq_cnn(dtype: type[np.generic] = np.uint8) -> onnx.ModelProto:
+def qdq_cnn(dtype: type[np.integer[Any]] = np.uint8) -> onnx.ModelProto:
     """Conv, MaxPool, a residual block with a convolution by channel, GlobalAveragePool, Gemm."""
     m = Quantizer(dtype)
     x = m.conv(
@@ -90,7 +92,7 @@ def qdq_cnn(dtype: type[np.generic] = np.uint8) -> onnx.ModelProto:
     return m.finished(m.qdq(y, 0.02, 128))
 
 
-def qdq_mobile(dtype: type[np.generic] = np.uint8) -> onnx.ModelProto:
+def qdq_mobile(dtype: type[np.integer[Any]] = np.uint8) -> onnx.ModelProto:
     """A residual block: expansion, convolution by channel, squeeze and excitation, projection."""
     m = Quantizer(dtype)
 
@@ -168,6 +170,21 @@ def dynamic_transformer() -> onnx.ModelProto:
     return m.finished(normal(x, dynamic_linear(m, h, 24, wide, zero=-3)))
 
 
+def qdq_16_bits(dtype: type[np.integer[Any]] = np.uint16) -> onnx.ModelProto:
+    """A layer with activations of 16 bits, of which some are beyond the limits, and weights of s8.
+
+    Gather and Transpose move the quantised numbers.
+    """
+    m = Quantizer(dtype, opset=21)
+    scale, zero = m.constant(4e-5), m.zero(33000)
+    q = m.add("QuantizeLinear", m.input("x", (5, 24)), scale, zero)
+    q = m.add("Gather", q, m.constant([4, 0, 2], np.int64))
+    x = m.add("DequantizeLinear", m.add("Transpose", q), scale, zero)
+    numbers, scales = m.numbers(6, 24, axis=0)
+    w = m.add("DequantizeLinear", m.constant(numbers, np.int8), m.constant(scales), axis=0)
+    return m.finished(m.qdq(m.add("Relu", m.add("MatMul", w, x)), 1e-4, 7))
+
+
 def matmul_nbits() -> onnx.ModelProto:
     """A layer with weights of 4 bits in blocks of 16, with zero points."""
     m, (n, k, block) = Quantizer(), (6, 40, 16)
@@ -191,5 +208,7 @@ MODELS = {
     "QOperator CNN": qoperator_cnn,
     "QOperator CNN with zero points of weights": lambda: qoperator_cnn(7),
     "dynamic transformer": dynamic_transformer,
+    "QDQ of u16": qdq_16_bits,
+    "QDQ of s16": lambda: qdq_16_bits(np.int16),
     "MatMulNBits": matmul_nbits,
 }

@@ -233,7 +233,10 @@ def products(found: Lowered) -> list[Matmul]:
     return [spec for spec in own if isinstance(spec, Matmul)]
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "MatMulNBits"])
+OF_FLOATS = ("MatMulNBits", "QDQ of u16", "QDQ of s16")
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in OF_FLOATS])
 def test_products_are_of_bytes(name: str) -> None:
     found = products(calls(MODELS[name]()))
     heads = 2 if name.startswith("dynamic") else 0
@@ -366,6 +369,30 @@ def test_few_floats_may_be_moved_by_a_step() -> None:
     assert found[2] == made[2]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "axis"), [(np.int16, None), (np.uint16, None), (np.int16, 0), (np.uint16, 1)]
+)
+def test_numbers_of_16_bits_inside_of_a_model(
+    dtype: type[np.integer[Any]], axis: int | None
+) -> None:
+    """They saturate as ONNX says; zero points are the least number and others."""
+    m = Maker(opset=21)
+    count, limits = (1, 4, 3)[(axis or -1) + 1], np.iinfo(dtype)
+    steps = RNG.uniform(1e-4, 1e-3, () if axis is None else count).astype(np.float32)
+    zeros = np.full(steps.shape, limits.min) if axis is None else np.arange(count) + limits.min + 9
+    given = m.constant(steps), m.constant(zeros, dtype)
+    own = {} if axis is None else {"axis": axis}
+    q = m.add("QuantizeLinear", m.input("x", (4, 3)), *given, **own)
+    model = m.model(m.add("Cast", m.add("Transpose", q), to=T.INT32), dtype=T.INT32)
+    x = np.array([[0, 1, 80], [-1, 9, 1e9], [-1e9, 0.4, 3], [2, 0.01, np.inf]], np.float32)
+    wide = (array if axis != 0 else array[:, None] for array in (steps, zeros))
+    step, zero = (np.asarray(array, np.float64) for array in wide)
+    expected = np.clip(np.rint(x / step) + zero, limits.min, limits.max)
+    (found,) = run(calls(model), {"x": x}).values()
+    np.testing.assert_array_equal(found.reshape(3, 4), expected.T)
+    assert {limits.max} < {*expected.reshape(-1)}
+
+
 def refused(m: Maker, *outputs: str, dtype: int = T.FLOAT) -> str:
     with pytest.raises(GraphError) as raised:
         calls(m.model(*outputs, dtype=dtype))
@@ -389,4 +416,7 @@ def test_refusals() -> None:
     m = Maker(opset=21)
     x = m.input("x", (3, 5))
     found = m.add("QuantizeLinear", x, m.constant(1.0), m.constant(0, np.int16))
-    assert "INT16" in refused(m, found, dtype=T.INT16)
+    error = f"output {found} is of INT16, which kernels do not support; make it INT32"
+    assert error in refused(m, found, dtype=T.INT16)
+    found = m.add("Add", found, found)
+    assert f"makes {found}, which is of INT16" in refused(m, m.add("Cast", found, to=T.FLOAT))

@@ -16,6 +16,7 @@ from kgen.graph.operators.convolutions import conv
 from kgen.graph.operators.products import matmul
 from kgen.graph.operators.registry import Operator, axis_of, one, optional
 from kgen.graph.operators.signed_bytes import OFFSET, numbers_of, signed, unsigned
+from kgen.graph.reading.element_types import limits_of
 from kgen.graph.reading.model import Dequantized, Node
 from kgen.ops.expression import Expression, constant
 from kgen.spec.shapes import by_x
@@ -57,7 +58,7 @@ def along(b: Builder, value: GraphValue, x: GraphValue, axis: int, block: int = 
 
 
 def zero_term(b: Builder, dtype: DType, zero: GraphValue | None) -> Expression:
-    """Return the zero point of s8 numbers, or of u8 numbers stored as s8, as a term."""
+    """Return the zero point as a term, less 128 for u8 numbers, which are stored as s8."""
     offset = OFFSET if dtype is DType.U8 else 0
     if zero is None:
         return constant(float(-offset))
@@ -128,8 +129,23 @@ def quantized(
 def quantize_linear(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, (scale, zero) = one(given), scale_and_zero(b, node, given)
     if b.result.dtype not in QUANTIZED:
-        raise b.refusal(f"makes {b.result.dtype}; kgen supports s8 and u8", "quantise to INT8")
+        return quantized_widely(b, x, scale, zero, limits_of(node.attribute("output_dtype")))
     return quantized(b, x, scale, zero, b.result.dtype)
+
+
+def quantized_widely(
+    b: Builder,
+    x: GraphValue,
+    scale: GraphValue,
+    zero: GraphValue | None,
+    limits: tuple[int, int],
+) -> GraphValue:
+    """Return round(x / scale) + zero, saturated to these limits, in s32."""
+    found = b.call("round", b.call("div", x, scale))
+    if (term := zero_term(b, DType.S32, zero)) != constant(0.0):
+        found = b.call("add", found, term)
+    least, most = map(float, limits)
+    return b.formula(b.call("min", b.call("max", found, least), most), x.shape, DType.S32)
 
 
 def dequantize_linear(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
@@ -233,11 +249,12 @@ def qlinear_conv(b: Builder, node: Node, given: list[GraphValue | None]) -> Grap
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         name="QuantizeLinear", family="element-wise", becomes="div, round, add, clip",
-        lower=quantize_linear, unsupported="types other than s8 and u8",
+        lower=quantize_linear, unsupported="types other than s8, u8, s16 and u16",
     ),
     Operator(
         name="DequantizeLinear", family="element-wise", becomes="sub, mul",
-        lower=dequantize_linear, unsupported="types other than s8, u8 and s32, except of constants",
+        lower=dequantize_linear,
+        unsupported="types other than s8, u8, s16, u16 and s32, except of constants",
     ),
     Operator(
         name="MatMulInteger", family="product", becomes="matmul of s8", lower=matmul_integer

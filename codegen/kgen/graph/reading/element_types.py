@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import onnx
 
 from kgen_runtime.dtypes import DType
@@ -20,6 +21,28 @@ DTYPES: Mapping[int, DType] = {
     onnx.TensorProto.UINT8: DType.U8,
     onnx.TensorProto.BOOL: DType.BOOL,
 }
+
+#: Types that a model may compute with inside, with the types of the values in kernels, which hold
+#: all their numbers. Inputs and outputs of the model have types of `DTYPES`.
+WIDENED: Mapping[int, DType] = {
+    onnx.TensorProto.INT16: DType.S32,
+    onnx.TensorProto.UINT16: DType.S32,
+}
+#: Operators that make values of a widened type, as none of them makes a number that the type lacks.
+KEEPS_RANGE = frozenset(
+    {
+        *("Clip", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements"),
+        *("GatherND", "Identity", "Max", "MaxPool", "Min", "Pad", "QuantizeLinear", "Relu"),
+        *("Reshape", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose"),
+        *("Unsqueeze", "Where"),
+    }
+)
+
+
+def limits_of(kind: int) -> tuple[int, int]:
+    """Return the least and the greatest number of an integer type."""
+    info = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(kind))
+    return int(info.min), int(info.max)
 
 
 def name_of(kind: int) -> str:

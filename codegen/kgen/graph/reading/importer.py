@@ -31,7 +31,7 @@ from kgen.graph.reading.contributed_attention import contributed_body, is_contri
 from kgen.graph.reading.counted import COUNTED, Counted, decides, is_counted
 from kgen.graph.reading.dequantized import stored
 from kgen.graph.reading.domains import DOMAINS, PREVIEW, opsets_of
-from kgen.graph.reading.element_types import DTYPES, unsupported
+from kgen.graph.reading.element_types import DTYPES, KEEPS_RANGE, WIDENED, unsupported
 from kgen.graph.reading.empty import empty_results, without_empty, without_results
 from kgen.graph.reading.folding import (
     NotFolded,
@@ -348,13 +348,17 @@ class _Walk:
                 self.open.add(value)
         if not self.unsupported:
             self._check_types(name, operator, node, unfolded)
+        attributes = {a.name: attribute_of(a) for a in node.attribute}
+        if node.op_type == "QuantizeLinear" and node.output[0] in typed:
+            # Kernels hold the numbers in a wider type if they have none of this type.
+            attributes["output_dtype"] = typed[node.output[0]].tensor_type.elem_type
         self.nodes.append(
             Node(
                 name=name,
                 operator=operator,
                 inputs=tuple(node.input),
                 outputs=tuple(node.output),
-                attributes={a.name: attribute_of(a) for a in node.attribute},
+                attributes=attributes,
                 opset=self.opsets.get("", 1),
                 unfolded=unfolded,
             )
@@ -659,7 +663,7 @@ class _Walk:
                     f"{self._why_open(node, value)}"
                 )
             dtype = self.types[value].tensor_type.elem_type
-            if dtype not in DTYPES:
+            if dtype not in DTYPES and not (dtype in WIDENED and operator in KEEPS_RANGE):
                 raise GraphError(
                     f"node {name} ({operator}) makes {value}, which {unsupported(dtype)}"
                 )
@@ -692,20 +696,22 @@ class _Walk:
             if wanted.intersection(node.outputs):
                 wanted.update(filter(None, node.inputs))
                 kept.append(node)
-        tensors = {}
+        tensors, constants = {}, {n: a for n, a in self.constants.items() if n in wanted}
         for name in (*wanted, *(i.name for i in self.inputs)):
-            kind = self.types[name].tensor_type
-            if kind.elem_type not in DTYPES:
-                raise GraphError(f"constant {name} {unsupported(kind.elem_type)}")
-            tensors[name] = TensorType(
-                dtype=DTYPES[kind.elem_type], shape=dims_of(self.types[name])
-            )
+            kind = self.types[name].tensor_type.elem_type
+            dtype = WIDENED.get(kind) or DTYPES.get(kind)
+            if dtype is None or (kind in WIDENED and name in outputs):
+                what = "output" if name in outputs else "constant"
+                raise GraphError(f"{what} {name} {unsupported(kind)}")
+            if kind in WIDENED and name in constants:
+                constants[name] = constants[name].astype(dtype.storage)
+            tensors[name] = TensorType(dtype=dtype, shape=dims_of(self.types[name]))
         return Model(
             name=self.proto.graph.name or "main",
             inputs=tuple(i.name for i in self.inputs),
             outputs=tuple(outputs),
             tensors=tensors,
-            constants={n: a for n, a in self.constants.items() if n in wanted},
+            constants=constants,
             nodes=tuple(reversed(kept)),
             counts=tuple(self.counts),
             dequantized={n: d for n, d in self.dequantized.items() if n in wanted},
