@@ -45,7 +45,7 @@ from kgen.targets import find
 from kgen.targets.base import Target
 from kgen.targets.choose import adapted, nearest, schedule_fields, schedule_of, tunings_of
 from kgen.targets.contraction.candidate_table import Space
-from kgen.targets.cpu.cores import core_of
+from kgen.targets.cpu.cores import core_of, fitted
 from kgen.targets.cpu.schedule import cost_model
 from kgen.targets.cpu.schedule.space import spaces
 from kgen.tune.pairing import DeviceRace, TimingCondition
@@ -78,7 +78,7 @@ TOLERANCES = (0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24)
 #: Races under each condition, on fresh buffers; the least time of a candidate counts.
 RACES = 2
 CONDITIONS = (TimingCondition(), TimingCondition(is_cold=True))
-EVENTS = tuple(name for term in cost_model.data()["events"].values() for name in term)
+EVENTS = tuple(name for term in fitted()["events"].values() for name in term)
 
 
 def _beyond() -> Any:

@@ -85,14 +85,14 @@ enter:
   ret i1 %fits
 }
 
-define internal void @tile_1x1(ptr noalias %limbs, ptr noalias %blocks, ptr noalias %b, ptr noalias %acc) #1 {
+define internal void @tile_1x8(ptr noalias %limbs, ptr noalias %blocks, ptr noalias %b, ptr noalias %acc) #1 {
 enter:
   br label %block.enter
 block.enter:
   br label %block.head
 block.head:
   %block = phi i64 [ 0, %block.enter ], [ %block.after, %block.latch ]
-  %m0_v0 = phi <8 x float> [ zeroinitializer, %block.enter ], [ %m0_v0.next, %block.latch ]
+  %sum_m0_n0 = phi <8 x float> [ zeroinitializer, %block.enter ], [ %sum_m0_n0.next, %block.latch ]
   %block.more = icmp ult i64 %block, 1
   br i1 %block.more, label %block.body, label %block.done
 block.body:
@@ -102,10 +102,10 @@ block.body:
   %block.data.offset = mul nuw i64 %block, 8
   %block.data = getelementptr i8, ptr %blocks, i64 %block.data.offset
   %block.limbs = getelementptr i8, ptr %limbs, i64 %block.limbs.offset
-  %v0.scale.bits = load <8 x i16>, ptr %block.b, align 2
-  %v0.scale.half = bitcast <8 x i16> %v0.scale.bits to <8 x half>
-  %v0.scale = fpext <8 x half> %v0.scale.half to <8 x float>
-  %v0.numbers = getelementptr i8, ptr %block.b, i64 16
+  %n0.scale.bits = load <8 x i16>, ptr %block.b, align 2
+  %n0.scale.half = bitcast <8 x i16> %n0.scale.bits to <8 x half>
+  %n0.scale = fpext <8 x half> %n0.scale.half to <8 x float>
+  %n0.numbers = getelementptr i8, ptr %block.b, i64 16
   %m0.unit.one = load float, ptr %block.data, align 4
   %m0.unit.first = insertelement <8 x float> poison, float %m0.unit.one, i32 0
   %m0.unit = shufflevector <8 x float> %m0.unit.first, <8 x float> poison, <8 x i32> zeroinitializer
@@ -120,231 +120,231 @@ at.enter:
   br label %at.head
 at.head:
   %at = phi i64 [ 0, %at.enter ], [ %at.after, %at.latch ]
-  %m0_v0.l0 = phi <16 x i16> [ zeroinitializer, %at.enter ], [ %m0_v0.l0.next, %at.latch ]
-  %m0_v0.l1 = phi <16 x i16> [ zeroinitializer, %at.enter ], [ %m0_v0.l1.next, %at.latch ]
-  %m0_v0.l2 = phi <16 x i16> [ zeroinitializer, %at.enter ], [ %m0_v0.l2.next, %at.latch ]
+  %sum_m0_n0.l0 = phi <16 x i16> [ zeroinitializer, %at.enter ], [ %sum_m0_n0.l0.next, %at.latch ]
+  %sum_m0_n0.l1 = phi <16 x i16> [ zeroinitializer, %at.enter ], [ %sum_m0_n0.l1.next, %at.latch ]
+  %sum_m0_n0.l2 = phi <16 x i16> [ zeroinitializer, %at.enter ], [ %sum_m0_n0.l2.next, %at.latch ]
   %at.more = icmp ult i64 %at, 128
   br i1 %at.more, label %at.body, label %at.done
 at.body:
   %at.k = lshr i64 %at, 3
-  %v0.turn = getelementptr i8, ptr %v0.numbers, i64 %at
+  %n0.turn = getelementptr i8, ptr %n0.numbers, i64 %at
   %m0.l0.turn = getelementptr i8, ptr %block.limbs, i64 %at.k
   %m0.l1.turn = getelementptr i8, ptr %m0.l1, i64 %at.k
   %m0.l2.turn = getelementptr i8, ptr %m0.l2, i64 %at.k
-  %v0.b0 = load <32 x i8>, ptr %v0.turn, align 1
-  %v0.f0 = and <32 x i8> %v0.b0, splat (i8 15)
+  %n0.b0 = load <32 x i8>, ptr %n0.turn, align 1
+  %n0.f0 = and <32 x i8> %n0.b0, splat (i8 15)
   %m0.l0.f0.group = load i32, ptr %m0.l0.turn, align 4
   %m0.l0.f0.all.first = insertelement <8 x i32> poison, i32 %m0.l0.f0.group, i32 0
   %m0.l0.f0.all = shufflevector <8 x i32> %m0.l0.f0.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l0.f0 = bitcast <8 x i32> %m0.l0.f0.all to <32 x i8>
-  %m0_v0.l0.f0.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f0, <32 x i8> %m0.l0.f0)
-  %m0_v0.l0.f0 = add <16 x i16> %m0_v0.l0, %m0_v0.l0.f0.pairs
+  %sum_m0_n0.l0.f0.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f0, <32 x i8> %m0.l0.f0)
+  %sum_m0_n0.l0.f0 = add <16 x i16> %sum_m0_n0.l0, %sum_m0_n0.l0.f0.pairs
   %m0.l1.f0.group = load i32, ptr %m0.l1.turn, align 4
   %m0.l1.f0.all.first = insertelement <8 x i32> poison, i32 %m0.l1.f0.group, i32 0
   %m0.l1.f0.all = shufflevector <8 x i32> %m0.l1.f0.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l1.f0 = bitcast <8 x i32> %m0.l1.f0.all to <32 x i8>
-  %m0_v0.l1.f0.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f0, <32 x i8> %m0.l1.f0)
-  %m0_v0.l1.f0 = add <16 x i16> %m0_v0.l1, %m0_v0.l1.f0.pairs
+  %sum_m0_n0.l1.f0.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f0, <32 x i8> %m0.l1.f0)
+  %sum_m0_n0.l1.f0 = add <16 x i16> %sum_m0_n0.l1, %sum_m0_n0.l1.f0.pairs
   %m0.l2.f0.group = load i32, ptr %m0.l2.turn, align 4
   %m0.l2.f0.all.first = insertelement <8 x i32> poison, i32 %m0.l2.f0.group, i32 0
   %m0.l2.f0.all = shufflevector <8 x i32> %m0.l2.f0.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l2.f0 = bitcast <8 x i32> %m0.l2.f0.all to <32 x i8>
-  %m0_v0.l2.f0.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f0, <32 x i8> %m0.l2.f0)
-  %m0_v0.l2.f0 = add <16 x i16> %m0_v0.l2, %m0_v0.l2.f0.pairs
-  %v0.f1.words = bitcast <32 x i8> %v0.b0 to <16 x i16>
-  %v0.f1.moved = lshr <16 x i16> %v0.f1.words, splat (i16 4)
-  %v0.f1.bytes = bitcast <16 x i16> %v0.f1.moved to <32 x i8>
-  %v0.f1 = and <32 x i8> %v0.f1.bytes, splat (i8 15)
+  %sum_m0_n0.l2.f0.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f0, <32 x i8> %m0.l2.f0)
+  %sum_m0_n0.l2.f0 = add <16 x i16> %sum_m0_n0.l2, %sum_m0_n0.l2.f0.pairs
+  %n0.f1.words = bitcast <32 x i8> %n0.b0 to <16 x i16>
+  %n0.f1.moved = lshr <16 x i16> %n0.f1.words, splat (i16 4)
+  %n0.f1.bytes = bitcast <16 x i16> %n0.f1.moved to <32 x i8>
+  %n0.f1 = and <32 x i8> %n0.f1.bytes, splat (i8 15)
   %m0.l0.f1.at = getelementptr i8, ptr %m0.l0.turn, i64 16
   %m0.l0.f1.group = load i32, ptr %m0.l0.f1.at, align 4
   %m0.l0.f1.all.first = insertelement <8 x i32> poison, i32 %m0.l0.f1.group, i32 0
   %m0.l0.f1.all = shufflevector <8 x i32> %m0.l0.f1.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l0.f1 = bitcast <8 x i32> %m0.l0.f1.all to <32 x i8>
-  %m0_v0.l0.f1.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f1, <32 x i8> %m0.l0.f1)
-  %m0_v0.l0.f1 = add <16 x i16> %m0_v0.l0.f0, %m0_v0.l0.f1.pairs
+  %sum_m0_n0.l0.f1.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f1, <32 x i8> %m0.l0.f1)
+  %sum_m0_n0.l0.f1 = add <16 x i16> %sum_m0_n0.l0.f0, %sum_m0_n0.l0.f1.pairs
   %m0.l1.f1.at = getelementptr i8, ptr %m0.l1.turn, i64 16
   %m0.l1.f1.group = load i32, ptr %m0.l1.f1.at, align 4
   %m0.l1.f1.all.first = insertelement <8 x i32> poison, i32 %m0.l1.f1.group, i32 0
   %m0.l1.f1.all = shufflevector <8 x i32> %m0.l1.f1.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l1.f1 = bitcast <8 x i32> %m0.l1.f1.all to <32 x i8>
-  %m0_v0.l1.f1.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f1, <32 x i8> %m0.l1.f1)
-  %m0_v0.l1.f1 = add <16 x i16> %m0_v0.l1.f0, %m0_v0.l1.f1.pairs
+  %sum_m0_n0.l1.f1.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f1, <32 x i8> %m0.l1.f1)
+  %sum_m0_n0.l1.f1 = add <16 x i16> %sum_m0_n0.l1.f0, %sum_m0_n0.l1.f1.pairs
   %m0.l2.f1.at = getelementptr i8, ptr %m0.l2.turn, i64 16
   %m0.l2.f1.group = load i32, ptr %m0.l2.f1.at, align 4
   %m0.l2.f1.all.first = insertelement <8 x i32> poison, i32 %m0.l2.f1.group, i32 0
   %m0.l2.f1.all = shufflevector <8 x i32> %m0.l2.f1.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l2.f1 = bitcast <8 x i32> %m0.l2.f1.all to <32 x i8>
-  %m0_v0.l2.f1.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f1, <32 x i8> %m0.l2.f1)
-  %m0_v0.l2.f1 = add <16 x i16> %m0_v0.l2.f0, %m0_v0.l2.f1.pairs
-  %v0.b1.at = getelementptr i8, ptr %v0.turn, i64 32
-  %v0.b1 = load <32 x i8>, ptr %v0.b1.at, align 1
-  %v0.f2 = and <32 x i8> %v0.b1, splat (i8 15)
+  %sum_m0_n0.l2.f1.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f1, <32 x i8> %m0.l2.f1)
+  %sum_m0_n0.l2.f1 = add <16 x i16> %sum_m0_n0.l2.f0, %sum_m0_n0.l2.f1.pairs
+  %n0.b1.at = getelementptr i8, ptr %n0.turn, i64 32
+  %n0.b1 = load <32 x i8>, ptr %n0.b1.at, align 1
+  %n0.f2 = and <32 x i8> %n0.b1, splat (i8 15)
   %m0.l0.f2.at = getelementptr i8, ptr %m0.l0.turn, i64 4
   %m0.l0.f2.group = load i32, ptr %m0.l0.f2.at, align 4
   %m0.l0.f2.all.first = insertelement <8 x i32> poison, i32 %m0.l0.f2.group, i32 0
   %m0.l0.f2.all = shufflevector <8 x i32> %m0.l0.f2.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l0.f2 = bitcast <8 x i32> %m0.l0.f2.all to <32 x i8>
-  %m0_v0.l0.f2.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f2, <32 x i8> %m0.l0.f2)
-  %m0_v0.l0.f2 = add <16 x i16> %m0_v0.l0.f1, %m0_v0.l0.f2.pairs
+  %sum_m0_n0.l0.f2.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f2, <32 x i8> %m0.l0.f2)
+  %sum_m0_n0.l0.f2 = add <16 x i16> %sum_m0_n0.l0.f1, %sum_m0_n0.l0.f2.pairs
   %m0.l1.f2.at = getelementptr i8, ptr %m0.l1.turn, i64 4
   %m0.l1.f2.group = load i32, ptr %m0.l1.f2.at, align 4
   %m0.l1.f2.all.first = insertelement <8 x i32> poison, i32 %m0.l1.f2.group, i32 0
   %m0.l1.f2.all = shufflevector <8 x i32> %m0.l1.f2.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l1.f2 = bitcast <8 x i32> %m0.l1.f2.all to <32 x i8>
-  %m0_v0.l1.f2.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f2, <32 x i8> %m0.l1.f2)
-  %m0_v0.l1.f2 = add <16 x i16> %m0_v0.l1.f1, %m0_v0.l1.f2.pairs
+  %sum_m0_n0.l1.f2.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f2, <32 x i8> %m0.l1.f2)
+  %sum_m0_n0.l1.f2 = add <16 x i16> %sum_m0_n0.l1.f1, %sum_m0_n0.l1.f2.pairs
   %m0.l2.f2.at = getelementptr i8, ptr %m0.l2.turn, i64 4
   %m0.l2.f2.group = load i32, ptr %m0.l2.f2.at, align 4
   %m0.l2.f2.all.first = insertelement <8 x i32> poison, i32 %m0.l2.f2.group, i32 0
   %m0.l2.f2.all = shufflevector <8 x i32> %m0.l2.f2.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l2.f2 = bitcast <8 x i32> %m0.l2.f2.all to <32 x i8>
-  %m0_v0.l2.f2.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f2, <32 x i8> %m0.l2.f2)
-  %m0_v0.l2.f2 = add <16 x i16> %m0_v0.l2.f1, %m0_v0.l2.f2.pairs
-  %v0.f3.words = bitcast <32 x i8> %v0.b1 to <16 x i16>
-  %v0.f3.moved = lshr <16 x i16> %v0.f3.words, splat (i16 4)
-  %v0.f3.bytes = bitcast <16 x i16> %v0.f3.moved to <32 x i8>
-  %v0.f3 = and <32 x i8> %v0.f3.bytes, splat (i8 15)
+  %sum_m0_n0.l2.f2.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f2, <32 x i8> %m0.l2.f2)
+  %sum_m0_n0.l2.f2 = add <16 x i16> %sum_m0_n0.l2.f1, %sum_m0_n0.l2.f2.pairs
+  %n0.f3.words = bitcast <32 x i8> %n0.b1 to <16 x i16>
+  %n0.f3.moved = lshr <16 x i16> %n0.f3.words, splat (i16 4)
+  %n0.f3.bytes = bitcast <16 x i16> %n0.f3.moved to <32 x i8>
+  %n0.f3 = and <32 x i8> %n0.f3.bytes, splat (i8 15)
   %m0.l0.f3.at = getelementptr i8, ptr %m0.l0.turn, i64 20
   %m0.l0.f3.group = load i32, ptr %m0.l0.f3.at, align 4
   %m0.l0.f3.all.first = insertelement <8 x i32> poison, i32 %m0.l0.f3.group, i32 0
   %m0.l0.f3.all = shufflevector <8 x i32> %m0.l0.f3.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l0.f3 = bitcast <8 x i32> %m0.l0.f3.all to <32 x i8>
-  %m0_v0.l0.f3.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f3, <32 x i8> %m0.l0.f3)
-  %m0_v0.l0.f3 = add <16 x i16> %m0_v0.l0.f2, %m0_v0.l0.f3.pairs
+  %sum_m0_n0.l0.f3.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f3, <32 x i8> %m0.l0.f3)
+  %sum_m0_n0.l0.f3 = add <16 x i16> %sum_m0_n0.l0.f2, %sum_m0_n0.l0.f3.pairs
   %m0.l1.f3.at = getelementptr i8, ptr %m0.l1.turn, i64 20
   %m0.l1.f3.group = load i32, ptr %m0.l1.f3.at, align 4
   %m0.l1.f3.all.first = insertelement <8 x i32> poison, i32 %m0.l1.f3.group, i32 0
   %m0.l1.f3.all = shufflevector <8 x i32> %m0.l1.f3.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l1.f3 = bitcast <8 x i32> %m0.l1.f3.all to <32 x i8>
-  %m0_v0.l1.f3.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f3, <32 x i8> %m0.l1.f3)
-  %m0_v0.l1.f3 = add <16 x i16> %m0_v0.l1.f2, %m0_v0.l1.f3.pairs
+  %sum_m0_n0.l1.f3.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f3, <32 x i8> %m0.l1.f3)
+  %sum_m0_n0.l1.f3 = add <16 x i16> %sum_m0_n0.l1.f2, %sum_m0_n0.l1.f3.pairs
   %m0.l2.f3.at = getelementptr i8, ptr %m0.l2.turn, i64 20
   %m0.l2.f3.group = load i32, ptr %m0.l2.f3.at, align 4
   %m0.l2.f3.all.first = insertelement <8 x i32> poison, i32 %m0.l2.f3.group, i32 0
   %m0.l2.f3.all = shufflevector <8 x i32> %m0.l2.f3.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l2.f3 = bitcast <8 x i32> %m0.l2.f3.all to <32 x i8>
-  %m0_v0.l2.f3.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f3, <32 x i8> %m0.l2.f3)
-  %m0_v0.l2.f3 = add <16 x i16> %m0_v0.l2.f2, %m0_v0.l2.f3.pairs
-  %v0.b2.at = getelementptr i8, ptr %v0.turn, i64 64
-  %v0.b2 = load <32 x i8>, ptr %v0.b2.at, align 1
-  %v0.f4 = and <32 x i8> %v0.b2, splat (i8 15)
+  %sum_m0_n0.l2.f3.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f3, <32 x i8> %m0.l2.f3)
+  %sum_m0_n0.l2.f3 = add <16 x i16> %sum_m0_n0.l2.f2, %sum_m0_n0.l2.f3.pairs
+  %n0.b2.at = getelementptr i8, ptr %n0.turn, i64 64
+  %n0.b2 = load <32 x i8>, ptr %n0.b2.at, align 1
+  %n0.f4 = and <32 x i8> %n0.b2, splat (i8 15)
   %m0.l0.f4.at = getelementptr i8, ptr %m0.l0.turn, i64 8
   %m0.l0.f4.group = load i32, ptr %m0.l0.f4.at, align 4
   %m0.l0.f4.all.first = insertelement <8 x i32> poison, i32 %m0.l0.f4.group, i32 0
   %m0.l0.f4.all = shufflevector <8 x i32> %m0.l0.f4.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l0.f4 = bitcast <8 x i32> %m0.l0.f4.all to <32 x i8>
-  %m0_v0.l0.f4.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f4, <32 x i8> %m0.l0.f4)
-  %m0_v0.l0.f4 = add <16 x i16> %m0_v0.l0.f3, %m0_v0.l0.f4.pairs
+  %sum_m0_n0.l0.f4.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f4, <32 x i8> %m0.l0.f4)
+  %sum_m0_n0.l0.f4 = add <16 x i16> %sum_m0_n0.l0.f3, %sum_m0_n0.l0.f4.pairs
   %m0.l1.f4.at = getelementptr i8, ptr %m0.l1.turn, i64 8
   %m0.l1.f4.group = load i32, ptr %m0.l1.f4.at, align 4
   %m0.l1.f4.all.first = insertelement <8 x i32> poison, i32 %m0.l1.f4.group, i32 0
   %m0.l1.f4.all = shufflevector <8 x i32> %m0.l1.f4.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l1.f4 = bitcast <8 x i32> %m0.l1.f4.all to <32 x i8>
-  %m0_v0.l1.f4.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f4, <32 x i8> %m0.l1.f4)
-  %m0_v0.l1.f4 = add <16 x i16> %m0_v0.l1.f3, %m0_v0.l1.f4.pairs
+  %sum_m0_n0.l1.f4.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f4, <32 x i8> %m0.l1.f4)
+  %sum_m0_n0.l1.f4 = add <16 x i16> %sum_m0_n0.l1.f3, %sum_m0_n0.l1.f4.pairs
   %m0.l2.f4.at = getelementptr i8, ptr %m0.l2.turn, i64 8
   %m0.l2.f4.group = load i32, ptr %m0.l2.f4.at, align 4
   %m0.l2.f4.all.first = insertelement <8 x i32> poison, i32 %m0.l2.f4.group, i32 0
   %m0.l2.f4.all = shufflevector <8 x i32> %m0.l2.f4.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l2.f4 = bitcast <8 x i32> %m0.l2.f4.all to <32 x i8>
-  %m0_v0.l2.f4.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f4, <32 x i8> %m0.l2.f4)
-  %m0_v0.l2.f4 = add <16 x i16> %m0_v0.l2.f3, %m0_v0.l2.f4.pairs
-  %v0.f5.words = bitcast <32 x i8> %v0.b2 to <16 x i16>
-  %v0.f5.moved = lshr <16 x i16> %v0.f5.words, splat (i16 4)
-  %v0.f5.bytes = bitcast <16 x i16> %v0.f5.moved to <32 x i8>
-  %v0.f5 = and <32 x i8> %v0.f5.bytes, splat (i8 15)
+  %sum_m0_n0.l2.f4.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f4, <32 x i8> %m0.l2.f4)
+  %sum_m0_n0.l2.f4 = add <16 x i16> %sum_m0_n0.l2.f3, %sum_m0_n0.l2.f4.pairs
+  %n0.f5.words = bitcast <32 x i8> %n0.b2 to <16 x i16>
+  %n0.f5.moved = lshr <16 x i16> %n0.f5.words, splat (i16 4)
+  %n0.f5.bytes = bitcast <16 x i16> %n0.f5.moved to <32 x i8>
+  %n0.f5 = and <32 x i8> %n0.f5.bytes, splat (i8 15)
   %m0.l0.f5.at = getelementptr i8, ptr %m0.l0.turn, i64 24
   %m0.l0.f5.group = load i32, ptr %m0.l0.f5.at, align 4
   %m0.l0.f5.all.first = insertelement <8 x i32> poison, i32 %m0.l0.f5.group, i32 0
   %m0.l0.f5.all = shufflevector <8 x i32> %m0.l0.f5.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l0.f5 = bitcast <8 x i32> %m0.l0.f5.all to <32 x i8>
-  %m0_v0.l0.f5.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f5, <32 x i8> %m0.l0.f5)
-  %m0_v0.l0.f5 = add <16 x i16> %m0_v0.l0.f4, %m0_v0.l0.f5.pairs
+  %sum_m0_n0.l0.f5.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f5, <32 x i8> %m0.l0.f5)
+  %sum_m0_n0.l0.f5 = add <16 x i16> %sum_m0_n0.l0.f4, %sum_m0_n0.l0.f5.pairs
   %m0.l1.f5.at = getelementptr i8, ptr %m0.l1.turn, i64 24
   %m0.l1.f5.group = load i32, ptr %m0.l1.f5.at, align 4
   %m0.l1.f5.all.first = insertelement <8 x i32> poison, i32 %m0.l1.f5.group, i32 0
   %m0.l1.f5.all = shufflevector <8 x i32> %m0.l1.f5.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l1.f5 = bitcast <8 x i32> %m0.l1.f5.all to <32 x i8>
-  %m0_v0.l1.f5.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f5, <32 x i8> %m0.l1.f5)
-  %m0_v0.l1.f5 = add <16 x i16> %m0_v0.l1.f4, %m0_v0.l1.f5.pairs
+  %sum_m0_n0.l1.f5.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f5, <32 x i8> %m0.l1.f5)
+  %sum_m0_n0.l1.f5 = add <16 x i16> %sum_m0_n0.l1.f4, %sum_m0_n0.l1.f5.pairs
   %m0.l2.f5.at = getelementptr i8, ptr %m0.l2.turn, i64 24
   %m0.l2.f5.group = load i32, ptr %m0.l2.f5.at, align 4
   %m0.l2.f5.all.first = insertelement <8 x i32> poison, i32 %m0.l2.f5.group, i32 0
   %m0.l2.f5.all = shufflevector <8 x i32> %m0.l2.f5.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l2.f5 = bitcast <8 x i32> %m0.l2.f5.all to <32 x i8>
-  %m0_v0.l2.f5.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f5, <32 x i8> %m0.l2.f5)
-  %m0_v0.l2.f5 = add <16 x i16> %m0_v0.l2.f4, %m0_v0.l2.f5.pairs
-  %v0.b3.at = getelementptr i8, ptr %v0.turn, i64 96
-  %v0.b3 = load <32 x i8>, ptr %v0.b3.at, align 1
-  %v0.f6 = and <32 x i8> %v0.b3, splat (i8 15)
+  %sum_m0_n0.l2.f5.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f5, <32 x i8> %m0.l2.f5)
+  %sum_m0_n0.l2.f5 = add <16 x i16> %sum_m0_n0.l2.f4, %sum_m0_n0.l2.f5.pairs
+  %n0.b3.at = getelementptr i8, ptr %n0.turn, i64 96
+  %n0.b3 = load <32 x i8>, ptr %n0.b3.at, align 1
+  %n0.f6 = and <32 x i8> %n0.b3, splat (i8 15)
   %m0.l0.f6.at = getelementptr i8, ptr %m0.l0.turn, i64 12
   %m0.l0.f6.group = load i32, ptr %m0.l0.f6.at, align 4
   %m0.l0.f6.all.first = insertelement <8 x i32> poison, i32 %m0.l0.f6.group, i32 0
   %m0.l0.f6.all = shufflevector <8 x i32> %m0.l0.f6.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l0.f6 = bitcast <8 x i32> %m0.l0.f6.all to <32 x i8>
-  %m0_v0.l0.f6.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f6, <32 x i8> %m0.l0.f6)
-  %m0_v0.l0.f6 = add <16 x i16> %m0_v0.l0.f5, %m0_v0.l0.f6.pairs
+  %sum_m0_n0.l0.f6.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f6, <32 x i8> %m0.l0.f6)
+  %sum_m0_n0.l0.f6 = add <16 x i16> %sum_m0_n0.l0.f5, %sum_m0_n0.l0.f6.pairs
   %m0.l1.f6.at = getelementptr i8, ptr %m0.l1.turn, i64 12
   %m0.l1.f6.group = load i32, ptr %m0.l1.f6.at, align 4
   %m0.l1.f6.all.first = insertelement <8 x i32> poison, i32 %m0.l1.f6.group, i32 0
   %m0.l1.f6.all = shufflevector <8 x i32> %m0.l1.f6.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l1.f6 = bitcast <8 x i32> %m0.l1.f6.all to <32 x i8>
-  %m0_v0.l1.f6.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f6, <32 x i8> %m0.l1.f6)
-  %m0_v0.l1.f6 = add <16 x i16> %m0_v0.l1.f5, %m0_v0.l1.f6.pairs
+  %sum_m0_n0.l1.f6.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f6, <32 x i8> %m0.l1.f6)
+  %sum_m0_n0.l1.f6 = add <16 x i16> %sum_m0_n0.l1.f5, %sum_m0_n0.l1.f6.pairs
   %m0.l2.f6.at = getelementptr i8, ptr %m0.l2.turn, i64 12
   %m0.l2.f6.group = load i32, ptr %m0.l2.f6.at, align 4
   %m0.l2.f6.all.first = insertelement <8 x i32> poison, i32 %m0.l2.f6.group, i32 0
   %m0.l2.f6.all = shufflevector <8 x i32> %m0.l2.f6.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l2.f6 = bitcast <8 x i32> %m0.l2.f6.all to <32 x i8>
-  %m0_v0.l2.f6.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f6, <32 x i8> %m0.l2.f6)
-  %m0_v0.l2.f6 = add <16 x i16> %m0_v0.l2.f5, %m0_v0.l2.f6.pairs
-  %v0.f7.words = bitcast <32 x i8> %v0.b3 to <16 x i16>
-  %v0.f7.moved = lshr <16 x i16> %v0.f7.words, splat (i16 4)
-  %v0.f7.bytes = bitcast <16 x i16> %v0.f7.moved to <32 x i8>
-  %v0.f7 = and <32 x i8> %v0.f7.bytes, splat (i8 15)
+  %sum_m0_n0.l2.f6.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f6, <32 x i8> %m0.l2.f6)
+  %sum_m0_n0.l2.f6 = add <16 x i16> %sum_m0_n0.l2.f5, %sum_m0_n0.l2.f6.pairs
+  %n0.f7.words = bitcast <32 x i8> %n0.b3 to <16 x i16>
+  %n0.f7.moved = lshr <16 x i16> %n0.f7.words, splat (i16 4)
+  %n0.f7.bytes = bitcast <16 x i16> %n0.f7.moved to <32 x i8>
+  %n0.f7 = and <32 x i8> %n0.f7.bytes, splat (i8 15)
   %m0.l0.f7.at = getelementptr i8, ptr %m0.l0.turn, i64 28
   %m0.l0.f7.group = load i32, ptr %m0.l0.f7.at, align 4
   %m0.l0.f7.all.first = insertelement <8 x i32> poison, i32 %m0.l0.f7.group, i32 0
   %m0.l0.f7.all = shufflevector <8 x i32> %m0.l0.f7.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l0.f7 = bitcast <8 x i32> %m0.l0.f7.all to <32 x i8>
-  %m0_v0.l0.next.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f7, <32 x i8> %m0.l0.f7)
-  %m0_v0.l0.next = add <16 x i16> %m0_v0.l0.f6, %m0_v0.l0.next.pairs
+  %sum_m0_n0.l0.next.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f7, <32 x i8> %m0.l0.f7)
+  %sum_m0_n0.l0.next = add <16 x i16> %sum_m0_n0.l0.f6, %sum_m0_n0.l0.next.pairs
   %m0.l1.f7.at = getelementptr i8, ptr %m0.l1.turn, i64 28
   %m0.l1.f7.group = load i32, ptr %m0.l1.f7.at, align 4
   %m0.l1.f7.all.first = insertelement <8 x i32> poison, i32 %m0.l1.f7.group, i32 0
   %m0.l1.f7.all = shufflevector <8 x i32> %m0.l1.f7.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l1.f7 = bitcast <8 x i32> %m0.l1.f7.all to <32 x i8>
-  %m0_v0.l1.next.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f7, <32 x i8> %m0.l1.f7)
-  %m0_v0.l1.next = add <16 x i16> %m0_v0.l1.f6, %m0_v0.l1.next.pairs
+  %sum_m0_n0.l1.next.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f7, <32 x i8> %m0.l1.f7)
+  %sum_m0_n0.l1.next = add <16 x i16> %sum_m0_n0.l1.f6, %sum_m0_n0.l1.next.pairs
   %m0.l2.f7.at = getelementptr i8, ptr %m0.l2.turn, i64 28
   %m0.l2.f7.group = load i32, ptr %m0.l2.f7.at, align 4
   %m0.l2.f7.all.first = insertelement <8 x i32> poison, i32 %m0.l2.f7.group, i32 0
   %m0.l2.f7.all = shufflevector <8 x i32> %m0.l2.f7.all.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l2.f7 = bitcast <8 x i32> %m0.l2.f7.all to <32 x i8>
-  %m0_v0.l2.next.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %v0.f7, <32 x i8> %m0.l2.f7)
-  %m0_v0.l2.next = add <16 x i16> %m0_v0.l2.f6, %m0_v0.l2.next.pairs
+  %sum_m0_n0.l2.next.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> %n0.f7, <32 x i8> %m0.l2.f7)
+  %sum_m0_n0.l2.next = add <16 x i16> %sum_m0_n0.l2.f6, %sum_m0_n0.l2.next.pairs
   br label %at.latch
 at.latch:
   %at.after = add nuw i64 %at, 128
   br label %at.head
 at.done:
   ; the last limb is multiplied by 256, because it is added to the next lower one
-  %m0_v0.l0.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %m0_v0.l0, <16 x i16> splat (i16 1))
-  %m0_v0.l1.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %m0_v0.l1, <16 x i16> splat (i16 1))
-  %m0_v0.l2.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %m0_v0.l2, <16 x i16> splat (i16 256))
-  %m0_v0.upper = add <8 x i32> %m0_v0.l2.wide, %m0_v0.l1.wide
-  %m0_v0.lower = add <8 x i32> %m0_v0.l0.wide, %m0.l0.start
-  %m0_v0.upper.up = shl <8 x i32> %m0_v0.upper, splat (i32 8)
-  %m0_v0.units = add <8 x i32> %m0_v0.upper.up, %m0_v0.lower
-  %m0_v0.float = sitofp <8 x i32> %m0_v0.units to <8 x float>
-  %m0_v0.scale = fmul <8 x float> %m0.unit, %v0.scale
-  %m0_v0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %m0_v0.float, <8 x float> %m0_v0.scale, <8 x float> %m0_v0)
+  %sum_m0_n0.l0.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %sum_m0_n0.l0, <16 x i16> splat (i16 1))
+  %sum_m0_n0.l1.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %sum_m0_n0.l1, <16 x i16> splat (i16 1))
+  %sum_m0_n0.l2.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %sum_m0_n0.l2, <16 x i16> splat (i16 256))
+  %sum_m0_n0.upper = add <8 x i32> %sum_m0_n0.l2.wide, %sum_m0_n0.l1.wide
+  %sum_m0_n0.lower = add <8 x i32> %sum_m0_n0.l0.wide, %m0.l0.start
+  %sum_m0_n0.upper.up = shl <8 x i32> %sum_m0_n0.upper, splat (i32 8)
+  %sum_m0_n0.units = add <8 x i32> %sum_m0_n0.upper.up, %sum_m0_n0.lower
+  %sum_m0_n0.float = sitofp <8 x i32> %sum_m0_n0.units to <8 x float>
+  %sum_m0_n0.scale = fmul <8 x float> %m0.unit, %n0.scale
+  %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum_m0_n0.float, <8 x float> %sum_m0_n0.scale, <8 x float> %sum_m0_n0)
   br label %block.latch
 block.latch:
   %block.after = add nuw i64 %block, 1
   br label %block.head
 block.done:
-  store <8 x float> %m0_v0, ptr %acc, align 32
+  store <8 x float> %sum_m0_n0, ptr %acc, align 32
   ret void
 }
 
@@ -501,7 +501,7 @@ p.i.body:
   %p.w.blocks = getelementptr i8, ptr %blocks, i64 %p.w.blocks.offset
   %p.w.acc.offset = mul nuw i64 %p.i, 32
   %p.w.acc = getelementptr i8, ptr %p.acc, i64 %p.w.acc.offset
-  call void @tile_1x1(ptr %p.w.limbs, ptr %p.w.blocks, ptr %p.b, ptr %p.w.acc)
+  call void @tile_1x8(ptr %p.w.limbs, ptr %p.w.blocks, ptr %p.b, ptr %p.w.acc)
   br label %p.i.latch
 p.i.latch:
   %p.i.after = add nuw i64 %p.i, 1

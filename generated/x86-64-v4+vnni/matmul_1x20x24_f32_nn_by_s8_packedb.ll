@@ -128,14 +128,14 @@ enter:
   ret i1 %fits
 }
 
-define internal void @tile_1x1(ptr noalias %limbs, ptr noalias %blocks, ptr noalias %b, ptr noalias %acc) #1 {
+define internal void @tile_1x16(ptr noalias %limbs, ptr noalias %blocks, ptr noalias %b, ptr noalias %acc) #1 {
 enter:
   br label %block.enter
 block.enter:
   br label %block.head
 block.head:
   %block = phi i64 [ 0, %block.enter ], [ %block.after, %block.latch ]
-  %m0_v0 = phi <16 x float> [ zeroinitializer, %block.enter ], [ %m0_v0.next, %block.latch ]
+  %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %block.enter ], [ %sum_m0_n0.next, %block.latch ]
   %block.more = icmp ult i64 %block, 1
   br i1 %block.more, label %block.body, label %block.done
 block.body:
@@ -164,141 +164,141 @@ at.enter:
   br label %at.head
 at.head:
   %at = phi i64 [ 0, %at.enter ], [ %at.after, %at.latch ]
-  %m0_v0.l0 = phi <16 x i32> [ %m0.l0.start, %at.enter ], [ %m0_v0.l0.next, %at.latch ]
-  %m0_v0.l1 = phi <16 x i32> [ zeroinitializer, %at.enter ], [ %m0_v0.l1.next, %at.latch ]
-  %m0_v0.l2 = phi <16 x i32> [ %m0.l2.start, %at.enter ], [ %m0_v0.l2.next, %at.latch ]
-  %m0_v0.l3 = phi <16 x i32> [ zeroinitializer, %at.enter ], [ %m0_v0.l3.next, %at.latch ]
+  %sum_m0_n0.l0 = phi <16 x i32> [ %m0.l0.start, %at.enter ], [ %sum_m0_n0.l0.next, %at.latch ]
+  %sum_m0_n0.l1 = phi <16 x i32> [ zeroinitializer, %at.enter ], [ %sum_m0_n0.l1.next, %at.latch ]
+  %sum_m0_n0.l2 = phi <16 x i32> [ %m0.l2.start, %at.enter ], [ %sum_m0_n0.l2.next, %at.latch ]
+  %sum_m0_n0.l3 = phi <16 x i32> [ zeroinitializer, %at.enter ], [ %sum_m0_n0.l3.next, %at.latch ]
   %at.more = icmp ult i64 %at, 1024
   br i1 %at.more, label %at.body, label %at.done
 at.body:
   %at.k = lshr i64 %at, 4
-  %v0.turn = getelementptr i8, ptr %block.b, i64 %at
+  %n0.turn = getelementptr i8, ptr %block.b, i64 %at
   %m0.l0.turn = getelementptr i8, ptr %block.limbs, i64 %at.k
   %m0.l1.turn = getelementptr i8, ptr %m0.l1, i64 %at.k
   %m0.l2.turn = getelementptr i8, ptr %m0.l2, i64 %at.k
   %m0.l3.turn = getelementptr i8, ptr %m0.l3, i64 %at.k
-  %v0.b0 = load <64 x i8>, ptr %v0.turn, align 1
-  %v0.f0 = xor <64 x i8> %v0.b0, splat (i8 -128)
+  %n0.b0 = load <64 x i8>, ptr %n0.turn, align 1
+  %n0.f0 = xor <64 x i8> %n0.b0, splat (i8 -128)
   %m0.l0.f0.group = load i32, ptr %m0.l0.turn, align 4
   %m0.l0.f0.all.first = insertelement <16 x i32> poison, i32 %m0.l0.f0.group, i32 0
   %m0.l0.f0.all = shufflevector <16 x i32> %m0.l0.f0.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l0.f0 = bitcast <16 x i32> %m0.l0.f0.all to <64 x i8>
-  %m0_v0.l0.f0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l0, <64 x i8> %v0.f0, <64 x i8> %m0.l0.f0)
+  %sum_m0_n0.l0.f0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l0, <64 x i8> %n0.f0, <64 x i8> %m0.l0.f0)
   %m0.l1.f0.group = load i32, ptr %m0.l1.turn, align 4
   %m0.l1.f0.all.first = insertelement <16 x i32> poison, i32 %m0.l1.f0.group, i32 0
   %m0.l1.f0.all = shufflevector <16 x i32> %m0.l1.f0.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l1.f0 = bitcast <16 x i32> %m0.l1.f0.all to <64 x i8>
-  %m0_v0.l1.f0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l1, <64 x i8> %v0.f0, <64 x i8> %m0.l1.f0)
+  %sum_m0_n0.l1.f0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l1, <64 x i8> %n0.f0, <64 x i8> %m0.l1.f0)
   %m0.l2.f0.group = load i32, ptr %m0.l2.turn, align 4
   %m0.l2.f0.all.first = insertelement <16 x i32> poison, i32 %m0.l2.f0.group, i32 0
   %m0.l2.f0.all = shufflevector <16 x i32> %m0.l2.f0.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l2.f0 = bitcast <16 x i32> %m0.l2.f0.all to <64 x i8>
-  %m0_v0.l2.f0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l2, <64 x i8> %v0.f0, <64 x i8> %m0.l2.f0)
+  %sum_m0_n0.l2.f0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l2, <64 x i8> %n0.f0, <64 x i8> %m0.l2.f0)
   %m0.l3.f0.group = load i32, ptr %m0.l3.turn, align 4
   %m0.l3.f0.all.first = insertelement <16 x i32> poison, i32 %m0.l3.f0.group, i32 0
   %m0.l3.f0.all = shufflevector <16 x i32> %m0.l3.f0.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l3.f0 = bitcast <16 x i32> %m0.l3.f0.all to <64 x i8>
-  %m0_v0.l3.f0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l3, <64 x i8> %v0.f0, <64 x i8> %m0.l3.f0)
-  %v0.b1.at = getelementptr i8, ptr %v0.turn, i64 64
-  %v0.b1 = load <64 x i8>, ptr %v0.b1.at, align 1
-  %v0.f1 = xor <64 x i8> %v0.b1, splat (i8 -128)
+  %sum_m0_n0.l3.f0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l3, <64 x i8> %n0.f0, <64 x i8> %m0.l3.f0)
+  %n0.b1.at = getelementptr i8, ptr %n0.turn, i64 64
+  %n0.b1 = load <64 x i8>, ptr %n0.b1.at, align 1
+  %n0.f1 = xor <64 x i8> %n0.b1, splat (i8 -128)
   %m0.l0.f1.at = getelementptr i8, ptr %m0.l0.turn, i64 4
   %m0.l0.f1.group = load i32, ptr %m0.l0.f1.at, align 4
   %m0.l0.f1.all.first = insertelement <16 x i32> poison, i32 %m0.l0.f1.group, i32 0
   %m0.l0.f1.all = shufflevector <16 x i32> %m0.l0.f1.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l0.f1 = bitcast <16 x i32> %m0.l0.f1.all to <64 x i8>
-  %m0_v0.l0.f1 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l0.f0, <64 x i8> %v0.f1, <64 x i8> %m0.l0.f1)
+  %sum_m0_n0.l0.f1 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l0.f0, <64 x i8> %n0.f1, <64 x i8> %m0.l0.f1)
   %m0.l1.f1.at = getelementptr i8, ptr %m0.l1.turn, i64 4
   %m0.l1.f1.group = load i32, ptr %m0.l1.f1.at, align 4
   %m0.l1.f1.all.first = insertelement <16 x i32> poison, i32 %m0.l1.f1.group, i32 0
   %m0.l1.f1.all = shufflevector <16 x i32> %m0.l1.f1.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l1.f1 = bitcast <16 x i32> %m0.l1.f1.all to <64 x i8>
-  %m0_v0.l1.f1 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l1.f0, <64 x i8> %v0.f1, <64 x i8> %m0.l1.f1)
+  %sum_m0_n0.l1.f1 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l1.f0, <64 x i8> %n0.f1, <64 x i8> %m0.l1.f1)
   %m0.l2.f1.at = getelementptr i8, ptr %m0.l2.turn, i64 4
   %m0.l2.f1.group = load i32, ptr %m0.l2.f1.at, align 4
   %m0.l2.f1.all.first = insertelement <16 x i32> poison, i32 %m0.l2.f1.group, i32 0
   %m0.l2.f1.all = shufflevector <16 x i32> %m0.l2.f1.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l2.f1 = bitcast <16 x i32> %m0.l2.f1.all to <64 x i8>
-  %m0_v0.l2.f1 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l2.f0, <64 x i8> %v0.f1, <64 x i8> %m0.l2.f1)
+  %sum_m0_n0.l2.f1 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l2.f0, <64 x i8> %n0.f1, <64 x i8> %m0.l2.f1)
   %m0.l3.f1.at = getelementptr i8, ptr %m0.l3.turn, i64 4
   %m0.l3.f1.group = load i32, ptr %m0.l3.f1.at, align 4
   %m0.l3.f1.all.first = insertelement <16 x i32> poison, i32 %m0.l3.f1.group, i32 0
   %m0.l3.f1.all = shufflevector <16 x i32> %m0.l3.f1.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l3.f1 = bitcast <16 x i32> %m0.l3.f1.all to <64 x i8>
-  %m0_v0.l3.f1 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l3.f0, <64 x i8> %v0.f1, <64 x i8> %m0.l3.f1)
-  %v0.b2.at = getelementptr i8, ptr %v0.turn, i64 128
-  %v0.b2 = load <64 x i8>, ptr %v0.b2.at, align 1
-  %v0.f2 = xor <64 x i8> %v0.b2, splat (i8 -128)
+  %sum_m0_n0.l3.f1 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l3.f0, <64 x i8> %n0.f1, <64 x i8> %m0.l3.f1)
+  %n0.b2.at = getelementptr i8, ptr %n0.turn, i64 128
+  %n0.b2 = load <64 x i8>, ptr %n0.b2.at, align 1
+  %n0.f2 = xor <64 x i8> %n0.b2, splat (i8 -128)
   %m0.l0.f2.at = getelementptr i8, ptr %m0.l0.turn, i64 8
   %m0.l0.f2.group = load i32, ptr %m0.l0.f2.at, align 4
   %m0.l0.f2.all.first = insertelement <16 x i32> poison, i32 %m0.l0.f2.group, i32 0
   %m0.l0.f2.all = shufflevector <16 x i32> %m0.l0.f2.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l0.f2 = bitcast <16 x i32> %m0.l0.f2.all to <64 x i8>
-  %m0_v0.l0.f2 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l0.f1, <64 x i8> %v0.f2, <64 x i8> %m0.l0.f2)
+  %sum_m0_n0.l0.f2 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l0.f1, <64 x i8> %n0.f2, <64 x i8> %m0.l0.f2)
   %m0.l1.f2.at = getelementptr i8, ptr %m0.l1.turn, i64 8
   %m0.l1.f2.group = load i32, ptr %m0.l1.f2.at, align 4
   %m0.l1.f2.all.first = insertelement <16 x i32> poison, i32 %m0.l1.f2.group, i32 0
   %m0.l1.f2.all = shufflevector <16 x i32> %m0.l1.f2.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l1.f2 = bitcast <16 x i32> %m0.l1.f2.all to <64 x i8>
-  %m0_v0.l1.f2 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l1.f1, <64 x i8> %v0.f2, <64 x i8> %m0.l1.f2)
+  %sum_m0_n0.l1.f2 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l1.f1, <64 x i8> %n0.f2, <64 x i8> %m0.l1.f2)
   %m0.l2.f2.at = getelementptr i8, ptr %m0.l2.turn, i64 8
   %m0.l2.f2.group = load i32, ptr %m0.l2.f2.at, align 4
   %m0.l2.f2.all.first = insertelement <16 x i32> poison, i32 %m0.l2.f2.group, i32 0
   %m0.l2.f2.all = shufflevector <16 x i32> %m0.l2.f2.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l2.f2 = bitcast <16 x i32> %m0.l2.f2.all to <64 x i8>
-  %m0_v0.l2.f2 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l2.f1, <64 x i8> %v0.f2, <64 x i8> %m0.l2.f2)
+  %sum_m0_n0.l2.f2 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l2.f1, <64 x i8> %n0.f2, <64 x i8> %m0.l2.f2)
   %m0.l3.f2.at = getelementptr i8, ptr %m0.l3.turn, i64 8
   %m0.l3.f2.group = load i32, ptr %m0.l3.f2.at, align 4
   %m0.l3.f2.all.first = insertelement <16 x i32> poison, i32 %m0.l3.f2.group, i32 0
   %m0.l3.f2.all = shufflevector <16 x i32> %m0.l3.f2.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l3.f2 = bitcast <16 x i32> %m0.l3.f2.all to <64 x i8>
-  %m0_v0.l3.f2 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l3.f1, <64 x i8> %v0.f2, <64 x i8> %m0.l3.f2)
-  %v0.b3.at = getelementptr i8, ptr %v0.turn, i64 192
-  %v0.b3 = load <64 x i8>, ptr %v0.b3.at, align 1
-  %v0.f3 = xor <64 x i8> %v0.b3, splat (i8 -128)
+  %sum_m0_n0.l3.f2 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l3.f1, <64 x i8> %n0.f2, <64 x i8> %m0.l3.f2)
+  %n0.b3.at = getelementptr i8, ptr %n0.turn, i64 192
+  %n0.b3 = load <64 x i8>, ptr %n0.b3.at, align 1
+  %n0.f3 = xor <64 x i8> %n0.b3, splat (i8 -128)
   %m0.l0.f3.at = getelementptr i8, ptr %m0.l0.turn, i64 12
   %m0.l0.f3.group = load i32, ptr %m0.l0.f3.at, align 4
   %m0.l0.f3.all.first = insertelement <16 x i32> poison, i32 %m0.l0.f3.group, i32 0
   %m0.l0.f3.all = shufflevector <16 x i32> %m0.l0.f3.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l0.f3 = bitcast <16 x i32> %m0.l0.f3.all to <64 x i8>
-  %m0_v0.l0.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l0.f2, <64 x i8> %v0.f3, <64 x i8> %m0.l0.f3)
+  %sum_m0_n0.l0.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l0.f2, <64 x i8> %n0.f3, <64 x i8> %m0.l0.f3)
   %m0.l1.f3.at = getelementptr i8, ptr %m0.l1.turn, i64 12
   %m0.l1.f3.group = load i32, ptr %m0.l1.f3.at, align 4
   %m0.l1.f3.all.first = insertelement <16 x i32> poison, i32 %m0.l1.f3.group, i32 0
   %m0.l1.f3.all = shufflevector <16 x i32> %m0.l1.f3.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l1.f3 = bitcast <16 x i32> %m0.l1.f3.all to <64 x i8>
-  %m0_v0.l1.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l1.f2, <64 x i8> %v0.f3, <64 x i8> %m0.l1.f3)
+  %sum_m0_n0.l1.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l1.f2, <64 x i8> %n0.f3, <64 x i8> %m0.l1.f3)
   %m0.l2.f3.at = getelementptr i8, ptr %m0.l2.turn, i64 12
   %m0.l2.f3.group = load i32, ptr %m0.l2.f3.at, align 4
   %m0.l2.f3.all.first = insertelement <16 x i32> poison, i32 %m0.l2.f3.group, i32 0
   %m0.l2.f3.all = shufflevector <16 x i32> %m0.l2.f3.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l2.f3 = bitcast <16 x i32> %m0.l2.f3.all to <64 x i8>
-  %m0_v0.l2.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l2.f2, <64 x i8> %v0.f3, <64 x i8> %m0.l2.f3)
+  %sum_m0_n0.l2.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l2.f2, <64 x i8> %n0.f3, <64 x i8> %m0.l2.f3)
   %m0.l3.f3.at = getelementptr i8, ptr %m0.l3.turn, i64 12
   %m0.l3.f3.group = load i32, ptr %m0.l3.f3.at, align 4
   %m0.l3.f3.all.first = insertelement <16 x i32> poison, i32 %m0.l3.f3.group, i32 0
   %m0.l3.f3.all = shufflevector <16 x i32> %m0.l3.f3.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l3.f3 = bitcast <16 x i32> %m0.l3.f3.all to <64 x i8>
-  %m0_v0.l3.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l3.f2, <64 x i8> %v0.f3, <64 x i8> %m0.l3.f3)
+  %sum_m0_n0.l3.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0.l3.f2, <64 x i8> %n0.f3, <64 x i8> %m0.l3.f3)
   br label %at.latch
 at.latch:
   %at.after = add nuw i64 %at, 256
   br label %at.head
 at.done:
-  %m0_v0.l3.up = shl <16 x i32> %m0_v0.l3, splat (i32 8)
-  %m0_v0.upper = add <16 x i32> %m0_v0.l3.up, %m0_v0.l2
-  %m0_v0.l1.up = shl <16 x i32> %m0_v0.l1, splat (i32 8)
-  %m0_v0.lower = add <16 x i32> %m0_v0.l1.up, %m0_v0.l0
-  %m0_v0.upper.float = sitofp <16 x i32> %m0_v0.upper to <16 x float>
-  %m0_v0.lower.float = sitofp <16 x i32> %m0_v0.lower to <16 x float>
-  %m0_v0.float = call <16 x float> @llvm.fma.v16f32(<16 x float> %m0_v0.upper.float, <16 x float> splat (float 0x40F0000000000000), <16 x float> %m0_v0.lower.float)
-  %m0_v0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %m0_v0.float, <16 x float> %m0.unit, <16 x float> %m0_v0)
+  %sum_m0_n0.l3.up = shl <16 x i32> %sum_m0_n0.l3, splat (i32 8)
+  %sum_m0_n0.upper = add <16 x i32> %sum_m0_n0.l3.up, %sum_m0_n0.l2
+  %sum_m0_n0.l1.up = shl <16 x i32> %sum_m0_n0.l1, splat (i32 8)
+  %sum_m0_n0.lower = add <16 x i32> %sum_m0_n0.l1.up, %sum_m0_n0.l0
+  %sum_m0_n0.upper.float = sitofp <16 x i32> %sum_m0_n0.upper to <16 x float>
+  %sum_m0_n0.lower.float = sitofp <16 x i32> %sum_m0_n0.lower to <16 x float>
+  %sum_m0_n0.float = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum_m0_n0.upper.float, <16 x float> splat (float 0x40F0000000000000), <16 x float> %sum_m0_n0.lower.float)
+  %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum_m0_n0.float, <16 x float> %m0.unit, <16 x float> %sum_m0_n0)
   br label %block.latch
 block.latch:
   %block.after = add nuw i64 %block, 1
   br label %block.head
 block.done:
-  store <16 x float> %m0_v0, ptr %acc, align 64
+  store <16 x float> %sum_m0_n0, ptr %acc, align 64
   ret void
 }
 
@@ -447,7 +447,7 @@ p.i.body:
   %p.w.blocks = getelementptr i8, ptr %blocks, i64 %p.w.blocks.offset
   %p.w.acc.offset = mul nuw i64 %p.i, 128
   %p.w.acc = getelementptr i8, ptr %p.acc, i64 %p.w.acc.offset
-  call void @tile_1x1(ptr %p.w.limbs, ptr %p.w.blocks, ptr %p.b, ptr %p.w.acc)
+  call void @tile_1x16(ptr %p.w.limbs, ptr %p.w.blocks, ptr %p.b, ptr %p.w.acc)
   br label %p.i.latch
 p.i.latch:
   %p.i.after = add nuw i64 %p.i, 1
@@ -474,7 +474,7 @@ r.i.body:
   %r.w.blocks = getelementptr i8, ptr %blocks, i64 %r.w.blocks.offset
   %r.w.acc.offset = mul nuw i64 %r.i, 128
   %r.w.acc = getelementptr i8, ptr %r.acc, i64 %r.w.acc.offset
-  call void @tile_1x1(ptr %r.w.limbs, ptr %r.w.blocks, ptr %r.b, ptr %r.w.acc)
+  call void @tile_1x16(ptr %r.w.limbs, ptr %r.w.blocks, ptr %r.b, ptr %r.w.acc)
   br label %r.i.latch
 r.i.latch:
   %r.i.after = add nuw i64 %r.i, 1

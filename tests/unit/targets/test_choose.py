@@ -25,8 +25,8 @@ from kgen.targets.choose import (
     schedule_fields,
     sizes_of,
 )
+from kgen.targets.cpu.cores import fitted
 from kgen.targets.cpu.schedule import cost_model
-from kgen.targets.cpu.schedule.cost_model import data
 from kgen.targets.tuning import file
 from kgen.targets.tuning.file import TunedRow, Tuning, TuningSource, parse, written
 
@@ -75,7 +75,7 @@ def test_a_neighbour_that_the_model_contradicts_is_passed_over(
     assert isinstance(fast, BlockedMatmul)
     slow = dataclasses.replace(fast, mr=1, nr=8, mc=60, nc=512, kc=64)
     vectors = str(TARGET.limits["vector_bytes"])
-    (core, *_) = data()["cores"].values()
+    (core, *_) = fitted()["cores"].values()
 
     def how(error: float, gain: float) -> How:
         table = {**core[vectors], "error": error}

@@ -32,7 +32,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.linker import link
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k, tile_product
 from kgen.targets.cpu.plan.cpu_plan import fuses, multiply_add
-from kgen.targets.cpu.plan.math.normal import normal_tables, normal_tail
+from kgen.targets.cpu.plan.math.functions import normal_tables, normal_tail
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen_runtime import libkgen
 from kgen_runtime.backend import DeviceInfo

@@ -37,9 +37,8 @@ from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise, plan_tra
 from kgen.targets.cpu.plan.kernels.gemv import plan_outer
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
 from kgen.targets.cpu.plan.kernels.rows.interleaved import plan_interleaved
-from kgen.targets.cpu.plan.kernels.rows.rowwise import digits_of, plan_rowwise
+from kgen.targets.cpu.plan.kernels.rows.rowwise import digits_of, flushed_outputs, plan_rowwise
 from kgen.targets.cpu.plan.kernels.rows.split import plan_split_rows
-from kgen.targets.cpu.plan.math.flushes import flushed_outputs
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import dot_for
@@ -47,7 +46,6 @@ from kgen.targets.cpu.schedule import (
     adapt,
     attention_blocks,
     cost_model,
-    formula_model,
     row_schedules,
 )
 from kgen.targets.device import Rates
@@ -136,8 +134,7 @@ class CpuFamily(Family):
     )
 
     def find(self, name: str) -> Target | None:
-        """A target of the table, a level with suffixes, or ``native``; TargetError if this machine
-        is none of ours."""
+        """Return a named level with its suffixes, or ``native``. Raises TargetError."""
         if name == NATIVE:
             from kgen.targets.cpu.host import native
 
@@ -279,8 +276,7 @@ class CpuFamily(Family):
         return cost_model.doubt(spec, target, schedule, distance)
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
-        """Return the best of all that the model ranks; none for rows, streams and depthwise
-        kernels."""
+        """Return the model's best; nothing ranks rows, streams and depthwise kernels."""
         if isinstance(spec, Attention):
             return attention_blocks.candidates(spec, target, most=LISTED)
         if not isinstance(spec, Matmul | Conv2d) or is_depthwise(spec):
@@ -293,7 +289,7 @@ class CpuFamily(Family):
         if isinstance(spec, Attention) and isinstance(schedule, CpuAttention):
             return attention_blocks.predicted(spec, target, schedule)
         if isinstance(spec, Elementwise | Rowwise):
-            return formula_model.predicted(spec, target, schedule)
+            return row_schedules.predicted(spec, target, schedule)
         spec = planned_as(spec)
         if not (isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul)):
             return None

@@ -51,7 +51,7 @@ def assemble(source: Source, plan: CpuPlan) -> Assembled:
 
 
 def compile_object(text: str, arch: str, features: Sequence[str]) -> bytes:
-    """A relocatable object. `features` are Linux's words."""
+    """Return a relocatable object. `features` are Linux's words."""
     machine = target_machine(arch, features)
     data = machine.emit_object(_optimised(text, arch, machine))
     assert isinstance(data, bytes)

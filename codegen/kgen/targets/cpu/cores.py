@@ -1,7 +1,8 @@
-"""CPU cores, for the cost model and for recognising a machine; correctness never depends on a core.
+"""CPU cores and caches, for the cost models and for recognising a machine; correctness never
+depends on them.
 
-A target names its core (`Target.device`). Each core is a table of `cores.toml`. The core of this
-machine follows from the numbers that CPUID gives.
+A target names its core (`Target.device`). Each core is a table of `cores.toml`; its cycles per
+event are in `schedule/coefficients.toml`. The core of this machine follows from CPUID.
 """
 
 from __future__ import annotations
@@ -13,7 +14,12 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+import numpy as np
+
+from kgen import schedule as kinds
+from kgen.schedule import BlockedMatmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.candidate_table import Column
 from kgen_runtime.this_cpu import this_cpu
 from kgen_runtime.values import frozen
 
@@ -81,9 +87,14 @@ def core_of(target: Target) -> Core:
     return cores()[target.device]
 
 
+def vector_rates(target: Target) -> tuple[float, float]:
+    """Return the multiply-adds and the loads of vectors of the target's width per cycle."""
+    core, width = core_of(target), target.limits["vector_bytes"]
+    return core.multiply_adds.get(width, 1.0), core.loads.get(width, 1.0)
+
+
 def core_name() -> str:
-    """Return the core of this CPU, by its instructions, its model or, if no core lists the model,
-    by `unlisted`."""
+    """Return the core of this CPU, by its instructions, its model or `unlisted`."""
     here = this_cpu()
     of_vendor = [core for core in cores().values() if core.vendor == here.vendor]
     for core in of_vendor:
@@ -95,3 +106,75 @@ def core_name() -> str:
     fitting = [core for core in cores().values() if core.stands_for(here.features)]
     own = [core for core in fitting if core.vendor == here.vendor]
     return (own or fitting)[-1].name
+
+
+#: Bytes of a way of the first- and second-level cache: lines a multiple of these apart share a set.
+WAY_BYTES = (4096, 1 << 17)
+#: Part of a cache that counts as available to the operands of a loop.
+SHARE = 0.8
+
+
+@frozen
+class Caches:
+    """Cache levels of a target, by its sizes alone. Working sets are numbers or arrays of numpy."""
+
+    target: Target
+
+    @property
+    def l1(self) -> float:
+        """Bytes that count as available in the first level."""
+        return SHARE * self.target.limits["l1_bytes"]
+
+    @property
+    def l2(self) -> float:
+        return SHARE * self.target.limits["l2_bytes"]
+
+    def level(self, near: Column | float, far: Column | float | None = None) -> Column:
+        """Return the level that holds `near` bytes: 0 (first), 1 (second) or 2 (farther). `far` is
+        the size in the second level if set conflicts make it differ."""
+        far = near if far is None else far
+        return np.where(near <= self.l1, 0, np.where(far <= self.l2, 1, 2))
+
+    def level_of_rows(
+        self, rows: Column, length: Column, stride: Column | int, beside: Column | float = 0
+    ) -> Column:
+        """Return the level that holds rows of `length` bytes, `stride` bytes apart. Rows that map
+        to few sets (set conflicts) leave the other sets unused."""
+        strides = np.broadcast_to(np.asarray(stride, np.int64), rows.shape)
+        return self.level(
+            *(rows * np.maximum(length, np.gcd(strides, way)) + beside for way in WAY_BYTES)
+        )
+
+    def first_read(self, nbytes: float, *, is_cold: bool = False) -> str:
+        """Return the level from which an operand is first read: `l2`, `far` (last-level cache) or
+        `memory`. A kernel may count on half of the last-level cache, which other cores share."""
+        if is_cold or nbytes > self.target.limits["l3_bytes"] / 2:
+            return "memory"
+        return "far" if nbytes > self.target.limits["l2_bytes"] else "l2"
+
+
+@cache
+def fitted() -> dict[str, Any]:
+    """Return `coefficients.toml`: events by the terms of a prediction that `kgen build --explain`
+    prints, and the cycles of each event by core."""
+    path = resources.files("kgen.targets.cpu.schedule") / "coefficients.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, float]:
+    """Return the cycles per event of the target's core with its vectors or AMX tiles; if it was not
+    measured with them, those of the first core that was.
+
+    `error` is the log(predicted time / least predicted time) up to which a neighbour's schedule at
+    distance 1 is chosen; 0 if the core was measured with warm caches only.
+    """
+    cores: Mapping[str, Mapping[str, Mapping[str, float]]] = fitted()["cores"]
+    name = "amx" if kind is kinds.AmxMatmul else str(target.limits["vector_bytes"])
+    first = cores[core_of(target).fitted_as]
+    return next(core[name] for core in (first, *cores.values()) if name in core)
+
+
+def line_cycles(target: Target, nbytes: float) -> float:
+    """Return the cycles of a line that is one of `nbytes`, from the cache level that holds them."""
+    names = {"l2": "b_l2", "far": "l3_line", "memory": "memory_line"}
+    return coefficients(target, kinds.CpuMatmul)[names[Caches(target=target).first_read(nbytes)]]

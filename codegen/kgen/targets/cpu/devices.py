@@ -24,8 +24,7 @@ def _device(device: str, cores: int, clock: float, dram: float, **per_clock: int
 
 
 def rates(target: Target) -> Rates:
-    """Return the rates of the whole processor, with 16-bit and 8-bit products where the target has
-    their instructions."""
+    """Return the rates of the whole processor."""
     if target.arch == "aarch64":
         return _device("Altra Q80-30", 80, 3.0e9, 204.8e9, f64=8, f32=16)
     if not target.has("fma"):

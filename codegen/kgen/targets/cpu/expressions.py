@@ -31,8 +31,8 @@ WHOLE = {DType.F32: 2.0**23, DType.F64: 2.0**52}
 
 @frozen
 class CpuRenderer(LlvmRenderer):
-    """SSE2 alone has neither rounding nor a multiply-add: one is made of additions, the other goes
-    through f64, in which the product is exact."""
+    """Renderer of floats. SSE2 alone lacks rounding to whole numbers, which is made of additions,
+    and fused multiply-adds, which go through f64, where the product is exact."""
 
     @property
     def native(self) -> frozenset[str]:
@@ -42,11 +42,11 @@ class CpuRenderer(LlvmRenderer):
 
     @property
     def rounds(self) -> bool:
-        """There is an instruction that rounds to whole numbers."""
+        """Whether an instruction rounds to whole numbers."""
         return bool(self.target.features & {"sse4_1", "asimd"})
 
     def functions(self, *expressions: Expression) -> tuple[str, ...]:
-        """The functions of the module that expressions take."""
+        """Return the functions of the module that expressions call."""
         found = map(function_of, steps(*map(self.lowered, expressions)))
         return tuple(sorted({name for name in found if name is not None}))
 
@@ -63,7 +63,8 @@ class CpuRenderer(LlvmRenderer):
         return super().intrinsic(primitive)
 
     def flags(self, primitive: P) -> str:
-        """Zeros are zeros, which spares x86 most of a maximum's instructions."""
+        """Return fast-math flags: zeros are equal, which spares x86 most of a maximum's
+        instructions."""
         return "nsz " if primitive in (P.MIN, P.MAX) else ""
 
     def declarations(self, *expressions: Expression) -> Iterator[str]:
@@ -130,8 +131,8 @@ class CpuRenderer(LlvmRenderer):
         ]
 
     def to_bf16(self, result: str, x: str) -> list[str]:
-        """On bits, of which the upper half stays: half of its last place is added, less one where a
-        tie goes down. A NaN gets a bit that stays."""
+        """Return the lines that round bits to their upper half: half of its last place is added,
+        less one if a tie rounds down. A NaN gets a bit that stays."""
         t, bits = self.type, self.type.of(DType.S32)
         return [
             f"{result}.bits = bitcast {t} {x} to {bits}",
@@ -148,8 +149,9 @@ class CpuRenderer(LlvmRenderer):
         ]
 
     def to_f16_by_magic(self, result: str, x: str) -> list[str]:
-        """The magnitude plus 1.5 * 2^13 times its power of two (from 2^-14 on), less the same,
-        is rounded to ten bits behind the first; a sum of 65520 or more is beyond f16."""
+        """Return the lines that round to f16. The magnitude plus 1.5 * 2^13 times its power of two
+        (from 2^-14 on), less the same, is rounded to ten bits; a sum of 65520 or more is
+        infinite."""
         t, bits = self.type, self.type.of(DType.S32)
         least, shift = bits.constant((127 - 14) << 23), bits.constant((13 << 23) + (1 << 22))
         infinity = t.constant(math.inf)
@@ -175,7 +177,7 @@ class CpuRenderer(LlvmRenderer):
         ]
 
     def round_by_magic(self, result: str, x: str) -> list[str]:
-        """Zero keeps its sign; large numbers, infinity and NaN are left as they are."""
+        """Return the lines that round to a whole number; large numbers, infinity and NaN stay."""
         t, magic = self.type, self.type.constant(WHOLE[self.type.dtype])
         return [
             f"{result}.size = call {t} @llvm.fabs.{t.suffix}({t} {x})",
@@ -189,8 +191,8 @@ class CpuRenderer(LlvmRenderer):
 
 @frozen
 class CpuWholeRenderer(LlvmWholeRenderer):
-    """Vectors of integers have no division: that of s32 goes through f64, whose quotient, cut, is
-    exact for 32 bits."""
+    """Renderer of integers. Vectors lack division: the truncated quotient in f64 is exact for
+    s32."""
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
         t, wide = self.type, self.type.of(DType.F64)
@@ -207,10 +209,7 @@ class CpuWholeRenderer(LlvmWholeRenderer):
 
 @frozen
 class CpuBitsRenderer(BitsRenderer):
-    """Values are vectors of integers, the bits of 16-bit elements.
-
-    relu makes 0 of what lies from -0 to -infinity: less the sign, that is 0 to infinity's bits.
-    """
+    """Renderer of the bits of 16-bit elements, as vectors of integers."""
 
     type: Vector
 
@@ -260,14 +259,14 @@ def renderer_of(dtype: DType, lanes: int, target: Target) -> CpuRenderer | CpuWh
 
 
 def on_bits(spec: Elementwise) -> bool:
-    """An expression of 16-bit elements is computed on them as they are stored: it is exact in their
-    type, and all its steps are steps on bits."""
+    """Return whether an expression of 16-bit elements is exact in their type and consists of steps
+    on bits."""
     renderer = CpuBitsRenderer(dtype=spec.dtype, type=Vector(count=1, scalar="i16"))
     return spec.dtype.itemsize == 2 and spec.is_exact and renderer.has(*spec.calls)
 
 
 def function_of(step: Expression) -> str | None:
-    """The function of the module that computes a step, if it is one that does."""
+    """Return the function of the module that computes a step, if one does."""
     if step.primitive is P.CALL:
         return step.name
     return step.primitive.value if step.primitive in (P.EXP2, P.LOG2, P.REMAINDER) else None

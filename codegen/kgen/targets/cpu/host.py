@@ -17,8 +17,8 @@ CACHE = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
 def native() -> Target:
-    """Return the target that `native` stands for: the one that $KGEN_NATIVE names, with that
-    target's core and caches, else the CPU of this machine. Raises TargetError."""
+    """Return the target that $KGEN_NATIVE names, with its core and caches, else that of this
+    machine. Raises TargetError."""
     if (name := settings.native_name()) is None:
         return this_machine()
     if (named := with_suffixes(name)) is None:
@@ -49,8 +49,7 @@ def this_machine() -> Target:
 
 
 def missing_from_v3(target: Target) -> list[str]:
-    """Return the features of x86-64-v3 that this CPU lacks, if `target` is the machine's and has
-    SSE2 alone for that reason."""
+    """Return what this CPU lacks of x86-64-v3, if `target` is the machine's and has SSE2 alone."""
     if target.name != NATIVE or target.features != {*LEVELS["x86-64"].features}:
         return []
     return sorted({*LEVELS["x86-64-v3"].features} - this_cpu().features)

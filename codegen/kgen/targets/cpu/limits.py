@@ -87,9 +87,8 @@ STACK_BYTES = 256 * 1024
 
 @frozen
 class Level:
-    """Instruction set. `core` is the core that schedules are chosen for by default: the one that
-    the model's cycles were measured on, or the level's only kind. `suffixes` are features that may
-    be added, in any combination."""
+    """Instruction set. `core` is the default core to choose schedules for; `suffixes` are features
+    that may be added, in any combination."""
 
     arch: str
     features: Sequence[str]

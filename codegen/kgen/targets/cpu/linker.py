@@ -29,8 +29,8 @@ Write = Callable[[bytearray, int, int, int], None]
 
 
 def link(data: bytes) -> bytes:
-    """Return the shared object. Raises AssembleError for anything but self-contained read-only
-    code."""
+    """Return the shared object. Raises AssembleError unless code is self-contained and
+    read-only."""
     source = elf.read(data)
     loaded = [s for s in source.sections if s.has(elf.SHF_ALLOC) and s.size]
     loaded = [s for s in loaded if s.name not in DROPPED]
@@ -61,18 +61,19 @@ def relative64(data: bytearray, at: int, value: int, position: int) -> None:
 
 
 def branch26(data: bytearray, at: int, value: int, position: int) -> None:
-    """B and BL: a signed word offset in bits 0-25."""
+    """Patch B or BL: a signed word offset in bits 0-25."""
     insert(data, at, ((value - position) >> 2) & 0x3FFFFFF)
 
 
 def page21(data: bytearray, at: int, value: int, position: int) -> None:
-    """ADRP: a signed page offset, its low two bits in 29-30, the others in 5-23."""
+    """Patch ADRP: a signed page offset, its low two bits in 29-30, the others in 5-23."""
     pages = (value >> 12) - (position >> 12)
     insert(data, at, (pages & 3) << 29 | ((pages >> 2) & 0x7FFFF) << 5)
 
 
 def low12(shift: int) -> Write:
-    """ADD and loads of 2**shift bytes: the low 12 bits of the address, scaled, in bits 10-21."""
+    """Return a patch of ADD or loads of 2**shift bytes: low 12 bits of the address in bits
+    10-21."""
 
     def patch(data: bytearray, at: int, value: int, position: int) -> None:
         insert(data, at, ((value & 0xFFF) >> shift) << 10)

@@ -24,7 +24,7 @@ from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.limb_parts import MOST_K, RUN, TURN, limb_dot, shared_k
 from kgen.targets.cpu.plan.kernels.limbs import LimbsPlan
-from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
+from kgen.targets.cpu.plan.packing.panel import PanelFormat
 from kgen.targets.cpu.schedule.cost_model import best
 from kgen_runtime import blocks
 from tests.device.cpu.cpu_support import best_of, check, here, target
@@ -85,7 +85,7 @@ def test_limbs(name: str, b_dtype: BType) -> None:
 def fetched(spec: Matmul, on: Target, schedule: LimbsMatmul) -> list[int]:
     """Bytes from what a turn reads of a panel to each line that it fetches."""
     text = pipeline.source(pipeline.plan(spec, on, schedule)).text
-    found = re.findall(r"\.ahead\.\d+ = getelementptr i8, ptr %v\d+\.turn, i64 (\d+)", text)
+    found = re.findall(r"\.ahead\.\d+ = getelementptr i8, ptr %n\d+\.turn, i64 (\d+)", text)
     assert len(found) == text.count("call void @llvm.prefetch")
     return sorted(int(line) for line in found)
 

@@ -15,7 +15,7 @@ import kgen_runtime
 from kgen import constants
 from kgen.errors import ArgumentError, BundleError, IntegrityError, SpecError
 from kgen.spec import ConstantOperand, DType, Layout, Matmul
-from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
+from kgen.targets.cpu.plan.packing.panel import PanelFormat
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import Packing, TensorParam

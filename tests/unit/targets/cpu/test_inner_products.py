@@ -50,7 +50,7 @@ def test_each_line_of_the_next_tiles_is_fetched_once(
     )
     planned = plan(Matmul(m=1, n=64, k=256, dtype=dtype, layout=Layout.NT), target, schedule)
     assert isinstance(planned, InnerPlan) and planned.blocking.k.is_split
-    assert [planned.fetches_at(chain, dtype) for chain in planned.k_steps.chains] == once
+    assert [planned.fetches_at(vector, dtype) for vector in planned.k_steps.step_vectors] == once
     assert planned.next_offsets == (256 * dtype.itemsize,)
 
 

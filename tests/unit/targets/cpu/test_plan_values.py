@@ -8,9 +8,10 @@ import pytest
 
 from kgen.schedule import CpuMatmul, CpuSplitMatmul
 from kgen.spec import Layout, Matmul
-from kgen.targets.cpu.plan.accumulators import Accumulators, Slices
 from kgen.targets.cpu.plan.extents import Blocking
-from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
+from kgen.targets.cpu.plan.kernels.blis import Slices
+from kgen.targets.cpu.plan.matmul import Accumulators
+from kgen.targets.cpu.plan.packing.panel import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING, WidenedA, WidenedB
 from kgen.targets.cpu.plan.tiles.panels import NextPart, PanelPacking
 from kgen.targets.cpu.plan.tiles.tile import RegisterTiles

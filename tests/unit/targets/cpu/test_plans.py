@@ -16,8 +16,13 @@ from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan, Run, vector_for
-from kgen.targets.cpu.plan.math.functions import DOUBLE, FLOAT, functions_for
-from kgen.targets.cpu.plan.math.normal import normal_tables, normal_tail
+from kgen.targets.cpu.plan.math.functions import (
+    DOUBLE,
+    FLOAT,
+    functions_for,
+    normal_tables,
+    normal_tail,
+)
 from kgen.targets.cpu.plan.packing.panel import (
     Stage,
     interleave,

@@ -13,8 +13,7 @@ from kgen.ops.signs import is_nonpositive, with_nonpositive_exponentials
 from kgen.schedule import CpuRows
 from kgen.spec import DType, Rowwise
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan
-from kgen.targets.cpu.plan.math.flushes import may_be_flushed
+from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, may_be_flushed
 from kgen.targets.rows.shifted import head_of
 
 X = variable("x")

@@ -58,8 +58,7 @@ class Tensors:
 
     @cached_property
     def b_strides(self) -> tuple[int, ...]:
-        """Bytes along the batch, K and N; if B is prepacked, K by runs and N by columns of a
-        panel."""
+        """Bytes along the batch, K and N; in prepacked B along runs of K and columns of a panel."""
         size = self.spec.b_type.itemsize
         if self.packed_b is not None:
             panels, steps, width, depth = self.packed_b.shape[-4:]
@@ -118,8 +117,7 @@ class Tensors:
     def block_origin(
         self, tensor: str, batch: tuple[BatchTerm, ...], m: int = 0, n: int = 0
     ) -> Origin:
-        """Return the origin of a block, with strides in bytes of the batch, M and N that vary from
-        task to task."""
+        """Return the origin of a block, with strides in bytes that vary between tasks."""
         terms = [(term.name, term.stride) for term in batch]
         if self.blocking.m.is_split and m:
             terms.append(("m0", m))

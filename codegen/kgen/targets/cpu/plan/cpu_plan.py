@@ -10,7 +10,7 @@ from kgen.schedule import CpuStream, CpuTransposed, Schedule
 from kgen.spec import Attention, DType, Elementwise, Matmul, Rowwise
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import BF16_FEATURES, PRODUCT_FEATURES
-from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, scalar_type, vector_parts
 from kgen.targets.header import counted
 from kgen.targets.powers_of_two import RoundingUnit
 from kgen_runtime.manifest import Launch, Tile
@@ -43,8 +43,8 @@ class Buffer:
 
 @frozen
 class CpuPlan(Plan):
-    """Plan of `define void @key(ptr a, ..., ptr out, i64 begin, i64 end)`, which does tasks [begin,
-    end). It is the last launch if there are several."""
+    """Plan of `define void @key(ptr a, ..., ptr out, i64 begin, i64 end)`, the last launch, which
+    does tasks [begin, end)."""
 
     compute: Vector
     out: Access
@@ -63,7 +63,7 @@ class CpuPlan(Plan):
         rounded_by_cpu: bool = False,
         **fields: Any,
     ) -> Self:
-        """Return the plan of a template's kernel, which has a single launch of so many tasks."""
+        """Return the plan of a template's kernel with one launch of so many tasks."""
         launch = Launch(
             entry_point=spec.key,
             grid=(tasks, 1, 1),
@@ -112,8 +112,7 @@ class CpuPlan(Plan):
         raise NotImplementedError
 
     def reaches(self, argument: str, distance: int) -> bool:
-        """Return whether a prefetch `distance` bytes past an element of an argument can name one of
-        its bytes."""
+        """Return whether an argument has a byte `distance` after one of its elements."""
         return distance < next(p.nbytes for p in self.parameters if p.name == argument)
 
     @property
@@ -131,13 +130,21 @@ class CpuPlan(Plan):
         return sum(buffer.bytes for buffer in self.buffers if buffer.is_on_stack)
 
     @property
+    def masked_accesses(self) -> set[Vector]:
+        """Vector types that are loaded or stored in part; a single element is a scalar access."""
+        return set()
+
+    @property
+    def masked_types(self) -> tuple[Vector, ...]:
+        return tuple(sorted(self.masked_accesses, key=str))
+
+    @property
     def vector_bits(self) -> int:
         """Width up to which LLVM must keep vectors whole."""
         return self.target.limits["vector_bytes"] * 8
 
     @property
     def multiply_add(self) -> str:
-        """Intrinsic for a product and its sum, without the type."""
         return multiply_add(self.target)
 
     @staticmethod
@@ -153,8 +160,8 @@ class CpuPlan(Plan):
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Features that the code may use and the CPU must have: the kernel's own, and the target's
-        except those for products."""
+        """Features of the CPU that the code requires: the kernel's own and the target's, except
+        those for products of other kernels."""
         others = self.target.features.difference(PRODUCT_FEATURES)
         return tuple(sorted({*others, *self.own_features}))
 
@@ -187,6 +194,16 @@ class Run:
         return self.length % self.vector
 
     @property
+    def step_vectors(self) -> tuple[VectorPart, ...]:
+        """Vectors of an unrolled step."""
+        return vector_parts(self.step, self.vector)
+
+    @property
+    def last_vectors(self) -> tuple[VectorPart, ...]:
+        """Vectors after the unrolled steps."""
+        return vector_parts(self.length - self.unrolled, self.vector, self.unrolled)
+
+    @property
     def has_unrolled(self) -> bool:
         return self.unrolled > 0
 
@@ -197,8 +214,7 @@ class Run:
 
 @frozen
 class FormulaPlan(CpuPlan):
-    """Plan of an expression. Users choose the names of its inputs, which no other value has;
-    elements come in runs."""
+    """Plan of an expression, whose inputs users name; elements come in runs."""
 
     schedule: CpuStream | CpuTransposed
     run: Run
@@ -249,8 +265,8 @@ class FormulaPlan(CpuPlan):
 
 
 def vector_for(target: Target, dtype: DType, elements: int) -> Vector:
-    """Return the vector of `dtype` to compute in: the target's widest, or a narrower one of at
-    least 16 bytes if fewer than half of its elements would be used."""
+    """Return the target's widest vector of `dtype`, or a narrower one of at least 16 bytes if fewer
+    than half of its elements would be used."""
     count = target.limits["vector_bytes"] // dtype.itemsize
     while count * dtype.itemsize > 16 and elements <= count // 2:
         count //= 2
@@ -263,8 +279,8 @@ def fuses(target: Target) -> bool:
 
 
 def multiply_add(target: Target) -> str:
-    """Return the intrinsic that multiplies and adds in the target's way. Without an instruction
-    llvm.fma calls a library; llvm.fmuladd rounds the product (LLVM Language Reference)."""
+    """Return the intrinsic for a product and its sum. Without an instruction llvm.fma calls a
+    library; llvm.fmuladd rounds the product (LLVM Language Reference)."""
     return "llvm.fma" if fuses(target) else "llvm.fmuladd"
 
 

@@ -13,8 +13,8 @@ from kgen_runtime.values import frozen
 class BlockedAxis:
     """M, N or K, cut into blocks, and blocks into tiles.
 
-    Properties that are texts are LLVM operands: a constant if the extent is the same for all tasks,
-    else the name of the value that the template computes: `name`, and `tiled` in whole tiles.
+    Texts are LLVM operands (:meth:`operand`). `name` is that of the extent of the current block,
+    `tiled` that of the extent in whole tiles.
     """
 
     name: str
@@ -46,10 +46,14 @@ class BlockedAxis:
     def last(self) -> int:
         return self.extent - (self.blocks - 1) * self.block
 
+    def operand(self, name: str, value: int) -> str:
+        """Return `value`, or `name` if the template computes it because the extent varies."""
+        return name if self.varies else str(value)
+
     @property
     def size(self) -> str:
         """Extent of the current block."""
-        return self.name if self.varies else str(self.first)
+        return self.operand(self.name, self.first)
 
     @property
     def has_tile(self) -> bool:
@@ -64,9 +68,8 @@ class BlockedAxis:
     @property
     def whole(self) -> str:
         """Extent of the current block in whole tiles."""
-        if self.varies:
-            return self.tiled if self.has_edge else self.name
-        return str(self.first - self.first % self.tile)
+        name = self.tiled if self.has_edge else self.name
+        return self.operand(name, self.first - self.first % self.tile)
 
 
 @frozen
@@ -80,13 +83,11 @@ class Blocking:
 
     @cached_property
     def m(self) -> BlockedAxis:
-        """Rows, in register tiles."""
         mr, mc = self.schedule.mr, self.schedule.mc
         return BlockedAxis(name="%rows", tiled="%rows.whole", extent=self.spec.m, block=mc, tile=mr)
 
     @cached_property
     def n(self) -> BlockedAxis:
-        """Columns, in panels of B."""
         return BlockedAxis(
             name="%columns",
             tiled="%panels.whole",
@@ -151,7 +152,7 @@ class Blocking:
 
     @property
     def columns_whole(self) -> str:
-        return "%columns.whole" if self.n.varies else str(self.whole(self.n.first))
+        return self.n.operand("%columns.whole", self.whole(self.n.first))
 
     @property
     def has_whole_vectors(self) -> bool:

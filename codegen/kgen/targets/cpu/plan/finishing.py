@@ -11,8 +11,14 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.cpu_plan import access, fuses
-from kgen.targets.cpu.plan.math.functions import Functions, functions_for
-from kgen.targets.cpu.plan.math.normal import NormalTables, NormalTail, normal_tables, normal_tail
+from kgen.targets.cpu.plan.math.functions import (
+    Functions,
+    NormalTables,
+    NormalTail,
+    functions_for,
+    normal_tables,
+    normal_tail,
+)
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.epilogue import ACCUMULATOR, EpilogueArgument, FusedEpilogue
 from kgen.targets.expressions import Rendered
@@ -71,8 +77,8 @@ class Finish:
         return FinishRenderer(type=self.compute.floats, target=self.target)
 
     def finished(self, prefix: str, sums: str, loaded: Mapping[str, str]) -> Rendered:
-        """Return the lines that take a vector of sums through the epilogue. Names begin with
-        `prefix`, as do those of arguments that are not `loaded` before, by their stems."""
+        """Return the lines that take a vector of sums through the epilogue. `prefix` begins all
+        names, and those of arguments that are not `loaded`, by their stems."""
         e = self.epilogue
         values = {a.name: loaded.get(a.stem, f"%{prefix}.{a.stem}") for a in e.arguments}
         values[ACCUMULATOR] = sums
@@ -89,14 +95,12 @@ class Finish:
         return {**self.loaded, **{a.stem: f"%{prefix}.{a.stem}" for a in self.epilogue.by_column}}
 
     def loaded_in(self, row: str) -> Mapping[str, str]:
-        """Return the loaded values for one of several rows, whose values' names begin with the
-        row's name."""
+        """Return the loaded values for one of several rows, whose name begins theirs."""
         own = {a.stem: f"%{row}.{a.stem}.all" for a in self.epilogue.by_row}
         return {**self.loaded, **own}
 
     def loaded_columns(self, rows: str, row: str, columns: str) -> Mapping[str, str]:
-        """Return the loaded values for one of several rows, where the columns' values are loaded as
-        well."""
+        """Return the loaded values for one of several rows, with those of columns."""
         names = {a.stem: f"%{rows}.{columns}.{a.stem}" for a in self.epilogue.by_column}
         names |= {a.stem: f"%{rows}.{a.stem}.all" for a in self.epilogue.numbers}
         return {**self.loaded_in(row), **names}
@@ -163,6 +167,5 @@ class Finish:
 
 
 def finishing_type(spec: Matmul) -> DType:
-    """Return the type that sums are converted to before the epilogue; s32 sums that are the output
-    stay."""
+    """Return the type that sums are converted to before the epilogue."""
     return DType.S32 if spec.out is DType.S32 else spec.finishes_in

@@ -11,16 +11,15 @@ from kgen.errors import ScheduleError
 from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.addresses import Tensors
-from kgen.targets.cpu.plan.cpu_plan import CpuPlan
+from kgen.targets.cpu.plan.cpu_plan import Buffer, CpuPlan
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.finishing import Finish
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.lanes import Interleaving
-from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
+from kgen.targets.cpu.plan.packing.panel import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import Dot
-from kgen.targets.cpu.plan.vectors import Vector, scalar_type
+from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.device import Multiplied
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import TensorParam, Tile, Walk
@@ -38,9 +37,42 @@ def padded(row: int) -> int:
 
 
 @frozen
+class Accumulators:
+    """Sums of `rows` rows, `row` bytes apart, in vectors of type `vector`.
+
+    The epilogue computes in type `finished`; `base` is the pointer to the first sum. With `in_out`,
+    the output holds the sums between two blocks of K.
+    """
+
+    vector: Vector
+    finished: Vector
+    rows: int
+    row: int
+    base: str = "%acc"
+    in_out: bool = False
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether integers become f32 before the epilogue."""
+        return self.vector != self.finished
+
+    @property
+    def itemsize(self) -> int:
+        return self.vector.bits // 8
+
+    @property
+    def bytes(self) -> int:
+        return self.rows * self.row
+
+    @property
+    def buffer(self) -> Buffer:
+        order = f"{self.vector.scalar} [mc][nc], {self.row} B per row"
+        return Buffer(name="%acc", holds=order, bytes=self.bytes)
+
+
+@frozen
 class MatmulPlan(CpuPlan):
-    """Plan of a matmul: a block of mc x nc of out per task; sums in a scratch block, then the
-    epilogue."""
+    """Plan of a matmul whose tasks each compute a block of mc x nc of out."""
 
     spec: Matmul
     schedule: BlockedMatmul
@@ -71,6 +103,23 @@ class MatmulPlan(CpuPlan):
     def starts(self) -> Starts | None:
         """Start values of the sums of each row, if the instruction reads B as unsigned."""
         return None
+
+    def starts_along(self, k: int, run: Access, sums: Vector, pointer: str) -> Starts | None:
+        """Return the start values for `k` elements of each unpacked row of A at `pointer`, which
+        are read by runs; None if the instruction does not read B as unsigned."""
+        if self.dot is None or not self.dot.b_is_unsigned:
+            return None
+        tail = k % run.compute.count
+        return Starts(
+            blocking=self.blocking,
+            dot=self.dot,
+            run=run,
+            pointer=pointer,
+            a_row=self.tensors.a_strides[1],
+            sums=sums,
+            depth=str(k - tail),
+            tail=tail,
+        )
 
     @property
     def interleaving(self) -> Interleaving | None:
@@ -125,8 +174,7 @@ class MatmulPlan(CpuPlan):
 
     @property
     def rows_are_fastest(self) -> bool:
-        """Whether tasks go down a block of columns before the next one; otherwise they go along
-        rows."""
+        """Whether tasks go down a block of columns first; otherwise along rows."""
         return False
 
     @property
@@ -134,13 +182,13 @@ class MatmulPlan(CpuPlan):
         return self.blocking.grid
 
     @property
-    def out_masked_types(self) -> set[Vector]:
+    def masked_accesses(self) -> set[Vector]:
         return self.finish.types if self.blocking.n_tail > 1 else set()
 
     @property
     def multiplied(self) -> Multiplied:
-        """Type of the products; narrow operands are widened to that of the sums if no instruction
-        takes them."""
+        """Type of the products; elements that no instruction takes are widened to the sums'
+        type."""
         return Multiplied(operands=str(self.spec.dtype if self.dot else self.spec.accumulate))
 
     @property

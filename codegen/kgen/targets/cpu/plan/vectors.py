@@ -124,8 +124,7 @@ class Vector:
 
     @property
     def round_magic(self) -> float:
-        """Addend 1.5 * 2^mantissa, which leaves a small float rounded, as an integer in the low
-        bits."""
+        """Addend 1.5 * 2^mantissa, which leaves a small float, rounded, in the low bits."""
         return 1.5 * 2.0 ** {"float": 23, "double": 52}[self.scalar]
 
     def of(self, scalar: str) -> Vector:
@@ -159,19 +158,19 @@ class Vector:
 
 @frozen
 class VectorPart:
-    """Vector number `index` of a run of elements, from element `first` on; `valid` is 0 for a whole
-    vector, else the number of its elements that exist."""
+    """Vector `index` of a run, from element `first` on; `valid` counts its elements if some
+    lack."""
 
     index: int
     first: int
     valid: int
 
 
-def vector_parts(length: int, count: int) -> tuple[VectorPart, ...]:
-    """Return the vectors of `count` elements that cover `length` elements."""
+def vector_parts(length: int, count: int, start: int = 0) -> tuple[VectorPart, ...]:
+    """Return the vectors of `count` elements that cover `length` elements from `start` on."""
     return tuple(
-        VectorPart(index=i, first=first, valid=length - first if first + count > length else 0)
-        for i, first in enumerate(range(0, length, count))
+        VectorPart(index=i, first=start + at, valid=length - at if at + count > length else 0)
+        for i, at in enumerate(range(0, length, count))
     )
 
 
@@ -203,8 +202,7 @@ class Access:
 
     @property
     def is_whole_words(self) -> bool:
-        """Whether elements are integers of 32 or 64 bits, computed as floats that are whole
-        numbers."""
+        """Whether elements are integers of 32 or 64 bits, computed as floats."""
         return self.dtype in (DType.S32, DType.S64) and not self.compute.is_integer
 
     @property

@@ -16,8 +16,9 @@ from kgen.targets.cpu.plan.amx.tiles import tile_k
 from kgen.targets.cpu.plan.cpu_plan import vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
-from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner
+from kgen.targets.cpu.plan.kernels.inner_operands import is_inner
 from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.plan.tiles.tiled import tallest_tile
 from kgen.targets.cpu.schedule.cost_model import PACKS_WINDOWS, best
 
 #: Fields that say which operands tasks pack for each other, and where; they follow from the blocks.
@@ -37,8 +38,8 @@ GIVEN_UP = (
 def adapted(
     spec: Matmul, target: Target, schedule: BlockedMatmul, sizes: tuple[int, ...]
 ) -> BlockedMatmul:
-    """Return a legal schedule like one that was measured for other sizes (M, N, K), of the same
-    main loop where that is possible."""
+    """Return a legal schedule like one measured for other sizes (M, N, K), if possible of its main
+    loop."""
     if sizes == (spec.m, spec.n, spec.k):
         return schedule
     return _first(spec, target, schedule, _fewer(_scaled(spec, target, schedule, sizes)))
@@ -47,9 +48,8 @@ def adapted(
 def completed(
     spec: Matmul | Conv2d, target: Target, schedule: BlockedMatmul, given: Collection[str]
 ) -> BlockedMatmul:
-    """Return the schedule with its dependent fields, except those in `given`, chosen by the model;
-    with other blocks too if nothing else is legal. If nothing is legal at all, return the schedule:
-    its plan names a value that fits."""
+    """Return the schedule with its dependent fields, except those in `given`, chosen by the model.
+    Other blocks follow if nothing else is legal, else the plan names a value that fits."""
     fields = {name: int(getattr(schedule, name)) for name in schedule.names}
     if "mainloop" in given:
         fields.setdefault("ahead", 0)
@@ -83,8 +83,8 @@ def _fewer(fields: Mapping[str, int], kept: Collection[str] = ()) -> Iterator[di
 def _scaled(
     spec: Matmul, target: Target, schedule: BlockedMatmul, sizes: tuple[int, ...]
 ) -> dict[str, int]:
-    """Return the fields for the new extents. A block of a whole extent stays whole; other blocks
-    keep their size as far as equal blocks allow."""
+    """Return the fields for the new extents: whole extents stay whole, other blocks keep their
+    size."""
     m, n, k = sizes
     fields = {name: int(getattr(schedule, name)) for name in schedule.names}
     mr, nr = fields["mr"], fields["nr"]
@@ -117,8 +117,8 @@ def most_rows(spec: Matmul, target: Target, schedule: BlockedMatmul) -> int:
         return schedule.mr
     dot = dot_for(spec.dtype, target)
     lanes = vector_for(target, finishing_type(spec), COLUMNS if dot else spec.n).count
-    registers = target.limits["vector_registers"] - 2 - (dot.extra_registers if dot else 0)
-    return max(registers // max(schedule.nr // lanes, 1) - 1, 1)
+    extra = dot.extra_registers if dot else 0
+    return tallest_tile(target, max(schedule.nr // lanes, 1), extra)
 
 
 def _block(extent: int, block: int, measured: int, unit: int) -> int:

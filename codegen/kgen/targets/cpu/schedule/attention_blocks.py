@@ -15,12 +15,11 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuAttention, CpuMatmul
 from kgen.spec import Attention, DType
 from kgen.targets.base import Candidate, Target
-from kgen.targets.cpu.caches import Caches
-from kgen.targets.cpu.cores import core_of
+from kgen.targets.cpu.cores import Caches, coefficients, core_of, line_cycles, vector_rates
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.online_softmax import BROADCASTS, plan_attention
-from kgen.targets.cpu.schedule.cost_model import START_CYCLES, THREADS, coefficients
-from kgen.targets.cpu.schedule.formula_model import EXPONENTIAL, ROW, line_cycles
+from kgen.targets.cpu.schedule.cost_model import log_cycles
+from kgen.targets.cpu.schedule.row_schedules import EXPONENTIAL, ROW
 
 BLOCKS_OF_QUERIES = (8, 16, 32, 64, 128, 256)
 BLOCKS_OF_KEYS = (16, 32, 64, 128, 256)
@@ -82,23 +81,18 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
 
 
 def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> float:
-    """Return the logarithm of the cycles of all threads together, for the numbers of threads that
-    matmuls are chosen for."""
-    tasks = spec.batch * spec.kv_heads
-    tasks *= -(-spec.group * spec.queries // candidate.schedule.block_q)
-    cycles, weighted = sum(candidate.terms.values()), 0.0
-    for threads, weight in THREADS:
-        share = -(-tasks // threads) / tasks
-        busiest = threads * (cycles * share + START_CYCLES * (share < 1))
-        weighted += weight * math.log(busiest)
-    return weighted
+    """Return the mean logarithm of the cycles of all threads together."""
+    blocks = -(-spec.group * spec.queries // candidate.schedule.block_q)
+    tasks = spec.batch * spec.kv_heads * blocks
+    cycles = sum(candidate.terms.values())
+    return float(log_cycles([cycles], lambda threads: -(-tasks // threads) / tasks))
 
 
 def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[str, float]:
     """Return the predicted cycles of one thread."""
     width = target.limits["vector_bytes"]
     core, caches, lanes = core_of(target), Caches(target=target), width // 4
-    adds, loads = core.multiply_adds.get(width, 1.0), core.loads.get(width, 1.0)
+    adds, loads = vector_rates(target)
     rows = spec.group * spec.queries
     count = spec.batch * spec.kv_heads * -(-rows // schedule.block_q)
     block_rows = min(rows, schedule.block_q)

@@ -9,10 +9,8 @@ arithmetic on a core. Rates are published (`cores.toml`), cycles per event fitte
 from __future__ import annotations
 
 import math
-import tomllib
-from collections.abc import Mapping
-from functools import cache, cached_property
-from importlib import resources
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,15 +36,14 @@ from kgen.targets.contraction.implicit_gemm import (
     of_all_positions,
     positions_of,
 )
-from kgen.targets.cpu.caches import Caches
-from kgen.targets.cpu.cores import Core, core_of
+from kgen.targets.cpu.cores import Caches, Core, coefficients, core_of, fitted, vector_rates
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs
+from kgen.targets.cpu.plan.kernels.blis import has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
-from kgen.targets.cpu.plan.kernels.gemv import Taken, rows_of_b
-from kgen.targets.cpu.plan.kernels.inner_vectors import k_of_step
+from kgen.targets.cpu.plan.kernels.gemv import rows_of_b
+from kgen.targets.cpu.plan.kernels.inner_operands import k_of_step
 from kgen.targets.cpu.plan.kernels.limb_parts import GROUP, limb_count
 from kgen.targets.cpu.plan.kernels.transformed_tiles import transform_cycles
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
@@ -71,50 +68,35 @@ PLACES = ("l2", "far", "memory")
 
 @frozen
 class Prediction:
-    """Predicted cycles of one thread with warm caches, by term and in all, and the objective: mean
-    of seconds over numbers of threads and measured cache states (geometric)."""
+    """Predicted cycles of one thread with warm caches, and the mean seconds that rank
+    candidates."""
 
     terms: Mapping[str, Cycles]
     cycles: Cycles
     seconds: Cycles
 
 
-@cache
-def data() -> dict[str, Any]:
-    """Return `coefficients.toml`: events by the terms of a prediction that `kgen build --explain`
-    prints, and the cycles of each event by core."""
-    path = resources.files("kgen.targets.cpu.schedule") / "coefficients.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, float]:
-    """Return the cycles per event of the target's core with its vectors or AMX tiles; if it was not
-    measured with them, those of the first core that was.
-
-    `error` is the log(predicted time / least predicted time) up to which a neighbour's schedule at
-    distance 1 is chosen; 0 if the core was measured with warm caches only.
-    """
-    cores: Mapping[str, Mapping[str, Mapping[str, float]]] = data()["cores"]
-    name = "amx" if kind is kinds.AmxMatmul else str(target.limits["vector_bytes"])
-    first = cores[core_of(target).fitted_as]
-    return next(core[name] for core in (first, *cores.values()) if name in core)
-
-
 def predict(spec: Matmul, target: Target, space: MatmulSpace, held: int = 0) -> Prediction:
-    """Predict the time of every candidate of a space; `held` bytes are read from one call to the
-    next, so that B is first read from the cache level that holds as many."""
+    """Predict the time of every candidate; `held` bytes are read between two calls with the same
+    B."""
     per_event = coefficients(target, space.kind)
     conditions = (False, True) if per_event["error"] else (False,)
     found = [_terms(spec, target, space, per_event, is_cold, held) for is_cold in conditions]
     cycles = [np.sum([*terms.values()], axis=0) for terms in found]
-    weighted = np.zeros(len(space))
-    for threads, weight in THREADS:
-        share = _busiest(spec, space, threads)
-        for each in cycles:
-            busiest = threads * (each * share + START_CYCLES * (share < 1))
-            weighted += weight * np.log(busiest) / len(cycles)
-    seconds = np.exp(weighted) / core_of(target).clock
+    seconds = np.exp(log_cycles(cycles, partial(_busiest, spec, space))) / core_of(target).clock
     return Prediction(terms=found[0], cycles=cycles[0], seconds=seconds)
+
+
+def log_cycles(cycles: Sequence[Cycles], busiest: Callable[[int], Cycles]) -> Cycles:
+    """Return the mean logarithm of all threads' cycles, over numbers of threads and cache states,
+    from `cycles` in one thread. `busiest` returns the work of the busiest of so many threads."""
+    weighted: Cycles = 0.0
+    for threads, weight in THREADS:
+        share = busiest(threads)
+        for each in cycles:
+            together = threads * (each * share + START_CYCLES * (share < 1))
+            weighted = weighted + weight * np.log(together) / len(cycles)
+    return weighted
 
 
 def _terms(
@@ -145,8 +127,7 @@ def choose(spec: Matmul | Conv2d, target: Target) -> BlockedMatmul:
 def best(
     spec: Matmul | Conv2d, target: Target, fixed: Fixed | None = None, mainloop: str | None = None
 ) -> BlockedMatmul | None:
-    """Return the legal schedule of the least predicted time with the `fixed` fields and the main
-    loop; None if there is none."""
+    """Return the schedule of the least predicted time with `fixed` fields, or None."""
     found = candidates(spec, target, fixed, mainloop, most=1)
     return found[0].schedule if found else None
 
@@ -155,8 +136,8 @@ def candidates(
     spec: Matmul | Conv2d, target: Target, fixed: Fixed | None = None, mainloop: str | None = None,
     *, most: int | None, by_kind: bool = False,
 ) -> tuple[Candidate[BlockedMatmul], ...]:  # fmt: skip
-    """Return the legal schedules of the least predicted time, the best first; with `by_kind` the
-    best one of each main loop and each choice of packing."""
+    """Return the schedules of the least predicted time, the best first; with `by_kind` the best one
+    of each main loop and choice of packing."""
     if isinstance(spec, Conv2d):
         if not is_matrix(spec):
             fixed, mainloop = PACKS_WINDOWS, mainloop_of_windows(spec, target)
@@ -179,8 +160,8 @@ def predicted(
 
 
 def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul, distance: float) -> float:
-    """Return log(predicted time of a schedule / least predicted time), less the model's error over
-    the distance; 0 if that is not known."""
+    """Return log(predicted / least predicted time), less the model's error over the distance, or
+    0."""
     error = coefficients(target, type(schedule))["error"]
     if not error:
         return 0.0
@@ -194,7 +175,7 @@ def _candidate(
 ) -> Candidate[BlockedMatmul]:
     cycles = {name: float(term[row]) for name, term in prediction.terms.items()}
     terms = {
-        term: sum(cycles.get(n, 0.0) for n in names) for term, names in data()["events"].items()
+        term: sum(cycles.get(n, 0.0) for n in names) for term, names in fitted()["events"].items()
     }
     terms["arithmetic"] += cycles["arithmetic"]
     terms["memory"] += cycles["bandwidth"]
@@ -237,8 +218,17 @@ def counts_of(
     spec: Matmul, target: Target, space: MatmulSpace, *, is_cold: bool = False, held: int = 0
 ) -> EventCounts:
     """Count the events of every candidate of a space; with cold caches B comes from memory."""
+    multiply_adds, loads = vector_rates(target)
     loop = _Loop(
-        spec=of_all_positions(spec), target=target, space=space, is_cold=is_cold, held=held
+        spec=of_all_positions(spec),
+        target=target,
+        space=space,
+        core=core_of(target),
+        caches=Caches(target=target),
+        multiply_adds=multiply_adds,
+        loads=loads,
+        is_cold=is_cold,
+        held=held,
     )
     count = {kinds.InnerMatmul: _inner, kinds.OuterMatmul: _outer}.get(space.kind, _blocked)
     return count(loop)
@@ -251,16 +241,13 @@ class _Loop:
     spec: Matmul
     target: Target
     space: MatmulSpace
+    core: Core
+    caches: Caches
+    #: Vectors multiplied and added, and vectors loaded, per cycle.
+    multiply_adds: float
+    loads: float
     is_cold: bool
-    held: int = 0
-
-    @cached_property
-    def core(self) -> Core:
-        return core_of(self.target)
-
-    @property
-    def caches(self) -> Caches:
-        return Caches(target=self.target)
+    held: int
 
     @property
     def width(self) -> int:
@@ -277,14 +264,6 @@ class _Loop:
             return vector_for(self.target, DType.F32, COLUMNS).count
         return vector_for(self.target, finishing_type(self.spec), self.spec.n).count
 
-    @property
-    def multiply_adds(self) -> float:
-        return self.core.multiply_adds.get(self.width, 1.0)
-
-    @property
-    def loads(self) -> float:
-        return self.core.loads.get(self.width, 1.0)
-
     @cached_property
     def products(self) -> float:
         """Vectors of products per cycle; each lane multiplies one k or one group of k."""
@@ -297,20 +276,16 @@ class _Loop:
         """Bytes from a row of B to the next."""
         return self.spec.b_strides[1] * self.spec.b_type.itemsize
 
+    @property
+    def matrix_bytes(self) -> int:
+        """Bytes of A as a matrix."""
+        return self.spec.m * self.spec.k * self.spec.dtype.itemsize
+
     @cached_property
     def b_bytes(self) -> int:
         """Bytes of the operand that is read once: B, or the larger one of an inner product."""
-        spec = self.spec
-        a_bytes = spec.m * spec.k * spec.dtype.itemsize * (self.space.kind is kinds.InnerMatmul)
-        return max(spec.k * spec.n * spec.b_type.itemsize, a_bytes)
-
-    @property
-    def a_bytes(self) -> float:
-        """Bytes of A, or of the images that its rows are windows or tiles of."""
-        spec = self.spec
-        if isinstance(spec, ImplicitGemm):
-            return spec.parameter("a").nbytes / spec.batch
-        return spec.m * spec.k * spec.dtype.itemsize
+        a_bytes = self.matrix_bytes * (self.space.kind is kinds.InnerMatmul)
+        return max(self.spec.k * self.spec.n * self.spec.b_type.itemsize, a_bytes)
 
     @property
     def b_lines(self) -> float:
@@ -320,9 +295,6 @@ class _Loop:
         """Return the part of the vectors of rows, `stride` bytes apart, that lie in two lines."""
         return max(self.width - math.gcd(stride, LINE_BYTES), 0) / LINE_BYTES
 
-    def first_read(self, nbytes: float) -> str:
-        return self.caches.first_read(nbytes, is_cold=self.is_cold)
-
     def counts(
         self, arithmetic: Cycles, events: Mapping[str, Cycles], ways: Mapping[str, Mask],
         reads: Mapping[str, Cycles], times: Cycles = 1.0, slowdown: Cycles = 1.0,
@@ -330,7 +302,8 @@ class _Loop:
     ) -> EventCounts:  # fmt: skip
         """Return the counts with those of `reads` for the first reads of operands. `ways` says
         which candidates read B first by multiply-adds, by packing or by software prefetches."""
-        spec, place = self.spec, self.first_read(max(self.b_bytes, self.held))
+        spec, first_read = self.spec, partial(self.caches.first_read, is_cold=self.is_cold)
+        place = first_read(max(self.b_bytes, self.held))
         packs_a, lines = self.space.columns["pack_a"] > 0, self.b_lines + 0.0 * reads["runs"]
         far, from_memory = float(self.b_bytes > self.target.limits["l2_bytes"]), place == "memory"
         again, found = np.maximum(times - 1, 0) * lines, dict[str, Cycles]()
@@ -341,8 +314,10 @@ class _Loop:
             found[f"{way}_{place}"] = (lines + anew * (place == "far")) * mask
             for name in ("waits", "rows", "streams"):
                 found[f"{way}_{name}"] = reads[name] * mask * from_memory
-        a_bytes, out_bytes = self.a_bytes, spec.m * spec.n * spec.out.itemsize
-        a_place, out_place = map(self.first_read, (a_bytes, out_bytes))
+        # Rows of A may be windows or tiles of images.
+        has_images = isinstance(spec, ImplicitGemm)
+        a_bytes = spec.parameter("a").nbytes / spec.batch if has_images else self.matrix_bytes
+        a_place, out_place = map(first_read, (a_bytes, spec.m * spec.n * spec.out.itemsize))
         found[f"packed_a_first_{a_place}"] = packs_a * a_bytes / LINE_BYTES
         for way, mask in (("a", ~packs_a), ("packed_a", packs_a)):
             found[f"{way}_runs_{a_place}"] = reads["a_runs"] * mask
@@ -479,8 +454,8 @@ def _step(
     loop: _Loop, rows: Column, vectors: Column, group: int, in_rows: Mask, packs_b: Mask,
     straddling: Column | float = 0.0,
 ) -> Cycles:  # fmt: skip
-    """Return the cycles of one step of a register tile: the maximum of multiply-adds, loads and
-    latency. A vector of B in two lines is loaded twice."""
+    """Return the cycles of a step of a register tile: multiply-adds, loads or latency. A vector of
+    B in two lines is loaded twice."""
     spec, kind, has_halves = loop.spec, loop.space.kind, has_pairs(loop.spec)
     each = limb_count(spec) if kind is kinds.LimbsMatmul else 1
     converts: Cycles = np.zeros(1)
@@ -548,7 +523,7 @@ def _outer(loop: _Loop) -> EventCounts:
     parts, nr, kc, halves = c["parts"], c["nr"], c["kc"], c["halves"] > 0
     rows = rows_of_b(spec, loop.target)
     assert rows is not None
-    words = (c["words"] > 0) | (rows.taken is Taken.WORDS)
+    words = (c["words"] > 0) | rows.by_words
     group, width = np.where(words, 1, rows.group), np.where(halves, loop.width // 2, loop.width)
     vectors = nr / np.where(halves, loop.lanes // 2, loop.lanes)
     steps = ceil_div(spec.k, parts) * ceil_div(spec.n, nr)

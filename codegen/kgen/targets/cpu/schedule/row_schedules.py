@@ -1,4 +1,5 @@
-"""Schedules of streams, rows and depthwise convolutions, by sizes, caches and registers."""
+"""Schedules of streams, rows and depthwise convolutions, by sizes, caches and registers, and the
+predicted time of streams and rows."""
 
 from __future__ import annotations
 
@@ -8,9 +9,17 @@ from collections.abc import Collection
 
 from kgen.ops import Primitive as P
 from kgen.ops import steps
-from kgen.schedule import CpuDepthwise, CpuRows, CpuSplitRows, CpuStream, CpuTransposed
+from kgen.schedule import (
+    CpuDepthwise,
+    CpuRows,
+    CpuSplitRows,
+    CpuStream,
+    CpuTransposed,
+    Schedule,
+)
 from kgen.spec import Conv2d, DType, Elementwise, Rowwise
-from kgen.targets.base import Target
+from kgen.targets.base import Candidate, Target
+from kgen.targets.cpu.cores import core_of, line_cycles, vector_rates
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.depthwise import most_outputs
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, vector_of
@@ -39,11 +48,32 @@ SPLIT_COLUMNS, SPLIT_TASKS = 1 << 18, 64
 HEAD_STEPS, HEAD_SHARE = 4, 64
 #: Prefetch distance of rows from memory, in bytes.
 AHEAD_BYTES = 2048
+#: Instructions of a vector of exponentials or logarithms, and of a row beside its vectors; and
+#: primitives that are no instruction, because constants stay in registers.
+EXPONENTIAL, ROW, FREE = 14, 40, (P.CONSTANT, P.VIEW)
+
+
+def predicted(
+    spec: Elementwise | Rowwise, target: Target, schedule: Schedule
+) -> Candidate[Schedule]:
+    """Predict the time of one thread with warm caches: instructions, and lines of memory."""
+    width, (rate, _) = target.limits["vector_bytes"], vector_rates(target)
+    rows, columns = (spec.rows, spec.cols) if isinstance(spec, Rowwise) else (1, spec.elements)
+    vectors = rows * -(-columns * spec.compute.itemsize // width)
+    found = [step.primitive for step in steps(*spec.primitives()) if step.primitive not in FREE]
+    smooth = sum(primitive in (P.EXP2, P.LOG2) for primitive in found)
+    count = len(found) + (EXPONENTIAL - 1) * smooth + len(spec.outputs)
+    terms = {
+        "issue": (vectors * count + ROW * rows) / rate,
+        "memory": line_cycles(target, spec.bytes_moved) * spec.bytes_moved / LINE_BYTES,
+    }
+    seconds = sum(terms.values()) / core_of(target).clock
+    return Candidate(schedule=schedule, seconds=seconds, terms=terms)
 
 
 def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream | CpuTransposed:
-    """Return a schedule whose tasks are rows if an input broadcasts, blocks of rows if one is read
-    along its columns, else elements."""
+    """Return a schedule whose tasks are rows, blocks of rows or elements, as the inputs
+    broadcast."""
     stream = StreamPlan(spec=spec, vector=1)
     size = vector_of(spec, target).count
     if blocks_of(stream, size) is not None:
@@ -96,8 +126,8 @@ def depthwise_schedule(conv: Conv2d, target: Target) -> CpuDepthwise:
 def completed(
     spec: Rowwise, target: Target, schedule: CpuStream, given: Collection[str] = ()
 ) -> CpuStream:
-    """Return the schedule with the fields that follow from the row, the expression and the caches,
-    except those in `given`."""
+    """Return the schedule with the fields, except those in `given`, that rows and caches
+    determine."""
     is_far = spec.bytes_moved > target.limits["l3_bytes"]
     if isinstance(schedule, CpuSplitRows):
         head = _head(unchecked_rows(spec, target, schedule))

@@ -28,16 +28,17 @@ from kgen.targets.contraction.candidate_table import (
     ceil_div,
     rounded_up,
 )
-from kgen.targets.contraction.implicit_gemm import ImplicitGemm, are_windows
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm
 from kgen.targets.cpu.plan.amx import tiles
+from kgen.targets.cpu.plan.amx.packing import must_pack_a
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.kernels import blis, dot, inner_vectors, limb_parts
-from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, has_pairs
-from kgen.targets.cpu.plan.kernels.gemv import ALIAS_BYTES, RowsOfB, Taken, rows_of_b
+from kgen.targets.cpu.plan.kernels import blis, dot, inner_operands, limb_parts
+from kgen.targets.cpu.plan.kernels.blis import PAIR, has_pairs
+from kgen.targets.cpu.plan.kernels.gemv import ALIAS_BYTES, RowsOfB, rows_of_b
 from kgen.targets.cpu.plan.matmul import MOST_PADDING
 from kgen.targets.cpu.plan.packing.compensation import START_BYTES
-from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
+from kgen.targets.cpu.plan.packing.panel import b_is_packed
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 
@@ -69,8 +70,7 @@ CHAINS = 8
 def spaces(
     spec: Matmul, target: Target, fixed: Fixed | None = None, mainloop: str | None = None
 ) -> Iterator[MatmulSpace]:
-    """Yield the candidates of each main loop that supports the operands, or of `mainloop` alone.
-    `fixed` has the fields that may take only one value."""
+    """Yield the candidates of each main loop, or of `mainloop` alone, with the `fixed` fields."""
     for names, space in _MAINLOOPS.items():
         if mainloop is None or mainloop in names:
             found = space(spec, target, fixed or {})
@@ -79,8 +79,8 @@ def spaces(
 
 
 def _put_kept(table: MatmulTable, spec: Matmul, panel: Column, besides: Column, stack: int) -> None:
-    """Add `keep_b`: later tasks reuse a packed block of B if its panels of `panel` bytes fit the
-    stack with `besides`, the other bytes of a task there."""
+    """Add `keep_b`: panels of `panel` bytes serve later tasks if the stack holds them with the
+    `besides` bytes of a task."""
     alone = (table["pack_a"] == 0) | (table["nc"] >= spec.n)
     reused = (table["pack_b"] > 0) & (table["mc"] < spec.m) & (table["kc"] >= spec.k) & alone
     table.put(keep_b=reused & (table["nc"] // table["nr"] * panel + besides <= stack))
@@ -174,8 +174,8 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
 
 
 def _fetches(table: MatmulTable, spec: Matmul, blocked: Mask) -> Mask:
-    """Add what tiles prefetch: nothing besides the next block (0), the next panel (1), or B ahead
-    in their own panel, in the second-level cache (2) or the first-level one (3)."""
+    """Add what tiles prefetch: the next block of K (0), the next panel (1), or B ahead in their own
+    panel, into the second-level cache (2) or the first-level one (3)."""
     several = ceil_div(np.minimum(table["mc"], spec.m), table["mr"]) > 1
     packs, mode = table["pack_b"] > 0, table["fetch"]
     plain = spec.b_type is spec.accumulate
@@ -279,7 +279,7 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         most_kc=_limits(spec.k, DEPTHS),
         down=PARTS,
         most_nc=_widths(spec.n),
-        pack_a=(1,) if _must_pack_a(spec) else (0, 1),
+        pack_a=(1,) if must_pack_a(spec) else (0, 1),
         prefetch_panel=(0, 1),
     )
     table.put(mr=table["rows"] * tiles.TILE_ROWS, nr=table["columns"] * tiles.TILE_ROWS)
@@ -299,11 +299,6 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     return table.space(fits)
 
 
-def _must_pack_a(spec: Matmul) -> bool:
-    """Return whether AMX tiles cannot read A where it lies."""
-    return are_windows(spec) or spec.layout.a_transposed or spec.k % tiles.tile_k(spec.dtype) != 0
-
-
 def _packers(table: MatmulTable, spec: Matmul, target: Target, sums: Column) -> None:
     """Add who packs B for AMX tiles and where A is packed: tiles beside their products (2), if each
     part is packed once and two take half of the stack; else a task that is alone, on its stack (1);
@@ -314,7 +309,7 @@ def _packers(table: MatmulTable, spec: Matmul, target: Target, sums: Column) -> 
     parts = 2 * nr * kc * itemsize
     between = (spec.k % kc == 0) & (spec.n % nr == 0) & (spec.n > nr) & (mr < spec.m)
     between &= (spec.m <= mc) & unpacked & (not spec.layout.b_transposed)
-    row = steps * tiles.ROW_BYTES + _must_pack_a(spec) * ROW_PADDING
+    row = steps * tiles.ROW_BYTES + must_pack_a(spec) * ROW_PADDING
     held = table["pack_a"] * mc * row + sums + mr * nr * spec.accumulate.itemsize
     matrix = rounded_up(spec.n, nr) // tiles.TILE_ROWS * steps * tiles.TILE_BYTES
     one = (mc >= spec.m) & (table["nc"] >= spec.n) & unpacked
@@ -353,15 +348,15 @@ def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
 
 def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return inner products along K."""
-    gathers = not inner_vectors.is_inner(spec)
+    gathers = not inner_operands.is_inner(spec)
     lacks_products = spec.accumulate.is_integer and dot_for(spec.dtype, target) is None
     if limb_parts.packed_otherwise(spec, target) or lacks_products:
         return None
-    if gathers and not inner_vectors.may_transpose_b(spec, target):
+    if gathers and not inner_operands.may_transpose_b(spec, target):
         return None
     if fixed.get("pack_b", gathers) != gathers:
         return None
-    step, stack = inner_vectors.k_of_step(spec, target), target.limits["stack_bytes"]
+    step, stack = inner_operands.k_of_step(spec, target), target.limits["stack_bytes"]
     whole = gathers or spec.has_blocks
     table = MatmulTable(
         kinds.InnerMatmul,
@@ -376,7 +371,7 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     )
     table.put(mr=balanced(spec.m, table["rows"]), nr=balanced(spec.n, table["columns"]))
     mr, nr, chains = table["mr"], table["nr"], table["unroll"]
-    needed = _per_tile(partial(inner_vectors.tile_registers, spec, target), mr, nr, chains)
+    needed = _per_tile(partial(inner_operands.tile_registers, spec, target), mr, nr, chains)
     under_way = mr * nr * (1 if "unroll" in fixed else chains)
     fits = (needed <= target.limits["vector_registers"]) & (under_way < 2 * CHAINS)
     table.put(kc=spec.k // table["cut_kc"], pack_a=0, pack_b=int(gathers))
@@ -399,7 +394,7 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     fits &= (table["nc"] >= spec.n) | (table["nc"] % count == 0)
     fits &= (table["prefetch"] > 0) | (table["level"] == 2)
     sums = rounded_up(table["nc"], count) * spec.accumulate.itemsize * table["mc"]
-    transposed = gathers * spec.n * inner_vectors.column_bytes(spec)
+    transposed = gathers * spec.n * inner_operands.column_bytes(spec)
     return table.space(fits & (sums + transposed + table["mc"] * START_BYTES <= stack))
 
 
@@ -416,7 +411,7 @@ def _outer(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         if fixed.get("words", words) != words or fixed.get("halves", halves) != halves:
             continue
         rows = rows_of_b(spec, target, words=bool(words))
-        if rows is None or (words and rows.taken is not Taken.WORDS):
+        if rows is None or (words and not rows.by_words):
             continue
         if halves and rows.sums.bytes < LINE_BYTES:
             continue

@@ -16,6 +16,7 @@ from kgen.targets.base import Target
 from kgen.targets.contraction.candidate_table import Space
 from kgen.targets.contraction.implicit_gemm import implicit_gemm
 from kgen.targets.cpu import FAMILY, cores
+from kgen.targets.cpu.cores import coefficients, fitted
 from kgen.targets.cpu.schedule import cost_model
 from kgen.targets.cpu.schedule.cost_model import EventCounts, Prediction, best, candidates, predict
 from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
@@ -196,7 +197,7 @@ def test_every_counted_event_is_fitted(case: tuple[Matmul, Target]) -> None:
     spec, target = case
     for space in spaces(spec, target):
         counted = cost_model.counts_of(spec, target, space).events.keys()
-        assert counted <= {name for term in cost_model.data()["events"].values() for name in term}
+        assert counted <= {name for term in fitted()["events"].values() for name in term}
 
 
 def counted(spec: Matmul, schedule: BlockedMatmul, event: str) -> float:
@@ -318,9 +319,9 @@ def test_rows_and_streams_are_planned_on_a_new_core(
 def test_every_core_has_fitted_coefficients() -> None:
     for core in cores.cores().values():
         for width in core.multiply_adds:
-            assert str(width) in cost_model.data()["cores"][core.fitted_as]
+            assert str(width) in fitted()["cores"][core.fitted_as]
     used = {core.fitted_as for core in cores.cores().values()}
-    assert cost_model.data()["cores"].keys() == used
+    assert fitted()["cores"].keys() == used
 
 
 def test_rates_of_a_core_change_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,7 +349,7 @@ def test_a_core_measured_with_cold_caches_counts_them(monkeypatch: pytest.Monkey
     """B is read from memory then, which raises the objective of each candidate."""
     spec = Matmul(m=8, n=128, k=128, dtype="f32")
     target = dataclasses.replace(targets.find("x86-64-v4"), device="Zen 5")
-    table = cost_model.coefficients(target, CpuMatmul)
+    table = coefficients(target, CpuMatmul)
     assert table["error"] > 0
     for space in spaces(spec, target):
         warm, cold = (

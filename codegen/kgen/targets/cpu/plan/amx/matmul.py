@@ -21,7 +21,6 @@ from kgen.targets.cpu.plan.amx.tiles import (
     TileProduct,
     TileRow,
     TileSteps,
-    check_registers,
     tile_k,
     tile_rows,
 )
@@ -30,7 +29,7 @@ from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import MatmulPlan, check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
 from kgen.targets.cpu.plan.packing.packed_windows import WindowedA
-from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
+from kgen.targets.cpu.plan.packing.panel import PanelFormat
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.device import Multiplied
 from kgen_runtime.manifest import Launch, Workspace
@@ -86,7 +85,6 @@ class AmxPlan(MatmulPlan):
 
     @cached_property
     def windows(self) -> WindowedA | None:
-        """Packing of the windows of a convolution; None if A is a matrix."""
         return self.a_runs.windows(self.target)
 
     @cached_property
@@ -147,9 +145,8 @@ class AmxPlan(MatmulPlan):
     @property
     def last_panel(self) -> str:
         """First column of the task's last panel."""
-        if self.blocking.n.varies:
-            return "%columns.last"
-        return str(min(self.spec.n, self.schedule.nc) - self.schedule.nr)
+        n = self.blocking.n
+        return n.operand("%columns.last", n.first - n.tile)
 
     # -- scratch ------------------------------------------------------------------------------
 
@@ -276,9 +273,7 @@ class AmxPlan(MatmulPlan):
     @property
     def last_rows(self) -> str:
         """First row of a task's last register tile, which may overlap the tile before it."""
-        if self.blocking.m.varies:
-            return "%rows.last"
-        return str(min(self.spec.m, self.schedule.mc) - self.block_rows)
+        return self.blocking.m.operand("%rows.last", self.blocking.m.first - self.block_rows)
 
     # -- the epilogue, some rows with each step -------------------------------------------------
 
@@ -302,31 +297,32 @@ class AmxPlan(MatmulPlan):
         return tuple(found)
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
-        types = {*self.out_masked_types}
+    def masked_accesses(self) -> set[Vector]:
+        is_masked = any(c.valid not in (0, 1) for c in self.finished_columns(""))
+        types = self.finish.types if is_masked else set()
         cut_b = not self.b_is_packed and self.b_groups.is_gathered
         if self.windows:
             types |= self.windows.masked_types
         cut_a = self.tiled_a.packs and not (self.windows or self.a_runs.is_gathered)
         if self.a_runs.k_tail > 1 and (cut_a or cut_b):
-            types.add(self.a_runs.run.stored)
+            types.add(self.run.stored)
         if self.tiled_b.columns_left > 1 and not (self.b_is_packed or cut_b):
-            types.add(self.b_groups.row.stored)
-        return tuple(sorted(types, key=str))
-
-    @property
-    def out_masked_types(self) -> set[Vector]:
-        is_masked = any(c.valid not in (0, 1) for c in self.finished_columns(""))
-        return self.finish.types if is_masked else set()
+            types.add(self.row.stored)
+        return types
 
 
 def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TileProduct) -> AmxPlan:
-    """Return the plan. Raises ScheduleError if the schedule is no whole number of tiles, or needs
-    too many."""
+    """Plan the kernel. Raises ScheduleError for fields that do not fit."""
     check_ahead(spec, schedule)
     for field, unit in (("mr", TILE_ROWS), ("nr", TILE_ROWS), ("kc", tile_k(spec.dtype))):
         check_multiple(schedule, field, unit, "an AMX tile")
-    check_registers(schedule, target)
+    rows, columns = schedule.mr // TILE_ROWS, schedule.nr // TILE_ROWS
+    needed = rows * columns + rows + columns
+    if needed > TILE_REGISTERS:
+        raise ScheduleError(
+            f"mr={schedule.mr} with nr={schedule.nr} needs {needed} tile registers; "
+            f"{target.name} has {TILE_REGISTERS}; try mr={2 * TILE_ROWS},nr={2 * TILE_ROWS}"
+        )
     plan = AmxPlan.of(
         spec,
         target,
@@ -394,8 +390,7 @@ def check_packer(plan: AmxPlan) -> None:
 
 
 def with_workspaces(plan: AmxPlan) -> AmxPlan:
-    """Return the plan with a launch that packs B, and with memory for what the stack cannot
-    hold."""
+    """Return the plan with a launch that packs B, and workspaces for what the stack cannot hold."""
     (multiply,) = plan.launches
     arguments, workspaces, packing = list(multiply.arguments), [], []
     if plan.packs_b_before:

@@ -18,7 +18,14 @@ import math
 from kgen.schedule import BlockedMatmul
 from kgen.spec import Matmul
 from kgen.targets.contraction.implicit_gemm import are_windows
-from kgen.targets.cpu.plan.amx.tiles import ROW_BYTES, TILE_BYTES, TILE_ROWS, TileColumn, TileRow
+from kgen.targets.cpu.plan.amx.tiles import (
+    ROW_BYTES,
+    TILE_BYTES,
+    TILE_ROWS,
+    TileColumn,
+    TileRow,
+    tile_k,
+)
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
@@ -38,15 +45,14 @@ class GroupOfRows:
 
 @frozen
 class TilesOfA:
-    """Addresses of the tiles of a register tile's rows: bytes from one row of a tile to the next,
-    and from one step of K to the next."""
+    """Addresses of tiles of A: bytes from one row of a tile, and from one step of K, to the
+    next."""
 
     pointer: str
     row: int
     step: int
 
     def at(self, tile: TileRow) -> int:
-        """Return the bytes to a tile."""
         return tile.row * self.row
 
 
@@ -66,9 +72,7 @@ class TiledA:
 
     @property
     def must_pack(self) -> bool:
-        """Whether tiles cannot be loaded from A in place."""
-        windows = are_windows(self.blocking.spec)
-        return windows or self.runs.is_gathered or self.runs.k_tail > 0
+        return must_pack_a(self.blocking.spec)
 
     @property
     def copies(self) -> bool:
@@ -112,16 +116,21 @@ class TiledA:
         return TilesOfA(pointer="%i.copy", row=ROW_BYTES, step=step)
 
 
+def must_pack_a(spec: Matmul) -> bool:
+    """Return whether tiles cannot be loaded from A in place."""
+    return are_windows(spec) or spec.layout.a_transposed or spec.k % tile_k(spec.dtype) != 0
+
+
 def column_unit(spec: Matmul, schedule: BlockedMatmul) -> int:
-    """Return the unit that the columns of B in tiles are rounded up to. A prepacked B has pairs of
-    tiles, because kernels of one and of two columns of tiles share it."""
+    """Return the unit of the columns of B in tiles: pairs of tiles if B is prepacked, because
+    kernels of one and of two columns of tiles share it."""
     return math.lcm(2 * TILE_ROWS, schedule.nr) if spec.constant else schedule.nr
 
 
 @frozen
 class TiledB:
-    """B in the order of AMX tiles; `k_steps` tiles along K. `band_groups` groups of rows are packed
-    in one pass over the columns."""
+    """B in the order of AMX tiles, `k_steps` along K; `band_groups` groups of rows are packed per
+    pass."""
 
     groups: GroupsOfB
     k_steps: int
@@ -220,8 +229,7 @@ class TiledB:
         return self._spec.k // self.groups.k_unit
 
     def column_starts(self, columns: int) -> tuple[int | None, ...]:
-        """Return the bytes in B from the first column of a tile to each; None for columns past
-        N."""
+        """Return the bytes from a tile's first column of B to each; None for columns past N."""
         starts = (i * self.groups.column_stride for i in range(TILE_ROWS))
         return tuple(start if i < columns else None for i, start in enumerate(starts))
 
@@ -232,8 +240,7 @@ class TiledB:
 
 @frozen
 class Beside:
-    """Part of B (a panel's block of K) that is packed (`packs`), or prefetched, while tiles are
-    multiplied."""
+    """Panel's block of K of B that is packed (`packs`), or prefetched, beside the products."""
 
     blocking: Blocking
     tiled_b: TiledB
@@ -258,8 +265,7 @@ class Beside:
 
     @property
     def shared_groups(self) -> int:
-        """Groups of each step that a register tile packs: a power of two, which divides the groups
-        of a tile."""
+        """Groups of each step that a register tile packs: a power of two up to those of a tile."""
         return power_of_two(-(-TILE_ROWS // self.blocking.row_tiles))
 
     @property

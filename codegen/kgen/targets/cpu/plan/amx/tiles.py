@@ -7,8 +7,6 @@ Intel SDM volume 1, "Programming with Intel AMX", and volume 2: TDPBF16PS and TD
 
 from __future__ import annotations
 
-from kgen.errors import ScheduleError
-from kgen.schedule import AmxMatmul
 from kgen.spec import DType
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.extents import Blocking
@@ -94,20 +92,10 @@ def tile_rows(rows: int, columns: int) -> tuple[TileRow, ...]:
     )
 
 
-def check_registers(schedule: AmxMatmul, target: Target) -> None:
-    rows, columns = schedule.mr // TILE_ROWS, schedule.nr // TILE_ROWS
-    needed = rows * columns + rows + columns
-    if needed > TILE_REGISTERS:
-        raise ScheduleError(
-            f"mr={schedule.mr} with nr={schedule.nr} needs {needed} tile registers; "
-            f"{target.name} has {TILE_REGISTERS}; try mr={2 * TILE_ROWS},nr={2 * TILE_ROWS}"
-        )
-
-
 @frozen
 class TileSteps:
-    """Tiles along K: `count` in all, each of `run_k` elements; `finished_rows` is the rows of a
-    register tile, which are finished by the steps of the next one."""
+    """Tiles of `run_k` elements along K, `count` in all. The steps of a register tile finish the
+    `finished_rows` rows of the one before."""
 
     blocking: Blocking
     count: int
@@ -145,7 +133,7 @@ class TileSteps:
 
     @property
     def _finishing(self) -> int:
-        """Steps that may finish rows: those of the shortest block but the first, which stores the
+        """Steps of the shortest block that may finish rows: all but the first, which stores
         sums."""
         return min(self.count - self.last_start, self.of_block, self.count) - 1
 

@@ -7,23 +7,146 @@ from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
-from kgen.spec import Matmul
+from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.accumulators import PARTIAL_SUMS, Slices
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, Pairs, has_pairs
-from kgen.targets.cpu.plan.matmul import check_ahead, check_multiple, check_stack
+from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, windows_of
-from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
+from kgen.targets.cpu.plan.packing.panel import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
-from kgen.targets.cpu.plan.tiles.tile import RegisterTile
-from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_keeps_b, check_tile
+from kgen.targets.cpu.plan.tiles.tile import RegisterTile, Row
+from kgen.targets.cpu.plan.tiles.tiled import (
+    TiledPlan,
+    TileLoop,
+    check_keeps_b,
+    check_tile,
+    registers_needed,
+)
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
+
+#: Elements of a pair.
+PAIR = 2
+
+
+@frozen
+class Half:
+    """Half of a pair; `name` is the suffix of its names."""
+
+    name: str
+    index: int
+    before: str
+    after: str
+
+
+@frozen
+class Pairs:
+    """Pairs of bf16 along K of a prepacked B, in words of the size of `sums`.
+
+    A shift makes an f32 of a word's lower half, a mask of its upper half, which costs less than
+    widening two vectors of bf16. Tiles of fewer sums than `apart_below` keep the sums of both
+    halves apart if the vector `registers` hold them, so that multiply-adds need not wait for each
+    other. `k` is the depth of the product, `a_k` the bytes of A from one k to the next.
+    """
+
+    sums: Vector
+    registers: int
+    apart_below: int
+    k: int
+    a_k: int
+
+    @property
+    def words(self) -> Vector:
+        return self.sums.integers
+
+    def has_two_sums(self, tile: RegisterTile) -> bool:
+        """Return whether each half of the pairs has sums of its own."""
+        sums, vectors = len(tile.sums), len(tile.columns)
+        # Both halves of a vector at once, and the mask.
+        room = self.registers - registers_needed(1, vectors) - 1
+        return sums < self.apart_below and PAIR * sums - vectors <= room
+
+    def halves(self, tile: RegisterTile) -> tuple[Half, Half]:
+        if self.has_two_sums(tile):
+            return (
+                Half(name="_k0", index=0, before=".k0", after=".k0.next"),
+                Half(name="_k1", index=1, before=".k1", after=".k1.next"),
+            )
+        return (
+            Half(name="_k0", index=0, before="", after=".k0"),
+            Half(name="_k1", index=1, before=".k0", after=".next"),
+        )
+
+    def a_at(self, row: Row, half: Half) -> int:
+        """Return the bytes from a pair's A to one of its numbers."""
+        return row.a + half.index * self.a_k
+
+    @property
+    def k_is_odd(self) -> bool:
+        """Whether the last pair has a zero past K, where there is no A."""
+        return self.k % PAIR != 0
+
+
+def has_pairs(spec: Matmul) -> bool:
+    """Return whether B is prepacked in pairs of bf16."""
+    return spec.b_type is DType.BF16 and b_is_packed(spec)
+
+
+#: Workspace of the sums of each slice.
+PARTIAL_SUMS = "partial.sums"
+
+
+@frozen
+class Slices:
+    """Slices of K, whose partial sums a second launch adds up."""
+
+    spec: Matmul
+    schedule: CpuSplitMatmul
+    acc: Accumulators
+
+    @property
+    def entry(self) -> str:
+        return f"{self.spec.key}_slices"
+
+    @property
+    def k(self) -> int:
+        """K of a slice, in whole blocks; the last one may have less."""
+        blocks = -(-self.spec.k // self.schedule.kc)
+        return -(-blocks // self.schedule.split_k) * self.schedule.kc
+
+    @property
+    def count(self) -> int:
+        return -(-self.spec.k // self.k)
+
+    @property
+    def sums(self) -> str:
+        """Pointer to the sums of the first slice."""
+        return f"%{PARTIAL_SUMS}"
+
+    @property
+    def bytes(self) -> int:
+        return self.count * self.acc.bytes
+
+    @property
+    def further(self) -> tuple[int, ...]:
+        """Bytes to the sums of each slice but the first."""
+        return tuple(number * self.acc.bytes for number in range(1, self.count))
+
+    @property
+    def note(self) -> str:
+        return (
+            f"split-k: a task of the first launch computes a slice of {self.k} of K; the second "
+            "launch adds the partial sums"
+        )
+
+    @property
+    def buffer(self) -> Buffer:
+        order = f"{self.acc.vector.scalar} [{self.count}][mc][nc], {self.acc.row} B per row"
+        return Buffer(name=self.sums, holds=order, bytes=self.bytes, is_on_stack=False)
 
 
 @frozen
@@ -117,7 +240,6 @@ class BlisPlan(TiledPlan):
 
     @cached_property
     def windows(self) -> WindowedA | None:
-        """Packing of the windows of a convolution; None if A is a matrix."""
         return windows_of(self.blocking, self.target, self.a, self.sum_vector, self.a_pack.row)
 
     @cached_property
@@ -156,27 +278,25 @@ class BlisPlan(TiledPlan):
         )
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
-        """Vector types that are loaded or stored in part; a single element is a scalar access."""
-        types = self.out_masked_types
+    def masked_accesses(self) -> set[Vector]:
+        types = super().masked_accesses
         if self.windows:
-            types = types | self.windows.masked_types
+            types |= self.windows.masked_types
         elif self.schedule.pack_a and self.a_pack.has_masked_loads:
-            types = types | {self.a.stored}
+            types.add(self.a.stored)
         if self.blocking.n_tail > 1 and not self.b_pack.is_gathered and not self.b_is_packed:
-            types = types | {self.b.stored}
-        return tuple(sorted(types, key=str))
+            types.add(self.b.stored)
+        return types
 
 
 def may_sum_in_out(spec: Matmul) -> bool:
-    """Return whether the output has the type of the sums, and no tensor like it is read, which a
-    caller may have given the same memory."""
+    """Return whether the output can hold sums: it has their type, and no tensor like it is read,
+    which might be the same memory."""
     return spec.out is spec.accumulate and not FusedEpilogue(spec=spec).full
 
 
 def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan:
-    """Return the plan. Raises ScheduleError if the schedule does not fit the target's vectors or
-    the stack."""
+    """Plan the kernel. Raises ScheduleError for fields that do not fit."""
     if not isinstance(schedule, CpuMatmul) or type(schedule) not in (CpuMatmul, AheadMatmul):
         raise ScheduleError(
             f"mainloop={schedule.mainloop} is not supported for {spec.dtype} on {target.name}; "
@@ -209,16 +329,15 @@ def takes_rows_once(plan: BlisPlan) -> bool:
 
 
 def may_fetch_next_panel(plan: BlisPlan) -> bool:
-    """Return whether several tiles of rows share panels of a B that the kernel neither packs nor
-    widens, and that is prepacked or in blocks of K."""
+    """Return whether several tiles of rows share panels of a B that needs neither packing nor
+    widening, and that is prepacked or in blocks of K."""
     spec, in_panels = plan.spec, plan.b_is_packed or plan.blocking.k.is_split
     several = plan.blocking.has_row_tiles and not plan.schedule.pack_b
     return several and in_panels and spec.b_type is spec.accumulate
 
 
 def check_packing(plan: BlisPlan) -> None:
-    """Raise ScheduleError unless operands that cannot be read in place are packed: elements of A
-    that are widened, a transposed B."""
+    """Raise ScheduleError unless operands that cannot be read in place are packed."""
     spec = plan.spec
     if not plan.schedule.pack_a and plan.windows:
         raise ScheduleError("pack_a=0 requires an A that is a matrix, not windows; try pack_a=1")
@@ -250,8 +369,7 @@ def check_packing(plan: BlisPlan) -> None:
 
 
 def check_passes(plan: BlisPlan) -> None:
-    """Raise ScheduleError for prefetches of panels, and passes over the output, that the blocks do
-    not allow."""
+    """Raise ScheduleError for prefetches and passes that the blocks do not allow."""
     spec, schedule = plan.spec, plan.schedule
     if schedule.prefetch_panel and not may_fetch_next_panel(plan):
         raise ScheduleError(
@@ -271,8 +389,7 @@ def check_passes(plan: BlisPlan) -> None:
 
 
 def check_fetches_panels(schedule: AheadMatmul) -> None:
-    """Raise ScheduleError for prefetches of panels that the kernel packs, other than the only
-    kind."""
+    """Raise ScheduleError unless prefetches of panels that are packed next have the defaults."""
     for name in ("ahead", "level"):
         value, only = getattr(schedule, name), getattr(AheadMatmul, name)
         if value != only:

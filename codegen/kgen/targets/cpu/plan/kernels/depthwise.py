@@ -15,9 +15,9 @@ from kgen.spec.shapes import packed
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, implicit_gemm
 from kgen.targets.contraction.window_axes import KernelAxis, WindowAxis, kernel_axes, window_axes
-from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan, Run, access, vector_for
 from kgen.targets.cpu.plan.finishing import Finish, finishing_type
+from kgen.targets.cpu.plan.matmul import Accumulators
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import Dot, DotOperands, word_dot
 from kgen.targets.cpu.plan.vectors import Access, Vector, index_list, scalar_type
@@ -50,8 +50,7 @@ class Tap:
 
 @frozen
 class RowTile:
-    """`count` adjacent outputs from `first` on, and as many from each `count`-th output on, up to
-    `stop`."""
+    """`count` adjacent outputs from every `count`-th output of [first, stop) on."""
 
     name: str
     first: int
@@ -106,8 +105,8 @@ class DepthwisePlan(CpuPlan):
 
     @property
     def dot(self) -> Dot | None:
-        """Instruction that adds the products of two s16; the second s16 of a weight is zero. None
-        for floats, and where a multiply-add of widened bytes is an instruction itself."""
+        """Instruction that adds two products of s16, the second by zero; None for floats, and where
+        a multiply-add of widened bytes is an instruction."""
         return word_dot(self.sum_vector, self.target) if self.sum_vector.is_integer else None
 
     @property
@@ -158,9 +157,9 @@ class DepthwisePlan(CpuPlan):
         return f"{lanes} " + index_list([i // self.conv.multiplier for i in range(lanes.count)])
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
+    def masked_accesses(self) -> set[Vector]:
         types = {self.seen.stored, self.b.stored, *self.finish.types}
-        return tuple(sorted(types, key=str)) if self.channels.tail > 1 else ()
+        return types if self.channels.tail > 1 else set()
 
     # -- rows ----------------------------------------------------------------------------------
 
@@ -234,8 +233,7 @@ class DepthwisePlan(CpuPlan):
         return tuple((output, output * self.conv.outputs) for output in tile.outputs)
 
     def chains(self, tile: RowTile, prefix: str) -> tuple[tuple[str, str, str], ...]:
-        """Return the names of a tile's sums, their first values, and their values after a row of
-        the kernel."""
+        """Return names of a tile's sums, first values, and values after a row of the kernel."""
         accs = {f"%{prefix}.acc{output}": f"%{prefix}.s{output}.sum" for output in tile.outputs}
         return tuple(
             (acc, "zeroinitializer", f"{acc}.next" if self.padded_places else sums)
@@ -265,8 +263,7 @@ class DepthwisePlan(CpuPlan):
 
     @cached_property
     def tiles(self) -> tuple[RowTile, ...]:
-        """Tiles of a row of the output. Whole tiles whose windows are inside of the image are one
-        repeated tile."""
+        """Tiles of a row of the output; whole tiles inside of the image are one repeated tile."""
         count, tile = self.conv.out_sizes[-1], self.schedule.tile
         spans = [range(first, min(first + tile, count)) for first in range(0, count, tile)]
 
@@ -289,8 +286,7 @@ class DepthwisePlan(CpuPlan):
         )
 
     def _taps(self, outputs: range) -> tuple[Tap, ...]:
-        """Return the products of a tile, those of one element together, from the first element
-        on."""
+        """Return the products of a tile, sorted by the element of the image."""
         start = self._elements(outputs.start)[0]
         products = sorted(
             (element, output - outputs.start, place)
@@ -320,8 +316,8 @@ class DepthwisePlan(CpuPlan):
 
 
 def takes(conv: Conv2d) -> bool:
-    """Return whether a convolution is depthwise, with a power of two of outputs for each channel,
-    and unpacked weights in rows of channels."""
+    """Return whether a convolution is depthwise, with a power of two of outputs per channel and
+    unpacked weights in rows of channels."""
     rows_of_channels = conv.weight_layout is WeightLayout.HWIO and not conv.constant
     has_kernel = conv.is_depthwise and conv.multiplier & (conv.multiplier - 1) == 0
     return has_kernel and rows_of_channels and most_outputs(conv) > 0
@@ -329,16 +325,14 @@ def takes(conv: Conv2d) -> bool:
 
 def most_outputs(conv: Conv2d) -> int:
     """Return the widest tile for which a row has few enough instructions; 0 or less if none has.
-    Each tile that reaches over an end of a row has code of its own, and so have the last tile and
-    those in between."""
+    Tiles over an end of a row, the last tile and those in between have code of their own."""
     over_ends = sum(-(-pad // conv.strides[-1]) for pad in conv.pads[-1])
     outputs = MOST_INSTRUCTIONS // (2 * (conv.kernel[-1] + OF_OUTPUT))
     return (outputs - over_ends) // 4
 
 
 def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> DepthwisePlan:
-    """Return the plan. Raises ScheduleError for other convolutions, and for a tile beyond the
-    registers."""
+    """Plan the kernel. Raises ScheduleError for other convolutions and fields that do not fit."""
     if not takes(conv):
         raise ScheduleError(
             f"mainloop=depthwise requires groups={conv.channels}, 1, 2, 4, 8, ... outputs for "

@@ -16,7 +16,7 @@ from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA
 from kgen.targets.cpu.plan.packing.lanes import Interleaving, Strip, StripRow, Unpack, strips
 from kgen.targets.cpu.plan.packing.packed_windows import WindowedA
-from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
+from kgen.targets.cpu.plan.packing.panel import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot, DotOperands
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile
@@ -52,7 +52,6 @@ class DotPlan(TiledPlan):
 
     @cached_property
     def windows(self) -> WindowedA | None:
-        """Packing of the windows of a convolution; None if A is a matrix."""
         return self.a_runs.windows(self.target)
 
     @cached_property
@@ -119,15 +118,14 @@ class DotPlan(TiledPlan):
             a=(row, GROUP_BYTES),
             b_row=self.b_groups.row_stride,
             b_step=self.b_groups.packed.bytes if self.schedule.pack_b else in_place,
-            steps="%groups.all" if self.blocking.k.varies else str(groups),
+            steps=self.blocking.k.operand("%groups.all", groups),
             step=1,
             depth=self.dot.group,
         )
 
     @property
     def b_in_place(self) -> bool:
-        """Whether rows of B are multiplied in place, each group of them interleaved in
-        registers."""
+        """Whether groups of rows of B are read in place and interleaved in registers."""
         return not self.schedule.pack_b and not self.b_is_packed
 
     @property
@@ -194,45 +192,37 @@ class DotPlan(TiledPlan):
         )
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
-        types = self.out_masked_types
-        packs_a = self.schedule.pack_a
+    def masked_accesses(self) -> set[Vector]:
+        types, packs_a = super().masked_accesses, self.schedule.pack_a
         a_tail = self.starts.tail if self.starts and not packs_a else self.a_runs.k_tail
         if self.windows:
-            types = types | self.windows.masked_types
+            types |= self.windows.masked_types
         elif (packs_a or self.starts) and a_tail > 1 and not self.a_runs.is_gathered:
-            types = types | {self.a_runs.run.stored}
-        if (
-            self.spec.n % self.b_groups.width > 1
-            and not self.b_is_packed
-            and not self.b_groups.is_gathered
-        ):
-            types = types | {self.b_groups.row.stored}
-        return tuple(sorted(types, key=str))
+            types.add(self.run.stored)
+        reads_rows = not (self.b_is_packed or self.b_groups.is_gathered)
+        if self.spec.n % self.b_groups.width > 1 and reads_rows:
+            types.add(self.row.stored)
+        return types
 
 
 def must_pack_a(spec: Matmul, dot: Dot) -> bool:
-    """Return whether groups of K cannot be read in place: they are not contiguous, need widening,
-    or the last one is partial."""
+    """Return whether groups of K are not contiguous, need widening, or end in a partial one."""
     widens = dot.group * spec.dtype.itemsize < GROUP_BYTES
     return spec.layout.a_transposed or spec.k % dot.group != 0 or widens
 
 
 def must_pack_b(spec: Matmul, dot: Dot) -> bool:
-    """Return whether rows of B cannot be interleaved in place: B is transposed, or the last group
-    is partial."""
+    """Return whether rows of B are not contiguous, or end in a partial group."""
     return spec.layout.b_transposed or spec.k % dot.group != 0
 
 
 def rounds_bf16(spec: Matmul, dot: Dot) -> bool:
-    """Return whether the instruction set that multiplies also rounds to bf16: both flush
-    subnormals."""
+    """Return whether the products' instruction set rounds to bf16; both flush subnormals."""
     return spec.out is DType.BF16 and dot.mnemonic == VDPBF16PS.mnemonic
 
 
 def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) -> DotPlan:
-    """Return the plan. Raises ScheduleError if the schedule does not fit the vectors or the
-    stack."""
+    """Plan the kernel. Raises ScheduleError for fields that do not fit."""
     if not isinstance(schedule, DotMatmul):
         raise ScheduleError(
             f"mainloop={schedule.mainloop} is not supported for {spec.dtype} on {target.name}; "

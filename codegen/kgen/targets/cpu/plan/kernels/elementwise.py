@@ -39,8 +39,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class ElementwisePlan(RowAddresses):
-    """Expression on vectors of its operands, in steps of several vectors. Outputs are rounded and
-    written, those of 16 bits by pairs of vectors."""
+    """Expression on vectors of its operands. Outputs of 16 bits are written by pairs of vectors."""
 
     def access(self, name: str) -> Access:
         return access(self.target, self.spec.dtype_of(name), self.compute)
@@ -111,8 +110,7 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def block_rows(self) -> tuple[tuple[str, int, Rendered], ...]:
-        """Vectors of a block: prefix of names, elements of the output before it in the block, and
-        its computation."""
+        """Vectors of a block: prefix of names, first element in the block, and computation."""
         blocks = self.blocks
         assert blocks is not None
         shared = {i.name: f"%b.{i.name}" for i in self.beside}
@@ -145,7 +143,6 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def functions(self) -> Functions:
-        """Constants of exp2 and log2."""
         return functions_for(self.target, self.compute, DType.F32)
 
     # -- the expression ------------------------------------------------------------------------
@@ -169,13 +166,12 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def rendered_calls(self) -> tuple[Expression, ...]:
-        """Function calls of all segments. Constants may fold where a condition is known, so that a
-        segment calls other functions than the whole expression."""
+        """Function calls of all segments. A known condition may fold constants, so that a segment
+        calls other functions than the whole expression."""
         return tuple(dict.fromkeys(call for s in self.segments for call in self.calls(s)))
 
     def rendered(self, segment: Segment, prefix: str) -> Rendered:
-        """Return the computation on vectors %<prefix>.<operand>, or %<operand>.all of an operand
-        that is constant along a row."""
+        """Return the computation on vectors %<prefix>.<operand> (%<operand>.all if constant)."""
         operands = {
             i.name: f"%{i.name}.all" if i.single else f"%{prefix}.{i.name}"
             for i in self.stream.inputs
@@ -199,8 +195,8 @@ class ElementwisePlan(RowAddresses):
         }
 
     def stem(self, rendered: Rendered, prefix: str, output: str) -> str:
-        """Return the prefix of the names of values made from an output's vector: the value's own
-        name, unless another vector or output has the same value."""
+        """Return the prefix of names of values made from an output: its value's own name, unless
+        another vector or output has the same value."""
         names = self._result_names(prefix)
         own = names.pop(output)
         result = self.result(rendered, output)
@@ -270,16 +266,13 @@ class ElementwisePlan(RowAddresses):
     # -- steps ---------------------------------------------------------------------------------
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
-        """Vector types with masked accesses; a remainder of one element is a scalar access."""
+    def masked_accesses(self) -> set[Vector]:
         accesses = [*self.written, *(self.access(i.tensor) for i in self.operands if not i.single)]
         has_masks = any(segment.run.tail > 1 for segment in self.segments)
-        types = {a.stored for a in accesses} if has_masks else set()
-        return tuple(sorted(types, key=str))
+        return {a.stored for a in accesses if has_masks}
 
     def ahead(self, name: str) -> tuple[int, ...]:
-        """Return the bytes from a step's first element to the lines of an input that it
-        prefetches."""
+        """Return the bytes from a step's first element of an input to prefetched lines."""
         ahead = self.schedule.prefetch
         nbytes = self.schedule.unroll * self.access(name).stored.bytes * bool(ahead)
         lines = range(ahead, ahead + nbytes, LINE_BYTES)
@@ -304,8 +297,8 @@ def rounds_pairs(spec: Elementwise, target: Target) -> bool:
 def pairs(
     spec: Elementwise, target: Target, schedule: CpuStream | CpuTransposed
 ) -> tuple[str, ...]:
-    """Return the outputs of which two vectors are written at once: those that an instruction rounds
-    so, and with nontemporal stores, for which LLVM stores rounded halves normally."""
+    """Return the outputs that are written by pairs of vectors: those that an instruction rounds so,
+    and with nontemporal stores, for which LLVM stores rounded halves normally."""
     halves = {DType.BF16} if rounds_pairs(spec, target) else set()
     if schedule.nontemporal and vector_of(spec, target).scalar == "float":
         halves = {DType.BF16, DType.F16}
@@ -321,8 +314,7 @@ def has_whole_tasks(spec: Elementwise, target: Target, schedule: CpuStream) -> b
 
 
 def plan_transposed(spec: Elementwise, target: Target, schedule: CpuTransposed) -> ElementwisePlan:
-    """Plan a kernel of blocks. Raises ScheduleError if no input has its neighbours in columns, or
-    another one does not allow it."""
+    """Plan a kernel of blocks. Raises ScheduleError unless the inputs allow it."""
     stream, compute = StreamPlan(spec=spec, vector=1), vector_of(spec, target)
     blocks = blocks_of(stream, compute.count)
     if blocks is None:
@@ -340,8 +332,7 @@ def plan_transposed(spec: Elementwise, target: Target, schedule: CpuTransposed) 
 
 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> ElementwisePlan:
-    """Plan the kernel. Raises ScheduleError if a task is not a multiple of its vectors, or steps
-    are not a power of two of them."""
+    """Plan the kernel. Raises ScheduleError for fields that do not fit."""
     check_unroll(schedule)
     stream = StreamPlan(spec=spec, vector=1)
     by_rows = takes_rows(stream)

@@ -15,8 +15,8 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Merge:
-    """Shuffle of a narrow block: vector number `result` after `stage` columns, from the vector
-    `before` and the elements of `column`."""
+    """Shuffle of a narrow block: makes vector `result` of `stage` columns from `before` and
+    `column`."""
 
     before: str
     column: int
@@ -89,8 +89,8 @@ class Blocks:
         )
 
     def _mask(self, result: int, column: int) -> str:
-        """Return the shuffle mask that puts the elements of a column beside those of earlier
-        columns, which are in their places once there are several."""
+        """Return the shuffle mask that puts a column beside earlier ones, which are in their places
+        once there are several."""
         places = []
         for lane in range(self.size):
             row, of = divmod(result * self.size + lane, self.columns)

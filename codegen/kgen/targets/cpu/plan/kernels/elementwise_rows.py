@@ -15,8 +15,8 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Segment:
-    """Elements [start, stop) of a row, in which the conditions on places in a row are known. Names
-    of values begin with `prefix`."""
+    """Elements [start, stop) of a row, in which conditions along it are `known`; `prefix` begins
+    names."""
 
     prefix: str
     start: int
@@ -80,8 +80,7 @@ class RowAddresses(FormulaPlan):
         return of.lane != 1 and not of.single and bool(self.row_guards(of))
 
     def guards_together(self, of: StreamOperand) -> tuple[tuple[str, str, str], ...]:
-        """Return the conjunctions of several guards: the result so far, the next guard, and the
-        name of both."""
+        """Return conjunctions of guards: result so far, next guard, and name of both."""
         holds = [f"%{name}.holds" for name in self.row_guards(of)]
         both = [holds[0], *(f"%{of.name}.holds{i}" for i in range(1, len(holds)))]
         return tuple(zip(both, holds[1:], both[1:], strict=False))
@@ -92,8 +91,7 @@ class RowAddresses(FormulaPlan):
         return together[-1][-1] if together else f"%{self.row_guards(of)[0]}.holds"
 
     def is_plain(self, of: StreamOperand) -> bool:
-        """Return whether the operand begins at the first element of its tensor, or of a row of
-        it."""
+        """Return whether the operand begins at its tensor's, or a row's, first element."""
         return not (of.offset or of.indices or of.guards) and min(of.strides) >= 0
 
     def start(self, of: StreamOperand) -> str:
@@ -114,8 +112,7 @@ class RowAddresses(FormulaPlan):
         return self.spec.dtype_of(of.tensor).itemsize
 
     def spare_bytes(self, of: StreamOperand) -> int:
-        """Return the row's offset if a guard does not hold: the lowest element read is then the
-        tensor's first."""
+        """Return the offset of a row whose guard fails, such that all reads are inside."""
         inside = [s for s in self.segments if dict(s.known).items() >= self._held(of).items()]
         places = [i for s in inside for i in (s.start, s.stop - 1)]
         return -min((i * of.lane for i in places), default=0) * self._itemsize(of)
@@ -126,8 +123,7 @@ class RowAddresses(FormulaPlan):
         return {name: True for name in found if name in of.guards}
 
     def lanes(self, of: StreamOperand, valid: int) -> tuple[int, ...]:
-        """Return the bytes from an operand's first element to those of a vector, or of its `valid`
-        first."""
+        """Return the bytes to the elements of a vector, or to its `valid` first."""
         return tuple(e * of.lane * self._itemsize(of) for e in range(valid or self.compute.count))
 
     @property
@@ -148,8 +144,7 @@ class RowAddresses(FormulaPlan):
 
     @property
     def row_dimensions(self) -> tuple[Dimension, ...]:
-        """Dimensions that split a row's number into coordinates; none if the number is the only
-        one."""
+        """Dimensions that split a row's number into coordinates, if it has several."""
         outer = self.stream.sizes[:-1]
         return self.stream.coordinates(outer) if len(outer) > 1 else ()
 

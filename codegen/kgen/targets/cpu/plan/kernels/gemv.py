@@ -9,7 +9,6 @@ row.
 from __future__ import annotations
 
 import dataclasses
-from enum import Enum, auto
 from functools import cached_property
 from typing import ClassVar
 
@@ -24,7 +23,7 @@ from kgen.targets.cpu.plan.matmul import MatmulPlan, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.lanes import Interleaving, Unpack
 from kgen.targets.cpu.plan.tiles.dots import WORD, Dot, DotOperands, dot_for, has_words
-from kgen.targets.cpu.plan.tiles.tile import Row
+from kgen.targets.cpu.plan.tiles.tile import Row, tile_rows
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
 from kgen_runtime.values import frozen
 
@@ -32,28 +31,18 @@ from kgen_runtime.values import frozen
 ALIAS_BYTES = 4096
 
 
-class Taken(Enum):
-    """Form of the vectors of rows of B in a product.
-
-    - ELEMENTS: elements in their order in memory
-    - GROUPS: elements of neighbouring rows, interleaved for an instruction that multiplies groups
-      (dots.py)
-    - WORDS: words of two neighbouring columns of bf16; a shift makes an f32 of the lower half and a
-      mask one of the upper half, with half the loads and shuffles of widening each column. Sums of
-      even columns precede those of odd columns until the end of K.
-    """
-
-    ELEMENTS = auto()
-    GROUPS = auto()
-    WORDS = auto()
-
-
 @frozen
 class RowsOfB:
-    """Rows of B in the form `taken`; `sums` is a vector of sums in the type of the epilogue."""
+    """Rows of B as they are multiplied; `sums` is a vector of sums in the type of the epilogue.
 
-    taken: Taken
+    With `dot`, elements of neighbouring rows are interleaved to groups for this instruction. With
+    `by_words`, words of two neighbouring columns of bf16 are read: a shift makes an f32 of the
+    lower half and a mask one of the upper half, with half the loads and shuffles of widening each
+    column. Sums of even columns precede those of odd columns until the end of K.
+    """
+
     dot: Dot | None
+    by_words: bool
     sums: Vector
 
     @property
@@ -64,7 +53,7 @@ class RowsOfB:
     @property
     def vectors(self) -> int:
         """Vectors of sums of a strip: rows of a group, or columns of a word."""
-        return WORD if self.taken is Taken.WORDS else self.group
+        return WORD if self.by_words else self.group
 
     @property
     def strip(self) -> int:
@@ -77,9 +66,9 @@ class RowsOfB:
         return dataclasses.replace(self, dot=dot, sums=self.sums.half)
 
     def registers(self, m: int, parts: int, strips: int) -> int:
-        """Return the registers of a step of `m` rows of A: its operands, sums, and rows of B before
-        and after they are interleaved."""
-        if self.taken is Taken.WORDS:
+        """Return the registers of a step of `m` rows of A: operands, sums, and rows of B before and
+        after they are interleaved."""
+        if self.by_words:
             # A strip after the other: words, and of one half at a time a row of B and sums; the
             # mask.
             return m * (parts + 1) + parts + 2
@@ -106,8 +95,7 @@ class OuterDepth:
 
 @frozen
 class OuterProducts:
-    """Function that multiplies `count` rows of B at once, in groups of at most `group` rows. Rows
-    are named by their number."""
+    """Function that multiplies `count` rows of B in groups of at most `group`."""
 
     count: int
     group: int
@@ -123,24 +111,19 @@ class OuterProducts:
 
 
 def rows_of_b(spec: Matmul, target: Target, *, words: bool = False) -> RowsOfB | None:
-    """Return the rows of B, which must be contiguous and of a type that is multiplied without
-    conversion; else None. Bf16 is multiplied by words with `words`, or if the target has no
-    products of it."""
+    """Return the rows of B; None unless they are contiguous and multiplied without conversion. Bf16
+    is read by words with `words`, or if the target has no products of it."""
     dot = None if words else dot_for(spec.dtype, target)
+    by_words = dot is None and has_words(spec)
     if spec.constant or spec.b_strides[2] != 1:
         return None
-    if dot:
-        if dot.b_is_unsigned and spec.layout.a_transposed:
-            return None
-        taken = Taken.GROUPS
-    elif has_words(spec):
-        taken = Taken.WORDS
-    elif spec.dtype is spec.accumulate:
-        taken = Taken.ELEMENTS
-    else:
+    if dot and dot.b_is_unsigned and spec.layout.a_transposed:
         return None
-    columns = spec.n if taken is Taken.ELEMENTS else COLUMNS
-    return RowsOfB(taken=taken, dot=dot, sums=vector_for(target, finishing_type(spec), columns))
+    if not (dot or by_words or spec.dtype is spec.accumulate):
+        return None
+    columns = COLUMNS if dot or by_words else spec.n
+    sums = vector_for(target, finishing_type(spec), columns)
+    return RowsOfB(dot=dot, by_words=by_words, sums=sums)
 
 
 @frozen
@@ -209,7 +192,7 @@ class OuterPlan(MatmulPlan):
     @property
     def words(self) -> Vector | None:
         """Vector of words of two columns each, if bf16 is multiplied so."""
-        return self.sum_vector.integers if self.rows_of_b.taken is Taken.WORDS else None
+        return self.sum_vector.integers if self.rows_of_b.by_words else None
 
     @property
     def a_scalar(self) -> str:
@@ -218,8 +201,7 @@ class OuterPlan(MatmulPlan):
         return self.interleaving.row.stored.scalar if stored else self.sum_vector.scalar
 
     def unpacks(self, b: str, group: range) -> tuple[Unpack, ...]:
-        """Return the shuffles from rows `b`.k<row> to vectors of groups, `b`_v0.stored and so on.
-        Rows that a group lacks are zero."""
+        """Return the shuffles from rows `b`.k<row>, or zeros, to groups `b`_v<n>.stored."""
         count = self.rows_of_b.group
         lacking = ["zeroinitializer"] * (count - len(group))
         return self.interleaving.unpacks(
@@ -232,25 +214,18 @@ class OuterPlan(MatmulPlan):
     @property
     def rows_of_a(self) -> tuple[Row, ...]:
         """Rows of A, and those of their sums."""
-        a, out = self.tensors.a_strides[1], self.acc.row
-        numbers = range(self.schedule.mr)
-        return tuple(Row(name=f"m{m}", index=m, a=m * a, out=m * out) for m in numbers)
+        return tile_rows(self.schedule.mr, self.tensors.a_strides[1], self.acc.row)
 
     @cached_property
     def starts(self) -> Starts | None:
-        if self.dots is None or not self.dots.dot.b_is_unsigned:
+        if self.dots is None:
             return None
-        run_k = self.dots.factors.count
-        tail = self.spec.k % run_k
-        return Starts(
-            blocking=self.blocking,
-            dot=self.dots.dot,
-            run=Access(dtype=self.spec.dtype, compute=Vector(count=run_k, scalar="float")),
-            pointer=self.tensors.a_origin.base,
-            a_row=self.tensors.a_strides[1],
-            sums=self.sum_vector,
-            depth=str(self.spec.k - tail),
-            tail=tail,
+        factors = Vector(count=self.dots.factors.count, scalar="float")
+        return self.starts_along(
+            self.spec.k,
+            Access(dtype=self.spec.dtype, compute=factors),
+            self.sum_vector,
+            self.tensors.a_origin.base,
         )
 
     # -- K: blocks of parts, then shorter parts, then single rows -------------------------------
@@ -308,18 +283,17 @@ class OuterPlan(MatmulPlan):
         return self.blocking.n.whole
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
-        types = self.out_masked_types
+    def masked_accesses(self) -> set[Vector]:
+        types = super().masked_accesses
         if self.spec.n % self.rows_of_b.strip > 1:
-            types = types | {self.interleaving.row.stored}
+            types.add(self.interleaving.row.stored)
         if self.starts and self.starts.tail > 1:
-            types = types | {self.starts.run.stored}
-        return tuple(sorted(types, key=str))
+            types.add(self.starts.run.stored)
+        return types
 
 
 def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan:
-    """Return the plan. Raises ScheduleError if the schedule does not fit the operands, the vectors
-    or the stack."""
+    """Plan the kernel. Raises ScheduleError for fields that do not fit."""
     rows = rows_of_b(spec, target, words=schedule.words)
     if rows is None:
         raise ScheduleError(
@@ -332,7 +306,7 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
             f"pack_b={schedule.pack_b:d}: mainloop=outer packs neither operand and multiplies all "
             f"{spec.m} rows of A at once; try mr={spec.m}, mc={spec.m}, pack_a=0, pack_b=0"
         )
-    if schedule.words and rows.taken is not Taken.WORDS:
+    if schedule.words and not rows.by_words:
         raise ScheduleError(f"words=1 requires bf16 operands, not {spec.key}; try words=0")
     if schedule.halves:
         if rows.sums.bytes < LINE_BYTES:

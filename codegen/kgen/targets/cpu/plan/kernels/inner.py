@@ -15,30 +15,35 @@ from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_registers, vector_for
+from kgen.targets.cpu.plan.cpu_plan import (
+    LINE_BYTES,
+    Buffer,
+    Run,
+    access,
+    check_registers,
+    vector_for,
+)
 from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.kernels.inner_transposed import TransposedB, transposed_format
-from kgen.targets.cpu.plan.kernels.inner_vectors import (
+from kgen.targets.cpu.plan.kernels.inner_operands import (
     BlocksOfB,
-    Chain,
-    StepsAlongK,
+    TransposedB,
     blocks_of_b,
     is_inner,
     k_of_step,
     may_transpose_b,
     tile_registers,
+    transposed_format,
     vector_along,
 )
 from kgen.targets.cpu.plan.matmul import check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.compensation import Starts
-from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
+from kgen.targets.cpu.plan.packing.panel import PanelFormat
 from kgen.targets.cpu.plan.tiles.dots import DotOperands, dot_for, takes_words
 from kgen.targets.cpu.plan.tiles.folds import FoldedSums, folds
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelSteps
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, RegisterTiles, Row, Sum
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop
-from kgen.targets.cpu.plan.vectors import Access, Vector
-from kgen_runtime.blocks import BLOCK
+from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart
 from kgen_runtime.values import frozen
 
 
@@ -94,19 +99,7 @@ class InnerPlan(TiledPlan):
 
     @cached_property
     def starts(self) -> Starts | None:
-        if self.dot is None or not self.dot.b_is_unsigned:
-            return None
-        tail = self.schedule.kc % self.k_steps.vector
-        return Starts(
-            blocking=self.blocking,
-            dot=self.dot,
-            run=self.along,
-            pointer=self.loop.a_tiles,
-            a_row=self.loop.a_m,
-            sums=self.sums,
-            depth=str(self.schedule.kc - tail),
-            tail=tail,
-        )
+        return self.starts_along(self.schedule.kc, self.along, self.sums, self.loop.a_tiles)
 
     @property
     def is_direct(self) -> bool:
@@ -145,15 +138,13 @@ class InnerPlan(TiledPlan):
     @property
     def panel_steps(self) -> PanelSteps:
         """Steps of tiles whose columns each begin a part of the block."""
-        spread = str(min(self.spec.n, self.schedule.nc) // self.schedule.nr)
-        if self.blocking.n.varies:
-            spread = "%spread"
+        spread = self.blocking.n.operand("%spread", self.blocking.n.first // self.schedule.nr)
         return PanelSteps(stop=spread, step=1, spread=spread)
 
     @property
     def next_offsets(self) -> tuple[int, ...]:
-        """Bytes in B from a tile's columns to those that it prefetches, of the same block of K; one
-        distance if several tiles prefetch."""
+        """Bytes in B from a tile's columns to those that it prefetches, in the same block of K; one
+        distance if several tiles share a panel."""
         once = self.blocking.has_row_tiles
         tiles = min(self.schedule.prefetch, 1) if once else self.schedule.prefetch
         offsets = ((i + 1) * self.loop.b_column for i in range(tiles))
@@ -161,21 +152,19 @@ class InnerPlan(TiledPlan):
 
     @property
     def next_rows(self) -> int:
-        """Distance, in tiles, of the rows of A below that a tile prefetches, if A is the longer
-        side and has such rows; else 0."""
+        """Distance, in tiles, of rows of A that a tile prefetches if A is the longer side."""
         down = self.spec.m > self.spec.n or self.schedule.pack_b
         tiles = self.schedule.prefetch
         is_inside = self.reaches("a", tiles * self.schedule.mr * self.loop.a_m)
         return tiles if down and is_inside and not self.blocking.k.is_split else 0
 
     def next_row(self, row: Row) -> int:
-        """Return the bytes from a tile's corner in A to the row that is prefetched for one of its
-        rows."""
+        """Return the bytes from a tile's corner in A to the row that is prefetched for a row."""
         return row.a + self.next_rows * self.schedule.mr * self.loop.a_m
 
-    def fetches_at(self, chain: Chain, dtype: DType) -> bool:
-        """Return whether a chain begins a cache line of rows or columns of a type."""
-        return chain.at * dtype.itemsize % LINE_BYTES == 0
+    def fetches_at(self, vector: VectorPart, dtype: DType) -> bool:
+        """Return whether a vector begins a cache line of rows or columns of a type."""
+        return vector.first * dtype.itemsize % LINE_BYTES == 0
 
     def tile_spread(self, tile: RegisterTile) -> str:
         """Return the distance of a tile's columns; remaining columns at the right are adjacent."""
@@ -189,9 +178,10 @@ class InnerPlan(TiledPlan):
     # -- K ------------------------------------------------------------------------------------
 
     @cached_property
-    def k_steps(self) -> StepsAlongK:
-        vector = BLOCK if self.spec.has_blocks else self.along.compute.count
-        return StepsAlongK(depth=self.schedule.kc, vector=vector, unroll=self.schedule.unroll)
+    def k_steps(self) -> Run:
+        """K of a block in vectors, or in blocks of B; each vector of a step has its own sums."""
+        vector = k_of_step(self.spec, self.target)
+        return Run(length=self.schedule.kc, vector=vector, unroll=self.schedule.unroll)
 
     @cached_property
     def loop(self) -> TileLoop:
@@ -201,7 +191,7 @@ class InnerPlan(TiledPlan):
             a=(a_m, a_k),
             b_row=row,
             b_step=self.compute.count * column,
-            steps=str(self.k_steps.whole),
+            steps=str(self.k_steps.unrolled),
             step=self.k_steps.step,
             depth=1,
         )
@@ -223,14 +213,14 @@ class InnerPlan(TiledPlan):
         )
 
     def sum_names(self, tile: RegisterTile) -> tuple[str, ...]:
-        """Return the names of the sums of all chains."""
-        chains = self.k_steps.chains
-        return tuple(f"{name}_{chain.name}" for name in tile.sum_names for chain in chains)
+        """Return the names of the sums of all vectors of a step."""
+        vectors = self.k_steps.step_vectors
+        return tuple(f"{name}_k{v.index}" for name in tile.sum_names for v in vectors)
 
-    def last(self, sum_: Sum, chain: Chain) -> str:
-        """Return the value that a chain of a sum ends with."""
-        rest = ".rest" if chain.name in {left.name for left in self.k_steps.rest} else ""
-        return f"%{sum_.name}_{chain.name}{rest}"
+    def last(self, sum_: Sum, vector: VectorPart) -> str:
+        """Return the value that the sum of a vector of a step ends with."""
+        rest = ".rest" if vector.index < len(self.k_steps.last_vectors) else ""
+        return f"%{sum_.name}_k{vector.index}{rest}"
 
     def groups_of(self, tile: RegisterTile) -> tuple[FoldedSums, ...]:
         """Return groups of as many sums of a row as a vector has elements."""
@@ -242,25 +232,23 @@ class InnerPlan(TiledPlan):
 
     def _group(self, row: Row, sums: Sequence[Sum]) -> FoldedSums:
         name = f"{sums[0].name}.all"
-        first, *others = self.k_steps.chains
+        first, *others = self.k_steps.step_vectors
         totals = [f"%{s.name}.{len(others)}" if others else self.last(s, first) for s in sums]
         return FoldedSums(
             name=name, row=row, sums=tuple(sums), folds=folds(f"%{name}", totals, self.sums.count)
         )
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
-        types = self.out_masked_types
+    def masked_accesses(self) -> set[Vector]:
         count = self.sums.count if self.spec.has_blocks else self.k_steps.vector
-        if self.spec.k % count > 1:
-            stored = {self.along.stored}
-            types = types | (stored if self.spec.has_blocks else stored | {self.along_b.stored})
-        return tuple(sorted(types, key=str))
+        if self.spec.k % count <= 1:
+            return super().masked_accesses
+        b = set() if self.spec.has_blocks else {self.along_b.stored}
+        return super().masked_accesses | b | {self.along.stored}
 
 
 def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan:
-    """Return the plan. Raises ScheduleError if the schedule does not fit operands, registers or
-    stack."""
+    """Plan the kernel. Raises ScheduleError for fields that do not fit."""
     check_operands(spec, target, schedule)
     along, sums = vector_along(spec, target)
     step = k_of_step(spec, target) * schedule.unroll

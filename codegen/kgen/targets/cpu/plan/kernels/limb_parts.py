@@ -40,9 +40,9 @@ UNIT_BYTES = 4
 
 @frozen
 class LimbDot:
-    """Instruction for products of bytes, unsigned ones of B and signed ones of A. Without `widen`
-    it adds four of them to a sum of 32 bits; else two become one of 16, of which a block has eight,
-    and the instruction `widen` makes sums of 32 bits of those in the end."""
+    """Instruction for products of unsigned bytes of B and signed ones of A. Without `widen` it adds
+    four of them to a sum of 32 bits, else two of them to one of 16, which `widen` makes sums of 32
+    bits after a block's eight."""
 
     mnemonic: str
     intrinsic: str
@@ -73,8 +73,7 @@ LIMB_DOTS: tuple[tuple[str, LimbDot, tuple[BType, ...]], ...] = (
 
 
 def limb_dot(spec: Matmul, target: Target) -> LimbDot | None:
-    """Return the instruction for a constant B of few bits and a matrix A that is contiguous along
-    K."""
+    """Return the instruction for a constant B of few bits and an A contiguous along K."""
     if (
         ConstantOperand.B not in spec.constant
         or spec.a_strides[2] != 1
@@ -129,8 +128,8 @@ class Limb:
 class BlocksOfA:
     """A in block floating point: `count` blocks of K, of which `whole` are whole.
 
-    In bytes: the limbs of a block and of a row, which are side by side because a tile reads a
-    stream for each row, and what is kept of a block and of a row's blocks.
+    In bytes: the limbs of a block and of a row, which is a stream for the hardware prefetcher, and
+    what is kept of a block and of a row's blocks.
     """
 
     count: int
@@ -176,46 +175,13 @@ class LimbConstants:
     per_unit: int
 
 
-@frozen
-class LimbRow:
-    """Row of a tile: bytes from the first one to its limbs, blocks and sums."""
-
-    name: str
-    limbs: int
-    blocks: int
-    acc: int
-
-
-@frozen
-class LimbColumns:
-    """Vector of columns: bytes from the first one to its panel of B, and to its sums."""
-
-    name: str
-    b: int
-    acc: int
-
-
-@frozen
-class LimbTile:
-    rows: tuple[LimbRow, ...]
-    columns: tuple[LimbColumns, ...]
-
-    @property
-    def name(self) -> str:
-        return f"tile_{len(self.rows)}x{len(self.columns)}"
-
-    @property
-    def sums(self) -> tuple[str, ...]:
-        return tuple(f"{m.name}_{v.name}" for m in self.rows for v in self.columns)
-
-
 def limb_count(spec: Matmul) -> int:
     return LIMBS_OF_S4 if spec.has_blocks else LIMBS
 
 
 def limb_registers(limbs: int, rows: int, vectors: int) -> int:
-    """Return the registers of a tile: sums of limbs and of floats, both halves of a vector of B for
-    each, a limb of A, and a constant."""
+    """Return the registers of a tile: sums of limbs and of floats, halves of vectors of B, a limb
+    of A and a constant."""
     return (limbs + 1) * rows * vectors + 2 * vectors + 2
 
 
@@ -234,8 +200,7 @@ def starts_of_limbs(spec: Matmul) -> tuple[tuple[str, int], ...]:
 
 
 def block_of_a(spec: Matmul) -> int:
-    """Return the bytes that the kernel keeps of a block of A: its unit, and the start values of its
-    limbs' sums."""
+    """Return the bytes kept of a block of A: its unit, and start values of its limbs' sums."""
     return UNIT_BYTES * (1 + max(at for _, at in starts_of_limbs(spec)))
 
 
@@ -246,8 +211,8 @@ def limbs_scratch(spec: Matmul) -> int:
 
 
 def packed_otherwise(spec: Matmul, target: Target) -> bool:
-    """Return whether B is prepacked for AMX tiles or byte products: a target has one order of
-    prepacked weights, which kernels of all M read."""
+    """Return whether B is prepacked for AMX tiles or byte products, an order that kernels of all M
+    share."""
     if limb_dot(spec, target) is not None:
         return True
     return bool(spec.constant) and tile_product(spec.dtype, target) is not None

@@ -10,8 +10,10 @@ tiny numbers are multiplied in f32, slowly.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 from functools import cached_property
+from typing import ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
@@ -20,7 +22,8 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_registers
 from kgen.targets.cpu.plan.kernels import limb_parts as parts
 from kgen.targets.cpu.plan.matmul import MatmulPlan, check_multiple, check_stack
-from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
+from kgen.targets.cpu.plan.packing.panel import PanelFormat
+from kgen.targets.cpu.plan.tiles.tile import RegisterTile, Row, tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
 from kgen.targets.device import Multiplied
 from kgen.targets.powers_of_two import RoundingUnit
@@ -31,6 +34,9 @@ from kgen_runtime.values import frozen
 
 @frozen
 class LimbsPlan(MatmulPlan):
+    group: ClassVar[RoundingUnit] = parts.GROUP
+    half_block: ClassVar[RoundingUnit] = parts.HALF_BLOCK
+
     schedule: LimbsMatmul
     limb_dot: parts.LimbDot
 
@@ -43,7 +49,6 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def lanes(self) -> int:
-        """Columns of a vector."""
         return self.compute.count
 
     @property
@@ -190,57 +195,40 @@ class LimbsPlan(MatmulPlan):
 
     # -- tiles ------------------------------------------------------------------------------
 
-    def tile(self, *, bottom: bool = False, right: bool = False) -> parts.LimbTile:
-        """Return the whole tile, or the one at the bottom or at the right."""
+    def tile(self, *, bottom: bool = False, right: bool = False) -> RegisterTile:
+        """Return the whole tile, or the one at the bottom or at the right, in whole vectors."""
         rows = self.spec.m % self.schedule.mr if bottom else self.schedule.mr
         columns = self.spec.n % self.schedule.nr if right else self.schedule.nr
-        panel = self.b_blocks.panel
-        return parts.LimbTile(
-            rows=tuple(
-                parts.LimbRow(
-                    name=f"m{m}",
-                    limbs=m * self.a_blocks.limb_row,
-                    blocks=m * self.a_blocks.kept_row,
-                    acc=m * self.acc.row,
-                )
-                for m in range(rows)
-            ),
-            columns=tuple(
-                parts.LimbColumns(name=f"v{v}", b=v * panel, acc=v * self.acc.vector.bytes)
-                for v in range(-(-columns // self.lanes))
-            ),
+        return tile(
+            rows,
+            -(-columns // self.lanes) * self.lanes,
+            count=self.lanes,
+            a_stride=self.a_blocks.limb_row,
+            b_step=self.b_blocks.panel,
+            out_strides=(self.acc.row, self.acc.vector.bytes),
         )
 
-    def chains(self, tile: parts.LimbTile) -> tuple[tuple[str, str, str], ...]:
+    def kept_at(self, row: Row) -> int:
+        """Return the bytes from the first row of a tile to what is kept of a row's blocks."""
+        return row.index * self.a_blocks.kept_row
+
+    def chains(self, tile: RegisterTile) -> tuple[tuple[str, str, str], ...]:
         """Return the sums of limbs of a block: names, start values, and values after a turn."""
 
-        def start(row: parts.LimbRow, limb: parts.Limb) -> str:
+        def start(row: Row, limb: parts.Limb) -> str:
             starts = limb.starts and not self.limb_dot.widen
             return f"%{row.name}.{limb.name}.start" if starts else "zeroinitializer"
 
-        return tuple(
-            (
-                f"%{m.name}_{v.name}.{limb.name}",
-                start(m, limb),
-                f"%{m.name}_{v.name}.{limb.name}.next",
-            )
-            for m in tile.rows
-            for v in tile.columns
-            for limb in self.limbs
-        )
+        pairs = itertools.product(tile.sums, self.limbs)
+        names = ((f"%{s.name}.{limb.name}", start(s.row, limb)) for s, limb in pairs)
+        return tuple((name, first, f"{name}.next") for name, first in names)
 
     @property
-    def tiles(self) -> tuple[parts.LimbTile, ...]:
-        rights = [right for right in (False, True) if self._exists(right)]
-        bottoms = [
-            b
-            for b, found in ((False, self.blocking.m.has_tile), (True, self.blocking.m.has_edge))
-            if found
-        ]
+    def tiles(self) -> tuple[RegisterTile, ...]:
+        m, n = self.blocking.m, self.blocking.n
+        bottoms = [*[False] * m.has_tile, *[True] * m.has_edge]
+        rights = [*[False] * n.has_tile, *[True] * n.has_edge]
         return tuple(dict.fromkeys(self.tile(bottom=b, right=r) for b in bottoms for r in rights))
-
-    def _exists(self, right: bool) -> bool:
-        return self.blocking.n.has_edge if right else self.blocking.n.has_tile
 
     # -- the rows that are multiplied in f32 --------------------------------------------------
 
@@ -250,19 +238,9 @@ class LimbsPlan(MatmulPlan):
         return parts.shared_k(self.spec)
 
     @property
-    def group(self) -> RoundingUnit:
-        return parts.GROUP
-
-    @property
-    def half_block(self) -> RoundingUnit:
-        return parts.HALF_BLOCK
-
-    @property
     def columns_padded(self) -> str:
-        if self.blocking.n.varies:
-            return "%columns.padded"
-        columns = min(self.spec.n, self.schedule.nc)
-        return str(-(-columns // self.lanes) * self.lanes)
+        n = self.blocking.n
+        return n.operand("%columns.padded", -(-n.first // self.lanes) * self.lanes)
 
     # -- what is on the stack, and said ------------------------------------------------------
 
@@ -296,16 +274,13 @@ class LimbsPlan(MatmulPlan):
         return self.limb_dot.features
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
-        types = self.out_masked_types
-        if self.spec.k % self.lanes > 1:
-            types = types | {self.along.stored}
-        return tuple(sorted(types, key=str))
+    def masked_accesses(self) -> set[Vector]:
+        a = {self.along.stored} if self.spec.k % self.lanes > 1 else set()
+        return super().masked_accesses | a
 
 
 def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan:
-    """Return the plan. Raises ScheduleError if the schedule does not fit operands, registers or
-    stack."""
+    """Plan the kernel. Raises ScheduleError for fields that do not fit."""
     dot = parts.limb_dot(spec, target)
     if dot is None:
         raise ScheduleError(

@@ -18,9 +18,9 @@ from kgen.spec import Attention, DType
 from kgen.spec.attention import Diagonal, EmptyRows
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
-from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.cpu_plan import Buffer, CpuPlan, access
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
+from kgen.targets.cpu.plan.matmul import Accumulators
 from kgen.targets.cpu.plan.packing.panel import TRANSPOSE_BYTES, Stage, transpose_stages, zip_stages
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
@@ -89,7 +89,7 @@ class AttentionPlan(CpuPlan):
     # -- strides, in bytes ---------------------------------------------------------------------
 
     def strides(self, name: str) -> tuple[int, ...]:
-        """Bytes from one batch element, head and row of q, k, v or out to the next."""
+        """Return the bytes along batch, head and row of q, k, v or out."""
         size = self.out.itemsize if name == "out" else self.stored.itemsize
         return tuple(step * size for step in self.spec.strides(name))
 
@@ -105,8 +105,7 @@ class AttentionPlan(CpuPlan):
 
     @property
     def row_pointers(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """Tensors with a row for each query: name, and bytes from one batch element, head and query
-        to the next."""
+        """Tensors with a row per query: name, and bytes along batch, head and query."""
         return (("q", self.strides("q")), *self.kept_pointers)
 
     @property
@@ -178,8 +177,7 @@ class AttentionPlan(CpuPlan):
         return (zip_stages if zips else transpose_stages)(self.lanes)
 
     def packed_rows(self, chunk: VectorPart) -> tuple[int, ...]:
-        """Bytes from the start of packed K to the rows of a transposed block that are elements of a
-        head."""
+        """Return the bytes in packed K to the rows of a transposed block that exist."""
         rows = range(chunk.first, chunk.first + (chunk.valid or self.lanes))
         return tuple(row * self.score_row for row in rows)
 
@@ -197,7 +195,7 @@ class AttentionPlan(CpuPlan):
         return self.block_rows >= self.schedule.mr
 
     def parts(self, product: str, height: int) -> tuple[TilePart, ...]:
-        """Functions of the tiles that are side by side in a block's rows."""
+        """Return the functions of the tiles that are side by side in a block's rows."""
         is_scores = product == SCORES
         in_buffer = is_scores or self.schedule.pack_v
         b = access(self.target, DType.F32, self.compute) if in_buffer else self.stored
@@ -292,11 +290,11 @@ class AttentionPlan(CpuPlan):
         return tuple(dict.fromkeys(found))
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
+    def masked_accesses(self) -> set[Vector]:
         has_partial = any(chunk.valid for chunk in (*self.head_chunks, *self.out_chunks))
         partial = {self.stored.stored, self.out.stored} if has_partial else set()
         masks = {self.mask.stored} if self.mask and not self.mask_is_shared else set()
-        return tuple(sorted(partial | masks, key=str))
+        return partial | masks
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -329,7 +327,7 @@ class AttentionPlan(CpuPlan):
 
 
 def plan_attention(spec: Attention, target: Target, schedule: CpuAttention) -> AttentionPlan:
-    """Return the plan. Raises ScheduleError for blocks that do not fit."""
+    """Plan the kernel. Raises ScheduleError for blocks that do not fit."""
     compute = Vector(count=target.limits["vector_bytes"] // 4, scalar="float")
     if schedule.block_k % compute.count:
         up = -(-schedule.block_k // compute.count) * compute.count

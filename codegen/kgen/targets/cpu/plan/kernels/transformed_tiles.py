@@ -27,10 +27,15 @@ from kgen.targets.contraction.winograd_tiles import (
     TileTransform,
     linear_map,
 )
-from kgen.targets.cpu.plan.accumulators import Accumulators
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, fuses, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.matmul import check_ahead, check_multiple, check_stack, padded
+from kgen.targets.cpu.plan.matmul import (
+    Accumulators,
+    check_ahead,
+    check_multiple,
+    check_stack,
+    padded,
+)
 from kgen.targets.cpu.plan.packing.widened import WidenedA
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_tile
@@ -45,8 +50,8 @@ TILES = "a.tiles"
 
 @frozen
 class PositionSteps:
-    """Bytes from one of `count` positions of the transform to the next, in the transformed tiles
-    `a`, in a panel of the weights `b` and in the sums `acc`."""
+    """Bytes from one of `count` positions to the next: tiles `a`, panels of weights `b`, sums
+    `acc`."""
 
     count: int
     a: int
@@ -71,8 +76,7 @@ class PositionSteps:
 
 @frozen
 class WinogradPlan(TiledPlan):
-    """Plan of a Winograd convolution. `spec` is the product in one position of the transform: tiles
-    x channels x outputs."""
+    """Plan of a Winograd convolution; `spec` is tiles x channels x outputs in one position."""
 
     spec: ImplicitGemm
     schedule: WinogradMatmul
@@ -171,11 +175,9 @@ class WinogradPlan(TiledPlan):
         return self.operand_buffers()
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
-        types = self.out_masked_types
-        if self.a_pack.has_masked_loads:
-            types = types | {self.a.stored}
-        return tuple(sorted(types, key=str))
+    def masked_accesses(self) -> set[Vector]:
+        inputs = {self.a.stored} if self.a_pack.has_masked_loads else set()
+        return super().masked_accesses | inputs
 
     # -- transforms ----------------------------------------------------------------------------
 
@@ -223,8 +225,8 @@ class WinogradPlan(TiledPlan):
 def transform_cycles(
     spec: Matmul, times: Any, lanes: int, multiply_adds: float, loads: float
 ) -> Any:
-    """Return the cycles of the transforms: inputs `times` times, sums once; 0 for other products.
-    Rates are vectors per cycle. Results of the column pass are spilled."""
+    """Return the cycles of the transforms: inputs `times` times, sums once. Rates are vectors per
+    cycle. Results of the column pass are spilled."""
     transforms = spec.operation.transforms if isinstance(spec, ImplicitGemm) else None
     if not isinstance(spec, ImplicitGemm) or transforms is None:
         return 0.0
@@ -240,8 +242,8 @@ def transform_cycles(
 
 
 def roundings(conv: Conv2d, target: Target) -> int:
-    """Return the most roundings of an input, a weight and a sum in the transforms. A transform
-    multiplies by its matrix twice; a weight is rounded once."""
+    """Return the most roundings in the transforms of an input, a sum (two passes each) and a
+    weight."""
     assert conv.transforms
     maps = (_map(conv.transforms.inputs), _map(conv.transforms.outputs))
     each = 1 if fuses(target) else 2
@@ -253,8 +255,7 @@ def _map(rows: Rows) -> LinearMap:
 
 
 def plan_winograd(conv: Conv2d, target: Target, schedule: WinogradMatmul) -> WinogradPlan:
-    """Return the plan. Raises ScheduleError if the convolution is exact, and for blocks that do not
-    fit."""
+    """Plan the kernel. Raises ScheduleError for exact convolutions and fields that do not fit."""
     if conv.transforms is None:
         raise ScheduleError(
             f"mainloop=winograd requires math=winograd2 or winograd4, not {conv.math}, whose "

@@ -1,11 +1,15 @@
-"""Constants of the elementary functions in templates/cpu/lib/math.j2, for float and double."""
+"""Constants of the elementary functions in templates/cpu/lib/math.j2, for float and double, and of
+the tail of the normal distribution for gelu in lib/activation.j2."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import struct
-from typing import ClassVar
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Any, ClassVar
 
 from kgen.ops.functions.polynomials import ERFC_F64
 from kgen.spec import DType
@@ -70,8 +74,7 @@ class Functions:
 
     @property
     def lowest_exponent(self) -> float:
-        """Exponent below which exp2_nonpositive is zero: its results would be subnormal or, without
-        scaling by n, have an exponent of 0."""
+        """Exponent below which exp2_nonpositive is zero: results are subnormal or lack one."""
         return -126.0 if self.has_scalef else -127.0
 
     @property
@@ -150,8 +153,7 @@ DOUBLE = Functions(
 
 
 def functions_for(target: Target, vector: Vector, out: DType) -> Functions:
-    """Return the constants for a vector's element type and results in `out`, with the instructions
-    that help."""
+    """Return the constants for a vector's type and results in `out`."""
     intrinsic = multiply_add(target)
     if vector.scalar == "double":
         return dataclasses.replace(DOUBLE, multiply_add=intrinsic)
@@ -160,4 +162,61 @@ def functions_for(target: Target, vector: Vector, out: DType) -> Functions:
         multiply_add=intrinsic,
         has_scalef=target.has("avx512f") and vector.count == SCALEF_COUNT,
         exp_coefficients=EXP_COEFFICIENTS.get(out, FLOAT.exp_coefficients),
+    )
+
+
+#: Entries of a table.
+ENTRIES = 16
+
+
+@frozen
+class NormalTail:
+    """Phi(-z) = 2^L(z), z >= 0, with L a polynomial in z - `center`, and 2^r one for |r| <= 1/2.
+
+    From `limit` on z Phi(-z) is zero in the type of the results. Highest powers first.
+    """
+
+    limit: float
+    center: float
+    coefficients: tuple[float, ...]
+    power_coefficients: tuple[float, ...]
+
+
+@frozen
+class NormalTables:
+    """Polynomials L(z) of `tail` for z near i, from entry i of each table: coefficients of powers
+    of z, or of z - i if it `is_centered`, highest first. Limit and 2^r are those of `tail`."""
+
+    tail: NormalTail
+    is_centered: bool
+    coefficients: tuple[tuple[float, ...], ...]
+
+
+@cache
+def _constants(out: DType) -> dict[str, Any]:
+    """Return the coarsest constants that the rounding of results to `out` hides."""
+    path = resources.files("kgen.targets.cpu.plan.math") / "normal.toml"
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    found: dict[str, Any] = tables.get(out, tables[DType.F32])
+    return found
+
+
+def normal_tail(out: DType) -> NormalTail:
+    """Return the tail of a gelu in f32 whose results are rounded to `out`."""
+    of = _constants(out)
+    return NormalTail(
+        limit=of["limit"],
+        center=of["center"],
+        coefficients=tuple(of["coefficients"]),
+        power_coefficients=tuple(of["power_coefficients"]),
+    )
+
+
+def normal_tables(out: DType) -> NormalTables:
+    """Return the tables of a gelu in f32 whose results are rounded to `out`."""
+    of = _constants(out)
+    tables = ((*table, *[0.0] * (ENTRIES - len(table))) for table in of["tables"])
+    centered = of["tables_are_centered"]
+    return NormalTables(
+        tail=normal_tail(out), is_centered=centered, coefficients=tuple(map(tuple, tables))
     )

@@ -12,7 +12,7 @@ from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.tiles.folds import Fold, folds
-from kgen.targets.cpu.plan.tiles.tile import Row
+from kgen.targets.cpu.plan.tiles.tile import Row, tile_rows
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
@@ -24,8 +24,7 @@ START_BYTES = 4
 
 @frozen
 class StartRows:
-    """Rows whose start values are computed together, in a vector `totals`; values are named from
-    `name`."""
+    """Rows whose start values are computed together, in a vector `totals`; `name` begins names."""
 
     name: str
     rows: tuple[Row, ...]
@@ -81,18 +80,16 @@ class Starts:
     @property
     def whole(self) -> str:
         """Rows of the block in groups of START_ROWS."""
-        if self.blocking.m.varies:
-            return "%starts.whole"
-        rows = int(self.blocking.m.size)
-        return str(rows - rows % START_ROWS)
+        rows = self.blocking.m.first
+        return self.blocking.m.operand("%starts.whole", rows - rows % START_ROWS)
 
     @property
     def has_groups(self) -> bool:
-        return self.blocking.m.varies or int(self.blocking.m.size) >= START_ROWS
+        return self.blocking.m.varies or self.blocking.m.first >= START_ROWS
 
     @property
     def has_single_rows(self) -> bool:
-        return self.blocking.m.varies or int(self.blocking.m.size) % START_ROWS > 0
+        return self.blocking.m.varies or self.blocking.m.first % START_ROWS > 0
 
     @property
     def rows(self) -> StartRows:
@@ -108,7 +105,7 @@ class Starts:
         return self._rows("st", 1)
 
     def _rows(self, name: str, count: int) -> StartRows:
-        rows = tuple(Row(name=f"m{r}", index=r, a=r * self.a_row, out=0) for r in range(count))
+        rows = tile_rows(count, self.a_row, 0)
         tail = ".all" if self.tail and not self.tail_is_last else ""
         added = [f"%{sums}{tail}" for sums in sum_names(name, rows)]
         return StartRows(

@@ -11,6 +11,7 @@ from kgen.targets.cpu.plan.addresses import Tensors
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, windows_of
 from kgen.targets.cpu.plan.packing.panel import (
+    PanelFormat,
     PanelsOfB,
     PanelVector,
     RegisterTranspose,
@@ -18,7 +19,6 @@ from kgen.targets.cpu.plan.packing.panel import (
     panel,
     register_transpose,
 )
-from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING
 from kgen.targets.cpu.plan.vectors import Access, Vector, index_list
 from kgen_runtime.values import frozen
@@ -49,8 +49,7 @@ class RunsOfA:
 
     @property
     def transpose(self) -> RegisterTranspose | None:
-        """Transposition that packs a transposed A; None if a block of it is smaller than a
-        transpose."""
+        """Transposition that packs a transposed A; None if a block is too small for one."""
         if not self.is_gathered:
             return None
         found = register_transpose(
@@ -90,16 +89,13 @@ class RunsOfA:
 
     @property
     def depth_whole(self) -> str:
-        if self.blocking.k.varies:
-            return "%depth.whole"
         depth = self.blocking.k.first
-        return str(depth - depth % self.run_k)
+        return self.blocking.k.operand("%depth.whole", depth - depth % self.run_k)
 
     @property
     def depth_padded(self) -> str:
-        if self.blocking.k.varies:
-            return "%depth.padded"
-        return str(rounded(self.blocking.k.first, self.run_k))
+        k = self.blocking.k
+        return k.operand("%depth.padded", rounded(k.first, self.run_k))
 
     @property
     def has_whole_depth(self) -> bool:
@@ -113,8 +109,8 @@ class RunsOfA:
 
 @frozen
 class LastGroups:
-    """End of a panel in the last block of K, which begins at `k0`: byte offsets of the partial
-    group, in B and packed, and of the zeros behind it."""
+    """End of a panel in the last block of K, from `k0` on: offsets of the partial group and of
+    zeros."""
 
     k0: int
     start: int
@@ -193,9 +189,7 @@ class GroupsOfB(PanelsOfB):
     @property
     def groups(self) -> str:
         """Whole groups along K in the current block."""
-        if self.blocking.k.varies:
-            return "%groups"
-        return str(self.blocking.k.first // self.group)
+        return self.blocking.k.operand("%groups", self.blocking.k.first // self.group)
 
     @property
     def k_left(self) -> int:
@@ -230,10 +224,8 @@ class GroupsOfB(PanelsOfB):
     @property
     def groups_transposed(self) -> str:
         """Groups along K in the current block that whole transposes cover."""
-        if self.blocking.k.varies:
-            return "%groups.transposed"
-        groups = int(self.groups)
-        return str(groups - groups % self.width)
+        groups = self.blocking.k.first // self.group
+        return self.blocking.k.operand("%groups.transposed", groups - groups % self.width)
 
     @property
     def transposes_leave_groups(self) -> bool:
@@ -255,8 +247,8 @@ class GroupsOfB(PanelsOfB):
         return self.is_gathered and depth == self.group
 
     def rows(self, depth: int) -> tuple[tuple[int, bool], ...]:
-        """Return the rows of a group of `depth` rows: bytes in B from the first one, and whether
-        the last group of K lacks the row."""
+        """Return the rows of a group: bytes from the first one, and whether K's last group lacks
+        it."""
         return tuple((i * self.k_stride, i >= self.k_left) for i in range(depth))
 
     def row_operands(self, name: str, depth: int) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ LANE_BYTES = 16
 
 @frozen
 class Unpack:
-    """Shuffle whose `result` interleaves the lower or upper halves of each lane of x and y
-    (PUNPCKL/H, ZIP1/2)."""
+    """Shuffle that interleaves lower or upper halves of each lane of x and y (PUNPCKL/H,
+    ZIP1/2)."""
 
     result: str
     x: str
@@ -55,9 +55,8 @@ def strips(columns: Sequence[Column], group: int) -> tuple[Strip, ...]:
 def unpacks(
     rows: Sequence[str], results: Sequence[str], *, count: int, lane: int
 ) -> tuple[Unpack, ...]:
-    """Return the shuffles that interleave `rows`, a power of two of vectors of `count` elements,
-    within lanes of `lane` elements. The first of `results` has the first groups of each lane, and
-    so on."""
+    """Return the shuffles that interleave `rows`, a power of two of vectors, within lanes of `lane`
+    elements. `results` have the first groups of each lane, the second, and so on."""
     found: list[Unpack] = []
     held, unit = [[row] for row in rows], 1
     while len(held) > 1:
@@ -90,8 +89,7 @@ def _mask(count: int, lane: int, unit: int, half: int) -> str:
 
 
 def column_order(width: int, *, lane: int, group: int) -> tuple[int, ...]:
-    """Return the position of each column's sum in a strip's sums, for rows of `width` columns,
-    `lane` in a lane."""
+    """Return the position of each column's sum in a strip of `width` columns, `lane` in a lane."""
     run = lane // group
     return tuple(
         column % lane // run * (width // group) + column // lane * run + column % run

@@ -26,8 +26,7 @@ MASKED_BITS = {"avx2": 32, "avx512bw": 8}
 
 
 def mainloop_of_windows(conv: Conv2d, target: Target) -> str:
-    """Return the main loop that packs windows: tiles or dot products if the type has them,
-    transformed tiles for Winograd's arithmetic."""
+    """Return the main loop that packs windows for the target's instructions."""
     if conv.transforms:
         return "winograd"
     if tile_product(conv.dtype, target) is not None:
@@ -114,8 +113,7 @@ class WindowedA:
 
     @property
     def rows_of_kernel(self) -> bool:
-        """Whether segments are rows of the kernel, whose places are adjacent; else they are single
-        places."""
+        """Whether segments are rows of the kernel, of adjacent places, not single places."""
         conv = self.conv
         return conv.groups == 1 and conv.dilations[-1] == 1 and conv.kernel[-1] > 1
 

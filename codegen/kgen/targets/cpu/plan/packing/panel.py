@@ -1,13 +1,61 @@
-"""Panels of B, vector by vector, and in-register transposes of parts of them."""
+"""Panels of B: the order of a prepacked B, vectors of a panel, and in-register transposes.
+
+All kernels of a target share one order of a prepacked B, for any M. Its panels are one vector wide,
+so that register tiles of any width read whole panels, each as a stream.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 
-from kgen.spec import DType
+from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.vectors import Access, Vector, index_list
+from kgen_runtime.manifest import Packing, TensorParam
+from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.values import frozen
+
+
+def b_is_packed(spec: Matmul) -> bool:
+    """Return whether B is prepacked in panels that all kernels read; B in blocks is not."""
+    return ConstantOperand.B in spec.constant and not spec.has_blocks
+
+
+@frozen
+class PanelFormat:
+    """Panels of `width` columns and runs of `depth` k (bytes of blocks), which `runs` cut up.
+
+    K and N are rounded up to multiples of `k_unit` and of `n_unit` (0: `width`).
+    """
+
+    width: int
+    depth: int = 1
+    k_unit: int = 1
+    n_unit: int = 0
+    runs: tuple[int, ...] = ()
+
+    def of(self, spec: Matmul) -> TensorParam:
+        """Return B in this format."""
+        b = spec.parameter("b")
+        k = spec.b_shape[1] if spec.has_blocks else spec.k
+        n_unit = self.n_unit or self.width
+        panels = -(-spec.n // n_unit) * n_unit // self.width
+        steps = -(-k // self.k_unit) * self.k_unit // self.depth
+        shape = (*b.shape[:-2], panels, steps, self.width, self.depth)
+        return dataclasses.replace(
+            b,
+            shape=shape,
+            strides=packed_strides(shape),
+            packing=Packing(
+                shape=b.shape,
+                strides=b.strides,
+                transposed=spec.layout.b_transposed,
+                width=self.width,
+                depth=self.depth,
+                runs=self.runs,
+            ),
+        )
 
 
 @frozen
@@ -27,8 +75,8 @@ class PanelVector:
 
     @property
     def is_transposed(self) -> bool:
-        """Whether registers transpose it if B is contiguous along K: a shuffle per row and stage,
-        against an instruction per column to gather."""
+        """Whether registers transpose columns that are contiguous along K: log2(count) shuffles per
+        row, against an instruction per column."""
         return self.valid >= self.count.bit_length()
 
     @property
@@ -39,8 +87,7 @@ class PanelVector:
 
 @frozen
 class PanelsOfB(ABC):
-    """B packed in panels of nr columns, vector by vector; `column_stride` is the bytes of B from
-    one column to the next."""
+    """B packed in panels of nr columns, which are `column_stride` bytes apart in B."""
 
     blocking: Blocking
     is_prepacked: bool
@@ -106,8 +153,8 @@ class Side:
 
 @frozen
 class Stage:
-    """Stage of a transposition: shuffle masks `low` and `high` of each pair of rows, and the two
-    rows that they result in."""
+    """Stage of a transposition: shuffle masks of pairs of rows, and the rows that they result
+    in."""
 
     before: int
     after: int
@@ -213,8 +260,7 @@ TRANSPOSE_BYTES = 16
 
 @frozen
 class RegisterTranspose(PanelTranspose):
-    """Transposition of a square block: as many rows as a row has elements. `packed` is a transposed
-    row in packed form."""
+    """Transposition of a square block; `packed` is a transposed row in packed form."""
 
     access: Access
     packed: Vector
@@ -231,8 +277,7 @@ class RegisterTranspose(PanelTranspose):
 def register_transpose(
     dtype: DType, *, stride: int, pack_row: int, packed: str = ""
 ) -> RegisterTranspose:
-    """Return the transposition of elements of a type; `packed` is LLVM's type of a packed element,
-    if not the stored one."""
+    """Return the transposition of elements; `packed` is their LLVM type if it changes."""
     size = TRANSPOSE_BYTES // dtype.itemsize
     access = Access(dtype=dtype, compute=Vector(count=size, scalar="float"))
     return RegisterTranspose(

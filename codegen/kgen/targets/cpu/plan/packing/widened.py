@@ -48,7 +48,7 @@ class WidenedA:
     @property
     def run_whole(self) -> str:
         """Elements of a run in whole vectors."""
-        return "%a.whole" if self.run_varies else str(self.blocking.whole(self._along.first))
+        return self._along.operand("%a.whole", self.blocking.whole(self._along.first))
 
     @property
     def has_whole_vectors(self) -> bool:

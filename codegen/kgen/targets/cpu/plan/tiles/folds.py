@@ -62,8 +62,7 @@ def folds(prefix: str, vectors: Sequence[str], width: int) -> tuple[Fold, ...]:
 
 
 def _fold(result: str, x: str, y: str | None, segments: int, length: int) -> Fold:
-    """Return the step that adds the halves of all segments, of `length` elements each, of one or
-    two vectors."""
+    """Return the step that adds the halves of all segments of one or two vectors."""
     starts = range(0, segments * length * (1 if y is None else 2), length)
     low = [start + i for start in starts for i in range(length // 2)]
     return Fold(

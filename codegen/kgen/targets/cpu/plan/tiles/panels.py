@@ -75,8 +75,7 @@ class PanelsAhead:
 
 
 def last_bytes(width: int) -> tuple[int, ...]:
-    """Return an offset in each line of so many bytes, except the line in which they begin, which
-    the panel before has prefetched."""
+    """Return an offset in each line but the first, which the panel before has prefetched."""
     return (*range(LINE_BYTES - 1, width - 1, LINE_BYTES), width - 1)
 
 

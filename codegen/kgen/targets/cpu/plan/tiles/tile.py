@@ -105,9 +105,7 @@ def tile(
     row_stride, vector_stride = out_strides
     return RegisterTile(
         width=width,
-        rows=tuple(
-            Row(name=f"m{r}", index=r, a=r * a_stride, out=r * row_stride) for r in range(rows)
-        ),
+        rows=tile_rows(rows, a_stride, row_stride),
         columns=tuple(
             Column(
                 name=f"n{v}",
@@ -119,6 +117,13 @@ def tile(
             )
             for v in range(-(-width // count))
         ),
+    )
+
+
+def tile_rows(count: int, a_stride: int, out_stride: int) -> tuple[Row, ...]:
+    """Return the rows of a tile, which lie `a_stride` bytes apart in A and `out_stride` in out."""
+    return tuple(
+        Row(name=f"m{r}", index=r, a=r * a_stride, out=r * out_stride) for r in range(count)
     )
 
 

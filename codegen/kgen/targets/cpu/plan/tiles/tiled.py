@@ -133,8 +133,7 @@ class TiledPlan(MatmulPlan):
 
     @property
     def streams_b(self) -> bool:
-        """Whether tiles prefetch a block of K of an unpacked B while they multiply the one
-        before."""
+        """Whether tiles prefetch the next block of K of an unpacked B."""
         return self.blocking.k.is_split and not self.schedule.pack_b and not self.b_is_packed
 
     @cached_property
@@ -186,8 +185,8 @@ class TiledPlan(MatmulPlan):
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
 
     def rows_ahead(self, width: int) -> int:
-        """Return the bytes from the first row of an unpacked B that a step reads, `width` bytes of
-        it, to the first one that it prefetches; 0 if nothing is packed."""
+        """Return the prefetch distance in bytes of an unpacked B of which a step reads `width`
+        bytes."""
         return 0
 
     @property
@@ -207,8 +206,8 @@ class TiledPlan(MatmulPlan):
         return PanelsAhead(bytes=schedule.ahead, level=level)
 
     def fetches_panel(self, tile: RegisterTile, column: Column) -> bool:
-        """Return whether each step of the tile prefetches for this vector of columns too. A
-        narrower tile stands at the last columns of B."""
+        """Return whether a tile, the last columns of B if narrow, prefetches this vector of
+        columns."""
         first = 0 if tile.width == self.schedule.nr else self.spec.n - tile.width
         if self.panels_ahead is None:
             return False
@@ -293,8 +292,8 @@ class TiledPlan(MatmulPlan):
         return self.blocking.k.is_split and not self.acc.in_out
 
     def has_two_sums(self, tile: RegisterTile) -> bool:
-        """Return whether each sum of a tile is that of two, whose multiply-adds need not wait for
-        each other."""
+        """Return whether each sum is that of two, whose multiply-adds need not wait for each
+        other."""
         return False
 
     def two_sums(self, tile: RegisterTile) -> tuple[tuple[str, str, str], ...]:
@@ -321,12 +320,16 @@ def check_keeps_b(plan: TiledPlan) -> None:
 def check_tile(target: Target, schedule: BlockedMatmul, compute: Vector, extra: int = 0) -> None:
     """Raise ScheduleError unless the registers hold a tile besides `extra` vectors."""
     vectors = schedule.nr // compute.count
-    fits = max((target.limits["vector_registers"] - 2 - extra) // vectors - 1, 1)
     needed = registers_needed(schedule.mr, vectors) + extra
-    check_registers(target, needed, f"mr={schedule.mr} with nr={schedule.nr}", f"mr={fits}")
+    remedy = f"mr={tallest_tile(target, vectors, extra)}"
+    check_registers(target, needed, f"mr={schedule.mr} with nr={schedule.nr}", remedy)
+
+
+def tallest_tile(target: Target, vectors: int, extra: int) -> int:
+    """Return the most rows of a tile of `vectors` that the registers hold."""
+    return max((target.limits["vector_registers"] - 2 - extra) // vectors - 1, 1)
 
 
 def registers_needed(rows: int, vectors: int) -> int:
-    """Return the registers of a tile: sums, a row of B, one broadcast element of A, and a spare
-    one, without which LLVM spills."""
+    """Return the registers of a tile: sums, a row of B, an element of A, and a spare for LLVM."""
     return rows * vectors + vectors + 2

@@ -27,8 +27,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class InterleavedPhases(RowPhases):
-    """Phases whose folds are complete when their loop is: there are no lines, and nothing to
-    exchange."""
+    """Phases without lines, whose folds are complete when their loop is."""
 
     @property
     def has_lines(self) -> bool:
@@ -93,10 +92,9 @@ class InterleavedPlan(RowwisePlan):
         return (f"a vector holds one column of {self.compute.count} adjacent rows",)
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
-        """Vector types with masked accesses; a remainder of one element is a scalar access."""
-        types = {self.access(of.name).stored for of in self.row.tensors}
-        return tuple(sorted(types, key=str)) if self.valid > 1 else ()
+    def masked_accesses(self) -> set[Vector]:
+        is_masked = self.valid > 1
+        return {self.access(of.name).stored for of in self.row.tensors if is_masked}
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -119,8 +117,7 @@ class InterleavedPlan(RowwisePlan):
         return split(self.spec).strides[name][0][-1] != 0
 
     def column_terms(self, name: str, body: str, index: str) -> tuple[tuple[str, int], ...]:
-        """Return the terms of a tensor's column in the row: operands, and bytes per unit of
-        each."""
+        """Return the terms of a tensor's column: operands, and bytes per unit of each."""
         of = self._tensor(name)
         assert of.columns is not None
         if of.columns.linear and of.columns.terms:

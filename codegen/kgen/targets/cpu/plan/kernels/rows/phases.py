@@ -288,8 +288,8 @@ class RowPhases:
         return body, known
 
     def _there(self, cut: Cut, fold: RowFold, value: str, after: str, lines: list[str]) -> str:
-        """Return the part of a vector that is added to a fold: where a masked vector has no
-        element, the fold's identity."""
+        """Return the part of a vector that is folded; elements that a mask excludes are the
+        identity."""
         if not cut.valid:
             return value
         there = f"{after}.there"
@@ -320,8 +320,7 @@ class RowPhases:
         known_of_row: Mapping[Expression, str],
         units: Sequence[Mapping[Expression, str]],
     ) -> list[str]:
-        """Return the lines that add the vectors of a step, with the values that are known of
-        each."""
+        """Return the lines that add a step's vectors, with the values known of each."""
         lines: list[str] = []
         now = dict(known_of_row)
         for fold in phase.folds:
@@ -352,8 +351,7 @@ class RowPhases:
     def _moved(
         self, online: Online, value: str, extreme: str, known: Mapping[Expression, str], name: str
     ) -> tuple[list[str], str]:
-        """Return the lines that move a value, which belongs to an extreme, to the known extreme,
-        and the result."""
+        """Return the lines that move a value from its extreme to the known one, and the result."""
         operands = {**known, VALUE: value, EXTREME: extreme}
         rendered = self.renderer.compute([online.moved], operands, name)
         return list(rendered.lines), rendered.result
@@ -385,8 +383,7 @@ class RowPhases:
         return self.identity(fold)
 
     def adds_product(self, fold: RowFold) -> bool:
-        """Return whether one instruction adds a product to the fold, because nothing else needs the
-        product."""
+        """Return whether one instruction adds a product that nothing else needs to the fold."""
         product = fold.argument
         return (
             self.fuses
@@ -402,8 +399,7 @@ class RowPhases:
         known: Mapping[Expression, str],
         prefix: str,
     ) -> tuple[list[str], dict[str, str]]:
-        """Return the lines that round the last phase's results for some outputs, and the results by
-        output."""
+        """Return the lines that round the last phase's results, and the results by output."""
         lines, results = [], {}
         for of in () if phase.folds else outputs:
             results[of.name] = value = known[of.result]

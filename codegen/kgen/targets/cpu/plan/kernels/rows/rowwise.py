@@ -27,11 +27,10 @@ from kgen.targets.cpu.plan.cpu_plan import (
 )
 from kgen.targets.cpu.plan.kernels.rows.bodies import Fetch, PhasePlan
 from kgen.targets.cpu.plan.kernels.rows.phases import ADD_PRODUCT, RowPhases, combination
-from kgen.targets.cpu.plan.math.flushes import flushed_outputs
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.rows.folds_and_phases import RowInput, RowOutput, RowPhase
-from kgen.targets.rows.kept import Kept, kept_values
+from kgen.targets.rows.kept import EXPENSIVE, Kept, kept_values
 from kgen.targets.rows.online import extreme_of, first_place_of
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.shifted import head_of, with_shift
@@ -226,8 +225,7 @@ class RowwisePlan(FormulaPlan):
 
     @cached_property
     def places(self) -> tuple[str, ...]:
-        """Slots for kept values: buffers on the stack, and out's row if it has floats. The schedule
-        says which come first."""
+        """Slots for kept values: buffers on the stack, and out's row if it has floats."""
         stack = tuple(f"%kept{i}" for i in range(self.choices.kept_bytes // self.row_bytes))
         if not self.row_as_place or self.schedule.nontemporal:
             return stack
@@ -263,15 +261,13 @@ class RowwisePlan(FormulaPlan):
         return Access(dtype=self.spec.compute, compute=self.compute)
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
-        """Vector types with masked accesses; a remainder of one element is a scalar access."""
+    def masked_accesses(self) -> set[Vector]:
         if self.run.tail <= 1:
-            return ()
+            return set()
         names = [of.name for of in self.row.inputs if self.is_streamed(of)]
         names += [of.name for of in self.row.whole_outputs]
         types = {self.access(name).stored for name in names}
-        types |= {self.stage.stored} if self.kept else set()
-        return tuple(sorted(types, key=str))
+        return types | ({self.stage.stored} if self.kept else set())
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -317,8 +313,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def keeps_in_output(self) -> bool:
-        """Whether a value is kept in the output's row, whose lines are cached before the last
-        phase."""
+        """Whether a value is kept in the output's row, which is cached before the last phase."""
         return any(self.places[kept.slot] == self.row_as_place for kept in self.kept)
 
     def _fetch(self, phase: int, name: str, ahead: int, locality: int) -> Fetch:
@@ -443,3 +438,32 @@ def unchecked_rows(spec: Rowwise, target: Target, schedule: CpuStream) -> Rowwis
         tile=tile_of(spec, schedule.task),
         run=Run(length=line, vector=compute.count, unroll=schedule.unroll),
     )
+
+
+#: Arithmetic that hands such an error on, and what is one of its operands.
+ARITHMETIC = frozenset({P.ADD, P.SUB, P.MUL, P.FMA, P.NEG, P.ABS, P.REDUCE})
+CHOICES = frozenset({P.MIN, P.MAX, P.MAXNUM})
+
+
+def flushed_outputs(spec: Rowwise, target: Target) -> tuple[str, ...]:
+    """Return the outputs of rows that the instruction rounds, if the target has it."""
+    if not target.has("avx512_bf16"):
+        return ()
+    found = zip(spec.outputs, spec.primitives(), strict=True)
+    return tuple(
+        name
+        for name, result in found
+        if spec.dtype_of(name) is DType.BF16 and may_be_flushed(result)
+    )
+
+
+def may_be_flushed(step: Expression) -> bool:
+    """Return whether a value may be off by the smallest normal number, as an approximation's
+    error."""
+    if step.primitive in EXPENSIVE:
+        return True
+    if step.primitive in ARITHMETIC:
+        return any(map(may_be_flushed, step.arguments))
+    if step.primitive in CHOICES:
+        return all(map(may_be_flushed, step.arguments))
+    return step.primitive is P.SELECT and all(map(may_be_flushed, step.arguments[1:]))

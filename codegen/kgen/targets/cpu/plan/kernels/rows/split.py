@@ -62,8 +62,7 @@ class SplitPhases(RowPhases):
     """Phases of a part, whose first column and ends are operands."""
 
     def line_cuts(self, name: str) -> tuple[Cut, ...]:
-        """Return cuts of which only those of the row's last part have a remainder; other parts skip
-        these loops."""
+        """Return cuts of which only those of a row's last part have a remainder."""
         run = self.run
         found = [
             Cut(name=f"{name}.u", start="%part.start", stop="%part.unrolled", units=run.unroll)
@@ -128,9 +127,9 @@ class SplitRowsPlan(RowwisePlan):
         )
 
     @property
-    def masked_types(self) -> tuple[Vector, ...]:
+    def masked_accesses(self) -> set[Vector]:
         partial = {self.stage.stored} if self.splits % self.compute.count > 1 else set()
-        return tuple(sorted({*super().masked_types, *partial}, key=str))
+        return super().masked_accesses | partial
 
     # -- partial results -----------------------------------------------------------------------
 

@@ -1,0 +1,282 @@
+"""Operands of inner products: vectors along K, blocks of a B of 4 bits, and a skinny B (small N)
+that is transposed once for all rows of A.
+
+Register tiles would have the columns of such a B in a vector, most of which stays empty; a vector
+along K is full.
+"""
+
+from __future__ import annotations
+
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
+from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.kernels.blis import PAIR, has_pairs
+from kgen.targets.cpu.plan.kernels.dot import COLUMNS
+from kgen.targets.cpu.plan.packing.panel import (
+    PanelFormat,
+    RegisterTranspose,
+    Side,
+    b_is_packed,
+    register_transpose,
+)
+from kgen.targets.cpu.plan.tiles.dots import WORD, dot_for, takes_words
+from kgen.targets.cpu.plan.tiles.tiled import registers_needed
+from kgen.targets.cpu.plan.vectors import (
+    Access,
+    Vector,
+    VectorPart,
+    scalar_type,
+    vector_parts,
+)
+from kgen_runtime.blocks import BLOCK, BLOCK_BYTES, OFFSET
+from kgen_runtime.values import frozen
+
+#: Registers that elements pass through between memory and multiply-adds, where they are widened.
+WIDENING_REGISTERS = 4
+
+
+def is_inner(spec: Matmul) -> bool:
+    """Return whether A and the unpacked B are contiguous along K."""
+    return not b_is_packed(spec) and spec.a_strides[2] == 1 and spec.b_strides[1] == 1
+
+
+def may_transpose_b(spec: Matmul, target: Target) -> bool:
+    """Return whether A is contiguous along K, and B along its rows or in panels."""
+    if spec.a_strides[2] != 1 or spec.has_blocks or spec.accumulate.is_integer:
+        return False
+    if not b_is_packed(spec):
+        return spec.b_strides[2] == 1
+    pairs = has_pairs(spec) or (spec.dtype is DType.BF16 and dot_for(spec.dtype, target))
+    return bool(pairs) or (spec.b_dtype is None and spec.dtype in (DType.F32, DType.F64))
+
+
+def panel_columns(spec: Matmul, target: Target) -> int:
+    """Return the columns per panel of a prepacked B."""
+    if dot_for(spec.dtype, target):
+        return COLUMNS
+    return vector_for(target, finishing_type(spec), spec.n).count
+
+
+def column_bytes(spec: Matmul) -> int:
+    """Return the bytes per column of a transposed B: whole lines and one more, lest columns map to
+    few sets of a cache."""
+    return (-(-spec.k * spec.b_type.itemsize // LINE_BYTES) + 1) * LINE_BYTES
+
+
+def k_of_step(spec: Matmul, target: Target) -> int:
+    """Return the elements of K that are multiplied together: a vector, or a block of B."""
+    along, _ = vector_along(spec, target)
+    return BLOCK if spec.has_blocks else along.compute.count
+
+
+def vector_along(spec: Matmul, target: Target) -> tuple[Access, Vector]:
+    """Return the access to vectors of K, and the vector of sums that they are multiplied into."""
+    dot = dot_for(spec.dtype, target)
+    if dot or takes_words(spec, target):
+        sums = vector_for(target, DType.F32, COLUMNS)
+        along = Vector(count=sums.count * (dot.group if dot else WORD), scalar="float")
+        return access(target, spec.dtype, along), sums.of(scalar_type(spec.accumulate))
+    sums = vector_for(target, spec.accumulate, spec.k)
+    return access(target, spec.dtype, sums), sums
+
+
+def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll: int) -> int:
+    """Return the registers of a tile, of which the shorter side is held while the other streams.
+    Widening needs a few more, which LLVM would otherwise spill."""
+    along, sums = vector_along(spec, target)
+    needed = registers_needed(max(rows, columns), min(rows, columns))
+    needed += (unroll - 1) * rows * columns
+    dot = dot_for(spec.dtype, target)
+    if dot is not None:
+        return needed + dot.extra_registers
+    if takes_words(spec, target):
+        # A word beside each half of the one that goes by, the other halves of those held; a mask.
+        return needed + min(rows, columns) + WORD
+    widened = not along.is_wide and along.compute == sums
+    widened |= spec.b_type is not spec.dtype
+    return needed + WIDENING_REGISTERS + unroll - 1 if widened else needed
+
+
+#: Bytes of a block before its numbers.
+SCALE_BYTES = 2
+#: The bits of 2^23 in f32, whose last place is 1.
+EXPONENT = 0x4B000000
+
+
+@frozen
+class BlockPiece:
+    """Vector of numbers of a block, `at` elements from its first, in the `upper` or lower halves of
+    the bytes from `byte` of the block on; `valid` as in :class:`VectorPart`."""
+
+    name: str
+    at: int
+    byte: int
+    upper: bool
+    valid: int
+
+
+@frozen
+class BlocksOfB:
+    """Blocks along K of a B of 4 bits (:mod:`kgen_runtime.blocks`), multiplied into sums of type
+    `sums`; `scale` reads a block's scale into the first element of the narrowest vector.
+
+    The numbers become floats by their place among the digits of 2^23. The products of a block are
+    added up before they are scaled.
+    """
+
+    sums: Vector
+    scale: Access
+
+    @property
+    def bytes(self) -> int:
+        return BLOCK_BYTES
+
+    @property
+    def shift(self) -> int:
+        """Shift that divides a number of elements by those of a block."""
+        return BLOCK.bit_length() - 1
+
+    @property
+    def numbers(self) -> Vector:
+        """Bytes that have a vector's numbers in one of their halves."""
+        return self.sums.of("i8")
+
+    @property
+    def exponent(self) -> str:
+        return self.sums.integers.splat(EXPONENT)
+
+    @property
+    def zero(self) -> str:
+        """Constant that is subtracted from a number once it has its exponent."""
+        return self.sums.splat(2.0**23 + OFFSET)
+
+    def pieces(self, block: VectorPart) -> tuple[BlockPiece, ...]:
+        """Return a block's vectors, except those past the end of K."""
+        half = BLOCK // 2
+        return tuple(
+            BlockPiece(
+                name=f"k{block.index}p{part.first}",
+                at=part.first,
+                byte=SCALE_BYTES + part.first % half,
+                upper=part.first >= half,
+                valid=part.valid,
+            )
+            for part in vector_parts(block.valid or BLOCK, self.sums.count)
+        )
+
+
+def blocks_of_b(target: Target, sums: Vector) -> BlocksOfB:
+    """Return the blocks of B for sums of a type."""
+    scale = access(target, DType.F16, Vector(count=4, scalar="float"))
+    return BlocksOfB(sums=sums, scale=scale)
+
+
+@frozen
+class ColumnsOfB:
+    """`count` adjacent columns of B in `steps` steps of K, of `there` that each step has.
+
+    `start` and `to` are byte offsets in B and in the transposed B. Transposes have `size` columns
+    and steps; a step is `row` columns from the next.
+    """
+
+    name: str
+    count: int
+    there: int
+    start: int
+    to: int
+    steps: int
+    size: int
+    row: int
+
+    @property
+    def overlap(self) -> bool:
+        """Whether there are enough columns for a transpose: the last ones overlap those before."""
+        return min(self.count, self.steps) >= self.size
+
+    @property
+    def whole(self) -> int:
+        """Steps in whole transposes, whose rows all end inside B."""
+        past = -(-max(self.size - self.there, 0) // self.row)
+        return max(self.steps - past, 0) // self.size * self.size
+
+    @property
+    def leaves_steps(self) -> bool:
+        return self.whole < self.steps
+
+
+@frozen
+class TransposedB:
+    """Skinny B (small N), transposed to rows along K in %b.pack.
+
+    `sums` is a vector of sums, `format` that of a prepacked B; `k_stride` and `column_stride` are
+    the bytes of B from one k, and from one column, to the next.
+    """
+
+    spec: Matmul
+    sums: Vector
+    format: PanelFormat
+    is_prepacked: bool
+    k_stride: int
+    column_stride: int
+
+    @property
+    def moved(self) -> Access:
+        """Access of the unit that is moved along K: an element or a pair."""
+        return Access(
+            dtype=DType.S32 if (self.format.depth > 1) else self.spec.b_type, compute=self.sums
+        )
+
+    @property
+    def steps(self) -> int:
+        """Steps along K."""
+        return -(-self.spec.k // self.format.depth)
+
+    @property
+    def between(self) -> int:
+        """Bytes of B from one step to the next."""
+        return self.format.depth * self.k_stride
+
+    @property
+    def column(self) -> int:
+        return column_bytes(self.spec)
+
+    @property
+    def transpose(self) -> RegisterTranspose:
+        return register_transpose(self.moved.dtype, stride=self.between, pack_row=self.column)
+
+    @property
+    def parts(self) -> tuple[ColumnsOfB, ...]:
+        """Ranges of contiguous columns: all of them, or those of each prepacked panel."""
+        n, size = self.spec.n, self.moved.itemsize
+        width = self.format.width if self.is_prepacked else n
+        return tuple(
+            ColumnsOfB(
+                name=f"b{first // width}",
+                count=min(width, n - first),
+                there=width,
+                start=first * self.column_stride if self.is_prepacked else first * size,
+                to=first * self.column,
+                steps=self.steps,
+                size=self.transpose.size,
+                row=self.between // size,
+            )
+            for first in range(0, n, width)
+        )
+
+    def sides(self, part: ColumnsOfB) -> tuple[Side, ...]:
+        """Return the columns of a part, each of which becomes a row."""
+        size = self.moved.itemsize
+        return tuple(Side(index=i, start=i * size, to=i * self.column) for i in range(part.count))
+
+    @property
+    def buffer(self) -> Buffer:
+        order = f"{self.moved.stored.scalar} [n][k], {self.column} B per row"
+        return Buffer(name="%b.pack", holds=order, bytes=self.spec.n * self.column)
+
+
+def transposed_format(spec: Matmul, target: Target) -> PanelFormat:
+    """Return the format of a prepacked B that is transposed."""
+    has_pairs = b_is_packed(spec) and spec.b_type is DType.BF16
+    depth = PAIR if has_pairs else 1
+    return PanelFormat(width=panel_columns(spec, target), depth=depth, k_unit=depth)
