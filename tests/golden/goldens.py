@@ -270,7 +270,7 @@ def goldens() -> Iterator[Golden]:
     tiles = {"block_q": 4, "block_k": 8, "mr": 2, "nv": 1, "pack_v": 0}
     yield Golden(target="x86-64-v3", spec=heads, schedule=tiles)
     # Three blocks of keys, of which some queries attend to a part; a head of one piece.
-    heads = Attention(q=(1, 1, 32, 16), k=(1, 1, 48, 16), causal=True)
+    heads = Attention(q=(1, 1, 32, 16), k=(1, 1, 48, 16), causal=True, out_dtype=DType.F32)
     blocks = {"block_m": 16, "block_n": 16, "num_warps": 1, "num_stages": 2}
     yield Golden(target="sm_80", spec=heads, schedule=blocks)
     # Straight from the buffers: queries of two heads in a block, and lanes without a last access.

@@ -59,7 +59,7 @@ def written(
     found = behind(m, m.add("MatMul", after(m, weights), names["v"]))
     y = m.add("Transpose", found, perm=[0, 2, 1, 3])
     y = m.add("Reshape", y, m.constant((batch, queries, heads * size), np.int64))
-    every = {"scores": scores, "weights": weights, "product": product}
+    every = {"scores": scores, "weights": weights, "product": product, "q": names["q"]}
     return m.model(y, *(every[name] for name in outputs))
 
 
@@ -483,6 +483,16 @@ def test_the_model_decides() -> None:
     (choice,) = calls_of(model).choices
     assert (choice.seconds, choice.seconds_apart, choice.is_one_kernel) == (1.0, 3.0, True)
     assert len(choice.nodes) == len(set(choice.nodes)) > 3
+
+
+@pytest.mark.parametrize(("outputs", "saved"), [((), 4.0), (("q",), 3.0)])
+def test_calls_that_stay_are_not_counted(outputs: tuple[str, ...], saved: float) -> None:
+    """Scaled queries that something else reads are computed either way."""
+    model = written(before={"q": times(0.5)}, outputs=outputs)
+    found = calls_of(model)
+    (choice,) = found.choices
+    assert choice.seconds_apart == saved
+    check(model, found)
 
 
 def test_targets_without_attention_have_its_steps() -> None:

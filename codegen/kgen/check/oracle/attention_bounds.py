@@ -6,9 +6,13 @@ follows:
 - The error e of a score is that of a product of `head` terms (:func:`tolerance.product`), scaled,
   and one rounding per later step: scale, cap, mask, difference to the maximum, and the product with
   log2(e) for exp2.
+- If all keys of a query are equal, so are their scores: e cancels out of `out`, whatever its size.
 - The relative error of an exponential is exp(e) - 1 plus the function's own.
+- A kernel may keep a maximum that is less than m by up to `GROWTH` powers of 2, so its weights and
+  their sums may be larger by this factor, and overflow.
 - Weights that are rounded for a matrix unit add `operand_error`, and half the smallest subnormal of
-  the inputs' type. Exponentials below the smallest normal f32 may be flushed to zero.
+  the inputs' type. A weight that is less than the smallest normal f32 may be flushed to zero, and
+  so may the factor of earlier weights when the maximum grows.
 - Both sums have `keys` terms. When the maximum grows, sums are rescaled: this adds one rounding per
   term, and the exponential cancels out of `out`.
 """
@@ -33,6 +37,9 @@ T = TypeVar("T", bound=np.generic)
 #: product), mask, difference.
 ROUNDINGS = 6
 LOG2_E = 1.0 / math.log(2.0)
+#: Powers of 2 by which a kernel's maximum may be less than the true one (FlashAttention-4).
+GROWTH = 8
+F32_MAX = float(np.finfo(np.float32).max)
 
 
 def output_shape(spec: Spec, name: str) -> tuple[int, int, int]:
@@ -91,7 +98,8 @@ def estimate(
     safe = np.where(np.isneginf(most), 0.0, most)
     error = error + np.where(np.isfinite(scores), 2 * LOG2_E * unit * np.abs(scores - safe), 0.0)
     weights = np.exp(scores - safe)
-    spread = np.exp(np.minimum(scores - safe + error, 700.0)) * (1.0 + target.function_error)
+    apart = np.where(_is_even(k, scores), 0.0, error)
+    spread = np.exp(np.minimum(scores - safe + apart, 700.0)) * (1.0 + target.function_error)
     off = spread - weights + target.operand_error * spread
     off = off + np.where(kept, _least(spec, target), 0.0)
     count = scores.shape[-1]
@@ -102,9 +110,8 @@ def estimate(
     if name == "lse":
         value = np.where(has_keys, most + np.log(total), -np.inf)
         # Errors of log2, of its product with log(2), and of the sum with the maximum.
-        log_off = np.log1p(total_off / total) + (target.function_error + 2 * unit) * np.abs(
-            np.log(total)
-        )
+        log = np.abs(np.log(total)) + GROWTH / LOG2_E
+        log_off = np.log1p(total_off / total) + (target.function_error + 2 * unit) * log
         off = log_off + error.max(axis=-1, keepdims=True) + 2 * unit * np.abs(value)
         return _finished(value, np.where(has_keys, off, 0.0), DType.F32)
     rows_of_none = spec.get("empty_rows")
@@ -117,7 +124,8 @@ def estimate(
     sure = total_off < total / 2
     bound = (products_off + np.abs(value) * total_off) / np.where(sure, total - total_off, np.nan)
     bound = bound + 2 * unit * np.abs(value) + target.accumulate.smallest_normal
-    bound = np.where(sure, bound, np.inf)
+    overflows = (spread @ np.abs(v)) * 2.0**GROWTH > F32_MAX
+    bound = np.where(sure & ~overflows, bound, np.inf)
     # Infinity times a weight that is, or may be, zero.
     doubtful = np.where(within & ~(weights > off), 1.0, 0.0) @ np.where(np.isfinite(v), 0.0, 1.0)
     bound = np.where(doubtful > 0.0, np.inf, bound)
@@ -149,7 +157,17 @@ def _scores(spec: Spec, q: Values, k: Values, target: Tolerance) -> tuple[Values
 def _least(spec: Spec, target: Tolerance) -> float:
     """Return the absolute error of a weight that is rounded or flushed to zero."""
     rounded = DType(spec["dtype"]).smallest_subnormal / 2.0 if target.operand_error else 0.0
-    return max(rounded, target.accumulate.smallest_normal)
+    return max(rounded, target.accumulate.smallest_normal * 2.0**GROWTH)
+
+
+def _is_even(k: Values, scores: Values) -> Mask:
+    """Return whether all keys that a query attends to are equal, and what is added to them."""
+    is_hidden = np.isneginf(scores)
+    is_first = (k == k[:, :1]).all(axis=-1)[:, None]
+    are_equal = (is_first | is_hidden).all(axis=-1) | ((~is_hidden).sum(axis=-1) == 1)
+    most = scores.max(axis=-1, keepdims=True)
+    found: Mask = are_equal[..., None] & ((scores == most) | is_hidden).all(axis=-1, keepdims=True)
+    return found
 
 
 def attended(spec: Spec, values: Mapping[str, Values], b: Any, h: Any, rows: slice) -> Mask:

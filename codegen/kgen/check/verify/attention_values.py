@@ -2,7 +2,7 @@
 
 Every set has masks, some of whose rows hide all keys, and lengths. The set of special values also
 has NaN and infinities in Q, scores far apart, mask rows of -infinity, lengths out of range, and NaN
-in K and V after each length.
+in K and V after each length. The set of equal keys has scores of 1e9, which cancel in `out`.
 """
 
 from __future__ import annotations
@@ -17,28 +17,39 @@ from kgen_runtime.manifest import KernelEntry, TensorParam
 
 Maker = Callable[[np.random.Generator, TensorParam], Floats]
 
+#: Name of the set of data in which all keys of a head are equal.
+EQUAL_KEYS = "equal-keys"
 #: Share of keys that a mask hides, and of rows in which it hides all.
 HIDDEN, EMPTY = 0.2, 0.15
 #: Factors of queries: scores far apart, unchanged, or all equal.
 FACTORS = (1000.0, 1.0, 0.0, 30.0)
 SPECIAL = (np.nan, np.inf, -np.inf)
+#: Factors of queries and of the one key of equal keys, for scores of 1e9 in any type.
+SIGNS, LARGE = (1.0, -1.0, 0.0), 2.0**13
 
 
-def maker(entry: KernelEntry, seed: int, make: Maker, *, is_special: bool) -> Maker:
-    """Return `make` for q, k and v, with matching data for mask and kv_length."""
-    spec = entry.spec
+def maker(entry: KernelEntry, seed: int, make: Maker, name: str) -> Maker:
+    """Return `make` for q, k and v of a set of data, with matching data for mask and kv_length."""
+    spec, is_special = entry.spec, name == "special-value"
     lengths = _lengths(entry, seed, is_special)
 
     def made(generator: np.random.Generator, param: TensorParam) -> Floats:
         if param.name == "kv_length":
             return lengths
         if param.name == "mask":
-            return _mask(generator, param, make)
+            return _mask(generator, param, _zeros if name == EQUAL_KEYS else make)
         values = make(generator, param).astype(np.float64)
-        if not is_special:
-            return values
         layout = spec["layout"] if param.name == "q" else spec["kv_layout"]
         rows = values.swapaxes(1, 2) if layout == "bshd" else values
+        if name == EQUAL_KEYS and param.name != "v":
+            # Sums of positive integers times a power of 2 are exact in any order.
+            rows[...] = generator.integers(1, 4, rows.shape, endpoint=True) * LARGE
+            if param.name == "k":
+                rows[...] = rows[:, :, :1]
+            else:
+                rows *= np.resize(SIGNS, rows.shape[2])[:, None]
+        if not is_special:
+            return values
         if param.name == "q":
             count = rows.shape[2]
             rows *= np.resize(FACTORS, count)[:, None]
@@ -70,6 +81,10 @@ def _lengths(entry: KernelEntry, seed: int, is_special: bool) -> Floats:
     elif batch > 1:
         found[0], found[-1] = 0, keys
     return found
+
+
+def _zeros(_: np.random.Generator, param: TensorParam) -> Floats:
+    return np.zeros(param.shape, np.float32)
 
 
 def _mask(generator: np.random.Generator, param: TensorParam, make: Maker) -> Floats:

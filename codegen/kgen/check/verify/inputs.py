@@ -98,6 +98,8 @@ def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
         random = _random_integers if integers else _random
         yield _fill(entry, "random", seed, _wide(entry, random))
     yield _fill(entry, "whole-number", seed, _whole, whole=True)
+    if entry.op == "attention":
+        yield _fill(entry, attention_values.EQUAL_KEYS, seed, _random)
     for turn in range(turns):
         data = _fill(entry, "special-value", seed + turn, _special(entry, seed, turn))
         yield replace(data, turns=turns)
@@ -125,8 +127,7 @@ def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = F
     generator = np.random.default_rng([seed, zlib.crc32(f"{entry.key} {name}".encode())])
     places, table = index_places(entry), lies_upon(entry.spec)
     if entry.op == "attention":
-        is_special = name == "special-value"
-        make = attention_values.maker(entry, seed, make, is_special=is_special)
+        make = attention_values.maker(entry, seed, make, name)
     if winograd_tile(entry.spec):
         make = transformed_values.maker(entry, make, whole=whole)
     buffers = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 import numpy as np
@@ -25,7 +25,7 @@ from kgen.graph.lowering.calls import (
     nodes_shown,
 )
 from kgen.graph.lowering.heads import Mask
-from kgen.graph.lowering.written_attention import AttentionFinder
+from kgen.graph.lowering.written_attention import AttentionFinder, WrittenAttention
 from kgen.graph.memory import ALIGNMENT
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.decomposed_functions import recognised
@@ -427,7 +427,7 @@ class _Lowering:
         if found is None or seconds is None:
             return
         written = [call for call in self.calls if call.writes[0] in found.roots]
-        predicted = [self.predict(call.spec) for call in written]
+        predicted = [self.predict(call.spec) for call in self.saved_by(found)]
         apart = [each for each in predicted if each is not None]
         if len(apart) < len(predicted):
             return
@@ -451,6 +451,20 @@ class _Lowering:
         elif len(self.calls) > before:
             _, name = self.masks.popitem()
             del self.calls[before:], self.buffers[name]
+
+    def saved_by(self, found: WrittenAttention) -> Iterator[KernelCall]:
+        """Yield the calls so far that nothing needs if attention is one kernel."""
+        going = {*found.roots, *self.copies.values()}
+        read = {leaf.root for leaf in found.leaves}
+        for each in reversed(self.calls):
+            stays = not going.issuperset(each.writes) or any(
+                name in read or self.finder.is_read_beside(name, found.roots)
+                for name in each.writes
+            )
+            if each.writes[0] == found.roots[-1] or not stays:
+                yield each
+            elif not self.replaced.issuperset(each.writes):
+                read.update(bound.buffer for bound in each.bindings.values())
 
     def mask(self, mask: Mask, dtype: DType, nodes: tuple[str, ...]) -> Binding:
         """A mask in memory, packed; a copy of it, if it is computed or is not."""

@@ -65,6 +65,11 @@ class WrittenAttention:
     mask: Mask | None
     roots: tuple[str, ...]
 
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """Tensors that attention reads."""
+        return (*self.operands.values(), *(self.mask.leaves.values() if self.mask else ()))
+
 
 class AttentionFinder:
     """Finds attention among the roots of a fused graph."""
@@ -94,6 +99,10 @@ class AttentionFinder:
 
     def is_only_for(self, root: str, reader: str) -> bool:
         return self.readers.get(root) == {reader} and root not in self.outputs
+
+    def is_read_beside(self, root: str, roots: Sequence[str]) -> bool:
+        """Whether a root is an output, or a root that is not among `roots` reads it."""
+        return root in self.outputs or not self.readers.get(root, set()).issubset(roots)
 
     # -- the three kernels ---------------------------------------------------------------------
 

@@ -10,6 +10,8 @@ import pytest
 
 import kgen
 from kgen import emulate, pipeline, targets
+from kgen.check import tensors
+from kgen.check.oracle import attention_bounds
 from kgen.emulate import LaunchReport
 from kgen.errors import ScheduleError, TargetError
 from kgen.spec import Attention
@@ -139,6 +141,31 @@ def test_scores_of_any_size_and_masked_rows() -> None:
         np.testing.assert_allclose(out[0, 0, row], expected[row], rtol=2e-2, atol=1e-3)
 
 
+def test_maximum_that_stays_behind() -> None:
+    """Weights of 2^7.7 by the maximum so far, which the factor 2^-126.3 of a later one flushes."""
+    spec, target = (
+        attention(1, 48, dtype="bf16", out_dtype="f32", scale=0.75, lse=True),
+        targets.find("sm_80"),
+    )
+    q, k, v = (np.zeros(p.shape) for p in spec.parameters[:3])
+    # Scores in powers of 2 are 1.08 times the products.
+    q[..., :2] = 1.0
+    k[0, 0, 20, 0], v[0, 0, 20] = 7.125, 2.0**110
+    schedule = {"block_m": 16, "num_warps": 1, "block_n": 16, "num_stages": 2}
+    chosen = pipeline.schedule_for(spec, target, schedule)
+    tolerance = targets.family("cuda").tolerance(spec, target, chosen)
+    for last in (0.0, 116.75):
+        k[0, 0, 40, :2] = int(last), last % 1.0
+        values = {"q": q, "k": k, "v": v}
+        bits = [tensors.encode(array, spec.dtype) for array in values.values()]
+        found = zip(("out", "lse"), run(spec, *bits, schedule=schedule), strict=False)
+        for name, made in found:
+            box = tuple(slice(0, n) for n in attention_bounds.output_shape(spec.to_json(), name))
+            expected = attention_bounds.estimate(spec.to_json(), values, name, box, tolerance)
+            off = np.abs(made.reshape(expected.value.shape) - expected.value)
+            assert (off <= expected.error).all(), (last, name, off.max(), expected.error.max())
+
+
 @pytest.mark.parametrize("size", [64, 128])
 def test_no_access_is_wasted(size: int) -> None:
     """No bank conflict; Q and the output move once, K and V once for each block of queries."""
@@ -188,6 +215,34 @@ def test_schedules_that_do_not_fit(fields: dict[str, int], message: str) -> None
         pipeline.plan_with(spec, target, whole)
     assert message in str(error.value)
     assert len(str(error.value)) <= 500
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (
+            attention(4, 4, batch=300, heads=300, kv_heads=300),
+            "q=300x300x4x16 has 90000 heads in its 300 batch elements; sm_80 supports 65535, "
+            "workgroups along z of the grid; split the batch into parts of 218",
+        ),
+        (
+            attention(4, 4, batch=60000, heads=1200),
+            "72000000 heads in its 60000 batch elements; sm_80 supports 65535, workgroups along z "
+            "of the grid; split the batch into parts of 54",
+        ),
+        (
+            attention(1 << 20, 4),
+            "block_m=16 cuts 1048576 queries into 65536 workgroups along y of the grid; sm_80 "
+            "allows 65535; try block_m=32",
+        ),
+    ],
+)
+def test_grids_that_are_too_large(spec: Attention, message: str) -> None:
+    whole = {"block_m": 16, "block_n": 16, "num_warps": 1, "num_stages": 2}
+    with pytest.raises(ScheduleError) as error:
+        pipeline.plan_with(spec, targets.find("sm_80"), whole)
+    assert message in str(error.value)
+    pipeline.plan(attention(1 << 20, 4), targets.find("sm_80"))
 
 
 def test_candidates_are_legal_and_ranked() -> None:

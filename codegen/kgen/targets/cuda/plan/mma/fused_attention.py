@@ -15,6 +15,7 @@ from kgen.errors import ScheduleError
 from kgen.ops import parse
 from kgen.schedule import MmaAttention, MmaMatmul
 from kgen.spec import Attention, DType, Matmul
+from kgen.spec.shapes import by_x
 from kgen.targets.base import Target
 from kgen.targets.batch import BATCH, BatchTerm, batch_coordinates
 from kgen.targets.contraction.access import AccessMap, Axis, Digit
@@ -502,4 +503,18 @@ def _check(spec: Attention, target: Target, schedule: MmaAttention, num_threads:
         raise ScheduleError(
             f"q has {spec.queries} queries; {target.name} supports {MAX_QUERIES}; split them, or "
             "build for a CPU target"
+        )
+    rows, most = -(-spec.queries // schedule.block_m), target.limits["grid_y"]
+    if rows > most:
+        raise ScheduleError(
+            f"block_m={schedule.block_m} cuts {spec.queries} queries into {rows} workgroups along "
+            f"y of the grid; {target.name} allows {most}; try "
+            f"block_m={power_of_two(-(-spec.queries // most))}"
+        )
+    heads, most = spec.batch * spec.heads, target.limits["grid_z"]
+    if heads > most:
+        raise ScheduleError(
+            f"q={by_x(spec.q)} has {heads} heads in its {spec.batch} batch elements; "
+            f"{target.name} supports {most}, workgroups along z of the grid; split the batch into "
+            f"parts of {max(1, most // spec.heads)}"
         )

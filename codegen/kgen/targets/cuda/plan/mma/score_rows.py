@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 
 from kgen.spec import Attention
-from kgen.targets.cuda.plan.constants import F32_MAX, float_bits
+from kgen.targets.cuda.plan.constants import float_bits
 from kgen_runtime.values import frozen
 
 LOG2_E = math.log2(math.e)
 #: Powers of 2 that weights reach before results are rescaled, as in FlashAttention-4; f16 has 15.
 MAX_GROWTH = 8.0
+#: Largest exponents of maxima that are rounded, by 2^-5 at most: a factor that all weights of a row
+#: have in common. Beyond some size, the factor takes weights out of the range of f16.
+FAR = 2.0**20
 #: Smallest scale that is folded into exponents, so that its product with log2(e) is a normal f32.
 LEAST_SCALE = 2.0**-100
 
@@ -76,12 +79,6 @@ class SoftmaxUnits:
         return self.renders_scores or self.adds_mask
 
     @property
-    def subtracts_first(self) -> bool:
-        """Whether the maximum is subtracted from scores before they become exponents of 2: the
-        products of masked scores with log2(e) may overflow."""
-        return self.adds_mask
-
-    @property
     def _unit(self) -> float:
         """Natural units of a score as its maximum is kept."""
         return 1.0 if self.forms_scores else self.spec.factor
@@ -97,14 +94,13 @@ class SoftmaxUnits:
 
     @property
     def minus_to_log2(self) -> str:
-        """Factor from a maximum to what is added to scores, or to exponents of 2."""
-        return float_bits(-1.0 if self.subtracts_first else -self._unit * LOG2_E)
+        """Factor from a maximum to what is added to exponents of 2."""
+        return float_bits(-self._unit * LOG2_E)
 
     @property
-    def lowest(self) -> str:
-        """Maximum before there is one: finite in all units, so that -infinity has the weight 0."""
-        most = 1.0 if self.subtracts_first else max(1.0, self._unit * 1.5)
-        return float_bits(-F32_MAX / most)
+    def far(self) -> str:
+        """Exponent of a maximum beyond which the maximum is subtracted from the scores."""
+        return float_bits(FAR)
 
     @property
     def growth(self) -> str:
