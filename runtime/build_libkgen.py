@@ -42,11 +42,11 @@ SYSTEM_FLAGS = {
     "kgen.dll": ("-DKGEN_DLL",),
 }
 #: Flags with which zig makes a small library for a wheel. Nothing unwinds the C frames of Linux's.
-#: Windows 10 brings a printf that conforms
-#: to C99; of zig's compiler runtime, kgen.dll needs the stack probe alone.
+#: Windows 10 brings a printf that conforms to C99. Of zig's compiler runtime, kgen.dll needs the
+#: stack probe alone, and the others nothing.
 SMALL = {
-    "libkgen.so": ("-s", "-fno-unwind-tables", "-fomit-frame-pointer"),
-    "libkgen.dylib": ("-s", "-Wl,-x"),
+    "libkgen.so": ("-s", "-rtlib=none", "-fno-unwind-tables", "-fomit-frame-pointer"),
+    "libkgen.dylib": ("-s", "-rtlib=none", "-Wl,-x"),
     "kgen.dll": (
         "-Os",
         "-s",
