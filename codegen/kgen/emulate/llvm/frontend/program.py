@@ -23,6 +23,12 @@ Registers = list[Any]
 Build = Callable[[LlvmInstruction], Callable[..., Any]]
 Step = Callable[[Machine, Registers], None]
 
+
+def fixed(function: Callable[..., Any]) -> Build:
+    """Return the entry of a function that is the same for all instructions of a name."""
+    return lambda ins: function
+
+
 #: Positions of lanes that do not run: at a barrier, and finished. They are larger than any
 #: segment's index, so that the lowest position can run if any can.
 WAITING = 1 << 30

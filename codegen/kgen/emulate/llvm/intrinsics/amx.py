@@ -16,7 +16,7 @@ from kgen.emulate.floats import bf16_to_f32
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
-from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.numbers import widen
 from kgen.emulate.llvm.types import FLAT, HALF, Array
 
@@ -55,11 +55,8 @@ def _configure(ins: LlvmInstruction) -> Callable[[Machine, Array], None]:
     return configure
 
 
-def _release(ins: LlvmInstruction) -> Callable[[Machine], None]:
-    def release(m: Machine) -> None:
-        m.state.pop("tiles", None)
-
-    return release
+def _release(m: Machine) -> None:
+    m.state.pop("tiles", None)
 
 
 def _tiles(m: Machine, ins: LlvmInstruction, *numbers: int) -> _Tiles:
@@ -167,7 +164,7 @@ def _multiply(
 
 EFFECTS: dict[str, Build] = {
     "llvm.x86.ldtilecfg": _configure,
-    "llvm.x86.tilerelease": _release,
+    "llvm.x86.tilerelease": fixed(_release),
     "llvm.x86.tilezero": _zero,
     "llvm.x86.tileloadd64": _load,
     "llvm.x86.tileloaddt164": _load,

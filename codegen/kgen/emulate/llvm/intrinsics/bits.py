@@ -9,7 +9,7 @@ import numpy as np
 
 from kgen.emulate.bits import leading_zeros, reversed_bits
 from kgen.emulate.llvm.frontend.module import LlvmInstruction
-from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.numbers import integer, signed, wrap
 from kgen.emulate.llvm.types import Array
 
@@ -38,10 +38,6 @@ def _three_way(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
 def _absolute(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     type_ = integer(ins.type)
     return lambda a, _: wrap(np.abs(signed(a, type_)), type_)
-
-
-def _count_ones(ins: LlvmInstruction) -> Callable[[Array], Array]:
-    return lambda a: np.bitwise_count(a).astype(a.dtype)
 
 
 def _leading_zeros(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
@@ -74,10 +70,6 @@ def _funnel_shift(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array
         return wrap((b >> amount) | np.where(amount == 0, 0, a << rest).astype(a.dtype), type_)
 
     return shift
-
-
-def _byte_swap(ins: LlvmInstruction) -> Callable[[Array], Array]:
-    return lambda a: a.byteswap()
 
 
 def _reverse_bits(ins: LlvmInstruction) -> Callable[[Array], Array]:
@@ -134,28 +126,24 @@ def _saturating(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     return lambda a, b: np.where(b > a, 0, a - b).astype(a.dtype)
 
 
-def _permute_bytes(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
+def _permute_bytes(high: Array, low: Array, selector: Array) -> Array:
     """V_PERM_B32: build a word from four bytes chosen by the bytes of the selector.
 
     Selectors 0-7 name a byte of ``high:low``, 8-11 replicate the sign of one of its 16-bit halves,
     12 is 0x00, and 13 and above are 0xFF.
     """
-
-    def permute(high: Array, low: Array, selector: Array) -> Array:
-        both = (high.astype(np.uint64) << np.uint64(32)) | low
-        result = np.zeros(np.broadcast_shapes(both.shape, selector.shape), np.uint64)
-        for byte in range(4):
-            at = (selector >> np.uint32(8 * byte)).astype(np.uint64) & np.uint64(0xFF)
-            plain = (both >> (np.minimum(at, 7) * 8).astype(np.uint64)) & np.uint64(0xFF)
-            half = (np.clip(at, 8, 11) - 8).astype(np.uint64)
-            negative = (both >> (half * 16 + 15).astype(np.uint64)) & np.uint64(1)
-            chosen = np.where(
-                at < 8, plain, np.where(at < 12, negative * 0xFF, np.where(at == 12, 0, 0xFF))
-            )
-            result |= chosen.astype(np.uint64) << np.uint64(8 * byte)
-        return result.astype(np.uint32)
-
-    return permute
+    both = (high.astype(np.uint64) << np.uint64(32)) | low
+    result = np.zeros(np.broadcast_shapes(both.shape, selector.shape), np.uint64)
+    for byte in range(4):
+        at = (selector >> np.uint32(8 * byte)).astype(np.uint64) & np.uint64(0xFF)
+        plain = (both >> (np.minimum(at, 7) * 8).astype(np.uint64)) & np.uint64(0xFF)
+        half = (np.clip(at, 8, 11) - 8).astype(np.uint64)
+        negative = (both >> (half * 16 + 15).astype(np.uint64)) & np.uint64(1)
+        chosen = np.where(
+            at < 8, plain, np.where(at < 12, negative * 0xFF, np.where(at == 12, 0, 0xFF))
+        )
+        result |= chosen.astype(np.uint64) << np.uint64(8 * byte)
+    return result.astype(np.uint32)
 
 
 def _bit_field(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
@@ -182,12 +170,12 @@ PURE: dict[str, Build] = {
     "llvm.ucmp": _three_way,
     "llvm.scmp": _three_way,
     "llvm.abs": _absolute,
-    "llvm.ctpop": _count_ones,
+    "llvm.ctpop": fixed(lambda a: np.bitwise_count(a).astype(a.dtype)),
     "llvm.ctlz": _leading_zeros,
     "llvm.cttz": _trailing_zeros,
     "llvm.fshl": _funnel_shift,
     "llvm.fshr": _funnel_shift,
-    "llvm.bswap": _byte_swap,
+    "llvm.bswap": fixed(lambda a: a.byteswap()),
     "llvm.bitreverse": _reverse_bits,
     **dict.fromkeys(
         (f"llvm.{sign}{name}.with.overflow" for sign in "us" for name in ("add", "sub", "mul")),
@@ -196,7 +184,7 @@ PURE: dict[str, Build] = {
     **dict.fromkeys(
         (f"llvm.{sign}{name}.sat" for sign in "us" for name in ("add", "sub")), _saturating
     ),
-    "llvm.amdgcn.perm": _permute_bytes,
+    "llvm.amdgcn.perm": fixed(_permute_bytes),
     "llvm.amdgcn.ubfe": _bit_field,
     "llvm.amdgcn.sbfe": _bit_field,
 }

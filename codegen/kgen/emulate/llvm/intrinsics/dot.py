@@ -9,7 +9,7 @@ import numpy as np
 from kgen.emulate.bits import parts
 from kgen.emulate.floats import bf16_to_f32, flush
 from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
-from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.numbers import floating, widen
 from kgen.emulate.llvm.types import Array, Floating
 
@@ -45,50 +45,32 @@ def _dot4(ins: LlvmInstruction) -> Callable[..., Array]:
     return dot
 
 
-def _dpbf16ps(ins: LlvmInstruction) -> Callable[..., Array]:
+def _dpbf16ps(c: Array, a: Array, b: Array) -> Array:
     """VDPBF16PS (Intel SDM volume 2): add the products of two BF16 pairs to each float32.
 
     The product of the odd elements is added first, then that of the even elements. Each sum is
     rounded to nearest. Subnormal inputs and results become zero.
     """
-
-    def wide(packed: Array) -> Array:
-        return flush(bf16_to_f32(packed)).astype(np.float64)
-
-    def dot(c: Array, a: Array, b: Array) -> Array:
-        product = wide(a) * wide(b)
-        total = flush(np.asarray(flush(c) + product[..., 1::2]).astype(np.float32))
-        return flush(np.asarray(total + product[..., 0::2]).astype(np.float32))
-
-    return dot
+    x, y = (flush(bf16_to_f32(packed)).astype(np.float64) for packed in (a, b))
+    product = x * y
+    total = flush(np.asarray(flush(c) + product[..., 1::2]).astype(np.float32))
+    return flush(np.asarray(total + product[..., 0::2]).astype(np.float32))
 
 
-def _dpbusd(ins: LlvmInstruction) -> Callable[..., Array]:
+def _dpbusd(c: Array, a: Array, b: Array) -> Array:
     """VPDPBUSD (Intel SDM volume 2): add four u8 * s8 products to each 32-bit sum, modulo 2**32."""
-
-    def dot(c: Array, a: Array, b: Array) -> Array:
-        return _grouped(c, a.view(np.uint8), b.view(np.int8), 4)
-
-    return dot
+    return _grouped(c, a.view(np.uint8), b.view(np.int8), 4)
 
 
-def _dpwssd(ins: LlvmInstruction) -> Callable[..., Array]:
+def _dpwssd(c: Array, a: Array, b: Array) -> Array:
     """VPDPWSSD (Intel SDM volume 2): add two s16 * s16 products to each 32-bit sum, modulo
     2**32."""
-
-    def dot(c: Array, a: Array, b: Array) -> Array:
-        return _grouped(c, a.view(np.int16), b.view(np.int16), 2)
-
-    return dot
+    return _grouped(c, a.view(np.int16), b.view(np.int16), 2)
 
 
-def _pmaddwd(ins: LlvmInstruction) -> Callable[..., Array]:
+def _pmaddwd(a: Array, b: Array) -> Array:
     """VPMADDWD (Intel SDM volume 2): return the sum of two s16 * s16 products per 32 bits."""
-
-    def dot(a: Array, b: Array) -> Array:
-        return _grouped(np.uint32(0), a.view(np.int16), b.view(np.int16), 2)
-
-    return dot
+    return _grouped(np.uint32(0), a.view(np.int16), b.view(np.int16), 2)
 
 
 def _grouped(c: Array | np.uint32, a: Array, b: Array, group: int) -> Array:
@@ -103,10 +85,10 @@ PURE: dict[str, Build] = {
     "llvm.amdgcn.fdot2.f32.bf16": _fdot2,
     "llvm.amdgcn.sdot4": _dot4,
     "llvm.amdgcn.udot4": _dot4,
-    **{f"llvm.x86.avx512bf16.dpbf16ps.{bits}": _dpbf16ps for bits in (128, 256, 512)},
-    **{f"llvm.x86.avx512.vpdpbusd.{bits}": _dpbusd for bits in (128, 256, 512)},
-    **{f"llvm.x86.avx512.vpdpwssd.{bits}": _dpwssd for bits in (128, 256, 512)},
-    "llvm.x86.sse2.pmadd.wd": _pmaddwd,
-    "llvm.x86.avx2.pmadd.wd": _pmaddwd,
-    "llvm.x86.avx512.pmaddw.d.512": _pmaddwd,
+    **{f"llvm.x86.avx512bf16.dpbf16ps.{bits}": fixed(_dpbf16ps) for bits in (128, 256, 512)},
+    **{f"llvm.x86.avx512.vpdpbusd.{bits}": fixed(_dpbusd) for bits in (128, 256, 512)},
+    **{f"llvm.x86.avx512.vpdpwssd.{bits}": fixed(_dpwssd) for bits in (128, 256, 512)},
+    "llvm.x86.sse2.pmadd.wd": fixed(_pmaddwd),
+    "llvm.x86.avx2.pmadd.wd": fixed(_pmaddwd),
+    "llvm.x86.avx512.pmaddw.d.512": fixed(_pmaddwd),
 }

@@ -17,7 +17,7 @@ from kgen.emulate.floats import fma
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
-from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.intrinsics.matrix_operands import minifloat_name, minifloats
 from kgen.emulate.llvm.numbers import floating, lifted, widen
 from kgen.emulate.llvm.types import Array
@@ -35,17 +35,14 @@ def _of_revolutions(function: Any) -> Callable[[LlvmInstruction], Callable[..., 
     return lambda ins: lifted(turn, floating(ins.type))
 
 
-def _multiply_legacy(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
+def _multiply_legacy(a: Array, b: Array) -> Array:
     """V_MUL_LEGACY: multiply, with zero times anything being zero."""
-    return lambda a, b: np.where((a == 0) | (b == 0), a.dtype.type(0), a * b)
+    return np.where((a == 0) | (b == 0), a.dtype.type(0), a * b)
 
 
-def _fused_legacy(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
-    def compute(a: Array, b: Array, c: Array) -> Array:
-        zero = (a == 0) | (b == 0)
-        return np.where(zero, c + a.dtype.type(0), fma(a, b, c))
-
-    return compute
+def _fused_legacy(a: Array, b: Array, c: Array) -> Array:
+    zero = (a == 0) | (b == 0)
+    return np.where(zero, c + a.dtype.type(0), fma(a, b, c))
 
 
 def _exponent(ins: LlvmInstruction) -> Callable[[Array], Array]:
@@ -143,24 +140,16 @@ def _multiply_24(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     return multiply
 
 
-def _sum_of_differences(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
+def _sum_of_differences(a: Array, b: Array, c: Array) -> Array:
     """V_SAD_U8: return c plus the absolute differences of the four bytes."""
-
-    def add(a: Array, b: Array, c: Array) -> Array:
-        x, y = (parts(v, np.uint8).astype(np.int64) for v in (a, b))
-        return np.asarray(np.abs(x - y).sum(axis=-1) + c).astype(np.uint32)
-
-    return add
+    x, y = (parts(v, np.uint8).astype(np.int64) for v in (a, b))
+    return np.asarray(np.abs(x - y).sum(axis=-1) + c).astype(np.uint32)
 
 
-def _align_bytes(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
+def _align_bytes(a: Array, b: Array, c: Array) -> Array:
     """V_ALIGNBYTE: return the four bytes of ``a:b`` from byte c (modulo 4) on."""
-
-    def align(a: Array, b: Array, c: Array) -> Array:
-        both = a.astype(np.uint64) << np.uint64(32) | b
-        return (both >> ((c.astype(np.uint64) & np.uint64(3)) * np.uint64(8))).astype(np.uint32)
-
-    return align
+    both = a.astype(np.uint64) << np.uint64(32) | b
+    return (both >> ((c.astype(np.uint64) & np.uint64(3)) * np.uint64(8))).astype(np.uint32)
 
 
 def _dot_of_signs(ins: LlvmInstruction) -> Callable[..., Array]:
@@ -182,8 +171,8 @@ def _dot_of_signs(ins: LlvmInstruction) -> Callable[..., Array]:
 PURE: dict[str, Build] = {
     "llvm.amdgcn.sin": _of_revolutions(np.sin),
     "llvm.amdgcn.cos": _of_revolutions(np.cos),
-    "llvm.amdgcn.fmul.legacy": _multiply_legacy,
-    "llvm.amdgcn.fma.legacy": _fused_legacy,
+    "llvm.amdgcn.fmul.legacy": fixed(_multiply_legacy),
+    "llvm.amdgcn.fma.legacy": fixed(_fused_legacy),
     "llvm.amdgcn.frexp.exp": _exponent,
     "llvm.amdgcn.frexp.mant": _mantissa,
     **{
@@ -191,8 +180,8 @@ PURE: dict[str, Build] = {
         for mul in ("mul", "mulhi")
         for type_ in ("u24", "i24")
     },
-    "llvm.amdgcn.sad.u8": _sum_of_differences,
-    "llvm.amdgcn.alignbyte": _align_bytes,
+    "llvm.amdgcn.sad.u8": fixed(_sum_of_differences),
+    "llvm.amdgcn.alignbyte": fixed(_align_bytes),
     "llvm.amdgcn.sudot4": _dot_of_signs,
 }
 EFFECTS: dict[str, Build] = {

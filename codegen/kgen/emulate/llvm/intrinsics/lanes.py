@@ -12,56 +12,42 @@ import numpy as np
 
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
-from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.types import Array
 
 _ROW = 16
 """Lanes per DPP row."""
 
 
-def _read_first_lane(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
-    def read(m: Machine, value: Array) -> Array:
-        if value.shape[1] == 1:
-            return value
-        if m.mask is None:
-            return m.of_wave(m.waves(value)[:, :, 0])
-        first = m.waves(m.mask).argmax(axis=2)
-        return _from_lanes(m, value, m.of_wave(first))
-
-    return read
+def _read_first_lane(m: Machine, value: Array) -> Array:
+    if value.shape[1] == 1:
+        return value
+    if m.mask is None:
+        return m.of_wave(m.waves(value)[:, :, 0])
+    first = m.waves(m.mask).argmax(axis=2)
+    return _from_lanes(m, value, m.of_wave(first))
 
 
-def _read_lane(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
-    def read(m: Machine, value: Array, lane: Array) -> Array:
-        if value.shape[1] == 1:
-            return value
-        return _from_lanes(m, value, lane.astype(np.int64) % m.wave)
-
-    return read
+def _read_lane(m: Machine, value: Array, lane: Array) -> Array:
+    if value.shape[1] == 1:
+        return value
+    return _from_lanes(m, value, lane.astype(np.int64) % m.wave)
 
 
-def _write_lane(ins: LlvmInstruction) -> Callable[[Machine, Array, Array, Array], Array]:
+def _write_lane(m: Machine, value: Array, lane: Array, old: Array) -> Array:
     """V_WRITELANE, ``writelane(value, lane, old)``: one lane gets ``value``, the others keep
     ``old``."""
-
-    def write(m: Machine, value: Array, lane: Array, old: Array) -> Array:
-        return np.where(m.lane_numbers() % m.wave == lane % m.wave, value, old)
-
-    return write
+    return np.where(m.lane_numbers() % m.wave == lane % m.wave, value, old)
 
 
-def _bpermute(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
+def _bpermute(m: Machine, address: Array, value: Array) -> Array:
     """DS_BPERMUTE: each lane reads the lane at its byte address / 4; an inactive source gives 0."""
-
-    def permute(m: Machine, address: Array, value: Array) -> Array:
-        source = (address >> np.uint32(2)).astype(np.int64) % m.wave
-        result = _from_lanes(m, value, source)
-        if m.mask is None:
-            return result
-        live = _from_lanes(m, m.selected(), source)
-        return np.where(live, result, result.dtype.type(0))
-
-    return permute
+    source = (address >> np.uint32(2)).astype(np.int64) % m.wave
+    result = _from_lanes(m, value, source)
+    if m.mask is None:
+        return result
+    live = _from_lanes(m, m.selected(), source)
+    return np.where(live, result, result.dtype.type(0))
 
 
 def _swizzle(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
@@ -209,36 +195,28 @@ def _dpp8(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
     return move
 
 
-def _push(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
+def _push(m: Machine, address: Array, value: Array) -> Array:
     """DS_PERMUTE: each lane sends its value to the lane at its byte address / 4.
 
     The highest sender wins. A lane without a sender gets 0.
     """
-
-    def permute(m: Machine, address: Array, value: Array) -> Array:
-        target = (address >> np.uint32(2)).astype(np.int64) % m.wave
-        lane = m.lane_numbers()
-        rows = max(len(address), len(value), 1 if m.mask is None else len(m.mask))
-        shape = (rows, m.lanes)
-        to = np.broadcast_to(lane - lane % m.wave + target, shape)
-        sent = np.broadcast_to(value, shape)
-        live = np.broadcast_to(np.True_ if m.mask is None else m.mask, shape)
-        row = np.broadcast_to(np.arange(rows)[:, None], shape)
-        result = np.zeros(shape, value.dtype)
-        result[row[live], to[live]] = sent[live]
-        return result
-
-    return permute
+    target = (address >> np.uint32(2)).astype(np.int64) % m.wave
+    lane = m.lane_numbers()
+    rows = max(len(address), len(value), 1 if m.mask is None else len(m.mask))
+    shape = (rows, m.lanes)
+    to = np.broadcast_to(lane - lane % m.wave + target, shape)
+    sent = np.broadcast_to(value, shape)
+    live = np.broadcast_to(np.True_ if m.mask is None else m.mask, shape)
+    row = np.broadcast_to(np.arange(rows)[:, None], shape)
+    result = np.zeros(shape, value.dtype)
+    result[row[live], to[live]] = sent[live]
+    return result
 
 
-def _other_half(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
+def _other_half(m: Machine, value: Array) -> Array:
     """V_PERMLANE64: exchange the halves of a wave of 64; a wave of 32 keeps its values."""
-
-    def swap(m: Machine, value: Array) -> Array:
-        lane = m.lane_numbers() % m.wave
-        return _from_lanes(m, value, lane ^ 32 if m.wave == 64 else lane)
-
-    return swap
+    lane = m.lane_numbers() % m.wave
+    return _from_lanes(m, value, lane ^ 32 if m.wave == 64 else lane)
 
 
 def _permlane16_var(ins: LlvmInstruction) -> Callable[..., Array]:
@@ -256,9 +234,9 @@ def _permlane16_var(ins: LlvmInstruction) -> Callable[..., Array]:
     return permute
 
 
-def _set_inactive(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
+def _set_inactive(m: Machine, value: Array, other: Array) -> Array:
     """Return the first operand in active lanes and the second in inactive ones."""
-    return lambda m, value, other: value if m.mask is None else np.where(m.mask, value, other)
+    return value if m.mask is None else np.where(m.mask, value, other)
 
 
 def _from_lanes(m: Machine, value: Array, source: Array) -> Array:
@@ -275,10 +253,10 @@ def _from_lanes(m: Machine, value: Array, source: Array) -> Array:
 
 
 EFFECTS: dict[str, Build] = {
-    "llvm.amdgcn.readfirstlane": _read_first_lane,
-    "llvm.amdgcn.readlane": _read_lane,
-    "llvm.amdgcn.writelane": _write_lane,
-    "llvm.amdgcn.ds.bpermute": _bpermute,
+    "llvm.amdgcn.readfirstlane": fixed(_read_first_lane),
+    "llvm.amdgcn.readlane": fixed(_read_lane),
+    "llvm.amdgcn.writelane": fixed(_write_lane),
+    "llvm.amdgcn.ds.bpermute": fixed(_bpermute),
     "llvm.amdgcn.ds.swizzle": _swizzle,
     "llvm.amdgcn.update.dpp": _update_dpp,
     "llvm.amdgcn.mov.dpp": _move_dpp,
@@ -287,9 +265,9 @@ EFFECTS: dict[str, Build] = {
     "llvm.amdgcn.permlane16.swap": _swap_halves(16),
     "llvm.amdgcn.permlane32.swap": _swap_halves(32),
     "llvm.amdgcn.mov.dpp8": _dpp8,
-    "llvm.amdgcn.ds.permute": _push,
-    "llvm.amdgcn.permlane64": _other_half,
+    "llvm.amdgcn.ds.permute": fixed(_push),
+    "llvm.amdgcn.permlane64": fixed(_other_half),
     "llvm.amdgcn.permlane16.var": _permlane16_var,
     "llvm.amdgcn.permlanex16.var": _permlane16_var,
-    "llvm.amdgcn.set.inactive": _set_inactive,
+    "llvm.amdgcn.set.inactive": fixed(_set_inactive),
 }

@@ -15,7 +15,7 @@ import numpy as np
 
 from kgen.emulate.floats import flush, fma, round_towards
 from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
-from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.numbers import (
     floating,
     integer,
@@ -228,14 +228,10 @@ def _saturating_to_integer(ins: LlvmInstruction) -> Callable[[Array], Array]:
     return convert
 
 
-def _pack_toward_zero(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
+def _pack_toward_zero(*values: Array) -> Array:
     """V_CVT_PKRTZ: convert two floats to two halves, rounded toward zero."""
-
-    def pack(*values: Array) -> Array:
-        halves = [round_towards(value, np.float16, "rz") for value in values]
-        return np.stack(np.broadcast_arrays(*halves), axis=-1)
-
-    return pack
+    halves = [round_towards(value, np.float16, "rz") for value in values]
+    return np.stack(np.broadcast_arrays(*halves), axis=-1)
 
 
 PURE: dict[str, Build] = {
@@ -251,5 +247,5 @@ PURE: dict[str, Build] = {
     "llvm.amdgcn.class": _class,
     "llvm.fptoui.sat": _saturating_to_integer,
     "llvm.fptosi.sat": _saturating_to_integer,
-    "llvm.amdgcn.cvt.pkrtz": _pack_toward_zero,
+    "llvm.amdgcn.cvt.pkrtz": fixed(_pack_toward_zero),
 }

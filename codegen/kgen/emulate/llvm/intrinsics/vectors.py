@@ -10,7 +10,7 @@ import numpy as np
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
-from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.memory.codec import decode, encode
 from kgen.emulate.llvm.numbers import (
     float_to_bfloat,
@@ -209,14 +209,10 @@ def _flushed_to_bfloat(value: Array) -> Array:
     return float_to_bfloat(np.where(subnormal, np.copysign(np.float32(0), value), value))
 
 
-def _to_bfloat(ins: LlvmInstruction) -> Callable[[Array], Array]:
-    return _flushed_to_bfloat
-
-
-def _two_to_bfloat(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
+def _two_to_bfloat(high: Array, low: Array) -> Array:
     """VCVTNE2PS2BF16: convert two vectors; the second operand fills the lower half of the
     result."""
-    return lambda high, low: _flushed_to_bfloat(np.concatenate([low, high], axis=2))
+    return _flushed_to_bfloat(np.concatenate([low, high], axis=2))
 
 
 def _scalef(ins: LlvmInstruction) -> Callable[..., Array]:
@@ -247,15 +243,11 @@ def _reduced_argument(ins: LlvmInstruction) -> Callable[..., Array]:
     return left
 
 
-def _look_up(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
+def _look_up(table: Array, index: Array) -> Array:
     """VPERMPS: return the table's element for each index, whose high bits are ignored."""
-
-    def look_up(table: Array, index: Array) -> Array:
-        table, index = np.broadcast_arrays(table, index & (table.shape[2] - 1))
-        found: Array = np.take_along_axis(table, index, axis=2)
-        return found
-
-    return look_up
+    table, index = np.broadcast_arrays(table, index & (table.shape[2] - 1))
+    found: Array = np.take_along_axis(table, index, axis=2)
+    return found
 
 
 PURE: dict[str, Build] = {
@@ -265,14 +257,15 @@ PURE: dict[str, Build] = {
     "llvm.vector.insert": _insert_part,
     "llvm.vector.extract": _extract_part,
     "llvm.get.active.lane.mask": _active_lane_mask,
-    "llvm.x86.avx512bf16.cvtneps2bf16.512": _to_bfloat,
-    "llvm.x86.avx512bf16.cvtneps2bf16.256": _to_bfloat,
-    **dict.fromkeys(
-        (f"llvm.x86.avx512bf16.cvtne2ps2bf16.{bits}" for bits in (128, 256, 512)), _two_to_bfloat
-    ),
+    "llvm.x86.avx512bf16.cvtneps2bf16.512": fixed(_flushed_to_bfloat),
+    "llvm.x86.avx512bf16.cvtneps2bf16.256": fixed(_flushed_to_bfloat),
+    **{
+        f"llvm.x86.avx512bf16.cvtne2ps2bf16.{bits}": fixed(_two_to_bfloat)
+        for bits in (128, 256, 512)
+    },
     "llvm.x86.avx512.mask.reduce.ps.512": _reduced_argument,
     "llvm.x86.avx512.mask.scalef.ps.512": _scalef,
-    "llvm.x86.avx512.permvar.sf.512": _look_up,
+    "llvm.x86.avx512.permvar.sf.512": fixed(_look_up),
 }
 EFFECTS: dict[str, Build] = {
     "llvm.masked.load": _masked_load,

@@ -12,7 +12,7 @@ import numpy as np
 
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
-from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.numbers import floating, signed, widen, wrap
 from kgen.emulate.llvm.types import Array, LlvmInteger
 
@@ -73,14 +73,10 @@ def _compare_floats(ins: LlvmInstruction) -> Callable[..., Array]:
     return compare
 
 
-def _inverse_ballot(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
+def _inverse_ballot(m: Machine, bits: Array) -> Array:
     """Return for each lane its bit of a number that is uniform in the wave."""
-
-    def test(m: Machine, bits: Array) -> Array:
-        lane = (m.lane_numbers() % m.wave).astype(bits.dtype)
-        return np.asarray((bits >> lane) & bits.dtype.type(1)).astype(np.bool_)
-
-    return test
+    lane = (m.lane_numbers() % m.wave).astype(bits.dtype)
+    return np.asarray((bits >> lane) & bits.dtype.type(1)).astype(np.bool_)
 
 
 #: Operation, and the value that an inactive lane contributes, from the number of bits.
@@ -133,7 +129,7 @@ EFFECTS: dict[str, Build] = {
     "llvm.amdgcn.ballot": _ballot,
     "llvm.amdgcn.icmp": _compare_integers,
     "llvm.amdgcn.fcmp": _compare_floats,
-    "llvm.amdgcn.inverse.ballot": _inverse_ballot,
+    "llvm.amdgcn.inverse.ballot": fixed(_inverse_ballot),
     "llvm.amdgcn.mbcnt.lo": _count_below,
     "llvm.amdgcn.mbcnt.hi": _count_below,
     **{f"llvm.amdgcn.wave.reduce.{name}": _reduce for name in _REDUCTIONS},

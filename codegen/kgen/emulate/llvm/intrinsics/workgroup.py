@@ -13,7 +13,7 @@ import numpy as np
 from kgen.emulate.llvm.exec.hidden import ASKS
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import LlvmInstruction
-from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.types import Array
 
 _AXES = {"x": 0, "y": 1, "z": 2}
@@ -36,21 +36,13 @@ def _workgroup_id(ins: LlvmInstruction) -> Callable[[Machine], Array]:
     return lambda m: m.coordinates[:, axis : axis + 1].astype(np.uint32)
 
 
-def _wave_size(ins: LlvmInstruction) -> Callable[[Machine], Array]:
-    return lambda m: np.full((1, 1), m.wave, np.uint32)
-
-
-def _wave_id(ins: LlvmInstruction) -> Callable[[Machine], Array]:
+def _wave_id(m: Machine) -> Array:
     """amdgcn.wave.id: return the number of the wave in its workgroup."""
-    return lambda m: (m.lane_numbers() // m.wave).astype(np.uint32)
+    return (m.lane_numbers() // m.wave).astype(np.uint32)
 
 
 def _wave_fence(ins: LlvmInstruction) -> Callable[[Machine], None]:
     return lambda m: m.fence(ins)
-
-
-def _signal(ins: LlvmInstruction) -> Callable[..., None]:
-    return lambda m, _: m.signal()
 
 
 def _hidden(ins: LlvmInstruction) -> Callable[[Machine], Array]:
@@ -64,17 +56,13 @@ EFFECTS: dict[str, Build] = {
     "llvm.amdgcn.dispatch.ptr": _hidden,
     **dict.fromkeys((f"llvm.amdgcn.workitem.id.{axis}" for axis in _AXES), _workitem_id),
     **dict.fromkeys((f"llvm.amdgcn.workgroup.id.{axis}" for axis in _AXES), _workgroup_id),
-    "llvm.amdgcn.wavefrontsize": _wave_size,
-    "llvm.amdgcn.wave.id": _wave_id,
+    "llvm.amdgcn.wavefrontsize": fixed(lambda m: np.full((1, 1), m.wave, np.uint32)),
+    "llvm.amdgcn.wave.id": fixed(_wave_id),
     "llvm.amdgcn.wave.barrier": _wave_fence,
-    "llvm.amdgcn.s.barrier.signal": _signal,
+    "llvm.amdgcn.s.barrier.signal": fixed(lambda m, _: m.signal()),
 }
 
 
-def _first_operand(ins: LlvmInstruction) -> Callable[..., Array]:
-    return lambda value, *_: value
-
-
 PURE: dict[str, Build] = dict.fromkeys(
-    ("llvm.expect", "llvm.ssa.copy", "llvm.launder.invariant.group"), _first_operand
+    ("llvm.expect", "llvm.ssa.copy", "llvm.launder.invariant.group"), fixed(lambda value, *_: value)
 )

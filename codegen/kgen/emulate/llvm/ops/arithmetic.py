@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.llvm.frontend.module import LlvmInstruction
-from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.numbers import floating, integer, lifted, signed, wrap
 from kgen.emulate.llvm.types import Array, LlvmInteger
 
@@ -99,13 +99,9 @@ def negate(ins: LlvmInstruction) -> Callable[[Array], Array]:
     return lambda a: (a.view(bits) ^ sign).view(dtype)
 
 
-def _freeze(ins: LlvmInstruction) -> Callable[[Any], Any]:
-    return lambda a: a
-
-
 PURE: dict[str, Build] = {
     **dict.fromkeys((*_WRAPPING, *_CLOSED, *_SIGNED), _integer),
     **dict.fromkeys(_FLOATING, _floating),
     "fneg": negate,
-    "freeze": _freeze,
+    "freeze": fixed(lambda a: a),
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgen.emulate.llvm.exec.machine import merge
 from kgen.emulate.llvm.frontend.module import LlvmInstruction
-from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.numbers import floating, signed, widen
 from kgen.emulate.llvm.types import Array, LlvmInteger
 
@@ -53,8 +53,4 @@ def _fcmp(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     return compare
 
 
-def _select(ins: LlvmInstruction) -> Callable[[Array, Any, Any], Any]:
-    return merge
-
-
-PURE: dict[str, Build] = {"icmp": _icmp, "fcmp": _fcmp, "select": _select}
+PURE: dict[str, Build] = {"icmp": _icmp, "fcmp": _fcmp, "select": fixed(merge)}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.emulate.llvm.frontend.module import LlvmInstruction
-from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.memory.codec import decode, encode
 from kgen.emulate.llvm.memory.flat import APERTURES
 from kgen.emulate.llvm.numbers import floating, integer, narrow, signed, widen, wrap
@@ -71,10 +71,6 @@ def _pointer_to_integer(ins: LlvmInstruction) -> Convert:
     return lambda a: wrap(a, to)
 
 
-def _integer_to_pointer(ins: LlvmInstruction) -> Convert:
-    return lambda a: a.astype(np.int64)
-
-
 def _cast_address_space(ins: LlvmInstruction) -> Convert:
     """Build addrspacecast: add or subtract the aperture of LDS or private memory, else do
     nothing."""
@@ -100,6 +96,6 @@ PURE: dict[str, Build] = {
     "bitcast": _bitcast,
     "ptrtoint": _pointer_to_integer,
     "ptrtoaddr": _pointer_to_integer,
-    "inttoptr": _integer_to_pointer,
+    "inttoptr": fixed(lambda a: a.astype(np.int64)),
     "addrspacecast": _cast_address_space,
 }

@@ -295,6 +295,26 @@ def apply(
     return lambda mask: target(function(*(read() for read in sources)), mask)
 
 
+def computed(
+    make: Callable[[PtxType], Callable[..., Array]],
+    *inputs: PtxType | None,
+    output: PtxType | None = None,
+) -> Builder:
+    """Return the builder of an instruction that has a type and no modifiers, and whose result is
+    `make(type)` of its operands.
+
+    `inputs` and `output` are the operands' types; None stands for that of the instruction.
+    """
+
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
+        type_ = words.type()
+        words.finish()
+        types = [of or type_ for of in inputs]
+        return apply(decoder, operands, make(type_), types, output or type_)
+
+    return build
+
+
 def window(space: str) -> int:
     """Return the generic address at which a state space starts (PTX ISA 6.4.1.1)."""
     windows = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAMETER_WINDOW}

@@ -8,10 +8,12 @@ import numpy as np
 
 from kgen.emulate.bits import leading_zeros, reversed_bits
 from kgen.emulate.ptx.exec.operations import Action
-from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply, computed
 from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.types import TYPES, Array
+from kgen.emulate.ptx.types import TYPES, Array, PtxType
+
+Function = Callable[..., Array]
 
 _U32 = TYPES["u32"]
 #: Modes of prmt: the equivalent selector of the default mode for each selector (PTX ISA 9.7.9.7).
@@ -28,30 +30,21 @@ _MODES = {
 }
 
 
-def _logic(function: Callable[..., Array], inputs: int) -> Builder:
-    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-        type_ = words.type()
-        words.finish()
-        return apply(decoder, operands, function, [type_] * inputs, type_)
-
-    return build
+def _logic(function: Function, inputs: int) -> Builder:
+    return computed(lambda type_: function, *[None] * inputs)
 
 
-def _shift_left(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    type_ = words.type()
-    words.finish()
+def _shift_left(type_: PtxType) -> Function:
     bits = type_.bits
 
     def shift(a: Array, by: Array) -> Array:
         shifted: Array = a << np.minimum(by, bits - 1).astype(a.dtype)
         return np.where(by < bits, shifted, a.dtype.type(0)) if by.max() >= bits else shifted
 
-    return apply(decoder, operands, shift, [type_, _U32], type_)
+    return shift
 
 
-def _shift_right(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    type_ = words.type()
-    words.finish()
+def _shift_right(type_: PtxType) -> Function:
     bits = type_.bits
 
     def shift(a: Array, by: Array) -> Array:
@@ -60,7 +53,7 @@ def _shift_right(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operan
             return shifted
         return np.where(by < bits, shifted, a.dtype.type(0))
 
-    return apply(decoder, operands, shift, [type_, _U32], type_)
+    return shift
 
 
 def _funnel(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
@@ -81,10 +74,8 @@ def _funnel(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -
     return apply(decoder, operands, shift, [type_, type_, _U32], type_)
 
 
-def _extract(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
+def _extract(type_: PtxType) -> Function:
     """bfe: extract a field of `length` bits from `start`, sign-extended for signed types."""
-    type_ = words.type()
-    words.finish()
     bits, signed = type_.bits, type_.kind == "signed"
 
     def extract(a: Array, start: Array, length: Array) -> Array:
@@ -98,13 +89,11 @@ def _extract(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
         field: Array = (moved << spare) >> spare
         return np.where(count == 0, a.dtype.type(0), field)
 
-    return apply(decoder, operands, extract, [type_, _U32, _U32], type_)
+    return extract
 
 
-def _insert(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
+def _insert(type_: PtxType) -> Function:
     """bfi: insert the low `length` bits of a into b at `start`."""
-    type_ = words.type()
-    words.finish()
     bits = type_.bits
 
     def insert(a: Array, b: Array, start: Array, length: Array) -> Array:
@@ -117,7 +106,7 @@ def _insert(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -
         moved = np.where(first < bits, a.astype(np.uint64) << place, np.uint64(0))
         return ((b.astype(np.uint64) & ~field) | (moved & field)).astype(b.dtype)
 
-    return apply(decoder, operands, insert, [type_, type_, _U32, _U32], type_)
+    return insert
 
 
 def _logic3(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
@@ -162,15 +151,9 @@ def _permute(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
 
 def _count(function: Callable[[Array, int], Array]) -> Builder:
     """popc and clz: count bits; the result is u32."""
-
-    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-        type_ = words.type()
-        words.finish()
-        return apply(
-            decoder, operands, lambda a: function(a, type_.bits).astype(np.uint32), [type_], _U32
-        )
-
-    return build
+    return computed(
+        lambda type_: lambda a: function(a, type_.bits).astype(np.uint32), None, output=_U32
+    )
 
 
 def _find_leading(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
@@ -190,28 +173,21 @@ def _find_leading(decoder: Decoder, words: OpcodeWords, operands: Sequence[Opera
     return apply(decoder, operands, find, [type_], _U32)
 
 
-def _reverse(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    type_ = words.type()
-    words.finish()
-
-    return apply(decoder, operands, lambda a: reversed_bits(a, type_.bits), [type_], type_)
-
-
 BUILDERS: dict[str, Builder] = {
     "and": _logic(np.bitwise_and, 2),
     "or": _logic(np.bitwise_or, 2),
     "xor": _logic(np.bitwise_xor, 2),
     "not": _logic(np.invert, 1),
     "cnot": _logic(lambda a: (a == 0).astype(a.dtype), 1),
-    "shl": _shift_left,
-    "shr": _shift_right,
+    "shl": computed(_shift_left, None, _U32),
+    "shr": computed(_shift_right, None, _U32),
     "shf": _funnel,
-    "bfe": _extract,
-    "bfi": _insert,
+    "bfe": computed(_extract, None, _U32, _U32),
+    "bfi": computed(_insert, None, None, _U32, _U32),
     "lop3": _logic3,
     "prmt": _permute,
     "popc": _count(lambda a, bits: np.bitwise_count(a)),
     "clz": _count(leading_zeros),
     "bfind": _find_leading,
-    "brev": _reverse,
+    "brev": computed(lambda type_: lambda a: reversed_bits(a, type_.bits), None),
 }

@@ -9,7 +9,7 @@ import numpy as np
 from kgen.emulate.floats import flush
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Action
-from kgen.emulate.ptx.frontend.decode import PRED, Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.decode import PRED, Builder, Decoder, apply, computed
 from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array, PtxType, unpack, widen
@@ -146,14 +146,8 @@ def _set(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> A
     )
 
 
-def _select(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    type_ = words.type()
-    words.finish()
-
-    def select(a: Array, b: Array, p: Array) -> Array:
-        return np.where(p, a, b)
-
-    return apply(decoder, operands, select, [type_, type_, PRED], type_)
+def _select(a: Array, b: Array, p: Array) -> Array:
+    return np.where(p, a, b)
 
 
 def _select_by_sign(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
@@ -199,7 +193,7 @@ _PROPERTIES: dict[str, Callable[[Array], Array]] = {
 BUILDERS: dict[str, Builder] = {
     "setp": _set_predicate,
     "set": _set,
-    "selp": _select,
+    "selp": computed(lambda type_: _select, None, None, PRED),
     "slct": _select_by_sign,
     "testp": _test,
 }

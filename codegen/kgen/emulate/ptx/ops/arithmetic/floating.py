@@ -15,7 +15,7 @@ import numpy as np
 
 from kgen.emulate.floats import add_odd, flush, fma, round_towards
 from kgen.emulate.ptx.exec.operations import Action, Operation
-from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply, computed
 from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import (
@@ -176,13 +176,6 @@ def _maximum_nan(a: Array, b: Array) -> Array:
     return np.where(np.isnan(a) | np.isnan(b), np.nan, _maximum(a, b)).astype(a.dtype)
 
 
-def _copysign(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    """copysign d, a, b: the magnitude of b with the sign of a."""
-    type_ = words.type()
-    words.finish()
-    return apply(decoder, operands, lambda a, b: np.copysign(b, a), [type_, type_], type_)
-
-
 def _sign(operation: str) -> Builder:
     """Return the builder of neg or abs, which changes one bit, also of a NaN."""
 
@@ -247,5 +240,6 @@ FUNCTION_BUILDERS: dict[str, Builder] = {
     "sin": _unary(_by_double(np.sin)),
     "cos": _unary(_by_double(np.cos)),
     "tanh": _unary(_by_double(np.tanh)),
-    "copysign": _copysign,
+    # The magnitude of b with the sign of a.
+    "copysign": computed(lambda type_: lambda a, b: np.copysign(b, a), None, None),
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from kgen.emulate.bits import parts
 from kgen.emulate.ptx.exec.operations import Action
-from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder, apply, computed
 from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array
@@ -40,17 +40,9 @@ def _times_24(add: bool) -> Builder:
     return build
 
 
-def _absolute_difference(
-    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]
-) -> Action:
+def _absolute_difference(a: Array, b: Array, c: Array) -> Array:
     """sad: c + |a - b|."""
-    type_ = words.type()
-    words.finish()
-
-    def function(a: Array, b: Array, c: Array) -> Array:
-        return c + np.where(a < b, b - a, a - b)
-
-    return apply(decoder, operands, function, [type_] * 3, type_)
+    return c + np.where(a < b, b - a, a - b)
 
 
 def _in_range(position: Array, mode: str) -> tuple[Array, Array]:
@@ -120,7 +112,7 @@ def _dot2(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> 
 BUILDERS: dict[str, Builder] = {
     "mul24": _times_24(add=False),
     "mad24": _times_24(add=True),
-    "sad": _absolute_difference,
+    "sad": computed(lambda type_: _absolute_difference, None, None, None),
     "bmsk": _bit_mask,
     "szext": _extend,
     "dp2a": _dot2,
