@@ -241,8 +241,8 @@ typedef struct tensor_map {
     size_t slot; /* slot of the parameter or workspace */
 } tensor_map;
 
-/* Pointers of a launch on the CPU (kgen_runtime/launch_limits.py: CPU_POINTERS); tensors and
- * workspaces of a kernel. */
+/* Most pointers of a launch on the CPU (CPU_POINTERS in kgen_runtime/launch_limits.py), and most
+ * tensors and workspaces of a kernel together. */
 enum { MAX_POINTERS = 24, MAX_SLOTS = KGEN_MOST_TENSORS + KGEN_MOST_WORKSPACES };
 
 typedef struct launch {

@@ -1,9 +1,9 @@
 """`frozen`: a frozen, keyword-only dataclass that is cheap to define.
 
 The standard library generates and compiles source text for six methods of each dataclass, which
-would dominate the start of most commands. Here all classes share the same methods, which use a
-record of the class that is made on their first call. For :mod:`dataclasses` these classes are
-dataclasses: the fields that it expects are made on its first access.
+would dominate the start of most commands. Here all classes share the same six methods. They look up
+the fields in a record of the class, which their first call makes. :mod:`dataclasses` treats these
+classes as dataclasses: they have the attribute with fields that it looks for.
 """
 
 from __future__ import annotations

@@ -304,13 +304,16 @@ def infix(
     return "".join(_words(expression, outer, names or {}))
 
 
-def shown(expression: Expression, most: int = MOST_SHOWN) -> str:
-    """Return an expression in infix form for a message, cut after `most` characters.
+def shown(
+    expression: Expression, most: int = MOST_SHOWN, names: Mapping[Expression, str] | None = None
+) -> str:
+    """Return an expression in infix form for a message, cut after `most` characters; parts may
+    have `names`.
 
     Shared parts cost no more than the text that is shown.
     """
     text = ""
-    for word in _words(expression, 0, {}):
+    for word in _words(expression, 0, names or {}):
         text += word
         if len(text) > most:
             return f"{text[:most]}..."

@@ -24,11 +24,13 @@ from kgen.targets.contraction.implicit_gemm import ImplicitGemm
 from kgen.targets.device import Multiplied, Occupancy, Rates, multiplied
 from kgen_runtime.launch_limits import Limits, refusal, target_limits
 from kgen_runtime.manifest import (
+    Extent3,
     Launch,
     Resources,
     Role,
     TensorMap,
     TensorParam,
+    Tile,
     Tolerance,
     Workspace,
 )
@@ -252,6 +254,21 @@ class Operation(Generic[S]):
     spec: type[S]
     dtypes: tuple[DType, ...]
     choose: Callable[[S, Target], Schedule]
+
+
+def launch_of(
+    spec: Spec, grid: Extent3, num_threads: int, tile: Tile | None = None, **more: Any
+) -> Launch:
+    """Return the launch of workgroups of `num_threads` threads, whose arguments are all tensors of
+    the spec. `more` are further fields of the launch."""
+    return Launch(
+        entry_point=spec.key,
+        grid=grid,
+        block=(num_threads, 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=tile,
+        **more,
+    )
 
 
 class Family(ABC):

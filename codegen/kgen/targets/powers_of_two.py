@@ -1,6 +1,9 @@
-"""Powers of two: exact logarithms and rounding."""
+"""Powers of two: exact logarithms, rounding, and a check of schedules."""
 
 from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import Schedule
 
 
 def log2(value: int) -> int:
@@ -12,6 +15,18 @@ def log2(value: int) -> int:
 def power_of_two(value: int) -> int:
     """Return the least power of two that is not below `value`."""
     return 1 << (value - 1).bit_length()
+
+
+def check_powers_of_two(schedule: Schedule, *names: str) -> None:
+    """Check that these fields are powers of two, because addresses use shifts and masks. Raises
+    ScheduleError."""
+    for name in names:
+        value = getattr(schedule, name)
+        if value & (value - 1):
+            lower = 1 << (value.bit_length() - 1)
+            raise ScheduleError(
+                f"{name}={value} is not a power of two; try {name}={lower} or {name}={2 * lower}"
+            )
 
 
 class RoundingUnit(int):

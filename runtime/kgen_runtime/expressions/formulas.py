@@ -14,10 +14,10 @@ NUMBERS = {"inf": math.inf, "nan": math.nan}
 #: Coordinates of an element in a row-wise expression: along the reduced axes, and along the kept
 #: axis before them.
 COORDINATES = ("column", "row")
-#: Bound of a constant, so that its float is finite.
+#: Largest constant: every float up to it is finite.
 MOST_NUMBER = 10**308
-#: Longest text, in characters, for the cache of many formulas; syntax trees need far more memory
-#: than their text.
+#: Characters up to which a text counts as short. Syntax trees need far more memory than their text,
+#: so few trees of longer texts are cached.
 SHORT = 400
 Formulas = Mapping[str, ast.expr]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.ops.expression import Expression, Primitive, call, steps, with_arguments
+from kgen.ops.expression import Expression, Primitive, call, rebuilt, with_arguments
 from kgen.ops.registry import functions
 
 
@@ -12,19 +12,18 @@ def typed(expression: Expression) -> Expression:
     A truth value becomes 1 or 0 where a view or a function takes numbers. A computed number becomes
     a truth value where a function takes one. Inputs are read as either.
     """
-    done: dict[Expression, Expression] = {}
-    for step in steps(expression):
+
+    def change(step: Expression) -> Expression:
         arguments = []
         for argument, converts in zip(step.arguments, converted(step), strict=True):
-            found = done[argument]
-            if converts and found.truth:
-                found = call("where", (found, 1.0, 0.0))
+            if converts and argument.truth:
+                argument = call("where", (argument, 1.0, 0.0))
             elif converts:
-                found = call("not_equal", (found, 0.0), truth=True)
-            arguments.append(found)
-        same = tuple(arguments) == step.arguments
-        done[step] = step if same else with_arguments(step, tuple(arguments))
-    return done[expression]
+                argument = call("not_equal", (argument, 0.0), truth=True)
+            arguments.append(argument)
+        return with_arguments(step, tuple(arguments))
+
+    return rebuilt(expression, change)
 
 
 def converted(step: Expression) -> tuple[bool, ...]:

@@ -38,7 +38,7 @@ from kgen.ops.expression import (
     Primitive,
     call,
     inputs,
-    steps,
+    rebuilt,
     substituted,
     variable,
     view,
@@ -599,12 +599,12 @@ def elementwise(
 
 def ordered(expression: Expression) -> Expression:
     """Return an expression whose sums and products name the matrix product first."""
-    done: dict[Expression, Expression] = {}
-    for step in steps(expression):
-        arguments = tuple(done[a] for a in step.arguments)
-        if step.name in ("add", "mul"):
-            first, second = arguments
-            if "x" in inputs(second) and "x" not in inputs(first):
-                arguments = (second, first)
-        done[step] = step if arguments == step.arguments else with_arguments(step, arguments)
-    return done[expression]
+
+    def change(step: Expression) -> Expression:
+        if step.name not in ("add", "mul"):
+            return step
+        first, second = step.arguments
+        is_last = "x" in inputs(second) and "x" not in inputs(first)
+        return with_arguments(step, (second, first)) if is_last else step
+
+    return rebuilt(expression, change)

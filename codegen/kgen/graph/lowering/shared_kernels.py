@@ -1,7 +1,7 @@
-"""Kernels whose formulas differ in numbers alone, as one kernel that takes these numbers.
+"""Merge kernels that differ only in constants into one kernel, whose operands are these constants.
 
-Layers of a quantised model have scales and zero points of their own, and layers of one shape would
-each have a kernel of its own.
+Each layer of a quantised model has its own scales and zero points. Without the merge, layers of
+equal shapes would need a kernel each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kgen.ops.expression import (
     Expression,
     Primitive,
     constant,
-    steps,
+    rebuilt,
     substituted,
     variable,
     with_arguments,
@@ -29,29 +29,30 @@ from kgen_runtime.values import frozen
 
 #: Functions whose arguments may be numbers or tensors alike.
 ARITHMETIC = ("add", "sub", "mul", "div", "min", "max")
-#: The type of numbers that are operands, which are computed with in f32.
+#: Type of the constants that become operands; kernels compute with them in f32.
 NUMBER = DType.F32
 
 
 @frozen
 class Numbered:
-    """A formula with a name in the place of each number of its arithmetic, and the numbers."""
+    """Formula in which names replace the constants of its arithmetic, and these constants."""
 
     formula: Expression
     numbers: tuple[float, ...]
 
     @staticmethod
     def of(expression: Expression) -> Numbered:
-        done: dict[Expression, Expression] = {}
         numbers: list[float] = []
-        for step in steps(expression):
-            arguments = [done[argument] for argument in step.arguments]
-            for place, argument in enumerate(step.arguments):
+
+        def change(step: Expression) -> Expression:
+            arguments = list(step.arguments)
+            for place, argument in enumerate(arguments):
                 if argument.primitive is Primitive.CONSTANT and step.name in ARITHMETIC:
                     arguments[place] = variable(name_of(len(numbers)))
                     numbers.append(argument.number)
-            done[step] = with_arguments(step, tuple(arguments))
-        return Numbered(formula=done[expression], numbers=tuple(numbers))
+            return with_arguments(step, tuple(arguments))
+
+        return Numbered(formula=rebuilt(expression, change), numbers=tuple(numbers))
 
 
 def name_of(number: int) -> str:
@@ -59,9 +60,9 @@ def name_of(number: int) -> str:
 
 
 def with_shared_kernels(lowered: Lowered, most_tensors: int) -> Lowered:
-    """Return the calls, with one kernel for products of bytes that differ in numbers alone.
+    """Return the calls, with one kernel for 8-bit products that differ only in constants.
 
-    Kernels have up to `most_tensors` operands and outputs.
+    A kernel has up to `most_tensors` operands and outputs.
     """
     groups: dict[object, list[int]] = {}
     formulas: dict[int, Numbered] = {}
@@ -93,7 +94,7 @@ def with_shared_kernels(lowered: Lowered, most_tensors: int) -> Lowered:
 
 
 def others_of(spec: Matmul | Conv2d) -> tuple[object, ...]:
-    """Return what kernels share beside their formula and the number that pads images."""
+    """Return the fields that must be equal: all but the formula and the number that pads images."""
     apart = ("epilogue", "padding_value")
     names = [field.name for field in dataclasses.fields(spec) if field.name not in apart]
     return type(spec), *(getattr(spec, name) for name in names)
@@ -102,8 +103,10 @@ def others_of(spec: Matmul | Conv2d) -> tuple[object, ...]:
 def shared(
     specs: Sequence[Spec], formulas: Sequence[Numbered], most_tensors: int
 ) -> tuple[Spec, dict[str, int]] | None:
-    """Return one spec for all of these, and by the names of its further operands which number of
-    the formula each is. Return None if all are equal, or differ in too many numbers."""
+    """Return one spec for all of these, and a table from each operand that it adds to the position
+    of that operand's constant in the formula.
+
+    Return None if the specs are equal, or differ in too many constants."""
     spec = specs[0]
     assert isinstance(spec, Matmul | Conv2d)
     pads = len({each.padding_value for each in specs if isinstance(each, Conv2d)}) > 1

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from kgen.ops.expression import Expression, Primitive, steps, with_arguments
+from kgen.ops.expression import Expression, Primitive, rebuilt
 from kgen.ops.registry import call_of, functions
 from kgen_runtime.expressions.definitions import DEFINITIONS
 from kgen_runtime.expressions.mathematics import Scalars
@@ -38,16 +38,16 @@ MOST_STEPS = 14
 
 def recognised(expression: Expression) -> Expression:
     """Return the expression with every decomposed function replaced by a call of the function."""
-    done: dict[Expression, Expression] = {}
     #: Topological number of each step.
     numbers: dict[Expression, int] = {}
-    for step in steps(expression):
-        arguments = tuple(done[a] for a in step.arguments)
-        found = step if arguments == step.arguments else with_arguments(step, arguments)
-        numbers.setdefault(found, len(numbers))
-        done[step] = _named(found, numbers)
-        numbers.setdefault(done[step], len(numbers))
-    return done[expression]
+
+    def change(step: Expression) -> Expression:
+        numbers.setdefault(step, len(numbers))
+        named = _named(step, numbers)
+        numbers.setdefault(named, len(numbers))
+        return named
+
+    return rebuilt(expression, change)
 
 
 def _named(whole: Expression, numbers: Mapping[Expression, int]) -> Expression:

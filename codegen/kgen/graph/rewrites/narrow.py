@@ -230,7 +230,8 @@ def in_bf16(array: Array) -> Array:
 def in_s8(array: Array, largest: Array | None = None) -> tuple[Array, Array]:
     """Return the quantised matrix in s8, and the scale of each column; no scale is subnormal.
 
-    `largest` has the magnitude of each column that becomes 127, if the array lacks some rows.
+    `largest` is the magnitude that becomes 127, for each column. By default it is the largest one
+    in the array; a caller with only some of the rows gives that of all rows.
     """
     if largest is None:
         largest = np.abs(array).max(axis=0)

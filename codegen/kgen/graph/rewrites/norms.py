@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.ops.expression import Expression, Primitive, call, constant, steps, with_arguments
+from kgen.ops.expression import Expression, Primitive, call, constant, rebuilt, steps
 from kgen.ops.registry import functions
 
 LAYER, RMS = "layer_norm", "rms_norm"
@@ -18,12 +18,7 @@ ONE, ZERO = constant(1.0), constant(0.0)
 
 def normalized(expression: Expression) -> Expression:
     """Return the expression with every decomposed normalization replaced by a call."""
-    done: dict[Expression, Expression] = {}
-    for step in steps(expression):
-        arguments = tuple(done[a] for a in step.arguments)
-        found = step if arguments == step.arguments else with_arguments(step, arguments)
-        done[step] = _named(found)
-    return done[expression]
+    return rebuilt(expression, _named)
 
 
 def _named(whole: Expression) -> Expression:

@@ -11,7 +11,15 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kgen.graph.reading.model import Shape
-from kgen.ops.expression import Expression, Primitive, constant, steps, variable, with_arguments
+from kgen.ops.expression import (
+    Expression,
+    Primitive,
+    constant,
+    rebuilt,
+    steps,
+    variable,
+    with_arguments,
+)
 from kgen_runtime.values import frozen
 
 #: Views whose first number is an axis, and whose operands have the rank of the result.
@@ -79,18 +87,18 @@ def common_order(
 
 def reordered(expression: Expression, order: Sequence[int], names: Mapping[str, str]) -> Expression:
     """Return the formula on operands before their permutation, with new names and axes."""
-    done: dict[Expression, Expression] = {}
-    for step in steps(expression):
-        arguments = tuple(done[a] for a in step.arguments)
+
+    def change(step: Expression) -> Expression:
         if step.primitive is Primitive.INPUT:
-            done[step] = variable(names[step.name])
-            continue
-        if step.primitive is Primitive.VIEW:
-            at = next(i for i, a in enumerate(arguments) if a.primitive is Primitive.CONSTANT)
-            axis = constant(order[int(arguments[at].number)])
-            arguments = (*arguments[:at], axis, *arguments[at + 1 :])
-        done[step] = step if arguments == step.arguments else with_arguments(step, arguments)
-    return done[expression]
+            return variable(names[step.name])
+        if step.primitive is not Primitive.VIEW:
+            return step
+        of = step.arguments
+        at = next(i for i, a in enumerate(of) if a.primitive is Primitive.CONSTANT)
+        axis = constant(order[int(of[at].number)])
+        return with_arguments(step, (*of[:at], axis, *of[at + 1 :]))
+
+    return rebuilt(expression, change)
 
 
 def inverse(order: Sequence[int]) -> tuple[int, ...]:

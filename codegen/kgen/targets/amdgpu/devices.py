@@ -4,8 +4,8 @@ Sources:
 
 - AMD's data sheets of MI250X (one of its two dies), MI300X, MI355X, RX 6900 XT, RX 7900 XTX and
   RX 9070 XT.
-- L2: "AMD CDNA 2 Architecture" and "AMD CDNA 3 Architecture" (white papers): 128 bytes per clock
-  and channel; 32 channels, and 16 in each of 8 dies.
+- L2: "AMD CDNA 2 Architecture" and "AMD CDNA 3 Architecture" (white papers). A channel reads 128
+  bytes per clock. A die of CDNA 2 has 32 channels; each of the 8 dies of CDNA 3 has 16.
 - Infinity Cache: the CDNA 3 white paper.
 
 The caches of MI355X are assumed to equal those of MI300X. The rates of RDNA's L2 are not published.

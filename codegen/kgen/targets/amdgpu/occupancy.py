@@ -18,12 +18,14 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Simd:
-    """Resources of one SIMD: `waves`, and `registers` per lane, allocated in units of `granule`.
+    """Resources of one SIMD: at most `waves`, and `registers` per lane in units of `granule`.
 
-    Four SIMDs share the `lds` bytes and the barriers (for `workgroups`) of their `holder`: a CU, or
-    from RDNA on the WGP of two CUs, for which LLVM compiles. `scalars` applies to GPUs whose waves
-    share scalar registers: a kernel with more than the first number allows only the second number
-    of waves.
+    Four SIMDs share a `holder`, which has `lds` bytes, and barriers for `workgroups`. The holder is
+    a CU on CDNA, and a WGP of two CUs on RDNA.
+
+    `scalars` is None unless the waves of a SIMD share scalar registers. Otherwise it is a pair: a
+    kernel with more scalar registers than the first number can have only the second number of
+    waves.
     """
 
     waves: int

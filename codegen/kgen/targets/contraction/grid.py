@@ -6,6 +6,7 @@ import dataclasses
 
 from kgen.schedule import GpuMatmul
 from kgen.spec import Matmul
+from kgen.targets.base import launch_of
 from kgen.targets.contraction.raster import Raster
 from kgen_runtime.manifest import Launch
 
@@ -25,13 +26,9 @@ def plan_launch(spec: Matmul, schedule: GpuMatmul, threads: int, shared_bytes: i
     `shared_bytes` is the size of dynamic shared memory.
     """
     tiles = block_tiles(spec, schedule.block_m, schedule.block_n)
-    return Launch(
-        entry_point=spec.key,
-        grid=(tiles.cols, tiles.rows, tiles.batch),
-        block=(threads, 1, 1),
-        dynamic_shared_memory=shared_bytes,
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=tiles.by_coordinates,
+    extents = (tiles.cols, tiles.rows, tiles.batch)
+    return launch_of(
+        spec, extents, threads, tiles.by_coordinates, dynamic_shared_memory=shared_bytes
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kgen.errors import TargetError
@@ -91,6 +92,21 @@ CUT_SUMS = (
 SHORT_SUM_REASON = (
     "fp8 tensor cores keep about 13 bits below the largest addend (arXiv 2411.10958); sums of 128 "
     "of k are added in f32"
+)
+#: ex2.approx and lg2.approx are within 2 ulp, rcp.approx within 1 (PTX ISA, "Floating Point
+#: Instructions"); a step uses two of them and a polynomial good to 2 ulp.
+FMA_TOLERANCE = Tolerance(
+    accumulate=DType.F32,
+    factor=2.0,
+    function_error=2.0**-21,
+    reason="fused multiply-adds in f32, each rounded to nearest, in the order of k",
+)
+CUT_SUM_TOLERANCE = replace(FMA_TOLERANCE, factor=4.0, reason=CUT_SUMS)
+INTEGER_TOLERANCE = replace(
+    FMA_TOLERANCE,
+    accumulate=DType.S32,
+    factor=1.0,
+    reason="sums of s8 are exact in s32; what follows is computed in f32",
 )
 
 
@@ -191,51 +207,29 @@ class CudaFamily(Family):
 
     def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
         spec = planned_as(spec)
-        # ex2.approx and lg2.approx are within 2 ulp, rcp.approx within 1 (PTX ISA, "Floating Point
-        # Instructions"); a step uses two of them and a polynomial good to 2 ulp.
-        function_error = 2.0**-21
         if isinstance(spec, Formula) and spec.has_exact_steps:
             return EXACT
         if isinstance(spec, Attention):
-            return Tolerance(
-                accumulate=DType.F32,
-                factor=4.0,
-                function_error=function_error,
+            return replace(
+                CUT_SUM_TOLERANCE,
                 operand_error=spec.dtype.unit_roundoff,
                 reason=f"{CUT_SUMS}; weights are rounded to {spec.dtype} between both products",
             )
         instruction = instruction_of(spec, target) if isinstance(spec, Matmul) else None
         if isinstance(spec, Matmul) and spec.accumulate.is_integer:
-            return Tolerance(
-                accumulate=spec.accumulate,
-                factor=1.0,
-                function_error=function_error,
-                reason="sums of s8 are exact in s32; what follows is computed in f32",
-            )
+            return INTEGER_TOLERANCE
         if isinstance(spec, Matmul) and _short_sums(spec, target):
-            return Tolerance(
-                accumulate=DType.F32,
-                factor=4.0,
-                function_error=function_error,
-                operand_error=SHORT_SUM_ERROR,
-                reason=SHORT_SUM_REASON,
+            return replace(
+                CUT_SUM_TOLERANCE, operand_error=SHORT_SUM_ERROR, reason=SHORT_SUM_REASON
             )
-        if instruction is not None:
-            reason = CUT_SUMS
-            if instruction.rounds:
-                reason += "; " + OPERAND_REASONS[instruction.splits]
-            return Tolerance(
-                accumulate=DType.F32,
-                factor=4.0,
-                function_error=function_error,
-                operand_error=OPERAND_ERRORS[instruction.splits] if instruction.rounds else 0.0,
-                reason=reason,
-            )
-        return Tolerance(
-            accumulate=DType.F32,
-            factor=2.0,
-            function_error=function_error,
-            reason="fused multiply-adds in f32, each rounded to nearest, in the order of k",
+        if instruction is None:
+            return FMA_TOLERANCE
+        if not instruction.rounds:
+            return CUT_SUM_TOLERANCE
+        return replace(
+            CUT_SUM_TOLERANCE,
+            operand_error=OPERAND_ERRORS[instruction.splits],
+            reason=f"{CUT_SUMS}; {OPERAND_REASONS[instruction.splits]}",
         )
 
 

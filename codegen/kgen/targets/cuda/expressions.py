@@ -1,8 +1,8 @@
-"""Expressions as PTX: on registers of f32 or integers, or on elements as they are stored.
+"""Renderers of expressions as PTX. Registers hold f32, integers, or elements as they are stored.
 
-PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions" and "Comparison
-and Selection Instructions". Errors in units of the last place: div.full 2, sqrt.approx,
-rsqrt.approx and rcp.approx 1 or 2, ex2.approx 2; lg2.approx is within 2**-22, absolute between 1/2
+Source: PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions" and
+"Comparison and Selection Instructions". Errors in ulp: 2 for div.full and ex2.approx; 1 or 2 for
+sqrt.approx, rsqrt.approx and rcp.approx. The error of lg2.approx is 2**-22, absolute between 1/2
 and 2 and relative elsewhere.
 """
 
@@ -62,7 +62,7 @@ class RegisterType:
 
     @property
     def register(self) -> str:
-        """The type that it is declared with."""
+        """Type in the register's declaration."""
         return self.dtype if self.is_number else f"b{16 * self.lanes}"
 
     @property
@@ -106,11 +106,11 @@ class PtxRenderer(Renderer):
         return frozenset(found)
 
     def constant(self, number: float) -> str:
-        """A literal, or a register of :meth:`constants`: 16-bit types have no literals."""
+        """Return a literal or, because 16-bit types have none, a register of :meth:`constants`."""
         return float_bits(number) if self.type.dtype is DType.F32 else f"%{self._name(number)}"
 
     def constants(self, *expressions: Expression) -> dict[str, str]:
-        """Registers without % that expressions in calls need, and their bits."""
+        """Return the registers of constants in the expressions, without %, and their bits."""
         if self.type.dtype is DType.F32:
             return {}
         found = self.steps(expressions)
@@ -188,10 +188,10 @@ def to_half(primitive: P, result: str, x: str) -> list[str]:
 
 
 def to_bf16(result: str, x: str) -> list[str]:
-    """Round to bf16 without the instruction.
+    """Return the lines that round f32 to bf16, to nearest even, without the instruction.
 
-    Half of the last place is added, less one where a tie goes down, and the remaining bits are cut.
-    A NaN gets a bit that survives the cut.
+    They add 0x7FFF, and 1 more if the last bit that stays is odd, and clear the lower 16 bits. In a
+    NaN they set a bit that stays.
     """
     return [
         "{",

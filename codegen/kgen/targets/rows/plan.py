@@ -15,12 +15,12 @@ Adjacent threads then have adjacent rows, so that their accesses are contiguous 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from kgen.ops import Expression, Primitive, steps
-from kgen.ops.expression import shown, unknown, variable, with_arguments
+from kgen.ops.expression import shown, unknown
 from kgen.spec import DType, Rowwise
 from kgen.spec.shapes import Shape, packed
 from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput, RowPhase, RowVector
@@ -103,7 +103,8 @@ class RowPlan:
                 counts[step.name] += 1
                 number = counts[step.name] if counts[step.name] > 1 else ""
                 name = f"{step.name}{number}"
-                words = shown(self._in_words(step.arguments[0], folds), TITLE_CHARACTERS)
+                names = {fold.step: fold.name for fold in found}
+                words = shown(step.arguments[0], TITLE_CHARACTERS, names)
                 title = f"{name} = {step.name}({words})"
                 if len(title) > TITLE_CHARACTERS:
                     title = name
@@ -116,18 +117,6 @@ class RowPlan:
         return tuple(
             self._phase(number, tuple(folds.get(number + 1, ()))) for number in range(last + 1)
         )
-
-    @staticmethod
-    def _in_words(expression: Expression, folds: Mapping[int, Sequence[RowFold]]) -> Expression:
-        """Return an expression with known folds replaced by their names."""
-        names = {fold.step: variable(fold.name) for known in folds.values() for fold in known}
-        done: dict[Expression, Expression] = {}
-        for step in steps(expression):
-            made = names.get(step)
-            if made is None:
-                made = with_arguments(step, tuple(done[a] for a in step.arguments))
-            done[step] = made
-        return done[expression]
 
     def _phase(self, number: int, folds: tuple[RowFold, ...]) -> RowPhase:
         wanted = tuple(fold.argument for fold in folds) or self.results

@@ -57,9 +57,30 @@ OPCODES: Mapping[P, str] = {
 NARROW: Mapping[P, DType] = {P.TO_F16: DType.F16, P.TO_BF16: DType.BF16}
 
 
-class SpirvRenderer(Renderer):
-    """Renders expressions on ids (with their %) of type `scalar`. Names of values that are computed
-    from loaded elements end in `suffix`."""
+class IdRenderer(Renderer):
+    """Renders expressions on ids (with their %) of type `scalar`.
+
+    Names of values that are computed from loaded elements end in `suffix`. Integers need neither
+    helper functions nor constants: their ids are named for their values.
+    """
+
+    scalar: ClassVar[str] = "uint"
+    suffix: ClassVar[str] = ""
+
+    def move(self, result: str, operand: str) -> str:
+        return f"{result} = OpCopyObject %{self.scalar} {operand}"
+
+    def functions(self, *expressions: Expression) -> Iterator[str]:
+        """Yield the helper functions of the module that expressions in calls need."""
+        return iter(())
+
+    def constants(self, *expressions: Expression, further: Iterable[float] = ()) -> dict[str, str]:
+        """Return the expressions' constants, and further ones, as literals by name."""
+        return {}
+
+
+class SpirvRenderer(IdRenderer):
+    """Renders expressions on ids of 32-bit floats."""
 
     scalar: ClassVar[str] = "float"
     suffix: ClassVar[str] = "_float"
@@ -98,9 +119,6 @@ class SpirvRenderer(Renderer):
             ]
         return [f"{result} = {OPCODES[step.primitive]} {joined}"]
 
-    def move(self, result: str, operand: str) -> str:
-        return _moved(self.scalar, result, operand)
-
     def is_ordered(self, step: Expression) -> bool:
         """Return whether a step is an addition or subtraction, but not of a number from itself."""
         if step.primitive is P.SUB:
@@ -108,7 +126,6 @@ class SpirvRenderer(Renderer):
         return step.primitive is P.ADD
 
     def functions(self, *expressions: Expression) -> Iterator[str]:
-        """Yield the helper functions of the module that expressions in calls need."""
         found = self.steps(expressions)
         if any(step.name == "relu" for step in found):
             yield "relu"
@@ -120,18 +137,14 @@ class SpirvRenderer(Renderer):
                 yield from (f"narrow_{dtype}", f"widen_{dtype}")
 
     def constants(self, *expressions: Expression, further: Iterable[float] = ()) -> dict[str, str]:
-        """Return the expressions' constants, and further ones, as literals by name."""
         numbers = (s.number for s in self.steps(expressions) if s.primitive == "constant")
         return {_name(number): _literal(number) for number in (*numbers, *further)}
 
 
 @frozen
-class SpirvBitsRenderer(BitsRenderer):
+class SpirvBitsRenderer(IdRenderer, BitsRenderer):
     """Renders expressions on ids of 32-bit integers that hold the bits of a `dtype`. So the
     device's arithmetic on NaN and subnormal numbers does not matter."""
-
-    scalar: ClassVar[str] = "uint"
-    suffix: ClassVar[str] = ""
 
     def literal(self, bits: int) -> str:
         return _uint(bits)
@@ -154,16 +167,9 @@ class SpirvBitsRenderer(BitsRenderer):
         opcode = "OpSelect %uint" if step.primitive is P.SELECT else OPCODES[step.primitive]
         return [f"{result} = {opcode} {joined}"]
 
-    def move(self, result: str, operand: str) -> str:
-        return _moved(self.scalar, result, operand)
-
     def functions(self, *expressions: Expression) -> Iterator[str]:
         if any(step.name == "relu" for step in self.steps(expressions)):
             yield f"relu_{self.dtype}"
-
-    def constants(self, *expressions: Expression) -> dict[str, str]:
-        """None: integers are named for their value."""
-        return {}
 
 
 WHOLE_OPCODES: Mapping[P, str] = {
@@ -179,11 +185,10 @@ WHOLE_OPCODES: Mapping[P, str] = {
 }
 
 
-class SpirvWholeRenderer(Renderer):
+class SpirvWholeRenderer(IdRenderer):
     """Renders expressions on s32, in ids of unsigned integers. SPIR-V's instructions define the
     signedness of their operands; naga follows that only in comparisons."""
 
-    scalar: ClassVar[str] = "uint"
     suffix: ClassVar[str] = "_whole"
 
     @property
@@ -216,9 +221,6 @@ class SpirvWholeRenderer(Renderer):
             return [f"{result} = OpBitwiseAnd %{self.scalar} {' '.join(operands)}"]
         return [self._line(p, result, *operands)]
 
-    def move(self, result: str, operand: str) -> str:
-        return _moved(self.scalar, result, operand)
-
     def _larger(self, result: str, x: str, y: str) -> list[str]:
         less = self._line(P.LESS, f"{result}_compared", x, y)
         return [less, self._line(P.SELECT, result, f"{result}_compared", y, x)]
@@ -226,14 +228,6 @@ class SpirvWholeRenderer(Renderer):
     def _line(self, primitive: P, result: str, *operands: str) -> str:
         """Return the line of one instruction."""
         return f"{result} = {WHOLE_OPCODES[primitive]} {' '.join(operands)}"
-
-    def functions(self, *expressions: Expression) -> Iterator[str]:
-        """Yield nothing: integers need no helper functions."""
-        return iter(())
-
-    def constants(self, *expressions: Expression, further: Iterable[float] = ()) -> dict[str, str]:
-        """None: integers are named for their value."""
-        return {}
 
 
 #: Primitives of s64 that are functions of the module, and the type of their values.
@@ -297,10 +291,6 @@ def renderer_for(spec: Elementwise) -> SpirvRenderer | SpirvBitsRenderer | Spirv
         return SpirvPairRenderer() if spec.compute is DType.S64 else SpirvWholeRenderer()
     on_bits = SpirvBitsRenderer(dtype=spec.dtype)
     return on_bits if spec.is_exact and on_bits.has(*spec.calls) else SpirvRenderer()
-
-
-def _moved(scalar: str, result: str, operand: str) -> str:
-    return f"{result} = OpCopyObject %{scalar} {operand}"
 
 
 def _is_nan(result: str, x: str) -> list[str]:

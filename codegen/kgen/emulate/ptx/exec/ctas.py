@@ -1,5 +1,8 @@
-"""Per-CTA values of a chunk, [C', ...]. C' is the number of CTAs, the CTAs of a cluster if all
-clusters have equal values, or 1."""
+"""Arrays with a value for each CTA of a chunk, stored without repetition.
+
+The first axis has an entry for each CTA of the chunk. If all clusters have equal values, it has an
+entry for each CTA of one cluster; if all CTAs do, it has a single entry.
+"""
 
 from __future__ import annotations
 

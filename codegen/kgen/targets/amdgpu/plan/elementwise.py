@@ -20,13 +20,12 @@ from kgen.targets.amdgpu.expressions import (
 )
 from kgen.targets.amdgpu.plan.amdgpu_plan import AmdgpuPlan, check_grid, check_num_threads
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
-from kgen.targets.base import Target
+from kgen.targets.base import Target, launch_of
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.stream import StreamOperand, StreamPlan, tile_of, widest_vector
-from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 
@@ -194,13 +193,8 @@ def plan(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwiseP
         )
     grid = (-(-spec.elements // schedule.block_elements), 1, 1)
     check_grid(grid, schedule.num_threads, target, f"unroll={schedule.unroll * 2}")
-    launch = Launch(
-        entry_point=spec.key,
-        grid=grid,
-        block=(schedule.num_threads, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=tile_of(spec, schedule.block_elements),
-    )
+    tile = tile_of(spec, schedule.block_elements)
+    launch = launch_of(spec, grid, schedule.num_threads, tile)
     return ElementwisePlan(
         spec=spec,
         target=target,

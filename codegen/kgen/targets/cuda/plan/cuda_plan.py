@@ -11,6 +11,7 @@ from kgen.errors import ScheduleError
 from kgen.ops import Expression
 from kgen.schedule import GpuMatmul, GpuRows, GpuStream, Schedule
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
+from kgen.targets import powers_of_two
 from kgen.targets.base import Plan, Target
 from kgen.targets.contraction import grid
 from kgen.targets.cuda.expressions import PtxRenderer
@@ -123,16 +124,10 @@ def ptx_version(target: Target, spec: Spec, *features: str) -> int:
 
 
 def check_powers_of_two(schedule: Schedule) -> None:
-    """Check that every field is a power of two, because addresses use shifts and masks. Raises
+    """Check that every field on which an address depends is a power of two. Raises
     ScheduleError."""
-    for f in dataclasses.fields(schedule):
-        value = getattr(schedule, f.name)
-        if f.name in ANY_NUMBER or value & (value - 1) == 0:
-            continue
-        lower = 1 << (value.bit_length() - 1)
-        raise ScheduleError(
-            f"{f.name}={value} is not a power of two; try {f.name}={lower} or {f.name}={2 * lower}"
-        )
+    names = (f.name for f in dataclasses.fields(schedule))
+    powers_of_two.check_powers_of_two(schedule, *(n for n in names if n not in ANY_NUMBER))
 
 
 def check_threads(num_threads: int, limit_of: Target, remedy: str) -> None:

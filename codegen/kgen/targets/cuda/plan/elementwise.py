@@ -11,7 +11,7 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuStream
 from kgen.spec import DType, Elementwise
-from kgen.targets.base import Target
+from kgen.targets.base import Target, launch_of
 from kgen.targets.cuda.expressions import PtxRenderer, RegisterType, renderer_of
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
@@ -23,7 +23,6 @@ from kgen.targets.stream import (
     tile_of,
     widest_vector,
 )
-from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 #: Bytes of a register that may hold two elements.
@@ -319,13 +318,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
             f"unroll={schedule.unroll} needs {blocks} blocks; {target.name} allows {most}; "
             f"try unroll={schedule.unroll << (blocks // most).bit_length()}"
         )
-    launch = Launch(
-        entry_point=spec.key,
-        grid=(blocks, 1, 1),
-        block=(schedule.num_threads, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=tile_of(spec, schedule.block_elements),
-    )
+    tile = tile_of(spec, schedule.block_elements)
+    launch = launch_of(spec, (blocks, 1, 1), schedule.num_threads, tile)
     features = ["max_nan"] if target.has("max_nan") else []
     return ElementwisePlan(
         spec=spec,

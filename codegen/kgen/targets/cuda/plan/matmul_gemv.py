@@ -1,14 +1,14 @@
 """Skinny GEMM: B is read once, by whole sectors, and multiplied in f32 from registers.
 
-Every thread reads 16 bytes at a time.
+A thread reads 16 bytes of B at a time.
 
-- B contiguous along n: the 16 bytes are neighbouring columns, and neighbouring lanes read a piece
-  of a row. Groups of lanes have different k: eight consecutive ones of 16-bit types, four of f32.
-  One access reads as many elements of A.
-- B contiguous along k: a warp reads along k, in up to four columns at a time.
+- If B is contiguous along n, these are elements of adjacent columns, and adjacent lanes read a
+  piece of a row. Each group of lanes has its own k: eight consecutive ones if elements have 16
+  bits, four for f32. The group reads its elements of A in one access.
+- If B is contiguous along k, a warp reads along k, in up to four columns at a time.
 
-In both cases a thread accumulates all rows for its columns. The sums are added across lanes by
-shuffles, then across warps in shared memory, in a fixed order.
+A thread accumulates all rows of its columns. Shuffles add the sums of different lanes; then the
+sums of the warps are added in shared memory. The order is fixed.
 """
 
 from __future__ import annotations

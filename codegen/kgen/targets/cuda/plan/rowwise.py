@@ -8,7 +8,7 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.schedule import ClusterRows, GpuRows
 from kgen.spec import Rowwise
-from kgen.targets.base import Target
+from kgen.targets.base import Target, launch_of
 from kgen.targets.cuda.expressions import RegisterType, renderer_of
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
@@ -18,7 +18,6 @@ from kgen.targets.powers_of_two import log2
 from kgen.targets.rows.folds_and_phases import RowInput, RowOutput, maximum_of
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, tile_of, walked_itemsize, widest_vector
-from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 #: Bytes of a partial result: each fold has one per warp.
@@ -254,13 +253,13 @@ def planned(
     not fit."""
     blocks = -(-spec.rows // schedule.rows_per_block)
     cluster = cluster_of(schedule)
-    launch = Launch(
-        entry_point=spec.key,
-        grid=(blocks, 1, 1) if cluster == 1 else (cluster, spec.rows, 1),
+    across = cluster > 1
+    launch = launch_of(
+        spec,
+        (cluster, spec.rows, 1) if across else (blocks, 1, 1),
+        schedule.num_threads,
+        tile_of(spec, schedule.rows_per_block, axis=1 if across else 0),
         cluster=(cluster, 1, 1),
-        block=(schedule.num_threads, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=tile_of(spec, schedule.rows_per_block, axis=0 if cluster == 1 else 1),
     )
     features = [
         *(["clusters"] if cluster > 1 else []),

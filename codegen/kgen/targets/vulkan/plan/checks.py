@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
-from kgen.schedule import Schedule
 from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED
-
-
-def check_powers_of_two(schedule: Schedule, *names: str) -> None:
-    """Check that these fields are powers of two, because indices use shifts and masks. Raises
-    ScheduleError."""
-    for name in names:
-        value = getattr(schedule, name)
-        if value & (value - 1):
-            lower = 1 << (value.bit_length() - 1)
-            raise ScheduleError(
-                f"{name}={value} is not a power of two; try {name}={lower} or {name}={2 * lower}"
-            )
 
 
 def check_threads(num_threads: int, target: Target, remedy: str) -> None:

@@ -9,8 +9,9 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuStream
 from kgen.spec import DType, Elementwise
-from kgen.targets.base import Target
+from kgen.targets.base import Target, launch_of
 from kgen.targets.expressions import Rendered
+from kgen.targets.powers_of_two import check_powers_of_two
 from kgen.targets.stream import (
     StreamCondition,
     StreamOperand,
@@ -24,11 +25,10 @@ from kgen.targets.vulkan.expressions import (
     SpirvWholeRenderer,
     renderer_for,
 )
-from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
+from kgen.targets.vulkan.plan.checks import check_threads
 from kgen.targets.vulkan.plan.index import Index, coordinate_names, index_of
 from kgen.targets.vulkan.plan.memory import VECTOR_WIDTHS, Tensor, bits_of, stored
 from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan, fold_grid
-from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 
@@ -181,13 +181,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
             f"unroll={schedule.unroll} make the grid cover {covered} elements, and 32-bit indices "
             f"allow {2**32 - 1}; try unroll=1"
         )
-    launch = Launch(
-        entry_point=spec.key,
-        grid=grid,
-        block=(schedule.num_threads, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=None if folded else tile_of(spec, schedule.block_elements),
-    )
+    tile = None if folded else tile_of(spec, schedule.block_elements)
+    launch = launch_of(spec, grid, schedule.num_threads, tile)
     buffers = tuple(_buffers(spec, target, schedule.vector))
     renderer = renderer_for(spec)
     read = [b for b in buffers if b.name not in spec.index_inputs]

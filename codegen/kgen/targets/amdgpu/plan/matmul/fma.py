@@ -28,8 +28,7 @@ from kgen.targets.contraction.access import access_maps
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
-#: Number of depths that code generation unrolls. On all targets, 4 keep 128 x 128 tiles at 150 to
-#: 200 registers, 8 take up to 270, and 16 spill hundreds.
+#: Number of depths that code generation unrolls. With more, tiles of 128 x 128 spill registers.
 UNROLL = 4
 #: Rows of a slot of LDS: 16 bytes of f32.
 SLOT_ROWS = WIDEST // DType.F32.itemsize
@@ -37,7 +36,7 @@ SLOT_ROWS = WIDEST // DType.F32.itemsize
 
 @frozen
 class ThreadRows:
-    """Rows (or columns) of one operand that a thread multiplies, in groups of `vector`
+    """Rows of A, or columns of B, that a thread multiplies, in groups of `vector`
     neighbours."""
 
     thread_rows: int

@@ -23,14 +23,13 @@ from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.rows import lanes
 from kgen.targets.amdgpu.plan.rows.phases import PhasePlan, RowPhases
 from kgen.targets.amdgpu.plan.rows.pointers import Move
-from kgen.targets.base import Target
+from kgen.targets.base import Target, launch_of
 from kgen.targets.header import counted, row_note
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.rows.folds_and_phases import RowPhase
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, tile_of, walked_itemsize, widest_vector
-from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 #: Most f32 values of a resident row per thread; more would leave too few registers.
@@ -360,13 +359,8 @@ def plan(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
     _check_shape(spec, target, schedule)
     grid = (-(-spec.rows // schedule.rows_per_block), 1, 1)
     check_grid(grid, schedule.num_threads, target, f"rows_per_block={schedule.rows_per_block * 2}")
-    launch = Launch(
-        entry_point=spec.key,
-        grid=grid,
-        block=(schedule.num_threads, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=tile_of(spec, schedule.rows_per_block),
-    )
+    tile = tile_of(spec, schedule.rows_per_block)
+    launch = launch_of(spec, grid, schedule.num_threads, tile)
     made = RowwisePlan(
         spec=spec,
         target=target,

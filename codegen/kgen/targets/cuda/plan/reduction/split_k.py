@@ -45,7 +45,7 @@ PartPlan = MmaPlan | FmaPlan | WgmmaPlan
 
 @frozen
 class PartLoad:
-    """Load of a part of a thread's outputs: offset from the first part, and registers."""
+    """Load of one part of a thread's outputs into registers, `offset` from its first part."""
 
     offset: int
     registers: tuple[str, ...]
@@ -53,7 +53,7 @@ class PartLoad:
 
 @frozen
 class Addition:
-    """Addition to = before + value of registers."""
+    """Addition of registers: `to` becomes `before` + `value`."""
 
     to: str
     before: str

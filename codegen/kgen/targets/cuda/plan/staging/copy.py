@@ -27,10 +27,10 @@ class TileCopy:
     """Copy of a tile of `rows` x `cols`: by cp.async if `asynchronous`, else through registers.
 
     - An edge is a side on which the matrix does not fill its last tile; units past it become zero.
-    - `first_k`, if not 0: the first K-tile has only so many elements of k, and all later ones are
-      whole. Otherwise the last K-tile has the remainder.
-    - `part_k`, if not 0: a CTA copies so many elements of k, whole K-tiles, from its own first k
-      on.
+    - `first_k`: elements of k in the first K-tile, if it is the partial one; 0 if the last K-tile
+      is.
+    - `part_k`: elements of k, in whole K-tiles, that each CTA copies from its own first k on; 0 if
+      every CTA copies all of k.
     """
 
     matrix: Matrix

@@ -19,7 +19,7 @@ from kgen_runtime.values import frozen
 
 #: Rows of one instruction.
 WGMMA_M = 64
-#: Halves of an instruction's k: a lane has two of its four registers for each.
+#: Halves of an instruction's k. Two of a lane's four registers belong to each half.
 HALVES = 2
 
 

@@ -22,7 +22,7 @@ from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate
 from kgen.targets.expressions import Rendered
 from kgen.targets.header import counted
-from kgen.targets.powers_of_two import log2
+from kgen.targets.powers_of_two import check_powers_of_two, log2
 from kgen.targets.vulkan.expressions import SpirvRenderer
 from kgen.targets.vulkan.limits import MAX_TURNS
 from kgen.targets.vulkan.plan.attention.head_accesses import attention_tensors
@@ -40,7 +40,7 @@ from kgen.targets.vulkan.plan.attention.query_rows import (
     coordinates,
     row_count,
 )
-from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_shared, check_threads
+from kgen.targets.vulkan.plan.checks import check_shared, check_threads
 from kgen.targets.vulkan.plan.index import Index, index_of
 from kgen.targets.vulkan.plan.memory import Shared
 from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan, fold_grid

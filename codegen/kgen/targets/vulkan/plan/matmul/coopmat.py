@@ -16,8 +16,9 @@ from kgen.schedule import CooperativeMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, access_maps
+from kgen.targets.powers_of_two import check_powers_of_two
 from kgen.targets.vulkan.limits import BFLOAT16
-from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_shared, check_threads
+from kgen.targets.vulkan.plan.checks import check_shared, check_threads
 from kgen.targets.vulkan.plan.matmul.coopmat_operand import CooperativeOperand
 from kgen.targets.vulkan.plan.matmul.coopmat_output import (
     ELEMENT,

@@ -11,8 +11,9 @@ from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, access_maps
+from kgen.targets.powers_of_two import check_powers_of_two
 from kgen.targets.vulkan.limits import DOT_PRODUCT
-from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_shared
+from kgen.targets.vulkan.plan.checks import check_shared
 from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD, DotOperand
 from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     PaddedPlan,

@@ -12,8 +12,8 @@ from kgen.schedule import UnstagedMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, access_maps
-from kgen.targets.powers_of_two import log2
-from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_shared
+from kgen.targets.powers_of_two import check_powers_of_two, log2
+from kgen.targets.vulkan.plan.checks import check_shared
 from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     MatmulPlan,
     check_grid,

@@ -8,14 +8,14 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuRows
 from kgen.spec import Rowwise
-from kgen.targets.base import Target
+from kgen.targets.base import Target, launch_of
 from kgen.targets.header import counted, row_note
-from kgen.targets.powers_of_two import log2
+from kgen.targets.powers_of_two import check_powers_of_two, log2
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import tile_of, walked_itemsize, widest_vector
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
 from kgen.targets.vulkan.limits import SHUFFLE
-from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
+from kgen.targets.vulkan.plan.checks import check_threads
 from kgen.targets.vulkan.plan.elementwise import Conversion, conversions
 from kgen.targets.vulkan.plan.memory import (
     VECTOR_WIDTHS,
@@ -33,7 +33,6 @@ from kgen.targets.vulkan.plan.rows.phases import (
     RowRenderer,
 )
 from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan, fold_grid
-from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 #: Lanes of the largest subgroup of any device (Vulkan 1.3, "Limits", maxSubgroupSize).
@@ -179,13 +178,8 @@ def plan_rowwise(
     _check(row, target, schedule)
     grid = fold_grid(-(-spec.rows // schedule.rows_per_block))
     folded = grid[1] > 1
-    launch = Launch(
-        entry_point=spec.key,
-        grid=grid,
-        block=(schedule.num_threads, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-        tile=None if folded else tile_of(spec, schedule.rows_per_block),
-    )
+    tile = None if folded else tile_of(spec, schedule.rows_per_block)
+    launch = launch_of(spec, grid, schedule.num_threads, tile)
     buffers = tuple(_buffers(row, target))
     needed = [each.name for buffer in buffers for each in conversions(buffer, renderer)]
     exchange = tuple(
