@@ -41,7 +41,7 @@ class FileCache:
             if not self._folder.is_dir():
                 self._make_folder()
             if self.read(name) is None:
-                # A file of another owner would pass on its mode.
+                # The new file would get the mode of an old one that another user owns.
                 (self._folder / name).unlink(missing_ok=True)
             with replacing(self._folder / name, mode=0o600, is_durable=False) as file:
                 file.write(_digest(name, data) + data)

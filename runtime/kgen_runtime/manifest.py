@@ -287,7 +287,7 @@ class Resources:
 class Tolerance:
     """Bound on the error of each output element: |error| <= u_out |ref| + (factor sqrt(K) u_acc +
     operand_error) (|A| |B|) + function_error |f|, with u the unit roundoffs of the output and of
-    the accumulator. Of a Winograd convolution, |A| |B| is computed with the absolute values of the
+    the accumulator. For a Winograd convolution, |A| |B| is computed with the absolute values of the
     operands and of the transforms."""
 
     #: Type of the accumulator.

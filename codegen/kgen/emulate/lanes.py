@@ -24,8 +24,11 @@ def settle(address: Array, mask: Array | None) -> Array:
 
 
 def in_order(places: Array) -> tuple[Array, Array]:
-    """Return the lanes sorted by place, stably, and the position of the first lane of each one's
-    place."""
+    """Return the lanes in the order of their places, and an array of positions in that order.
+
+    Lanes of one place keep their order. The second array has, for each lane, the position of the
+    first lane with the same place.
+    """
     order = np.argsort(places, kind="stable")
     by_place = places[order]
     first = np.ones(len(order), np.bool_)
@@ -34,9 +37,9 @@ def in_order(places: Array) -> tuple[Array, Array]:
 
 
 def turns(places: Array) -> Iterator[Array]:
-    """Yield arrays of lanes that can access their places at once: each place is there at most once.
+    """Yield arrays of lanes with different places, which can access them at once.
 
-    Together the arrays contain all lanes. The lanes of a place come in order.
+    Each lane is in one of the arrays. The lanes of a place are in successive arrays, in order.
     """
     order, start = in_order(places)
     turn = np.arange(len(order)) - start

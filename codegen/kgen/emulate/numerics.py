@@ -22,7 +22,8 @@ class Numerics:
     product"). Truncation: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor
     cores", PeerJ CS 2021, 7:e330 (no extra bit on V100, at least one on T4 and A100); FTTN, arXiv
     2403.00232 (two on H100). MFMA of MI200: PyTorch documentation, Numerical accuracy ("flush input
-    and output denormal values to zero"). NVIDIA's tensor cores keep them, so PTX refuses it.
+    and output denormal values to zero"). NVIDIA's tensor cores keep subnormals, so a launch of PTX
+    refuses `flush_subnormals`.
     """
 
     #: accumulator bits of fp8 (e4m3, e5m2) products after the leading one; 13 on Ada and Hopper

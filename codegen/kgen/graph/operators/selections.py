@@ -36,7 +36,7 @@ def top_k(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[Graph
             f"has k={shown} for {n} elements of axis {axis}; it must be one number from 1 to {n}",
             "change k in the model",
         )
-    node.attribute("sorted", 1)  # Sorted results satisfy both values.
+    node.attribute("sorted", 1)  # Read it; results that are sorted are right for both values.
     rows = moved_last(b, x, axis)
     index = numbers(b, n, rows.rank, rows.rank - 1)
     largest = bool(node.attribute("largest", 1))

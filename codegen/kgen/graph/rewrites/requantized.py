@@ -1,9 +1,9 @@
-"""Formulas of dequantised numbers that are quantised again, with fewer operations.
+"""Graph rewrite: simplify formulas that dequantise their operands and quantise their result.
 
-The scales between the bytes of a kernel's operands and those of its result are one factor of each
-term: `round((a - 3) * 0.1 * ((b - 5) * 0.2) / 0.04)` is `round((a - 3) * (b - 5) * 0.5)`. Sums and
-products of bytes are exact, and the factor is rounded once where the definition rounds each step. A
-quantisation of an operand itself stays a division.
+All scales in a term become one factor: `round((a - 3) * 0.1 * ((b - 5) * 0.2) / 0.04)` becomes
+`round((a - 3) * (b - 5) * 0.5)`. The result is more accurate than the model's definition: sums and
+products of bytes are exact, and the one factor is rounded once, not each step. A formula that only
+quantises an operand keeps its division.
 """
 
 from __future__ import annotations
@@ -20,17 +20,21 @@ from kgen.ops.expression import (
 )
 from kgen.ops.registry import functions
 
-#: Functions of rows with f(x k) = f(x) k.
+#: Functions of rows for which f(x k) = f(x) k.
 LINEAR = ("mean", "sum")
-#: Views that have each element of their tensors as it is, and no others.
+#: Views that only move elements, and add none.
 MOVES = ("concat", "expand", "slice", "permute", "reshape")
-#: Factors that f32 holds with all digits, and whose reciprocals it holds.
+#: Bounds of a factor: neither it nor its reciprocal is subnormal or infinite in f32.
 LEAST, MOST = 2.0**-120, 2.0**120
 
 
 def requantized(expression: Expression) -> Expression:
-    """The expression with products in the place of divisions before a rounding, without zero points
-    that are added and subtracted again, and without limits that hold already."""
+    """Return the simplified expression.
+
+    - A division before a rounding becomes a product.
+    - A zero point that is added and subtracted again is dropped.
+    - A minimum or maximum without an effect is dropped.
+    """
     return rebuilt(expression, _changed)
 
 
@@ -57,7 +61,8 @@ def _is_number(x: Expression) -> bool:
 
 
 def _without_zero(x: Expression, zero: float) -> Expression | None:
-    """Limited whole numbers less the zero point that was added to them; None for others."""
+    """Return x - zero for rounded numbers x to which `zero` was added, also if x was limited or
+    cast since. Return None for any other x."""
     if x.name in ("cast", "min", "max"):
         of, *limit = x.arguments
         inner = _without_zero(of, zero)
@@ -69,7 +74,7 @@ def _without_zero(x: Expression, zero: float) -> Expression | None:
 
 
 def _limits(x: Expression) -> tuple[float, float]:
-    """Numbers between which the value of a formula is, unless it is NaN."""
+    """Return a lower and an upper bound of a formula's value, which does not hold for NaN."""
     least, most = -math.inf, math.inf
     if x.arguments and x.name in ("round", "add", "max", "min", "cast"):
         least, most = _limits(x.arguments[0])
@@ -87,8 +92,10 @@ def _limits(x: Expression) -> tuple[float, float]:
 
 
 def _scaled(x: Expression, factor: float) -> Expression | None:
-    """x times a factor above 0, as one factor of each of its terms; None if a term is neither
-    dequantised nor of a function that is approximated."""
+    """Return x times a positive factor, in which each term has one factor.
+
+    Return None if a term is neither dequantised nor the value of an approximated function.
+    """
     if not LEAST < factor < MOST:
         return None
     if _is_number(x):
@@ -117,12 +124,12 @@ def _scaled(x: Expression, factor: float) -> Expression | None:
 
 
 def is_approximated(x: Expression) -> bool:
-    """Whether x is a function whose last digit is open."""
+    """Whether x is a call of a function that kernels only approximate."""
     return x.primitive is Primitive.CALL and functions()[x.name].accuracy.transcendental > 0
 
 
 def _parts(x: Expression) -> tuple[Expression, float]:
-    """A product without its numbers, and these."""
+    """Return a product without its constant factors, and the product of these factors."""
     if x.name != "mul":
         return x, 1.0
     if _is_number(x.arguments[1]):

@@ -17,7 +17,7 @@ WORD = 4
 
 @frozen
 class Pair:
-    """Two lanes of a vector in one half of a word. If only one lane is left, both are that lane."""
+    """Two lanes of a vector in one half of a word. The last lane of an odd number is in both."""
 
     first: int
     second: int

@@ -19,6 +19,7 @@ from kgen.spec import Attention, DType, Elementwise, Matmul, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import access_maps
 from kgen.targets.contraction.grid import block_tiles
+from kgen.targets.powers_of_two import power_of_two
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import interleaved_block
 from kgen.targets.vulkan.limits import DOT_PRODUCT, MAX_TURNS
@@ -66,24 +67,25 @@ EDGE_WEIGHT = 16
 #: Largest M (or N) of a skinny GEMM, which reads the other operand once, directly from its buffer.
 #: An invocation computes all of these rows (or columns).
 FEW = 8
-#: Outputs of a skinny GEMM along the other dimension per invocation, and the number of neighbouring
-#: invocations there, by whether memory is contiguous along it.
+#: Outputs of an invocation of a skinny GEMM along the longer of M and N.
 UNSTAGED_OUTPUTS = 4
+#: Invocations that are neighbours along it, by whether memory is contiguous along it.
 UNSTAGED_THREADS = {True: 16, False: 4}
 
-#: Lanes of a software driver's vectors, and outputs per lane by the rows of A, for products on a
-#: CPU. In lavapipe, an access is a loop over the lanes, so each load should serve as many outputs
-#: as registers hold.
+#: Lanes of a software driver's vectors, and most rows of A per lane, for products on a CPU.
 CPU_LANES = 8
 CPU_ROWS = 8
+#: Columns per lane, by its rows. In lavapipe, an access is a loop over the lanes, so each load
+#: should serve as many outputs as registers hold.
 CPU_OUTPUTS = {1: 32, 2: 32, 4: 16, 8: 16}
-#: Outputs and steps of 16-bit numbers, whose widening needs registers, and steps of other types.
+#: Columns per lane for 16-bit types, whose conversion needs registers; block_k for these types, and
+#: for others.
 CPU_NARROW_OUTPUTS, CPU_NARROW_STEPS, CPU_STEPS = 8, 8, 4
 
 THREADS = 128
-#: Columns of a row per lane: the number above which a row gets another lane, and the largest
-#: number.
+#: Columns per lane above which a row gets more lanes.
 COLUMNS_PER_THREAD = 16
+#: Most columns of a row that a lane holds; longer rows are streamed.
 RESIDENT_COLUMNS = 32
 
 
@@ -144,7 +146,7 @@ def _staged(spec: Matmul, target: Target) -> FmaMatmul:
     return FmaMatmul(
         block_m=block_m,
         block_n=block_n,
-        block_k=DOT_BLOCK_K if dots else min(MAX_BLOCK_K, _power_of_two(spec.k)),
+        block_k=DOT_BLOCK_K if dots else min(MAX_BLOCK_K, power_of_two(spec.k)),
         num_stages=STAGES,
         thread_m=thread_m,
         thread_n=thread_n,
@@ -176,14 +178,14 @@ def _few(spec: Matmul, target: Target) -> UnstagedMatmul:
     short, long = (spec.n, spec.m) if tall else (spec.m, spec.n)
     a, b = access_maps(spec)
     contiguous = (a if tall else b).inner == "row"
-    block_k = min(MAX_BLOCK_K, _power_of_two(spec.k))
-    outputs = min(UNSTAGED_OUTPUTS, _power_of_two(long))
-    slices = min(THREADS // UNSTAGED_THREADS[contiguous], _power_of_two(-(-spec.k // block_k)))
-    threads = min(THREADS // slices, _power_of_two(-(-long // outputs)))
+    block_k = min(MAX_BLOCK_K, power_of_two(spec.k))
+    outputs = min(UNSTAGED_OUTPUTS, power_of_two(long))
+    slices = min(THREADS // UNSTAGED_THREADS[contiguous], power_of_two(-(-spec.k // block_k)))
+    threads = min(THREADS // slices, power_of_two(-(-long // outputs)))
     limit = target.limits["maxComputeWorkGroupCount"]
     while -(-long // (threads * outputs)) > limit and slices > 1:
         threads, slices = 2 * threads, slices // 2
-    each, block = (_power_of_two(short), outputs), (_power_of_two(short), outputs * threads)
+    each, block = (power_of_two(short), outputs), (power_of_two(short), outputs * threads)
     (thread_m, thread_n), (block_m, block_n) = (each[::-1], block[::-1]) if tall else (each, block)
     return UnstagedMatmul(
         block_m=block_m,
@@ -199,9 +201,9 @@ def _on_cpu(spec: Matmul, target: Target) -> UnstagedMatmul:
     """Return the schedule for a CPU: neighbouring invocations are neighbours along n, or along m if
     n is short."""
     is_narrow = spec.dtype.itemsize < DType.F32.itemsize
-    thread_m = min(CPU_ROWS, _power_of_two(spec.m))
+    thread_m = min(CPU_ROWS, power_of_two(spec.m))
     most = CPU_NARROW_OUTPUTS if is_narrow and thread_m > 1 else CPU_OUTPUTS[thread_m]
-    columns = _power_of_two(spec.n)
+    columns = power_of_two(spec.n)
     across = min(CPU_LANES, columns)
     thread_n = min(most, columns // across)
     down = CPU_LANES // across
@@ -211,15 +213,10 @@ def _on_cpu(spec: Matmul, target: Target) -> UnstagedMatmul:
     return UnstagedMatmul(
         block_m=thread_m * down,
         block_n=thread_n * across,
-        block_k=min(CPU_NARROW_STEPS if is_narrow else CPU_STEPS, _power_of_two(spec.k)),
+        block_k=min(CPU_NARROW_STEPS if is_narrow else CPU_STEPS, power_of_two(spec.k)),
         thread_m=thread_m,
         thread_n=thread_n,
     )
-
-
-def _power_of_two(number: int) -> int:
-    """Return the smallest power of two that is at least the number."""
-    return 1 << (number - 1).bit_length()
 
 
 def attention(spec: Attention, target: Target) -> UnstagedAttention:

@@ -47,8 +47,9 @@ Argument = np.ndarray[Any, Any] | np.generic
 _CHUNK_LANES = 1 << 15
 #: Bytes of LDS, with its checks, that a chunk may hold.
 _CHUNK_LDS_BYTES = 64 << 20
-#: Steps that a launch may take in addition to its limit. A loop that ends has at most as many
-#: iterations as there are bytes; a few times as many on a CPU, whose single lane does all the work.
+#: Limit on the steps of a launch: a constant, and steps in proportion to the bytes of its memory. A
+#: GPU's loop that ends has at most one iteration per byte. The single lane of a CPU does all the
+#: work, so it has a few.
 _FREE_STEPS = 20_000
 _CPU_STEPS_PER_BYTE = 8
 #: Workgroups of which only one wave runs at a time, with a seed.

@@ -41,9 +41,9 @@ class UnorderedLds:
 class WaveRecord:
     """Tables [row, granule, wave], allocated with the first record.
 
-    The last access of a wave stands for the wave's earlier ones, because whatever is ordered after
-    it is ordered after them. Towards lanes of other waves, one lane of a wave stands for all its
-    lanes.
+    Only the last access of each wave is recorded: an access that is ordered after it is ordered
+    after the wave's earlier ones too. A wave has one entry, not one for each lane, because lanes of
+    other waves are ordered after all of its lanes or after none.
     """
 
     def __init__(self, granules: int, clocks: Clocks) -> None:

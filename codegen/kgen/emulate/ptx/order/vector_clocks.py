@@ -15,10 +15,10 @@ _THREADS = 1 << 16
 
 @frozen
 class Releases:
-    """Releases of lanes by one instruction, one entry per lane, [n].
+    """Releases by the lanes of one instruction. Arrays are [n], with one entry per lane.
 
-    `times` [k, actor] is what lanes of their clusters had seen; lane i has line `line[i]`. Its own
-    actions are released up to the time `own`.
+    Lane i releases its own actions up to the time `own[i]`, and those of each actor of its cluster
+    up to the times in row `line[i]` of `times` [k, actor].
     """
 
     cluster: Array
@@ -30,8 +30,11 @@ class Releases:
 
 @frozen
 class VectorClock:
-    """Vector clock: `times` [actor] by cluster, and times `until` of single threads, in the order
-    of `thread` (cluster and thread in one key)."""
+    """Vector clock of a launch: the time up to which each actor is known.
+
+    `times` has an array [actor] for each cluster. Single threads are known further, up to the times
+    in `until`; `thread` has their keys, of cluster and thread, in ascending order.
+    """
 
     times: dict[int, Array]
     thread: Array

@@ -65,10 +65,10 @@ def depth_of(spec: Matmul) -> int:
 def columns_of(spec: Matmul, num_threads: int) -> tuple[int, ...]:
     """Return the legal values of block_n, the largest first: at most an output per thread.
 
-    If B is contiguous along k, a warp has up to four columns, a number that divides n; if B is
-    narrower than A, it has enough columns that B's bytes equal A's. Otherwise the lanes along a row
-    read at least the bytes of one DRAM access, or their sums take at most one line of shared
-    memory's banks.
+    - B contiguous along k: a warp has 4, 2 or 1 columns, a number that divides n. If B's elements
+      are smaller than A's, it has so many columns that it reads as many bytes of B as of A.
+    - B contiguous along n: the sums of a row fill the banks of shared memory once, or half of them.
+      The lanes along a row read the bytes of one DRAM access or more.
     """
     if matrices(spec)[1].k_inner:
         warps, least = num_threads // WARP_SIZE, spec.dtype.itemsize // spec.b_type.itemsize

@@ -123,11 +123,13 @@ class FmaOperand:
     def crossing(self) -> tuple[int, int] | None:
         """Shifts (s, t) of the permutation of rows that avoids bank conflicts of transposed stores.
 
-        A thread copies its unit from row `row ^ (col >> s << t)`. Transposed units that are
-        adjacent in a row of the matrix are stored 4 E banks apart (E elements each, with the tile's
-        padding). So 8 / E of them, a whole sector, take all banks, and further units must come from
-        other rows. None if there are no further units, or a pass of the threads lacks the rows for
-        them.
+        A thread copies its unit of E elements from row `row ^ (col >> s << t)`. Transposed units
+        that are adjacent in a row of the matrix are stored 4 E banks apart, with the padding of
+        the tile. The units of a sector, 8 / E of them, thus take all banks. Units of further
+        sectors must come from other rows.
+
+        None if a row has a single sector, or if the rows that all threads copy at once do not
+        suffice.
         """
         copy = self.copy
         sector = SECTOR_ELEMENTS // copy.unit_elements

@@ -15,8 +15,7 @@ from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.device import Occupancy
 from kgen_runtime.manifest import Launch, Resources
 
-#: Registers of an SM, and the unit in which a lane gets them. Each partition has a quarter of them
-#: for its own warps.
+#: Registers of an SM, a quarter of them in each partition; and the unit of a lane's registers.
 REGISTERS, REGISTER_UNIT = 65536, 8
 
 
@@ -38,8 +37,10 @@ def occupancy(target: Target, resources: Resources, launch: Launch) -> Occupancy
 
 
 def ctas_per_sm(device: Device, warps: int, registers: int, shared: int) -> Mapping[str, int]:
-    """Return the number of CTAs that each resource of an SM allows at once. A CTA has so many
-    warps, registers per thread and bytes of shared memory."""
+    """Return the number of CTAs that each resource of an SM allows at once.
+
+    A CTA has this number of `warps`, of `registers` per thread, and of bytes of `shared` memory.
+    """
     each = -(-registers // REGISTER_UNIT) * REGISTER_UNIT * WARP_SIZE
     bytes_each = shared + device.reserved_shared
     return {

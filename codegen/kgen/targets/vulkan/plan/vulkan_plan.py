@@ -18,9 +18,9 @@ from kgen_runtime.launch_limits import VULKAN_GUARANTEED, Limits, vulkan_limits
 from kgen_runtime.manifest import Extent3, Launch
 from kgen_runtime.values import frozen
 
-#: Execution modes, which are capabilities too, that make conversions from and to f16 round as kgen
-#: requires, and the device's properties (Vulkan 1.3, "Precision and Operation of SPIR-V
-#: Instructions").
+#: Execution modes with which conversions from and to f16 round as kgen requires, and the property
+#: of a device that supports each (Vulkan 1.3, "Precision and Operation of SPIR-V Instructions").
+#: Each mode is also the name of its capability.
 FLOAT_MODES = {
     "DenormPreserve": "shaderDenormPreserveFloat16",
     "SignedZeroInfNanPreserve": "shaderSignedZeroInfNanPreserveFloat16",

@@ -49,8 +49,8 @@ class Square:
 class Staging:
     """Staging of an operand in LDS. Strides and offsets are in elements."""
 
-    #: Selectors of V_PERM_B32: interleave bytes 0 and 1 of two words; bytes 2 and 3; join their low
-    #: halves; their high halves.
+    #: Selectors of V_PERM_B32 for two words. The first two interleave their bytes 0 and 1, or 2 and
+    #: 3; the others join their low halves, or their high halves.
     INTERLEAVE_LOW: ClassVar[int] = 0x05010400
     INTERLEAVE_HIGH: ClassVar[int] = 0x07030602
     LOW_HALVES: ClassVar[int] = 0x05040100

@@ -164,7 +164,8 @@ class OutputTile:
         return "0" if self.whole else float_bits(0.0)
 
     def values(self, row: OutputRow, column: OutputColumns, index: int) -> dict[str, str]:
-        """The registers of the epilogue's inputs for one output of a row's columns."""
+        """Return the register of each input of the epilogue, by name, for output `index` of these
+        columns in this row."""
         at = column.elements[index]
         e = self.epilogue
         return {
@@ -206,8 +207,11 @@ class OutputPlan(CudaPlan):
 def plan_output(
     spec: Matmul, schedule: GpuMatmul, rows: tuple[int, ...], cols: tuple[int, ...], run: int
 ) -> OutputTile:
-    """Return the output tile of a thread, of whose columns `run` are adjacent. Accesses of several
-    columns require aligned rows."""
+    """Return the output tile of a thread.
+
+    `run` is the number of columns that are adjacent, and so the most columns of one access. An
+    access has several only if the output's rows are aligned to it.
+    """
     itemsize = spec.out.itemsize
     row_stride = spec.out_strides[1] if spec.m > 1 else 0
     batch_strides = (term.stride for term in batch_terms(spec, "c"))

@@ -77,7 +77,7 @@ class Fragments:
         return f"{self.name}_{'m' if self.is_a else 'n'}{free}_k{self.set_of(k)}"
 
     def set_of(self, k: int) -> int:
-        """Return `k` less the steps whose registers it shares."""
+        """Return the k of the first step that uses the same registers as the step of `k`."""
         return k % (self.sets * self.instruction.step)
 
     def registers(self, k: int) -> tuple[str, ...]:
@@ -92,11 +92,11 @@ class Fragments:
 class MmaOperand(Fragments):
     """Strip of a warp in one operand's tile, read in pieces of 16.
 
-    For ldmatrix, lane l gives the address of row l % 8 of the 8x8 matrix l / 8. Matrices have units
-    of 16 bits; rows of wider elements have fewer. They are numbered in the order of mma's
-    registers: A (m, k), (m+8, k), (m, k+h), (m+8, k+h); B (k, n), (k+h, n), (k, n+8), (k+h, n+8),
-    where h is half a step. So bit 3 of the lane selects the half of m for A and the half of k for
-    B, and bit 4 the other half.
+    For ldmatrix, lane l gives the address of row l % 8 of matrix l / 8. A row has 16 bytes: eight
+    elements of 16 bits, or four of 32. The matrices are in the order of mma's registers: A (m, k),
+    (m+8, k), (m, k+h), (m+8, k+h); B (k, n), (k+h, n), (k, n+8), (k+h, n+8), where h is half a
+    step. So bit 3 of the lane selects the half of m for A and the half of k for B, and bit 4 the
+    other half.
 
     If k is not the inner dimension, ldmatrix transposes 16-bit elements. Elements of 4 bytes are
     `gathered`: each lane loads the elements of its own fragment, row l % 4 along k and column l /

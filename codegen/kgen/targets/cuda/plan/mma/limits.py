@@ -60,8 +60,8 @@ def registers_held(
     """Return the registers for accumulators, all sets of fragments, and the rounding errors of one
     set.
 
-    Promoted sums need registers of their own. For instructions that ptxas composes of others, it
-    uses two sets.
+    Promoted sums need registers of their own. An instruction that ptxas composes of f16
+    instructions needs two further sets of accumulators.
     """
     sets = min(FRAGMENT_SETS, schedule.block_k // instruction.step)
     fragments = (schedule.warp_m + schedule.warp_n) // PIECE * REGISTERS_PER_PIECE

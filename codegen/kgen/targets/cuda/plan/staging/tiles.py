@@ -16,11 +16,13 @@ HALF_BYTES = 2
 class SwizzledTile:
     """Tile of rows of `row_bytes`, whose chunks are permuted by exclusive or with the row's number.
 
-    The chunk's number (address bits 4 to 6 for 16-byte chunks) is xored with the bits just above a
-    128-byte line or a row, whichever is longer. So chunks of one column, 128 bytes of them, are in
-    different banks. The map is linear over exclusive or. `row_bytes` is a power of two, at least a
-    chunk; `base` is the tile's first byte in a stage, a multiple of 128. A `row_step` of 2 takes
-    every other row as the column's next chunk.
+    The chunk's number (address bits 4 to 6 for 16-byte chunks) is combined, by exclusive or, with
+    the address bits just above a 128-byte line or a row, whichever is longer. So the chunks that
+    are read together, 128 bytes in one column of successive rows, are in different banks. With a
+    `row_step` of 2, they are in every other row.
+
+    `row_bytes` is a power of two, at least a chunk. `base` is the tile's first byte in a stage, a
+    multiple of 128.
     """
 
     rows: int

@@ -45,9 +45,12 @@ class WgmmaProducts:
     """Products of `rows` x `columns` outputs of a warpgroup over `depth` of k.
 
     The left operand is A, or B if operands are `swapped`; then rows and columns are those of C^T.
-    If `promoted`, a K-tile's sums are in part_m<m>_n<n> and are then added to acc_m<m>_n<n>, those
-    of one piece while the products of another run. With `in_turn`, pieces share the registers of
-    their sums, so their products run one after another, beside those of another warpgroup.
+
+    If `promoted`, the sums of a K-tile are in part_m<m>_n<n>, and are then added to
+    acc_m<m>_n<n>. The outputs are divided into pieces: the sums of one are added while the
+    products of another run. With `in_turn`, pieces share the registers of their sums. Then the
+    products of a piece wait for those of the piece before it, and only other warpgroups multiply
+    meanwhile.
     """
 
     instruction: WarpgroupInstruction
@@ -126,7 +129,7 @@ class WgmmaProducts:
         return self.columns if self.rows > WGMMA_M else self.columns // 2
 
     def takes(self, columns: int) -> bool:
-        """Return whether instructions exist for a tile of so many columns."""
+        """Return whether instructions exist for a tile with this number of columns."""
         other = replace(self, columns=columns)
         widths = (columns, other.width) if self.promoted else (columns,)
         return all(self.instruction.takes(width) for width in widths)

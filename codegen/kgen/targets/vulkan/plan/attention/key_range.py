@@ -8,8 +8,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class KeyRange:
-    """Ranges of keys; ids without their %, of uint. `length_place` is the id of the place of the
-    number of keys in `kv_length`."""
+    """Ranges of keys, as ids of type uint, without their %.
+
+    `length_place` is the id of the index in `kv_length` at which the number of keys is.
+    """
 
     spec: Attention
     block_q: int

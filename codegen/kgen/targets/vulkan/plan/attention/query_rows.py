@@ -17,7 +17,8 @@ class QueryRow:
     """Row `number` of an invocation: a query of a head."""
 
     number: int
-    #: Head in its group and query, cut from the row's number; none if one of them is that number.
+    #: Number of the head in its group, and number of the query, to compute from the row's number.
+    #: Empty if the row's number is one of the two, because the other is always 0.
     coordinates: tuple[BatchCoordinate, ...]
     #: Id of the query's number in its head.
     query: str
@@ -31,13 +32,17 @@ def row_count(spec: Attention) -> int:
 
 
 def block_sizes(spec: Attention, schedule: UnstagedAttention) -> dict[str, int]:
-    """Return the sizes that a workgroup's number is cut into."""
+    """Return the extents of the coordinates of a workgroup's number, outermost first."""
     row_blocks = -(-row_count(spec) // schedule.block_q)
     return {"batch": spec.batch, "kv_head": spec.kv_heads, "row_block": row_blocks}
 
 
 def coordinates(sizes: Mapping[str, int], suffix: str = "") -> tuple[BatchCoordinate, ...]:
-    """Return the coordinates that a number is cut into; none if it is one itself."""
+    """Return the coordinates to compute from a number, given their extents, outermost first.
+
+    Coordinates that are always 0 are left out. Empty if a single coordinate remains: it equals the
+    number.
+    """
     kept = {name: size for name, size in sizes.items() if size > 1}
     if len(kept) < 2:
         return ()
@@ -54,6 +59,6 @@ def coordinates(sizes: Mapping[str, int], suffix: str = "") -> tuple[BatchCoordi
 
 
 def coordinate_ids(sizes: Mapping[str, int], number: str, suffix: str = "") -> dict[str, str]:
-    """Return the ids of the coordinates that are not always 0, cut from an id."""
+    """Return the id of each coordinate of `number` that is not always 0, by name."""
     kept = [name for name, size in sizes.items() if size > 1]
     return {name: number if len(kept) == 1 else f"{name}{suffix}" for name in kept}

@@ -321,8 +321,11 @@ def _operand(
     side: ThreadOutputs,
     start: int,
 ) -> CooperativeOperand:
-    """Return an operand with accesses of 16 bytes. A transposed operand has the widest accesses of
-    which each invocation has as many as a word has elements."""
+    """Return an operand with accesses of 16 bytes.
+
+    An operand that is transposed may have narrower ones: an invocation transposes as many accesses
+    as a word has elements, so it must have that many.
+    """
     most = WIDEST // spec.dtype.itemsize
     if access.inner == "row":
         each = side.block * schedule.block_k // schedule.num_threads

@@ -14,7 +14,7 @@ from kgen.targets.vulkan.plan.matmul.outputs import SumGroupStore
 from kgen.targets.vulkan.plan.memory import Tensor
 from kgen_runtime.values import frozen
 
-#: Name of the function, which is the prefix of its values' names, and name of its first parameter.
+#: Names of the function and of its first parameter. Names of its values begin with the first.
 FUNCTION, SUMS = "epilogue", "epilogue_sums"
 
 

@@ -16,8 +16,10 @@ MODULUS = 2**32
 
 @frozen
 class DigitTerm:
-    """Term: a digit's value times `coefficient`, which is added to the sum `before` and gives the
-    sum `to`. Names are suffixes to the form's."""
+    """Addition of a digit's value times `coefficient` to the sum `before`, with the result `to`.
+
+    `before` and `to` are suffixes of the form's name.
+    """
 
     digit: int
     coefficient: int
@@ -45,8 +47,11 @@ class NumberDigit:
 
 @frozen
 class IndexParts:
-    """Digits of a row's number, or of an access's number along k, innermost first, and their forms:
-    the index, and a value for each guard."""
+    """Digits of a number, innermost first, and the linear forms of these digits.
+
+    The number is that of a row, or of an access along k. The forms are the index, and a value for
+    each guard.
+    """
 
     digits: tuple[NumberDigit, ...]
     forms: tuple[IndexForm, ...]
@@ -56,8 +61,8 @@ class IndexParts:
 class GuardRange:
     """Range of a guard: the sum of its values for row and k is below `end`.
 
-    The condition is combined with the condition `before`, if there is one, to `to`. Names are
-    suffixes to the access's.
+    The conjunction of this condition and `before`, if there is one, is `to`. Both are suffixes of
+    the access's name.
     """
 
     name: str

@@ -16,8 +16,8 @@ from kgen_runtime.values import frozen
 
 #: Bytes of the widest access.
 WIDEST = 16
-#: Scalar type of a tensor that is read by single elements, if it is not bits: f16 is widened by
-#: OpFConvert.
+#: Scalar types of tensors that are read by single elements. OpFConvert widens f16; other types are
+#: read as bits.
 _SCALARS = {DType.F32: "float", DType.F16: "half"}
 
 
