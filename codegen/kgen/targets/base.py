@@ -36,7 +36,7 @@ from kgen_runtime.manifest import (
 )
 from kgen_runtime.values import frozen
 
-#: Of expressions that are exact in the type of their elements.
+#: Tolerance of expressions that are exact in the type of their elements.
 EXACT = Tolerance(
     accumulate=DType.F32, factor=0.0, reason="every step is exact in the type of the elements"
 )
@@ -44,7 +44,7 @@ EXACT = Tolerance(
 
 @frozen
 class Target:
-    """Target of code generation: a row of a family's table, no behaviour.
+    """Target of code generation: a row of a family's table, without behaviour.
 
     `features` are the words that plans and templates ask for; `limits` are integers by name, with
     the source of each in the family's limits.py. `subgroup` is the width of a warp or wave; 0 where
@@ -287,7 +287,7 @@ class Family(ABC):
     most_batch: ClassVar[int | None] = (1 << 16) - 1
     #: Operands and outputs of a kernel that several layers of a model share.
     most_tensors: ClassVar[int] = 10
-    #: Bytes that tensors of its kernels start at multiples of; 1 for any element.
+    #: Alignment in bytes of the tensors of its kernels; 1 where any element may be the first.
     alignment: ClassVar[int] = 16
     #: Whether it pads images of s8 with any number, not only 0.
     pads_with_zero_point: ClassVar[bool] = False
@@ -300,11 +300,11 @@ class Family(ABC):
     operations: ClassVar[tuple[Operation[Any], ...]]
 
     def find(self, name: str) -> Target | None:
-        """The target of this name, or None. Families with suffixes or `native` extend it."""
+        """Return the target of this name, or None. Families with suffixes or `native` extend it."""
         return next((t for t in self.targets if t.name == name), None)
 
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
-        """Input dtypes of an operation (Spec.op) that this target supports; empty for none."""
+        """Return the input dtypes that this target supports for an operation (Spec.op)."""
         return next((o.dtypes for o in self.operations if o.spec.op == op), ())
 
     def check_support(self, spec: Spec, target: Target) -> None:
@@ -385,23 +385,23 @@ class Family(ABC):
             )
 
     def folded(self, target: Target) -> tuple[DType, ...]:
-        """Types that rows are computed in: what lanes exchange has 32 bits."""
+        """Return the types that rows are computed in; lanes exchange values of 32 bits."""
         return (DType.F32, DType.S32)
 
     def maths(self, target: Target) -> tuple[Math, ...]:
-        """Ways to multiply f32."""
+        """Return the ways to multiply f32."""
         return (Math.EXACT,)
 
     def narrow(self, target: Target) -> tuple[BType, ...]:
-        """Types that B may have instead of A's f32."""
+        """Return the types that B may have instead of A's f32."""
         return ()
 
     def choose(self, spec: Spec, target: Target) -> Schedule:
-        """The heuristic schedule; it always fits what `check_support` lets pass."""
+        """Return the heuristic schedule; it fits every spec that `check_support` lets pass."""
         return next(o for o in self.operations if isinstance(spec, o.spec)).choose(spec, target)
 
     def draft(self, spec: Spec, target: Target) -> Schedule:
-        """The heuristic schedule before `complete`: fields that a user sets are put into it."""
+        """Return the heuristic schedule before `complete`; a user's fields are set in it."""
         return self.choose(spec, target)
 
     def complete(
@@ -436,7 +436,7 @@ class Family(ABC):
         return 0.0
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
-        """Candidates that `choose` ranked, best first; empty where no model ranks."""
+        """Return the candidates that `choose` ranked, best first; empty where no model ranks."""
         return ()
 
     def predicted(
@@ -461,15 +461,15 @@ class Family(ABC):
         return None if found is None else found.seconds
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
-        """Schedules that a user may ask for by their main loop or by a field, the best first."""
+        """Return schedules that a user may ask for by main loop or by a field, best first."""
         return tuple(candidate.schedule for candidate in self.candidates(spec, target))
 
     def effort(self, spec: Spec, target: Target) -> Mapping[str, int]:
-        """Work of `choose`, by metrics of the gate; empty where a rule chooses."""
+        """Return how much work `choose` did, by metrics of the gate; empty where a rule chooses."""
         return {}
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:
-        """How the kernel does what could be done in several ways, a line each."""
+        """Return a line on each choice between several ways to do the same."""
         return ()
 
     @abstractmethod
@@ -478,44 +478,44 @@ class Family(ABC):
 
     @abstractmethod
     def assemble(self, source: Source, plan: Plan) -> Assembled:
-        """Machine code from source, without a device; raise AssembleError."""
+        """Return machine code from source, without a device; raise AssembleError."""
 
     @abstractmethod
     def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
-        """How far a result of the kernel may be from the reference, and why."""
+        """Return how far a result of the kernel may be from the reference, and why."""
 
     @abstractmethod
     def proof(self, target: Target) -> str:
-        """How the test suite executes this target's kernels: "executed", with where, or
-        "emulated", with what text. Shown in the support table; the acceptance test holds it."""
+        """Return how the test suite runs this target's kernels, for the support table: "executed",
+        and where, or "emulated", and what text. The acceptance test checks it."""
 
     @abstractmethod
     def capabilities(self, target: Target) -> Mapping[str, Any]:
-        """Capabilities of every device of this target, in the words of the runtime's backend
-        (:meth:`kgen_runtime.backend.Backend.refusal`)."""
+        """Return the capabilities of every device of this target, in the words of the runtime's
+        backend (:meth:`kgen_runtime.backend.Backend.refusal`)."""
 
     def occupancy(self, target: Target, resources: Resources, launch: Launch) -> Occupancy | None:
-        """How much of a launch a device holds at once; None where only a driver knows."""
+        """Return how much of a launch a device holds at once; None where only a driver knows."""
         return None
 
     def rates(self, target: Target) -> Rates | None:
-        """The peaks of a well-known device of this target; None where any device may be meant."""
+        """Return the peaks of a well-known device; None where the target has many devices."""
         return None
 
     def matrix_cycles(self, target: Target, opcode: str) -> float | None:
-        """Clocks that a matrix instruction keeps a unit busy; None where that is not published."""
+        """Return the clocks that a matrix instruction keeps a unit busy; None if not published."""
         return None
 
     def memory_cycles(self, target: Target, opcode: str, operands: str) -> tuple[float, float]:
-        """Clocks that a warp's access keeps shared memory and L1 busy, if each matrix unit that
-        shares them has one; nothing where that is not published."""
+        """Return the clocks that a warp's access keeps shared memory and L1 busy, if each matrix
+        unit that shares them has one such warp; zeros where that is not published."""
         return 0.0, 0.0
 
     @abstractmethod
     def toolchain(self) -> tuple[Toolchain, ...]:
-        """Versions of the tools that determine the machine code."""
+        """Return the versions of the tools that determine the machine code."""
 
 
 def _with_it(targets: Sequence[str]) -> str:
-    """End of a refusal: targets that support the value."""
+    """Return the end of a refusal, which names targets that support the value."""
     return f", or target={' or '.join(targets)}" if targets else ""

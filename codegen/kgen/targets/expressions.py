@@ -22,9 +22,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Rendered:
-    """Instructions, one a line, and what holds the results. `numbers` and `truths` are the names
-    that they define, for instruction sets that declare registers; `ordered` are the results that
-    :meth:`Renderer.is_ordered` is about."""
+    """Instructions, one a line, and the names of their results.
+
+    `numbers` and `truths` are all names that the lines define, for instruction sets that declare
+    registers. `ordered` are the results of steps for which :meth:`Renderer.is_ordered` holds.
+    """
 
     lines: tuple[str, ...]
     results: tuple[str, ...]
@@ -34,21 +36,21 @@ class Rendered:
 
     @property
     def result(self) -> str:
-        """The last one."""
+        """Name of the last result."""
         return self.results[-1] if self.results else ""
 
 
 class Renderer(ABC):
-    """Expressions as text of one instruction set, on values of one type."""
+    """Writes expressions as text of one instruction set, on values of one type."""
 
     @property
     def computes_in(self) -> DType:
-        """The type of the values; f32 where they are elements as they are stored."""
+        """Type of the values; f32 where the values are elements in their storage type."""
         return DType.F32
 
     @property
     def native(self) -> frozenset[str]:
-        """Functions of which there is a better form than their expansion."""
+        """Functions for which the instruction set has a better form than their expansion."""
         return frozenset()
 
     @property
@@ -58,7 +60,7 @@ class Renderer(ABC):
         return frozenset(P)
 
     def has(self, *expressions: Expression) -> bool:
-        """Whether it renders all steps of expressions in calls."""
+        """Return whether all steps of the expressions, once expanded, can be rendered."""
         beside = (P.INPUT, P.CONSTANT, P.CALL)
         return all(
             step.primitive in beside or step.primitive in self.primitives
@@ -66,34 +68,38 @@ class Renderer(ABC):
         )
 
     def steps(self, expressions: Sequence[Expression]) -> tuple[Expression, ...]:
-        """Return the nodes of expressions in calls, each once."""
+        """Expand calls and return the nodes of the expressions, each once."""
         return steps(*(expand(each, self.native, compute=self.computes_in) for each in expressions))
 
     @abstractmethod
     def constant(self, number: float) -> str:
-        """The operand for a constant."""
+        """Return the operand for a constant."""
 
     @abstractmethod
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
-        """The lines that give `result` the value of a primitive, or of a call of a native
-        function; more values than that have names that start with `result`."""
+        """Return the lines that give `result` the value of a primitive or of a native call.
+
+        Names of intermediate values start with `result`.
+        """
 
     @abstractmethod
     def move(self, result: str, operand: str) -> str:
-        """The line that gives `result` a value that is there under another name, or a constant."""
+        """Return the line that copies a value or a constant to `result`."""
 
     def is_ordered(self, step: Expression) -> bool:
-        """A primitive that must be done as it stands, for instruction sets that have to be told."""
+        """Return whether the assembler has to be told not to reorder or fuse the step."""
         return False
 
     def lowered(self, expression: Expression) -> Expression:
-        """An expression in primitives and in calls of native functions."""
+        """Return the expression in primitives and calls of native functions."""
         return expand(expression, self.native, compute=self.computes_in)
 
     def render(self, expression: Expression, inputs: Mapping[str, str], result: str) -> Rendered:
-        """An expression in calls. `inputs` are operands by name; `result` names the value, one that
-        is an input as well, and starts the names of what is computed on the way, which say which
-        primitive gave them."""
+        """Render an expression, whose calls are expanded.
+
+        `inputs` are operands by name. `result` names the value, even where that is an input;
+        names of intermediate values are `result` and the primitive.
+        """
         found = self.render_all([expression], inputs, result, [result])
         if found.result == result:
             return found
@@ -111,16 +117,18 @@ class Renderer(ABC):
         prefix: str,
         results: Sequence[str],
     ) -> Rendered:
-        """Several at once, of which common parts are computed once. `results` name their values,
-        but for inputs, which keep their names; `prefix` starts the names of what is computed on
-        the way."""
+        """Render several expressions; their common parts are computed once.
+
+        `results` name the values; an expression that is an input keeps the input's name. Names of
+        intermediate values start with `prefix`.
+        """
         wanted = [self.lowered(expression) for expression in expressions]
         leaves = (s for s in steps(*wanted) if s.primitive is P.INPUT)
         known = {leaf: inputs[leaf.name] for leaf in leaves}
         return self.compute(wanted, known, prefix, dict(zip(wanted, results, strict=True)))
 
     def apply(self, function: str, x: str, result: str) -> Rendered:
-        """A function of one value, its other arguments their defaults."""
+        """Render a function of one value; its other arguments have their defaults."""
         return self.render(call_of(function, variable("x")), {"x": x}, result)
 
     def compute(
@@ -130,10 +138,12 @@ class Renderer(ABC):
         prefix: str,
         names: Mapping[Expression, str] | None = None,
     ) -> Rendered:
-        """Expressions in primitives and native calls, from what is `known`, to which they and all
-        that is computed on the way are added. `names` says what some are to be called. A constant
-        that is wanted itself becomes a value with a name: not all instructions that read results
-        take constants."""
+        """Render expressions in primitives and native calls.
+
+        `known` has the names of values computed before; every value computed here is added to it.
+        `names` are given names of some steps. A constant that is wanted itself is copied to a
+        name, because some instructions that read results take no constants.
+        """
         counts: Counter[str] = Counter()
         lines: list[str] = []
         defined: dict[bool, list[str]] = {False: [], True: []}
@@ -164,7 +174,7 @@ class Renderer(ABC):
 
 @frozen
 class BitsRenderer(Renderer):
-    """Values are the bits of elements of a `dtype`, in integers."""
+    """Renders expressions on elements of a `dtype` whose bits are held in integers."""
 
     dtype: DType
 
@@ -183,4 +193,4 @@ class BitsRenderer(Renderer):
 
     @abstractmethod
     def literal(self, bits: int) -> str:
-        """The operand for bits."""
+        """Return the operand for bits."""

@@ -1,4 +1,4 @@
-"""Formula of attention's scores: what a model does with a product before and in its softmax."""
+"""Formula of attention's scores: what a model does to the product of Q and K before softmax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MatMul and Gemm."""
+"""MatMul and Gemm: matrix products; Gemm adds C in a formula, which epilogues absorb."""
 
 from __future__ import annotations
 

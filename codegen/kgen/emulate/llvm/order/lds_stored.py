@@ -32,7 +32,7 @@ class StoredToLds:
         self._shape, self._type, self._apart = shape, type_, apart
 
     def like_what_is_there(self) -> Array:
-        """Return the likeness of each lane's value to the bytes that it replaces: [access]."""
+        """Return how alike each lane's value and the bytes that it replaces are: [access]."""
         there = np.broadcast_to(self._there(), self._shape)
         rows, lanes = self._rows(self._at.row[:, 0]), self._at.lane[:, 0]
         return self._least(likeness(self._raw[rows, lanes], there[rows, lanes], self._type))
@@ -46,11 +46,10 @@ class StoredToLds:
         return self._least(likeness(self._raw[rows, lanes], self._raw[rows, other], self._type))
 
     def _rows(self, row: Array) -> Array | slice:
-        """Return the workgroups that rows of the tables stand for: one per row, or all if there is
-        one row."""
+        """Return the workgroups of each row of the tables: one, or all if there is a single row."""
         return row if self._apart else slice(None)
 
     @staticmethod
     def _least(found: Array) -> Array:
-        """Return the least likeness over the workgroups that one access stands for."""
+        """Return the least likeness over the workgroups that share an access."""
         return np.asarray(found.min(axis=0)) if found.ndim == 2 else found

@@ -16,8 +16,8 @@ from kgen.targets.cuda.plan.reduction.k_slices import SplitSchedule
 SPLIT_GAIN = 1.1
 #: Least predicted gain of stream-k, if copies do not run on from one block tile to the next.
 STREAM_GAIN = 1.08
-#: Bound of the ratio between a schedule without slices and the fastest one, beyond which the choice
-#: does not depend on it.
+#: A schedule without slices that takes more than this factor times the fastest one's time is not
+#: chosen, whatever the other candidates are.
 GAINS = SPLIT_GAIN * STREAM_GAIN
 #: Number of waves above which a partial wave does not matter.
 FEW_WAVES = 8

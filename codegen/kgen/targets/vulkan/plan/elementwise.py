@@ -122,7 +122,7 @@ class ElementwisePlan(VulkanPlan):
         return isinstance(self.renderer, SpirvWholeRenderer)
 
     def conversions(self, name: str) -> tuple[Conversion, ...]:
-        """Functions that make what is computed with of a tensor's bits, or the other way round."""
+        """Return the functions between the tensor's stored bits and the values computed with."""
         return conversions(self.tensor(name), self.renderer)
 
     @property
@@ -218,7 +218,7 @@ class Conversion:
 def conversions(
     tensor: Tensor, renderer: SpirvRenderer | SpirvBitsRenderer | SpirvWholeRenderer
 ) -> tuple[Conversion, ...]:
-    """Functions that make what is computed with of a tensor's bits, or the other way round."""
+    """Return the functions between the tensor's stored bits and the values computed with."""
     return tuple(Conversion(name=name) for name in _conversions(tensor, renderer))
 
 

@@ -100,9 +100,11 @@ def _rounded(function: Function, style: Style) -> Function:
 
 
 def _in_double(function: Function, rounding: str) -> Function:
-    """Return an f32 function in f64, so that a second rounding gives the result of a single one:
-    sums are rounded to odd; products are exact; no f64 quotient or root is adjacent to an f32
-    without being one."""
+    """Return an f32 function in f64 whose result may be rounded again, to f32, without error.
+
+    Products are exact, and sums are rounded to odd. Quotients and roots need nothing more: in f64
+    they are never so near an f32, without being equal to it, that they round to it.
+    """
     add = partial(add_odd, down=rounding == "rm")
     sums: dict[Function, Function] = {
         np.add: add,

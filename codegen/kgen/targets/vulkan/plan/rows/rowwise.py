@@ -149,7 +149,7 @@ class RowwisePlan(VulkanPlan):
         return self.renderer.scalar
 
     def conversions(self, tensor: Tensor) -> tuple[Conversion, ...]:
-        """Functions that make what is computed with of a tensor's bits, or the other way round."""
+        """Return the functions between the tensor's stored bits and the values computed with."""
         return conversions(tensor, self.renderer)
 
     @property
