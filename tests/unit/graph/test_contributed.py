@@ -20,7 +20,7 @@ from kgen.graph.reading.importer import imported
 from kgen.graph.reading.onnx_file import read
 from kgen.graph.rewrites.normalizations import folded
 from tests.onnx_models import Array, run
-from tests.unit.graph.test_edges import Edge, normal
+from tests.unit.graph.test_edges import Edge, normal, whole
 
 ERF = np.vectorize(math.erf)
 
@@ -57,7 +57,21 @@ def conv(x: Array, w: Array, bias: Array, z: Array | None = None) -> Array:
     return np.asarray(found if z is None else found + z, np.float32)
 
 
+def embedded(
+    ids: Array, kinds: Any, words: Array, places: Array, table: Any, scale: Array, shift: Array,
+    mask: Any = None, positions: Any = None,
+) -> tuple[Array, ...]:  # fmt: skip
+    """Rows of tables, and the number of words."""
+    total = words[ids] + places[np.arange(ids.shape[1])[None] if positions is None else positions]
+    if kinds is not None:
+        total = total + table[kinds]
+    count = np.zeros(len(ids), np.int32) if mask is None else mask.sum(1, dtype=np.int32)
+    return normalised(total, epsilon=1e-3) * scale + shift, count, total
+
+
 X, Y = normal(2, 3, 8), normal(2, 3, 8)
+IDS, MASK = whole(0, 5, 2, 3, dtype=np.int32), np.array([[1, 1, 0], [1, 1, 1]], np.int32)
+TABLES = normal(5, 8), normal(4, 8), normal(2, 8)
 IMAGE, KERNEL = normal(1, 3, 4, 4), normal(2, 3, 1, 1)
 CASES: dict[str, Edge] = {
     **{f"Gelu, opset {opset}": of("Gelu", gelu, X, opset=opset) for opset in (13, 17, 21)},
@@ -84,6 +98,17 @@ CASES: dict[str, Edge] = {
     "FusedConv with a sum": of(
         "FusedConv", lambda *given: np.clip(conv(*given), -0.5, 1), IMAGE, KERNEL, normal(2),
         normal(1, 2, 4, 4), activation="Clip", activation_params=[-0.5, 1.0],
+    ),
+    **{
+        f"EmbedLayerNormalization, opset {opset}": of(
+            "EmbedLayerNormalization", embedded, IDS, IDS % 2, *TABLES, normal(8), normal(8), MASK,
+            outputs=3, epsilon=1e-3, opset=opset,
+        )
+        for opset in (11, 21)
+    },
+    "EmbedLayerNormalization without a mask": of(
+        "EmbedLayerNormalization", embedded, IDS, None, *TABLES[:2], None, normal(8), normal(8),
+        None, IDS[:1] % 3, outputs=3, epsilon=1e-3,
     ),
     **{
         f"SkipLayerNormalization, opset {opset}": of(
@@ -116,9 +141,10 @@ def written(edge: Edge, folder: Path) -> onnx.ModelProto:
 def test_against_numpy(name: str, tmp_path: Path) -> None:
     edge = CASES[name]
     calls = lower(fuse(graph_of(folded(imported(written(edge, tmp_path), {}, OPERATORS)))))
-    (made,) = run(calls, {"x0": edge.inputs[0]}).values()
-    (expected,) = edge.values()
-    np.testing.assert_allclose(made.reshape(expected.shape), expected, rtol=1e-5, atol=1e-5)
+    found = run(calls, {"x0": edge.inputs[0]})
+    for number, expected in enumerate(edge.values()):
+        made = found[f"y{number}"].reshape(expected.shape)
+        np.testing.assert_allclose(made, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_a_sum_is_the_fourth_result(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ Added = Callable[[int, int, int, int], float]
 def of(operator: str, expected: Any, *inputs: Any, **given: Any) -> Edge:
     """A case whose inputs are data, except those that `known` numbers."""
     known = given.pop("known", ())
-    edge = of_arrays(operator, expected, *inputs, **given)
+    arrays = (None if value is None else np.asarray(value) for value in inputs)
+    edge = of_arrays(operator, expected, *arrays, **given)
     return Edge(**{**vars(edge), "constants": known})
 
 
@@ -216,8 +217,22 @@ OWN = Q, normal(B, S, D), normal(B, S, D)
 PAST = normal(B, N, P, H), normal(B, N, P, H)
 X, W, BIAS = normal(B, S, 6), normal(6, 3 * D), normal(3 * D)
 BOTH = normal(2, B, N, P, H)
+NUMBERS = whole(0, 256, B, S, 6, dtype=np.uint8)
 COS, SIN = tables(H // 2)
 IDS = whole(0, 12, B, S)
+
+
+def normal_numbers(*shape: int) -> Array:
+    return whole(-127, 128, *shape, dtype=np.int8)
+
+
+def quantised(
+    x: Array, weights: Array, bias: Array, x_scale: Any, scale: Array, mask: Array, zero: Any,
+    _zeros: Array, past: Array,
+) -> tuple[Array, ...]:  # fmt: skip
+    """QAttention with weights whose zero points are 0, of lengths that count the past too."""
+    wide = (x.astype(np.float32) - np.float32(zero)) * x_scale
+    return packed((D, D), causal=True)(wide, weights * scale, bias, mask + 0, past)  # type: ignore[no-any-return]
 
 
 def many(expected: Any, *inputs: Any, **given: Any) -> Edge:
@@ -306,6 +321,17 @@ CASES: dict[str, Edge] = {
             normal(1, N, S, P + S), outputs=2, unidirectional=1, scale=0.4, opset=opset,
         )
         for opset in (11, 21)
+    },
+    **{
+        f"QAttention, {'a scale for each column' if each else 'one scale'}": of(
+            "QAttention", quantised, NUMBERS, normal_numbers(6, 3 * D), BIAS, np.float32(0.03),
+            np.linspace(0.01, 0.03, 3 * D if each else 1, dtype=np.float32).reshape(
+                3 * D if each else ()
+            ),
+            s32(2, 3), np.uint8(120), np.zeros(3 * D if each else (), np.int8), BOTH,
+            known=(1, 2, 3, 4, 6, 7), outputs=2, num_heads=N, unidirectional=1,
+        )
+        for each in (False, True)
     },
     "GQA, prompt": group(grouped(), (S, S), 0, S, queries=S),
     "GQA, prompt without past": group(grouped(), (S,), None, S, queries=S),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,13 @@ F32 = np.float32
 
 
 def of(operator: str, expected: Any, *inputs: Any, **given: Any) -> Edge:
-    """A case whose inputs may be numbers."""
+    """A case whose inputs may be numbers; `known` are the constants, if not all but the first."""
+    known = given.pop("known", None)
     arrays = (None if value is None else np.asarray(value) for value in inputs)
-    return of_arrays(operator, expected, *arrays, **given)
+    edge = of_arrays(operator, expected, *arrays, **given)
+    known = edge.constants if known is None else known
+    known = tuple(i for i in known if edge.inputs[i:] and edge.inputs[i] is not None)
+    return dataclasses.replace(edge, constants=known)
 
 
 STEP = F32(0.05)
@@ -85,6 +90,16 @@ def of_bits(bits: int, block: int) -> Any:
     return nbits
 
 
+def of_rows(bits: int, block: int) -> Any:
+    """Rows of a table: the product of MatMulNBits with the unit matrix has them as columns."""
+
+    def rows(table: Array, index: Array, scale: Array, zero: Array | None = None) -> Array:
+        unit = np.eye(table.shape[1] * 8 // bits)
+        return np.asarray(of_bits(bits, block)(unit, table, scale, zero).T[index], F32)
+
+    return rows
+
+
 X = np.random.default_rng(5).standard_normal((3, 40)).astype(F32)
 ZERO, TO = np.uint8(120), (F32(0.07), np.uint8(9))
 PAIR = (u8(2, 5), STEP, ZERO, u8(5), STEP, np.uint8(130), *TO)
@@ -138,6 +153,15 @@ CASES: dict[str, Edge] = {
         for bits in (2, 4, 8)
         for zero in (None, u8(6 * -(-3 * bits // 8)))
     },
+    **{
+        f"GatherBlockQuantized, {bits} bits{', zero points' * (zero is not None)}": of(
+            "GatherBlockQuantized", of_rows(bits, 16), u8(6, 5 * bits), np.array([[4, 0], [2, 4]]),
+            scales(18).reshape(6, 3), zero, bits=bits, block_size=16, gather_axis=0,
+            quantize_axis=-1, known=(0, 2, 3),
+        )
+        for bits in (2, 4, 8)
+        for zero in (None, u8(6, -(-3 * bits // 8)))
+    },
     "QuantizeLinear": of(
         "QuantizeLinear", lambda x, s, z: numbers(x, s[:, None], z[:, None]), X, scales(3), s8(3),
         axis=0,
@@ -156,8 +180,8 @@ def model(edge: Edge, folder: Path) -> onnx.ModelProto:
 @pytest.mark.parametrize("name", CASES)
 def test_against_numpy(name: str, tmp_path: Path) -> None:
     edge = CASES[name]
-    given = {f"x{i}": np.asarray(a) for i, a in enumerate(edge.inputs)}
-    kept = {"x0": given["x0"]} if 0 not in edge.constants else {}
+    given = {i: np.asarray(a) for i, a in enumerate(edge.inputs)}
+    kept = {f"x{i}": a for i, a in given.items() if i not in edge.constants}
     (made,) = run(lower(load(model(edge, tmp_path), {})), kept).values()
     (expected,) = edge.values()
     if expected.dtype == F32:
@@ -181,6 +205,18 @@ def test_against_numpy(name: str, tmp_path: Path) -> None:
             of("MatMulNBits", None, X, u8(6, 3, 6), scales(18), K=40, N=6, bits=3, block_size=16),
             "bits=3",
         ),
+        (
+            of(
+                "GatherBlockQuantized",
+                None,
+                u8(6, 16),
+                C,
+                scales(6, 1),
+                gather_axis=1,
+                known=(0, 2),
+            ),
+            "gathered along axis 1",
+        ),
     ],
 )
 def test_refused(edge: Edge, why: str, tmp_path: Path) -> None:
@@ -188,3 +224,16 @@ def test_refused(edge: Edge, why: str, tmp_path: Path) -> None:
     with pytest.raises(GraphError, match=why) as raised:
         model(plain, tmp_path)
     assert "\n" not in str(raised.value) and len(str(raised.value)) <= 500
+
+
+def test_weights_beside_the_model(tmp_path: Path) -> None:
+    """Numbers that are unpacked when the model is read, from a file of their own."""
+    edge = CASES["MatMulNBits, 4 bits, zero points"]
+    onnx.save_model(
+        edge.model(), tmp_path / "model.onnx", save_as_external_data=True, location="data",
+        size_threshold=0,
+    )  # fmt: skip
+    calls = lower(load(tmp_path / "model.onnx", {}))
+    (made,) = run(calls, {"x0": edge.inputs[0]}).values()
+    (expected,) = edge.values()
+    np.testing.assert_allclose(made.reshape(expected.shape), expected, rtol=1e-4, atol=1e-4)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import onnx
 from onnx import helper
 
@@ -97,25 +98,53 @@ def skip_norm(w: Writer) -> list[str]:
             total = w.add("Add", total, bias)
     else:
         gamma, beta = w.input(1), ""
-    epsilon = w.attributes.get("epsilon", 1e-5)
     if w.attributes.get("axis", -1) != -1:
         raise w.refusal("normalizes other axes than the last one", "export it with axis=-1")
     if any(w.node.output[1:3]):
         raise w.refusal("gives mean and deviation, which kgen does not support here",
                         "export it without them")  # fmt: skip
+    return [normalized(w, total, gamma, beta, is_simple=is_simple), "", "", total]
+
+
+def normalized(w: Writer, x: str, gamma: str, beta: str, *, is_simple: bool) -> str:
+    """Normalize the last axis; a simple normalization does not subtract the mean."""
+    epsilon = w.attributes.get("epsilon", 1e-5)
     if not is_simple and w.opset >= LAYER_NORM:
-        given = [total, gamma, beta] if beta else [total, gamma]
-        found = w.add("LayerNormalization", *given, axis=-1, epsilon=epsilon)
-        return [found, "", "", total]
-    distance = total if is_simple else w.add("Sub", total, w.mean(total))
+        given = [x, gamma, beta] if beta else [x, gamma]
+        return w.add("LayerNormalization", *given, axis=-1, epsilon=epsilon)
+    distance = x if is_simple else w.add("Sub", x, w.mean(x))
     mean = w.mean(w.add("Mul", distance, distance))
-    root = w.add("Sqrt", w.add("Add", mean, w.number(epsilon, total)))
+    root = w.add("Sqrt", w.add("Add", mean, w.number(epsilon, x)))
     found = w.add("Mul", w.add("Div", distance, root), gamma)
-    return [w.add("Add", found, beta) if beta else found, "", "", total]
+    return w.add("Add", found, beta) if beta else found
+
+
+def embed_norm(w: Writer) -> list[str]:
+    """Write EmbedLayerNormalization: a normalized sum of rows of tables.
+
+    The second output is the number of words of each sequence, 0 without a mask, and the third is
+    the sum.
+    """
+    ids, segments, words, places, kinds, gamma, beta, mask, positions = (
+        w.input(i) for i in range(9)
+    )
+    total = w.add("Gather", words, ids, axis=0)
+    if positions:
+        rows = w.add("Gather", places, positions, axis=0)
+    else:
+        first, one = (w.constant(np.asarray([i], np.int64)) for i in range(2))
+        length = w.add("Gather", w.add("Shape", ids), one, axis=0)
+        rows = w.add("Slice", places, first, length, first)
+    total = w.add("Add", total, rows)
+    if segments:
+        total = w.add("Add", total, w.add("Gather", kinds, segments, axis=0))
+    count = w.row_sums(mask or w.add("Sub", ids, ids))
+    return [normalized(w, total, gamma, beta, is_simple=False), count, total]
 
 
 WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
     "BiasGelu": gelu,
+    "EmbedLayerNormalization": embed_norm,
     "FastGelu": fast_gelu,
     "FusedConv": fused_conv,
     "FusedGemm": fused_gemm,

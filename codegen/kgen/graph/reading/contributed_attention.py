@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from kgen.graph.reading.contributed_quantized import by_columns
 from kgen.graph.reading.function_bodies import FunctionBody
 from kgen.graph.reading.inference import dims_of
 from kgen.graph.reading.model import Array, Shape
@@ -416,11 +417,7 @@ def rotary(w: BodyWriter) -> list[str]:
 
 def packed_attention(w: Writer) -> list[str]:
     """Write Attention as MultiHeadAttention of a product with the joined weights."""
-    for name in ("do_rotary", "past_present_share_buffer"):
-        if w.attributes.get(name, 0):
-            raise w.refusal(
-                f"has {name}=1, which kgen does not support", f"export it without {name}"
-            )
+    check_packed(w)
     if w.input(6):
         raise w.refusal(
             "has the input past_sequence_length, which kgen does not support",
@@ -429,17 +426,39 @@ def packed_attention(w: Writer) -> list[str]:
     joined = w.add("MatMul", w.input(0), w.input(1))
     if w.input(2):
         joined = w.add("Add", joined, w.input(2))
+    return from_joined(w, joined, mask=w.input(3), past=w.input(4), bias=w.input(5))
+
+
+def quantized_attention(w: Writer) -> list[str]:
+    """Write QAttention, an Attention with quantised inputs and weights."""
+    check_packed(w)
+    x = w.add("DequantizeLinear", *filter(None, (w.input(0), w.input(3), w.input(6))))
+    weights = (w.input(1), w.input(4), w.input(7))
+    (joined,) = by_columns(w, x, weights, w.input(2))
+    return from_joined(w, joined, mask=w.input(5), past=w.input(8), bias="")
+
+
+def check_packed(w: Writer) -> None:
+    for name in ("do_rotary", "past_present_share_buffer"):
+        if w.attributes.get(name, 0):
+            raise w.refusal(
+                f"has {name}=1, which kgen does not support", f"export it without {name}"
+            )
+
+
+def from_joined(w: Writer, joined: str, *, mask: str, past: str, bias: str) -> list[str]:
+    """Write MultiHeadAttention of Q, K and V beside one another in one value."""
     sizes = list(w.attributes.get("qkv_hidden_sizes", ()))
     if not sizes and w.input(1) in w.known:
         sizes = [w.known[w.input(1)].dims[1] // 3] * 3
     parts = w.split(joined, sizes, axis=2, count=3)
-    past = ["", ""]
-    if w.input(4):
-        past = [w.add("Gather", w.input(4), w.constant(np.asarray(i)), axis=0) for i in range(2)]
+    pasts = ["", ""]
+    if past:
+        pasts = [w.add("Gather", past, w.constant(np.asarray(i)), axis=0) for i in range(2)]
     own = ("mask_filter_value", "num_heads", "scale", "unidirectional")
     found = w.add(
         "MultiHeadAttention",
-        *(*parts, "", w.input(3), w.input(5), *past),
+        *(*parts, "", mask, bias, *pasts),
         outputs=3,
         domain=DOMAIN,
         **{name: w.attributes[name] for name in own if name in w.attributes},
@@ -452,7 +471,10 @@ def packed_attention(w: Writer) -> list[str]:
 
 # -- the tables ----------------------------------------------------------------------------------
 
-WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {"Attention": packed_attention}
+WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
+    "Attention": packed_attention,
+    "QAttention": quantized_attention,
+}
 BODIES: Mapping[str, tuple[Callable[[BodyWriter], list[str]], tuple[str, ...]]] = {
     "GroupQueryAttention": (
         group_query,

@@ -112,6 +112,25 @@ def unpacked(array: Array, bits: int) -> Array:
     return np.asarray(found.reshape(*array.shape[:-1], -1))
 
 
+def blocks_of(numbers: Array, scales: Array, zeros: Array | None, bits: int, block: int) -> Array:
+    """Dequantise rows of numbers whose blocks of `block` along the last axis have one scale.
+
+    Scales have the shape rows x blocks. Zero points of the type of the scales are stored as they
+    are, and others are packed as the numbers. The result has whole blocks.
+    """
+    rows, blocks = scales.shape
+    given = unpacked(numbers.reshape(rows, -1), bits).reshape(rows, -1)
+    given = np.pad(given, ((0, 0), (0, max(0, blocks * block - given.shape[1]))))
+    if zeros is None:
+        zeros = np.full((rows, blocks), 1 << bits - 1)
+    elif zeros.dtype == np.uint8:
+        zeros = unpacked(zeros.reshape(rows, -1), bits)[:, :blocks]
+    wide = given.reshape(rows, blocks, block).astype(np.float32)
+    wide = wide - zeros.reshape(rows, blocks, 1).astype(np.float32)
+    wide = wide * scales.reshape(rows, blocks, 1).astype(np.float32)
+    return np.asarray(wide.reshape(rows, -1).astype(scales.dtype))
+
+
 def matmul_nbits(w: Writer) -> list[str]:
     """Write MatMulNBits as MatMul with dequantised weights.
 
@@ -122,19 +141,31 @@ def matmul_nbits(w: Writer) -> list[str]:
     if bits not in WIDTHS or w.input(4):
         what = "an order of groups (g_idx)" if w.input(4) else f"bits={bits}"
         raise w.refusal(f"has {what}", "export it without g_idx, in 2, 4 or 8 bits")
-    numbers, scales = w.array(1), w.array(2)
-    blocks = -(-k // block)
-    given = unpacked(numbers.reshape(n, -1), bits).reshape(n, blocks, -1)[..., :block]
-    zero: Array = np.full((n, blocks), 1 << bits - 1)
-    if w.input(3):
-        zero = w.array(3)
-        if zero.dtype == np.uint8:
-            zero = unpacked(zero.reshape(n, -1), bits)[:, :blocks]
-    wide = given.astype(np.float32) - zero.reshape(n, blocks, 1).astype(np.float32)
-    wide = wide * scales.reshape(n, blocks, 1).astype(np.float32)
-    matrix = wide.reshape(n, -1)[:, :k].T.astype(scales.dtype)
-    found = w.add("MatMul", w.input(0), w.constant(np.ascontiguousarray(matrix)))
+    scales = w.array(2).reshape(n, -1)
+    wide = blocks_of(w.array(1), scales, w.array(3) if w.input(3) else None, bits, block)
+    found = w.add("MatMul", w.input(0), w.constant(np.ascontiguousarray(wide[:, :k].T)))
     return [w.add("Add", found, w.input(5)) if w.input(5) else found]
+
+
+def gather_blocks(w: Writer) -> list[str]:
+    """Write GatherBlockQuantized as Gather from a dequantised table."""
+    numbers, scales = w.array(0), w.array(2)
+    bits, block = (int(w.attributes.get(n, m)) for n, m in (("bits", 4), ("block_size", 128)))
+    axes = [
+        int(w.attributes.get(name, n)) for name, n in (("gather_axis", 0), ("quantize_axis", 1))
+    ]
+    is_last = axes[1] % numbers.ndim == numbers.ndim - 1
+    if numbers.dtype != np.uint8 or bits not in WIDTHS or axes[0] or not is_last:
+        raise w.refusal(
+            f"has a table of {numbers.dtype} of {bits} bits, gathered along axis {axes[0]} and in "
+            f"blocks along axis {axes[1]}",
+            "export it with uint8 of 2, 4 or 8 bits, gather_axis=0 and blocks along the last axis",
+        )
+    zeros = w.array(3) if w.input(3) else None
+    wide = blocks_of(numbers, scales.reshape(-1, scales.shape[-1]), zeros, bits, block)
+    shape = (*numbers.shape[:-1], numbers.shape[-1] * 8 // bits)
+    table = wide[:, : shape[-1]].reshape(shape)
+    return [w.add("Gather", w.constant(np.ascontiguousarray(table)), w.input(1), axis=0)]
 
 
 def linear(w: Writer) -> list[str]:
@@ -146,6 +177,7 @@ def linear(w: Writer) -> list[str]:
 WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
     "DequantizeLinear": linear,
     "DynamicQuantizeMatMul": dynamic_matmul,
+    "GatherBlockQuantized": gather_blocks,
     "MatMulIntegerToFloat": matmul_to_float,
     "MatMulNBits": matmul_nbits,
     "QGemm": gemm,

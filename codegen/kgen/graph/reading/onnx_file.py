@@ -47,6 +47,9 @@ def read(source: Source) -> onnx.ModelProto:
         raise GraphError(
             f"model={name} is not an ONNX file: it has no graph with outputs; export it again"
         )
+    _load_external(
+        model, None if isinstance(source, bytes | onnx.ModelProto) else Path(source), name
+    )
     try:
         model = inlined(model)
         write_out(model)
@@ -54,9 +57,6 @@ def read(source: Source) -> onnx.ModelProto:
         arrange(model)
     except GraphError as error:
         raise GraphError(f"model={name}: {error}") from None
-    _load_external(
-        model, None if isinstance(source, bytes | onnx.ModelProto) else Path(source), name
-    )
     make_dense(model)
     return model
 

@@ -13,8 +13,8 @@ from kgen.errors import GraphError
 from kgen.graph.reading.model import Array
 
 DOMAIN = "com.microsoft"
-#: First opset with the sizes of Split and the axes of Unsqueeze as inputs, and with a number of
-#: outputs of Split.
+#: First opset with the sizes of Split and the axes of Unsqueeze and ReduceSum as inputs, and with a
+#: number of outputs of Split.
 SIZES_AS_INPUT, NUM_OUTPUTS = 13, 18
 #: First opset with CastLike, LayerNormalization, axes of ReduceMean as an input, and Gelu.
 CAST_LIKE, LAYER_NORM, AXES_AS_INPUT, GELU = 15, 17, 18, 20
@@ -83,6 +83,13 @@ class Writer:
             return self.add("ReduceMean", x, axes=[-1], keepdims=1)
         name = self.constant(np.array([-1], np.int64))
         return self.add("ReduceMean", x, name, keepdims=1)
+
+    def row_sums(self, x: str) -> str:
+        """Sum the elements along the second axis."""
+        if self.opset < SIZES_AS_INPUT:
+            return self.add("ReduceSum", x, axes=[1], keepdims=0)
+        axes = self.constant(np.asarray([1], np.int64))
+        return self.add("ReduceSum", x, axes, keepdims=0)
 
     def split(self, x: str, sizes: Sequence[int], axis: int, count: int = 0) -> list[str]:
         """Split a tensor along an axis, into `count` equal parts if there are no sizes."""
