@@ -78,13 +78,15 @@ TOLERANCES = (0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24)
 #: Races under each condition, on fresh buffers; the least time of a candidate counts.
 RACES = 2
 CONDITIONS = (TimingCondition(), TimingCondition(is_cold=True))
+#: Level from which B is first read: the second-level cache, the last-level cache, or memory.
+PLACES = ("l2", "far", "memory")
 EVENTS = tuple(name for term in fitted()["events"].values() for name in term)
 
 
 def _beyond() -> Any:
     """Return the matrix from what each cache level adds to the cycles of an event to its cycles,
     arithmetic first: a farther level is never cheaper, however few measurements have the event."""
-    names, levels = ["", *EVENTS], cost_model.PLACES
+    names, levels = ["", *EVENTS], PLACES
     found = np.eye(len(names))
     for row, name in enumerate(names):
         stem, _, level = name.rpartition("_")

@@ -8,7 +8,7 @@ them. This module knows no operation and no target.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -133,6 +133,17 @@ def balanced(extent: Column | int, most: Column | int, unit: Column | int = 1) -
     equal blocks."""
     most = np.maximum(most // unit * unit, unit)
     return rounded_up(ceil_div(extent, ceil_div(extent, most)), unit)
+
+
+def limits(extent: int, most: Sequence[int]) -> tuple[int, ...]:
+    """Return the whole extent, and the limits below it."""
+    return (extent, *(limit for limit in most if limit < extent))
+
+
+def per_shape(count: Callable[..., int], *shape: Column) -> Column:
+    """Return `count` of each candidate's shape; equal shapes are computed once."""
+    shapes, which = np.unique(np.stack(shape, axis=1), axis=0, return_inverse=True)
+    return np.array([count(*map(int, each)) for each in shapes], np.int64)[which.ravel()]
 
 
 #: Sizes of the parts of an extent and the number of each.

@@ -42,30 +42,23 @@ from kgen.targets.cpu.plan.kernels.rows.split import plan_split_rows
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule import (
-    adapt,
-    attention_blocks,
-    cost_model,
-    row_schedules,
-)
+from kgen.targets.cpu.schedule import adapt, attention_blocks, cost_model, row_schedules
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.rows.split import is_interleaved
 from kgen_runtime.manifest import Tolerance
 
-#: Of gelu, gelu_tanh and silu of x, relative to x.
+#: Errors of gelu, gelu_tanh and silu of x, relative to x, by the type of the results.
 ACTIVATION_ERRORS = {DType.F64: 1e-14, DType.F16: 3e-5, DType.BF16: 2e-4}
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 
-#: Of exp2 and log2 with few digits, relative: their polynomials and the roundings around them.
+#: Relative errors of exp2 and log2 with few digits: polynomials, and the roundings around them.
 FUNCTION_ERRORS = {DType.F16: 6e-6, DType.BF16: 1.4e-4}
-#: Of exp2, and of log2 next to 1: two units in the last place of f32.
+#: Error of exp2, and of log2 next to 1: two units in the last place of f32.
 ELEMENTWISE_ERROR = 2.0**-22
-#: Of both in f64: three units in the last place.
+#: Error of both in f64: three units in the last place.
 F64_ERROR = 3 * 2.0**-52
 F64_REASON = "steps are rounded once, in f64; exp2 and log2 to three units in the last place"
-
-
 #: Vectors of a target, by architecture and bytes.
 INSTRUCTION_SETS: Mapping[tuple[str, int], str] = {
     ("x86_64", 16): "sse2",
@@ -75,6 +68,12 @@ INSTRUCTION_SETS: Mapping[tuple[str, int], str] = {
 }
 #: Candidates that are listed, the best of all that the model ranks.
 LISTED = 64
+#: Products that are emulated for the proof of a target, by the feature that brings them.
+EMULATED_PRODUCTS = {
+    "amx_tile": "products on tiles",
+    "avx512_bf16": "bf16 products",
+    **dict.fromkeys(("avx512_vnni", "avx_vnni"), "s8 products"),
+}
 #: Schedules of a matmul by main loop.
 MATMULS: Mapping[str, type[BlockedMatmul]] = {
     kind.mainloop: kind
@@ -200,11 +199,14 @@ class CpuFamily(Family):
         digits = DType.F64 if spec.dtype is DType.F64 else spec.out
         error = ACTIVATION_ERRORS.get(digits, 2e-6) if smooth else 0.0
         product, dot = tile_product(spec.dtype, target), dot_for(spec.dtype, target)
+        by_words = isinstance(schedule, kinds.OuterMatmul) and schedule.words
+        with_dots = kinds.DotMatmul | kinds.InnerMatmul | kinds.OuterMatmul
+        multiplies_groups = isinstance(schedule, with_dots) and not by_words
         if isinstance(schedule, kinds.LimbsMatmul):
             reason = "A as integers, one exponent for each block of k; sums in s32 and f32"
         elif product and isinstance(schedule, kinds.AmxMatmul):
             reason = product.reason
-        elif dot and multiplies_groups(schedule):
+        elif dot and multiplies_groups:
             reason = dot.reason
         elif spec.accumulate.is_integer:
             reason = "products of s8 are added in s32, exactly"
@@ -309,15 +311,10 @@ class CpuFamily(Family):
         return (f"SSE2 alone: this CPU has no {', '.join(lacks)}",) if lacks else ()
 
     def proof(self, target: Target) -> str:
-        if target.has("amx_tile"):
-            return "executed where the CPU has it; products on tiles emulated (LLVM IR)"
-        if target.has("avx512_bf16"):
-            return "executed where the CPU has it; bf16 products emulated (LLVM IR)"
-        if target.has("avx512_vnni") or target.has("avx_vnni"):
-            return "executed where the CPU has it; s8 products emulated (LLVM IR)"
-        if target.arch == "aarch64":
-            return "executed (qemu-aarch64)"
-        return "executed"
+        for feature, products in EMULATED_PRODUCTS.items():
+            if target.has(feature):
+                return f"executed where the CPU has it; {products} emulated (LLVM IR)"
+        return "executed (qemu-aarch64)" if target.arch == "aarch64" else "executed"
 
     def capabilities(self, target: Target) -> Mapping[str, Any]:
         return {"arch": target.arch, "features": tuple(sorted(target.features))}
@@ -352,15 +349,8 @@ def _tolerance_of_formula(spec: Rowwise | Elementwise, target: Target) -> Tolera
     )
 
 
-def multiplies_groups(schedule: Schedule) -> bool:
-    """Return whether the main loop multiplies by dot-product instructions where a type has them."""
-    if isinstance(schedule, kinds.OuterMatmul):
-        return not schedule.words
-    return isinstance(schedule, kinds.DotMatmul | kinds.InnerMatmul)
-
-
 def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> MatmulPlan:
-    # What no chooser of schedules needs is imported when it is first planned.
+    # Importing a plan that choosing a schedule does not need takes time, so it is done here.
     if isinstance(schedule, kinds.LimbsMatmul):
         from kgen.targets.cpu.plan.kernels.limbs import plan_limbs
 

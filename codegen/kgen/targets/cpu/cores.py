@@ -56,14 +56,9 @@ class Core:
     def has_model(self, vendor: str, family: int, model: int) -> bool:
         return vendor == self.vendor and any(model in each for each in self.models.get(family, ()))
 
-    def stands_for(self, features: Collection[str]) -> bool:
-        """Return whether the core stands for unlisted CPUs with these features."""
-        return self.unlisted is not None and all(each in features for each in self.unlisted)
-
 
 @cache
 def cores() -> dict[str, Core]:
-    """Return the known cores by name."""
     text = (resources.files("kgen.targets.cpu") / "cores.toml").read_text(encoding="utf-8")
     return {name: core_from(name, table) for name, table in tomllib.loads(text).items()}
 
@@ -83,7 +78,6 @@ def core_from(name: str, table: Mapping[str, Any]) -> Core:
 
 
 def core_of(target: Target) -> Core:
-    """Return the core that the target's schedules are chosen for."""
     return cores()[target.device]
 
 
@@ -103,7 +97,8 @@ def core_name() -> str:
     for core in of_vendor:
         if core.has_model(here.vendor, here.family, here.model):
             return core.name
-    fitting = [core for core in cores().values() if core.stands_for(here.features)]
+    standing = (core for core in cores().values() if core.unlisted is not None)
+    fitting = [core for core in standing if here.features.issuperset(core.unlisted or ())]
     own = [core for core in fitting if core.vendor == here.vendor]
     return (own or fitting)[-1].name
 

@@ -25,7 +25,7 @@ from kgen_runtime.values import frozen
 
 #: Types that values are rounded to.
 NARROWED = frozenset({P.TO_F32, P.TO_F16, P.TO_BF16})
-#: From it on every number is a whole one; one below that is added to it is rounded to one.
+#: Least number above which all are whole; adding it to a smaller one rounds that to a whole one.
 WHOLE = {DType.F32: 2.0**23, DType.F64: 2.0**52}
 
 
@@ -79,7 +79,7 @@ class CpuRenderer(LlvmRenderer):
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
         t, p = self.type, step.primitive
         if p is P.MAXNUM:
-            # One instruction of x86, of which the second operand is the result where one is NaN.
+            # An instruction of x86, whose result is the second operand if one is NaN.
             return [
                 f"{result}.above = fcmp ogt {t} {', '.join(operands)}",
                 f"{result} = select {t.condition} {result}.above, {t} {operands[0]}, "
@@ -251,7 +251,6 @@ class CpuBitsRenderer(BitsRenderer):
 
 
 def renderer_of(dtype: DType, lanes: int, target: Target) -> CpuRenderer | CpuWholeRenderer:
-    """Return the renderer for vectors of floats or integers."""
     type_ = FloatType(dtype=dtype, lanes=lanes)
     return (
         CpuWholeRenderer(type=type_) if dtype.is_integer else CpuRenderer(type=type_, target=target)

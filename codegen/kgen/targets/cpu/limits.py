@@ -30,16 +30,7 @@ NEON_FEATURES = ("fp", "asimd")
 DOTPROD_FEATURES = ("asimddp",)
 
 #: Features that only kernels of some products use, and that other kernels do not require.
-PRODUCT_FEATURES = tuple(
-    dict.fromkeys(
-        BF16_FEATURES
-        + VNNI_FEATURES
-        + AVX_VNNI_FEATURES
-        + AMX_FEATURES
-        + AMX_FP16_FEATURES
-        + DOTPROD_FEATURES
-    )
-)
+PRODUCT_FEATURES = AMX_FEATURES + AMX_FP16_FEATURES + AVX_VNNI_FEATURES + DOTPROD_FEATURES
 #: LLVM's words for features, where they differ.
 _LLVM_WORDS = {
     "sse4_1": "sse4.1",
@@ -71,28 +62,18 @@ LLVM_FEATURES: dict[str, str] = {
 #: what is written past the caches: 32 M are a part of a server's and more than a laptop's.
 #: `stack_bytes` is what a kernel's packing buffers may take: threads have 8 MiB under glibc by
 #: default and 128 KiB under musl, whose users raise it.
-BASELINE_LIMITS = {
-    "vector_bytes": 16,
-    "vector_registers": 15,
-    "l1_bytes": 32768,
-    "l2_bytes": 262144,
-}
-V3_LIMITS = {"vector_bytes": 32, "vector_registers": 16, "l1_bytes": 32768, "l2_bytes": 262144}
-V4_LIMITS = {"vector_bytes": 64, "vector_registers": 32, "l1_bytes": 32768, "l2_bytes": 1048576}
-AMX_LIMITS = V4_LIMITS | {"l1_bytes": 49152, "l2_bytes": 2097152}
-NEON_LIMITS = {"vector_bytes": 16, "vector_registers": 32, "l1_bytes": 32768, "l2_bytes": 524288}
-L3_BYTES = 32 << 20
-STACK_BYTES = 256 * 1024
+LIMITS = ("vector_bytes", "vector_registers", "l1_bytes", "l2_bytes")
+COMMON_LIMITS = {"l3_bytes": 32 << 20, "stack_bytes": 256 * 1024}
 
 
 @frozen
 class Level:
     """Instruction set. `core` is the default core to choose schedules for; `suffixes` are features
-    that may be added, in any combination."""
+    that may be added, in any combination. `limits` are numbers for the names in `LIMITS`."""
 
     arch: str
     features: Sequence[str]
-    limits: Mapping[str, int]
+    limits: Sequence[int]
     core: str
     suffixes: Mapping[str, Sequence[str]]
 
@@ -106,7 +87,7 @@ class Level:
             family="cpu",
             arch=self.arch,
             features=frozenset({*self.features, *added}),
-            limits={**self.limits, "l3_bytes": L3_BYTES, "stack_bytes": STACK_BYTES, **caches},
+            limits={**dict(zip(LIMITS, self.limits, strict=True)), **COMMON_LIMITS, **caches},
             device=core or self.core,
         )
 
@@ -116,35 +97,35 @@ LEVELS: Mapping[str, Level] = {
     "x86-64": Level(
         arch="x86_64",
         features=BASELINE_FEATURES,
-        limits=BASELINE_LIMITS,
+        limits=(16, 15, 32 << 10, 256 << 10),
         core="Nehalem",
         suffixes={},
     ),
     "x86-64-v3": Level(
         arch="x86_64",
         features=V3_FEATURES,
-        limits=V3_LIMITS,
+        limits=(32, 16, 32 << 10, 256 << 10),
         core="Zen 3",
         suffixes={"vnni": AVX_VNNI_FEATURES},
     ),
     "x86-64-v4": Level(
         arch="x86_64",
         features=V4_FEATURES,
-        limits=V4_LIMITS,
+        limits=(64, 32, 32 << 10, 1 << 20),
         core="Zen 4",
         suffixes={"bf16": BF16_FEATURES, "vnni": VNNI_FEATURES},
     ),
     "x86-64-amx": Level(
         arch="x86_64",
         features=V4_FEATURES + AMX_FEATURES,
-        limits=AMX_LIMITS,
+        limits=(64, 32, 48 << 10, 2 << 20),
         core="Golden Cove",
         suffixes={"fp16": AMX_FP16_FEATURES},
     ),
     "aarch64-neon": Level(
         arch="aarch64",
         features=NEON_FEATURES,
-        limits=NEON_LIMITS,
+        limits=(16, 32, 32 << 10, 512 << 10),
         core="Neoverse",
         suffixes={"dotprod": DOTPROD_FEATURES},
     ),

@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
+from kgen import targets
 from kgen.schedule import CpuMatmul, CpuSplitMatmul
-from kgen.spec import Layout, Matmul
+from kgen.spec import DType, Layout, Matmul
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.kernels.blis import Slices
 from kgen.targets.cpu.plan.matmul import Accumulators
-from kgen.targets.cpu.plan.packing.panel import PanelFormat
-from kgen.targets.cpu.plan.packing.widened import ROW_PADDING, WidenedA, WidenedB
+from kgen.targets.cpu.plan.packing.packed_a import ROW_PADDING, PackedA
+from kgen.targets.cpu.plan.packing.panel import PanelFormat, WidenedB
 from kgen.targets.cpu.plan.tiles.panels import NextPart, PanelPacking
 from kgen.targets.cpu.plan.tiles.tile import RegisterTiles
-from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector
 
 FLOATS = Vector(count=8, scalar="float")
 SUMS = Accumulators(vector=FLOATS, finished=FLOATS, rows=10, row=96, base="%acc", in_out=False)
@@ -65,8 +66,7 @@ def test_tiles_of_a_panel_prefetch_all_of_the_next_block() -> None:
         is_block=True,
         is_panel=False,
         k_depth=1,
-        k_stride=256,
-        column_stride=4,
+        strides=(0, 256, 4),
         panel_vectors=0,
     )
     # Two tiles share 32 rows of 64 bytes: each fetches half a line in each step.
@@ -86,9 +86,16 @@ def test_packed_a_keeps_the_contiguous_axis(
     layout: Layout, order: str, row: int, nbytes: int, strides: tuple[int, int]
 ) -> None:
     cut = blocking(16, 64, 64, layout)
-    packed = WidenedA(blocking=cut, vector=FLOATS, m_stride=256, k_stride=4)
-    assert (packed.row, packed.buffer.bytes) == (row, nbytes)
-    assert order in packed.buffer.line
+    packed = PackedA(
+        target=targets.find("x86-64-v3"),
+        blocking=cut,
+        run=Access(dtype=DType.F32, compute=FLOATS),
+        packed=FLOATS,
+        strides=(0, 256, 4),
+        by_columns=layout.a_transposed,
+    )
+    assert (packed.row, packed.buffer("float").bytes) == (row, nbytes)
+    assert order in packed.buffer("float").line
     assert (packed.m, packed.k) == strides
 
 
@@ -114,7 +121,7 @@ def test_slices_are_whole_blocks_of_k(k: int, split: int, count: int, depth: int
 
 
 def test_accumulators_count_bytes() -> None:
-    assert (SUMS.itemsize, SUMS.vector.bytes, SUMS.bytes) == (4, 32, 960)
+    assert (SUMS.vector.itemsize, SUMS.vector.bytes, SUMS.bytes) == (4, 32, 960)
     assert not SUMS.is_rounded and not SUMS.vector.is_integer
 
 

@@ -16,7 +16,7 @@ from kgen.targets.powers_of_two import RoundingUnit
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
-#: Of a cache; Intel, AMD and most of Arm.
+#: Bytes of a cache line of Intel, AMD and most of Arm.
 LINE_BYTES = 64
 
 
@@ -95,7 +95,6 @@ class CpuPlan(Plan):
         return ", ".join([*pointers, "i64 %begin", "i64 %end"])
 
     def pointer(self, name: str) -> str:
-        """Return the operand for a tensor's address."""
         return f"%{name}"
 
     @property
@@ -126,7 +125,6 @@ class CpuPlan(Plan):
 
     @property
     def scratch_bytes(self) -> int:
-        """Bytes of the buffers on a thread's stack."""
         return sum(buffer.bytes for buffer in self.buffers if buffer.is_on_stack)
 
     @property
@@ -195,7 +193,6 @@ class Run:
 
     @property
     def step_vectors(self) -> tuple[VectorPart, ...]:
-        """Vectors of an unrolled step."""
         return vector_parts(self.step, self.vector)
 
     @property
@@ -224,18 +221,14 @@ class FormulaPlan(CpuPlan):
 
     @property
     def rounded_by_cpu(self) -> tuple[str, ...]:
-        """Outputs of bf16 that an instruction rounds."""
         return ()
 
     @property
     def own_features(self) -> Collection[str]:
         return BF16_FEATURES if self.rounded_by_cpu else ()
 
-    # -- tasks ---------------------------------------------------------------------------------
-
     @property
     def units(self) -> int:
-        """Units that tasks share, such as rows."""
         raise NotImplementedError
 
     @property
@@ -251,11 +244,8 @@ class FormulaPlan(CpuPlan):
     def last_task_is_short(self) -> bool:
         return self.units % self.schedule.task != 0
 
-    # -- out written past the caches, by whole vectors of memory -------------------------------
-
     @property
     def written_vectors(self) -> int:
-        """Vectors that are written at once."""
         return 1
 
     @property
@@ -287,7 +277,6 @@ def multiply_add(target: Target) -> str:
 def access(
     target: Target, dtype: DType, compute: Vector, *, rounded_by_cpu: bool = False
 ) -> Access:
-    """Return the access to a tensor of any type on the target."""
     has_f16 = bool(target.features & {"f16c", "asimd"})
     return Access(dtype=dtype, compute=compute, rounded_by_cpu=rounded_by_cpu, f16_by_cpu=has_f16)
 
@@ -302,7 +291,6 @@ def check_registers(target: Target, needed: int, fields: str, remedy: str) -> No
 
 
 def check_task(schedule: CpuStream, unit: int) -> None:
-    """Raise ScheduleError unless a task has whole steps."""
     if schedule.task % unit:
         raise ScheduleError(
             f"task={schedule.task} is not a multiple of {unit}, the elements of "

@@ -130,7 +130,6 @@ class Blocking:
 
     @property
     def tasks_per_pass(self) -> int:
-        """Most neighbouring tasks that a thread computes in one pass."""
         schedule = self.schedule
         return schedule.tasks_per_pass if isinstance(schedule, CpuMatmul | OuterMatmul) else 1
 
@@ -143,8 +142,6 @@ class Blocking:
     def columns_most(self) -> str:
         """Columns of a pass, but for the last one."""
         return "%columns.most" if self.takes_several else str(self.schedule.nc)
-
-    # -- columns in vectors of the epilogue ----------------------------------------------------
 
     def whole(self, elements: int) -> int:
         """Return the elements in whole vectors."""

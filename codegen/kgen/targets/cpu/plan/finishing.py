@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 from kgen.ops import Expression, steps
@@ -40,16 +40,8 @@ class FinishRenderer(CpuRenderer):
     def native(self) -> frozenset[str]:
         return super().native | {*NATIVE}
 
-    def natives(self, expression: Expression) -> tuple[str, ...]:
-        """Return the native functions that an expression calls."""
-        called = {step.name for step in steps(self.lowered(expression)) if step.primitive is P.CALL}
-        return tuple(name for name in NATIVE if name in called)
-
     def functions(self, *expressions: Expression) -> tuple[str, ...]:
         return tuple(name for name in super().functions(*expressions) if name not in NATIVE)
-
-    def declarations(self, *expressions: Expression) -> Iterator[str]:
-        yield from dict.fromkeys(super().declarations(*expressions))
 
 
 @frozen
@@ -84,33 +76,23 @@ class Finish:
         values[ACCUMULATOR] = sums
         return self._renderer.render(e.expression, values, f"%{prefix}.finished")
 
-    @property
-    def loaded(self) -> Mapping[str, str]:
-        """Arguments that are constant along a row, in all lanes, by their stems."""
-        alike = (*self.epilogue.by_row, *self.epilogue.numbers)
-        return {a.stem: f"%{a.stem}.all" for a in alike}
-
-    def loaded_once(self, prefix: str) -> Mapping[str, str]:
-        """Return the loaded values where the columns' are loaded as well, once for several rows."""
-        return {**self.loaded, **{a.stem: f"%{prefix}.{a.stem}" for a in self.epilogue.by_column}}
-
-    def loaded_in(self, row: str) -> Mapping[str, str]:
-        """Return the loaded values for one of several rows, whose name begins theirs."""
-        own = {a.stem: f"%{row}.{a.stem}.all" for a in self.epilogue.by_row}
-        return {**self.loaded, **own}
-
-    def loaded_columns(self, rows: str, row: str, columns: str) -> Mapping[str, str]:
-        """Return the loaded values for one of several rows, with those of columns."""
-        names = {a.stem: f"%{rows}.{columns}.{a.stem}" for a in self.epilogue.by_column}
-        names |= {a.stem: f"%{rows}.{a.stem}.all" for a in self.epilogue.numbers}
-        return {**self.loaded_in(row), **names}
+    def loaded(self, row: str = "", numbers: str = "", columns: str = "") -> Mapping[str, str]:
+        """Return the arguments in all lanes, by their stems: those that are constant along a row,
+        and those of columns if these are loaded once for several rows. The arguments are the
+        beginnings of the names of each kind."""
+        found = {a.stem: f"%{row}{a.stem}.all" for a in self.epilogue.by_row}
+        found |= {a.stem: f"%{numbers}{a.stem}.all" for a in self.epilogue.numbers}
+        by_column = self.epilogue.by_column if columns else ()
+        return found | {a.stem: f"%{columns}{a.stem}" for a in by_column}
 
     @property
     def natives(self) -> Mapping[str, str]:
         """Functions that the epilogue calls in the family's own form, with their formulas."""
         if not self.epilogue.changes:
             return {}
-        return {name: NATIVE[name] for name in self._renderer.natives(self.epilogue.expression)}
+        found = steps(self._renderer.lowered(self.epilogue.expression))
+        called = {step.name for step in found if step.primitive is P.CALL}
+        return {name: formula for name, formula in NATIVE.items() if name in called}
 
     @property
     def module_functions(self) -> tuple[str, ...]:

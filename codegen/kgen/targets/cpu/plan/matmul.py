@@ -57,10 +57,6 @@ class Accumulators:
         return self.vector != self.finished
 
     @property
-    def itemsize(self) -> int:
-        return self.vector.bits // 8
-
-    @property
     def bytes(self) -> int:
         return self.rows * self.row
 
@@ -193,10 +189,7 @@ class MatmulPlan(CpuPlan):
 
     @property
     def fetches(self) -> bool:
-        """Whether the kernel prefetches."""
         return False
-
-    # -- prepacked B ------------------------------------------------------------------------
 
     @property
     def b_format(self) -> PanelFormat:
@@ -233,7 +226,6 @@ def with_tile(plan: MatmulPlan) -> MatmulPlan:
 
 
 def check_multiple(schedule: BlockedMatmul, field: str, unit: int, reason: str) -> None:
-    """Raise ScheduleError unless a field is a multiple of `unit`."""
     value = getattr(schedule, field)
     if value % unit:
         raise ScheduleError(

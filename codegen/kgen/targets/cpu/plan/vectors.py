@@ -22,25 +22,14 @@ _SCALAR = {
     DType.S32: "i32",
     DType.S64: "i64",
 }
-_BITS = {
-    "i8": 8,
-    "bfloat": 16,
-    "i16": 16,
-    "i32": 32,
-    "i64": 64,
-    "half": 16,
-    "float": 32,
-    "double": 64,
-}
+_FLOAT_BITS = {"bfloat": 16, "half": 16, "float": 32, "double": 64}
 
 
 def scalar_type(dtype: DType) -> str:
-    """Return LLVM's type for arithmetic in a dtype."""
     return _SCALAR[dtype]
 
 
 def index_list(indices: Iterable[int | str]) -> str:
-    """Return a shuffle mask."""
     return "<" + ", ".join(f"i32 {i}" for i in indices) + ">"
 
 
@@ -61,7 +50,11 @@ class Vector:
 
     @property
     def bits(self) -> int:
-        return _BITS[self.scalar]
+        return int(self.scalar[1:]) if self.is_integer else _FLOAT_BITS[self.scalar]
+
+    @property
+    def itemsize(self) -> int:
+        return self.bits // 8
 
     @property
     def bytes(self) -> int:
@@ -77,7 +70,6 @@ class Vector:
 
     @property
     def remainder(self) -> Remainder:
-        """Function of the module for remainders."""
         return Remainder(type=self.floats, attributes="#2")
 
     @property
@@ -90,7 +82,6 @@ class Vector:
 
     @property
     def add(self) -> str:
-        """Instruction that adds two vectors."""
         return "add" if self.is_integer else "fadd"
 
     @property
@@ -113,6 +104,15 @@ class Vector:
         return Vector(count=self.count // 2, scalar=self.scalar)
 
     @property
+    def doubled(self) -> Vector:
+        return Vector(count=2 * self.count, scalar=self.scalar)
+
+    @property
+    def joined(self) -> str:
+        """Shuffle mask that joins two such vectors."""
+        return index_list(range(2 * self.count))
+
+    @property
     def low(self) -> str:
         """Shuffle mask of the lower half."""
         return index_list(range(self.count // 2))
@@ -128,7 +128,6 @@ class Vector:
         return 1.5 * 2.0 ** {"float": 23, "double": 52}[self.scalar]
 
     def of(self, scalar: str) -> Vector:
-        """Return a vector of as many elements of another type."""
         return Vector(count=self.count, scalar=scalar)
 
     def splat(self, value: float) -> str:
@@ -146,7 +145,6 @@ class Vector:
         return self.of_values(range(first, first + self.count))
 
     def constant(self, value: float) -> str:
-        """Return the literal of one element with this value."""
         if self.is_integer:
             return str(int(value))
         return float_literal(value, self.floats.dtype)
@@ -192,7 +190,7 @@ class Access:
     @property
     def is_wide(self) -> bool:
         """Whether elements are stored in the compute type."""
-        # Of 16 bits, integers are the bits of floats.
+        # Integers of 16 bits are the bits of floats.
         same_kind = self.is_integer == self.compute.is_integer or self.compute.bits == 16
         return self.itemsize * 8 == self.compute.bits and same_kind
 
@@ -230,11 +228,6 @@ class Access:
         return self.dtype in UNSIGNED
 
     @property
-    def limits(self) -> tuple[int, int]:
-        assert self.dtype.limits is not None
-        return self.dtype.limits
-
-    @property
     def of_doubles(self) -> bool:
         """Whether elements are floats of fewer bits, computed as doubles."""
         return self.compute.scalar == "double" and not (self.is_integer or self.is_wide)
@@ -253,19 +246,9 @@ class Access:
         return self.dtype is DType.F16
 
     @property
-    def pair(self) -> Vector:
-        """Type of two vectors in memory."""
-        return self.of_pairs.stored
-
-    @property
     def of_pairs(self) -> Access:
         """Access to the same tensor by two vectors at once."""
         return replace(self, compute=Vector(count=2 * self.compute.count, scalar="float"))
-
-    @property
-    def in_order(self) -> str:
-        """Shuffle mask that joins two vectors."""
-        return index_list(range(self.pair.count))
 
     @property
     def round_pair(self) -> str:

@@ -62,8 +62,6 @@ CONFLICT_BYTES, PAGE_BYTES, TLB_PAGES = 2048, 4096, 64
 #: Numbers of threads that a schedule is chosen for, with their weights; and cycles until another
 #: thread has started.
 THREADS, START_CYCLES = ((1, 0.6), (2, 0.3), (8, 0.1)), 6000.0
-#: Level from which B is first read: the second-level cache, the last-level cache, or memory.
-PLACES = ("l2", "far", "memory")
 
 
 @frozen
@@ -118,7 +116,6 @@ PACKS_WINDOWS: Fixed = {"pack_a": 1}
 
 
 def choose(spec: Matmul | Conv2d, target: Target) -> BlockedMatmul:
-    """Return the legal schedule of the least predicted time."""
     found = best(spec, target)
     assert found is not None, f"no main loop of {target.name} fits {spec.key}"
     return found
@@ -154,7 +151,6 @@ def candidates(
 def predicted(
     spec: Matmul, target: Target, schedule: BlockedMatmul, held: int = 0
 ) -> Candidate[BlockedMatmul]:
-    """Return a legal schedule with its prediction."""
     space = Space.of(schedule)
     return _candidate(target, space, predict(spec, target, space, held), 0)
 
@@ -273,12 +269,10 @@ class _Loop:
 
     @property
     def b_stride(self) -> int:
-        """Bytes from a row of B to the next."""
         return self.spec.b_strides[1] * self.spec.b_type.itemsize
 
     @property
     def matrix_bytes(self) -> int:
-        """Bytes of A as a matrix."""
         return self.spec.m * self.spec.k * self.spec.dtype.itemsize
 
     @cached_property
@@ -420,7 +414,7 @@ def _blocked(loop: _Loop) -> EventCounts:
         "tasks": c["split_k"] + 1 if "split_k" in c else down * across,
     }
     runs = 1.0 * panels * (deep if spec.constant else spec.k)
-    # What tiles prefetch past the end of a run is read after all other positions.
+    # Lines that tiles prefetch past the end of a run are read after all other positions.
     run = depth * loop.lanes * spec.b_type.itemsize
     late = np.where(deep > positions, np.minimum(c.get("ahead", none) / run, 1), 0)
     late = late * own * (positions > 1)
@@ -441,7 +435,6 @@ def _blocked(loop: _Loop) -> EventCounts:
 
 
 def _group(loop: _Loop) -> int:
-    """Return the elements of K that one step multiplies."""
     kind = loop.space.kind
     if kind is kinds.AmxMatmul:
         return tile_k(loop.spec.dtype)

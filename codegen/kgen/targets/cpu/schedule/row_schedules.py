@@ -9,14 +9,7 @@ from collections.abc import Collection
 
 from kgen.ops import Primitive as P
 from kgen.ops import steps
-from kgen.schedule import (
-    CpuDepthwise,
-    CpuRows,
-    CpuSplitRows,
-    CpuStream,
-    CpuTransposed,
-    Schedule,
-)
+from kgen.schedule import CpuDepthwise, CpuRows, CpuSplitRows, CpuStream, CpuTransposed, Schedule
 from kgen.spec import Conv2d, DType, Elementwise, Rowwise
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.cores import core_of, line_cycles, vector_rates
@@ -152,7 +145,9 @@ def _row_fields(plan: RowwisePlan, *, is_far: bool) -> dict[str, int]:
       pass takes longer than memory does. A kernel that writes exponentials needs no prefetch.
     """
     spec, limits = plan.spec, plan.target.limits
-    stays = 2 * plan.row_bytes_read <= limits["l2_bytes"]
+    rows_read = plan.compute.count if is_interleaved(spec) else 1
+    row_bytes = rows_read * spec.cols * max(dtype.itemsize for dtype in spec.input_dtypes)
+    stays = 2 * row_bytes <= limits["l2_bytes"]
     read_once = not stays or (is_far and all(spec.reduced.values()))
     plan = _with(plan, online=not stays, variance_head=read_once * _head(plan))
     for name, nothing in (("online", False), ("variance_head", 0)):

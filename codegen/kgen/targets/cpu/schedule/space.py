@@ -26,6 +26,8 @@ from kgen.targets.contraction.candidate_table import (
     Table,
     balanced,
     ceil_div,
+    limits,
+    per_shape,
     rounded_up,
 )
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm
@@ -38,8 +40,8 @@ from kgen.targets.cpu.plan.kernels.blis import PAIR, has_pairs
 from kgen.targets.cpu.plan.kernels.gemv import ALIAS_BYTES, RowsOfB, rows_of_b
 from kgen.targets.cpu.plan.matmul import MOST_PADDING
 from kgen.targets.cpu.plan.packing.compensation import START_BYTES
+from kgen.targets.cpu.plan.packing.packed_a import ROW_PADDING
 from kgen.targets.cpu.plan.packing.panel import b_is_packed
-from kgen.targets.cpu.plan.packing.widened import ROW_PADDING
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 
 MatmulSpace: TypeAlias = Space[BlockedMatmul]
@@ -86,11 +88,6 @@ def _put_kept(table: MatmulTable, spec: Matmul, panel: Column, besides: Column, 
     table.put(keep_b=reused & (table["nc"] // table["nr"] * panel + besides <= stack))
 
 
-def _limits(extent: int, most: Sequence[int]) -> tuple[int, ...]:
-    """Return the whole extent, and the limits below it."""
-    return (extent, *(limit for limit in most if limit < extent))
-
-
 def _widths(n: int) -> tuple[int, ...]:
     """Return the columns of blocks: equal parts of N, and fixed sizes."""
     parts = [-(-n // parts) for parts in PARTS]
@@ -123,8 +120,8 @@ def _block_axes(spec: Matmul, *, must_pack_a: bool, must_pack_b: bool) -> dict[s
         "pack_b": (0,) if spec.constant else (1,) if must_pack_b else (0, 1),
         "vectors_nr": VECTORS,
         "less_mr": ROWS_LESS,
-        "most_kc": _limits(spec.k, DEPTHS),
-        "most_mc": _limits(spec.m, HEIGHTS),
+        "most_kc": limits(spec.k, DEPTHS),
+        "most_mc": limits(spec.m, HEIGHTS),
         "most_nc": _widths(spec.n),
     }
 
@@ -204,7 +201,7 @@ def _winograd(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     if transforms is None:
         return None
     axes = _block_axes(spec, must_pack_a=True, must_pack_b=False)
-    axes |= {"most_mc": _limits(spec.m, TILES_MOST), "ahead": (0, PANELS_AHEAD)}
+    axes |= {"most_mc": limits(spec.m, TILES_MOST), "ahead": (0, PANELS_AHEAD)}
     table = MatmulTable(kinds.WinogradMatmul, fixed, **axes)
     count = vector_for(target, finishing_type(spec), spec.n).count
     fits = _tiles(table, spec, target, count, 0)
@@ -276,7 +273,7 @@ def _amx(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         fixed,
         rows=(1, 2),
         columns=(1, 2),
-        most_kc=_limits(spec.k, DEPTHS),
+        most_kc=limits(spec.k, DEPTHS),
         down=PARTS,
         most_nc=_widths(spec.n),
         pack_a=(1,) if must_pack_a(spec) else (0, 1),
@@ -332,7 +329,7 @@ def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         rows=range(1, min(spec.m, 8) + 1),
         vectors_nr=VECTORS,
         most_nc=_widths(spec.n),
-        most_mc=(*_limits(spec.m, HEIGHTS), 16, 4, 1),
+        most_mc=(*limits(spec.m, HEIGHTS), 16, 4, 1),
         ahead=(0, PANELS_AHEAD),
     )
     table.put(mr=balanced(spec.m, table["rows"]), nr=table["vectors_nr"] * lanes)
@@ -347,7 +344,6 @@ def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
 
 
 def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
-    """Return inner products along K."""
     gathers = not inner_operands.is_inner(spec)
     lacks_products = spec.accumulate.is_integer and dot_for(spec.dtype, target) is None
     if limb_parts.packed_otherwise(spec, target) or lacks_products:
@@ -371,7 +367,7 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     )
     table.put(mr=balanced(spec.m, table["rows"]), nr=balanced(spec.n, table["columns"]))
     mr, nr, chains = table["mr"], table["nr"], table["unroll"]
-    needed = _per_tile(partial(inner_operands.tile_registers, spec, target), mr, nr, chains)
+    needed = per_shape(partial(inner_operands.tile_registers, spec, target), mr, nr, chains)
     under_way = mr * nr * (1 if "unroll" in fixed else chains)
     fits = (needed <= target.limits["vector_registers"]) & (under_way < 2 * CHAINS)
     table.put(kc=spec.k // table["cut_kc"], pack_a=0, pack_b=int(gathers))
@@ -396,12 +392,6 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     sums = rounded_up(table["nc"], count) * spec.accumulate.itemsize * table["mc"]
     transposed = gathers * spec.n * inner_operands.column_bytes(spec)
     return table.space(fits & (sums + transposed + table["mc"] * START_BYTES <= stack))
-
-
-def _per_tile(registers: Callable[..., int], *shape: Column) -> Column:
-    """Return the number of registers of each tile; equal tiles are computed once."""
-    tiles, which = np.unique(np.stack(shape, axis=1), axis=0, return_inverse=True)
-    return np.array([registers(*map(int, tile)) for tile in tiles], np.int64)[which.ravel()]
 
 
 def _outer(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
@@ -448,7 +438,7 @@ def _streams(
     fits = (table["together"] == 0) | (tasks > 1)
     fits &= (table["parts"] % rows.group == 0) & (table["nr"] % rows.strip == 0)
     fits &= (table["part"] > 1) | (table["parts"] > 1) | (table["kc"] <= spec.k)
-    needed = _per_tile(partial(rows.registers, spec.m), table["parts"], table["strips_nr"])
+    needed = per_shape(partial(rows.registers, spec.m), table["parts"], table["strips_nr"])
     fits &= needed <= target.limits["vector_registers"]
     columns = np.minimum(table["nc"] * table["tasks_per_pass"], rounded_up(spec.n, rows.strip))
     row = rounded_up(columns, rows.strip) * spec.accumulate.itemsize + MOST_PADDING

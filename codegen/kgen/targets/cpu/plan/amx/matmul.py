@@ -12,7 +12,7 @@ from kgen.schedule import AmxMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Origin, origin
-from kgen.targets.cpu.plan.amx.packing import Beside, TiledA, TiledB, column_unit
+from kgen.targets.cpu.plan.amx.packing import Beside, TiledA, TiledB, column_unit, must_pack_a
 from kgen.targets.cpu.plan.amx.tiles import (
     ROW_BYTES,
     TILE_REGISTERS,
@@ -27,8 +27,8 @@ from kgen.targets.cpu.plan.amx.tiles import (
 from kgen.targets.cpu.plan.cpu_plan import Buffer, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import MatmulPlan, check_ahead, check_multiple, check_stack
-from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
-from kgen.targets.cpu.plan.packing.packed_windows import WindowedA
+from kgen.targets.cpu.plan.packing.groups import GroupsOfB, rounded
+from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.packing.panel import PanelFormat
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.device import Multiplied
@@ -73,19 +73,17 @@ class AmxPlan(MatmulPlan):
     run: Access
 
     @cached_property
-    def a_runs(self) -> RunsOfA:
-        """Runs of A, which is packed with K in one block."""
+    def a_pack(self) -> PackedA:
+        """A, packed with K in one block."""
         schedule = dataclasses.replace(self.schedule, kc=self.k_steps * self.run.compute.count)
-        return RunsOfA(
+        return PackedA(
+            target=self.target,
             blocking=dataclasses.replace(self.blocking, schedule=schedule),
             run=self.run,
             packed=self.run.stored,
-            k_stride=self.tensors.a_strides[2],
+            strides=self.tensors.a_strides,
+            has_zeros=True,
         )
-
-    @cached_property
-    def windows(self) -> WindowedA | None:
-        return self.a_runs.windows(self.target)
 
     @cached_property
     def b_groups(self) -> GroupsOfB:
@@ -108,8 +106,7 @@ class AmxPlan(MatmulPlan):
     def tiled_a(self) -> TiledA:
         return TiledA(
             blocking=self.blocking,
-            runs=self.a_runs,
-            row_stride=self.tensors.a_strides[1],
+            rows=self.a_pack,
             base=self.tensors.a_origin.base,
             k_steps=self.k_steps,
         )
@@ -129,7 +126,7 @@ class AmxPlan(MatmulPlan):
         return TileSteps(
             blocking=self.blocking,
             count=self.k_steps,
-            run_k=self.a_runs.run_k,
+            run_k=self.a_pack.packed.count,
             finished_rows=self.block_rows,
         )
 
@@ -176,39 +173,38 @@ class AmxPlan(MatmulPlan):
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        dtype, run, unit = self.spec.dtype, self.a_runs.run_k, TILE_ROWS
-        #: Name, contents, bytes, and whether it is on the stack.
-        found: list[tuple[str, str, int, bool]] = []
+        dtype, run, unit = self.spec.dtype, self.a_pack.packed.count, TILE_ROWS
+        found: list[Buffer] = []
+
+        def add(name: str, holds: str, nbytes: int, on_stack: bool = True) -> None:
+            found.append(Buffer(name=name, holds=holds, bytes=nbytes, is_on_stack=on_stack))
+
         if self.schedule.pack_a:
             order = f"[mc/mr][k/{run}][mr/{unit}] tiles"
             if self.tiled_a.packs:
-                order = f"[mc][k], {self.a_runs.pack_row} B per row, zero past K"
+                order = f"[mc][k], {self.a_pack.row} B per row, zero past K"
             on_stack = not self.schedule.a_in_workspace
-            found.append(("%a.pack", f"{dtype} {order}", self.tiled_a.bytes, on_stack))
+            add("%a.pack", f"{dtype} {order}", self.tiled_a.bytes, on_stack)
         if self.beside.packs:
             order = f"[2][nr/{unit}][kc/{run}] tiles"
-            found.append(("%b.pack", f"{dtype} {order}", self.beside.bytes, True))
+            add("%b.pack", f"{dtype} {order}", self.beside.bytes)
         elif not self.b_is_packed:
             name = f"%{PACKED_B}" if self.packs_b_before else "%b.pack"
             holds = f"{dtype} [n/{unit}][k/{run}] tiles, zero past K and N"
-            found.append((name, holds, self.tiled_b.matrix_bytes, self.packs_b_alone))
+            add(name, holds, self.tiled_b.matrix_bytes, self.packs_b_alone)
         holds = f"{self.sum_vector.scalar} [mr][nr]"
         if self.blocking.k.is_split:
-            nbytes = self.schedule.mc * self.sums_row
-            found.append(("%sums", f"[mc/mr] times {holds}", nbytes, True))
-        found.append(("%last", holds, self.schedule.mr * self.sums_row, True))
-        return tuple(
-            Buffer(name=name, holds=holds, bytes=nbytes, is_on_stack=on_stack)
-            for name, holds, nbytes, on_stack in found
-        )
+            add("%sums", f"[mc/mr] times {holds}", self.schedule.mc * self.sums_row)
+        add("%last", holds, self.schedule.mr * self.sums_row)
+        return tuple(found)
 
     def sums_at(self, tile: TileRow, product: TileColumn) -> int:
         """Return the bytes in the block of sums to those of a product."""
-        return tile.row * self.sums_row + product.column * self.acc.itemsize
+        return tile.row * self.sums_row + product.column * self.acc.vector.itemsize
 
     @property
     def sums_row(self) -> int:
-        return self.schedule.nr * self.acc.itemsize
+        return self.schedule.nr * self.acc.vector.itemsize
 
     # -- launches -----------------------------------------------------------------------------
 
@@ -292,7 +288,7 @@ class AmxPlan(MatmulPlan):
                 valid = f"%{prefix}.{name}.mask"
             elif self.spec.n - offset < count:
                 valid = self.spec.n - offset
-            sums, out = offset * self.acc.itemsize, offset * self.out.itemsize
+            sums, out = offset * self.acc.vector.itemsize, offset * self.out.itemsize
             found.append(FinishedColumns(name=name, offset=offset, sums=sums, out=out, valid=valid))
         return tuple(found)
 
@@ -301,10 +297,10 @@ class AmxPlan(MatmulPlan):
         is_masked = any(c.valid not in (0, 1) for c in self.finished_columns(""))
         types = self.finish.types if is_masked else set()
         cut_b = not self.b_is_packed and self.b_groups.is_gathered
-        if self.windows:
-            types |= self.windows.masked_types
-        cut_a = self.tiled_a.packs and not (self.windows or self.a_runs.is_gathered)
-        if self.a_runs.k_tail > 1 and (cut_a or cut_b):
+        if self.a_pack.windows:
+            types |= self.a_pack.windows.masked_types
+        cut_a = self.tiled_a.packs and not (self.a_pack.windows or self.a_pack.is_gathered)
+        if self.a_pack.tail > 1 and (cut_a or cut_b):
             types.add(self.run.stored)
         if self.tiled_b.columns_left > 1 and not (self.b_is_packed or cut_b):
             types.add(self.row.stored)
@@ -349,9 +345,9 @@ def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TilePro
 def check_operands(plan: AmxPlan) -> None:
     """Raise ScheduleError if tiles cannot be loaded from operands that are not packed."""
     spec, schedule = plan.spec, plan.schedule
-    if plan.tiled_a.must_pack and not schedule.pack_a:
+    if must_pack_a(spec) and not schedule.pack_a:
         raise ScheduleError(
-            f"pack_a=0 requires an A stored row-major and k a multiple of {plan.a_runs.run_k}; "
+            f"pack_a=0 requires an A stored row-major and k a multiple of {tile_k(spec.dtype)}; "
             f"layout={spec.layout}, k={spec.k}; try pack_a=1"
         )
     if not plan.b_is_packed and not schedule.pack_b:

@@ -28,7 +28,8 @@ from kgen.targets.cpu.plan.amx.tiles import (
 )
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.extents import Blocking
-from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
+from kgen.targets.cpu.plan.packing.groups import GroupsOfB, rounded
+from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.packing.panel import Stage, transpose_stages
 from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.values import frozen
@@ -65,24 +66,19 @@ class TiledA:
     """
 
     blocking: Blocking
-    runs: RunsOfA
-    row_stride: int
+    rows: PackedA
     base: str
     k_steps: int
 
     @property
-    def must_pack(self) -> bool:
-        return must_pack_a(self.blocking.spec)
-
-    @property
     def copies(self) -> bool:
         """Whether tiles are copied as they are loaded for the first panel of B."""
-        return self.blocking.schedule.pack_a and not self.must_pack
+        return self.blocking.schedule.pack_a and not must_pack_a(self.blocking.spec)
 
     @property
     def packs(self) -> bool:
         """Whether A is packed row by row before the products."""
-        return self.blocking.schedule.pack_a and self.must_pack
+        return self.blocking.schedule.pack_a and must_pack_a(self.blocking.spec)
 
     @property
     def is_kept(self) -> bool:
@@ -95,7 +91,7 @@ class TiledA:
 
     @property
     def bytes(self) -> int:
-        row = self.runs.pack_row if self.packs else self.copy_row
+        row = self.rows.row if self.packs else self.copy_row
         return self.blocking.schedule.pack_a * self.blocking.schedule.mc * row
 
     @property
@@ -106,7 +102,7 @@ class TiledA:
     @property
     def given(self) -> TilesOfA:
         """Addresses of the tiles in A or its pack, for the register tile at %i."""
-        row = self.runs.pack_row if self.packs else self.row_stride
+        row = self.rows.row if self.packs else self.rows.strides[1]
         return TilesOfA(pointer="%i.a", row=row, step=ROW_BYTES)
 
     @property
@@ -164,8 +160,6 @@ class TiledB:
         """Matrices B that differ."""
         return self._spec.batch if any(self._spec.batch_strides("b")) else 1
 
-    # -- bands: tasks of packing ---------------------------------------------------------------
-
     @property
     def bands(self) -> int:
         """Steps along K; columns of tiles if K is contiguous in B."""
@@ -192,7 +186,6 @@ class TiledB:
         return self._groups(self._spec.k % self.groups.k_unit)
 
     def _groups(self, rows: int) -> tuple[GroupOfRows, ...]:
-        """Return the groups of a band of which `rows` rows exist."""
         group, stride = self.groups.group, self.groups.group_stride
         depths = [min(max(rows - i * group, 0), group) for i in range(TILE_ROWS)]
         return tuple(
@@ -270,7 +263,6 @@ class Beside:
 
     @property
     def _columns(self) -> range:
-        """First columns of the tiles of a panel."""
         return range(0, self.blocking.schedule.nr, TILE_ROWS)
 
     @property

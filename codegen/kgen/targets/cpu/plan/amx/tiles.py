@@ -129,8 +129,6 @@ class TileSteps:
     def end(self) -> str:
         return "%s1" if self.blocking.k.is_split else str(self.count)
 
-    # -- rows of the previous register tile that a step finishes -------------------------------
-
     @property
     def _finishing(self) -> int:
         """Steps of the shortest block that may finish rows: all but the first, which stores
@@ -144,7 +142,6 @@ class TileSteps:
 
     @property
     def rows(self) -> int:
-        """Rows that a step finishes."""
         return -(-self.finished_rows // max(1, self._finishing))
 
     @property
@@ -153,7 +150,6 @@ class TileSteps:
 
     @property
     def finishing(self) -> int:
-        """Steps that finish rows."""
         return -(-self.finished_rows // self.rows)
 
     @property

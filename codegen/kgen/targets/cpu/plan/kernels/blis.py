@@ -12,9 +12,8 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead, check_multiple, check_stack
-from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, windows_of
-from kgen.targets.cpu.plan.packing.panel import PanelFormat, b_is_packed
-from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB
+from kgen.targets.cpu.plan.packing.packed_a import PackedA
+from kgen.targets.cpu.plan.packing.panel import PanelFormat, WidenedB, b_is_packed
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, Row
 from kgen.targets.cpu.plan.tiles.tiled import (
@@ -64,7 +63,6 @@ class Pairs:
         return self.sums.integers
 
     def has_two_sums(self, tile: RegisterTile) -> bool:
-        """Return whether each half of the pairs has sums of its own."""
         sums, vectors = len(tile.sums), len(tile.columns)
         # Both halves of a vector at once, and the mask.
         room = self.registers - registers_needed(1, vectors) - 1
@@ -157,7 +155,6 @@ class BlisPlan(TiledPlan):
 
     @cached_property
     def pairs(self) -> Pairs | None:
-        """Pairs along K, if B is prepacked in them."""
         if not has_pairs(self.spec):
             return None
         return Pairs(
@@ -178,7 +175,6 @@ class BlisPlan(TiledPlan):
 
     @cached_property
     def slices(self) -> Slices | None:
-        """Split-k slices of K."""
         schedule = self.schedule
         if not isinstance(schedule, CpuSplitMatmul):
             return None
@@ -211,7 +207,7 @@ class BlisPlan(TiledPlan):
         )
 
     def operand_buffers(self) -> tuple[Buffer, ...]:
-        found = (self.a_pack.buffer,) if self.schedule.pack_a else ()
+        found = (self.a_pack.buffer(self.a_pack.packed.scalar),) if self.schedule.pack_a else ()
         if self.schedule.pack_b:
             found = (*found, self.b_pack.buffer(self.packing.panels))
         return found
@@ -236,17 +232,15 @@ class BlisPlan(TiledPlan):
             depth=1,
         )
 
-    # -- packing -------------------------------------------------------------------------------
-
     @cached_property
-    def windows(self) -> WindowedA | None:
-        return windows_of(self.blocking, self.target, self.a, self.sum_vector, self.a_pack.row)
-
-    @cached_property
-    def a_pack(self) -> WidenedA:
-        _, m_stride, k_stride = self.tensors.a_strides
-        return WidenedA(
-            blocking=self.blocking, vector=self.sum_vector, m_stride=m_stride, k_stride=k_stride
+    def a_pack(self) -> PackedA:
+        return PackedA(
+            target=self.target,
+            blocking=self.blocking,
+            run=self.a,
+            packed=self.sum_vector,
+            strides=self.tensors.a_strides,
+            by_columns=self.spec.layout.a_transposed,
         )
 
     @property
@@ -254,7 +248,7 @@ class BlisPlan(TiledPlan):
         """Bytes in A from the run that is packed to the one that is prefetched; 0 if none is."""
         schedule = self.schedule
         if isinstance(schedule, AheadMatmul) and self.fetches_to_pack:
-            return schedule.prefetch_a * self.a_pack.run_stride
+            return schedule.prefetch_a * self.a_pack.a_stride
         return 0
 
     @cached_property
@@ -280,9 +274,9 @@ class BlisPlan(TiledPlan):
     @property
     def masked_accesses(self) -> set[Vector]:
         types = super().masked_accesses
-        if self.windows:
-            types |= self.windows.masked_types
-        elif self.schedule.pack_a and self.a_pack.has_masked_loads:
+        if self.a_pack.windows:
+            types |= self.a_pack.windows.masked_types
+        elif self.schedule.pack_a and self.a_pack.tail > 1:
             types.add(self.a.stored)
         if self.blocking.n_tail > 1 and not self.b_pack.is_gathered and not self.b_is_packed:
             types.add(self.b.stored)
@@ -328,18 +322,10 @@ def takes_rows_once(plan: BlisPlan) -> bool:
     return in_place and plan.blocking.row_tiles == 1 and not plan.blocking.k.is_split
 
 
-def may_fetch_next_panel(plan: BlisPlan) -> bool:
-    """Return whether several tiles of rows share panels of a B that needs neither packing nor
-    widening, and that is prepacked or in blocks of K."""
-    spec, in_panels = plan.spec, plan.b_is_packed or plan.blocking.k.is_split
-    several = plan.blocking.has_row_tiles and not plan.schedule.pack_b
-    return several and in_panels and spec.b_type is spec.accumulate
-
-
 def check_packing(plan: BlisPlan) -> None:
     """Raise ScheduleError unless operands that cannot be read in place are packed."""
     spec = plan.spec
-    if not plan.schedule.pack_a and plan.windows:
+    if not plan.schedule.pack_a and plan.a_pack.windows:
         raise ScheduleError("pack_a=0 requires an A that is a matrix, not windows; try pack_a=1")
     if not plan.schedule.pack_a and not plan.a.is_wide:
         raise ScheduleError(
@@ -353,7 +339,11 @@ def check_packing(plan: BlisPlan) -> None:
     if not isinstance(plan.schedule, AheadMatmul) or plan.b_is_packed:
         return
     if packs_rows:
-        return check_fetches_panels(plan.schedule)
+        for name in ("ahead", "level"):
+            value, only = getattr(plan.schedule, name), getattr(AheadMatmul, name)
+            if value != only:
+                raise ScheduleError(f"{name}={value} requires a prepacked B; try {name}={only}")
+        return
     if not takes_rows_once(plan):
         raise ScheduleError(
             "mainloop=ahead requires a prepacked B, pack_b=1 with layout nn or tn, or one register "
@@ -371,7 +361,9 @@ def check_packing(plan: BlisPlan) -> None:
 def check_passes(plan: BlisPlan) -> None:
     """Raise ScheduleError for prefetches and passes that the blocks do not allow."""
     spec, schedule = plan.spec, plan.schedule
-    if schedule.prefetch_panel and not may_fetch_next_panel(plan):
+    in_panels = plan.b_is_packed or (plan.blocking.k.is_split and not schedule.pack_b)
+    has_next = plan.blocking.has_row_tiles and in_panels and spec.b_type is spec.accumulate
+    if schedule.prefetch_panel and not has_next:
         raise ScheduleError(
             f"prefetch_panel=1 requires several register tiles per panel (m={spec.m} and "
             f"mc={schedule.mc} above mr={schedule.mr}) and a B of {spec.accumulate} that is "
@@ -386,14 +378,6 @@ def check_passes(plan: BlisPlan) -> None:
         raise ScheduleError(
             f"tasks_per_pass={schedule.tasks_per_pass} requires sums_in_out=1; try tasks_per_pass=1"
         )
-
-
-def check_fetches_panels(schedule: AheadMatmul) -> None:
-    """Raise ScheduleError unless prefetches of panels that are packed next have the defaults."""
-    for name in ("ahead", "level"):
-        value, only = getattr(schedule, name), getattr(AheadMatmul, name)
-        if value != only:
-            raise ScheduleError(f"{name}={value} requires a prepacked B; try {name}={only}")
 
 
 def plan_split(spec: Matmul, target: Target, schedule: CpuSplitMatmul) -> BlisPlan:

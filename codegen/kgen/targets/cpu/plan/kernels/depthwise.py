@@ -97,7 +97,6 @@ class DepthwisePlan(CpuPlan):
 
     @property
     def padding(self) -> str:
-        """Vector of elements outside of the image."""
         value = self.conv.padding_value
         if isinstance(value, str):
             return "%padding.all"
@@ -127,8 +126,6 @@ class DepthwisePlan(CpuPlan):
     @property
     def fetches(self) -> bool:
         return False
-
-    # -- channels ------------------------------------------------------------------------------
 
     @property
     def channels(self) -> Run:
@@ -165,7 +162,6 @@ class DepthwisePlan(CpuPlan):
 
     @property
     def rows(self) -> int:
-        """Rows of the output, of all images."""
         return self.conv.images * self.rows_per_image
 
     @property
@@ -207,7 +203,6 @@ class DepthwisePlan(CpuPlan):
 
     @property
     def places(self) -> range:
-        """Places of a row of the kernel."""
         return range(self.conv.kernel[-1])
 
     @property

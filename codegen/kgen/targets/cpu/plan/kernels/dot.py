@@ -13,9 +13,9 @@ from kgen.targets.cpu.plan.cpu_plan import Buffer, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.compensation import Starts
-from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA
-from kgen.targets.cpu.plan.packing.lanes import Interleaving, Strip, StripRow, Unpack, strips
-from kgen.targets.cpu.plan.packing.packed_windows import WindowedA
+from kgen.targets.cpu.plan.packing.groups import GroupsOfB
+from kgen.targets.cpu.plan.packing.lanes import Interleaving, Strip, Unpack
+from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.packing.panel import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot, DotOperands
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
@@ -24,7 +24,7 @@ from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_keeps_b
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
-#: A group, as A is multiplied; and columns of the widest vectors.
+#: Bytes of a group of A as it is multiplied; and columns of the widest vectors.
 GROUP_BYTES, COLUMNS = 4, 16
 
 
@@ -42,17 +42,15 @@ class DotPlan(TiledPlan):
         return PanelFormat(width=width, depth=self.dot.group, k_unit=self.dot.group)
 
     @cached_property
-    def a_runs(self) -> RunsOfA:
-        return RunsOfA(
+    def a_pack(self) -> PackedA:
+        return PackedA(
+            target=self.target,
             blocking=self.blocking,
             run=self.run,
             packed=self.dots.factors if self.dots.widens else self.run.stored,
-            k_stride=self.tensors.a_strides[2],
+            strides=self.tensors.a_strides,
+            has_zeros=True,
         )
-
-    @cached_property
-    def windows(self) -> WindowedA | None:
-        return self.a_runs.windows(self.target)
 
     @cached_property
     def b_groups(self) -> GroupsOfB:
@@ -86,10 +84,8 @@ class DotPlan(TiledPlan):
         )
 
     def operand_buffers(self) -> tuple[Buffer, ...]:
-        a, b = self.a_runs, self.b_groups
-        dtype, group = "s16" if a.widens else self.spec.dtype, self.dot.group
-        order = f"{dtype} [mc][kc], {a.pack_row} B per row, zero past K"
-        a_pack = Buffer(name="%a.pack", holds=order, bytes=a.pack_bytes)
+        b, group = self.b_groups, self.dot.group
+        a_pack = self.a_pack.buffer("s16" if self.a_pack.widens else self.spec.dtype)
         order = f"{self.spec.dtype} [kc/{group}][nr][{group}], {b.pack_row} B per row"
         panels = self.packing.panels * b.panel_bytes
         b_pack = Buffer(name="%b.pack", holds=f"{order}, zero past K and N", bytes=panels)
@@ -111,7 +107,7 @@ class DotPlan(TiledPlan):
 
     @cached_property
     def loop(self) -> TileLoop:
-        row = self.a_runs.pack_row if self.schedule.pack_a else self.tensors.a_strides[1]
+        row = self.a_pack.row if self.schedule.pack_a else self.tensors.a_strides[1]
         in_place = self.compute.count * self.tensors.b_strides[2]
         groups = -(-self.blocking.k.first // self.dot.group)
         return self.tile_loop(
@@ -148,22 +144,23 @@ class DotPlan(TiledPlan):
         """Return the strips of a whole panel; a panel at the edge has none."""
         if self.interleaving is None or tile.width != self.schedule.nr:
             return ()
-        return strips(tile.columns, self.dot.group)
+        starts = range(0, len(tile.columns), self.dot.group)
+        found = (tile.columns[at : at + self.dot.group] for at in starts)
+        return tuple(Strip(name=c[0].name, b=c[0].b, columns=c) for c in found)
 
-    def strip_rows(self, strip: Strip) -> tuple[StripRow, ...]:
+    def strip_rows(self, strip: Strip) -> tuple[tuple[str, int], ...]:
+        """Return the names of a strip's rows, and the bytes from the tile's corner to each."""
         return tuple(
-            StripRow(name=f"%b_{strip.name}.k{i}", at=strip.b + offset)
+            (f"%b_{strip.name}.k{i}", strip.b + offset)
             for i, (offset, _) in enumerate(self.b_groups.rows(self.dot.group))
         )
 
     def unpacks(self, strip: Strip) -> tuple[Unpack, ...]:
         assert self.interleaving is not None
         return self.interleaving.unpacks(
-            [row.name for row in self.strip_rows(strip)],
+            [name for name, _ in self.strip_rows(strip)],
             [f"%b_{column.name}.stored" for column in strip.columns],
         )
-
-    # -- where the sums start, if B is taken for unsigned --------------------------------------
 
     @cached_property
     def starts(self) -> Starts | None:
@@ -172,13 +169,13 @@ class DotPlan(TiledPlan):
         # Packed A is zero past K; else every block of K, all equal, may end with a partial run.
         kc, cut = (
             self.schedule.kc,
-            self.blocking.k.is_split and self.schedule.kc % self.a_runs.run_k,
+            self.blocking.k.is_split and self.schedule.kc % self.a_pack.packed.count,
         )
-        depth, tail = self.a_runs.depth_whole, self.a_runs.k_tail
+        depth, tail = self.a_pack.whole, self.a_pack.tail
         if cut:
             depth, tail = str(kc - cut), int(cut)
         elif self.schedule.pack_a:
-            depth, tail = self.a_runs.depth_padded, 0
+            depth, tail = self.a_pack.padded, 0
         return Starts(
             blocking=self.blocking,
             dot=self.dot,
@@ -194,10 +191,10 @@ class DotPlan(TiledPlan):
     @property
     def masked_accesses(self) -> set[Vector]:
         types, packs_a = super().masked_accesses, self.schedule.pack_a
-        a_tail = self.starts.tail if self.starts and not packs_a else self.a_runs.k_tail
-        if self.windows:
-            types |= self.windows.masked_types
-        elif (packs_a or self.starts) and a_tail > 1 and not self.a_runs.is_gathered:
+        a_tail = self.starts.tail if self.starts and not packs_a else self.a_pack.tail
+        if self.a_pack.windows:
+            types |= self.a_pack.windows.masked_types
+        elif (packs_a or self.starts) and a_tail > 1 and not self.a_pack.is_gathered:
             types.add(self.run.stored)
         reads_rows = not (self.b_is_packed or self.b_groups.is_gathered)
         if self.spec.n % self.b_groups.width > 1 and reads_rows:

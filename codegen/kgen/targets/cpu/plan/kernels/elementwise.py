@@ -4,7 +4,9 @@ broadcasts."""
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
+from typing import ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.ops import OUT, Expression
@@ -41,6 +43,9 @@ from kgen_runtime.values import frozen
 class ElementwisePlan(RowAddresses):
     """Expression on vectors of its operands. Outputs of 16 bits are written by pairs of vectors."""
 
+    #: Class of subnormal numbers (Intel SDM, VFPCLASSPS).
+    subnormal: ClassVar[int] = 1 << 5
+
     def access(self, name: str) -> Access:
         return access(self.target, self.spec.dtype_of(name), self.compute)
 
@@ -58,7 +63,6 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def rounded_by_cpu(self) -> tuple[str, ...]:
-        """Outputs that an instruction rounds in pairs."""
         return self.paired_outputs if rounds_pairs(self.spec, self.target) else ()
 
     @property
@@ -76,11 +80,6 @@ class ElementwisePlan(RowAddresses):
         return f"llvm.x86.avx512.fpclass.ps.{8 * self.compute.bytes}"
 
     @property
-    def subnormal(self) -> int:
-        """Class of subnormal numbers (Intel SDM, VFPCLASSPS)."""
-        return 1 << 5
-
-    @property
     def written(self) -> tuple[Access, ...]:
         return tuple(map(self.access, self.spec.outputs))
 
@@ -88,7 +87,6 @@ class ElementwisePlan(RowAddresses):
 
     @cached_property
     def blocks(self) -> Blocks | None:
-        """Blocks, if the schedule transposes them."""
         if not isinstance(self.schedule, CpuTransposed):
             return None
         return blocks_of(self.stream, self.compute.count)
@@ -115,16 +113,11 @@ class ElementwisePlan(RowAddresses):
         assert blocks is not None
         shared = {i.name: f"%b.{i.name}" for i in self.beside}
         shared |= {i.name: f"%{i.name}.all" for i in self.operands if i.single}
+        last_stage = blocks.columns - 1 if blocks.is_narrow else len(blocks.stages)
         found = []
         for row in range(blocks.width):
-            own = {i.name: f"%b.{i.name}.{blocks.last_stage}.r{row}" for i in self.turned}
-            names = self._result_names(f"b{row}")
-            rendered = self.renderer.render_all(
-                self.calls(self.segments[0]),
-                shared | own,
-                next(reversed(names.values())),
-                list(names.values()),
-            )
+            own = {i.name: f"%b.{i.name}.{last_stage}.r{row}" for i in self.turned}
+            rendered = self._computed(self.segments[0], f"b{row}", shared | own)
             found.append((f"b{row}", row * blocks.vector_apart, rendered))
         return tuple(found)
 
@@ -153,16 +146,11 @@ class ElementwisePlan(RowAddresses):
             return CpuBitsRenderer(dtype=self.spec.dtype, type=self.compute)
         return renderer_of(self.spec.compute, self.compute.count, self.target)
 
-    @property
-    def whole_calls(self) -> tuple[Expression, ...]:
-        """Expressions in calls; for outputs of whole words they are rounded."""
-        found = zip(self.spec.result_calls, self.written, strict=True)
-        return tuple(call_of("round", c) if to.is_whole_words else c for c, to in found)
-
     def calls(self, segment: Segment) -> tuple[Expression, ...]:
-        """Return the expressions in a segment."""
-        known = dict(segment.known)
-        return tuple(assuming(calls, known) for calls in self.whole_calls)
+        """Return the expressions in calls; those of outputs of whole words are rounded."""
+        known, found = dict(segment.known), zip(self.spec.result_calls, self.written, strict=True)
+        whole = (call_of("round", c) if to.is_whole_words else c for c, to in found)
+        return tuple(assuming(calls, known) for calls in whole)
 
     @property
     def rendered_calls(self) -> tuple[Expression, ...]:
@@ -176,10 +164,11 @@ class ElementwisePlan(RowAddresses):
             i.name: f"%{i.name}.all" if i.single else f"%{prefix}.{i.name}"
             for i in self.stream.inputs
         } | {c.name: f"%{c.name}.all" for c in self.row_conditions}
-        names = self._result_names(prefix)
-        return self.renderer.render_all(
-            self.calls(segment), operands, next(reversed(names.values())), list(names.values())
-        )
+        return self._computed(segment, prefix, operands)
+
+    def _computed(self, segment: Segment, prefix: str, operands: Mapping[str, str]) -> Rendered:
+        names = list(self._result_names(prefix).values())
+        return self.renderer.render_all(self.calls(segment), operands, names[-1], names)
 
     def vectors(
         self, segment: Segment, units: tuple[tuple[str, int], ...]
@@ -188,7 +177,6 @@ class ElementwisePlan(RowAddresses):
         return tuple((prefix, self.rendered(segment, prefix)) for prefix, _ in units)
 
     def _result_names(self, prefix: str) -> dict[str, str]:
-        """Return the name of each output's value."""
         return {
             name: f"%{prefix}.result" if name == OUT else f"%{prefix}.{name}.result"
             for name in self.spec.outputs
@@ -219,22 +207,18 @@ class ElementwisePlan(RowAddresses):
         found = list(renderer.declarations(*self.rendered_calls))
         found += [to.saturating for to in self.written if to.is_whole_words]
         if self.rounded_by_cpu:
-            t, pair = self.compute, self.access(self.rounded_by_cpu[0])
+            t, out = self.compute, self.access(self.rounded_by_cpu[0])
             found.append(f"{t.mask} @{self.classify}({t}, i32 immarg)")
             found.append(f"i1 @llvm.vector.reduce.or.{t.mask.suffix}({t.mask})")
-            found.append(f"{pair.pair.of('bfloat')} @{pair.round_pair}({t}, {t})")
+            found.append(f"{out.stored.doubled.of('bfloat')} @{out.round_pair}({t}, {t})")
         if self.module_functions:
             found += self.functions.declarations(self.compute)
         return tuple(dict.fromkeys(found))
-
-    # -- operands -----------------------------------------------------------------------------
 
     def streamed(self, segment: Segment) -> tuple[StreamOperand, ...]:
         """Return the operands that are read vector by vector."""
         names = inputs(*self.calls(segment))
         return tuple(i for i in self.operands if not i.single and i.name in names)
-
-    # -- several tasks side by side ------------------------------------------------------------
 
     @property
     def walks_tasks(self) -> bool:
@@ -263,8 +247,6 @@ class ElementwisePlan(RowAddresses):
             return self.rows // self.blocks.rows * self.blocks.along_rows
         return self.rows if self.by_rows else self.cols
 
-    # -- steps ---------------------------------------------------------------------------------
-
     @property
     def masked_accesses(self) -> set[Vector]:
         accesses = [*self.written, *(self.access(i.tensor) for i in self.operands if not i.single)]
@@ -283,7 +265,6 @@ def vector_of(spec: Elementwise, target: Target) -> Vector:
     """Return the vector to compute with: floats, or the bits of elements."""
     cols = StreamPlan(spec=spec, vector=1).sizes[-1]
     if on_bits(spec):
-        # As many as there are of f16.
         return vector_for(target, DType.F16, cols).integers
     return vector_for(target, spec.compute, cols)
 

@@ -70,10 +70,6 @@ class Blocks:
         return zip_stages(self.size)
 
     @property
-    def last_stage(self) -> int:
-        return self.columns - 1 if self.is_narrow else len(self.stages)
-
-    @property
     def merges(self) -> tuple[Merge, ...]:
         """Shuffles that interleave the columns of a narrow block."""
         return tuple(

@@ -61,7 +61,6 @@ class RowAddresses(FormulaPlan):
         )
 
     def is_of_row(self, condition: StreamCondition) -> bool:
-        """Return whether a condition is constant along a row."""
         return bool(condition.index) or condition.dimension < len(self.stream.sizes) - 1
 
     @property

@@ -61,7 +61,6 @@ class RowsOfB:
 
     @property
     def halved(self) -> RowsOfB:
-        """Rows of B in vectors of half as many bytes."""
         dot = self.dot.halved if self.dot else None
         return dataclasses.replace(self, dot=dot, sums=self.sums.half)
 
@@ -139,8 +138,6 @@ class OuterPlan(MatmulPlan):
     def fetches(self) -> bool:
         return True
 
-    # -- the scratch block of sums -------------------------------------------------------------
-
     @property
     def strips_whole(self) -> int:
         """Columns of the block of sums, all in whole strips."""
@@ -179,8 +176,6 @@ class OuterPlan(MatmulPlan):
             word_columns=self.rows_of_b.vectors if self.words else 1,
         )
 
-    # -- A and B as they are multiplied --------------------------------------------------------
-
     @cached_property
     def dots(self) -> DotOperands | None:
         if self.dot is None:
@@ -209,11 +204,8 @@ class OuterPlan(MatmulPlan):
             [f"{b}_v{v}.stored" for v in range(count)],
         )
 
-    # -- the sums' first values, if B is taken for unsigned ------------------------------------
-
     @property
     def rows_of_a(self) -> tuple[Row, ...]:
-        """Rows of A, and those of their sums."""
         return tile_rows(self.schedule.mr, self.tensors.a_strides[1], self.acc.row)
 
     @cached_property
@@ -227,8 +219,6 @@ class OuterPlan(MatmulPlan):
             self.sum_vector,
             self.tensors.a_origin.base,
         )
-
-    # -- K: blocks of parts, then shorter parts, then single rows -------------------------------
 
     @property
     def depth(self) -> OuterDepth:
@@ -265,8 +255,6 @@ class OuterPlan(MatmulPlan):
         row = self.tensors.b_strides[1] * self.schedule.apart
         offsets = (i * row for i in range(1, self.schedule.prefetch + 1))
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
-
-    # -- columns: of tasks that are one pass; steps of nr, and those left over at the right -----
 
     @property
     def strips(self) -> tuple[VectorPart, ...]:

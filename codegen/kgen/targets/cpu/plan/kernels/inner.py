@@ -24,15 +24,15 @@ from kgen.targets.cpu.plan.cpu_plan import (
     vector_for,
 )
 from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.kernels.blis import PAIR, has_pairs
+from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.kernels.inner_operands import (
     BlocksOfB,
     TransposedB,
-    blocks_of_b,
     is_inner,
     k_of_step,
     may_transpose_b,
     tile_registers,
-    transposed_format,
     vector_along,
 )
 from kgen.targets.cpu.plan.matmul import check_multiple, check_stack
@@ -58,26 +58,29 @@ class InnerPlan(TiledPlan):
 
     @cached_property
     def blocks(self) -> BlocksOfB | None:
-        return blocks_of_b(self.target, self.sums) if self.spec.has_blocks else None
+        if not self.spec.has_blocks:
+            return None
+        narrowest = Vector(count=4, scalar="float")
+        return BlocksOfB(sums=self.sums, scale=access(self.target, DType.F16, narrowest))
 
     @cached_property
     def transposed(self) -> TransposedB | None:
         """Skinny B (small N), transposed before the tiles."""
         if not self.schedule.pack_b:
             return None
-        _, k_stride, column_stride = self.tensors.b_strides
         return TransposedB(
             spec=self.spec,
             sums=self.sums,
             format=self.b_format,
             is_prepacked=self.b_is_packed,
-            k_stride=k_stride,
-            column_stride=column_stride,
+            strides=self.tensors.b_strides,
         )
 
     @property
     def b_format(self) -> PanelFormat:
-        return transposed_format(self.spec, self.target)
+        depth = PAIR if has_pairs(self.spec) else 1
+        width = COLUMNS if self.dot else self.compute.count
+        return PanelFormat(width=width, depth=depth, k_unit=depth)
 
     @cached_property
     def packing(self) -> PanelPacking:
@@ -94,8 +97,6 @@ class InnerPlan(TiledPlan):
     def words(self) -> Vector | None:
         """Vector of words of two elements along K each, if bf16 is multiplied so."""
         return self.sums.integers if takes_words(self.spec, self.target) else None
-
-    # -- where the sums start, if B is taken for unsigned --------------------------------------
 
     @cached_property
     def starts(self) -> Starts | None:
@@ -132,8 +133,6 @@ class InnerPlan(TiledPlan):
     @property
     def fetches(self) -> bool:
         return self.blocking.k.is_split or self.next_rows > 0
-
-    # -- columns, a stream each ----------------------------------------------------------------
 
     @property
     def panel_steps(self) -> PanelSteps:
@@ -172,10 +171,7 @@ class InnerPlan(TiledPlan):
 
     @property
     def scratch_row(self) -> int:
-        """Bytes of whole vectors of the epilogue."""
         return -(-self.schedule.nc // self.compute.count) * self.sum_vector.bytes
-
-    # -- K ------------------------------------------------------------------------------------
 
     @cached_property
     def k_steps(self) -> Run:
@@ -199,8 +195,6 @@ class InnerPlan(TiledPlan):
             return loop
         return dataclasses.replace(loop, b_block="%b.pack", b_column=self.transposed.column)
 
-    # -- register tiles ------------------------------------------------------------------------
-
     @cached_property
     def tiles(self) -> RegisterTiles:
         """Tiles of single columns; sums go to the block of sums, one element each."""
@@ -209,11 +203,10 @@ class InnerPlan(TiledPlan):
             lanes=1,
             a_stride=self.loop.a_m,
             b_step=self.loop.b_column,
-            out_strides=(self.acc.row, self.acc.itemsize),
+            out_strides=(self.acc.row, self.acc.vector.itemsize),
         )
 
     def sum_names(self, tile: RegisterTile) -> tuple[str, ...]:
-        """Return the names of the sums of all vectors of a step."""
         vectors = self.k_steps.step_vectors
         return tuple(f"{name}_k{v.index}" for name in tile.sum_names for v in vectors)
 

@@ -7,11 +7,13 @@ along K is full.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
-from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.kernels.blis import PAIR, has_pairs
+from kgen.targets.cpu.plan.kernels.blis import has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.packing.panel import (
     PanelFormat,
@@ -22,13 +24,7 @@ from kgen.targets.cpu.plan.packing.panel import (
 )
 from kgen.targets.cpu.plan.tiles.dots import WORD, dot_for, takes_words
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
-from kgen.targets.cpu.plan.vectors import (
-    Access,
-    Vector,
-    VectorPart,
-    scalar_type,
-    vector_parts,
-)
+from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, scalar_type, vector_parts
 from kgen_runtime.blocks import BLOCK, BLOCK_BYTES, OFFSET
 from kgen_runtime.values import frozen
 
@@ -49,13 +45,6 @@ def may_transpose_b(spec: Matmul, target: Target) -> bool:
         return spec.b_strides[2] == 1
     pairs = has_pairs(spec) or (spec.dtype is DType.BF16 and dot_for(spec.dtype, target))
     return bool(pairs) or (spec.b_dtype is None and spec.dtype in (DType.F32, DType.F64))
-
-
-def panel_columns(spec: Matmul, target: Target) -> int:
-    """Return the columns per panel of a prepacked B."""
-    if dot_for(spec.dtype, target):
-        return COLUMNS
-    return vector_for(target, finishing_type(spec), spec.n).count
 
 
 def column_bytes(spec: Matmul) -> int:
@@ -125,17 +114,12 @@ class BlocksOfB:
     added up before they are scaled.
     """
 
+    bytes: ClassVar[int] = BLOCK_BYTES
+    #: Shift that divides a number of elements by those of a block.
+    shift: ClassVar[int] = BLOCK.bit_length() - 1
+
     sums: Vector
     scale: Access
-
-    @property
-    def bytes(self) -> int:
-        return BLOCK_BYTES
-
-    @property
-    def shift(self) -> int:
-        """Shift that divides a number of elements by those of a block."""
-        return BLOCK.bit_length() - 1
 
     @property
     def numbers(self) -> Vector:
@@ -164,12 +148,6 @@ class BlocksOfB:
             )
             for part in vector_parts(block.valid or BLOCK, self.sums.count)
         )
-
-
-def blocks_of_b(target: Target, sums: Vector) -> BlocksOfB:
-    """Return the blocks of B for sums of a type."""
-    scale = access(target, DType.F16, Vector(count=4, scalar="float"))
-    return BlocksOfB(sums=sums, scale=scale)
 
 
 @frozen
@@ -209,33 +187,30 @@ class ColumnsOfB:
 class TransposedB:
     """Skinny B (small N), transposed to rows along K in %b.pack.
 
-    `sums` is a vector of sums, `format` that of a prepacked B; `k_stride` and `column_stride` are
-    the bytes of B from one k, and from one column, to the next.
+    `sums` is a vector of sums, `format` that of a prepacked B; `strides` are the bytes of B along
+    the batch, K and N.
     """
 
     spec: Matmul
     sums: Vector
     format: PanelFormat
     is_prepacked: bool
-    k_stride: int
-    column_stride: int
+    strides: Sequence[int]
 
     @property
     def moved(self) -> Access:
         """Access of the unit that is moved along K: an element or a pair."""
-        return Access(
-            dtype=DType.S32 if (self.format.depth > 1) else self.spec.b_type, compute=self.sums
-        )
+        dtype = DType.S32 if self.format.depth > 1 else self.spec.b_type
+        return Access(dtype=dtype, compute=self.sums)
 
     @property
     def steps(self) -> int:
-        """Steps along K."""
         return -(-self.spec.k // self.format.depth)
 
     @property
     def between(self) -> int:
         """Bytes of B from one step to the next."""
-        return self.format.depth * self.k_stride
+        return self.format.depth * self.strides[1]
 
     @property
     def column(self) -> int:
@@ -255,7 +230,7 @@ class TransposedB:
                 name=f"b{first // width}",
                 count=min(width, n - first),
                 there=width,
-                start=first * self.column_stride if self.is_prepacked else first * size,
+                start=first * self.strides[2],
                 to=first * self.column,
                 steps=self.steps,
                 size=self.transpose.size,
@@ -273,10 +248,3 @@ class TransposedB:
     def buffer(self) -> Buffer:
         order = f"{self.moved.stored.scalar} [n][k], {self.column} B per row"
         return Buffer(name="%b.pack", holds=order, bytes=self.spec.n * self.column)
-
-
-def transposed_format(spec: Matmul, target: Target) -> PanelFormat:
-    """Return the format of a prepacked B that is transposed."""
-    has_pairs = b_is_packed(spec) and spec.b_type is DType.BF16
-    depth = PAIR if has_pairs else 1
-    return PanelFormat(width=panel_columns(spec, target), depth=depth, k_unit=depth)

@@ -32,7 +32,7 @@ HALF_BLOCK = RoundingUnit(BLOCK // 2)
 SCALE_BYTES, RUN = 2, 4
 #: Vectors of numbers of B in a turn of the loop over them.
 TURN = 4
-#: What is added to s8, so that its numbers are from 0 on.
+#: Offset of s8 that makes its numbers unsigned.
 HALF_OF_BYTES = 128
 #: Bytes of a block's unit, and of what the sums of a limb of it start from.
 UNIT_BYTES = 4

@@ -45,8 +45,6 @@ class LimbsPlan(MatmulPlan):
         """Type of the products: each limb of a number of A times the number of B."""
         return Multiplied(operands=str(DType.S8), products=parts.limb_count(self.spec))
 
-    # -- vectors -------------------------------------------------------------------------------
-
     @property
     def lanes(self) -> int:
         return self.compute.count
@@ -91,8 +89,6 @@ class LimbsPlan(MatmulPlan):
     def starting_limbs(self) -> tuple[parts.Limb, ...]:
         """Limbs whose sums do not start from zero."""
         return tuple(limb for limb in self.limbs if limb.starts)
-
-    # -- B ----------------------------------------------------------------------------------
 
     @property
     def b_format(self) -> PanelFormat:
@@ -159,8 +155,6 @@ class LimbsPlan(MatmulPlan):
     def fetches(self) -> bool:
         return bool(self.lines_ahead)
 
-    # -- A ----------------------------------------------------------------------------------
-
     @cached_property
     def a_blocks(self) -> parts.BlocksOfA:
         k, kc, limbs = self.spec.k, self.schedule.kc, parts.limb_count(self.spec) * self.schedule.kc
@@ -177,7 +171,6 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def pieces(self) -> tuple[VectorPart, ...]:
-        """Vectors of a whole block of A."""
         return vector_parts(self.schedule.kc, self.lanes)
 
     @property
@@ -192,8 +185,6 @@ class LimbsPlan(MatmulPlan):
     @property
     def along(self) -> Access:
         return access(self.target, DType.F32, self.compute)
-
-    # -- tiles ------------------------------------------------------------------------------
 
     def tile(self, *, bottom: bool = False, right: bool = False) -> RegisterTile:
         """Return the whole tile, or the one at the bottom or at the right, in whole vectors."""
@@ -230,19 +221,14 @@ class LimbsPlan(MatmulPlan):
         rights = [*[False] * n.has_tile, *[True] * n.has_edge]
         return tuple(dict.fromkeys(self.tile(bottom=b, right=r) for b in bottoms for r in rights))
 
-    # -- the rows that are multiplied in f32 --------------------------------------------------
-
     @property
     def block_k(self) -> RoundingUnit:
-        """K of a block; a power of two."""
         return parts.shared_k(self.spec)
 
     @property
     def columns_padded(self) -> str:
         n = self.blocking.n
         return n.operand("%columns.padded", -(-n.first // self.lanes) * self.lanes)
-
-    # -- what is on the stack, and said ------------------------------------------------------
 
     @property
     def scratch_row(self) -> int:

@@ -20,7 +20,6 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.cpu_plan import Buffer, CpuPlan, access
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
-from kgen.targets.cpu.plan.matmul import Accumulators
 from kgen.targets.cpu.plan.packing.panel import TRANSPOSE_BYTES, Stage, transpose_stages, zip_stages
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
@@ -66,8 +65,6 @@ class AttentionPlan(CpuPlan):
     schedule: CpuAttention
     stored: Access
 
-    # -- the grid ------------------------------------------------------------------------------
-
     @property
     def rows(self) -> int:
         """Queries of all heads that share a K/V head."""
@@ -86,8 +83,6 @@ class AttentionPlan(CpuPlan):
     def task_words(self) -> str:
         return f"up to {counted(self.block_rows, 'query', 'queries')}"
 
-    # -- strides, in bytes ---------------------------------------------------------------------
-
     def strides(self, name: str) -> tuple[int, ...]:
         """Return the bytes along batch, head and row of q, k, v or out."""
         size = self.out.itemsize if name == "out" else self.stored.itemsize
@@ -100,7 +95,6 @@ class AttentionPlan(CpuPlan):
 
     @property
     def mask_is_shared(self) -> bool:
-        """Whether all keys of a query share an element of the mask."""
         return self.spec.mask_strides[3] == 0
 
     @property
@@ -120,8 +114,6 @@ class AttentionPlan(CpuPlan):
             found.append(("lse", (heads * queries * size, queries * size, size)))
         return tuple(found)
 
-    # -- positions -----------------------------------------------------------------------------
-
     @property
     def shift(self) -> bool:
         """Whether positions of queries depend on the number of keys."""
@@ -132,12 +124,6 @@ class AttentionPlan(CpuPlan):
     @property
     def lanes(self) -> int:
         return self.compute.count
-
-    @property
-    def acc(self) -> Accumulators:
-        return Accumulators(
-            vector=self.compute, finished=self.compute, rows=self.schedule.block_q, row=self.out_row
-        )
 
     @property
     def sum_vector(self) -> Vector:
@@ -153,7 +139,6 @@ class AttentionPlan(CpuPlan):
 
     @property
     def key_chunks(self) -> tuple[VectorPart, ...]:
-        """Vectors of a row of scores."""
         return vector_parts(self.schedule.block_k, self.lanes)
 
     @property
@@ -168,8 +153,6 @@ class AttentionPlan(CpuPlan):
     @property
     def out_row(self) -> int:
         return len(self.out_chunks) * self.compute.bytes
-
-    # -- K, transposed -------------------------------------------------------------------------
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -191,7 +174,6 @@ class AttentionPlan(CpuPlan):
 
     @property
     def has_whole(self) -> bool:
-        """Whether some register tile has all rows."""
         return self.block_rows >= self.schedule.mr
 
     def parts(self, product: str, height: int) -> tuple[TilePart, ...]:
@@ -206,6 +188,7 @@ class AttentionPlan(CpuPlan):
         count = -(-vectors // self.schedule.nv)
         bounds = [vectors * number // count for number in range(count + 1)]
         out_row = self.score_row if is_scores else self.out_row
+        b_row = out_row if in_buffer else self.strides("v")[2]
         return tuple(
             TilePart(
                 name=f"{product}_{height}_{number}",
@@ -220,7 +203,7 @@ class AttentionPlan(CpuPlan):
                 b_start=first * self.lanes * b.itemsize,
                 out_start=first * self.compute.bytes,
                 steps=str(self.spec.head) if is_scores else "%steps",
-                b_row=self.score_row if is_scores else self.value_row,
+                b_row=b_row,
                 b=b,
                 is_loaded=not is_scores,
             )
@@ -232,11 +215,6 @@ class AttentionPlan(CpuPlan):
         heights = [*[self.schedule.mr] * self.has_whole, *[self.bottom] * (self.bottom > 0)]
         every = itertools.product((SCORES, VALUES), heights)
         return tuple(part for product, height in every for part in self.parts(product, height))
-
-    @property
-    def value_row(self) -> int:
-        """Bytes from one key's value to the next, where tiles read them."""
-        return self.out_row if self.schedule.pack_v else self.strides("v")[2]
 
     # -- functions -----------------------------------------------------------------------------
 
@@ -256,7 +234,6 @@ class AttentionPlan(CpuPlan):
 
     @property
     def _cap(self) -> tuple[Expression, ...]:
-        """Expression that caps a score, if the scores have a cap."""
         cap = self.spec.softcap
         return (parse(f"tanh(x / {cap!r}) * {cap!r}"),) if cap else ()
 

@@ -15,11 +15,7 @@ from kgen.schedule import WinogradMatmul
 from kgen.spec import Conv2d, Matmul
 from kgen.spec.winograd import Rows, Transforms
 from kgen.targets.base import Target
-from kgen.targets.contraction.implicit_gemm import (
-    ImplicitGemm,
-    implicit_gemm,
-    of_all_positions,
-)
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm, implicit_gemm, of_all_positions
 from kgen.targets.contraction.winograd_tiles import (
     ImageTiles,
     LinearMap,
@@ -36,7 +32,7 @@ from kgen.targets.cpu.plan.matmul import (
     check_stack,
     padded,
 )
-from kgen.targets.cpu.plan.packing.widened import WidenedA
+from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
@@ -60,12 +56,10 @@ class PositionSteps:
 
     @property
     def tiles_bytes(self) -> int:
-        """Bytes of the transformed tiles of a task."""
         return self.count * self.a
 
     @property
     def acc_bytes(self) -> int:
-        """Bytes of the sums of a task."""
         return self.count * self.acc
 
     @property
@@ -102,17 +96,20 @@ class WinogradPlan(TiledPlan):
             "channels x outputs",
         )
 
-    # -- operands ------------------------------------------------------------------------------
-
     @cached_property
     def packed_b(self) -> TensorParam:
         """Transformed weights: the channels of each position, position by position."""
         return self.b_format.of(of_all_positions(self.spec))
 
     @cached_property
-    def a_pack(self) -> WidenedA:
-        return WidenedA(
-            blocking=self.blocking, vector=self.sum_vector, m_stride=0, k_stride=self.a.itemsize
+    def a_pack(self) -> PackedA:
+        strides = (0, 0, self.a.itemsize)
+        return PackedA(
+            target=self.target,
+            blocking=self.blocking,
+            run=self.a,
+            packed=self.sum_vector,
+            strides=strides,
         )
 
     @cached_property
@@ -126,13 +123,7 @@ class WinogradPlan(TiledPlan):
 
     @cached_property
     def acc(self) -> Accumulators:
-        return Accumulators(
-            vector=self.sum_vector,
-            finished=self.compute,
-            rows=self.schedule.mc,
-            row=self.scratch_row,
-            base="%acc.position",
-        )
+        return dataclasses.replace(super().acc, base="%acc.position")
 
     @property
     def is_direct(self) -> bool:
@@ -176,10 +167,8 @@ class WinogradPlan(TiledPlan):
 
     @property
     def masked_accesses(self) -> set[Vector]:
-        inputs = {self.a.stored} if self.a_pack.has_masked_loads else set()
+        inputs = {self.a.stored} if self.a_pack.tail > 1 else set()
         return super().masked_accesses | inputs
-
-    # -- transforms ----------------------------------------------------------------------------
 
     @cached_property
     def input_transform(self) -> TileTransform:
@@ -190,10 +179,7 @@ class WinogradPlan(TiledPlan):
         return TileTransform.of(self.transforms.outputs, self.position.acc, self.compute.bytes)
 
     def factor(self, step: LinearStep) -> str:
-        """Return the operand of a step's factor."""
         return self.compute.splat(float(step.factor))
-
-    # -- tiles of the images -------------------------------------------------------------------
 
     @cached_property
     def image_tiles(self) -> ImageTiles:
@@ -213,9 +199,9 @@ class WinogradPlan(TiledPlan):
     @property
     def channels_whole(self) -> str:
         """Channels of the block in whole vectors."""
-        if self.blocking.k.varies and self.a_pack.run_tail:
+        if self.blocking.k.varies and self.a_pack.tail:
             return "%depth.whole"
-        return self.blocking.k.size if self.blocking.k.varies else self.a_pack.run_whole
+        return self.blocking.k.size if self.blocking.k.varies else self.a_pack.whole
 
     @property
     def task_words(self) -> str:

@@ -55,7 +55,7 @@ class Functions:
     #: A subnormal number times 2^24 is a normal one.
     subnormal_bits: float = 24.0
     subnormal_scale: float = 2.0**24
-    #: In f64 alone; f32 has activations.NormalTail.
+    #: Powers for erfc in f64; gelu in f32 uses NormalTail.
     erfc_coefficients: tuple[float, ...] = ()
     #: The intrinsic for a product and its sum, without the type.
     multiply_add: str = "llvm.fma"
@@ -83,7 +83,7 @@ class Functions:
         degree = len(self.exp_coefficients) - 1
         return tuple(c * self.ln2 ** (degree - i) for i, c in enumerate(self.exp_coefficients))
 
-    #: Of exp2_nonpositive, in f32 alone: what is added leaves n + 127 in the low bits.
+    #: Addend of exp2_nonpositive in f32, which leaves n + 127 in the low bits.
     biased_magic: ClassVar[float] = 1.5 * 2.0**23 + 127.0
     infinity: ClassVar[float] = math.inf
     minus_infinity: ClassVar[float] = -math.inf
@@ -107,7 +107,7 @@ class Functions:
 
 #: e^r for |r| <= ln 2 / 2, with no more digits than results have: the least relative error that
 #: 1 + r + r^2 (...) can have in f32 (our own fit, by Remez' algorithm): 1.1e-7, 5.4e-6 and 1.3e-4.
-#: As e^0 is exact, sums of small terms beside it, whose logarithm is taken, keep theirs.
+#: e^0 is exact: sums of small terms beside it, whose logarithm is taken, keep their digits.
 EXP_COEFFICIENTS: dict[DType, tuple[float, ...]] = {
     DType.F32: (0.00831252057, 0.0418901555, 0.166671142, 0.499992311, 1.0, 1.0),
     DType.F16: (0.0412776731, 0.167535320, 0.500051200, 1.0, 1.0),
@@ -120,7 +120,7 @@ FLOAT = Functions(
     exponent_bias=127,
     exp_low=-104.0,
     exp_high=89.0,
-    # In one part, 3e-9 of the exponent, which is itself rounded by up to 6e-8.
+    # One part is off by 3e-9 of the exponent, which is itself rounded by up to 6e-8.
     ln2_high=math.log(2),
     ln2_low=0.0,
     exp_coefficients=EXP_COEFFICIENTS[DType.F32],

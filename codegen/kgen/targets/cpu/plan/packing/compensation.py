@@ -6,8 +6,6 @@ computes those row sums first, several rows at a time, whose vectors it folds to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.tiles.dots import Dot
@@ -33,15 +31,11 @@ class StartRows:
 
     @property
     def sum_names(self) -> tuple[str, ...]:
-        return sum_names(self.name, self.rows)
+        return tuple(f"{self.name}.sums_{row.name}" for row in self.rows)
 
     @property
     def result(self) -> str:
         return self.folds[-1].result
-
-
-def sum_names(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
-    return tuple(f"{name}.sums_{row.name}" for row in rows)
 
 
 @frozen
@@ -107,7 +101,7 @@ class Starts:
     def _rows(self, name: str, count: int) -> StartRows:
         rows = tile_rows(count, self.a_row, 0)
         tail = ".all" if self.tail and not self.tail_is_last else ""
-        added = [f"%{sums}{tail}" for sums in sum_names(name, rows)]
+        added = [f"%{name}.sums_{row.name}{tail}" for row in rows]
         return StartRows(
             name=name,
             rows=rows,

@@ -1,110 +1,23 @@
-"""Packing for products of groups: as many elements as 32 bits hold, at a time.
-
-A is packed in runs of K, B in groups: (k, k + 1, ...) of each column side by side, for dot products
-of vectors and of AMX tiles.
-"""
+"""B packed in groups: (k, k + 1, ...) of each column side by side, as many as 32 bits hold, for dot
+products of vectors and of AMX tiles."""
 
 from __future__ import annotations
 
-from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Tensors
 from kgen.targets.cpu.plan.extents import Blocking
-from kgen.targets.cpu.plan.packing.packed_windows import WindowedA, windows_of
 from kgen.targets.cpu.plan.packing.panel import (
     PanelFormat,
     PanelsOfB,
     PanelVector,
-    RegisterTranspose,
     interleave,
     panel,
-    register_transpose,
 )
-from kgen.targets.cpu.plan.packing.widened import ROW_PADDING
-from kgen.targets.cpu.plan.vectors import Access, Vector, index_list
+from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
 
 def rounded(extent: int, unit: int) -> int:
-    """Return the multiple of `unit` that is not below an extent."""
     return -(-extent // unit) * unit
-
-
-@frozen
-class RunsOfA:
-    """A packed in runs of K, [mc][kc], zero past K.
-
-    `run` is a run in memory, `packed` the packed one, equal or wider. `k_stride` is the bytes of A
-    from one k to the next.
-    """
-
-    blocking: Blocking
-    run: Access
-    packed: Vector
-    k_stride: int
-
-    @property
-    def is_gathered(self) -> bool:
-        """Whether A is not contiguous along K."""
-        return self.blocking.spec.layout.a_transposed
-
-    @property
-    def transpose(self) -> RegisterTranspose | None:
-        """Transposition that packs a transposed A; None if a block is too small for one."""
-        if not self.is_gathered:
-            return None
-        found = register_transpose(
-            self.blocking.spec.dtype,
-            packed=self.packed.scalar,
-            stride=self.k_stride,
-            pack_row=self.pack_row,
-        )
-        last = min(self.blocking.m.last, self.blocking.k.last)
-        return found if last >= found.size else None
-
-    @property
-    def widens(self) -> bool:
-        return self.packed != self.run.stored
-
-    @property
-    def itemsize(self) -> int:
-        return self.packed.bits // 8
-
-    @property
-    def pack_row(self) -> int:
-        return rounded(self.blocking.schedule.kc, self.run_k) * self.itemsize + ROW_PADDING
-
-    @property
-    def pack_bytes(self) -> int:
-        return self.blocking.schedule.mc * self.pack_row
-
-    def windows(self, target: Target) -> WindowedA | None:
-        """Return how the windows of a convolution are packed, if A is these."""
-        return windows_of(
-            self.blocking, target, self.run, self.packed, self.pack_row, clears_end=self.k_tail > 0
-        )
-
-    @property
-    def run_k(self) -> int:
-        return self.run.compute.count
-
-    @property
-    def depth_whole(self) -> str:
-        depth = self.blocking.k.first
-        return self.blocking.k.operand("%depth.whole", depth - depth % self.run_k)
-
-    @property
-    def depth_padded(self) -> str:
-        k = self.blocking.k
-        return k.operand("%depth.padded", rounded(k.first, self.run_k))
-
-    @property
-    def has_whole_depth(self) -> bool:
-        return self.blocking.spec.k >= self.run_k
-
-    @property
-    def k_tail(self) -> int:
-        """K of the last, partial run; its other elements are zero."""
-        return self.blocking.spec.k % self.run_k
 
 
 @frozen
@@ -254,13 +167,3 @@ class GroupsOfB(PanelsOfB):
     def row_operands(self, name: str, depth: int) -> tuple[str, ...]:
         """Return the rows of a group that has only `depth` of them."""
         return tuple(f"{name}.k{i}" if i < depth else "zeroinitializer" for i in range(self.group))
-
-    @property
-    def row_pair(self) -> Vector:
-        """Two rows of B, one after the other."""
-        return Vector(count=2 * self.width, scalar=self.row.stored.scalar)
-
-    @property
-    def one_after_the_other(self) -> str:
-        """Shuffle mask that joins two vectors."""
-        return index_list(range(2 * self.width))

@@ -36,22 +36,6 @@ class Strip:
     columns: tuple[Column, ...]
 
 
-@frozen
-class StripRow:
-    """Row of a strip, `at` bytes from the tile's corner."""
-
-    name: str
-    at: int
-
-
-def strips(columns: Sequence[Column], group: int) -> tuple[Strip, ...]:
-    """Return the strips of a tile whose number of vectors of columns is a multiple of `group`."""
-    return tuple(
-        Strip(name=found[0].name, b=found[0].b, columns=tuple(found))
-        for found in (columns[at : at + group] for at in range(0, len(columns), group))
-    )
-
-
 def unpacks(
     rows: Sequence[str], results: Sequence[str], *, count: int, lane: int
 ) -> tuple[Unpack, ...]:

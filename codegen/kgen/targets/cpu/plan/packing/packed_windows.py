@@ -13,7 +13,6 @@ from functools import cached_property
 from kgen.spec import Conv2d
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import images
-from kgen.targets.contraction.implicit_gemm import ImplicitGemm, is_matrix
 from kgen.targets.contraction.window_axes import KernelAxis, WindowAxis, kernel_axes, window_axes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.extents import Blocking
@@ -70,46 +69,28 @@ class WindowedA:
         return self.elements.stored == self.vector
 
     @property
-    def count(self) -> int:
-        return self.vector.count
-
-    @property
     def fill(self) -> str:
         """Operand of a vector of padding, unless it is loaded."""
         value = images(self.conv).fill
         return self.vector.splat(value) if value else "zeroinitializer"
 
     @property
-    def loads_fill(self) -> bool:
-        """Whether the number that pads the images is an operand."""
-        return self.conv.pads_with_operand
-
-    @property
     def segment_whole(self) -> int:
-        """Elements of a segment in whole vectors."""
         return self.segment - self.segment_left
 
     @property
     def segment_left(self) -> int:
-        return self.segment % self.count
+        return self.segment % self.vector.count
 
     @property
     def overlaps(self) -> bool:
         """Whether the last vector of a whole segment overlaps the one before."""
-        return self.segment_left > 0 and self.segment > self.count
+        return self.segment_left > 0 and self.segment > self.vector.count
 
     @property
     def last_vector(self) -> int:
         """First element of the last vector of a whole segment."""
-        return self.segment - self.count if self.overlaps else self.segment_whole
-
-    @property
-    def itemsize(self) -> int:
-        return self.conv.dtype.itemsize
-
-    @property
-    def packed_itemsize(self) -> int:
-        return self.vector.bits // 8
+        return self.segment - self.vector.count if self.overlaps else self.segment_whole
 
     @property
     def rows_of_kernel(self) -> bool:
@@ -118,16 +99,12 @@ class WindowedA:
         return conv.groups == 1 and conv.dilations[-1] == 1 and conv.kernel[-1] > 1
 
     @property
-    def channels(self) -> int:
-        return self.conv.channels
-
-    @property
     def segment(self) -> int:
         return self.conv.weights[1] * (self.conv.kernel[-1] if self.rows_of_kernel else 1)
 
     @cached_property
     def axes(self) -> tuple[WindowAxis, ...]:
-        return window_axes(self.conv, self.conv.rank, self.itemsize)
+        return window_axes(self.conv, self.conv.rank, self.elements.itemsize)
 
     @property
     def kernel_axes(self) -> tuple[KernelAxis, ...]:
@@ -140,7 +117,7 @@ class WindowedA:
 
     @property
     def image(self) -> int:
-        return self.channels * math.prod(self.conv.sizes) * self.itemsize
+        return self.conv.channels * math.prod(self.conv.sizes) * self.elements.itemsize
 
     @property
     def lane_numbers(self) -> Vector:
@@ -150,28 +127,3 @@ class WindowedA:
     @property
     def k_first(self) -> str:
         return "%k0" if self.blocking.k.is_split else "0"
-
-
-def windows_of(
-    blocking: Blocking,
-    target: Target,
-    elements: Access,
-    vector: Vector,
-    row: int,
-    *,
-    clears_end: bool = False,
-) -> WindowedA | None:
-    """Return the packing of A if it is the windows of a convolution, None if it is a matrix."""
-    spec = blocking.spec
-    if not isinstance(spec, ImplicitGemm) or is_matrix(spec.operation):
-        return None
-    least = [bits for feature, bits in MASKED_BITS.items() if target.has(feature)]
-    return WindowedA(
-        conv=spec.operation,
-        blocking=blocking,
-        elements=elements,
-        vector=vector,
-        row=row,
-        loads_by_mask=8 * elements.itemsize >= min(least, default=MASKED_BITS["avx2"]),
-        clears_end=clears_end,
-    )

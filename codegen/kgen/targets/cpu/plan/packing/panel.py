@@ -10,6 +10,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 
 from kgen.spec import ConstantOperand, DType, Matmul
+from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.vectors import Access, Vector, index_list
 from kgen_runtime.manifest import Packing, TensorParam
@@ -36,7 +37,6 @@ class PanelFormat:
     runs: tuple[int, ...] = ()
 
     def of(self, spec: Matmul) -> TensorParam:
-        """Return B in this format."""
         b = spec.parameter("b")
         k = spec.b_shape[1] if spec.has_blocks else spec.k
         n_unit = self.n_unit or self.width
@@ -143,6 +143,45 @@ def panel(
 
 
 @frozen
+class WidenedB(PanelsOfB):
+    """B packed in panels [kc][nr], zero past N; `vector` is a packed vector."""
+
+    vector: Vector
+
+    @property
+    def pack_row(self) -> int:
+        return self.blocking.schedule.nr * self.vector.itemsize
+
+    @property
+    def panel_bytes(self) -> int:
+        return self.blocking.schedule.kc * self.pack_row
+
+    def buffer(self, panels: int) -> Buffer:
+        order = f"{self.vector.scalar} [kc][nr], {self.pack_row} B per row"
+        return Buffer(name="%b.pack", holds=order, bytes=panels * self.panel_bytes)
+
+    def panel_of(self, columns: int) -> tuple[PanelVector, ...]:
+        return panel(
+            columns,
+            vectors=-(-columns // self.vector.count),
+            count=self.vector.count,
+            stride=self.column_stride,
+            step=self.vector.bytes,
+        )
+
+    @property
+    def whole(self) -> str:
+        """K of a block in whole vectors, if all blocks have the same depth."""
+        return str(self.blocking.whole(self.blocking.k.first))
+
+    @property
+    def has_tail(self) -> bool:
+        """Whether some block of K has a remainder after whole vectors."""
+        lengths = (self.blocking.k.first, self.blocking.spec.k % self.blocking.schedule.kc)
+        return any(length % self.vector.count for length in lengths)
+
+
+@frozen
 class Side:
     """Column of B, and the row that it becomes: byte offsets of both."""
 
@@ -153,20 +192,12 @@ class Side:
 
 @frozen
 class Stage:
-    """Stage of a transposition: shuffle masks of pairs of rows, and the rows that they result
-    in."""
+    """Stage of a transposition. Each move is a pair of rows, and the two rows that the shuffle
+    masks `low` and `high` make of it."""
 
-    before: int
-    after: int
-    pairs: tuple[tuple[int, int], ...]
-    results: tuple[tuple[int, int], ...]
+    moves: tuple[tuple[tuple[int, int], tuple[int, int]], ...]
     low: str
     high: str
-
-    @property
-    def moves(self) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
-        """Each pair with its results."""
-        return tuple(zip(self.pairs, self.results, strict=True))
 
 
 @frozen
@@ -211,17 +242,8 @@ def transpose_stages(count: int) -> tuple[Stage, ...]:
     while d:
         low = [x if not x & d else count + x - d for x in range(count)]
         high = [x + d if not x & d else count + x for x in range(count)]
-        pairs = tuple((i, i + d) for i in range(count) if not i & d)
-        stages.append(
-            Stage(
-                before=len(stages),
-                after=len(stages) + 1,
-                pairs=pairs,
-                results=pairs,
-                low=index_list(low),
-                high=index_list(high),
-            )
-        )
+        moves = tuple(((i, i + d), (i, i + d)) for i in range(count) if not i & d)
+        stages.append(Stage(moves=moves, low=index_list(low), high=index_list(high)))
         d //= 2
     return tuple(stages)
 
@@ -236,17 +258,9 @@ def zip_stages(count: int) -> tuple[Stage, ...]:
     """
     half = count // 2
     zipped = [x for i in range(count) for x in (i, count + i)]
-    return tuple(
-        Stage(
-            before=stage,
-            after=stage + 1,
-            pairs=tuple((i, i + half) for i in range(half)),
-            results=tuple((2 * i, 2 * i + 1) for i in range(half)),
-            low=index_list(zipped[:count]),
-            high=index_list(zipped[count:]),
-        )
-        for stage in range(count.bit_length() - 1)
-    )
+    moves = tuple(((i, i + half), (2 * i, 2 * i + 1)) for i in range(half))
+    stage = Stage(moves=moves, low=index_list(zipped[:count]), high=index_list(zipped[count:]))
+    return (stage,) * (count.bit_length() - 1)
 
 
 def interleave(count: int, vectors: int) -> str:
@@ -254,7 +268,7 @@ def interleave(count: int, vectors: int) -> str:
     return index_list([v * count + i for i in range(count) for v in range(vectors)])
 
 
-#: Of a row: wider vectors are interleaved in parts of 16 bytes only (Intel SDM volume 2, VPUNPCKL).
+#: Bytes of a row: wider vectors are interleaved in parts of 16 bytes only (Intel SDM, VPUNPCKL).
 TRANSPOSE_BYTES = 16
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen_runtime.values import frozen
@@ -57,6 +59,14 @@ class PanelPacking:
 
 
 @frozen
+class PanelsAhead:
+    """Prefetch of a prepacked panel, `bytes` ahead of what a step reads, into a cache level."""
+
+    bytes: int
+    level: int
+
+
+@frozen
 class PanelSteps:
     """First columns of whole panels: 0, `step`, ... up to `stop`, an operand. Columns of a tile are
     `spread` apart if they are not contiguous."""
@@ -64,14 +74,6 @@ class PanelSteps:
     stop: str
     step: int
     spread: str = ""
-
-
-@frozen
-class PanelsAhead:
-    """Prefetch of a prepacked panel, `bytes` ahead of what a step reads, into a cache level."""
-
-    bytes: int
-    level: int
 
 
 def last_bytes(width: int) -> tuple[int, ...]:
@@ -84,16 +86,15 @@ class NextPart:
     """Lines of B's next block of K, or of its next panel, that each step of a register tile
     prefetches.
 
-    `k_stride` and `column_stride` are the bytes of B from one k, and from one column, to the next.
-    `panel_vectors` is the vectors of a panel of a prepacked B, 0 if B is row-major.
+    `strides` are the bytes of B along the batch, K and N. `panel_vectors` is the vectors of a panel
+    of a prepacked B, 0 if B is row-major.
     """
 
     blocking: Blocking
     is_block: bool
     is_panel: bool
     k_depth: int
-    k_stride: int
-    column_stride: int
+    strides: Sequence[int]
     panel_vectors: int
 
     @property
@@ -135,7 +136,7 @@ class NextPart:
     @property
     def stride(self) -> int:
         """Bytes from what a step prefetches to what the next one does."""
-        return self.k_stride if self.is_panel else self.step
+        return self.strides[1] if self.is_panel else self.step
 
     @property
     def panel_lines(self) -> int:
@@ -146,14 +147,13 @@ class NextPart:
     @property
     def panel_line(self) -> int:
         """Bytes from one line, or vector, to the next."""
-        return self.blocking.lanes * self.column_stride if self.panel_vectors else LINE_BYTES
+        return self.blocking.lanes * self.strides[2] if self.panel_vectors else LINE_BYTES
 
     @property
     def block(self) -> int:
         """Bytes to the next block of K."""
-        return self.blocking.schedule.kc * self.k_stride
+        return self.blocking.schedule.kc * self.strides[1]
 
     @property
     def part(self) -> int:
-        """Bytes that a tile prefetches."""
         return self.blocking.schedule.kc // self.k_depth * self.step

@@ -75,11 +75,9 @@ class RegisterTile:
 
     @property
     def is_wide(self) -> bool:
-        """Whether there are more vectors of columns than rows."""
         return len(self.columns) > len(self.rows)
 
     def sums_of(self, side: Row | Column) -> list[Sum]:
-        """Return the sums of a row or of a column."""
         return [s for s in self.sums if side in (s.row, s.column)]
 
     @property
@@ -127,15 +125,6 @@ def tile_rows(count: int, a_stride: int, out_stride: int) -> tuple[Row, ...]:
     )
 
 
-def parts(extent: int, part: int) -> list[tuple[int, int]]:
-    """Return the sizes of the parts of an extent, and how many there are of each."""
-    return [
-        (size, count)
-        for size, count in ((part, extent // part), (extent % part, 1))
-        if size and count
-    ]
-
-
 def tile_heights(rows: int, mr: int) -> list[tuple[int, int]]:
     """Return the heights of the register tiles of `rows`, from top to bottom, as (rows, how many).
 
@@ -146,7 +135,8 @@ def tile_heights(rows: int, mr: int) -> list[tuple[int, int]]:
     missing = tiles * mr - rows
     if 0 < missing < tiles:
         return [(mr, tiles - missing), (mr - 1, missing)]
-    return parts(rows, mr)
+    found = ((mr, rows // mr), (rows % mr, 1))
+    return [(height, count) for height, count in found if height and count]
 
 
 @frozen

@@ -69,7 +69,6 @@ class TileArguments:
 
     @property
     def bases(self) -> dict[str, str]:
-        """Pointer to the block's corner in each tensor."""
         if not self.is_direct:
             return {"acc": self.acc_base}
         return {name: place.base for name, place in self.tensors.out_origins.items()}
@@ -84,7 +83,7 @@ class TileArguments:
 
 #: Schedules whose tiles may prefetch a prepacked B.
 FETCHING = (AheadMatmul, DotMatmul, WinogradMatmul)
-#: Of the widest vectors, whose instructions have forms for the halves (AVX512VL).
+#: Bytes of vectors whose instructions have forms for half the width (AVX512VL).
 AVX512_BYTES = 64
 
 
@@ -114,8 +113,6 @@ class TiledPlan(MatmulPlan):
         in_scratch = not (self.is_direct or self.acc.in_out)
         return (*self.operand_buffers(), *((self.acc.buffer,) if in_scratch else ()))
 
-    # -- what stays packed from one task to the next -------------------------------------------
-
     @property
     def keeps_a(self) -> bool:
         """Whether adjacent tasks have the same rows, and the first of them prepares A for all."""
@@ -140,14 +137,12 @@ class TiledPlan(MatmulPlan):
     def ahead(self) -> NextPart:
         schedule = self.schedule
         is_panel = isinstance(schedule, CpuMatmul) and schedule.prefetch_panel
-        _, k_stride, column_stride = self.tensors.b_strides
         return NextPart(
             blocking=self.blocking,
             is_block=self.streams_b and not (is_panel or self.fetches_to_pack),
             is_panel=is_panel,
             k_depth=self.loop.depth,
-            k_stride=k_stride,
-            column_stride=column_stride,
+            strides=self.tensors.b_strides,
             panel_vectors=self.b_is_packed * (schedule.nr // self.compute.count),
         )
 
@@ -158,7 +153,6 @@ class TiledPlan(MatmulPlan):
 
     @property
     def rows_locality(self) -> int:
-        """Locality of llvm.prefetch for rows of B."""
         return self.locality(self.rows_fetched.level if self.rows_fetched else 1)
 
     @property
@@ -198,7 +192,6 @@ class TiledPlan(MatmulPlan):
 
     @property
     def panels_ahead(self) -> PanelsAhead | None:
-        """Prefetch of panels of a prepacked B."""
         schedule = self.schedule
         if not (self.b_is_packed and isinstance(schedule, FETCHING) and schedule.ahead):
             return None
@@ -213,8 +206,6 @@ class TiledPlan(MatmulPlan):
             return False
         distance = first * self.tensors.b_strides[2] + column.b + self.panels_ahead.bytes
         return self.reaches(ConstantOperand.B, distance)
-
-    # -- A and B of the current block of K, as the tiles read them -----------------------------
 
     @cached_property
     @abstractmethod

@@ -30,13 +30,13 @@ class Cut:
 
 @frozen
 class Fetch:
-    """Lines of a tensor that a phase's steps prefetch, `ahead` bytes from a step's place in the row
-    at `pointer`. `locality` is that of llvm.prefetch."""
+    """Prefetch in a phase's steps: `lines` are bytes from a step's first element in the row at
+    `pointer`, `locality` is that of llvm.prefetch."""
 
     phase: int
     name: str
     pointer: str
-    ahead: int
+    lines: tuple[int, ...]
     locality: int
     itemsize: int
 
@@ -64,7 +64,6 @@ class Body:
 
     @property
     def has_place(self) -> bool:
-        """Whether the work needs the vector's position in the row."""
         return bool(self.has_column or self.slots or self.results)
 
     @property
@@ -124,12 +123,10 @@ class PhasePlan:
 
     @property
     def past_caches(self) -> bool:
-        """Whether the phase writes the output past the caches."""
         return any(stretch.cut.past_caches for stretch in self.stretches)
 
     @property
     def has_place(self) -> bool:
-        """Whether some vector needs its position in the row."""
         return any(body.has_place for stretch in self.stretches for body in stretch.bodies)
 
 

@@ -49,13 +49,6 @@ class InterleavedPlan(RowwisePlan):
         return RowPlan(spec=self.spec, vector=1, lanes=1, form=self._form, online=self.online_with)
 
     @property
-    def row_bytes_read(self) -> int:
-        """Bytes of a vector of rows, which are read together."""
-        return super().row_bytes_read * self.compute.count
-
-    # -- vectors of rows -----------------------------------------------------------------------
-
-    @property
     def line(self) -> int:
         return split(self.spec).rows[-1]
 
@@ -96,8 +89,6 @@ class InterleavedPlan(RowwisePlan):
         is_masked = self.valid > 1
         return {self.access(of.name).stored for of in self.row.tensors if is_masked}
 
-    # -- memory --------------------------------------------------------------------------------
-
     def is_streamed(self, of: RowInput) -> bool:
         return of.columns is not None
 
@@ -109,8 +100,6 @@ class InterleavedPlan(RowwisePlan):
     def may_shift(self, head: int) -> bool:
         """Return False: variances are computed in two passes."""
         return False
-
-    # -- where things lie ----------------------------------------------------------------------
 
     def is_vector(self, name: str) -> bool:
         """Return whether an input's elements differ from row to row, and are adjacent."""
@@ -131,8 +120,6 @@ class InterleavedPlan(RowwisePlan):
 
     def _tensor(self, name: str) -> RowInput | RowOutput:
         return next(of for of in self.row.tensors if of.name == name)
-
-    # -- what is kept between phases -----------------------------------------------------------
 
     @property
     def row_bytes(self) -> int:

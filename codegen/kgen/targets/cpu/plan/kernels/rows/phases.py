@@ -296,8 +296,6 @@ class RowPhases:
         lines.append(self._select(there, cut.valid, value, self.start(fold)))
         return there
 
-    # -- online folds --------------------------------------------------------------------------
-
     @cached_property
     def online(self) -> Mapping[str, Online]:
         """Folds that are found together with an extreme, by their names."""
@@ -374,13 +372,12 @@ class RowPhases:
         return lines
 
     def start(self, fold: RowFold) -> str:
-        """Return the start value of a fold."""
         if fold.name in self.online:
             return self.renderer.constant(0.0)
         sums = [o for o in self.online.values() if isinstance(o, Exponentials)]
         if any(online.extreme is fold for online in sums):
             return self.renderer.constant(LEAST_F32)
-        return self.identity(fold)
+        return self.renderer.constant(self.row.identity(fold))
 
     def adds_product(self, fold: RowFold) -> bool:
         """Return whether one instruction adds a product that nothing else needs to the fold."""
@@ -414,11 +411,7 @@ class RowPhases:
         mask = ", ".join(f"i1 {int(i < valid)}" for i in range(t.lanes))
         return f"{result} = select {t.condition} <{mask}>, {t} {value}, {t} {other}"
 
-    def identity(self, fold: RowFold) -> str:
-        return self.renderer.constant(self.row.identity(fold))
-
     def combine(self, fold: RowFold, result: str, x: str, y: str) -> list[str]:
-        """Return the lines that combine two values."""
         return self.renderer.instruction(combination(fold), result, [x, y])
 
     def exchange(self, fold: RowFold, value: str) -> list[str]:

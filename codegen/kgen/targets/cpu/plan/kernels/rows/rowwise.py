@@ -51,7 +51,6 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def choices(self) -> CpuRows:
-        """Schedule of whole rows."""
         assert isinstance(self.schedule, CpuRows)
         return self.schedule
 
@@ -95,11 +94,6 @@ class RowwisePlan(FormulaPlan):
         within = SHORTEST_SHARE * head <= self.spec.cols <= LONGEST_SHARE * head
         return self.spec.compute is DType.F32 and one_line and within and head % self.run.step == 0
 
-    @property
-    def row_bytes_read(self) -> int:
-        """Bytes of a row of the widest input."""
-        return self.spec.cols * max(dtype.itemsize for dtype in self.spec.input_dtypes)
-
     def access(self, name: str) -> Access:
         return access(
             self.target,
@@ -124,7 +118,6 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def functions(self) -> Functions:
-        """Constants of exp2 and log2, with the digits of the output."""
         return functions_for(self.target, self.compute, digits_of(self.spec))
 
     @property
@@ -152,8 +145,6 @@ class RowwisePlan(FormulaPlan):
         found += [self.access(name).saturating for name in sorted(self.rounded)]
         return tuple(dict.fromkeys(found))
 
-    # -- where rows lie ------------------------------------------------------------------------
-
     def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[str, int], ...]:
         """Return the terms of a tensor's row: operands, and bytes per unit of each."""
         return self._bytes(of, self.row.row_operands(of, "%row"))
@@ -173,7 +164,6 @@ class RowwisePlan(FormulaPlan):
     def _bytes(
         self, of: RowInput | RowOutput, terms: Sequence[tuple[str, int]]
     ) -> tuple[tuple[str, int], ...]:
-        """Return terms with strides in bytes."""
         itemsize = self.itemsize(of)
         return tuple((operand, stride * itemsize) for operand, stride in terms)
 
@@ -318,22 +308,16 @@ class RowwisePlan(FormulaPlan):
 
     def _fetch(self, phase: int, name: str, ahead: int, locality: int) -> Fetch:
         of = next((i for i in self.row.inputs if i.name == name), None)
+        itemsize = self.access(name).itemsize
+        lines = range(ahead, ahead + self.run.step * itemsize, LINE_BYTES)
         return Fetch(
             phase=phase,
             name=name,
             pointer=self.row_pointer(of) if of else "%out.row",
-            ahead=ahead,
+            lines=tuple(line for line in lines if self.reaches(name, line)),
             locality=locality,
-            itemsize=self.access(name).itemsize,
+            itemsize=itemsize,
         )
-
-    def lines_of(self, fetch: Fetch) -> tuple[int, ...]:
-        """Return the bytes from a step's first element to the lines that it prefetches."""
-        end = fetch.ahead + self.run.step * fetch.itemsize
-        lines = range(fetch.ahead, end, LINE_BYTES)
-        return tuple(line for line in lines if self.reaches(fetch.name, line))
-
-    # -- phases --------------------------------------------------------------------------------
 
     @cached_property
     def row_phases(self) -> RowPhases:
@@ -370,7 +354,14 @@ def may_pass_caches(spec: Rowwise, target: Target) -> bool:
 
 def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuRows) -> RowwisePlan:
     plan = unchecked_rows(spec, target, schedule)
-    check_nontemporal(plan)
+    if schedule.nontemporal and not may_pass_caches(spec, target):
+        raise ScheduleError(
+            f"nontemporal=1 requires an output of whole rows of at least {plan.compute.count} "
+            "elements, and inputs that broadcast along all of the reduced axes or none; "
+            "try nontemporal=0"
+        )
+    if schedule.nontemporal:
+        check_unroll(schedule, ", which nontemporal=1 requires")
     check_choices(plan)
     return plan
 
@@ -411,17 +402,6 @@ def check_head(plan: RowwisePlan) -> None:
             f"the reduced axes or none, and a multiple of {plan.run.step} within 1/{LONGEST_SHARE} "
             f"and 1/{SHORTEST_SHARE} of {plan.spec.cols} columns; try variance_head=0"
         )
-
-
-def check_nontemporal(plan: RowwisePlan) -> None:
-    spec, target, schedule, compute = plan.spec, plan.target, plan.schedule, plan.compute
-    if schedule.nontemporal and not may_pass_caches(spec, target):
-        raise ScheduleError(
-            f"nontemporal=1 requires an output of whole rows of at least {compute.count} elements, "
-            "and inputs that broadcast along all of the reduced axes or none; try nontemporal=0"
-        )
-    if schedule.nontemporal:
-        check_unroll(schedule, ", which nontemporal=1 requires")
 
 
 def unchecked_rows(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwisePlan:

@@ -131,8 +131,6 @@ class SplitRowsPlan(RowwisePlan):
         partial = {self.stage.stored} if self.splits % self.compute.count > 1 else set()
         return super().masked_accesses | partial
 
-    # -- partial results -----------------------------------------------------------------------
-
     @property
     def _reading(self) -> tuple[RowPhase, ...]:
         """Phases that pass over the row, each in a launch."""
@@ -146,7 +144,6 @@ class SplitRowsPlan(RowwisePlan):
 
     @cached_property
     def fold_offsets(self) -> dict[str, int]:
-        """Offset of each fold's partial results in a row's record."""
         names = [fold.name for phase in self._reading for fold in phase.folds]
         return {name: i * self.fold_bytes for i, name in enumerate(names)}
 
@@ -155,7 +152,6 @@ class SplitRowsPlan(RowwisePlan):
         return len(self.fold_offsets) * self.fold_bytes
 
     def partial_results(self, phase: RowPhase) -> tuple[PartialResult, ...]:
-        """Return the vectors of partial results of a phase."""
         count = self.compute.count
         return tuple(
             PartialResult(
@@ -168,8 +164,6 @@ class SplitRowsPlan(RowwisePlan):
             for fold in phase.folds
             for number in range(-(-self.splits // count))
         )
-
-    # -- launches ------------------------------------------------------------------------------
 
     @property
     def last_columns(self) -> tuple[tuple[str, int], ...]:

@@ -1,0 +1,131 @@
+"""A packed in runs for vectors, dot products and AMX tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from kgen.targets.base import Target
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm, is_matrix
+from kgen.targets.cpu.plan.cpu_plan import Buffer
+from kgen.targets.cpu.plan.extents import BlockedAxis, Blocking
+from kgen.targets.cpu.plan.packing.packed_windows import MASKED_BITS, WindowedA
+from kgen.targets.cpu.plan.packing.panel import RegisterTranspose, register_transpose
+from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen_runtime.values import frozen
+
+#: Bytes added to a row of packed A, so that rows a power of two apart share no cache set.
+ROW_PADDING = 64
+
+
+@frozen
+class PackedA:
+    """A packed as [mc][kc], or `by_columns` as [kc][mc].
+
+    A run is a vector along the packed rows: `run` as it is read, `packed` as it is packed, equal or
+    wider. With `has_zeros`, the last run of K ends in zeros. `strides` are the bytes of A along the
+    batch, M and K.
+    """
+
+    target: Target
+    blocking: Blocking
+    run: Access
+    packed: Vector
+    strides: Sequence[int]
+    by_columns: bool = False
+    has_zeros: bool = False
+
+    @property
+    def along(self) -> BlockedAxis:
+        """Axis of a packed row."""
+        return self.blocking.m if self.by_columns else self.blocking.k
+
+    @property
+    def across(self) -> BlockedAxis:
+        return self.blocking.k if self.by_columns else self.blocking.m
+
+    @property
+    def whole(self) -> str:
+        """Elements of a row in whole runs."""
+        first = self.along.first
+        return self.along.operand("%a.whole", first - first % self.packed.count)
+
+    @property
+    def padded(self) -> str:
+        """Elements of a row in runs, of which the last one may be partial."""
+        count = self.packed.count
+        return self.along.operand("%a.padded", -(-self.along.first // count) * count)
+
+    @property
+    def has_whole(self) -> bool:
+        return self.along.varies or self.along.first >= self.packed.count
+
+    @property
+    def tail(self) -> int:
+        """Elements of the last, partial run."""
+        return self.along.extent % self.packed.count
+
+    @property
+    def a_stride(self) -> int:
+        """Bytes in A from one row to the next."""
+        return self.strides[2 if self.by_columns else 1]
+
+    @property
+    def row(self) -> int:
+        runs = -(-self.along.block // self.packed.count)
+        return runs * self.packed.bytes + ROW_PADDING
+
+    @property
+    def bytes(self) -> int:
+        return self.across.block * self.row
+
+    def buffer(self, dtype: str) -> Buffer:
+        order = "[kc][mc]" if self.by_columns else "[mc][kc]"
+        holds = f"{dtype} {order}, {self.row} B per row" + ", zero past K" * self.has_zeros
+        return Buffer(name="%a.pack", holds=holds, bytes=self.bytes)
+
+    @property
+    def m(self) -> int:
+        """Bytes from one m to the next."""
+        return self.packed.itemsize if self.by_columns else self.row
+
+    @property
+    def k(self) -> int:
+        """Bytes from one k to the next."""
+        return self.row if self.by_columns else self.packed.itemsize
+
+    @property
+    def widens(self) -> bool:
+        return self.packed != self.run.stored
+
+    @property
+    def is_gathered(self) -> bool:
+        """Whether the elements of a run are apart in A."""
+        return self.blocking.spec.layout.a_transposed and not self.by_columns
+
+    @property
+    def transpose(self) -> RegisterTranspose | None:
+        """Transposition that gathers A; None if a block is too small for one."""
+        if not self.is_gathered:
+            return None
+        dtype, packed = self.blocking.spec.dtype, self.packed.scalar
+        found = register_transpose(dtype, packed=packed, stride=self.strides[2], pack_row=self.row)
+        last = min(self.blocking.m.last, self.blocking.k.last)
+        return found if last >= found.size else None
+
+    @cached_property
+    def windows(self) -> WindowedA | None:
+        """Packing of the windows of a convolution; None if A is a matrix."""
+        spec = self.blocking.spec
+        if not isinstance(spec, ImplicitGemm) or is_matrix(spec.operation):
+            return None
+        least = [bits for feature, bits in MASKED_BITS.items() if self.target.has(feature)]
+        return WindowedA(
+            conv=spec.operation,
+            blocking=self.blocking,
+            elements=self.run,
+            vector=self.packed,
+            row=self.row,
+            loads_by_mask=8 * self.run.itemsize >= min(least, default=MASKED_BITS["avx2"]),
+            clears_end=self.has_zeros and self.tail > 0,
+        )
