@@ -42,7 +42,8 @@ class BatchTerm:
 
 
 def batch_coordinates(spec: Matmul) -> tuple[BatchCoordinate, ...]:
-    """None where the batch has one dimension: there the number is the coordinate."""
+    """Return the coordinates of a batch of several dimensions; with one, its number is the
+    coordinate."""
     sizes = spec.batch_dims or ()
     return tuple(
         BatchCoordinate(
@@ -56,7 +57,7 @@ def batch_coordinates(spec: Matmul) -> tuple[BatchCoordinate, ...]:
 
 
 def batch_terms(spec: Matmul, of: str, itemsize: int = 1) -> tuple[BatchTerm, ...]:
-    """The terms of a tensor's addresses, in elements of `itemsize`."""
+    """Return the terms of a tensor's addresses, in elements of `itemsize`."""
     if spec.batch == 1:
         return ()
     names = [c.name for c in batch_coordinates(spec)] or [BATCH]
@@ -69,7 +70,7 @@ def batch_terms(spec: Matmul, of: str, itemsize: int = 1) -> tuple[BatchTerm, ..
 
 
 def refuse_batch_dims(spec: Matmul, what: str, remedy: str) -> None:
-    """Raises ScheduleError for a batch of several dimensions, which `what` does not take."""
+    """Raise ScheduleError for a batch of several dimensions, which `what` does not support."""
     if spec.batch_dims is not None:
         raise ScheduleError(
             f"{what} supports a batch of one dimension, and batch_dims={by_x(spec.batch_dims)} has "

@@ -60,11 +60,11 @@ class LlvmRenderer(Renderer):
         return self.type.constant(number)
 
     def intrinsic(self, primitive: P) -> str | None:
-        """The intrinsic that computes a primitive, without its type."""
+        """Return the intrinsic that computes a primitive, without its type."""
         return INTRINSICS.get(primitive)
 
     def flags(self, primitive: P) -> str:
-        """Fast-math flags of its instruction, with a blank behind them."""
+        """Return the fast-math flags of a primitive's instruction, with a blank after them."""
         return ""
 
     def metadata(self, primitive: P) -> str:
@@ -113,12 +113,12 @@ class LlvmRenderer(Renderer):
         return moved(self.type, result, operand)
 
     def declarations(self, *expressions: Expression) -> Iterator[str]:
-        """The intrinsics that expressions in calls take, declared."""
+        """Yield the declarations of the intrinsics that expressions in calls need."""
         for step in steps(*map(self.lowered, expressions)):
             yield from self.declaration(step)
 
     def declaration(self, step: Expression) -> Iterator[str]:
-        """The intrinsic that a primitive takes, if it does."""
+        """Yield the declaration of the intrinsic that a step needs, if any."""
         t = self.type
         primitive = P.SQRT if step.primitive is P.RSQRT else step.primitive
         if name := self.intrinsic(primitive):
@@ -126,7 +126,7 @@ class LlvmRenderer(Renderer):
             yield f"{t} @{name}.{t.suffix}({', '.join([str(t)] * count)})"
 
     def across(self, combine: P, result: str, vector: str) -> str:
-        """The line that makes a vector's lanes one number, sums and products in any order."""
+        """Return the line that reduces a vector's lanes; sums and products in any order."""
         t, (name, start) = self.type, self.lanes[combine]
         flags = "" if start is None else "reassoc "
         begin = "" if start is None else f"{t.element} {FloatType(dtype=t.dtype).constant(start)}, "
@@ -140,7 +140,7 @@ class LlvmRenderer(Renderer):
 
 
 def moved(type_: object, result: str, operand: str) -> str:
-    """The line that names a value anew: IR has no copy, but a cast to the type that it has."""
+    """Return the line that renames a value: IR has no copy, but a cast to the same type."""
     return f"{result} = bitcast {type_} {operand} to {type_}"
 
 

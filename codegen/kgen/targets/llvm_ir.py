@@ -68,7 +68,8 @@ class FloatType:
         return self.lanes * self.dtype.itemsize
 
     def constant(self, value: float) -> str:
-        """`value` in every lane: rounded to f32 or f64, or a number that f16 or bf16 has."""
+        """Return the literal with `value` in every lane, rounded to f32 or f64, or exact in f16 or
+        bf16."""
         is_integer = self.dtype.is_integer
         literal = str(int(value)) if is_integer else float_literal(value, self.dtype)
         return literal if self.lanes == 1 else f"splat ({self.element} {literal})"
@@ -122,8 +123,8 @@ class FloatType:
         return FloatType(dtype=DType(dtype), lanes=self.lanes)
 
     def widening(self, value: FloatType) -> str:
-        """The instruction that makes values of a type of elements, which it has all, or of integers
-        the nearest."""
+        """Return the instruction that converts elements to this type, integers to the nearest
+        value."""
         if not self.dtype.is_integer:
             return "fpext"
         unsigned = self.dtype in UNSIGNED
@@ -140,10 +141,8 @@ _PREFIX = {DType.F16: "0xH", DType.BF16: "0xR"}
 
 
 def float_literal(value: float, dtype: DType) -> str:
-    """A constant exactly, of f16 or bf16 as its bits; f32 and f64 are written as those of a double.
-
-    LLVM Language Reference, "Simple Constants".
-    """
+    """Return an exact constant: f16 and bf16 by their bits, f32 and f64 as those of a double. LLVM
+    Language Reference, "Simple Constants"."""
     if dtype in _PREFIX:
         stored = bits_of(value, dtype)
         assert stored is not None, f"{dtype} has no {value}"
@@ -156,7 +155,7 @@ def float_literal(value: float, dtype: DType) -> str:
 
 @cache
 def toolchain() -> Toolchain:
-    """The LLVM that llvmlite brings."""
+    """Return the LLVM that llvmlite contains."""
     import llvmlite
     import llvmlite.binding as llvm
 

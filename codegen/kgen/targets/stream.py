@@ -22,10 +22,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Dimension:
-    """A dimension of the output behind the innermost one, counted in vectors.
+    """Dimension of the output behind the innermost one, counted in vectors.
 
-    A vector's coordinate in it is `index // divisor % size`; the outermost needs no remainder.
-    `number` is its place among the plan's sizes.
+    The coordinate of a vector is `index // divisor % size`; the outermost needs no remainder.
+    `number` is the dimension's place among the plan's sizes.
     """
 
     number: int
@@ -132,12 +132,12 @@ class StreamPlan:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The output's dimensions, those merged that every tensor walks alike."""
+        """Dimensions of the output; those that every tensor strides alike are merged."""
         return self.merged.sizes
 
     @cached_property
     def inputs(self) -> tuple[StreamOperand, ...]:
-        """The operands in the order of the parameters, those that are indices first."""
+        """Operands in the order of the parameters, indices first."""
         reads = self.spec.reads.reads
         found = [self._operand(*pair) for pair in zip(reads, self.merged.strides, strict=False)]
         order = {name: i for i, name in enumerate(self.spec.inputs)}
@@ -209,12 +209,12 @@ class StreamPlan:
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
-        """How a vector's number gives the coordinates that some input needs, outermost first."""
+        """Dimensions that split a vector's number into the coordinates that inputs need."""
         counts = (*self.sizes[:-1], self.sizes[-1] // self.vector)
         return self.coordinates(counts)
 
     def coordinates(self, counts: tuple[int, ...]) -> tuple[Dimension, ...]:
-        """How a number gives its coordinates in these dimensions, those that something needs."""
+        """Return the dimensions that split a number into the coordinates that something needs."""
         needed = {d for i in self.inputs if not i.linear for d, _ in i.terms}
         needed |= {d for d, _ in self.write.terms} if self.write else set()
         needed |= {c.dimension for c in self.conditions if not c.index}
@@ -233,9 +233,9 @@ class Merged:
 
 
 def merged_of(spec: Elementwise) -> Merged:
-    """Dimensions that a condition is about stay apart. Where indices differ from element to
-    element, or a scatter's elements are not neighbours, there is an innermost dimension of one
-    element, so that no vector has several."""
+    """Merge dimensions, except those that a condition is about. An innermost dimension of one
+    element, so that no vector has several, is added if indices differ from element to element, or
+    if a scatter's elements are not contiguous."""
     reads = spec.reads
     accesses = [*reads.reads, *([reads.write] if reads.write else [])]
     strides = [access.strides for access in accesses]
@@ -252,7 +252,8 @@ def merged_of(spec: Elementwise) -> Merged:
 def merge(
     shape: Sequence[int], strides: Sequence[Sequence[int]]
 ) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """A shape and the strides of tensors in it, dimensions merged that all of them walk alike."""
+    """Return the shape and the strides of tensors in it, with dimensions that all stride alike
+    merged."""
     return merge_apart(shape, strides, ())[:2]
 
 
@@ -280,7 +281,7 @@ def merge_apart(
 
 
 def coordinates(counts: Sequence[int], needed: Collection[int]) -> tuple[Dimension, ...]:
-    """How a number gives those of its coordinates that are needed, outermost first."""
+    """Return the dimensions that split a number into needed coordinates, outermost first."""
     return tuple(
         Dimension(number=d, divisor=math.prod(counts[d + 1 :]), size=size, outermost=d == 0)
         for d, size in enumerate(counts)
@@ -305,7 +306,7 @@ def tile_of(spec: Elementwise, extent: int) -> Tile | None:
 
 
 def widest_vector(spec: Elementwise, most: int) -> int:
-    """The most elements, a power of two up to `most`, that a vector of every tensor can have."""
+    """Return the most elements, a power of two up to `most`, of a vector that all tensors allow."""
     stream = StreamPlan(spec=spec, vector=1)
     sizes = stream.sizes
     if stream.write is None and all(i.linear or i.is_constant for i in stream.inputs):
@@ -320,6 +321,6 @@ def widest_vector(spec: Elementwise, most: int) -> int:
 
 
 def _writes_whole(spec: Elementwise, vector: int) -> bool:
-    """Whether a scatter writes vectors that are aligned in its table."""
+    """Return whether a scatter writes vectors that are aligned in its table."""
     write = StreamPlan(spec=spec, vector=vector).write
     return write is None or write.whole

@@ -95,11 +95,11 @@ class AccessMap:
         return self.row if axis == "row" else self.k
 
     def offset(self, row: int, k: int) -> int:
-        """Address of an element, in elements."""
+        """Return the address of an element, in elements."""
         return _offset(self.row, row) + _offset(self.k, k)
 
     def values(self, axis: Axis, index: int) -> tuple[int, ...]:
-        """Values of the digits of an index."""
+        """Return the values of the digits of an index."""
         return _values(self.digits(axis), index)
 
     @property
@@ -150,7 +150,7 @@ class AccessMap:
         return found[:1] if len(set(found)) == 1 else found
 
     def row_span(self, rows: int) -> tuple[int, int]:
-        """Bounds of the distance in elements from the first row of a tile of `rows` to another."""
+        """Return bounds of the distance in elements from the first row of a tile to another."""
         *outer, inner = self.row
         low, high, unit = 0, inner.stride * (rows - 1), inner.extent
         for number in reversed(range(len(outer))):

@@ -75,7 +75,7 @@ class SharedSteps:
         return self.workgroups - 1
 
     def begin(self, number: int) -> int:
-        """First step of workgroup `number`."""
+        """Return the first step of workgroup `number`."""
         return number * self.steps // self.workgroups
 
     @property

@@ -102,7 +102,7 @@ def _paired_columns(rows: Rows, vectors: Sequence[str]) -> Iterator[tuple[str, s
 
 
 def _halves(row: Terms, following: Terms) -> tuple[Terms, Terms] | None:
-    """Half the sum and half the difference of two rows, if no vector is in both."""
+    """Return half the sum and half the difference of two rows, if no vector is in both."""
     names = dict.fromkeys([*row, *following])
     both = {name: (row.get(name, 0), following.get(name, 0)) for name in names}
     even = {name: Fraction(x + y) / 2 for name, (x, y) in both.items() if x + y}

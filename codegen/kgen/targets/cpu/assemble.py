@@ -23,7 +23,7 @@ COMMON_FEATURES = {"x86_64": ("fast-dpwssd",), "aarch64": ("reserve-x18",)}
 
 
 def assemble(source: Source, plan: CpuPlan) -> Assembled:
-    """Machine code and its IR. Raises AssembleError if LLVM refuses it or it is not self-contained.
+    """Return machine code and its IR. Raises AssembleError for IR that LLVM or the linker refuses.
 
     The code uses no feature beyond the plan's list, and `requires` is that list.
     """

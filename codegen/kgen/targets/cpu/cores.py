@@ -24,6 +24,10 @@ from kgen_runtime.this_cpu import this_cpu
 from kgen_runtime.values import frozen
 
 INTEL, AMD = "GenuineIntel", "AuthenticAMD"
+#: Bytes of a way of the first- and second-level cache: lines a multiple of these apart share a set.
+WAY_BYTES = (4096, 1 << 17)
+#: Part of a cache that counts as available to the operands of a loop.
+SHARE = 0.8
 
 
 @frozen
@@ -101,12 +105,6 @@ def core_name() -> str:
     fitting = [core for core in standing if here.features.issuperset(core.unlisted or ())]
     own = [core for core in fitting if core.vendor == here.vendor]
     return (own or fitting)[-1].name
-
-
-#: Bytes of a way of the first- and second-level cache: lines a multiple of these apart share a set.
-WAY_BYTES = (4096, 1 << 17)
-#: Part of a cache that counts as available to the operands of a loop.
-SHARE = 0.8
 
 
 @frozen

@@ -63,8 +63,7 @@ class CpuRenderer(LlvmRenderer):
         return super().intrinsic(primitive)
 
     def flags(self, primitive: P) -> str:
-        """Return fast-math flags: zeros are equal, which spares x86 most of a maximum's
-        instructions."""
+        """Return flags: zeros are equal, which spares x86 most of a maximum's instructions."""
         return "nsz " if primitive in (P.MIN, P.MAX) else ""
 
     def declarations(self, *expressions: Expression) -> Iterator[str]:
@@ -191,8 +190,7 @@ class CpuRenderer(LlvmRenderer):
 
 @frozen
 class CpuWholeRenderer(LlvmWholeRenderer):
-    """Renderer of integers. Vectors lack division: the truncated quotient in f64 is exact for
-    s32."""
+    """Renderer of integers, whose vectors lack division: s32 is divided exactly in f64."""
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
         t, wide = self.type, self.type.of(DType.F64)
@@ -258,8 +256,7 @@ def renderer_of(dtype: DType, lanes: int, target: Target) -> CpuRenderer | CpuWh
 
 
 def on_bits(spec: Elementwise) -> bool:
-    """Return whether an expression of 16-bit elements is exact in their type and consists of steps
-    on bits."""
+    """Return whether an expression of 16-bit elements is exact and consists of steps on bits."""
     renderer = CpuBitsRenderer(dtype=spec.dtype, type=Vector(count=1, scalar="i16"))
     return spec.dtype.itemsize == 2 and spec.is_exact and renderer.has(*spec.calls)
 

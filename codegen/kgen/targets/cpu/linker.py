@@ -29,8 +29,7 @@ Write = Callable[[bytearray, int, int, int], None]
 
 
 def link(data: bytes) -> bytes:
-    """Return the shared object. Raises AssembleError unless code is self-contained and
-    read-only."""
+    """Return the shared object. Raises AssembleError for code that is not self-contained."""
     source = elf.read(data)
     loaded = [s for s in source.sections if s.has(elf.SHF_ALLOC) and s.size]
     loaded = [s for s in loaded if s.name not in DROPPED]
@@ -72,8 +71,7 @@ def page21(data: bytearray, at: int, value: int, position: int) -> None:
 
 
 def low12(shift: int) -> Write:
-    """Return a patch of ADD or loads of 2**shift bytes: low 12 bits of the address in bits
-    10-21."""
+    """Return a patch of ADD or loads of 2**shift bytes: bits 0-11 of the address in bits 10-21."""
 
     def patch(data: bytearray, at: int, value: int, position: int) -> None:
         insert(data, at, ((value & 0xFFF) >> shift) << 10)

@@ -21,7 +21,7 @@ EXPENSIVE = frozenset({P.CALL, P.EXP2, P.LOG2, P.DIV, P.SQRT, P.RSQRT, P.RECIPRO
 
 @frozen
 class Kept:
-    """A value that the phase of this number stores, and later ones read."""
+    """Value that phase number `phase` stores, and later ones read."""
 
     step: Expression
     phase: int
@@ -46,7 +46,7 @@ def kept_values(row: RowPlan, slots: int) -> tuple[Kept, ...]:
 def _shared(
     row: RowPlan, phase: RowPhase, later: Sequence[RowPhase], known: Collection[Expression]
 ) -> list[Expression]:
-    """The expensive values that a phase computes and a later one would compute again."""
+    """Return the expensive values that a phase computes and a later one would compute again."""
     here = row.elements(phase.wanted, known)
     # What is relative to an extreme as it is so far is another value later.
     running = {fold.step for fold in phase.folds}

@@ -32,7 +32,7 @@ LEAST_F32: float = struct.unpack("<f", bytes.fromhex("ffff7fff"))[0]
 
 @frozen
 class Online(ABC):
-    """A fold and the extreme, of the same phase, that it is relative to."""
+    """Fold and the extreme, of the same phase, that it is relative to."""
 
     fold: RowFold
     extreme: RowFold
@@ -40,7 +40,7 @@ class Online(ABC):
     @property
     @abstractmethod
     def moved(self) -> Expression:
-        """VALUE, which goes with EXTREME, where the extreme is what the fold has for it."""
+        """VALUE, which goes with EXTREME, moved to the extreme that the fold has."""
 
 
 @frozen
@@ -60,19 +60,19 @@ class Exponentials(Online):
 
 @frozen
 class FirstPlace(Online):
-    """The first column that holds the extreme, or else the first one that holds NaN. Until another
-    takes its place it is 0, which is right where all elements are what the extreme starts from."""
+    """First column that holds the extreme, or else NaN. It is 0 until another takes its place,
+    which is right if all elements equal the extreme's start value."""
 
     @property
     def _replaces(self) -> Expression:
-        """ELEMENT takes the place of EXTREME: it is beyond it or NaN, and that is a number."""
+        """Whether ELEMENT is beyond EXTREME or NaN, and EXTREME is a number."""
         largest = self.extreme.reduction.combine is P.MAX
         within = ELEMENT <= EXTREME if largest else EXTREME <= ELEMENT
         return ~within & EXTREME.equals(EXTREME)
 
     @property
     def next(self) -> tuple[Expression, Expression]:
-        """The extreme and VALUE behind an element."""
+        """Extreme and VALUE after an element."""
         return (
             select(self._replaces, ELEMENT, EXTREME),
             select(self._replaces, variable(COLUMN), VALUE),
@@ -94,12 +94,12 @@ def online_of(fold: RowFold, extreme: RowFold) -> Online:
 
 
 def extreme_of(step: Expression) -> Expression | None:
-    """The maximum or minimum that a reduction may be found together with."""
+    """Return the maximum or minimum that a reduction may be found together with, or None."""
     return first_place_of(step) or exponentials_of(step)
 
 
 def exponentials_of(step: Expression) -> Expression | None:
-    """The maximum that a sum of exponentials is relative to."""
+    """Return the maximum that a sum of exponentials is relative to, or None."""
     if step.primitive is not P.REDUCE or step.name != "sum":
         return None
     if (distance := distance_of(step.arguments[0])) is None:
@@ -113,7 +113,7 @@ def exponentials_of(step: Expression) -> Expression | None:
 
 
 def first_place_of(step: Expression) -> Expression | None:
-    """The maximum or minimum of which a reduction is the first place."""
+    """Return the maximum or minimum whose first column a reduction finds, or None."""
     if step.primitive is not P.REDUCE or step.name != "min":
         return None
     (argument,) = step.arguments
@@ -124,7 +124,7 @@ def first_place_of(step: Expression) -> Expression | None:
 
 
 def distance_of(exponential: Expression) -> Expression | None:
-    """x - t of 2^((x - t) c)."""
+    """Return x - t of 2^((x - t) c), or None."""
     found = bound(_CALLED, exponential)
     if found is None:
         found = bound(_EXPONENTIAL, exponential)

@@ -26,8 +26,8 @@ _FIRST = select(variable("column") < variable("head"), _X, variable("other"))
 
 
 def with_shift(expression: Expression, head: int) -> Expression:
-    """The expression with shifted sums, from the mean of so many first columns, for each sum of
-    (x - mean(x))^2."""
+    """Return the expression in which each sum of (x - mean(x))^2 is made of sums of x - a, with a
+    the mean of the first `head` columns."""
     done: dict[Expression, Expression] = {}
     changed: dict[Expression, Expression] = {}
     for squares in steps(expression):
@@ -48,19 +48,19 @@ def with_shift(expression: Expression, head: int) -> Expression:
 
 
 def mean_of(squares: Expression) -> Expression | None:
-    """mean(x), as a product, of the sum of (x - mean(x))^2."""
+    """Return mean(x), as a product, if the step is the sum of (x - mean(x))^2, else None."""
     found = bound(_SQUARES, squares)
     return None if found is None else reduce("sum", found["x"]) * found["share"]
 
 
 def head_of(phase: RowPhase) -> int:
-    """How many first columns the phase folds; 0 for all."""
+    """Return the number of first columns that the phase folds alone; 0 for all."""
     heads = {_head(fold)[0] for fold in phase.folds}
     return heads.pop() if len(heads) == 1 else 0
 
 
 def in_head(phase: RowPhase) -> RowPhase:
-    """The phase where its columns are all among the first ones."""
+    """Return the phase for columns that are all among the first ones."""
     folds = tuple(
         replace(fold, step=reduce(fold.step.name, _head(fold)[1])) for fold in phase.folds
     )
@@ -68,7 +68,7 @@ def in_head(phase: RowPhase) -> RowPhase:
 
 
 def _head(fold: RowFold) -> tuple[int, Expression]:
-    """The number of first columns that alone are folded, and what is folded of them."""
+    """Return the number of first columns that alone are folded, and the folded expression."""
     found = bound(_FIRST, fold.argument)
     if found is None or found["column"] is not variable(COLUMN):
         return 0, fold.argument

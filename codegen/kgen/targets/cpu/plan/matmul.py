@@ -183,8 +183,7 @@ class MatmulPlan(CpuPlan):
 
     @property
     def multiplied(self) -> Multiplied:
-        """Type of the products; elements that no instruction takes are widened to the sums'
-        type."""
+        """Type of the products: that of the sums if no instruction takes the operands."""
         return Multiplied(operands=str(self.spec.dtype if self.dot else self.spec.accumulate))
 
     @property

@@ -156,8 +156,7 @@ class Vector:
 
 @frozen
 class VectorPart:
-    """Vector `index` of a run, from element `first` on; `valid` counts its elements if some
-    lack."""
+    """Vector `index` of a run, from element `first` on; `valid` counts its elements, 0 if whole."""
 
     index: int
     first: int

@@ -38,8 +38,7 @@ GIVEN_UP = (
 def adapted(
     spec: Matmul, target: Target, schedule: BlockedMatmul, sizes: tuple[int, ...]
 ) -> BlockedMatmul:
-    """Return a legal schedule like one measured for other sizes (M, N, K), if possible of its main
-    loop."""
+    """Return a legal schedule like that of other (M, N, K), of its main loop if possible."""
     if sizes == (spec.m, spec.n, spec.k):
         return schedule
     return _first(spec, target, schedule, _fewer(_scaled(spec, target, schedule, sizes)))
@@ -83,8 +82,7 @@ def _fewer(fields: Mapping[str, int], kept: Collection[str] = ()) -> Iterator[di
 def _scaled(
     spec: Matmul, target: Target, schedule: BlockedMatmul, sizes: tuple[int, ...]
 ) -> dict[str, int]:
-    """Return the fields for the new extents: whole extents stay whole, other blocks keep their
-    size."""
+    """Return the fields for the new extents: whole extents stay whole, others keep their size."""
     m, n, k = sizes
     fields = {name: int(getattr(schedule, name)) for name in schedule.names}
     mr, nr = fields["mr"], fields["nr"]

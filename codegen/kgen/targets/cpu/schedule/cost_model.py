@@ -66,8 +66,7 @@ THREADS, START_CYCLES = ((1, 0.6), (2, 0.3), (8, 0.1)), 6000.0
 
 @frozen
 class Prediction:
-    """Predicted cycles of one thread with warm caches, and the mean seconds that rank
-    candidates."""
+    """Cycles of one thread with warm caches, by term and in all, and the seconds that rank."""
 
     terms: Mapping[str, Cycles]
     cycles: Cycles
@@ -75,8 +74,7 @@ class Prediction:
 
 
 def predict(spec: Matmul, target: Target, space: MatmulSpace, held: int = 0) -> Prediction:
-    """Predict the time of every candidate; `held` bytes are read between two calls with the same
-    B."""
+    """Predict the time of every candidate; calls with the same B read `held` bytes between."""
     per_event = coefficients(target, space.kind)
     conditions = (False, True) if per_event["error"] else (False,)
     found = [_terms(spec, target, space, per_event, is_cold, held) for is_cold in conditions]
@@ -156,8 +154,7 @@ def predicted(
 
 
 def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul, distance: float) -> float:
-    """Return log(predicted / least predicted time), less the model's error over the distance, or
-    0."""
+    """Return log(predicted / least predicted time) less the error over the distance, or 0."""
     error = coefficients(target, type(schedule))["error"]
     if not error:
         return 0.0

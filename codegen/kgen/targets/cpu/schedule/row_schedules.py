@@ -65,8 +65,7 @@ def predicted(
 
 
 def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream | CpuTransposed:
-    """Return a schedule whose tasks are rows, blocks of rows or elements, as the inputs
-    broadcast."""
+    """Return a schedule whose tasks are rows, blocks of rows or elements."""
     stream = StreamPlan(spec=spec, vector=1)
     size = vector_of(spec, target).count
     if blocks_of(stream, size) is not None:
@@ -119,8 +118,7 @@ def depthwise_schedule(conv: Conv2d, target: Target) -> CpuDepthwise:
 def completed(
     spec: Rowwise, target: Target, schedule: CpuStream, given: Collection[str] = ()
 ) -> CpuStream:
-    """Return the schedule with the fields, except those in `given`, that rows and caches
-    determine."""
+    """Return the schedule with the fields, but those in `given`, that rows and caches determine."""
     is_far = spec.bytes_moved > target.limits["l3_bytes"]
     if isinstance(schedule, CpuSplitRows):
         head = _head(unchecked_rows(spec, target, schedule))

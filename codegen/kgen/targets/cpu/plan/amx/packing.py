@@ -46,8 +46,7 @@ class GroupOfRows:
 
 @frozen
 class TilesOfA:
-    """Addresses of tiles of A: bytes from one row of a tile, and from one step of K, to the
-    next."""
+    """Addresses of tiles of A: bytes from one row of a tile, and one step of K, to the next."""
 
     pointer: str
     row: int
@@ -125,8 +124,7 @@ def column_unit(spec: Matmul, schedule: BlockedMatmul) -> int:
 
 @frozen
 class TiledB:
-    """B in the order of AMX tiles, `k_steps` along K; `band_groups` groups of rows are packed per
-    pass."""
+    """B in the order of AMX tiles, `k_steps` along K; a pass packs `band_groups` groups of rows."""
 
     groups: GroupsOfB
     k_steps: int

@@ -131,8 +131,7 @@ class TileSteps:
 
     @property
     def _finishing(self) -> int:
-        """Steps of the shortest block that may finish rows: all but the first, which stores
-        sums."""
+        """Steps of the shortest block that may finish rows: all but the first, which stores."""
         return min(self.count - self.last_start, self.of_block, self.count) - 1
 
     @property

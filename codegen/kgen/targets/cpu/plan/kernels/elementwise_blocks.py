@@ -15,8 +15,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Merge:
-    """Shuffle of a narrow block: makes vector `result` of `stage` columns from `before` and
-    `column`."""
+    """Shuffle that makes vector `result` of `stage` columns from `before` and `column`."""
 
     before: str
     column: int

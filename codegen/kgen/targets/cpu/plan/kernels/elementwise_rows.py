@@ -15,8 +15,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Segment:
-    """Elements [start, stop) of a row, in which conditions along it are `known`; `prefix` begins
-    names."""
+    """Elements [start, stop) of a row in which conditions are `known`; `prefix` begins names."""
 
     prefix: str
     start: int

@@ -211,8 +211,7 @@ def limbs_scratch(spec: Matmul) -> int:
 
 
 def packed_otherwise(spec: Matmul, target: Target) -> bool:
-    """Return whether B is prepacked for AMX tiles or byte products, an order that kernels of all M
-    share."""
+    """Return whether B is prepacked for AMX tiles or byte products, which all M share."""
     if limb_dot(spec, target) is not None:
         return True
     return bool(spec.constant) and tile_product(spec.dtype, target) is not None

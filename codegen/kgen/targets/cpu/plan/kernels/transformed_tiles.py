@@ -46,8 +46,7 @@ TILES = "a.tiles"
 
 @frozen
 class PositionSteps:
-    """Bytes from one of `count` positions to the next: tiles `a`, panels of weights `b`, sums
-    `acc`."""
+    """Bytes from one of `count` positions to the next in tiles `a`, weights `b` and sums `acc`."""
 
     count: int
     a: int
@@ -228,8 +227,7 @@ def transform_cycles(
 
 
 def roundings(conv: Conv2d, target: Target) -> int:
-    """Return the most roundings in the transforms of an input, a sum (two passes each) and a
-    weight."""
+    """Return the most roundings in transforms of an input, a sum (two passes each) and a weight."""
     assert conv.transforms
     maps = (_map(conv.transforms.inputs), _map(conv.transforms.outputs))
     each = 1 if fuses(target) else 2

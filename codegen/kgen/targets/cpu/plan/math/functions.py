@@ -18,8 +18,8 @@ from kgen.targets.cpu.plan.cpu_plan import fuses, multiply_add
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
-#: Elements of the widest vector of VSCALEFPS.
-SCALEF_COUNT = 16
+#: Elements of the widest vector of VSCALEFPS; entries of a table of the normal distribution.
+SCALEF_COUNT, ENTRIES = 16, 16
 
 
 @frozen
@@ -165,10 +165,6 @@ def functions_for(target: Target, vector: Vector, out: DType) -> Functions:
     )
 
 
-#: Entries of a table.
-ENTRIES = 16
-
-
 @frozen
 class NormalTail:
     """Phi(-z) = 2^L(z), z >= 0, with L a polynomial in z - `center`, and 2^r one for |r| <= 1/2.
@@ -185,7 +181,11 @@ class NormalTail:
 @frozen
 class NormalTables:
     """Polynomials L(z) of `tail` for z near i, from entry i of each table: coefficients of powers
-    of z, or of z - i if it `is_centered`, highest first. Limit and 2^r are those of `tail`."""
+    of z, or of z - i if it `is_centered`, highest first. Limit and 2^r are those of `tail`.
+
+    An instruction (VPERMPS) looks up an element's coefficients in registers by the number nearest
+    to z. On so short a stretch a polynomial of far lower degree is enough.
+    """
 
     tail: NormalTail
     is_centered: bool

@@ -22,8 +22,7 @@ def rounded(extent: int, unit: int) -> int:
 
 @frozen
 class LastGroups:
-    """End of a panel in the last block of K, from `k0` on: offsets of the partial group and of
-    zeros."""
+    """End of a panel in K's last block, from `k0` on: offsets of the partial group and of zeros."""
 
     k0: int
     start: int
@@ -160,8 +159,7 @@ class GroupsOfB(PanelsOfB):
         return self.is_gathered and depth == self.group
 
     def rows(self, depth: int) -> tuple[tuple[int, bool], ...]:
-        """Return the rows of a group: bytes from the first one, and whether K's last group lacks
-        it."""
+        """Return the rows of a group: bytes from the first, and whether K's last group lacks it."""
         return tuple((i * self.k_stride, i >= self.k_left) for i in range(depth))
 
     def row_operands(self, name: str, depth: int) -> tuple[str, ...]:

@@ -18,8 +18,7 @@ LANE_BYTES = 16
 
 @frozen
 class Unpack:
-    """Shuffle that interleaves lower or upper halves of each lane of x and y (PUNPCKL/H,
-    ZIP1/2)."""
+    """Shuffle that interleaves lower or upper halves of each lane of x and y (PUNPCK, ZIP)."""
 
     result: str
     x: str

@@ -179,8 +179,7 @@ class TiledPlan(MatmulPlan):
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
 
     def rows_ahead(self, width: int) -> int:
-        """Return the prefetch distance in bytes of an unpacked B of which a step reads `width`
-        bytes."""
+        """Return the prefetch distance in bytes of an unpacked B, for rows of `width` bytes."""
         return 0
 
     @property
@@ -199,8 +198,7 @@ class TiledPlan(MatmulPlan):
         return PanelsAhead(bytes=schedule.ahead, level=level)
 
     def fetches_panel(self, tile: RegisterTile, column: Column) -> bool:
-        """Return whether a tile, the last columns of B if narrow, prefetches this vector of
-        columns."""
+        """Return whether a tile prefetches panels of a prepacked B for a vector of columns."""
         first = 0 if tile.width == self.schedule.nr else self.spec.n - tile.width
         if self.panels_ahead is None:
             return False
@@ -283,8 +281,7 @@ class TiledPlan(MatmulPlan):
         return self.blocking.k.is_split and not self.acc.in_out
 
     def has_two_sums(self, tile: RegisterTile) -> bool:
-        """Return whether each sum is that of two, whose multiply-adds need not wait for each
-        other."""
+        """Return whether each sum is that of two, so that multiply-adds wait less."""
         return False
 
     def two_sums(self, tile: RegisterTile) -> tuple[tuple[str, str, str], ...]:

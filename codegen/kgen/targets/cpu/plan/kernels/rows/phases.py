@@ -288,8 +288,7 @@ class RowPhases:
         return body, known
 
     def _there(self, cut: Cut, fold: RowFold, value: str, after: str, lines: list[str]) -> str:
-        """Return the part of a vector that is folded; elements that a mask excludes are the
-        identity."""
+        """Return the folded part of a vector: the identity where a mask excludes elements."""
         if not cut.valid:
             return value
         there = f"{after}.there"

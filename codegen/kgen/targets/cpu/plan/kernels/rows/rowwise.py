@@ -438,8 +438,7 @@ def flushed_outputs(spec: Rowwise, target: Target) -> tuple[str, ...]:
 
 
 def may_be_flushed(step: Expression) -> bool:
-    """Return whether a value may be off by the smallest normal number, as an approximation's
-    error."""
+    """Return whether a value may be off by the smallest normal number, as approximations are."""
     if step.primitive in EXPENSIVE:
         return True
     if step.primitive in ARITHMETIC:
