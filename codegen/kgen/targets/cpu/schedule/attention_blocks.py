@@ -121,7 +121,7 @@ def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[s
     squares = vectors * -(-spec.head // lanes)
     transposed = squares * lanes * (math.log2(lanes) + 2.0)
     copies = schedule.block_k * -(-spec.out_head // lanes) * 2.0 / loads if schedule.pack_v else 0.0
-    # The first block of queries reads K and V from where they are, the others from nearer by.
+    # The first block of queries reads K and V from a farther cache level than the others.
     lines = [reach * n * spec.dtype.itemsize / LINE_BYTES for n in (spec.head, spec.out_head)]
     place, near = (caches.first_read(n * LINE_BYTES * sum(lines)) for n in (pairs, 1))
     ways = ("packed", "packed" if schedule.pack_v else "first")

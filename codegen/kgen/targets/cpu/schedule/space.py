@@ -141,7 +141,7 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     pairs = has_pairs(spec) and not instruction
     fits = _tiles(table, spec, target, count, np.maximum(table["vectors_nr"], 2) if pairs else 0)
     if pairs:
-        # LLVM keeps elements of several rows in registers beside a single vector, and spills.
+        # With a single vector, LLVM keeps elements of several rows in registers, and spills.
         fits &= (table["nr"] > count) | (2 * table["mr"] < target.limits["vector_registers"])
     by_columns = spec.layout.a_transposed
     unit = np.lcm(table["mr"], np.where(table["pack_a"], count, 1)) if by_columns else table["mr"]

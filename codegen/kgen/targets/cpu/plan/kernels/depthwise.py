@@ -263,7 +263,7 @@ class DepthwisePlan(CpuPlan):
         spans = [range(first, min(first + tile, count)) for first in range(0, count, tile)]
 
         def kind(number: int) -> int:
-            """Return a number that tiles have in common only if they are alike."""
+            """Return a number that two tiles share only if their code is the same."""
             elements = (e for output in spans[number] for e in self._elements(output))
             is_plain = len(spans[number]) == tile and all(map(self._is_inside, elements))
             return -1 if is_plain else number

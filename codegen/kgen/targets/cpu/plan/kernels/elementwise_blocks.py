@@ -1,4 +1,4 @@
-"""Blocks of an element-wise kernel's output, for inputs whose neighbours lie along a column.
+"""Blocks of an element-wise kernel's output, for inputs that are contiguous along a column.
 
 A block has as many rows as a vector has elements, and as many columns unless rows are shorter. An
 input is read along its columns. Square blocks are transposed in registers. The rows of narrower
@@ -114,5 +114,5 @@ def blocks_of(stream: StreamPlan, size: int) -> Blocks | None:
 
 
 def is_turned(of: StreamOperand) -> bool:
-    """Return whether an operand's neighbours lie in the rows of one column."""
+    """Return whether an operand is contiguous along the rows of a column."""
     return of.lane not in (0, 1) and of.strides[-2] == 1

@@ -80,7 +80,7 @@ def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll
     if dot is not None:
         return needed + dot.extra_registers
     if takes_words(spec, target):
-        # A word beside each half of the one that goes by, the other halves of those held; a mask.
+        # Both halves of the streamed word, the second halves of the words held, and a mask.
         return needed + min(rows, columns) + WORD
     widened = not along.is_wide and along.compute == sums
     widened |= spec.b_type is not spec.dtype

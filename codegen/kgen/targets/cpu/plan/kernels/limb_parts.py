@@ -16,9 +16,9 @@ from kgen.targets.powers_of_two import RoundingUnit
 from kgen_runtime.blocks import BLOCK
 from kgen_runtime.values import frozen
 
-#: Signed bytes of an integer. Four hold each f32 as it is that is within 2^-7 of the largest one of
-#: its block: a model's activations have outliers, which the others of a block must not vanish
-#: beside. A block of s4 is shorter, and has fewer bytes to read while its limbs are multiplied.
+#: Signed bytes of an integer. Four hold each f32 within 2^-7 of the largest one of its block
+#: exactly: activations of models have outliers, and other numbers of the block need their digits.
+#: Three are enough for a block of s4, which is shorter.
 LIMBS, LIMBS_OF_S4 = 4, 3
 #: The longest K of which a row of limbs fits a thread's stack.
 MOST_K = 49152

@@ -1,1 +1,1 @@
-"""The order in which packed operands lie, and how they get into it."""
+"""Packed operands: their order in memory, and how kernels and builds produce it."""

@@ -119,7 +119,7 @@ def tile(
 
 
 def tile_rows(count: int, a_stride: int, out_stride: int) -> tuple[Row, ...]:
-    """Return the rows of a tile, which lie `a_stride` bytes apart in A and `out_stride` in out."""
+    """Return the rows of a tile, `a_stride` bytes apart in A and `out_stride` bytes in out."""
     return tuple(
         Row(name=f"m{r}", index=r, a=r * a_stride, out=r * out_stride) for r in range(count)
     )

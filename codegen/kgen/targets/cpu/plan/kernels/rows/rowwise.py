@@ -224,7 +224,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def row_as_place(self) -> str:
-        """Row of an output whose elements lie as those of a buffer do, or an empty text."""
+        """Row of an output with the same layout as a buffer, or an empty text."""
         names = [
             of.name
             for of in self.row.whole_outputs
