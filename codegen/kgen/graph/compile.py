@@ -185,8 +185,10 @@ def lowered_for(
     """
     own = family(target.family)
     predict = cache(partial(own.predicted_seconds, target))
+    attends = None if own.is_calibrated else partial(own.attends, target)
     try:
-        found = with_shared_kernels(lower(fused, own.alignment, predict), own.most_tensors)
+        lowered = lower(fused, own.alignment, predict, attends)
+        found = with_shared_kernels(lowered, own.most_tensors)
     except SpecError as error:
         raise GraphError(f"target={target.name}: {error}") from None
     found = with_further_outputs(found, {found.outputs[name] for name in states.values()})

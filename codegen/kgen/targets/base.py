@@ -10,13 +10,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule, ScheduleOrigin
-from kgen.spec import Conv2d, DType, ImageLayout, Math, Matmul, Rowwise, Spec
+from kgen.spec import Attention, Conv2d, DType, ImageLayout, Math, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
 from kgen.spec.shapes import by_x
 from kgen.targets import header
@@ -291,6 +291,9 @@ class Family(ABC):
     alignment: ClassVar[int] = 16
     #: Whether it pads images of s8 with any number, not only 0.
     pads_with_zero_point: ClassVar[bool] = False
+    #: Whether measurements correct its cost model, so that predicted times decide which kernels a
+    #: model has.
+    is_calibrated: ClassVar[bool] = False
     #: Convolutions may have Winograd's arithmetic.
     has_winograd: ClassVar[bool] = False
     #: All named targets, in the order that `kgen targets` lists them.
@@ -459,6 +462,17 @@ class Family(ABC):
             return None
         found = self.predicted(spec, target, self.choose(spec, target))
         return None if found is None else found.seconds
+
+    def attends(self, target: Target, spec: Attention, steps: Iterable[Spec]) -> bool:
+        """Whether attention is one kernel in a model where no measurements compare it with the
+        kernels of its `steps`: if there is one for it, which reads and writes what they do, except
+        for the scores. They write the scores twice and read them twice."""
+        try:
+            self.check_support(spec, target)
+            self.plan(spec, target, self.choose(spec, target))
+        except (TargetError, ScheduleError):
+            return False
+        return True
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
         """Return schedules that a user may ask for by main loop or by a field, best first."""

@@ -135,7 +135,14 @@ def choices_of(compiled: CompiledModel) -> list[dict[str, object]]:
     from kgen.spec.shapes import by_x
 
     counts = Counter(
-        (target, choice.spec.q, choice.spec.k, choice.seconds, choice.seconds_apart)
+        (
+            target,
+            choice.spec.q,
+            choice.spec.k,
+            choice.seconds,
+            choice.seconds_apart,
+            choice.is_one_kernel,
+        )
         for target, lowered in compiled.lowered.items()
         for choice in lowered.choices
     )
@@ -147,9 +154,9 @@ def choices_of(compiled: CompiledModel) -> list[dict[str, object]]:
             "count": count,
             "one_kernel": seconds,
             "steps": apart,
-            "choice": "one kernel" if seconds < apart else "steps",
+            "choice": "one kernel" if is_one_kernel else "steps",
         }
-        for (target, q, k, seconds, apart), count in counts.items()
+        for (target, q, k, seconds, apart, is_one_kernel), count in counts.items()
     ]
 
 
@@ -165,7 +172,7 @@ def print_choices(choices: Sequence[dict[str, Any]]) -> None:
     print_table(header, rows)
     print(
         "\nattention: predicted times in one thread of one kernel, and of two products and a "
-        "softmax; count: how many the model has.\n"
+        "softmax, where they decide; count: how many the model has.\n"
     )
 
 

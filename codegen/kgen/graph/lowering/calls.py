@@ -45,15 +45,18 @@ class KernelCall:
 
 @frozen
 class AttentionChoice:
-    """Predicted seconds of attention as one kernel, and of the calls that write it out."""
+    """Predicted seconds of attention as one kernel, and of the calls that write it out; None where
+    the target decides without them."""
 
     spec: Attention
     nodes: tuple[str, ...]
-    seconds: float
-    seconds_apart: float
+    seconds: float | None
+    seconds_apart: float | None
 
     @property
     def is_one_kernel(self) -> bool:
+        if self.seconds is None or self.seconds_apart is None:
+            return True
         return self.seconds < self.seconds_apart
 
 

@@ -45,7 +45,7 @@ from kgen.ops.expression import (
     with_arguments,
 )
 from kgen.ops.views import has_views
-from kgen.spec import Conv2d, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec import Attention, Conv2d, Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
 from kgen.spec.inference import is_scatter
 from kgen.spec.shapes import MAX_RANK
@@ -53,22 +53,32 @@ from kgen_runtime.dtypes import DType
 
 #: Predicted seconds of a kernel; None for an operation that the target lacks.
 Predict = Callable[[Spec], float | None]
+#: Whether attention is one kernel, and not those of its steps.
+Attends = Callable[[Attention, tuple[Spec, ...]], bool]
 
 
-def lower(fused: Fused, alignment: int = ALIGNMENT, predict: Predict = lambda _: None) -> Lowered:
+def lower(
+    fused: Fused,
+    alignment: int = ALIGNMENT,
+    predict: Predict = lambda _: None,
+    attends: Attends | None = None,
+) -> Lowered:
     """Return the kernel calls of a fused graph.
 
     Every tensor of a kernel starts at a multiple of `alignment` bytes. Attention that the model
-    writes out is one call if less time is predicted for that. Raises SpecError for what no kernel
-    computes.
+    writes out is one call if `attends` says so; without it, if less time is predicted for that.
+    Raises SpecError for what no kernel computes.
     """
-    return _Lowering(fused, alignment, predict).all()
+    return _Lowering(fused, alignment, predict, attends).all()
 
 
 class _Lowering:
-    def __init__(self, fused: Fused, alignment: int, predict: Predict) -> None:
+    def __init__(
+        self, fused: Fused, alignment: int, predict: Predict, attends: Attends | None
+    ) -> None:
         self.fused, self.graph, self.alignment = fused, fused.graph, alignment
-        self.predict, self.finder = predict, AttentionFinder(fused, alignment)
+        self.predict, self.attends = predict, attends
+        self.finder = AttentionFinder(fused, alignment)
         self.choices: list[AttentionChoice] = []
         #: Masks of attention in memory, by what they are made of.
         self.masks: dict[tuple[object, ...], str] = {}
@@ -420,17 +430,19 @@ class _Lowering:
     # -- attention --------------------------------------------------------------------------
 
     def attend(self, root: str) -> None:
-        """Put attention in the place of the product that is its last step, if less time is
-        predicted for it than for the calls that it replaces."""
+        """Put attention in the place of the product that is its last step, if that is better than
+        the calls that it replaces."""
         found = self.finder.find(root)
-        seconds = self.predict(found.spec) if found else None
-        if found is None or seconds is None:
+        if found is None:
+            return
+        steps = tuple(each.spec for each in self.saved_by(found))
+        is_asked = self.attends is not None
+        if self.attends is not None and not self.attends(found.spec, steps):
+            return
+        seconds, apart = (None, None) if is_asked else self.times(found.spec, steps)
+        if seconds is None and not is_asked:
             return
         written = [call for call in self.calls if call.writes[0] in found.roots]
-        predicted = [self.predict(call.spec) for call in self.saved_by(found)]
-        apart = [each for each in predicted if each is not None]
-        if len(apart) < len(predicted):
-            return
         before = len(self.calls)
         bindings = {
             name: Binding(buffer=leaf.root, offset=leaf.layout.offset)
@@ -439,10 +451,9 @@ class _Lowering:
         nodes = tuple(dict.fromkeys(node for call in written for node in call.nodes))
         if found.mask is not None:
             bindings["mask"] = self.mask(found.mask, found.spec.parameter("mask").dtype, nodes)
-            seconds += sum(self.predict(call.spec) or 0.0 for call in self.calls[before:])
-        choice = AttentionChoice(
-            spec=found.spec, nodes=nodes, seconds=seconds, seconds_apart=sum(apart)
-        )
+            if seconds is not None:
+                seconds += sum(self.predict(call.spec) or 0.0 for call in self.calls[before:])
+        choice = AttentionChoice(spec=found.spec, nodes=nodes, seconds=seconds, seconds_apart=apart)
         self.choices.append(choice)
         if choice.is_one_kernel:
             self.call(found.spec, bindings, root, nodes)
@@ -451,6 +462,14 @@ class _Lowering:
         elif len(self.calls) > before:
             _, name = self.masks.popitem()
             del self.calls[before:], self.buffers[name]
+
+    def times(
+        self, spec: Attention, steps: tuple[Spec, ...]
+    ) -> tuple[float, float] | tuple[None, None]:
+        """Return the predicted seconds of attention and of its steps; None if one is not known."""
+        seconds, *apart = (self.predict(each) for each in (spec, *steps))
+        known = [each for each in apart if each is not None]
+        return (None, None) if seconds is None or len(known) < len(apart) else (seconds, sum(known))
 
     def saved_by(self, found: WrittenAttention) -> Iterator[KernelCall]:
         """Yield the calls so far that nothing needs if attention is one kernel."""

@@ -113,6 +113,7 @@ class CpuFamily(Family):
     most_tensors: ClassVar[int] = 16
     pads_with_zero_point: ClassVar[bool] = True
     has_winograd: ClassVar[bool] = True
+    is_calibrated: ClassVar[bool] = True
     alignment: ClassVar[int] = 1
     convolves_channels: ClassVar[bool] = True
     targets = TARGETS

@@ -57,6 +57,8 @@ ATTENTION_FIELDS = frozenset(
         "window",
         "mask",
         "mask_dtype",
+        "mask_value",
+        "empty_rows",
         "softcap",
         "scale",
         "kv_length",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from kgen.errors import TargetError
 from kgen.ops import steps
-from kgen.schedule import Schedule
+from kgen.schedule import CooperativeMatmul, Schedule
 from kgen.spec import Attention, Conv2d, DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
@@ -99,6 +99,15 @@ class Vulkan(Family):
 
         assert isinstance(plan, VulkanPlan)
         return assemble(source, plan)
+
+    def attends(self, target: Target, spec: Attention, steps: Iterable[Spec]) -> bool:
+        """Whether attention is one kernel, which multiplies by multiply-adds: if its steps do not
+        multiply by cooperative matrices, and not on a CPU, whose caches hold the scores."""
+        if target.has("unstaged"):
+            return False
+        products = (self.choose(each, target) for each in steps if isinstance(each, Matmul))
+        is_cooperative = any(isinstance(each, CooperativeMatmul) for each in products)
+        return not is_cooperative and super().attends(target, spec, steps)
 
     def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
         spec = planned_as(spec)

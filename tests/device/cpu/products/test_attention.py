@@ -228,7 +228,3 @@ def test_blocks_of_keys_are_computed_whole() -> None:
 def test_other_families_refuse() -> None:
     with pytest.raises(kgen.KgenError, match=r"target=gfx942 does not support attention"):
         kgen.build(attention(8, 8), targets=["gfx942"])
-    for fields in ({"empty_rows": "nan"}, {"mask_value": -1.0, "mask": (8,), "mask_dtype": "bool"}):
-        name = next(iter(fields))
-        with pytest.raises(kgen.KgenError, match=f"{name}=.* is not supported by sm_80 for atten"):
-            kgen.build(attention(8, 8, dtype="f16", **fields), targets=["sm_80"])

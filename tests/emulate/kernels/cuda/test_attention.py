@@ -51,6 +51,15 @@ CASES = {
     "mask of odd keys": attention(9, 37, 8, mask=(37,), mask_dtype="bool", lse=True),
     "mask of odd keys in f32": attention(9, 5, 8, heads=2, mask=(5,), mask_dtype="f32"),
     "boolean mask": attention(17, 37, 16, heads=2, mask=(2, 17, 37), mask_dtype="bool", lse=True),
+    "hidden scores": attention(20, 37, 16, mask=(20, 37), mask_dtype="bool", mask_value=-2.0),
+    "scores hidden for all": attention(
+        20, 37, 16, mask=(20, 1), mask_dtype="bool", mask_value=-3.4028234663852886e38, lse=True
+    ),
+    "empty rows of NaN": attention(20, 37, 16, mask=(20, 37), empty_rows="nan", lse=True),
+    "zeros for NaN": attention(20, 37, 16, mask=(20, 37), empty_rows="no_nan"),
+    "lengths of 0 are NaN": attention(
+        5, 40, 16, batch=3, kv_length=True, empty_rows="nan", causal=True
+    ),
     "lengths": attention(9, 150, 16, batch=3, kv_length=True, heads=2, lse=True),
     "cap and lengths": attention(9, 50, 16, batch=3, kv_length=True, softcap=30.0, **BOTTOM),
     "size of values": attention(9, 20, 24, out=41, out_dtype="bf16"),

@@ -15,6 +15,7 @@ from kgen.errors import ScheduleError
 from kgen.ops import parse
 from kgen.schedule import MmaAttention, MmaMatmul
 from kgen.spec import Attention, DType, Matmul
+from kgen.spec.attention import EmptyRows
 from kgen.spec.shapes import by_x
 from kgen.targets.base import Target
 from kgen.targets.batch import BATCH, BatchTerm, batch_coordinates
@@ -198,6 +199,12 @@ class MmaAttentionPlan(OutputPlan):
     @property
     def units(self) -> SoftmaxUnits:
         return SoftmaxUnits(spec=self.spec)
+
+    @property
+    def zeroes(self) -> str:
+        """Comparison with 0 of the sums of weights whose results are zeros; empty for none."""
+        kinds = {EmptyRows.NAN: "", EmptyRows.NO_NAN: "equ"}
+        return kinds.get(self.spec.empty_rows or EmptyRows.ZEROS, "eq")
 
     @property
     def limits(self) -> KeyLimits:

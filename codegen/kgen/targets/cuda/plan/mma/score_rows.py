@@ -69,14 +69,20 @@ class SoftmaxUnits:
 
     @property
     def renders_scores(self) -> bool:
-        """Whether scores have a cap, or a scale that cannot be folded into their exponents."""
+        """Whether scores have a cap, or a scale that cannot be folded into their exponents, or
+        others instead that have none."""
         scales = not self.adds_mask and not LEAST_SCALE < self.spec.factor < 1.0 / LEAST_SCALE
-        return bool(self.spec.softcap) or scales
+        return bool(self.spec.softcap) or scales or self.spec.mask_value is not None
 
     @property
     def forms_scores(self) -> bool:
         """Whether scores are multiplied by the scale before the maximum is found, not after."""
         return self.renders_scores or self.adds_mask
+
+    @property
+    def hidden(self) -> str:
+        """Score of a key that a boolean mask hides."""
+        return float_bits(self.spec.hidden_score)
 
     @property
     def _unit(self) -> float:

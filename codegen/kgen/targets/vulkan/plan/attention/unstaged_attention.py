@@ -17,6 +17,7 @@ from kgen.ops import parse
 from kgen.ops.expression import Expression
 from kgen.schedule import UnstagedAttention
 from kgen.spec import Attention, DType
+from kgen.spec.attention import EmptyRows
 from kgen.spec.spec import F32_MAX
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate
@@ -277,12 +278,26 @@ class UnstagedAttentionPlan(VulkanPlan):
         """Whether the mask has an element for each key, and not one for all keys."""
         return self.spec.mask_strides[3] > 0
 
+    @property
+    def replaces_scores(self) -> bool:
+        """Whether keys that the mask hides have a score of their own."""
+        return self.spec.mask_value is not None
+
+    @property
+    def hidden_score(self) -> str:
+        return self._constant(self.spec.hidden_score)
+
     def mask_of(self, score: Score) -> str:
         """Prefix of the ids of a score's element of the mask."""
         return f"mask_{score.name}" if self.masks_keys else f"mask_q{score.row}"
 
+    def shown(self, score: Score) -> str:
+        """Id of a score's element of a boolean mask."""
+        return f"shown_{score.name}" if self.masks_keys else f"shown_q{score.row}"
+
     def score_id(self, score: Score) -> str:
-        return f"{'masked' if self.adds_mask else 'scaled'}_{score.name}"
+        is_masked = self.adds_mask or self.replaces_scores
+        return f"{'masked' if is_masked else 'scaled'}_{score.name}"
 
     def attends(self, score: Score) -> Conjunction:
         """Return the conditions under which a query attends to a key."""
@@ -293,8 +308,8 @@ class UnstagedAttentionPlan(VulkanPlan):
             found.append(f"inside_k{score.key}")
         if self.spec.has_window:
             found.append(f"behind_{score.name}")
-        if self.spec.has_boolean_mask:
-            found.append(f"shown_{score.name}" if self.masks_keys else f"shown_q{score.row}")
+        if self.spec.has_boolean_mask and not self.replaces_scores:
+            found.append(self.shown(score))
         return Conjunction(name=f"attends_{score.name}", conditions=tuple(found))
 
     @property
@@ -352,6 +367,17 @@ class UnstagedAttentionPlan(VulkanPlan):
     @property
     def minus_infinity(self) -> str:
         return self._constant(-math.inf)
+
+    @property
+    def without_weights(self) -> str:
+        """Id of the result of a row without weights."""
+        is_nan = self.spec.empty_rows is EmptyRows.NAN
+        return self._constant(math.nan) if is_nan else "float_0"
+
+    @property
+    def drops_nan(self) -> bool:
+        """Whether a row whose sum of weights is NaN counts as one without weights."""
+        return self.spec.empty_rows is EmptyRows.NO_NAN
 
     # -- results -------------------------------------------------------------------------------
 
@@ -479,7 +505,7 @@ def _with_helpers(plan: UnstagedAttentionPlan) -> UnstagedAttentionPlan:
     ]
     caps = (plan.cap,) if plan.cap else ()
     names += [*plan.renderer.functions(*caps), "exp2", *(("log2",) if plan.spec.lse else ())]
-    numbers = (plan.spec.factor, LOG2_E, LOWEST, LN_2, -math.inf)
+    numbers = (plan.spec.factor, LOG2_E, LOWEST, LN_2, -math.inf, math.nan, plan.spec.hidden_score)
     return dataclasses.replace(
         plan,
         functions=tuple(dict.fromkeys(names)),
