@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import cycle
 
 import pytest
 
@@ -93,9 +94,13 @@ def failures(spec: Spec, targets: Iterable[Target], turn: int = 0) -> Iterator[s
             forms.setdefault(form, (entry, f"{kernel.name} {name}"))
     entries = [entry for entry, _ in forms.values()]
     assert len({entry.tolerance for entry in entries}) == 1
-    for data in inputs.data_sets(entries[0], seed=0):
+    # Both forms compute with the random data. The others, which show what an instruction makes of
+    # special values, one form executes by turns: a flag that is wrong is so whatever the data.
+    by_turns = cycle(forms)
+    for i, data in enumerate(inputs.data_sets(entries[0], seed=0)):
         expected = list(verification.expectation(entries[0], data, None, seed=0))
-        for text, (entry, name) in forms.items():
+        for text in forms if i == 0 else [next(by_turns)]:
+            entry, name = forms[text]
             executor = EmulatorExecutor(entry, "llvm-ir", text, Emulation(schedules=1))
             try:
                 compared = verification.run(executor, entry, data, None, 0, expected)
