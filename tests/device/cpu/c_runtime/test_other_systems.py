@@ -32,32 +32,67 @@ CASES = 2000
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 
-@dataclass(frozen=True)
+#: Libraries of Linux on aarch64, where Debian puts them.
+AARCH64 = "/usr/aarch64-linux-gnu"
+
+
+@dataclass(frozen=True, kw_only=True)
 class System:
     name: str
     #: zig's name of the system.
     triple: str
     #: CPU targets that it runs.
     targets: tuple[str, ...]
-    #: Emulator, and the Debian package of it.
-    emulator: str = ""
+    #: Flags that link with the shared libraries of the system: zig compiles static ones first.
+    flags: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = WARNINGS
+    #: Program loader of these libraries, and the Debian package of it.
+    loader: str = ""
     package: str = ""
+    #: Words before a program, and the Debian package of the first.
+    words: tuple[str, ...] = ()
+    emulator_package: str = ""
     suffix: str = ""
 
     def command(self) -> list[str]:
         """Words before a program. The test skips where they cannot be run."""
         if self.targets[0].startswith("x86-64") and platform.machine() != "x86_64":
             pytest.skip(f"this CPU is {platform.machine()}")
-        if self.emulator:
-            needs.program(self.emulator, self.package)
-            return [self.emulator]
-        return []
+        if self.loader:
+            found = Path(self.loader).exists()
+            needs.debian(self.package, None if found else f"{self.loader} is not there")
+        if self.words:
+            needs.program(self.words[0], self.emulator_package)
+        return [*self.words]
 
 
 SYSTEMS = (
-    System("musl", "x86_64-linux-musl", ("x86-64", "x86-64-v3")),
-    System("aarch64", "aarch64-linux-musl", ("aarch64-neon",), "qemu-aarch64", "qemu-user"),
-    System("windows", "x86_64-windows-gnu", ("x86-64", "x86-64-v3"), suffix=".exe"),
+    System(
+        name="musl",
+        triple="x86_64-linux-musl",
+        targets=("x86-64", "x86-64-v3"),
+        flags=("-dynamic", "-rtlib=none"),
+        loader="/lib/ld-musl-x86_64.so.1",
+        package="musl",
+    ),
+    System(
+        name="aarch64",
+        triple="aarch64-linux-gnu.2.17",
+        targets=("aarch64-neon",),
+        flags=("-rtlib=none", "-pthread"),
+        # glibc's macros use _Generic in every standard of C.
+        warnings=(*WARNINGS, "-Wno-c11-extensions"),
+        loader=f"{AARCH64}/lib/ld-linux-aarch64.so.1",
+        package="libc6-arm64-cross",
+        words=("qemu-aarch64", "-L", AARCH64),
+        emulator_package="qemu-user",
+    ),
+    System(
+        name="windows",
+        triple="x86_64-windows-gnu",
+        targets=("x86-64", "x86-64-v3"),
+        suffix=".exe",
+    ),
 )
 
 
@@ -86,7 +121,7 @@ class Machine:
                     *target,
                     "-std=c99",
                     "-O2",
-                    *WARNINGS,
+                    *self.system.warnings,
                     "-c",
                     "kgen_all.c",
                     "-o",
@@ -94,7 +129,16 @@ class Machine:
                 )
             if not made.exists():
                 common = ("-O1", "-UNDEBUG", "-I.", *flags)
-                zig(self.folder, *target, *common, str(source), "kgen_all.o", "-o", made.name)
+                zig(
+                    self.folder,
+                    *target,
+                    *self.system.flags,
+                    *common,
+                    str(source),
+                    "kgen_all.o",
+                    "-o",
+                    made.name,
+                )
         return made
 
     def run(self, program: Path, *words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -180,7 +224,7 @@ def test_macos_links(arch: str, tmp_path: Path) -> None:
     """A dynamic library for macOS: linked, its headers read, not run."""
     amalgamate.main(str(tmp_path))
     words = ("-target", f"{arch}-macos", "-std=c99", "-O2", "-fvisibility=hidden", *WARNINGS)
-    zig(tmp_path, *words, "-dynamiclib", "kgen_all.c", "-o", "libkgen.dylib")
+    zig(tmp_path, *words, "-dynamiclib", "-rtlib=none", "kgen_all.c", "-o", "libkgen.dylib")
     found = macho.read((tmp_path / "libkgen.dylib").read_bytes())
     assert found.arch == {"aarch64": "arm64"}.get(arch, arch) and found.kind == "dylib"
     assert found.name.endswith("libkgen.dylib")
