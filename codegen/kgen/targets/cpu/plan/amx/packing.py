@@ -60,8 +60,7 @@ class TilesOfA:
 class TiledA:
     """A as AMX tiles are loaded from it: in place, copied tile by tile, or packed row by row.
 
-    `runs` packs rows; a row of A is `row_stride` bytes from the next, and `base` points to the
-    block's corner.
+    `rows` packs rows; `base` points to the block's corner.
     """
 
     blocking: Blocking
@@ -231,7 +230,7 @@ class TiledB:
 
 @frozen
 class Beside:
-    """Panel's block of K of B that is packed (`packs`), or prefetched, beside the products."""
+    """Panel of a block of K of B that tiles pack (`packs`) or prefetch while they multiply."""
 
     blocking: Blocking
     tiled_b: TiledB

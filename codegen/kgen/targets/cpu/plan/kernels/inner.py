@@ -280,7 +280,7 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
 
 
 def check_operands(spec: Matmul, target: Target, schedule: InnerMatmul) -> None:
-    """Raise ScheduleError for operands that vectors along K do not suit."""
+    """Raise ScheduleError for operands that are not contiguous along K as vectors require."""
     if spec.has_blocks and schedule.pack_b:
         raise ScheduleError("pack_b=1 is not supported for a B of s4; try pack_b=0")
     if not schedule.pack_b and not is_inner(spec):

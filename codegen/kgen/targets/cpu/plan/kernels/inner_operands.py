@@ -152,7 +152,7 @@ class BlocksOfB:
 
 @frozen
 class ColumnsOfB:
-    """`count` adjacent columns of B in `steps` steps of K, of `there` that each step has.
+    """`count` adjacent columns of B in `steps` steps of K, each of which has `there` in memory.
 
     `start` and `to` are byte offsets in B and in the transposed B. Transposes have `size` columns
     and steps; a step is `row` columns from the next.

@@ -126,34 +126,34 @@ class Limb:
 
 @frozen
 class BlocksOfA:
-    """A in block floating point: `count` blocks of K, of which `whole` are whole.
-
-    In bytes: the limbs of a block and of a row, which is a stream for the hardware prefetcher, and
-    what is kept of a block and of a row's blocks.
-    """
+    """A in block floating point: `count` blocks of K, of which `whole` are whole."""
 
     count: int
     whole: int
+    #: Bytes of the limbs of a block, and of a row, which is a stream for the hardware prefetcher.
     limbs: int
     limb_row: int
+    #: Bytes that are kept of a block (:func:`block_of_a`), and of a row.
     kept: int
     kept_row: int
 
 
 @frozen
 class BlocksOfLimbs:
-    """Prepacked B for byte products, in bytes: a panel of a block, a column and a panel of all
-    blocks, a block's scales before its numbers, a vector of numbers, those of a turn of the loop,
-    and all numbers of a panel in a block. `lanes_shift` divides bytes of B to get those of a limb
-    of A."""
+    """Prepacked B for byte products; sizes and strides are in bytes."""
 
+    #: Panel of a block of K.
     block: int
+    #: Column of all blocks, and a panel of them.
     column: int
     panel: int
+    #: Scales of a block, which precede its numbers.
     numbers_at: int
+    #: Vector of numbers, those of a turn of the loop, and all of a panel in a block.
     step: int
     turn: int
     numbers: int
+    #: Shift that divides bytes of B to get those of a limb of A.
     lanes_shift: int
 
     @property
@@ -164,14 +164,15 @@ class BlocksOfLimbs:
 
 @frozen
 class LimbConstants:
-    """Constants for integers that become limbs: half of a byte in each limb, and in the two lower
-    ones; powers of two from a block's unit to its exponent (they have a sign, and the exponent's
-    power is half of one that is above the largest number); the biased exponents of a power of two
-    and of its inverse, added."""
+    """Constants for integers that become limbs."""
 
+    #: Half of a byte in each limb, and in the two lower ones.
     halves: int
     lower_halves: int
+    #: Powers of two from a block's unit to its exponent: integers have a sign, and the exponent's
+    #: power is half of one that is above the largest number.
     unit_below: int
+    #: Sum of a block's biased exponent and that of the inverse of its unit.
     per_unit: int
 
 

@@ -123,7 +123,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def row_bytes(self) -> int:
-        """Vectors of floats, one for each column."""
+        """Bytes of a vector for each column."""
         return self.spec.cols * self.compute.bytes
 
     @property

@@ -341,7 +341,7 @@ class RowwisePlan(FormulaPlan):
 
 
 def digits_of(spec: Rowwise) -> DType:
-    """Return the output's type, whose digits functions have; f32 for several types."""
+    """Return the type whose digits functions need: the output's, f32 if outputs differ."""
     return DType.F32 if spec.out_dtypes else spec.out
 
 
