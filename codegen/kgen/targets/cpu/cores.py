@@ -85,12 +85,6 @@ def core_of(target: Target) -> Core:
     return cores()[target.device]
 
 
-def vector_rates(target: Target) -> tuple[float, float]:
-    """Return the multiply-adds and the loads of vectors of the target's width per cycle."""
-    core, width = core_of(target), target.limits["vector_bytes"]
-    return core.multiply_adds.get(width, 1.0), core.loads.get(width, 1.0)
-
-
 def core_name() -> str:
     """Return the core of this CPU, by its instructions, its model or `unlisted`."""
     here = this_cpu()
@@ -108,10 +102,30 @@ def core_name() -> str:
 
 
 @frozen
-class Caches:
-    """Cache levels of a target, by its sizes alone. Working sets are numbers or arrays of numpy."""
+class TargetCore:
+    """Core of a target at the width of its vectors, and cache levels by the target's sizes alone.
+    Working sets are numbers or arrays of numpy."""
 
     target: Target
+
+    @property
+    def rates(self) -> Core:
+        return core_of(self.target)
+
+    @property
+    def width(self) -> int:
+        """Bytes of a vector."""
+        return self.target.limits["vector_bytes"]
+
+    @property
+    def multiply_adds(self) -> float:
+        """Vectors multiplied and added per cycle."""
+        return self.rates.multiply_adds.get(self.width, 1.0)
+
+    @property
+    def loads(self) -> float:
+        """Vectors loaded per cycle."""
+        return self.rates.loads.get(self.width, 1.0)
 
     @property
     def l1(self) -> float:
@@ -170,4 +184,6 @@ def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, floa
 def line_cycles(target: Target, nbytes: float) -> float:
     """Return the cycles of a line that is one of `nbytes`, from the cache level that holds them."""
     names = {"l2": "b_l2", "far": "l3_line", "memory": "memory_line"}
-    return coefficients(target, kinds.CpuMatmul)[names[Caches(target=target).first_read(nbytes)]]
+    return coefficients(target, kinds.CpuMatmul)[
+        names[TargetCore(target=target).first_read(nbytes)]
+    ]

@@ -15,7 +15,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuAttention, CpuMatmul
 from kgen.spec import Attention, DType
 from kgen.targets.base import Candidate, Target
-from kgen.targets.cpu.cores import Caches, coefficients, core_of, line_cycles, vector_rates
+from kgen.targets.cpu.cores import TargetCore, coefficients, core_of, line_cycles
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.online_softmax import BROADCASTS, plan_attention
 from kgen.targets.cpu.schedule.cost_model import log_cycles
@@ -74,7 +74,7 @@ def space(spec: Attention, target: Target) -> Iterator[CpuAttention]:
 
 
 def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candidate[CpuAttention]:
-    """Predict the time of a schedule in one thread, with warm caches."""
+    """Predict the time of a schedule in one thread, with warm core."""
     terms = _terms(spec, target, schedule)
     seconds = sum(terms.values()) / core_of(target).clock
     return Candidate(schedule=schedule, seconds=seconds, terms=terms)
@@ -90,9 +90,8 @@ def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> float:
 
 def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[str, float]:
     """Return the predicted cycles of one thread."""
-    width = target.limits["vector_bytes"]
-    core, caches, lanes = core_of(target), Caches(target=target), width // 4
-    adds, loads = vector_rates(target)
+    core = TargetCore(target=target)
+    adds, loads, lanes = core.multiply_adds, core.loads, core.width // 4
     rows = spec.group * spec.queries
     count = spec.batch * spec.kv_heads * -(-rows // schedule.block_q)
     block_rows = min(rows, schedule.block_q)
@@ -108,10 +107,10 @@ def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[s
         vectors = -(-columns // lanes)
         tiles, cycles = -(-vectors // schedule.nv), 0.0
         for nv in (vectors * (i + 1) // tiles - vectors * i // tiles for i in range(tiles)):
-            panel = steps * nv * width
-            cycles += panel / LINE_BYTES if panel > caches.l1 else 0.0
+            panel = steps * nv * core.width
+            cycles += panel / LINE_BYTES if panel > core.l1 else 0.0
             multiplied = mr * nv / adds + wide * nv
-            cycles += steps * max(multiplied, (mr + nv) / loads, core.latency)
+            cycles += steps * max(multiplied, (mr + nv) / loads, core.rates.latency)
             cycles += steps * per_event["steps"]
         return height * cycles, height * (tiles * CALL + 2.0 * mr * vectors / loads)
 
@@ -123,7 +122,7 @@ def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[s
     copies = schedule.block_k * -(-spec.out_head // lanes) * 2.0 / loads if schedule.pack_v else 0.0
     # The first block of queries reads K and V from a farther cache level than the others.
     lines = [reach * n * spec.dtype.itemsize / LINE_BYTES for n in (spec.head, spec.out_head)]
-    place, near = (caches.first_read(n * LINE_BYTES * sum(lines)) for n in (pairs, 1))
+    place, near = (core.first_read(n * LINE_BYTES * sum(lines)) for n in (pairs, 1))
     ways = ("packed", "packed" if schedule.pack_v else "first")
     first = sum(n * per_event[f"{way}_{place}"] for n, way in zip(lines, ways, strict=True))
     again = sum(lines) * per_event["b_l2" if near == "l2" else "b_far"]
@@ -138,5 +137,5 @@ def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[s
     return busy | {
         "memory": pairs * first + max(transfer - sum(busy.values()), 0.0),
         "b": (count - pairs) * again,
-        "sums": count * key_blocks * (scratch / LINE_BYTES if scratch > caches.l2 else 0.0),
+        "sums": count * key_blocks * (scratch / LINE_BYTES if scratch > core.l2 else 0.0),
     }

@@ -36,7 +36,7 @@ from kgen.targets.contraction.implicit_gemm import (
     of_all_positions,
     positions_of,
 )
-from kgen.targets.cpu.cores import Caches, Core, coefficients, core_of, fitted, vector_rates
+from kgen.targets.cpu.cores import TargetCore, coefficients, core_of, fitted
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
@@ -211,18 +211,8 @@ def counts_of(
     spec: Matmul, target: Target, space: MatmulSpace, *, is_cold: bool = False, held: int = 0
 ) -> EventCounts:
     """Count the events of every candidate of a space; with cold caches B comes from memory."""
-    multiply_adds, loads = vector_rates(target)
-    loop = _Loop(
-        spec=of_all_positions(spec),
-        target=target,
-        space=space,
-        core=core_of(target),
-        caches=Caches(target=target),
-        multiply_adds=multiply_adds,
-        loads=loads,
-        is_cold=is_cold,
-        held=held,
-    )
+    core = TargetCore(target=target)
+    loop = _Loop(spec=of_all_positions(spec), core=core, space=space, is_cold=is_cold, held=held)
     count = {kinds.InnerMatmul: _inner, kinds.OuterMatmul: _outer}.get(space.kind, _blocked)
     return count(loop)
 
@@ -232,19 +222,14 @@ class _Loop:
     """Rates and reads of operands that the counts of all main loops share."""
 
     spec: Matmul
-    target: Target
+    core: TargetCore
     space: MatmulSpace
-    core: Core
-    caches: Caches
-    #: Vectors multiplied and added, and vectors loaded, per cycle.
-    multiply_adds: float
-    loads: float
     is_cold: bool
     held: int
 
     @property
-    def width(self) -> int:
-        return self.target.limits["vector_bytes"]
+    def target(self) -> Target:
+        return self.core.target
 
     @cached_property
     def dot(self) -> Dot | None:
@@ -261,8 +246,12 @@ class _Loop:
     def products(self) -> float:
         """Vectors of products per cycle; each lane multiplies one k or one group of k."""
         if self.dot and self.spec.dtype is DType.BF16:
-            return self.core.pairs * LINE_BYTES / self.width
-        return self.multiply_adds if self.dot is None or self.dot.adds else self.multiply_adds / 2
+            return self.core.rates.pairs * LINE_BYTES / self.core.width
+        return (
+            self.core.multiply_adds
+            if self.dot is None or self.dot.adds
+            else self.core.multiply_adds / 2
+        )
 
     @property
     def b_stride(self) -> int:
@@ -284,7 +273,7 @@ class _Loop:
 
     def straddling(self, stride: int) -> float:
         """Return the part of the vectors of rows, `stride` bytes apart, that lie in two lines."""
-        return max(self.width - math.gcd(stride, LINE_BYTES), 0) / LINE_BYTES
+        return max(self.core.width - math.gcd(stride, LINE_BYTES), 0) / LINE_BYTES
 
     def counts(
         self, arithmetic: Cycles, events: Mapping[str, Cycles], ways: Mapping[str, Mask],
@@ -293,7 +282,7 @@ class _Loop:
     ) -> EventCounts:  # fmt: skip
         """Return the counts with those of `reads` for the first reads of operands. `ways` says
         which candidates read B first by multiply-adds, by packing or by software prefetches."""
-        spec, first_read = self.spec, partial(self.caches.first_read, is_cold=self.is_cold)
+        spec, first_read = self.spec, partial(self.core.first_read, is_cold=self.is_cold)
         place = first_read(max(self.b_bytes, self.held))
         packs_a, lines = self.space.columns["pack_a"] > 0, self.b_lines + 0.0 * reads["runs"]
         far, from_memory = float(self.b_bytes > self.target.limits["l2_bytes"]), place == "memory"
@@ -356,8 +345,8 @@ def _blocked(loop: _Loop) -> EventCounts:
     row = np.maximum(nr * spec.b_type.itemsize, 1)
     panel_level: Column = np.where(
         in_rows,
-        loop.caches.level_of_rows(depth, np.maximum(row, LINE_BYTES), loop.b_stride),
-        loop.caches.level(depth * row),
+        loop.core.level_of_rows(depth, np.maximum(row, LINE_BYTES), loop.b_stride),
+        loop.core.level(depth * row),
     )
     in_page = min(1.0, loop.b_stride / PAGE_BYTES)
     misses = in_rows * (depth * in_page > TLB_PAGES)
@@ -365,21 +354,21 @@ def _blocked(loop: _Loop) -> EventCounts:
     a_item = np.where(packs_a, packed, spec.dtype.itemsize)
     a_lines, a_row = spec.m * spec.k * a_item / LINE_BYTES, spec.k * spec.dtype.itemsize
     a_stride = spec.a_strides[1] * spec.dtype.itemsize
-    a_level = loop.caches.level_of_rows(
+    a_level = loop.core.level_of_rows(
         np.where(keeps_b, spec.m, rows),
         depth * a_item,
         np.where(packs_a, depth * a_item, a_stride),
         depth * row,
     )
     a_again = a_lines * (panels - 1)
-    leaves = (loop.caches.level(np.where(keeps_b, spec.m, rows) * a_row) == 2) & ~keeps_b
+    leaves = (loop.core.level(np.where(keeps_b, spec.m, rows) * a_row) == 2) & ~keeps_b
 
     kept = spec.m * spec.n * itemsize / LINE_BYTES * np.where(deep > 1, deep, 0)
     # Tiles prefetch B: their own panel, the next one, or the next block.
     own, ahead = (c.get(name, none) > 0 for name in ("ahead", "prefetch_panel"))
     next_block = (deep > 1) & in_rows & ~own & ~ahead
     kept_level, both_blocks = (
-        loop.caches.level(elements * itemsize)
+        loop.core.level(elements * itemsize)
         for elements in (
             positions * rows * (columns + depth) + columns * depth,
             2.0 * depth * columns,
@@ -388,7 +377,7 @@ def _blocked(loop: _Loop) -> EventCounts:
     sums = np.where(deep > positions, 2, 1) * deep * sum((r * v * n for r, v, n in pairs), none)
     in_out = (deep == 1) | (c.get("sums_in_out", none) > 0)
     busy, longer = (steps * sum(each, np.zeros(1)) for each in (cycles, straddled))
-    moved = transform_cycles(spec, across, loop.lanes, loop.multiply_adds, loop.loads)
+    moved = transform_cycles(spec, across, loop.lanes, loop.core.multiply_adds, loop.core.loads)
     busy, longer = busy + moved, longer + moved
     events = {
         "steps": steps * row_tiles * panels,
@@ -455,12 +444,12 @@ def _step(
         converts = vectors / 2
     elif spec.b_type is not spec.accumulate:
         converts = ~packs_b * vectors
-    rate = loop.products if kind is kinds.DotMatmul else loop.multiply_adds
+    rate = loop.products if kind is kinds.DotMatmul else loop.core.multiply_adds
     busy = np.maximum(
         (rows * vectors * each + converts) / rate,
-        (rows * each + vectors * (1 + straddling)) / loop.loads,
+        (rows * each + vectors * (1 + straddling)) / loop.core.loads,
     )
-    return np.maximum(busy, np.where(rows > 0, loop.core.latency / (1 + has_halves), 0))
+    return np.maximum(busy, np.where(rows > 0, loop.core.rates.latency / (1 + has_halves), 0))
 
 
 def _inner(loop: _Loop) -> EventCounts:
@@ -475,8 +464,8 @@ def _inner(loop: _Loop) -> EventCounts:
     for r, n in cut(spec.m, mr):
         for v, w in cut(spec.n, nr):
             products = (r * v + widened * (r + v)) * unroll / loop.products
-            loads = (r + v) * unroll / loop.loads
-            latency = np.where(r * v > 0, loop.core.latency, 0)
+            loads = (r + v) * unroll / loop.core.loads
+            latency = np.where(r * v > 0, loop.core.rates.latency, 0)
             least = np.maximum(products, latency)
             tiles, cycles = tiles + n * w, cycles + n * w * np.maximum(least, loads)
             straddled = straddled + n * w * np.maximum(least, loads * (1 + straddling))
@@ -484,7 +473,7 @@ def _inner(loop: _Loop) -> EventCounts:
     few, many, panel = (spec.n, spec.m, mr) if spec.m > spec.n else (spec.m, spec.n, nr)
     held = ceil_div(few, nr if spec.m > spec.n else mr) - 1
     again = few * spec.k * spec.dtype.itemsize / LINE_BYTES * (ceil_div(many, panel) - 1)
-    level, panel_level = (loop.caches.level(n * kc * spec.dtype.itemsize) for n in (few, panel))
+    level, panel_level = (loop.core.level(n * kc * spec.dtype.itemsize) for n in (few, panel))
     sums = deep * spec.m * spec.n * 1.0
     events = {
         "steps": steps * tiles,
@@ -514,15 +503,18 @@ def _outer(loop: _Loop) -> EventCounts:
     rows = rows_of_b(spec, loop.target)
     assert rows is not None
     words = (c["words"] > 0) | rows.by_words
-    group, width = np.where(words, 1, rows.group), np.where(halves, loop.width // 2, loop.width)
+    group, width = (
+        np.where(words, 1, rows.group),
+        np.where(halves, loop.core.width // 2, loop.core.width),
+    )
     vectors = nr / np.where(halves, loop.lanes // 2, loop.lanes)
     steps = ceil_div(spec.k, parts) * ceil_div(spec.n, nr)
-    rate = np.where(words, loop.multiply_adds, loop.products)
-    rate = np.where(halves, loop.core.multiply_adds.get(loop.width // 2, rate), rate)
+    rate = np.where(words, loop.core.multiply_adds, loop.products)
+    rate = np.where(halves, loop.core.rates.multiply_adds.get(loop.core.width // 2, rate), rate)
     products = spec.m * (parts / group) * vectors + parts * vectors * ((group > 1) | words)
     b_vectors = parts * nr * spec.b_type.itemsize / width
-    loads = (b_vectors + spec.m * vectors) / loop.loads
-    in_lines = b_vectors / loop.loads * loop.straddling(loop.b_stride)
+    loads = (b_vectors + spec.m * vectors) / loop.core.loads
+    in_lines = b_vectors / loop.core.loads * loop.straddling(loop.b_stride)
     least = np.maximum(products / rate, spec.m * vectors)
     busy = np.maximum(least, loads)
     fetched = c["prefetch"] > 0
@@ -531,7 +523,7 @@ def _outer(loop: _Loop) -> EventCounts:
     across = ceil_div(spec.n, columns)
     side_by_side = (kc == parts) & (across == 1)
     pages = spec.n * spec.b_type.itemsize / PAGE_BYTES
-    level = loop.caches.level(spec.m * columns * spec.accumulate.itemsize + 4.0 * LINE_BYTES)
+    level = loop.core.level(spec.m * columns * spec.accumulate.itemsize + 4.0 * LINE_BYTES)
     kept = spec.m * spec.n * spec.accumulate.itemsize / LINE_BYTES * ceil_div(spec.k, parts)
     events = {
         "into_l2": loop.b_lines * fetched * (c["level"] == 2),

@@ -12,7 +12,7 @@ from kgen.ops import steps
 from kgen.schedule import CpuDepthwise, CpuRows, CpuSplitRows, CpuStream, CpuTransposed, Schedule
 from kgen.spec import Conv2d, DType, Elementwise, Rowwise
 from kgen.targets.base import Candidate, Target
-from kgen.targets.cpu.cores import core_of, line_cycles, vector_rates
+from kgen.targets.cpu.cores import TargetCore, line_cycles
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.depthwise import most_outputs
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, vector_of
@@ -50,17 +50,17 @@ def predicted(
     spec: Elementwise | Rowwise, target: Target, schedule: Schedule
 ) -> Candidate[Schedule]:
     """Predict the time of one thread with warm caches: instructions, and lines of memory."""
-    width, (rate, _) = target.limits["vector_bytes"], vector_rates(target)
+    core = TargetCore(target=target)
     rows, columns = (spec.rows, spec.cols) if isinstance(spec, Rowwise) else (1, spec.elements)
-    vectors = rows * -(-columns * spec.compute.itemsize // width)
+    vectors = rows * -(-columns * spec.compute.itemsize // core.width)
     found = [step.primitive for step in steps(*spec.primitives()) if step.primitive not in FREE]
     smooth = sum(primitive in (P.EXP2, P.LOG2) for primitive in found)
     count = len(found) + (EXPONENTIAL - 1) * smooth + len(spec.outputs)
     terms = {
-        "issue": (vectors * count + ROW * rows) / rate,
+        "issue": (vectors * count + ROW * rows) / core.multiply_adds,
         "memory": line_cycles(target, spec.bytes_moved) * spec.bytes_moved / LINE_BYTES,
     }
-    seconds = sum(terms.values()) / core_of(target).clock
+    seconds = sum(terms.values()) / core.rates.clock
     return Candidate(schedule=schedule, seconds=seconds, terms=terms)
 
 
