@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from functools import lru_cache
 
 from kgen.errors import Unfit
 from kgen.ops.expression import (
@@ -20,10 +20,13 @@ from kgen.ops.registry import functions
 from kgen.ops.rows import RowFacts
 from kgen_runtime.dtypes import DType
 
+#: Most expansions that are cached, as a tile renders one formula for each vector of its results.
+CACHED = 1024
+
 
 def expand(
     expression: Expression,
-    native: Container[str] = (),
+    native: frozenset[str] = frozenset(),
     row: RowFacts | None = None,
     *,
     compute: DType = DType.F32,
@@ -35,6 +38,19 @@ def expand(
     one.
     """
 
+    if row is None:
+        return _without_rows(expression, native, compute)
+    return _expanded(expression, native, row, compute)
+
+
+@lru_cache(CACHED)
+def _without_rows(expression: Expression, native: frozenset[str], compute: DType) -> Expression:
+    return _expanded(expression, native, None, compute)
+
+
+def _expanded(
+    expression: Expression, native: frozenset[str], row: RowFacts | None, compute: DType
+) -> Expression:
     def change(step: Expression) -> Expression:
         if step.primitive is not Primitive.CALL or step.name in native:
             return step

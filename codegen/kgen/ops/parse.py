@@ -12,6 +12,7 @@ import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import NoReturn
 
 from kgen import suggest
@@ -64,6 +65,8 @@ LONGEST_EXCERPT = 160
 OUT = "out"
 #: Most outputs of a kernel.
 MOST_OUTPUTS = 8
+#: Most texts whose expressions are cached, as specs of one formula are made again and again.
+CACHED = 256
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -80,6 +83,7 @@ def parse(text: str, field: str = "expression") -> Expression:
     return found[OUT]
 
 
+@lru_cache(CACHED)
 def formulas(text: str, field: str = "expression") -> Mapping[str, Expression]:
     """Return the outputs' expressions by name, in calls.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import ClassVar, Literal, TypeVar
 
@@ -180,7 +180,7 @@ class Formula(Spec):
         """Facts on the row for row-wise functions; None for element-wise operations."""
         return None
 
-    def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
+    def primitives(self, native: frozenset[str] = frozenset()) -> tuple[Expression, ...]:
         """Return the outputs' expressions in primitives and calls of functions in `native`."""
         compute = self.compute
         return tuple(
