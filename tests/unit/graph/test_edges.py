@@ -590,6 +590,7 @@ EDGES: dict[str, Edge] = {
     "RNN, affine": recurrent(
         "RNN", 1, activations=["Affine"], activation_alpha=[0.5], activation_beta=[0.25],
     ),
+    "RNN, functions of two directions": recurrent("RNN", 1, activations=["Tanh", "Tanh"]),
     "RNN, threshold": recurrent(
         "RNN", 1, activations=["ThresholdedRelu"], activation_alpha=[0.25], layout=1,
         lengths=np.array([4, 1], S32), clip=0.25,

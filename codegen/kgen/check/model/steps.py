@@ -231,10 +231,14 @@ class _Machine:
             place[...] = made
             exact = beside(self.truth.exact, value)
             place, made = self.sized(value, place), self.sized(value, made)
+            part = slice(None)
+            if exact is not None and exact.size > made.size:
+                part = self.part(shown)
+                exact = exact.reshape(-1)[part]
             if exact is not None and exact.size != made.size:
                 reason = f"{value} has {made.size} elements, {exact.size} in the model"
                 continue
-            found = self.compare(value, made)
+            found = self.compare(value, made, part=part)
             error = found if error is None or (found or 0.0) > error else error
             if replace and exact is not None:
                 place[...] = stored_as(exact.reshape(place.shape), shown.dtype)
@@ -247,15 +251,31 @@ class _Machine:
         place = self.values[step.bindings[parameter]].place
         return self.memories[place.memory][place.offset : place.offset + nbytes]
 
-    def compare(self, value: str, made: Array, least: float = 0.0) -> float | None:
+    def part(self, shown: Value) -> slice:
+        """Return the elements that a value has of the model's value, which is joined in place.
+
+        The first part has the lowest place.
+        """
+        name, place = model_name(shown.name), shown.place
+        starts = [
+            value.place.offset
+            for value in self.values.values()
+            if model_name(value.name) == name and value.place.memory == place.memory
+        ]
+        start = (place.offset - min(starts)) // shown.dtype.itemsize
+        return slice(start, start + math.prod(shown.shape))
+
+    def compare(
+        self, value: str, made: Array, least: float = 0.0, part: slice = slice(None)
+    ) -> float | None:
         """Return a value's worst error relative to its bound; None if the model lacks the value.
 
-        The bound is at least `least`.
+        The bound is at least `least`. `made` are these elements of the value.
         """
         exact, rounded = (beside(v, value) for v in (self.truth.exact, self.truth.rounded))
         if exact is None or rounded is None:
             return None
-        exact, rounded = (array.reshape(made.shape) for array in (exact, rounded))
+        exact, rounded = (a.reshape(-1)[part].reshape(made.shape) for a in (exact, rounded))
         made = without_steps(made, exact, self.farthest_step(value))
         return worst(made, exact, rounded, least)
 

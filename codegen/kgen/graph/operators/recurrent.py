@@ -358,8 +358,10 @@ def activations(b: Builder, node: Node, defaults: Sequence[str]) -> tuple[Activa
     parameter.
     """
     names = list(node.attribute("activations", ()))
-    count = len(defaults) * (2 if node.attribute("direction", "") == "bidirectional" else 1)
-    own = names or [*defaults, *defaults][:count]
+    both = 2 * len(defaults)
+    count = both if node.attribute("direction", "") == "bidirectional" else len(defaults)
+    # ONNX's default, which some tools write, is for two directions in any layer.
+    own = names[:count] if len(names) == both else names or [*defaults, *defaults][:count]
     if len(own) != count or any(name not in FUNCTIONS for name in own):
         raise b.refusal(
             f"has activations={','.join(names)}; it must have {count} of {', '.join(FUNCTIONS)}",
