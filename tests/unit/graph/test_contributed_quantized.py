@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -71,6 +72,61 @@ def dynamic(x: Array, b: Array, scale: Any, zero: Any, bias: Any) -> Array:
     step = F32(high - low) / F32(255)
     middle = np.asarray(np.rint(-low / step), np.uint8)
     return to_float(numbers(x, step, middle), b, step, scale, middle, zero, bias)
+
+
+def in_bytes(x: Array) -> Array:
+    """Numbers that are rounded to the steps of u8 by the range of all of them and zero."""
+    low, high = min(x.min(), 0), max(x.max(), 0)
+    step = F32(high - low) / F32(255)
+    zero = np.asarray(np.rint(-low / step), np.uint8)
+    return real(numbers(x, step, zero), step, zero)
+
+
+def lstm(
+    x: Array, w: Array, r: Array, bias: Array, sw: Array, zw: Array, sr: Array, zr: Array
+) -> Array:
+    """A layer of both directions, [time, direction, batch, units]."""
+    found, (units, gates) = [], r.shape[1:]
+    for way, inputs in enumerate((in_bytes(x), in_bytes(x)[::-1])):
+        given = inputs @ real(w[way], sw[way], zw[way]) + bias[way, :gates] + bias[way, gates:]
+        h, c, made = np.zeros((x.shape[1], units)), np.zeros((x.shape[1], units)), []
+        for step in given:
+            parts = np.split(step + h @ real(r[way], sr[way], zr[way]), 4, axis=1)
+            i, o, f = (1 / (1 + np.exp(-part)) for part in parts[:3])
+            c = f * c + i * np.tanh(parts[3])
+            made.append(h := o * np.tanh(c))
+        found.append(made[::-1] if way else made)
+    return np.asarray(np.stack(found, 1), F32)
+
+
+def layer(each: bool, opset: int = 21) -> Edge:
+    """DynamicQuantizeLSTM with a scale for each gate, or for each direction."""
+    scale = [scales(2, 12) if each else scales(2) for _ in range(2)]
+    zero = [s8(2, 12) if each else s8(2) for _ in range(2)]
+    given = (
+        X.reshape(5, 2, 12), s8(2, 12, 12), s8(2, 3, 12), scales(2, 24), None, None, None, None,
+        scale[0], zero[0], scale[1], zero[1],
+    )  # fmt: skip
+    own = {"hidden_size": 3, "direction": "bidirectional"}
+    return of("DynamicQuantizeLSTM", lambda *a: lstm(*a[:4], *a[8:]), *given, opset=opset, **own)
+
+
+def table(data: Array, zero: Array | None) -> Edge:
+    """GatherBlockQuantized of numbers of 4 bits, in blocks of 16, by an index of two axes."""
+
+    def gather(x: Array, at: Array, scale: Array, zero: Array | None = None) -> Array:
+        less = np.zeros(scale.shape) if zero is None else zero.astype(F32)
+        each, less = (np.repeat(v, 16, -1)[..., : x.shape[-1]] for v in (scale, less))
+        return real(x.astype(F32), each, less)[at].astype(F32)
+
+    given = [data, np.array([[4, 0], [6, 4], [-1, 2]]), scales(*data.shape[:-1], 3)]
+    given += [] if zero is None else [zero]
+    return of("GatherBlockQuantized", gather, *given, block_size=16, quantize_axis=data.ndim - 1,
+              known=(0, *range(2, len(given))))  # fmt: skip
+
+
+S4 = np.random.default_rng(6).integers(-8, 8, (7, 40)).astype(ml_dtypes.int4)
+U4 = np.random.default_rng(7).integers(0, 16, (7, 40)).astype(ml_dtypes.uint4)
 
 
 def of_bits(bits: int, block: int) -> Any:
@@ -162,6 +218,14 @@ CASES: dict[str, Edge] = {
         for bits in (2, 4, 8)
         for zero in (None, u8(6, -(-3 * bits // 8)))
     },
+    "DynamicQuantizeLSTM, directions": layer(False),
+    "DynamicQuantizeLSTM, gates": layer(True),
+    "DynamicQuantizeLSTM, before scales of an axis": layer(True, opset=11),
+    "GatherBlockQuantized, s4": table(S4, None),
+    "GatherBlockQuantized, s4, zero points": table(S4, S4[:, :3]),
+    "GatherBlockQuantized, u4": table(U4, None),
+    "GatherBlockQuantized, u4, zero points": table(U4, U4[:, :3]),
+    "GatherBlockQuantized, three axes": table(S4.reshape(7, 1, 40), S4[:, None, :3]),
     "QuantizeLinear": of(
         "QuantizeLinear", lambda x, s, z: numbers(x, s[:, None], z[:, None]), X, scales(3), s8(3),
         axis=0,
@@ -180,7 +244,7 @@ def model(edge: Edge, folder: Path) -> onnx.ModelProto:
 @pytest.mark.parametrize("name", CASES)
 def test_against_numpy(name: str, tmp_path: Path) -> None:
     edge = CASES[name]
-    given = {i: np.asarray(a) for i, a in enumerate(edge.inputs)}
+    given = {i: np.asarray(a) for i, a in enumerate(edge.inputs) if a is not None}
     kept = {f"x{i}": a for i, a in given.items() if i not in edge.constants}
     (made,) = run(lower(load(model(edge, tmp_path), {})), kept).values()
     (expected,) = edge.values()

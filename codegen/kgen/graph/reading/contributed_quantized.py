@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from kgen.graph.reading.model import Array
 from kgen.graph.reading.writer import Writer
@@ -148,24 +148,71 @@ def matmul_nbits(w: Writer) -> list[str]:
 
 
 def gather_blocks(w: Writer) -> list[str]:
-    """Write GatherBlockQuantized as Gather from a dequantised table."""
-    numbers, scales = w.array(0), w.array(2)
+    """Write GatherBlockQuantized: numbers gathered as bytes, and dequantised by blocks of a row."""
+    table, scales = w.array(0), w.array(2)
     bits, block = (int(w.attributes.get(n, m)) for n, m in (("bits", 4), ("block_size", 128)))
     axes = [
         int(w.attributes.get(name, n)) for name, n in (("gather_axis", 0), ("quantize_axis", 1))
     ]
-    is_last = axes[1] % numbers.ndim == numbers.ndim - 1
-    if numbers.dtype != np.uint8 or bits not in WIDTHS or axes[0] or not is_last:
+    is_last = axes[1] % table.ndim == table.ndim - 1
+    if bits not in WIDTHS or axes[0] or not is_last or table.ndim < 2:
         raise w.refusal(
-            f"has a table of {numbers.dtype} of {bits} bits, gathered along axis {axes[0]} and in "
-            f"blocks along axis {axes[1]}",
-            "export it with uint8 of 2, 4 or 8 bits, gather_axis=0 and blocks along the last axis",
+            f"has a table of {table.ndim} axes and {bits} bits, gathered along axis {axes[0]} and "
+            f"in blocks along axis {axes[1]}",
+            "export it with 2, 4 or 8 bits, gather_axis=0 and blocks along the last axis",
         )
-    zeros = w.array(3) if w.input(3) else None
-    wide = blocks_of(numbers, scales.reshape(-1, scales.shape[-1]), zeros, bits, block)
-    shape = (*numbers.shape[:-1], numbers.shape[-1] * 8 // bits)
-    table = wide[:, : shape[-1]].reshape(shape)
-    return [w.add("Gather", w.constant(np.ascontiguousarray(table)), w.input(1), axis=0)]
+    is_packed = table.dtype == np.uint8 and bits < 8
+    numbers = unpacked(table, bits) if is_packed else table
+    numbers = numbers.astype(np.int8 if table.dtype.name == "int4" else np.uint8)
+    (*outer, columns), blocks = numbers.shape, scales.shape[-1]
+    zero: Array = np.full(scales.shape, 1 << bits - 1 if table.dtype == np.uint8 else 0)
+    if w.input(3):
+        zero = unpacked(w.array(3), bits)[..., :blocks] if is_packed else w.array(3)
+    numbers = np.pad(numbers, [*[(0, 0)] * len(outer), (0, blocks * block - columns)])
+
+    def taken(array: Array, last: int) -> str:
+        of_blocks = np.ascontiguousarray(array.reshape(*outer, blocks, last))
+        return w.add("Gather", w.constant(of_blocks), w.input(1), axis=0)
+
+    kind = {"to": helper.np_dtype_to_tensor_dtype(scales.dtype)}
+    found = w.add("Cast", taken(numbers, block), **kind)
+    found = w.add("Sub", found, w.add("Cast", taken(zero.astype(numbers.dtype), 1), **kind))
+    found = w.add("Mul", found, taken(scales, 1))
+    whole = w.constant(np.array([*outer[1:], blocks * block], np.int64))
+    shape = w.add("Concat", w.add("Shape", w.input(1)), whole, axis=0)
+    ends = (w.constant(np.array([n], np.int64)) for n in (0, columns, -1))
+    return [w.add("Slice", w.add("Reshape", found, shape), *ends)]
+
+
+def dynamic_lstm(w: Writer) -> list[str]:
+    """Write DynamicQuantizeLSTM as LSTM, with the inputs of all steps as bytes.
+
+    The state stays in floats, where ONNX Runtime rounds it to bytes in each step.
+    """
+    first = w.add("DynamicQuantizeLinear", w.input(0), outputs=3)
+    x = w.add("DequantizeLinear", first, f"{first}.1", f"{first}.2")
+    others = [w.input(number) for number in range(3, 8)]
+    weights = gate_weights(w, 1, 8), gate_weights(w, 2, 10)
+    found = w.add("LSTM", x, *weights, *others, outputs=3, **w.attributes)
+    return [found, f"{found}.1", f"{found}.2"]
+
+
+def gate_weights(w: Writer, first: int, scale: int) -> str:
+    """Dequantise weights [directions, inputs, gates]; return them as [directions, gates, inputs].
+
+    There is a scale, and a zero point, for each direction or each of its gates.
+    """
+    numbers, scales = w.array(first), w.array(scale)
+    ways, size, gates = numbers.shape
+    zeros = w.array(scale + 1) if w.input(scale + 1) else np.zeros(scales.shape, numbers.dtype)
+    each = [np.broadcast_to(v.reshape(ways, -1), (ways, gates)) for v in (scales, zeros)]
+    if w.opset < AXIS:
+        wide = (numbers.astype(np.float32) - each[1][:, None]) * each[0][:, None]
+        return w.constant(np.ascontiguousarray(wide.transpose(0, 2, 1)))
+    given = (numbers.transpose(1, 0, 2).reshape(size, -1), *(v.reshape(-1) for v in each))
+    matrix = w.add("DequantizeLinear", *map(w.constant, map(np.ascontiguousarray, given)), axis=1)
+    shape = w.constant(np.array([ways, gates, size], np.int64))
+    return w.add("Reshape", w.add("Transpose", matrix, perm=[1, 0]), shape)
 
 
 def linear(w: Writer) -> list[str]:
@@ -176,6 +223,7 @@ def linear(w: Writer) -> list[str]:
 
 WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
     "DequantizeLinear": linear,
+    "DynamicQuantizeLSTM": dynamic_lstm,
     "DynamicQuantizeMatMul": dynamic_matmul,
     "GatherBlockQuantized": gather_blocks,
     "MatMulIntegerToFloat": matmul_to_float,

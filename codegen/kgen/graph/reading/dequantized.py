@@ -28,6 +28,8 @@ def stored(
     if node.op_type == "Transpose" and before is not None:
         axes = attributes.get("perm", range(before.numbers.ndim)[::-1])
         return changed(before, lambda array: array.transpose(axes))
+    if node.op_type == "Reshape" and before is not None and 0 not in given[1]:
+        return changed(before, lambda array: array.reshape(given[1]))
     if node.op_type != "DequantizeLinear" or given[0].dtype.name not in STORED:
         return None
     numbers, scale, *others = given
