@@ -146,6 +146,7 @@ def grouped(**given: Any) -> Any:
         if k is None:
             q, k, v = np.split(q, [N * H, (N + KV) * H], axis=2)
         q, k, v = heads(q, N).copy(), heads(k, KV).copy(), heads(v, KV)
+        last = last.reshape(-1)
         for x, norm in ((q, q_norm), (k, k_norm)):
             if norm is not None:
                 x *= norm / np.sqrt((x**2).mean(-1, keepdims=True) + given["epsilon"])
@@ -344,6 +345,9 @@ CASES: dict[str, Edge] = {
         grouped(), (2,), 6, S, queries=S, is_turned=True
     ),
     "GQA, step": group(grouped(scale=0.2), (P + 1,), P, P + 1, is_turned=True, scale=0.2),
+    "GQA, lengths in a column": group(
+        grouped(), (3, 2), 6, 4, beside={5: np.array([[2], [1]], S32)}
+    ),
     "GQA, step of two lengths": group(grouped(), (3, P + 1), P, P + 1, is_turned=True),
     "GQA, step in a cache": group(grouped(), (4, 2), 6, 4, is_turned=True),
     "GQA, chunk": group(

@@ -153,6 +153,7 @@ class GroupQueryAttention(OpRun):  # type: ignore[misc]
                 for x, weight, which in ((q, inputs[14], "q"), (k, inputs[15], "k"))
             )
         batch, queries = q.shape[0], q.shape[2]
+        last = last.reshape(batch)  # Exporters also write batch x 1.
         past = past_key.shape[2] if past_key is not None else 0
         room = max(past, int(np.reshape(total, -1)[0]))
         presents = [np.zeros((batch, few, room, x.shape[-1]), x.dtype) for x in (k, v)]
