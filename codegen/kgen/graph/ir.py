@@ -45,6 +45,8 @@ from kgen_runtime.values import frozen
 
 #: Largest constant that a node may add to the model, in elements.
 MOST_OF_TABLE = 1 << 24
+#: Most bytes of a constant that is compared with others.
+MOST_COMPARED = 1 << 16
 #: Suffix of the name of a constant's transpose.
 TRANSPOSED = ".T"
 #: Remedy for a node whose inputs have shapes that contradict one another.
@@ -195,6 +197,8 @@ class Builder:
         self.dequantized = dict(dequantized)
         self.originals: dict[str, str] = {}
         self.known: dict[tuple[object, ...], str] = {}
+        #: Names of small constants by contents.
+        self.equal: dict[tuple[object, ...], str] = {}
         #: Names of constants that were added for nodes, by contents, and the last number used for
         #: each name.
         self.made_here: dict[tuple[object, ...], str] = {}
@@ -277,6 +281,13 @@ class Builder:
         return self.add(SourceNode(kind="input", name=name), shape, dtype)
 
     def constant(self, name: str, array: Array, dtype: DType) -> GraphValue:
+        """Add a constant; a small one with the elements of another is the other.
+
+        Layers repeat tables of positions and masks, and then what is computed from them is equal.
+        """
+        if array.nbytes <= MOST_COMPARED and name not in self.dequantized:
+            key = (dtype, array.shape, array.dtype.str, array.tobytes())
+            name = self.equal.setdefault(key, name)
         self.constants.setdefault(name, array)
         return self.add(SourceNode(kind="constant", name=name), array.shape, dtype)
 

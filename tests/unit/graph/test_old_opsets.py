@@ -154,7 +154,7 @@ def test_a_tile_of_a_number_along_an_axis(tmp_path: Path, axis: int, of_node: bo
 @pytest.mark.parametrize(
     ("tiles", "axis", "why"),
     [
-        (None, 0.0, "its tiles t is not a constant in the model's own file"),
+        (None, 0.0, "its tiles t is not a constant"),
         (0.0, 0.0, "it makes 0 copies; 1 to 1024 are the limits"),
         (1e9, 0.0, "it makes 1000000000 copies; 1 to 1024 are the limits"),
         (1.5, 0.0, "is not an integer"),
@@ -174,15 +174,20 @@ def test_a_tile_of_opset_1_that_is_refused(
         read_back(tmp_path, m.model(y))
 
 
-def test_numbers_of_an_old_operator_in_another_file_are_not_read(tmp_path: Path) -> None:
-    """Reading them would follow a path that has not been checked."""
+def test_numbers_of_an_old_operator_in_another_file(tmp_path: Path) -> None:
+    """They are read once their path has been checked."""
     m = Maker(opset=1)
     model = m.model(m.add("Tile", m.input("x", X.shape), m.constant(2.0), m.constant(0.0)))
     tensor = model.graph.initializer[0]
+    (tmp_path / "beside").write_bytes(tensor.raw_data)
     tensor.ClearField("raw_data")
     tensor.data_location = T.EXTERNAL
-    tensor.external_data.add(key="location", value="/etc/hostname")
-    with pytest.raises(GraphError, match="its tiles c0 is not a constant in the model's own file"):
+    tensor.external_data.add(key="location", value="beside")
+    np.testing.assert_array_equal(
+        computed(tmp_path, model).reshape(2 * len(X), -1), np.tile(X.reshape(len(X), -1), (2, 1))
+    )
+    tensor.external_data[0].value = "/etc/hostname"
+    with pytest.raises(GraphError, match="data of c0 are in '/etc/hostname', outside of the model"):
         read_back(tmp_path, model)
 
 
@@ -203,9 +208,7 @@ def test_a_split_by_sizes_that_are_computed_is_refused(tmp_path: Path) -> None:
     m = Maker(opset=1)
     x, sizes = m.input("x", X.shape), m.input("sizes", (2,))
     first, _ = m.add("Split", x, sizes, outputs=2, axis=3)
-    with pytest.raises(
-        GraphError, match="its split sizes is not a constant in the model's own file"
-    ):
+    with pytest.raises(GraphError, match="its split sizes is not a constant"):
         read_back(tmp_path, m.model(first))
 
 

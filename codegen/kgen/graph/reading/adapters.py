@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, MutableMapping
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from onnx.external_data_helper import uses_external_data
 
 from kgen.errors import GraphError
 from kgen.graph.reading.domains import DOMAINS, opsets_of
@@ -85,8 +84,8 @@ class _Adapting:
 
 
 def _constants(graph: onnx.GraphProto) -> dict[str, TensorProto]:
-    """Return a graph's own constants by name, without those in external files."""
-    found = {tensor.name: tensor for tensor in graph.initializer if not uses_external_data(tensor)}
+    """Return a graph's own constants by name."""
+    found = {tensor.name: tensor for tensor in graph.initializer}
     for node in graph.node:
         if node.op_type == "Constant" and node.domain in DOMAINS:
             found.update((node.output[0], a.t) for a in node.attribute if a.HasField("t"))
@@ -99,7 +98,7 @@ def _numbers(node: onnx.NodeProto, input: int, what: str, known: Constants) -> l
     if not name:
         raise ValueError(f"it has no {what}")
     if name not in known:
-        raise ValueError(f"its {what} {name} is not a constant in the model's own file")
+        raise ValueError(f"its {what} {name} is not a constant")
     array = np.asarray(numpy_helper.to_array(known[name])).reshape(-1)
     with np.errstate(all="ignore"):
         numbers = array.astype(np.int64)
