@@ -54,6 +54,11 @@ class GpuRows(Schedule):
     def threads_per_row(self) -> int:
         return self.num_threads // self.rows_per_block
 
+    @property
+    def shares_block(self) -> bool:
+        """Whether a CTA (workgroup) has several rows."""
+        return self.rows_per_block > 1
+
 
 @frozen
 class ClusterRows(GpuRows):
@@ -64,7 +69,7 @@ class ClusterRows(GpuRows):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.cluster > 1 and (self.rows_per_block > 1 or not self.resident):
+        if self.cluster > 1 and (self.shares_block or not self.resident):
             raise ScheduleError(
                 f"cluster={self.cluster} needs rows_per_block=1 and resident=1; try cluster=1"
             )

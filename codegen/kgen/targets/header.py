@@ -45,12 +45,6 @@ def k_tiles_note(count: int, depth: int, remainder: int = 0) -> str:
     return f"K loop: {counted(count, 'tile')} of {depth}{rest}"
 
 
-def row_note(workers: str, passes: int, *, is_resident: bool) -> str:
-    """Return the note that names the threads of a row, and says whether passes read it again."""
-    kept = "the row stays in registers" if is_resident else f"the row is read {passes} times"
-    return f"{workers} per row; {kept}"
-
-
 def arguments(
     parameters: Sequence[TensorParam],
     workspaces: Sequence[Workspace],

@@ -293,6 +293,12 @@ class RowPlan:
         needed = {d for c in columns if not c.linear for d, _ in c.terms}
         return coordinates((*outer, inner // self.vector), needed)
 
+    def note(self, workers: str, *, is_resident: bool) -> str:
+        """Return the header's line on who computes a row, and how often the row is read."""
+        passes = len([phase for phase in self.phases if phase.inputs])
+        kept = "the row stays in registers" if is_resident else f"the row is read {passes} times"
+        return f"{workers} per row; {kept}"
+
     def row_operands(self, of: RowInput | RowOutput, number: str) -> tuple[tuple[str, int], ...]:
         """Return the terms of a tensor's row: operands, and elements per unit of each. `number` is
         the operand of the row's number, whose coordinates are %row.at<d>."""

@@ -65,7 +65,7 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
             from kgen.targets.cuda.plan.rowwise import plan_rowwise
             from kgen.targets.rows.split import is_interleaved
 
-            beside = is_interleaved(spec) and schedule.rows_per_block > 1
+            beside = is_interleaved(spec) and schedule.shares_block
             return (plan_interleaved if beside else plan_rowwise)(spec, target, schedule)
     raise ScheduleError(
         f"mainloop={schedule.mainloop} is not supported by {target.name} for {spec.op}; "

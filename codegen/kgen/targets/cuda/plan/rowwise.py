@@ -13,7 +13,7 @@ from kgen.targets.cuda.expressions import RegisterType, renderer_of
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
-from kgen.targets.header import counted, row_note
+from kgen.targets.header import counted
 from kgen.targets.powers_of_two import log2
 from kgen.targets.rows.folds_and_phases import RowInput, RowOutput, maximum_of
 from kgen.targets.rows.plan import RowPlan
@@ -75,11 +75,6 @@ class RowwisePlan(cuda_plan.FormulaPlan):
         return self.cluster > 1
 
     @property
-    def has_blocks_of_rows(self) -> bool:
-        """Whether a CTA has several rows."""
-        return self.schedule.rows_per_block > 1
-
-    @property
     def cluster_mask(self) -> int:
         return self.cluster - 1
 
@@ -135,10 +130,9 @@ class RowwisePlan(cuda_plan.FormulaPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        passes = len([p for p in self.row.phases if p.inputs])
         ctas = f" in {self.cluster} CTAs" if self.is_clustered else ""
         threads = counted(self.threads_per_row, "thread")
-        return (row_note(threads + ctas, passes, is_resident=bool(self.schedule.resident)),)
+        return (self.row.note(threads + ctas, is_resident=bool(self.schedule.resident)),)
 
     @property
     def shared_map(self) -> tuple[str, ...]:
@@ -237,7 +231,7 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePla
     """Return a plan for rows of contiguous columns, or for one row per CTA. Raises ScheduleError if
     the vector does not divide a row or the row does not fit."""
     check(spec, target, schedule)
-    if schedule.rows_per_block > 1 and schedule.threads_per_row > target.subgroup:
+    if schedule.shares_block and schedule.threads_per_row > target.subgroup:
         raise ScheduleError(
             f"rows_per_block={schedule.rows_per_block} with num_threads={schedule.num_threads} "
             f"gives each row {schedule.threads_per_row} threads; the limit for rows that share a "

@@ -66,7 +66,7 @@ def _plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
         case Elementwise(), GpuStream():
             return plan_elementwise(spec, target, schedule)
         case Rowwise(), GpuRows():
-            beside = is_interleaved(spec) and schedule.rows_per_block > 1
+            beside = is_interleaved(spec) and schedule.shares_block
             kind = InterleavedPlan if beside else RowwisePlan
             return plan_rowwise(spec, target, schedule, kind)
     raise TargetError(

@@ -24,7 +24,7 @@ from kgen.targets.amdgpu.plan.rows import lanes
 from kgen.targets.amdgpu.plan.rows.phases import PhasePlan, RowPhases
 from kgen.targets.amdgpu.plan.rows.pointers import Move
 from kgen.targets.base import Target, launch_of
-from kgen.targets.header import counted, row_note
+from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.rows.folds_and_phases import RowPhase
@@ -104,11 +104,6 @@ class RowwisePlan(AmdgpuPlan):
     # -- a row's threads -----------------------------------------------------------------------
 
     @property
-    def rows_share(self) -> bool:
-        """Whether a workgroup has several rows."""
-        return self.schedule.rows_per_block > 1
-
-    @property
     def lanes_share(self) -> bool:
         """Whether a row has several threads."""
         return self.row.lanes > 1
@@ -116,7 +111,7 @@ class RowwisePlan(AmdgpuPlan):
     @property
     def interleaved(self) -> bool:
         """Whether neighbouring threads have neighbouring rows, each of several threads."""
-        return self.row.interleaved and self.rows_share and self.lanes_share
+        return self.row.interleaved and self.schedule.shares_block and self.lanes_share
 
     @property
     def part_of_row(self) -> str:
@@ -125,11 +120,11 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def row_number(self) -> str:
-        return "%row" if self.rows_share else "%block"
+        return "%row" if self.schedule.shares_block else "%block"
 
     @property
     def row_in_block(self) -> str:
-        if not self.rows_share:
+        if not self.schedule.shares_block:
             return "0"
         return "%row_in_block" if self.lanes_share else "%thread"
 
@@ -138,7 +133,7 @@ class RowwisePlan(AmdgpuPlan):
         """Number of the thread's first vector in its row."""
         if not self.lanes_share:
             return "0"
-        return "%first" if self.rows_share else "%thread"
+        return "%first" if self.schedule.shares_block else "%thread"
 
     @property
     def row_edge(self) -> bool:
@@ -244,10 +239,9 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        passes = len([p for p in self.row.phases if p.inputs])
         threads = counted(self.row.lanes, "thread")
-        found = [row_note(threads, passes, is_resident=self.resident)]
-        if self.row.interleaved and self.rows_share:
+        found = [self.row.note(threads, is_resident=self.resident)]
+        if self.row.interleaved and self.schedule.shares_block:
             found.append("adjacent threads process adjacent rows, which are contiguous in memory")
         return tuple(found)
 
@@ -391,7 +385,7 @@ def _check_shape(spec: Rowwise, target: Target, schedule: GpuRows) -> None:
         raise ScheduleError(
             f"vector={vector} is not a power of two; try vector={1 << (vector.bit_length() - 1)}"
         )
-    if is_interleaved(spec) and schedule.rows_per_block > 1 and per_row > MAX_PARTNERS:
+    if is_interleaved(spec) and schedule.shares_block and per_row > MAX_PARTNERS:
         raise ScheduleError(
             f"rows_per_block={schedule.rows_per_block} with num_threads={schedule.num_threads} "
             f"gives each row {per_row} threads; the limit is {MAX_PARTNERS}; "

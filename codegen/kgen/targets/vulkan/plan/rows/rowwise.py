@@ -9,7 +9,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target, launch_of
-from kgen.targets.header import counted, row_note
+from kgen.targets.header import counted
 from kgen.targets.powers_of_two import check_powers_of_two, log2
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import tile_of, walked_itemsize, widest_vector
@@ -52,9 +52,8 @@ class RowwisePlan(VulkanPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        passes = len([p for p in self.row.phases if p.inputs])
         lanes = counted(self.lanes, "invocation")
-        return (row_note(lanes, passes, is_resident=bool(self.schedule.resident)),)
+        return (self.row.note(lanes, is_resident=bool(self.schedule.resident)),)
 
     # -- a row's invocations -------------------------------------------------------------------
 
@@ -62,11 +61,6 @@ class RowwisePlan(VulkanPlan):
     def lanes(self) -> int:
         """Invocations of one row."""
         return self.row.lanes
-
-    @property
-    def shares_block(self) -> bool:
-        """Whether a workgroup has several rows."""
-        return self.schedule.rows_per_block > 1
 
     @property
     def interleaved(self) -> bool:
