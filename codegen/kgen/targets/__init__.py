@@ -10,8 +10,8 @@ from kgen import suggest
 from kgen.errors import TargetError
 from kgen.targets.base import Family, Target
 
-#: Every family, by the package that holds it, and what the names of its targets begin with: a
-#: package is imported when it, or such a target, is first asked for.
+#: Package of every family, and how the names of its targets begin. A package is imported when the
+#: family or one of its targets is first needed.
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "cuda": ("sm_",),
     "amdgpu": ("gfx",),
@@ -22,7 +22,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 
 @cache
 def family(name: str) -> Family:
-    """The family of this name; TargetError if there is none, as in a bundle of a newer kgen."""
+    """Return the family of this name. Raises TargetError if this kgen has none."""
     if name not in FAMILIES:
         raise TargetError(suggest.unknown(f"family={name}", name, FAMILIES))
     found = import_module(f"kgen.targets.{name}").FAMILY
@@ -35,7 +35,7 @@ def families() -> tuple[Family, ...]:
 
 
 def find(name: str) -> Target:
-    """The target of this name; TargetError, with the nearest names, if there is none."""
+    """Return the target of this name. Raises TargetError, with the nearest names, for others."""
     asked = [package for package, prefixes in FAMILIES.items() if name.startswith(prefixes)]
     for package in asked:
         if (target := family(package).find(name)) is not None:

@@ -110,7 +110,7 @@ class Plan:
 
     @property
     def variants(self) -> Sequence[Plan]:
-        """Plans of the same launches for other devices: a runtime takes the first that suits."""
+        """Plans of the same launches for other devices; a runtime takes the first that suits."""
         return ()
 
     @property
@@ -294,11 +294,11 @@ class Family(ABC):
     #: Whether measurements correct its cost model, so that predicted times decide which kernels a
     #: model has.
     is_calibrated: ClassVar[bool] = False
-    #: Convolutions may have Winograd's arithmetic.
+    #: Whether convolutions may use Winograd's algorithm.
     has_winograd: ClassVar[bool] = False
     #: All named targets, in the order that `kgen targets` lists them.
     targets: ClassVar[tuple[Target, ...]]
-    #: Depthwise convolutions of models are conv2d.
+    #: Whether depthwise convolutions of models are lowered to conv2d.
     convolves_channels: ClassVar[bool] = False
     operations: ClassVar[tuple[Operation[Any], ...]]
 
@@ -464,9 +464,11 @@ class Family(ABC):
         return None if found is None else found.seconds
 
     def attends(self, target: Target, spec: Attention, steps: Iterable[Spec]) -> bool:
-        """Whether attention is one kernel in a model where no measurements compare it with the
-        kernels of its `steps`: if there is one for it, which reads and writes what they do, except
-        for the scores. They write the scores twice and read them twice."""
+        """Return whether a model computes attention by one kernel, not by kernels of its `steps`.
+
+        Without measurements to compare them, it does if such a kernel exists. The kernel moves
+        fewer bytes: the steps write the scores twice and read them twice.
+        """
         try:
             self.check_support(spec, target)
             self.plan(spec, target, self.choose(spec, target))

@@ -1,8 +1,8 @@
 """Choose a schedule: the measured one, else the nearest measured one made legal, else the model's.
 
-A neighbour is passed over where the model contradicts it: where it predicts another schedule to be
-faster by more than the neighbour's measured gain and its own error; the nearer the neighbour, the
-more its error counts.
+A neighbour is not used if the model contradicts it: if the model predicts another schedule to be
+faster by more than the neighbour's measured gain and the model's error together. The nearer the
+neighbour, the more the error counts.
 
 The steps are the same for all families and operations. Measurements come from tuning files
 (:mod:`kgen.targets.tuning.file`): the user's, then the one that kgen ships for the target's core.
@@ -39,7 +39,7 @@ REACH = 2.0
 
 
 class How(StrEnum):
-    """Kinds of choices: a row of the same sizes, a row of other sizes, the cost model."""
+    """Kinds of choices: a row of the same sizes, a row of other sizes, or the cost model."""
 
     MEASURED = "measured"
     NEIGHBOUR = "neighbour"

@@ -15,20 +15,20 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Multiplied:
-    """Arithmetic of a kernel: the type of its factors, a name in :attr:`Rates.flops`, and how many
-    products of that type stand for one of the problem's."""
+    """Arithmetic of a kernel: the type of its factors, which is a name in :attr:`Rates.flops`, and
+    the number of products of that type that give one product of the problem."""
 
     operands: str
     products: int = 1
 
 
 def multiplied(spec: Spec) -> Multiplied:
-    """Arithmetic of a kernel that multiplies operands in the type that they are stored in."""
+    """Return the arithmetic of a kernel whose operands are multiplied in their stored type."""
     if not isinstance(spec, Matmul):
         return Multiplied(operands="f32")
     if spec.math is Math.EXACT:
         return Multiplied(operands=str(spec.dtype))
-    # Split in two, a product of f32 is three of tf32.
+    # With operands split in two, a product of f32 is three products of tf32.
     return Multiplied(operands="tf32", products=3 if spec.math is Math.TF32X3 else 1)
 
 
@@ -49,7 +49,7 @@ class Occupancy:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """The resources that allow no more."""
+        """Resources that allow no more."""
         return tuple(name for name, warps in self.allowed.items() if warps <= self.warps)
 
     @property
@@ -69,10 +69,12 @@ class Occupancy:
 class Rates:
     """Peak rates of a well-known device of a target, per second.
 
-    `flops` by the type of the operands (``tf32`` is one of them), sums in f32 (s32 for s8), dense;
-    `dram` and `l2` in bytes; `issues` in instructions of warps, all units together. None: not
-    published. `latency` is the latency of a load from `dram`, in seconds. `units` are SMs, CUs or
-    cores. `reach`: the part of `flops` that an instruction gets to, where another one is faster.
+    - `units`: SMs, CUs or cores.
+    - `flops`: by the type of the operands, including ``tf32``, for dense products with sums in f32
+      (s32 for s8).
+    - `dram` and `l2`: bytes. `issues`: instructions of warps in all units. None: not published.
+    - `latency`: seconds of a load from DRAM.
+    - `reach`: by opcode, the part of `flops` that an instruction reaches if another one is faster.
     """
 
     device: str

@@ -1,7 +1,7 @@
 """Reading 64-bit little-endian ELF files, and the few writers that our linkers share.
 
-Only what an LLVM object without debug information holds is understood. The layout of each record
-is that of the System V ABI's ELF chapter (gABI 4.1 and the 64-bit ELF object file format 1.5).
+It understands only the contents of LLVM objects without debug information. The records are those
+of the System V ABI's ELF chapter (gABI 4.1 and the 64-bit ELF object file format 1.5).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DYNAMIC = struct.Struct("<QQ")
 
 @frozen
 class Section:
-    """A section header and its bytes (`size` zeros are not stored for SHT_NOBITS)."""
+    """Section header and its bytes; the `size` zeros of SHT_NOBITS are not stored."""
 
     index: int
     name: str
@@ -71,7 +71,7 @@ class ElfSymbol:
 
     @property
     def is_function(self) -> bool:
-        """Defined here, and code."""
+        """Whether the symbol is code and defined in this file."""
         return self.info & 15 == STT_FUNC and self.section != SHN_UNDEF
 
     @property
@@ -80,7 +80,7 @@ class ElfSymbol:
 
     @property
     def exported(self) -> bool:
-        """Defined here and visible to a loader."""
+        """Whether the symbol is defined in this file and visible to a loader."""
         return (
             self.binding in (STB_GLOBAL, STB_WEAK)
             and self.section != SHN_UNDEF
@@ -101,7 +101,7 @@ class Relocation:
 
 @frozen
 class ElfFile:
-    """A decoded file: `type` is ET_REL or ET_DYN; `machine`, `flags` and `abi` as in its header."""
+    """Decoded file: `type` is ET_REL or ET_DYN; `machine`, `flags` and `abi` as in its header."""
 
     type: int
     machine: int
@@ -112,7 +112,7 @@ class ElfFile:
     relocations: tuple[Relocation, ...]
 
     def section(self, name: str) -> Section:
-        """The only section of this name; AssembleError if there is none."""
+        """Return the only section of this name. Raises AssembleError if there is none."""
         for section in self.sections:
             if section.name == name:
                 return section
@@ -188,7 +188,7 @@ def symbols_in(table: Section, sections: Sequence[Section]) -> tuple[ElfSymbol, 
 
 
 def notes_in(section: Section) -> Iterator[Note]:
-    """The entries of a note section: name and description are each padded to 4 bytes."""
+    """Return the entries of a note section; names and descriptions are padded to 4 bytes."""
     data, at = section.data, 0
     while at < len(data):
         name_size, size, kind = struct.unpack_from("<III", data, at)
@@ -202,12 +202,12 @@ def string_at(table: bytes, offset: int) -> str:
 
 
 def align(value: int, alignment: int) -> int:
-    """The next multiple of `alignment`."""
+    """Return the least multiple of `alignment` that is not below `value`."""
     return -(-value // alignment) * alignment
 
 
 def sysv_hash(name: str) -> int:
-    """The hash of a DT_HASH table (gABI, "Hash Table")."""
+    """Return the hash of a name in a DT_HASH table (gABI, "Hash Table")."""
     h = 0
     for byte in name.encode():
         h = (h << 4) + byte
@@ -217,7 +217,7 @@ def sysv_hash(name: str) -> int:
 
 
 def hash_table(names: Sequence[str]) -> bytes:
-    """A DT_HASH section for dynamic symbols 1..n with these names."""
+    """Return a DT_HASH section for dynamic symbols 1 to n with these names."""
     count = max(1, len(names))
     buckets, chain = [0] * count, [0] * (1 + len(names))
     for i, name in enumerate(names, 1):
@@ -227,7 +227,7 @@ def hash_table(names: Sequence[str]) -> bytes:
 
 
 class StringTable:
-    """A string table under construction; `add` gives the offset of a name."""
+    """String table under construction; `add` returns the offset of a name."""
 
     def __init__(self) -> None:
         self.data = b"\0"

@@ -15,8 +15,8 @@ from kgen.spec import DType, Extent, Matmul, Scale
 from kgen.spec.epilogue import EXTENTS, PRODUCT
 from kgen_runtime.values import frozen
 
-#: The inputs that stand for the sums, and for what they are multiplied by where a kernel computes
-#: that once. Neither is a name that an operand may have.
+#: Inputs of the expression: the sums, and their factor if a kernel computes it only once. Operands
+#: never have these names.
 ACCUMULATOR, FACTOR = "A @ B", "%factor"
 
 
@@ -34,7 +34,7 @@ class EpilogueArgument:
 
     @property
     def stem(self) -> str:
-        """Prefix of its values' names. A user's name never collides with a name of the kernel."""
+        """Prefix of its values' names, so that an operand's name equals no name of the kernel."""
         return self.name if self.name in OWN_NAMES else f"operand_{self.name}"
 
     def bytes_to(self, element: int) -> int:
@@ -42,7 +42,7 @@ class EpilogueArgument:
         return element * self.dtype.itemsize
 
 
-#: Arguments whose names no kernel gives to anything else.
+#: Names of arguments that no kernel gives to anything else.
 OWN_NAMES = frozenset({*EXTENTS, "c", "out", "scale_a", "scale_b", "scale_out"})
 
 
@@ -51,9 +51,9 @@ class FusedEpilogue:
     """Expression from the sums to the stored numbers."""
 
     spec: Matmul
-    #: beta C is added by a multiply-add.
+    #: Whether beta C is added by a multiply-add.
     fused: bool = True
-    #: The factor of all sums is an input.
+    #: Whether a thread computes the factor of the sums once, as an input of the expression.
     hoists: bool = False
 
     @cached_property
@@ -85,13 +85,13 @@ class FusedEpilogue:
 
     @property
     def hoists_factor(self) -> bool:
-        """The factor is computed once; one that is an argument itself is there already."""
+        """Whether the factor is such an input; one that is an argument needs no computation."""
         computed = self.factor is not None and bool(self.factor.arguments)
         return self.hoists and computed and bool(self.factor_inputs)
 
     @property
     def changes(self) -> bool:
-        """Whether it does anything but round."""
+        """Whether the epilogue does more than round."""
         return self.expression is not variable(ACCUMULATOR)
 
     @cached_property
@@ -133,12 +133,12 @@ class FusedEpilogue:
 
     @property
     def numbers(self) -> tuple[EpilogueArgument, ...]:
-        """Arguments that are one number."""
+        """Arguments that are a single number."""
         return self.of(Extent.ONE)
 
     @property
     def line(self) -> str:
-        """The expression as people write it."""
+        """Expression in infix notation."""
         return infix(self.expression)
 
     @property

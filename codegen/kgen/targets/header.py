@@ -1,4 +1,4 @@
-"""The comment on top of a kernel: the same facts, in the same order and words, on all targets."""
+"""Comment on top of a kernel: the same facts, in the same order and words, on all targets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LABEL, TEXT = 11, 100
 
 
 def lines(title: str, sections: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Title, then each label with its statements in a column.
+    """Return the title, then each label with its statements in a column.
 
     Long statements wrap, except for the schedule, which a reader copies.
     """
@@ -35,12 +35,12 @@ def times(sizes: Sequence[int]) -> str:
 
 
 def counted(count: int, noun: str, nouns: str = "") -> str:
-    """``1 stage``, ``2 stages``; `nouns` is an irregular plural."""
+    """Return a number with its noun: ``1 stage``, ``2 stages``; `nouns` is an irregular plural."""
     return f"1 {noun}" if count == 1 else f"{count} {nouns or noun + 's'}"
 
 
 def k_tiles_note(count: int, depth: int, remainder: int = 0) -> str:
-    """Trips of a K loop by tiles of `depth`, and the remainder of K."""
+    """Return the trip count of a K loop in tiles of `depth`, and the remainder of K."""
     rest = f" and a remainder of {remainder}" if remainder else ""
     return f"K loop: {counted(count, 'tile')} of {depth}{rest}"
 
@@ -51,7 +51,7 @@ def arguments(
     maps: Sequence[TensorMap],
     remarks: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """Lines on the kernel's arguments, each with the remark of its name."""
+    """Return lines on the kernel's arguments, each with the remark of its name."""
     rows: list[tuple[str, str, str]] = [(p.name, p.role, _tensor(p)) for p in parameters]
     rows += [(w.name, "workspace", _workspace(w)) for w in workspaces]
     rows += [(m.name, "map", _map(m)) for m in maps]
@@ -75,7 +75,7 @@ def _workspace(w: Workspace) -> str:
 
 
 def _map(m: TensorMap) -> str:
-    """A tensor map's fields, as the driver encodes them."""
+    """Return a tensor map's fields, as the driver encodes them."""
     shape = ", ".join(map(str, m.shape))
     swizzle = f"{m.swizzle}-byte swizzle" if m.swizzle else "no swizzle"
     rounded = ", rounded to tf32" if m.tf32 else ""

@@ -30,11 +30,11 @@ def check_powers_of_two(schedule: Schedule, *names: str) -> None:
 
 
 class RoundingUnit(int):
-    """Unit to whose multiples code rounds an extent by its bits, where it is a power of two."""
+    """Power of two to whose multiples code rounds an extent, by masks and shifts."""
 
     @property
     def mask(self) -> int:
-        """Rounds down, by `and`; up, once `less_one` is added."""
+        """Mask that rounds down by `and`, or up if `less_one` was added before."""
         return -self
 
     @property
@@ -43,5 +43,5 @@ class RoundingUnit(int):
 
     @property
     def shift(self) -> int:
-        """Divides an extent, by a shift to the right."""
+        """Shift to the right that divides an extent by the unit."""
         return log2(self)

@@ -16,7 +16,7 @@ class RowFold:
     """Reduction over the row.
 
     `name` is the name of its value, `title` describes it for a comment. `relative_to` names the
-    fold of the same phase that an online fold is relative to.
+    maximum of the same phase on which the value of an online sum depends.
     """
 
     name: str
