@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto as T
 from onnx.reference import ReferenceEvaluator
 
 import kgen
 import kgen_runtime
 from kgen import pipeline
+from kgen.check.model.truth import evaluator, in_f64
 from kgen.cli.main import main
 from kgen.cli.model_check import verified
 from kgen.graph.compile import CompiledModel
 from kgen.spec import Attention
 from kgen.targets.base import Source
 from tests import needs
+from tests.onnx_models import Maker
 from tests.unit.graph.test_attention import (
     capped,
     data,
@@ -145,3 +148,53 @@ def test_explanation(
     assert lines[2].split()[:4] == [V3, "2x3x40x16", "2x3x70x16", "1"]
     assert main(["compile", "m.onnx", "--target", "sm_80", "--explain", "-o", "m.kgen"]) == 0
     assert "the model writes out none" in capsys.readouterr().out
+
+
+def decoder(queries: int, rows: int) -> tuple[onnx.ModelProto, dict[str, str]]:
+    """Two layers of packed QKV and GroupQueryAttention, with caches of some rows and lengths from a
+    mask of all rows, as onnxruntime-genai writes them; and the states."""
+    m, (heads, few, size) = Maker(opset=21), (4, 2, 16)
+    width, states = heads * size, dict[str, str]()
+    x = m.input("x", (1, queries, width))
+    count = m.add("ReduceSum", m.input("mask", (1, rows), T.INT64), m.constant([1], np.int64))
+    last = m.add("Cast", m.add("Sub", count, m.constant([1], np.int64)), to=T.INT32)
+    angles = np.arange(rows)[:, None] / 10.0 ** (np.arange(size // 2) / 8)
+    tables = m.constant(np.cos(angles)), m.constant(np.sin(angles))
+    total = m.constant(rows, np.int32)
+    for layer in range(2):
+        joined = m.add("MatMul", x, m.weight(width, width + 2 * few * size))
+        pasts = [m.input(f"past.{layer}.{which}", (1, few, rows, size)) for which in "kv"]
+        found, *presents = m.add(
+            "GroupQueryAttention", joined, "", "", *pasts, last, total, *tables, outputs=3,
+            domain="com.microsoft", num_heads=heads, kv_num_heads=few, do_rotary=1,
+        )  # fmt: skip
+        states |= dict(zip(pasts, presents, strict=True))
+        x = m.add("Add", x, m.add("MatMul", found, m.weight(width, width)))
+    model = m.model(x, *states.values())
+    model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    return model, states
+
+
+def test_a_decoder_of_onnx_runtime_step_by_step() -> None:
+    """A prompt and three steps with one cache, against all rows at once by the definition."""
+    rows, prompt = 12, 5
+    x = np.random.default_rng(3).standard_normal((1, prompt + 3, 64)).astype(np.float32)
+
+    def mask(length: int) -> np.ndarray[Any, Any]:
+        return np.asarray(np.arange(rows) < length, np.int64)[None]
+
+    whole, states = decoder(prompt + 3, rows)
+    given = {name: np.zeros((1, 2, rows, 16)) for name in states}
+    wide = {"x": x.astype(np.float64), "mask": mask(prompt + 3), **given}
+    expected = evaluator(in_f64(whole)).run(None, wide)[0]
+    found, known = [], dict[str, Any]()
+    for queries, ends in ((prompt, [prompt]), (1, range(prompt + 1, prompt + 4))):
+        model, states = decoder(queries, rows)
+        made = kgen.compile_model(model, [needs.cpu(V3).name], states=states)
+        with kgen_runtime.load(made.to_bytes(), device="cpu") as kernels:
+            session = kernels.program.session()
+            session.set_states(known)
+            for end in ends:
+                found.append(session.run(x=x[:, end - queries : end], mask=mask(end)))
+            known = {name: session.get_state(name) for name in states}
+    np.testing.assert_allclose(np.concatenate(found, 1), expected, rtol=1e-4, atol=1e-5)
