@@ -313,8 +313,8 @@ CASES: dict[str, Edge] = {
     ),
     "Attention, ends and starts": joined(packed((D, D)), X, W, BIAS, s32(2, 3, 0, 1)),
     "Attention, square mask": joined(
-        packed((D, D), causal=True), X, W, BIAS, whole(0, 2, B, 1, 6, 6, dtype=S32),
-        unidirectional=1,
+        packed((D, D), causal=True), X, W, BIAS, whole(0, 2, B, 1, 9, 9, dtype=S32), BOTH,
+        unidirectional=1, outputs=2,
     ),
     **{
         f"Attention, past, opset {opset}": joined(
@@ -376,6 +376,12 @@ CASES: dict[str, Edge] = {
         beside={14: normal(H), 15: normal(H)},
     ),
     "GQA, all keys": group(grouped(causal=False), (4, 7), P, 7, queries=S, causal=0),
+    "GQA, all keys of a padded prompt": group(
+        grouped(causal=False), (2, S), 0, S, queries=S, causal=0
+    ),
+    "GQA, a part of heads is rotated": group(
+        grouped(), (4, 2), 6, 4, is_turned=True, beside={7: COS[:, :2], 8: SIN[:, :2]}
+    ),
     "GQA, all keys and sinks": group(
         grouped(causal=False), (2, S), 0, S, queries=S, causal=0, beside={11: normal(N)}
     ),
@@ -458,6 +464,15 @@ REFUSED: dict[str, tuple[Edge, str]] = {
            kv_num_heads=KV),
         "has a key of shape 2x5x32 for 2 heads of 8 elements",
     ),
+    "no lengths": (
+        of("GroupQueryAttention", grouped(), Q, OWN[1], OWN[2], num_heads=N, kv_num_heads=N),
+        "lacks the input seqlens_k",
+    ),
+    "no tables": (
+        group(grouped(), (2,), 2, 2, do_rotary=1), "lacks the input cos_cache; give it cos_cache"
+    ),
+    "no heads": (of("MultiHeadAttention", multi_head(), Q, K, V), "has num_heads=, which must be"),
+    "axes": (many(multi_head(), Q[0], K, V), "has a query of shape 3x32; give it 3 or 5 axes"),
     "ring": (group(grouped(), (2,), 2, 2, sliding_window_cache=1), "has sliding_window_cache=1"),
     "quantised": (group(grouped(), (2,), 2, 2, k_quant_type="PER_TENSOR"), "has a quantised cache"),
     "scale": (of("RotaryEmbedding", rotary(), Q, IDS, COS, SIN, scale=0.5), "has scale=0.5"),

@@ -48,7 +48,14 @@ class BodyWriter(Writer):
         return bool(self.attributes.get(name, 0))
 
     def count(self, name: str) -> int:
-        return int(self.attributes[name])
+        """Return an attribute that is at least 1. Raises GraphError for any other value."""
+        found = self.attributes.get(name, "")
+        self.require(
+            isinstance(found, int) and found > 0,
+            f"has {name}={found}, which must be at least 1",
+            f"give it the attribute {name}",
+        )
+        return int(found)
 
     def require(self, holds: bool, why: str, remedy: str) -> None:
         """Raise GraphError unless a condition holds."""
@@ -69,6 +76,20 @@ class BodyWriter(Writer):
                 f"gives {what}, which kgen does not support",
                 f"export it without {what}",
             )
+
+    def need(self, inputs: Mapping[int, str]) -> None:
+        """Raise GraphError if one of these inputs, given by name, is missing."""
+        for number, what in inputs.items():
+            self.require(bool(self.input(number)), f"lacks the input {what}", f"give it {what}")
+
+    def rank(self, number: int, what: str, ranks: tuple[int, ...]) -> None:
+        """Raise GraphError unless an input has one of these numbers of axes."""
+        shape = self.shape(number)
+        self.require(
+            len(shape) in ranks,
+            f"has {what} of shape {by_x(shape)}",
+            f"give it {' or '.join(map(str, ranks))} axes",
+        )
 
     def check_attributes(self, known: Collection[str]) -> None:
         for name, value in self.attributes.items():
@@ -128,7 +149,14 @@ def multi_head(w: BodyWriter) -> list[str]:
     w.forbid(
         inputs={8: "past_sequence_length", 9: "cache_indirection"}, outputs={3: "qk"}
     )  # fmt: skip
+    w.need({0: "query"})
     heads = w.count("num_heads")
+    w.rank(0, "a query", (3, 5))
+    if w.input(1):
+        w.rank(1, "a key", (3, 4, 5))
+        w.need({} if len(w.shape(1)) == 5 else {2: "value"})
+    if w.input(3):
+        w.rank(3, "a bias", (1,))
     q, k, v = separated(w, heads)
     past = [w.input(6), w.input(7)]
     w.require(
@@ -136,8 +164,9 @@ def multi_head(w: BodyWriter) -> list[str]:
         "has only one of past_key and past_value",
         "give both or none",
     )
-    if past[0] and not all(w.shape(6)):
-        past = ["", ""]
+    if past[0]:
+        w.rank(6, "a past_key", (4,))
+        past = past if all(w.shape(6)) else ["", ""]
     length = w.shape(6)[2] if past[0] else 0
     batch, queries = w.shape(0)[:2]
     keys = length + _keys(w)
@@ -271,6 +300,16 @@ class KeyValueCache:
 
 def group_query(w: BodyWriter) -> list[str]:
     """Write GroupQueryAttention: rotation of Q and K, an update of the cache, and Attention."""
+    w.need({0: "query", 5: "seqlens_k", 6: "total_sequence_length"})
+    w.rank(0, "a query", (3,))
+    for number, what in ((3, "a past_key"), (4, "a past_value")):
+        if w.input(number):
+            w.rank(number, what, (4,))
+    if w.flag("do_rotary"):
+        w.need({7: "cos_cache", 8: "sin_cache"})
+        w.rank(7, "a cos_cache", (2,))
+    if w.input(1):
+        w.need({2: "value"})
     w.forbid(inputs={12: "k_scale", 13: "v_scale"}, outputs={3: "output_qk"})
     for name in ("k_quant_type", "v_quant_type"):
         w.require(
@@ -392,6 +431,9 @@ def with_row_of_zeros(w: BodyWriter, cache: KeyValueCache, x: str) -> str:
 
 def rotary(w: BodyWriter) -> list[str]:
     """Write RotaryEmbedding; one position is that of the first row of every sequence."""
+    w.need({0: "input", 1: "position_ids", 2: "cos_cache", 3: "sin_cache"})
+    w.rank(0, "an input", (3, 4))
+    w.rank(2, "a cos_cache", (2,))
     x, shape, size = w.input(0), w.shape(0), 2 * w.shape(2)[1]
     scale = w.attributes.get("scale", 1.0)
     w.require(scale == 1.0, f"has scale={scale}", "multiply by it in a node of its own")
