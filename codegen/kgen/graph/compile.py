@@ -185,7 +185,7 @@ def lowered_for(
     """
     own = family(target.family)
     predict = cache(partial(own.predicted_seconds, target))
-    attends = None if own.is_calibrated else partial(own.attends, target)
+    attends = None if own.is_calibrated else cache(partial(own.attends, target))
     try:
         lowered = lower(fused, own.alignment, predict, attends)
         found = with_shared_kernels(lowered, own.most_tensors)

@@ -271,6 +271,14 @@ def launch_of(
     )
 
 
+#: Writes and reads of a score by the steps of attention: both products and a softmax.
+SCORE_ACCESSES = 4
+
+
+def _workgroups(plan: Plan) -> int:
+    return max(math.prod(launch.grid) for launch in plan.launches)
+
+
 class Family(ABC):
     """Family of targets. Its modules import assemblers only when `assemble` is called."""
 
@@ -466,15 +474,23 @@ class Family(ABC):
     def attends(self, target: Target, spec: Attention, steps: Iterable[Spec]) -> bool:
         """Return whether a model computes attention by one kernel, not by kernels of its `steps`.
 
-        Without measurements to compare them, it does if such a kernel exists. The kernel moves
-        fewer bytes: the steps write the scores twice and read them twice.
+        No measurements compare them. The steps write the scores twice and read them twice, and the
+        kernel does not: a gain if that is most of the elements that they move. The kernel's
+        workgroups go through all keys: no loss if the first product goes through as many elements
+        of a head. Otherwise, as for the one query of a decoder, the kernel must have as many
+        workgroups as each of the steps' products, which may divide the keys.
         """
         try:
             self.check_support(spec, target)
-            self.plan(spec, target, self.choose(spec, target))
+            whole = self.plan(spec, target, self.choose(spec, target))
         except (TargetError, ScheduleError):
             return False
-        return True
+        operands = sum(math.prod(spec.parameter(name).shape) for name in ("q", "k", "v", "out"))
+        if SCORE_ACCESSES * math.prod(spec.scores) >= operands or spec.keys <= spec.head:
+            return True
+        products = (each for each in steps if isinstance(each, Matmul))
+        plans = (self.plan(each, target, self.choose(each, target)) for each in products)
+        return all(_workgroups(plan) <= _workgroups(whole) for plan in plans)
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
         """Return schedules that a user may ask for by main loop or by a field, best first."""

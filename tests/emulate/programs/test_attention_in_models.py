@@ -15,7 +15,7 @@ from kgen.check.model.steps import verify_program
 from kgen.check.model.truth import truth
 from kgen.check.verify.run import opened
 from kgen.graph.compile import CompiledModel
-from kgen.spec import Attention
+from kgen.spec import Attention, Matmul
 from kgen.targets.base import Source
 from tests.onnx_models import Maker
 
@@ -181,6 +181,33 @@ def test_which_targets_have_one_kernel(target: str, dtype: Any, is_one: bool) ->
     ops = [call.spec.op for call in made.lowered[target].calls]
     assert ("attention" in ops, "rowwise" in ops) == (is_one, not is_one)
     assert [choice.is_one_kernel for choice in made.lowered[target].choices] == [True] * is_one
+
+
+def product(spec: Attention, number: int) -> Matmul:
+    """The first or the second product of attention."""
+    m, n = spec.queries, (spec.keys, spec.out_head)[number]
+    k = (spec.head, spec.keys)[number]
+    return Matmul(m=m, n=n, k=k, batch=spec.batch * spec.heads, dtype=spec.dtype, layout="nt")
+
+
+@pytest.mark.parametrize(
+    ("target", "queries", "keys", "is_one"),
+    [
+        ("sm_80", 128, 128, True),
+        ("sm_80", 21, 21, True),
+        ("sm_80", 1, 2048, False),
+        ("vulkan1.3", 512, 512, True),
+        ("vulkan1.3", 1, 2048, False),
+    ],
+)
+def test_few_queries_of_many_keys_keep_their_steps(
+    target: str, queries: int, keys: int, is_one: bool
+) -> None:
+    """Scores of one query are few bytes, and both products have more workgroups than heads."""
+    found = targets.find(target)
+    spec = Attention(q=(1, 12, queries, 64), k=(1, 12, keys, 64))
+    steps = tuple(product(spec, number) for number in range(2))
+    assert targets.family(found.family).attends(found, spec, steps) is is_one
 
 
 def test_what_exceeds_the_limits_of_a_target_keeps_its_steps() -> None:

@@ -162,7 +162,7 @@ def choices_of(compiled: CompiledModel) -> list[dict[str, object]]:
 
 def print_choices(choices: Sequence[dict[str, Any]]) -> None:
     if not choices:
-        print("attention: the model writes out none that a target has a kernel for\n")
+        print("attention: the model writes out none that a target computes in one kernel\n")
         return
     header = ("target", "q", "k", "count", "one kernel (us)", "steps (us)", "choice")
     rows = [
