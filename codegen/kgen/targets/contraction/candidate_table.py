@@ -41,6 +41,15 @@ class Space(Generic[S]):
         fields = {name: np.array([int(getattr(schedule, name))]) for name in schedule.names}
         return cls(kind=type(schedule), columns=fields)
 
+    @classmethod
+    def joined(cls, spaces: Sequence[Space[S]]) -> Space[S] | None:
+        """Return the candidates of spaces of the same kind and fields; None if there are none."""
+        if not spaces:
+            return None
+        fields = spaces[0].columns
+        columns = {name: np.concatenate([each.columns[name] for each in spaces]) for name in fields}
+        return cls(kind=spaces[0].kind, columns=columns)
+
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 

@@ -10,7 +10,7 @@ from kgen.ops import Primitive as P
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
-from kgen.targets.cpu.plan.cpu_plan import access, fuses
+from kgen.targets.cpu.plan.cpu_plan import access, fuses, vector_for
 from kgen.targets.cpu.plan.math.functions import (
     Functions,
     NormalTables,
@@ -148,6 +148,7 @@ class Finish:
         return {self.out.stored, *(self.access_of(a).stored for a in vectors)}
 
 
-def finishing_type(spec: Matmul) -> DType:
-    """Return the type that sums are converted to before the epilogue."""
-    return DType.S32 if spec.out is DType.S32 else spec.finishes_in
+def finishing_vector(spec: Matmul, target: Target, columns: int) -> Vector:
+    """Return the vector, for so many columns, that sums are converted to before the epilogue."""
+    dtype = DType.S32 if spec.out is DType.S32 else spec.finishes_in
+    return vector_for(target, dtype, columns)

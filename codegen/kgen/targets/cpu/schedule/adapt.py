@@ -13,8 +13,7 @@ from kgen.targets.base import Target
 from kgen.targets.contraction.candidate_table import balanced, rounded_up
 from kgen.targets.contraction.implicit_gemm import implicit_gemm, is_matrix
 from kgen.targets.cpu.plan.amx.tiles import tile_k
-from kgen.targets.cpu.plan.cpu_plan import vector_for
-from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.kernels.inner_operands import is_inner
 from kgen.targets.cpu.plan.tiles.dots import dot_for
@@ -114,7 +113,7 @@ def most_rows(spec: Matmul, target: Target, schedule: BlockedMatmul) -> int:
     if not isinstance(schedule, kinds.CpuMatmul | kinds.DotMatmul):
         return schedule.mr
     dot = dot_for(spec.dtype, target)
-    lanes = vector_for(target, finishing_type(spec), COLUMNS if dot else spec.n).count
+    lanes = finishing_vector(spec, target, COLUMNS if dot else spec.n).count
     extra = dot.extra_registers if dot else 0
     return tallest_tile(target, max(schedule.nr // lanes, 1), extra)
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuAttention, CpuMatmul
 from kgen.spec import Attention, DType
 from kgen.targets.base import Candidate, Target
-from kgen.targets.cpu.cores import TargetCore, coefficients, core_of, line_cycles
+from kgen.targets.cpu.cores import TargetCore, coefficients, line_cycles
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.online_softmax import BROADCASTS, plan_attention
 from kgen.targets.cpu.schedule.cost_model import log_cycles
@@ -74,22 +74,7 @@ def space(spec: Attention, target: Target) -> Iterator[CpuAttention]:
 
 
 def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candidate[CpuAttention]:
-    """Predict the time of a schedule in one thread, with warm core."""
-    terms = _terms(spec, target, schedule)
-    seconds = sum(terms.values()) / core_of(target).clock
-    return Candidate(schedule=schedule, seconds=seconds, terms=terms)
-
-
-def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> float:
-    """Return the mean logarithm of the cycles of all threads together."""
-    blocks = -(-spec.group * spec.queries // candidate.schedule.block_q)
-    tasks = spec.batch * spec.kv_heads * blocks
-    cycles = sum(candidate.terms.values())
-    return float(log_cycles([cycles], lambda threads: -(-tasks // threads) / tasks))
-
-
-def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[str, float]:
-    """Return the predicted cycles of one thread."""
+    """Predict the time of a schedule in one thread, with warm caches."""
     core = TargetCore(target=target)
     adds, loads, lanes = core.multiply_adds, core.loads, core.width // 4
     rows = spec.group * spec.queries
@@ -134,8 +119,18 @@ def _terms(spec: Attention, target: Target, schedule: CpuAttention) -> Mapping[s
         "packing": count * partial_blocks * (transposed + copies),
     }
     transfer = pairs * sum(lines) * line_cycles(target, pairs * LINE_BYTES * sum(lines))
-    return busy | {
+    terms = busy | {
         "memory": pairs * first + max(transfer - sum(busy.values()), 0.0),
         "b": (count - pairs) * again,
         "sums": count * key_blocks * (scratch / LINE_BYTES if scratch > core.l2 else 0.0),
     }
+    seconds = sum(terms.values()) / core.rates.clock
+    return Candidate(schedule=schedule, seconds=seconds, terms=terms)
+
+
+def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> float:
+    """Return the mean logarithm of the cycles of all threads together."""
+    blocks = -(-spec.group * spec.queries // candidate.schedule.block_q)
+    tasks = spec.batch * spec.kv_heads * blocks
+    cycles = sum(candidate.terms.values())
+    return float(log_cycles([cycles], lambda threads: -(-tasks // threads) / tasks))

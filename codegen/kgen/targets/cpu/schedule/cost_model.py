@@ -39,7 +39,7 @@ from kgen.targets.contraction.implicit_gemm import (
 from kgen.targets.cpu.cores import TargetCore, coefficients, core_of, fitted
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
-from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.kernels.blis import has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.kernels.gemv import rows_of_b
@@ -77,7 +77,8 @@ def predict(spec: Matmul, target: Target, space: MatmulSpace, held: int = 0) -> 
     """Predict the time of every candidate; calls with the same B read `held` bytes between."""
     per_event = coefficients(target, space.kind)
     conditions = (False, True) if per_event["error"] else (False,)
-    found = [_terms(spec, target, space, per_event, is_cold, held) for is_cold in conditions]
+    every = [counts_of(spec, target, space, is_cold=is_cold, held=held) for is_cold in conditions]
+    found = [_terms(counts, per_event, spec.batch * np.ones(len(space))) for counts in every]
     cycles = [np.sum([*terms.values()], axis=0) for terms in found]
     seconds = np.exp(log_cycles(cycles, partial(_busiest, spec, space))) / core_of(target).clock
     return Prediction(terms=found[0], cycles=cycles[0], seconds=seconds)
@@ -96,17 +97,15 @@ def log_cycles(cycles: Sequence[Cycles], busiest: Callable[[int], Cycles]) -> Cy
 
 
 def _terms(
-    spec: Matmul, target: Target, space: MatmulSpace, per_event: Mapping[str, float],
-    is_cold: bool, held: int,
-) -> Mapping[str, Cycles]:  # fmt: skip
-    counts = counts_of(spec, target, space, is_cold=is_cold, held=held)
+    counts: EventCounts, per_event: Mapping[str, float], times: Cycles
+) -> Mapping[str, Cycles]:
     terms = {"arithmetic": counts.arithmetic}
     terms |= {name: per_event.get(name, 0.0) * count for name, count in counts.events.items()}
     busy = terms["arithmetic"] - counts.apart + terms["steps"] + terms["tiles"]
     l3, memory = counts.lines
     transfer = l3 * per_event["l3_line"] + memory * per_event["memory_line"]
     terms["bandwidth"] = np.maximum(transfer - busy, 0.0)
-    return {name: spec.batch * cycles * np.ones(len(space)) for name, cycles in terms.items()}
+    return {name: times * cycles for name, cycles in terms.items()}
 
 
 #: Fields of the schedules that pack windows of a convolution.
@@ -227,31 +226,33 @@ class _Loop:
     is_cold: bool
     held: int
 
-    @property
-    def target(self) -> Target:
-        return self.core.target
-
     @cached_property
     def dot(self) -> Dot | None:
-        return dot_for(self.spec.dtype, self.target)
+        return dot_for(self.spec.dtype, self.core.target)
+
+    @cached_property
+    def group(self) -> int:
+        """Elements of K in a step of a register tile."""
+        if self.space.kind is kinds.AmxMatmul:
+            return tile_k(self.spec.dtype)
+        if self.space.kind is kinds.LimbsMatmul:
+            return GROUP
+        return self.dot.group if self.dot and self.space.kind is kinds.DotMatmul else 1
 
     @cached_property
     def lanes(self) -> int:
         """Sums of a vector."""
         if self.dot and not issubclass(self.space.kind, kinds.CpuMatmul | kinds.InnerMatmul):
-            return vector_for(self.target, DType.F32, COLUMNS).count
-        return vector_for(self.target, finishing_type(self.spec), self.spec.n).count
+            return vector_for(self.core.target, DType.F32, COLUMNS).count
+        return finishing_vector(self.spec, self.core.target, self.spec.n).count
 
     @cached_property
     def products(self) -> float:
         """Vectors of products per cycle; each lane multiplies one k or one group of k."""
         if self.dot and self.spec.dtype is DType.BF16:
             return self.core.rates.pairs * LINE_BYTES / self.core.width
-        return (
-            self.core.multiply_adds
-            if self.dot is None or self.dot.adds
-            else self.core.multiply_adds / 2
-        )
+        adds_apart = self.dot is not None and not self.dot.adds
+        return self.core.multiply_adds / (1 + adds_apart)
 
     @property
     def b_stride(self) -> int:
@@ -285,7 +286,10 @@ class _Loop:
         spec, first_read = self.spec, partial(self.core.first_read, is_cold=self.is_cold)
         place = first_read(max(self.b_bytes, self.held))
         packs_a, lines = self.space.columns["pack_a"] > 0, self.b_lines + 0.0 * reads["runs"]
-        far, from_memory = float(self.b_bytes > self.target.limits["l2_bytes"]), place == "memory"
+        far, from_memory = (
+            float(self.b_bytes > self.core.target.limits["l2_bytes"]),
+            place == "memory",
+        )
         again, found = np.maximum(times - 1, 0) * lines, dict[str, Cycles]()
         # A task that transforms tiles reads B as late as the first one does.
         anew = again * far * (positions_of(spec) > 1)
@@ -315,7 +319,7 @@ def _blocked(loop: _Loop) -> EventCounts:
     mr, nr, mc, nc, kc = (c[name] for name in ("mr", "nr", "mc", "nc", "kc"))
     packs_a, packs_b = c["pack_a"] > 0, c["pack_b"] > 0
     in_rows = ~packs_b & (not spec.constant)
-    is_amx, group = loop.space.kind is kinds.AmxMatmul, _group(loop)
+    is_amx, group = loop.space.kind is kinds.AmxMatmul, loop.group
     positions = positions_of(spec)
     depth, rows = np.minimum(kc, spec.k), np.minimum(mc, spec.m)
     columns = np.minimum(nc * c.get("tasks_per_pass", 1), spec.n)
@@ -327,56 +331,41 @@ def _blocked(loop: _Loop) -> EventCounts:
     widths = cut(-(-spec.n // lanes), nr // lanes)
     row_tiles, panels = (sum((n for _, n in cut), none) for cut in (heights, widths))
     pairs = [(r, v, n * w) for r, n in heights for v, w in widths]
-    if is_amx:
-        straddled = cycles = [ceil_div(r, TILE_ROWS) * v * n * TILE_PRODUCT for r, v, n in pairs]
-    else:
-        cycles = [n * _step(loop, r, v, group, in_rows, packs_b) for r, v, n in pairs]
-        in_lines = in_rows * loop.straddling(loop.b_stride)
-        straddled = [n * _step(loop, r, v, group, in_rows, packs_b, in_lines) for r, v, n in pairs]
+    busy, longer = (
+        steps * sum((n * _step(loop, r, v, twice) for r, v, n in pairs), np.zeros(1))
+        for twice in (0.0, in_rows * loop.straddling(loop.b_stride))
+    )
 
     itemsize, packed = spec.accumulate.itemsize, max(spec.accumulate.itemsize // group, 1)
     # Tasks of the same columns follow each other, and the first packs B for all of them.
-    in_stack = kc * nc * itemsize // group <= loop.target.limits["stack_bytes"]
+    in_stack = kc * nc * itemsize // group <= loop.core.target.limits["stack_bytes"]
     kept_by_amx = is_amx & (deep == 1) & in_stack & (~packs_a | (across == 1))
     keeps_b = packs_b & (kept_by_amx | (c.get("keep_b", none) > 0))
     times = np.where(keeps_b, 1, down).astype(np.float64)
     b_lines = spec.k * spec.n * np.where(packs_b, packed, spec.b_type.itemsize) / LINE_BYTES
     again = (row_tiles - down) * b_lines
     row = np.maximum(nr * spec.b_type.itemsize, 1)
-    panel_level: Column = np.where(
-        in_rows,
-        loop.core.level_of_rows(depth, np.maximum(row, LINE_BYTES), loop.b_stride),
-        loop.core.level(depth * row),
-    )
+    unpacked_level = loop.core.level_of_rows(depth, np.maximum(row, LINE_BYTES), loop.b_stride)
+    panel_level: Column = np.where(in_rows, unpacked_level, loop.core.level(depth * row))
     in_page = min(1.0, loop.b_stride / PAGE_BYTES)
     misses = in_rows * (depth * in_page > TLB_PAGES)
 
     a_item = np.where(packs_a, packed, spec.dtype.itemsize)
     a_lines, a_row = spec.m * spec.k * a_item / LINE_BYTES, spec.k * spec.dtype.itemsize
     a_stride = spec.a_strides[1] * spec.dtype.itemsize
-    a_level = loop.core.level_of_rows(
-        np.where(keeps_b, spec.m, rows),
-        depth * a_item,
-        np.where(packs_a, depth * a_item, a_stride),
-        depth * row,
-    )
+    held, run = np.where(keeps_b, spec.m, rows), depth * a_item
+    a_level = loop.core.level_of_rows(held, run, np.where(packs_a, run, a_stride), depth * row)
     a_again = a_lines * (panels - 1)
-    leaves = (loop.core.level(np.where(keeps_b, spec.m, rows) * a_row) == 2) & ~keeps_b
+    leaves = (loop.core.level(held * a_row) == 2) & ~keeps_b
 
     kept = spec.m * spec.n * itemsize / LINE_BYTES * np.where(deep > 1, deep, 0)
     # Tiles prefetch B: their own panel, the next one, or the next block.
     own, ahead = (c.get(name, none) > 0 for name in ("ahead", "prefetch_panel"))
     next_block = (deep > 1) & in_rows & ~own & ~ahead
-    kept_level, both_blocks = (
-        loop.core.level(elements * itemsize)
-        for elements in (
-            positions * rows * (columns + depth) + columns * depth,
-            2.0 * depth * columns,
-        )
-    )
+    block, two = positions * rows * (columns + depth) + columns * depth, 2.0 * depth * columns
+    kept_level = loop.core.level(block * itemsize)
     sums = np.where(deep > positions, 2, 1) * deep * sum((r * v * n for r, v, n in pairs), none)
     in_out = (deep == 1) | (c.get("sums_in_out", none) > 0)
-    busy, longer = (steps * sum(each, np.zeros(1)) for each in (cycles, straddled))
     moved = transform_cycles(spec, across, loop.lanes, loop.core.multiply_adds, loop.core.loads)
     busy, longer = busy + moved, longer + moved
     events = {
@@ -396,13 +385,13 @@ def _blocked(loop: _Loop) -> EventCounts:
         "kept_l2": kept * (kept_level == 1),
         "kept_far": kept * (kept_level == 2),
         "into_l2": loop.b_lines * own * ~packs_b * (c.get("level", none) == 2),
-        "lost": next_block * loop.b_lines * (both_blocks == 2),
+        "lost": next_block * loop.b_lines * (loop.core.level(two * itemsize) == 2),
         "tasks": c["split_k"] + 1 if "split_k" in c else down * across,
     }
     runs = 1.0 * panels * (deep if spec.constant else spec.k)
     # Lines that tiles prefetch past the end of a run are read after all other positions.
-    run = depth * loop.lanes * spec.b_type.itemsize
-    late = np.where(deep > positions, np.minimum(c.get("ahead", none) / run, 1), 0)
+    panel = depth * loop.lanes * spec.b_type.itemsize
+    late = np.where(deep > positions, np.minimum(c.get("ahead", none) / panel, 1), 0)
     late = late * own * (positions > 1)
     ways = {
         "first": ~(packs_b | own | ahead | next_block) + late, "packed": packs_b & ~own,
@@ -420,26 +409,17 @@ def _blocked(loop: _Loop) -> EventCounts:
     return loop.counts(busy, events, ways, reads, times, apart=moved)
 
 
-def _group(loop: _Loop) -> int:
-    kind = loop.space.kind
-    if kind is kinds.AmxMatmul:
-        return tile_k(loop.spec.dtype)
-    if kind is kinds.LimbsMatmul:
-        return GROUP
-    return loop.dot.group if loop.dot and kind is kinds.DotMatmul else 1
-
-
-def _step(
-    loop: _Loop, rows: Column, vectors: Column, group: int, in_rows: Mask, packs_b: Mask,
-    straddling: Column | float = 0.0,
-) -> Cycles:  # fmt: skip
-    """Return the cycles of a step of a register tile: multiply-adds, loads or latency. A vector of
-    B in two lines is loaded twice."""
+def _step(loop: _Loop, rows: Column, vectors: Column, straddling: Column | float) -> Cycles:
+    """Return the cycles of a step of a register tile: multiply-adds, loads or latency. The part
+    `straddling` of the vectors of B lies in two lines, and is loaded twice."""
     spec, kind, has_halves = loop.spec, loop.space.kind, has_pairs(loop.spec)
+    if kind is kinds.AmxMatmul:
+        return ceil_div(rows, TILE_ROWS) * vectors * TILE_PRODUCT
+    packs_b = loop.space.columns["pack_b"] > 0
     each = limb_count(spec) if kind is kinds.LimbsMatmul else 1
     converts: Cycles = np.zeros(1)
     if kind is kinds.DotMatmul:
-        converts = in_rows * vectors * group / 2
+        converts = ~packs_b * (not spec.constant) * vectors * loop.group / 2
     elif has_halves:
         converts = vectors / 2
     elif spec.b_type is not spec.accumulate:
@@ -457,7 +437,7 @@ def _inner(loop: _Loop) -> EventCounts:
     spec, c = loop.spec, loop.space.columns
     mr, nr, kc, unroll = (c[name] for name in ("mr", "nr", "kc", "unroll"))
     deep = spec.k // kc
-    steps = deep * ceil_div(kc, k_of_step(spec, loop.target) * unroll)
+    steps = deep * ceil_div(kc, k_of_step(spec, loop.core.target) * unroll)
     widened = spec.dtype is not spec.accumulate and not loop.dot
     straddling = loop.straddling(spec.k * spec.dtype.itemsize)
     tiles, cycles, straddled = np.zeros(1), np.zeros(1), np.zeros(1)
@@ -500,14 +480,11 @@ def _outer(loop: _Loop) -> EventCounts:
     """Count outer products: groups of rows of B meet all rows of A; sums stay in a cache."""
     spec, c = loop.spec, loop.space.columns
     parts, nr, kc, halves = c["parts"], c["nr"], c["kc"], c["halves"] > 0
-    rows = rows_of_b(spec, loop.target)
+    rows = rows_of_b(spec, loop.core.target)
     assert rows is not None
     words = (c["words"] > 0) | rows.by_words
-    group, width = (
-        np.where(words, 1, rows.group),
-        np.where(halves, loop.core.width // 2, loop.core.width),
-    )
-    vectors = nr / np.where(halves, loop.lanes // 2, loop.lanes)
+    group, parted = np.where(words, 1, rows.group), np.where(halves, 2, 1)
+    width, vectors = loop.core.width // parted, nr / (loop.lanes // parted)
     steps = ceil_div(spec.k, parts) * ceil_div(spec.n, nr)
     rate = np.where(words, loop.core.multiply_adds, loop.products)
     rate = np.where(halves, loop.core.rates.multiply_adds.get(loop.core.width // 2, rate), rate)

@@ -74,10 +74,8 @@ def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream | CpuTr
     if takes_rows(stream):
         return CpuStream(task=max(1, TASK_ELEMENTS // stream.sizes[-1]), unroll=unroll)
     past = CpuStream(task=TASK_ELEMENTS, unroll=unroll, nontemporal=True)
-    alone = len(spec.outputs) == 1
-    if alone and _passes_caches(spec, target, 1) and has_whole_tasks(spec, target, past):
-        return past
-    return dataclasses.replace(past, nontemporal=False)
+    is_large = len(spec.outputs) == 1 and _passes_caches(spec, target, 1)
+    return dataclasses.replace(past, nontemporal=is_large and has_whole_tasks(spec, target, past))
 
 
 def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:

@@ -34,10 +34,10 @@ from kgen.targets.contraction.implicit_gemm import ImplicitGemm
 from kgen.targets.cpu.plan.amx import tiles
 from kgen.targets.cpu.plan.amx.packing import must_pack_a
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
-from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.kernels import blis, dot, inner_operands, limb_parts
 from kgen.targets.cpu.plan.kernels.blis import PAIR, has_pairs
-from kgen.targets.cpu.plan.kernels.gemv import ALIAS_BYTES, RowsOfB, rows_of_b
+from kgen.targets.cpu.plan.kernels.gemv import ALIAS_BYTES, rows_of_b
 from kgen.targets.cpu.plan.matmul import MOST_PADDING
 from kgen.targets.cpu.plan.packing.compensation import START_BYTES
 from kgen.targets.cpu.plan.packing.packed_a import ROW_PADDING
@@ -76,7 +76,7 @@ def spaces(
     for names, space in _MAINLOOPS.items():
         if mainloop is None or mainloop in names:
             found = space(spec, target, fixed or {})
-            if found is not None and len(found):
+            if found:
                 yield found
 
 
@@ -137,7 +137,7 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         return None
     axes = _block_axes(spec, must_pack_a=widens, must_pack_b=gathers)
     table = MatmulTable(kinds.AheadMatmul, fixed, **axes, sums=SUMS, fetch=(0, 1, 2, 3))
-    count = vector_for(target, finishing_type(spec), spec.n).count
+    count = finishing_vector(spec, target, spec.n).count
     pairs = has_pairs(spec) and not instruction
     fits = _tiles(table, spec, target, count, np.maximum(table["vectors_nr"], 2) if pairs else 0)
     if pairs:
@@ -203,7 +203,7 @@ def _winograd(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     axes = _block_axes(spec, must_pack_a=True, must_pack_b=False)
     axes |= {"most_mc": limits(spec.m, TILES_MOST), "ahead": (0, PANELS_AHEAD)}
     table = MatmulTable(kinds.WinogradMatmul, fixed, **axes)
-    count = vector_for(target, finishing_type(spec), spec.n).count
+    count = finishing_vector(spec, target, spec.n).count
     fits = _tiles(table, spec, target, count, 0)
     _blocks(table, spec, table["mr"], count)
     kc, itemsize = table["kc"], spec.accumulate.itemsize
@@ -346,11 +346,10 @@ def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
 def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     gathers = not inner_operands.is_inner(spec)
     lacks_products = spec.accumulate.is_integer and dot_for(spec.dtype, target) is None
-    if limb_parts.packed_otherwise(spec, target) or lacks_products:
+    packs_otherwise = fixed.get("pack_b", gathers) != gathers
+    if packs_otherwise or lacks_products or limb_parts.packed_otherwise(spec, target):
         return None
     if gathers and not inner_operands.may_transpose_b(spec, target):
-        return None
-    if fixed.get("pack_b", gathers) != gathers:
         return None
     step, stack = inner_operands.k_of_step(spec, target), target.limits["stack_bytes"]
     whole = gathers or spec.has_blocks
@@ -373,12 +372,12 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     table.put(kc=spec.k // table["cut_kc"], pack_a=0, pack_b=int(gathers))
     cut = table["kc"] < spec.k
     fits &= ~cut | ((spec.k % table["kc"] == 0) & (table["kc"] % (step * table["unroll"]) == 0))
-    count = vector_for(target, finishing_type(spec), spec.n).count
+    count = finishing_vector(spec, target, spec.n).count
     # Blocks of the longer extent are tasks; those of the other one have room on the stack.
     room = stack // 4 // spec.accumulate.itemsize
     if gathers or spec.m > spec.n:
-        nc = np.where(gathers | (spec.n <= room), rounded_up(spec.n, nr), 0)
-        nc = np.where(nc > 0, nc, balanced(spec.n, room, np.lcm(nr, count)))
+        has_room = gathers or spec.n <= room
+        nc = rounded_up(spec.n, nr) if has_room else balanced(spec.n, room, np.lcm(nr, count))
         rows = np.minimum(ceil_div(spec.m, table["tasks"]), np.maximum(room // nc, mr))
         table.put(nc=nc, mc=rounded_up(rows, mr))
     else:
@@ -396,28 +395,19 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
 
 def _outer(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return outer products: all rows of a skinny A times groups of rows of B."""
-    found: list[MatmulSpace] = []
-    for words, halves in itertools.product((0, 1), (0, 1)):
-        if fixed.get("words", words) != words or fixed.get("halves", halves) != halves:
-            continue
-        rows = rows_of_b(spec, target, words=bool(words))
-        if rows is None or (words and not rows.by_words):
-            continue
-        if halves and rows.sums.bytes < LINE_BYTES:
-            continue
-        rows = rows.halved if halves else rows
-        space = _streams(spec, target, fixed, rows, words=words, halves=halves)
-        found += [space] if len(space) else []
-    if not found:
+    forms = [{"words": w, "halves": h} for w, h in itertools.product((0, 1), (0, 1))]
+    forms = [form for form in forms if {**form, **fixed}.items() >= form.items()]
+    found = [_streams(spec, target, {**fixed, **form}) for form in forms]
+    return MatmulSpace.joined([space for space in found if space])
+
+
+def _streams(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
+    rows = rows_of_b(spec, target, words=bool(fixed["words"]))
+    if rows is None or fixed["words"] > rows.by_words:
         return None
-    names = found[0].columns
-    joined = {name: np.concatenate([space.columns[name] for space in found]) for name in names}
-    return MatmulSpace(kind=kinds.OuterMatmul, columns=joined)
-
-
-def _streams(
-    spec: Matmul, target: Target, fixed: Fixed, rows: RowsOfB, *, words: int, halves: int
-) -> MatmulSpace:
+    if fixed["halves"] and rows.sums.bytes < LINE_BYTES:
+        return None
+    rows = rows.halved if fixed["halves"] else rows
     table = MatmulTable(
         kinds.OuterMatmul,
         fixed,
@@ -432,7 +422,7 @@ def _streams(
     table.put(kc=table["parts"] * table["part"], pack_a=0, pack_b=0)
     table.put(nc=rounded_up(table["most_nc"], table["nr"]))
     prefetch, apart, level = np.array(STREAM_FETCHES, np.int64)[table["fetch"]].T
-    table.put(prefetch=prefetch, apart=apart, level=level, words=words, halves=halves)
+    table.put(prefetch=prefetch, apart=apart, level=level)
     tasks = ceil_div(spec.n, table["nc"])
     table.put(tasks_per_pass=np.where(table["together"] > 0, tasks, 1))
     fits = (table["together"] == 0) | (tasks > 1)

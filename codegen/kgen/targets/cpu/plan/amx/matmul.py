@@ -24,8 +24,8 @@ from kgen.targets.cpu.plan.amx.tiles import (
     tile_k,
     tile_rows,
 )
-from kgen.targets.cpu.plan.cpu_plan import Buffer, vector_for
-from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.cpu_plan import Buffer
+from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.matmul import MatmulPlan, check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, rounded
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
@@ -323,7 +323,7 @@ def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TilePro
         spec,
         target,
         schedule,
-        vector_for(target, finishing_type(spec), TILE_ROWS),
+        finishing_vector(spec, target, TILE_ROWS),
         mainloop="amx",
         rounded_by_cpu=spec.dtype is spec.out is DType.BF16 and target.has("avx512_bf16"),
         product=product,

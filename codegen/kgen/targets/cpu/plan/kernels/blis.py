@@ -9,8 +9,8 @@ from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, vector_for
-from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access
+from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.packing.panel import PanelFormat, WidenedB, b_is_packed
@@ -296,7 +296,7 @@ def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan
             f"mainloop={schedule.mainloop} is not supported for {spec.dtype} on {target.name}; "
             "use mainloop=blis"
         )
-    compute = vector_for(target, finishing_type(spec), spec.n)
+    compute = finishing_vector(spec, target, spec.n)
     sums = compute.of(scalar_type(spec.accumulate))
     a, b = access(target, spec.dtype, sums), access(target, spec.b_type, sums)
     plan = BlisPlan.of(spec, target, schedule, compute, mainloop="blis", a=a, b=b)

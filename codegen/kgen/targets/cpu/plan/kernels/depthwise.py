@@ -15,8 +15,8 @@ from kgen.spec.shapes import packed
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, implicit_gemm
 from kgen.targets.contraction.window_axes import KernelAxis, WindowAxis, kernel_axes, window_axes
-from kgen.targets.cpu.plan.cpu_plan import CpuPlan, Run, access, vector_for
-from kgen.targets.cpu.plan.finishing import Finish, finishing_type
+from kgen.targets.cpu.plan.cpu_plan import CpuPlan, Run, access
+from kgen.targets.cpu.plan.finishing import Finish, finishing_vector
 from kgen.targets.cpu.plan.matmul import Accumulators
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import Dot, DotOperands, word_dot
@@ -347,7 +347,7 @@ def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> Dept
             f"of {conv.kernel[-1]} elements a row; try tile={most}"
         )
     spec = implicit_gemm(conv)
-    compute = vector_for(target, finishing_type(spec), conv.outputs)
+    compute = finishing_vector(spec, target, conv.outputs)
     rows = conv.images * math.prod(conv.out_sizes[:-1])
     sums = compute.of(scalar_type(spec.accumulate))
     return DepthwisePlan.single(

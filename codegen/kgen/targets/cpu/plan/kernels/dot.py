@@ -10,7 +10,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import are_windows
 from kgen.targets.cpu.plan.cpu_plan import Buffer, vector_for
-from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.matmul import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB
@@ -245,7 +245,7 @@ def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) ->
         )
     sums = vector_for(target, DType.F32, COLUMNS)
     check_multiple(schedule, "nr", sums.count, "the columns of a vector")
-    compute = vector_for(target, finishing_type(spec), COLUMNS)
+    compute = finishing_vector(spec, target, COLUMNS)
     run_k = sums.bytes // GROUP_BYTES * dot.group
     plan = DotPlan.of(
         spec,

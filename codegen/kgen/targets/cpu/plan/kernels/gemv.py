@@ -16,8 +16,8 @@ from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
 from kgen.spec import ConstantOperand, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_registers, vector_for
-from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_registers
+from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS, rounds_bf16
 from kgen.targets.cpu.plan.matmul import MatmulPlan, check_multiple, check_stack, padded
 from kgen.targets.cpu.plan.packing.compensation import Starts
@@ -121,7 +121,7 @@ def rows_of_b(spec: Matmul, target: Target, *, words: bool = False) -> RowsOfB |
     if not (dot or by_words or spec.dtype is spec.accumulate):
         return None
     columns = COLUMNS if dot or by_words else spec.n
-    sums = vector_for(target, finishing_type(spec), columns)
+    sums = finishing_vector(spec, target, columns)
     return RowsOfB(dot=dot, by_words=by_words, sums=sums)
 
 

@@ -21,9 +21,8 @@ from kgen.targets.cpu.plan.cpu_plan import (
     Run,
     access,
     check_registers,
-    vector_for,
 )
-from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.kernels.blis import PAIR, has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.kernels.inner_operands import (
@@ -258,7 +257,7 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
             f"kc={spec.k}, or with pack_b=0 and unscaled weights a kc that divides k={spec.k} and "
             f"is a multiple of {step}; try pack_a=0, kc={spec.k}"
         )
-    compute = vector_for(target, finishing_type(spec), spec.n)
+    compute = finishing_vector(spec, target, spec.n)
     plan = InnerPlan.of(
         spec,
         target,

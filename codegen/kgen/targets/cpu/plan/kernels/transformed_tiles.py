@@ -23,8 +23,8 @@ from kgen.targets.contraction.winograd_tiles import (
     TileTransform,
     linear_map,
 )
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, fuses, vector_for
-from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, fuses
+from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.matmul import (
     Accumulators,
     check_ahead,
@@ -246,7 +246,7 @@ def plan_winograd(conv: Conv2d, target: Target, schedule: WinogradMatmul) -> Win
             "rounding differs; set math=winograd4"
         )
     spec = implicit_gemm(conv)
-    compute = vector_for(target, finishing_type(spec), spec.n)
+    compute = finishing_vector(spec, target, spec.n)
     inputs = access(target, conv.dtype, compute.of(scalar_type(spec.accumulate)))
     plan = WinogradPlan.of(spec, target, schedule, compute, mainloop="winograd", a=inputs, b=inputs)
     if not schedule.pack_a:
