@@ -119,6 +119,5 @@ def most_rows(spec: Matmul, target: Target, schedule: BlockedMatmul) -> int:
 
 
 def _block(extent: int, block: int, measured: int, unit: int) -> int:
-    if block >= measured:
-        return int(rounded_up(extent, unit))
-    return int(balanced(extent, block, unit))
+    most = rounded_up(extent, unit) if block >= measured else block
+    return int(balanced(extent, most, unit))

@@ -43,7 +43,6 @@ def candidates(
 
 
 def choose(spec: Attention, target: Target) -> CpuAttention:
-    """Return the legal schedule of the least predicted time."""
     return candidates(spec, target, most=1)[0].schedule
 
 

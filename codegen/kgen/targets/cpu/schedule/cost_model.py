@@ -140,8 +140,8 @@ def candidates(
     if not every:
         return ()
     found = [predict(spec, target, space) for space in every]
-    kinds = [_packing(space) for space in every] if by_kind else None
-    order = ranked([each.seconds for each in found], most, kinds)
+    packings = [_packing(space) for space in every] if by_kind else None
+    order = ranked([each.seconds for each in found], most, packings)
     return tuple(_candidate(target, every[i], found[i], row) for i, row in order)
 
 
@@ -183,8 +183,6 @@ def _packing(space: MatmulSpace) -> Column:
 
 def _busiest(spec: Matmul, space: MatmulSpace, threads: int) -> Cycles:
     """Return the fraction of the work that the busiest thread does."""
-    if threads == 1:
-        return np.ones(len(space))
     c = space.columns
     if "split_k" in c:
         return ceil_div(c["split_k"], threads) / c["split_k"]
@@ -286,13 +284,10 @@ class _Loop:
         spec, first_read = self.spec, partial(self.core.first_read, is_cold=self.is_cold)
         place = first_read(max(self.b_bytes, self.held))
         packs_a, lines = self.space.columns["pack_a"] > 0, self.b_lines + 0.0 * reads["runs"]
-        far, from_memory = (
-            float(self.b_bytes > self.core.target.limits["l2_bytes"]),
-            place == "memory",
-        )
-        again, found = np.maximum(times - 1, 0) * lines, dict[str, Cycles]()
+        l2, from_memory = self.core.target.limits["l2_bytes"], place == "memory"
+        far, again = float(self.b_bytes > l2), np.maximum(times - 1, 0) * lines
         # A task that transforms tiles reads B as late as the first one does.
-        anew = again * far * (positions_of(spec) > 1)
+        anew, found = again * far * (positions_of(spec) > 1), dict[str, Cycles]()
         for way, mask in ways.items():
             found |= {f"{way}_far": anew * mask, f"{way}_runs_{place}": reads["runs"] * mask}
             found[f"{way}_{place}"] = (lines + anew * (place == "far")) * mask
@@ -425,11 +420,10 @@ def _step(loop: _Loop, rows: Column, vectors: Column, straddling: Column | float
     elif spec.b_type is not spec.accumulate:
         converts = ~packs_b * vectors
     rate = loop.products if kind is kinds.DotMatmul else loop.core.multiply_adds
-    busy = np.maximum(
-        (rows * vectors * each + converts) / rate,
-        (rows * each + vectors * (1 + straddling)) / loop.core.loads,
-    )
-    return np.maximum(busy, np.where(rows > 0, loop.core.rates.latency / (1 + has_halves), 0))
+    adds = (rows * vectors * each + converts) / rate
+    loads = (rows * each + vectors * (1 + straddling)) / loop.core.loads
+    latency = np.where(rows > 0, loop.core.rates.latency / (1 + has_halves), 0)
+    return np.maximum(np.maximum(adds, loads), latency)
 
 
 def _inner(loop: _Loop) -> EventCounts:
@@ -445,8 +439,7 @@ def _inner(loop: _Loop) -> EventCounts:
         for v, w in cut(spec.n, nr):
             products = (r * v + widened * (r + v)) * unroll / loop.products
             loads = (r + v) * unroll / loop.core.loads
-            latency = np.where(r * v > 0, loop.core.rates.latency, 0)
-            least = np.maximum(products, latency)
+            least = np.maximum(products, np.where(r * v > 0, loop.core.rates.latency, 0))
             tiles, cycles = tiles + n * w, cycles + n * w * np.maximum(least, loads)
             straddled = straddled + n * w * np.maximum(least, loads * (1 + straddling))
     # The operand with fewer rows or columns is read again for each panel of the other one.
@@ -494,17 +487,15 @@ def _outer(loop: _Loop) -> EventCounts:
     in_lines = b_vectors / loop.core.loads * loop.straddling(loop.b_stride)
     least = np.maximum(products / rate, spec.m * vectors)
     busy = np.maximum(least, loads)
-    fetched = c["prefetch"] > 0
-    late = fetched & (kc == parts) & (c["prefetch"] * c["apart"] < parts)
+    fetched, whole = c["prefetch"] > 0, kc == parts
     columns = np.minimum(c["nc"] * c["tasks_per_pass"], spec.n)
     across = ceil_div(spec.n, columns)
-    side_by_side = (kc == parts) & (across == 1)
     pages = spec.n * spec.b_type.itemsize / PAGE_BYTES
     level = loop.core.level(spec.m * columns * spec.accumulate.itemsize + 4.0 * LINE_BYTES)
     kept = spec.m * spec.n * spec.accumulate.itemsize / LINE_BYTES * ceil_div(spec.k, parts)
     events = {
         "into_l2": loop.b_lines * fetched * (c["level"] == 2),
-        "late": loop.b_lines * late,
+        "late": loop.b_lines * (fetched & whole & (c["prefetch"] * c["apart"] < parts)),
         "steps": steps * 1.0,
         "tiles": ceil_div(spec.k, kc) * across * 1.0,
         "moved": steps * spec.m * vectors,
@@ -513,7 +504,7 @@ def _outer(loop: _Loop) -> EventCounts:
         "kept_far": kept * (level == 2),
         "tasks": ceil_div(spec.n, c["nc"]) * 1.0,
     }
-    runs = spec.k * np.where(side_by_side, pages, across * 1.0)
+    runs = spec.k * np.where(whole & (across == 1), pages, across * 1.0)
     reads = {
         "runs": runs, "waits": loop.b_lines * spec.m, "rows": spec.k * across, "pages": 0.0,
         "streams": runs * np.log2(parts), "a_runs": spec.m, "out_runs": spec.m * across,

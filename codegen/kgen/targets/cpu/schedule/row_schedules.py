@@ -90,11 +90,9 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
         share = -(-spec.rows * spec.cols // SPLIT_TASKS)
         part = max(SPLIT_COLUMNS // 4, -(-share // unit) * unit)
         return completed(spec, target, CpuSplitRows(task=part, unroll=unroll))
-    units = spec.cols
-    if is_interleaved(spec):
-        # A task counts vectors of rows.
-        units *= target.limits["vector_bytes"] // DType.F32.itemsize
-    chosen = CpuRows(task=max(1, TASK_ELEMENTS // units), unroll=unroll)
+    # A task of interleaved rows counts vectors of rows.
+    rows = target.limits["vector_bytes"] // DType.F32.itemsize if is_interleaved(spec) else 1
+    chosen = CpuRows(task=max(1, TASK_ELEMENTS // (rows * spec.cols)), unroll=unroll)
     if _passes_caches(spec, target, ROW_CACHES) and may_pass_caches(spec, target):
         past = completed(spec, target, dataclasses.replace(chosen, nontemporal=True))
         # Normal stores are better if values are kept in the output's row: exponentials hide them.

@@ -74,10 +74,9 @@ def spaces(
 ) -> Iterator[MatmulSpace]:
     """Yield the candidates of each main loop, or of `mainloop` alone, with the `fixed` fields."""
     for names, space in _MAINLOOPS.items():
-        if mainloop is None or mainloop in names:
-            found = space(spec, target, fixed or {})
-            if found:
-                yield found
+        is_wanted = mainloop is None or mainloop in names
+        if is_wanted and (found := space(spec, target, fixed or {})):
+            yield found
 
 
 def _put_kept(table: MatmulTable, spec: Matmul, panel: Column, besides: Column, stack: int) -> None:
@@ -175,7 +174,6 @@ def _fetches(table: MatmulTable, spec: Matmul, blocked: Mask) -> Mask:
     panel, into the second-level cache (2) or the first-level one (3)."""
     several = ceil_div(np.minimum(table["mc"], spec.m), table["mr"]) > 1
     packs, mode = table["pack_b"] > 0, table["fetch"]
-    plain = spec.b_type is spec.accumulate
     row = spec.b_strides[1] * spec.b_type.itemsize
     in_rows = ~packs & (not spec.constant)
     table.put(
@@ -185,7 +183,8 @@ def _fetches(table: MatmulTable, spec: Matmul, blocked: Mask) -> Mask:
         prefetch_a=A_AHEAD,
     )
     ahead = table["ahead"] > 0
-    may_fetch_panel = several & ~packs & (blocked | bool(spec.constant)) & plain
+    may_fetch_panel = several & ~packs & (blocked | bool(spec.constant))
+    may_fetch_panel &= spec.b_type is spec.accumulate
     may_fetch_own = np.where(packs, several & (not spec.layout.b_transposed), ~several & ~blocked)
     may_fetch_own = may_fetch_own | bool(spec.constant)
     legal: Mask = ~(table["prefetch_panel"] > 0) | may_fetch_panel
@@ -304,15 +303,14 @@ def _packers(table: MatmulTable, spec: Matmul, target: Target, sums: Column) -> 
     stack, itemsize = target.limits["stack_bytes"], spec.dtype.itemsize
     steps, unpacked = ceil_div(spec.k, tiles.tile_k(spec.dtype)), not b_is_packed(spec)
     parts = 2 * nr * kc * itemsize
-    between = (spec.k % kc == 0) & (spec.n % nr == 0) & (spec.n > nr) & (mr < spec.m)
-    between &= (spec.m <= mc) & unpacked & (not spec.layout.b_transposed)
+    beside = (spec.k % kc == 0) & (spec.n % nr == 0) & (spec.n > nr) & (mr < spec.m)
+    beside &= (spec.m <= mc) & unpacked & (not spec.layout.b_transposed) & (parts <= stack // 2)
     row = steps * tiles.ROW_BYTES + must_pack_a(spec) * ROW_PADDING
     held = table["pack_a"] * mc * row + sums + mr * nr * spec.accumulate.itemsize
     matrix = rounded_up(spec.n, nr) // tiles.TILE_ROWS * steps * tiles.TILE_BYTES
     one = (mc >= spec.m) & (table["nc"] >= spec.n) & unpacked
     one &= spec.batch == 1 or any(spec.batch_strides("b"))
-    small = between & (parts <= stack // 2)
-    table.put(packer=np.where(small, 2, one & (held + matrix <= stack)))
+    table.put(packer=np.where(beside, 2, one & (held + matrix <= stack)))
     full = held + parts * (table["packer"] == 2) > stack
     table.put(a_in_workspace=full & (table["packer"] != 1) & (table["pack_a"] > 0))
 
@@ -382,7 +380,7 @@ def _inner(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
         table.put(nc=nc, mc=rounded_up(rows, mr))
     else:
         most = np.maximum(room // np.lcm(nr, count) // mr * mr, mr)
-        mc = np.where(spec.m <= most, rounded_up(spec.m, mr), balanced(spec.m, most, mr))
+        mc = balanced(spec.m, most, mr)
         columns = np.minimum(ceil_div(spec.n, table["tasks"]), np.maximum(room // mc, 1))
         cut = np.where(columns < spec.n, np.lcm(nr, count), nr)
         table.put(mc=mc, nc=rounded_up(columns, cut))
