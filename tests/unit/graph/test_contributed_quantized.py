@@ -63,6 +63,16 @@ def gemm(a: Array, sa: Any, za: Any, b: Array, sb: Array, zb: Any, c: Array, *to
     return numbers(found, *to) if to else found.astype(F32)
 
 
+def conv_of_last(
+    x: Array, sx: Any, zx: Any, w: Array, sw: Array, zw: Array, scale: Any, zero: Any, bias: Array
+) -> Array:
+    """A convolution along the first axis of images, of two rows at most, with channels last."""
+    kernel = real(w.T, sw, zw).reshape(-1, *w.shape[1::-1])
+    rows = x.shape[1] - len(kernel) + 1
+    parts = [real(x[:, i : i + rows], sx, zx) @ each for i, each in enumerate(kernel)]
+    return numbers(sum(parts) + real(bias, sx * sw), scale, zero)
+
+
 def to_float(a: Any, b: Any, sa: Any, sb: Any, za: Any, zb: Any, bias: Any) -> Array:
     return np.asarray(real(a, sa, za) @ real(b, sb, zb) + bias, F32)
 
@@ -181,6 +191,41 @@ CASES: dict[str, Edge] = {
         "QLinearAveragePool", of_one(lambda x: (x[..., 1:] + x[..., :-1]) / 2), u8(2, 3, 7), STEP,
         ZERO, F32(0.031), np.uint8(100), kernel_shape=[2],
     ),
+    "QLinearAveragePool, channels last": of(
+        "QLinearAveragePool", of_one(lambda x: (x[:, 1:] + x[:, :-1]) / 2), u8(2, 7, 3), STEP,
+        ZERO, F32(0.031), np.uint8(100), kernel_shape=[2], channels_last=1,
+    ),
+    "QLinearGlobalAveragePool, channels last": of(
+        "QLinearGlobalAveragePool", of_one(lambda x: x.mean((1, 2), keepdims=True)),
+        u8(2, 5, 7, 3), STEP, ZERO, F32(0.013), np.uint8(100), channels_last=1,
+    ),
+    "QLinearConv, channels last": of(
+        "QLinearConv", conv_of_last, u8(2, 4, 5, 3), STEP, ZERO, s8(6, 3, 2, 1), scales(6),
+        np.zeros(6, np.int8), *TO, C, channels_last=1,
+    ),
+    "QLinearConv": of(
+        "QLinearConv", lambda x, *a: conv_of_last(x.swapaxes(1, 2), *a).swapaxes(1, 2),
+        u8(2, 3, 5), STEP, ZERO, s8(6, 3, 1), scales(6), np.zeros(6, np.int8), *TO, C,
+    ),
+    "NhwcMaxPool": of(
+        "NhwcMaxPool", lambda x: np.maximum(x[:, 1:], x[:, :-1]), s8(2, 7, 5, 3),
+        kernel_shape=[2, 1],
+    ),
+    "QLinearWhere": of(
+        "QLinearWhere",
+        lambda k, a, sa, za, b, sb, zb, *to: numbers(
+            np.where(k, real(a, sa, za), real(b, sb, zb)), *to
+        ),
+        np.array([[True], [False]]), *PAIR,
+    ),
+    **{
+        f"QLinearReduceMean, opset {opset}{', all axes' * (axes is None)}": of(
+            "QLinearReduceMean",
+            of_one(lambda x, axes=axes: x.mean(axes and tuple(axes), keepdims=True)), u8(2, 5, 3),
+            STEP, ZERO, F32(0.013), np.uint8(100), opset=opset, **({"axes": axes} if axes else {}),
+        )
+        for opset, axes in ((13, [1]), (21, [1, 2]), (21, None))
+    },
     "QLinearSoftmax": of(
         "QLinearSoftmax", of_one(lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True)), u8(3, 9),
         STEP, ZERO, F32(1 / 256), np.uint8(0), axis=-1, opset=21,
@@ -257,10 +302,6 @@ def test_against_numpy(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("edge", "why"),
     [
-        (
-            of("QLinearAveragePool", None, u8(1, 3, 7), STEP, ZERO, STEP, ZERO, channels_last=1),
-            "channels_last=1",
-        ),
         (
             of("QGemm", None, *FLAT, s8(6, 33), scales(6), np.zeros(6, np.int8), opset=12),
             "opset 13",

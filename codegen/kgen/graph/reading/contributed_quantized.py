@@ -47,9 +47,55 @@ def of_two(operator: str, w: Writer) -> list[str]:
 def of_one(operator: str, w: Writer) -> list[str]:
     """Write an operator of one tensor, with its own attributes."""
     own = {k: v for k, v in w.attributes.items() if k not in ("channels_last", "opset")}
-    if w.attributes.get("channels_last"):
-        raise w.refusal("has channels_last=1", "export it with channels_last=0")
-    found = w.add(operator, read(w, 0), **own)
+    x = channels_first(w, read(w, 0))
+    found = channels_as_given(w, w.add(operator, x, **own))
+    return written(w, found, w.input(3), w.input(4), w.input(0))
+
+
+def channels_first(w: Writer, x: str) -> str:
+    """Transpose an image whose channels are its last axis to ONNX's order."""
+    if not w.attributes.get("channels_last"):
+        return x
+    axes = axes_of_images(w)
+    return w.add("Transpose", x, perm=[0, axes - 1, *range(1, axes - 1)])
+
+
+def channels_as_given(w: Writer, x: str) -> str:
+    """Transpose an image of ONNX's order to the order of the node's input."""
+    if not w.attributes.get("channels_last"):
+        return x
+    return w.add("Transpose", x, perm=[0, *range(2, axes_of_images(w)), 1])
+
+
+def axes_of_images(w: Writer) -> int:
+    """Return the number of axes by the kernel's shape; 4 for a node without one."""
+    weights = w.known.get(w.input(3)) if w.node.op_type == "QLinearConv" else None
+    if weights is not None:
+        return len(weights.dims)
+    return 2 + len(w.attributes.get("kernel_shape", (1, 1)))
+
+
+def conv(w: Writer) -> list[str]:
+    """Write ONNX Runtime's QLinearConv as ONNX's, which has channels first."""
+    own = {k: v for k, v in w.attributes.items() if k != "channels_last"}
+    x = channels_first(w, w.input(0))
+    return [channels_as_given(w, w.add("QLinearConv", x, *w.node.input[1:], **own))]
+
+
+def max_pool(w: Writer) -> list[str]:
+    """Write NhwcMaxPool as MaxPool."""
+    own = dict(w.attributes)
+    w.attributes["channels_last"] = 1
+    return [channels_as_given(w, w.add("MaxPool", channels_first(w, w.input(0)), **own))]
+
+
+def where(w: Writer) -> list[str]:
+    found = w.add("Where", w.input(0), read(w, 1), read(w, 4))
+    return written(w, found, w.input(7), w.input(8), w.input(1))
+
+
+def reduced_mean(w: Writer) -> list[str]:
+    found = w.mean(read(w, 0), w.attributes.get("axes"), int(w.attributes.get("keepdims", 1)))
     return written(w, found, w.input(3), w.input(4), w.input(0))
 
 
@@ -228,14 +274,18 @@ WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
     "GatherBlockQuantized": gather_blocks,
     "MatMulIntegerToFloat": matmul_to_float,
     "MatMulNBits": matmul_nbits,
+    "NhwcMaxPool": max_pool,
     "QGemm": gemm,
     "QLinearAdd": partial(of_two, "Add"),
     "QLinearAveragePool": partial(of_one, "AveragePool"),
     "QLinearConcat": concat,
+    "QLinearConv": conv,
     "QLinearGlobalAveragePool": partial(of_one, "GlobalAveragePool"),
     "QLinearLeakyRelu": partial(of_one, "LeakyRelu"),
     "QLinearMul": partial(of_two, "Mul"),
+    "QLinearReduceMean": reduced_mean,
     "QLinearSigmoid": partial(of_one, "Sigmoid"),
     "QLinearSoftmax": partial(of_one, "Softmax"),
+    "QLinearWhere": where,
     "QuantizeLinear": linear,
 }

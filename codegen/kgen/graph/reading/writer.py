@@ -78,11 +78,13 @@ class Writer:
         name = self.constant(np.asarray(value, np.float32))
         return self.add("CastLike", name, like) if self.opset >= CAST_LIKE else name
 
-    def mean(self, x: str) -> str:
-        if self.opset < AXES_AS_INPUT:
-            return self.add("ReduceMean", x, axes=[-1], keepdims=1)
-        name = self.constant(np.array([-1], np.int64))
-        return self.add("ReduceMean", x, name, keepdims=1)
+    def mean(self, x: str, axes: Sequence[int] | None = (-1,), keepdims: int = 1) -> str:
+        """Add a ReduceMean; of all axes for None."""
+        own: dict[str, Any] = {} if axes is None else {"axes": list(axes)}
+        if self.opset < AXES_AS_INPUT or axes is None:
+            return self.add("ReduceMean", x, keepdims=keepdims, **own)
+        name = self.constant(np.array(axes, np.int64))
+        return self.add("ReduceMean", x, name, keepdims=keepdims)
 
     def row_sums(self, x: str) -> str:
         """Sum the elements along the second axis."""
