@@ -29,6 +29,7 @@ TYPES: Mapping[str, Mapping[type[s.Schedule], str]] = {
         s.PingPongMatmul: MATMUL,
         s.DirectMatmul: MATMUL,
         s.FmaMatmul: f"{MATMUL} without matrix instructions",
+        s.MmaAttention: "attention",
         s.GpuStream: STREAM,
         s.GpuRows: ROWS,
     },

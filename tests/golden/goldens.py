@@ -273,6 +273,10 @@ def goldens() -> Iterator[Golden]:
     heads = Attention(q=(1, 1, 32, 16), k=(1, 1, 48, 16), causal=True, out_dtype=DType.F32)
     blocks = {"block_m": 16, "block_n": 16, "num_warps": 1, "num_stages": 2}
     yield Golden(target="sm_80", spec=heads, schedule=blocks)
+    # Blocks of keys through LDS, tiles of 16 queries, whose lanes keep their weights.
+    heads = Attention(q=(1, 1, 16, 32), k=(1, 1, 48, 32), causal=True)
+    blocks = {"block_m": 16, "block_n": 32, "num_warps": 1, "num_stages": 1}
+    yield Golden(target="gfx942", spec=heads, schedule=blocks)
     # Straight from the buffers: queries of two heads in a block, and lanes without a last access.
     heads = Attention(q=(1, 2, 5, 16), k=(1, 1, 20, 16), v=(1, 1, 20, 24), causal=True)
     tiles = {"block_q": 4, "block_k": 8, "thread_q": 2, "thread_k": 1}

@@ -42,7 +42,7 @@ class MmaAttention(Schedule):
     block_n: int
     #: [warps] Warps of a CTA.
     num_warps: int
-    #: [stages] Buffers in shared memory, each of `block_n` keys and values.
+    #: [stages] Buffers in shared memory, each of `block_n` keys and values; 1 on AMD.
     num_stages: int = 2
 
 

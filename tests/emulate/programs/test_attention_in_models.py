@@ -169,6 +169,8 @@ def test_a_wrong_step_is_found(target: str, monkeypatch: pytest.MonkeyPatch) -> 
         ("sm_80", np.float32, False),
         ("sm_75", np.float16, True),
         ("gfx1030", np.float16, False),
+        ("gfx942", np.float16, True),
+        ("gfx1100", np.float32, False),
         ("vulkan1.3+coopmat", np.float16, False),
         ("vulkan1.3+coopmat", np.float32, True),
         ("vulkan1.3+cpu", np.float32, False),

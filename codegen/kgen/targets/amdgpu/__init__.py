@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
-from kgen.spec import Conv2d, DType, Elementwise, Formula, Math, Matmul, Rowwise, Spec
+from kgen.spec import Attention, Conv2d, DType, Elementwise, Formula, Math, Matmul, Rowwise, Spec
 from kgen.spec.choices import FLOATS_8, FNUZ, WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
@@ -17,6 +17,8 @@ from kgen.targets.amdgpu.limits import TARGETS
 from kgen.targets.amdgpu.matrix_cycles import matrix_cycles
 from kgen.targets.amdgpu.memory_cycles import memory_cycles
 from kgen.targets.amdgpu.occupancy import occupancy
+from kgen.targets.amdgpu.schedule import attention_candidates
+from kgen.targets.attention.fields import ATTENTION_FIELDS, refuse_other_fields
 from kgen.targets.base import (
     EXACT,
     Assembled,
@@ -33,6 +35,8 @@ from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 
 DTYPES = (DType.F32, DType.F16, DType.BF16)
+#: Types of attention: those of matrix instructions with 16 bits.
+HALVES = (DType.F16, DType.BF16)
 
 #: The order and the width in which matrix cores add the products of one instruction are not
 #: documented, and those of gfx90a flush subnormals. Each is within a few roundings of a plain sum.
@@ -78,12 +82,15 @@ class Amdgpu(Family):
             dtypes=DTYPES,
             choose=lambda spec, target: heuristics.matmul(implicit_gemm(spec), target),
         ),
+        Operation(spec=Attention, dtypes=HALVES, choose=attention_candidates.choose),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
 
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
         found = super().dtypes(op, target)
+        if op == Attention.op:
+            return tuple(d for d in found if matrix.of_waves(target, d))
         bytes_ = {Matmul.op: matrix.BYTES, Conv2d.op: (DType.S8,)}.get(op, ())
         return (*found, *(d for d in bytes_ if matrix.available(target, d)))
 
@@ -99,6 +106,8 @@ class Amdgpu(Family):
                     f"target={' or '.join(has)}"
                 )
         super().check_support(spec, target)
+        if isinstance(spec, Attention):
+            refuse_other_fields(spec, target, ATTENTION_FIELDS)
 
     def maths(self, target: Target) -> tuple[Math, ...]:
         has_xf32 = matrix.available(target, DType.F32, Math.TF32)
@@ -109,6 +118,8 @@ class Amdgpu(Family):
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         spec = planned_as(spec)
+        if isinstance(spec, Attention):
+            return attention_candidates.candidates(spec, target)
         return heuristics.candidates(spec, target) if isinstance(spec, Matmul) else ()
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
@@ -126,6 +137,13 @@ class Amdgpu(Family):
         return assemble(source, plan.target)
 
     def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
+        if isinstance(spec, Attention):
+            return replace(
+                TOLERANCE,
+                operand_error=spec.dtype.unit_roundoff,
+                reason=f"{TOLERANCE.reason}; weights are rounded to {spec.dtype} between both "
+                "products",
+            )
         if isinstance(spec, Matmul) and spec.accumulate.is_integer:
             return INTEGER_TOLERANCE
         if isinstance(spec, Matmul) and spec.math is Math.TF32:

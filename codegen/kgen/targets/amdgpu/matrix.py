@@ -323,6 +323,11 @@ def available(
     )
 
 
+def of_waves(target: Target, dtype: DType) -> tuple[MatrixInstruction, ...]:
+    """Return the target's matrix instructions for a dtype whose lanes share their operands."""
+    return tuple(i for i in available(target, dtype) if not i.by_lane)
+
+
 def instructions_of(spec: Matmul, target: Target) -> tuple[MatrixInstruction, ...]:
     """Return the target's matrix instructions for a matmul, the best first; empty if it has
     none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ from kgen.schedule import Schedule
 from kgen.spec import Attention, Conv2d, DType, Elementwise, Formula, Math, Matmul, Rowwise, Spec
 from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
+from kgen.targets.attention.fields import ATTENTION_FIELDS, refuse_other_fields
 from kgen.targets.base import (
     EXACT,
     Assembled,
@@ -38,33 +38,6 @@ DTYPES = (DType.F32, DType.F16, DType.BF16)
 #: Types of attention: those of tensor cores with 16 bits.
 HALVES = (DType.F16, DType.BF16)
 FLOATS_8 = (DType.E4M3, DType.E5M2)
-#: Fields of attention that kernels compute; others must have their defaults.
-ATTENTION_FIELDS = frozenset(
-    [
-        "dtype",
-        "q",
-        "k",
-        "v",
-        "out_dtype",
-        "layout",
-        "kv_layout",
-        "q_strides",
-        "k_strides",
-        "v_strides",
-        "out_strides",
-        "causal",
-        "diagonal",
-        "window",
-        "mask",
-        "mask_dtype",
-        "mask_value",
-        "empty_rows",
-        "softcap",
-        "scale",
-        "kv_length",
-        "lse",
-    ]
-)
 #: Most elements of a head whose keys and values pass through registers on their way.
 STAGED_HEAD = 128
 #: CUDA version above every version that a kernel may require.
@@ -141,13 +114,7 @@ class CudaFamily(Family):
         super().check_support(spec, target)
         if not isinstance(spec, Attention):
             return
-        for field in dataclasses.fields(spec):
-            value = getattr(spec, field.name)
-            if field.name not in ATTENTION_FIELDS and value != field.default:
-                raise TargetError(
-                    f"{field.name}={value} is not supported by {target.name} for attention; leave "
-                    "it out, or build for a CPU target"
-                )
+        refuse_other_fields(spec, target, ATTENTION_FIELDS)
         size = max(spec.head, spec.out_head)
         if size > STAGED_HEAD and not target.has("cp_async"):
             raise TargetError(

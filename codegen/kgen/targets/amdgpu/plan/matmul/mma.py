@@ -15,6 +15,7 @@ from kgen.spec import Matmul
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.matrix import MatrixInstruction
 from kgen.targets.amdgpu.plan.amdgpu_plan import check_grid, check_threads, larger_blocks
+from kgen.targets.amdgpu.plan.lds.addressed_tiles import addressed, place
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST, Lanes
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
 from kgen.targets.amdgpu.plan.matmul.epilogue import epilogue
@@ -102,21 +103,10 @@ class MmaPlan(MatmulPlan):
         return tuple(tile * self.instruction.n for tile in range(self.tiles_n))
 
     def addressed(self, s: Staging, tiles: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the MMA tiles of an operand whose addresses are computed; those of the others are
-        at a constant distance.
-
-        A swizzle by position permutes each tile differently. A swizzle by line repeats above its
-        mask.
-        """
-        if s.tile.swizzle.position_mask:
-            return tiles
-        return tuple(first for first in tiles if first <= s.tile.swizzle.line_mask) or tiles[:1]
+        return addressed(s.tile.swizzle, tiles)
 
     def place(self, s: Staging, tiles: tuple[int, ...], tile: int) -> tuple[int, int]:
-        """Return the MMA tile with a computed address from which `tile` is at a constant distance,
-        and that distance in slots."""
-        number = tile % len(self.addressed(s, tiles))
-        return number, tiles[tile] - tiles[number]
+        return place(s.tile.swizzle, tiles, tile)
 
     def first_depth(self, lines: tuple[int, ...]) -> int:
         return lines[0] * self.a.tile.slot_k

@@ -71,7 +71,7 @@ def make(
             tile.slot,
             same_axis=(access.inner == "k") == (tile.slot_k > 1),
         )
-        if _is_shared(chunk, tile, threads, access.inner)
+        if is_shared(chunk, tile, threads, access.inner)
     ]
     staging = [*transposing_loads(plain, target), *plain]
     if not staging:
@@ -80,7 +80,7 @@ def make(
             f"block_{side}={tile.rows} x block_k={tile.depth} does not divide evenly among "
             f"{threads} threads; try block_k={tile.depth * threads // math.gcd(elements, threads)}"
         )
-    return _without_conflicts(staging, target, loads)
+    return without_conflicts(staging, target, loads)
 
 
 def transposing_loads(plain: Sequence[Staging], target: Target) -> Iterator[Staging]:
@@ -98,19 +98,19 @@ def transposing_loads(plain: Sequence[Staging], target: Target) -> Iterator[Stag
             and s.memory.itemsize == 2
             and chunk.vector * s.memory.itemsize == WIDEST
             and not any(stride % chunk.vector for stride in strides)
-            and _is_shared(chunk, s.tile, s.threads, s.memory_axis)
+            and is_shared(chunk, s.tile, s.threads, s.memory_axis)
         ):
             yield replace(s, chunk=chunk, piece=chunk.vector, transposing_load=True)
 
 
-def _is_shared(chunk: Shape, tile: LdsTile, threads: int, memory_axis: Axis) -> bool:
+def is_shared(chunk: Shape, tile: LdsTile, threads: int, memory_axis: Axis) -> bool:
     """Return whether chunks divide the tile, and threads have equally many."""
     along = (chunk.slow, chunk.fast) if memory_axis == "k" else (chunk.fast, chunk.slow)
     whole = tile.rows % along[0] == 0 and tile.depth % along[1] == 0
     return whole and tile.rows * tile.depth % (chunk.fast * chunk.slow * threads) == 0
 
 
-def _without_conflicts(staging: Sequence[Staging], target: Target, loads: Loads) -> Staging:
+def without_conflicts(staging: Sequence[Staging], target: Target, loads: Loads) -> Staging:
     """Return the first staging without conflicts, else the one with the fewest."""
     fewest, best = math.inf, staging[0]
     for candidate in staging:

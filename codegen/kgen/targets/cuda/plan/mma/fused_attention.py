@@ -9,19 +9,25 @@ mma.m16n8k16"). T. Dao, FlashAttention-2, arXiv 2307.08691, section 3.
 from __future__ import annotations
 
 import dataclasses
-import math
 
 from kgen.errors import ScheduleError
 from kgen.ops import parse
 from kgen.schedule import MmaAttention, MmaMatmul
 from kgen.spec import Attention, DType, Matmul
-from kgen.spec.attention import EmptyRows
-from kgen.spec.shapes import by_x
+from kgen.targets.attention.grid_limits import check_grid
+from kgen.targets.attention.head_matrices import (
+    by_dim,
+    coordinates,
+    head_access,
+    output_matrix,
+    terms,
+)
+from kgen.targets.attention.key_limits import KeyLimits
+from kgen.targets.attention.softmax_units import SoftmaxUnits
 from kgen.targets.base import Target
-from kgen.targets.batch import BATCH, BatchTerm, batch_coordinates
-from kgen.targets.contraction.access import AccessMap, Axis, Digit
 from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.cuda.plan import cuda_plan
+from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan, plan_output
 from kgen.targets.cuda.plan.epilogue.staging import (
     LANES_PER_ROW,
@@ -30,7 +36,7 @@ from kgen.targets.cuda.plan.epilogue.staging import (
 )
 from kgen.targets.cuda.plan.matmul import Pipeline, plan_pipeline
 from kgen.targets.cuda.plan.matrix import Matrix
-from kgen.targets.cuda.plan.mma.attended_keys import KeyLimits, MaskAccess
+from kgen.targets.cuda.plan.mma.attention_mask import MaskAccess
 from kgen.targets.cuda.plan.mma.fragments import (
     PIECE,
     REGISTERS_PER_PIECE,
@@ -40,7 +46,7 @@ from kgen.targets.cuda.plan.mma.fragments import (
 from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.mma.matmul import KStep
 from kgen.targets.cuda.plan.mma.products import Products
-from kgen.targets.cuda.plan.mma.score_rows import ScoreRow, SoftmaxUnits
+from kgen.targets.cuda.plan.mma.score_rows import ScoreRow
 from kgen.targets.cuda.plan.rowwise import butterfly
 from kgen.targets.cuda.plan.staging.choice import plan_copy
 from kgen.targets.cuda.plan.staging.copy import TileCopy
@@ -198,13 +204,7 @@ class MmaAttentionPlan(OutputPlan):
 
     @property
     def units(self) -> SoftmaxUnits:
-        return SoftmaxUnits(spec=self.spec)
-
-    @property
-    def zeroes(self) -> str:
-        """Comparison with 0 of the sums of weights whose results are zeros; empty for none."""
-        kinds = {EmptyRows.NAN: "", EmptyRows.NO_NAN: "equ"}
-        return kinds.get(self.spec.empty_rows or EmptyRows.ZEROS, "eq")
+        return SoftmaxUnits(spec=self.spec, literal=float_bits)
 
     @property
     def limits(self) -> KeyLimits:
@@ -217,6 +217,14 @@ class MmaAttentionPlan(OutputPlan):
         )
 
     @property
+    def position_registers(self) -> tuple[str, ...]:
+        """Registers that count from the first key of a block."""
+        found = ["warp_stop"]
+        found += ["length_at"] if self.limits.keys_end_inside else []
+        found += ["reach_at"] if self.spec.limits_keys else []
+        return (*found, *(("window_at", "warp_start") if self.spec.has_window else ()))
+
+    @property
     def mask(self) -> MaskAccess:
         """Access to the mask, if there is one."""
         assert self.spec.mask_dtype is not None
@@ -226,7 +234,7 @@ class MmaAttentionPlan(OutputPlan):
             spec=self.spec,
             block_m=self.schedule.block_m,
             block_n=self.schedule.block_n,
-            terms=terms(self.spec, self.output.spec, _by_dim(self.spec, b, h)),
+            terms=terms(self.spec, self.output.spec, by_dim(self.spec, b, h)),
         )
 
     def formed(self, score: str) -> Rendered:
@@ -254,7 +262,7 @@ class MmaAttentionPlan(OutputPlan):
     @property
     def length_name(self) -> str:
         """Register with the coordinate of the batch element; empty if there is one."""
-        names = _coordinates(self.output.spec)
+        names = coordinates(self.output.spec)
         return names[0] if self.spec.batch > 1 else ""
 
     # -- the comment on top --------------------------------------------------------------------
@@ -371,23 +379,6 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     return plan
 
 
-def output_matrix(spec: Attention) -> Matmul:
-    """Return a product whose output has the shape and strides of `out`."""
-    b, h, row = spec.strides("out")
-    sizes = tuple(_dims(spec).values())
-    strides = tuple(_by_dim(spec, b, h)[name] for name in _dims(spec))
-    return Matmul(
-        m=spec.queries,
-        n=spec.out_head,
-        k=1,
-        dtype=spec.out,
-        ldc=row if spec.queries > 1 else max(row, spec.out_head),
-        batch=math.prod(sizes),
-        batch_dims=sizes if len(sizes) > 1 else None,
-        batch_stride_c=strides if len(sizes) > 1 else next(iter(strides), None),
-    )
-
-
 def inner_schedule(spec: Attention, schedule: MmaAttention) -> MmaMatmul:
     """Return the schedule of the product of weights and values, with whole heads as columns."""
     columns = _padded(spec.out_head)
@@ -404,49 +395,6 @@ def inner_schedule(spec: Attention, schedule: MmaAttention) -> MmaMatmul:
 def _padded(size: int) -> int:
     """Elements of a head in a tile of shared memory."""
     return power_of_two(max(PIECE, size))
-
-
-def _dims(spec: Attention) -> dict[str, int]:
-    """Dimensions of the batch of products that are above 1."""
-    sizes = {"batch": spec.batch, "kv_head": spec.kv_heads, "in_group": spec.group}
-    return {name: size for name, size in sizes.items() if size > 1}
-
-
-def _by_dim(spec: Attention, batch: int, head: int) -> dict[str, int]:
-    """Strides along the dimensions of the batch, of a tensor with all heads."""
-    return {"batch": batch, "kv_head": head * spec.group, "in_group": head}
-
-
-def _coordinates(output: Matmul) -> list[str]:
-    """Registers of the coordinates along the dimensions of the batch."""
-    return [c.name for c in batch_coordinates(output)] or [BATCH]
-
-
-def terms(spec: Attention, output: Matmul, strides: dict[str, int]) -> tuple[BatchTerm, ...]:
-    """Return the terms of an address along the dimensions of the batch."""
-    named = zip(_coordinates(output), _dims(spec), strict=False)
-    return tuple(
-        BatchTerm(name=name, stride=stride) for name, dim in named if (stride := strides[dim])
-    )
-
-
-def _matrix(spec: Attention, output: Matmul, name: str) -> Matrix:
-    """Return Q, whose k is the head's elements, or K or V, whose k is the keys."""
-    b, h, row = spec.strides(name)
-    is_q = name == "q"
-    by_dim = _by_dim(spec, b, h) if is_q else {"batch": b, "kv_head": h, "in_group": 0}
-    outer = Digit(extent=spec.queries if is_q else spec.keys, stride=row)
-    inner = Digit(extent=spec.out_head if name == "v" else spec.head, stride=1)
-    axis: Axis = "k" if is_q else "row"
-    access = AccessMap(
-        name=name,
-        dtype=spec.dtype,
-        row=(outer if is_q else inner,),
-        k=(inner if is_q else outer,),
-        inner=axis,
-        batch=terms(spec, output, by_dim),
-    )
-    return Matrix(access=access.without_idle_strides)
 
 
 def _tiles(
@@ -471,7 +419,7 @@ def _copies(
     """Return the copies of Q, K and V."""
     copies = [
         plan_copy(
-            _matrix(spec, output, name),
+            Matrix(access=head_access(spec, output, name)),
             rows=tile.rows,
             cols=tile.row_bytes // tile.itemsize,
             num_threads=schedule.num_warps * target.subgroup,
@@ -511,17 +459,4 @@ def _check(spec: Attention, target: Target, schedule: MmaAttention, num_threads:
             f"q has {spec.queries} queries; {target.name} supports {MAX_QUERIES}; split them, or "
             "build for a CPU target"
         )
-    rows, most = -(-spec.queries // schedule.block_m), target.limits["grid_y"]
-    if rows > most:
-        raise ScheduleError(
-            f"block_m={schedule.block_m} cuts {spec.queries} queries into {rows} workgroups along "
-            f"y of the grid; {target.name} allows {most}; try "
-            f"block_m={power_of_two(-(-spec.queries // most))}"
-        )
-    heads, most = spec.batch * spec.heads, target.limits["grid_z"]
-    if heads > most:
-        raise ScheduleError(
-            f"q={by_x(spec.q)} has {heads} heads in its {spec.batch} batch elements; "
-            f"{target.name} supports {most}, workgroups along z of the grid; split the batch into "
-            f"parts of {max(1, most // spec.heads)}"
-        )
+    check_grid(spec, target, schedule.block_m)

@@ -1,0 +1,636 @@
+"""Attention on matrix instructions: two products around an online softmax, all in registers.
+
+A wave holds its queries as fragments of B. Blocks of keys and values go through registers to LDS.
+The first product has keys as rows, so a lane has scores of one query of each MMA tile, and its
+maximum needs no other lane's unless it grows. The weights are B of the second product without
+leaving their lanes (query_lanes.py). T. Dao, FlashAttention-2, arXiv 2307.08691, section 3.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from functools import cached_property
+
+from kgen.errors import ScheduleError
+from kgen.ops import Primitive, parse, steps
+from kgen.ops.expression import Expression
+from kgen.schedule import MmaAttention
+from kgen.spec import Attention, DType, Matmul
+from kgen.spec.spec import F32_MAX
+from kgen.targets.amdgpu import matrix
+from kgen.targets.amdgpu.expressions import (
+    DIVISION_ULPS,
+    INEXACT,
+    AmdgpuRenderer,
+    exponentials,
+    remainders,
+)
+from kgen.targets.amdgpu.matrix import MatrixInstruction
+from kgen.targets.amdgpu.plan.amdgpu_plan import AmdgpuPlan, check_num_threads
+from kgen.targets.amdgpu.plan.attention import head_staging
+from kgen.targets.amdgpu.plan.attention.head_staging import MAX_BUFFER, HeadStaging
+from kgen.targets.amdgpu.plan.attention.query_access import QueryAccess
+from kgen.targets.amdgpu.plan.attention.query_lanes import QueryLanes
+from kgen.targets.amdgpu.plan.attention.score_mask import ScoreMask
+from kgen.targets.amdgpu.plan.attention.wave_tiles import AttentionTiles
+from kgen.targets.amdgpu.plan.lds.addressed_tiles import addressed, place
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST
+from kgen.targets.amdgpu.plan.lds.tile import LdsTile
+from kgen.targets.amdgpu.plan.matmul.epilogue import MAKE_BUFFER
+from kgen.targets.amdgpu.plan.matmul.mma import fragment_loads, group_depth
+from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
+from kgen.targets.attention.grid_limits import check_grid
+from kgen.targets.attention.head_matrices import (
+    by_dim,
+    coordinates,
+    head_access,
+    output_matrix,
+    terms,
+)
+from kgen.targets.attention.key_limits import KeyLimits
+from kgen.targets.attention.softmax_units import SoftmaxUnits
+from kgen.targets.base import Target, launch_of
+from kgen.targets.batch import BatchCoordinate, BatchTerm, batch_coordinates
+from kgen.targets.contraction.access import AccessMap
+from kgen.targets.contraction.grid import block_tiles
+from kgen.targets.device import Multiplied
+from kgen.targets.expressions import Rendered
+from kgen.targets.header import counted
+from kgen.targets.llvm_ir import FloatType, float_literal
+from kgen.targets.llvm_remainder import Remainder
+from kgen.targets.powers_of_two import power_of_two
+from kgen_runtime.values import frozen
+
+#: Registers of a lane for addresses, maxima and temporary values.
+BASE_REGISTERS = 32
+#: Selectors of V_PERM_B32 that join the low, or the high, halves of a lane's word and of the same
+#: word of the lane in the other half of the wave: in the lower half of the wave, and in the upper.
+JOINED_HALVES = ((0x05040100, 0x01000504), (0x07060302, 0x03020706))
+
+
+def f32_literal(value: float) -> str:
+    return float_literal(value, DType.F32)
+
+
+@frozen
+class OutputPiece:
+    """Neighbouring elements of a query's result: those of MMA tile `tile` from `register` on,
+    `element` elements from the lane group's first."""
+
+    tile: int
+    registers: range
+    element: int
+
+    @property
+    def register(self) -> int:
+        return self.registers[0]
+
+    @property
+    def name(self) -> str:
+        return f"j{self.tile}.r{self.register}"
+
+
+@frozen
+class MatrixAttentionPlan(AmdgpuPlan):
+    """Plan of attention.ll.j2: a workgroup computes `block_m` queries of a head."""
+
+    spec: Attention
+    schedule: MmaAttention
+    output: Matmul
+    tiles: AttentionTiles
+    q: QueryAccess
+    k: HeadStaging
+    v: HeadStaging
+
+    # -- the grid ------------------------------------------------------------------------------
+
+    @property
+    def batched(self) -> bool:
+        return self.output.batch > 1
+
+    @property
+    def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
+        return batch_coordinates(self.output)
+
+    @property
+    def length_name(self) -> str:
+        """Value (i64) with the coordinate of the batch element; empty if there is one."""
+        return coordinates(self.output)[0] if self.spec.batch > 1 else ""
+
+    @property
+    def multiplied(self) -> Multiplied:
+        return Multiplied(operands=str(self.spec.dtype))
+
+    # -- fragments -----------------------------------------------------------------------------
+
+    @property
+    def instruction(self) -> MatrixInstruction:
+        return self.tiles.instruction
+
+    @property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        return self.tiles.parts
+
+    @property
+    def split(self) -> bool:
+        return self.tiles.split
+
+    @property
+    def joined(self) -> bool:
+        return self.tiles.joined
+
+    def addressed(self, s: HeadStaging, tiles: tuple[int, ...]) -> tuple[int, ...]:
+        return addressed(s.tile.swizzle, tiles)
+
+    def place(self, s: HeadStaging, tiles: tuple[int, ...], tile: int) -> tuple[int, int]:
+        return place(s.tile.swizzle, tiles, tile)
+
+    @property
+    def slot_type(self) -> str:
+        return self.q.slot_type
+
+    def lines_of(self, s: HeadStaging) -> tuple[int, ...]:
+        groups = self.tiles.value_groups if s.is_v else self.tiles.head_groups
+        return tuple(line for group in groups for line in group)
+
+    @property
+    def fragment_lines(self) -> tuple[int, ...]:
+        """Lines that lanes of group 0 load from either tile."""
+        return tuple(sorted({*self.lines_of(self.k), *self.lines_of(self.v)}))
+
+    # -- scores and weights --------------------------------------------------------------------
+
+    @property
+    def scores(self) -> FloatType:
+        """Scores of a lane in an MMA tile."""
+        return FloatType(dtype=DType.F32, lanes=self.instruction.registers)
+
+    @property
+    def narrow(self) -> FloatType:
+        """Type of rounded weights."""
+        return FloatType(dtype=self.spec.dtype, lanes=self.instruction.elements)
+
+    @property
+    def narrow_scores(self) -> FloatType:
+        """Type of rounded weights of an MMA tile."""
+        return self.scores.of(self.spec.dtype)
+
+    @property
+    def casts_weights(self) -> bool:
+        return str(self.narrow) != self.instruction.operand
+
+    @property
+    def exchanged_words(self) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
+        """Words of rounded weights of an MMA tile that both halves of a wave exchange: the number,
+        and for both halves of the word the number of the word that they become."""
+        return tuple(
+            (word, ((0, 2 * word), (1, 2 * word + 1)))
+            for word in range(self.instruction.registers // 2)
+        )
+
+    @property
+    def operand_words(self) -> str:
+        """IR type of an operand's 32-bit words, each of two elements."""
+        return f"<{self.instruction.elements // 2} x i32>"
+
+    @property
+    def halvings(self) -> tuple[tuple[int, int, range, range], ...]:
+        """Steps of a sum over a lane's scores down to two: widths after and before a step, and the
+        elements that it adds."""
+        found, width = [], self.instruction.registers // 2
+        while width > 1:
+            found.append((width, 2 * width, range(width), range(width, 2 * width)))
+            width //= 2
+        return tuple(found)
+
+    @property
+    def joined_halves(self) -> tuple[tuple[int, int], ...]:
+        return JOINED_HALVES
+
+    @property
+    def units(self) -> SoftmaxUnits:
+        return SoftmaxUnits(spec=self.spec, literal=f32_literal)
+
+    @property
+    def zeroes(self) -> str:
+        """Comparison of sums with 0 where results are zeros."""
+        return {"eq": "oeq", "equ": "ueq"}[self.units.zeroes]
+
+    @property
+    def lowest(self) -> str:
+        """Maximum before there is one: finite, so that -infinity has the weight 0."""
+        return f32_literal(-F32_MAX)
+
+    @property
+    def zero(self) -> str:
+        return f32_literal(0.0)
+
+    @property
+    def minus_infinity(self) -> str:
+        return f32_literal(-math.inf)
+
+    @property
+    def ln_2(self) -> str:
+        return f32_literal(math.log(2.0))
+
+    @property
+    def key_count(self) -> str | int:
+        """Number of keys: a number, or a value that depends on the input."""
+        return "%length" if self.spec.kv_length else self.spec.keys
+
+    @property
+    def first_key(self) -> str | int:
+        """First key of the workgroup's first block."""
+        return "%first_key" if self.spec.has_window else 0
+
+    @property
+    def end_key(self) -> str | int:
+        """End of the workgroup's blocks."""
+        return "%end_key" if self.is_counted else self.keys_of_blocks
+
+    @property
+    def shift_from_length(self) -> int:
+        """Distance from the number of keys, or from 0, to the position of query 0."""
+        return -self.spec.queries if self.spec.counts_from_end else 0
+
+    @property
+    def window_shift(self) -> int:
+        """Distance from a position to the first key of its window."""
+        return -self.spec.window_before
+
+    @property
+    def limits(self) -> KeyLimits:
+        return KeyLimits(
+            spec=self.spec,
+            warp_m=self.tiles.warp_m,
+            block_n=self.schedule.block_n,
+            blocks=self.blocks,
+            keys_end_inside=self.spec.kv_length or self.spec.keys % self.schedule.block_n != 0,
+        )
+
+    @property
+    def blocks(self) -> int:
+        """Most blocks of keys of a workgroup."""
+        return -(-self.spec.keys // self.schedule.block_n)
+
+    @property
+    def keys_of_blocks(self) -> int:
+        return self.blocks * self.schedule.block_n
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the number of blocks depends on the workgroup or on the input."""
+        return self.spec.kv_length or self.spec.limits_keys
+
+    @cached_property
+    def mask(self) -> ScoreMask | None:
+        if self.spec.mask is None:
+            return None
+        assert self.spec.mask_dtype is not None
+        size = self.spec.mask_dtype.itemsize
+        b, h = (step * size for step in self.spec.mask_strides[:2])
+        return ScoreMask(
+            spec=self.spec,
+            lanes=self.tiles.lanes,
+            tiles=len(self.tiles.key_tiles),
+            terms=terms(self.spec, self.output, by_dim(self.spec, b, h)),
+        )
+
+    # -- formed scores -------------------------------------------------------------------------
+
+    @property
+    def forming(self) -> Expression | None:
+        """Expression of a score that is not a product times a folded scale."""
+        if not self.units.renders_scores:
+            return None
+        cap, factor = self.spec.softcap, self.spec.factor
+        return parse(f"tanh(x * ({factor / cap!r})) * {cap!r}" if cap else f"x * ({factor!r})")
+
+    def formed(self, score: str) -> Rendered:
+        """Return the lines that form the scores %`score`.formed of a tile from its products."""
+        assert self.forming is not None
+        return self._renderer.render(self.forming, {"x": f"%{score}.product"}, f"%{score}.formed")
+
+    @property
+    def _renderer(self) -> AmdgpuRenderer:
+        return AmdgpuRenderer(type=self.scores)
+
+    @property
+    def _primitives(self) -> frozenset[Primitive]:
+        if self.forming is None:
+            return frozenset()
+        lowered = self._renderer.lowered(self.forming)
+        return frozenset(step.primitive for step in steps(lowered))
+
+    @property
+    def exponentials(self) -> tuple[FloatType, ...]:
+        return exponentials((self.scores, self._primitives))
+
+    @property
+    def remainders(self) -> tuple[Remainder, ...]:
+        return remainders(self._primitives)
+
+    @property
+    def division_ulps(self) -> str:
+        return f"{DIVISION_ULPS:e}" if self._primitives & set(INEXACT) else ""
+
+    # -- results -------------------------------------------------------------------------------
+
+    @property
+    def out_width(self) -> int:
+        """Elements of an access to the output."""
+        strides = self.output.batch_stride_c
+        steps = strides if isinstance(strides, tuple) else (strides or 0,)
+        row = self.output.out_strides[1] if self.spec.queries > 1 else 0
+        whole = math.gcd(self.spec.out_head, row, self.instruction.registers, *steps)
+        return power_of_two_divisor(whole, WIDEST // self.spec.out.itemsize)
+
+    @property
+    def out_type(self) -> FloatType:
+        return FloatType(dtype=self.spec.out, lanes=self.out_width)
+
+    @property
+    def out_sums(self) -> FloatType:
+        return self.out_type.of(DType.F32)
+
+    @property
+    def out_words(self) -> FloatType:
+        return self.out_type.words
+
+    @property
+    def rounds(self) -> bool:
+        return self.spec.out is not DType.F32
+
+    @property
+    def out_row_bytes(self) -> int:
+        return self.output.out_strides[1] * self.spec.out.itemsize
+
+    @property
+    def out_row_stride(self) -> int:
+        return self.output.out_strides[1]
+
+    @property
+    def casts_out(self) -> bool:
+        return self.out_words != self.out_type
+
+    @property
+    def lse_terms(self) -> tuple[BatchTerm, ...]:
+        queries, heads = self.spec.queries, self.spec.heads
+        return terms(self.spec, self.output, by_dim(self.spec, heads * queries, queries))
+
+    @property
+    def out_terms(self) -> tuple[BatchTerm, ...]:
+        b, h, _ = self.spec.strides("out")
+        return terms(self.spec, self.output, by_dim(self.spec, b, h))
+
+    @property
+    def out_pieces(self) -> tuple[OutputPiece, ...]:
+        i = self.instruction
+        return tuple(
+            OutputPiece(
+                tile=tile,
+                registers=range(register, register + self.out_width),
+                element=tile * i.m + register,
+            )
+            for tile in self.tiles.out_tiles
+            for register in range(0, i.registers, self.out_width)
+        )
+
+    def piece_ends(self, piece: OutputPiece) -> bool:
+        """Return whether a piece may be behind the end of the result."""
+        last = piece.element + self.instruction.registers * (self.tiles.group_count - 1)
+        return last + self.out_width > self.spec.out_head
+
+    @property
+    def outside(self) -> int:
+        """Offset that is outside of every buffer, also after a row's offset is added."""
+        return -MAX_BUFFER
+
+    # -- declarations --------------------------------------------------------------------------
+
+    @property
+    def has_barriers(self) -> bool:
+        return True
+
+    @property
+    def target_features(self) -> tuple[str, ...]:
+        """LLVM features: no real-true16, which moves halves of registers one by one."""
+        return ("-real-true16",) if self.target.has("real-true16") else ()
+
+    @property
+    def ballot_bits(self) -> int:
+        return self.wave
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        i = self.instruction
+        loads = {self.k.words, self.v.words, self.q.type.words}
+        if self.mask is not None:
+            loads.add(self.mask.words)
+        found = [
+            "i32 @llvm.amdgcn.workgroup.id.y()",
+            "i32 @llvm.amdgcn.workgroup.id.z()",
+            "i32 @llvm.amdgcn.readfirstlane.i32(i32)",
+            "void @llvm.amdgcn.sched.barrier(i32 immarg)",
+            "void @llvm.amdgcn.s.barrier()",
+            "i32 @llvm.smin.i32(i32, i32)",
+            "i32 @llvm.smax.i32(i32, i32)",
+            f"i{self.wave} @llvm.amdgcn.ballot.i{self.wave}(i1)",
+            "i32 @llvm.amdgcn.ds.bpermute(i32, i32)",
+            "float @llvm.amdgcn.exp2.f32(float)",
+            "float @llvm.amdgcn.rcp.f32(float)",
+            "float @llvm.maxnum.f32(float, float)",
+            "float @llvm.fabs.f32(float)",
+            f"{self.scores} @llvm.fma.{self.scores.suffix}({', '.join([str(self.scores)] * 3)})",
+            f"{i.accumulator} @{i.intrinsic}({i.signature})",
+            MAKE_BUFFER,
+            *sorted(
+                f"{t} @llvm.amdgcn.raw.ptr.buffer.load.{t.suffix}"
+                "(ptr addrspace(8), i32, i32, i32 immarg)"
+                for t in loads
+            ),
+            f"void @llvm.amdgcn.raw.ptr.buffer.store.{self.out_words.suffix}"
+            f"({self.out_words}, ptr addrspace(8), i32, i32, i32 immarg)",
+        ]
+        if i.replicated:
+            found.append("i32 @llvm.amdgcn.permlanex16.i32(i32, i32, i32, i32, i1, i1)")
+            found.append("i32 @llvm.amdgcn.perm(i32, i32, i32)")
+        if self.spec.lse:
+            found.append("float @llvm.amdgcn.log.f32(float)")
+            found.append(
+                "void @llvm.amdgcn.raw.ptr.buffer.store.f32"
+                "(float, ptr addrspace(8), i32, i32, i32 immarg)"
+            )
+        if self.forming is not None:
+            found += self._renderer.declarations(self.forming)
+        return tuple(dict.fromkeys(found))
+
+    # -- the comment on top --------------------------------------------------------------------
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        most = "up to " if self.is_counted else ""
+        return (
+            f"online softmax over {most}{counted(self.blocks, 'block')} of "
+            f"{self.schedule.block_n} keys; {'queries, ' * self.tiles.keeps_queries}scores and "
+            "results stay in registers",
+        )
+
+    @property
+    def memory_map(self) -> tuple[str, ...]:
+        sides = (self.k, self.v)
+        found = (
+            f"@{s.name}_tile: {s.tile.dtype} [line of {s.tile.slot_k} "
+            f"{'keys' if s.is_v else 'elements'}: {s.tile.lines}]"
+            f"[slot of 1 {'element' if s.is_v else 'key'}: {s.tile.slots}], "
+            f"{s.tile.nbytes} B, slot = {s.tile.swizzle}"
+            for s in sides
+        )
+        return (f"LDS, {sum(s.tile.nbytes for s in sides)} B", *found)
+
+
+def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> MatrixAttentionPlan:
+    """Return the plan. Raises ScheduleError for blocks that do not fit."""
+    tiles = tiles_of(spec, target, schedule)
+    threads = schedule.num_warps * target.subgroup
+    output = output_matrix(spec)
+    q, k, v = (head_access(spec, output, name) for name in "qkv")
+    k = dataclasses.replace(k, row=k.k, k=k.row, inner="k")
+    blocks = block_tiles(output, schedule.block_m, output.n)
+    grid = (blocks.cols, blocks.rows, blocks.batch)
+    # A tile is one of `out`; `lse` has other axes.
+    tile = None if spec.lse else blocks.by_coordinates
+    return MatrixAttentionPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="amdgpu/attention.ll.j2",
+        launches=(launch_of(spec, grid, threads, tile),),
+        output=output,
+        tiles=tiles,
+        q=QueryAccess(access=q, tiles=tiles),
+        k=_staging(k, tiles, target),
+        v=_staging(v, tiles, target),
+    )
+
+
+def tiles_of(spec: Attention, target: Target, schedule: MmaAttention) -> AttentionTiles:
+    """Return the tiles of a schedule. Raises ScheduleError for blocks that do not fit."""
+    instruction = instruction_of(spec, target, schedule)
+    check_num_threads(target, schedule.num_warps * target.subgroup)
+    lanes = QueryLanes(instruction=instruction, wave=target.subgroup)
+    tiles = AttentionTiles(spec=spec, schedule=schedule, lanes=lanes)
+    if tiles.held_registers + BASE_REGISTERS > target.limits["registers"]:
+        tiles = dataclasses.replace(tiles, keeps_queries=False)
+    _check_tiles(tiles, target)
+    check_grid(spec, target, schedule.block_m)
+    _check_buffers(spec, target, schedule)
+    return tiles
+
+
+def _staging(access: AccessMap, tiles: AttentionTiles, target: Target) -> HeadStaging:
+    """Return the staging of K or V."""
+    i, keys, is_v = tiles.instruction, tiles.schedule.block_n, access.name == "v"
+    rows, depth = (tiles.value_rows, keys) if is_v else (keys, tiles.key_depth)
+    elements = tuple(map(tiles.lanes.element, range(i.m)))
+    return head_staging.make(
+        access,
+        target=target,
+        tile=LdsTile(
+            dtype=access.dtype,
+            stages=1,
+            rows=rows,
+            depth=depth,
+            slot_rows=1,
+            slot_k=i.slot_k,
+            fragment_rows=i.m,
+        ),
+        threads=tiles.schedule.num_warps * target.subgroup,
+        # Those of further tiles repeat the pattern of two.
+        loads=fragment_loads(
+            i,
+            target.subgroup,
+            min(2, rows // i.m),
+            (lambda lane: elements[lane % i.m]) if is_v else i.lane_row,
+        ),
+        moves=tiles.lanes.key_moves(keys) if is_v else (),
+    )
+
+
+def instruction_of(spec: Attention, target: Target, schedule: MmaAttention) -> MatrixInstruction:
+    """Return the best matrix instruction whose shape divides the blocks."""
+    known = matrix.of_waves(target, spec.dtype)
+    for name in ("block_m", "block_n", "num_warps"):
+        value = getattr(schedule, name)
+        if value & (value - 1):
+            raise ScheduleError(
+                f"{name}={value} is not a power of two; try {name}={power_of_two(value) // 2}"
+            )
+    rows = schedule.block_m // schedule.num_warps
+    for instruction in known:
+        depth = group_depth(instruction, target.subgroup)
+        if rows % instruction.n == 0 and schedule.block_n % max(depth, instruction.m) == 0:
+            return instruction
+    smallest = min(known, key=lambda i: (i.n, i.k))
+    if rows % smallest.n:
+        raise ScheduleError(
+            f"block_m={schedule.block_m} has {rows} queries for each of "
+            f"num_warps={schedule.num_warps}; a matrix instruction of {target.name} has "
+            f"{smallest.n}; try block_m={smallest.n * schedule.num_warps}"
+        )
+    least = max(group_depth(smallest, target.subgroup), smallest.m)
+    raise ScheduleError(
+        f"block_n={schedule.block_n} is less than {least}, the keys of a fragment of "
+        f"{target.name}; try block_n={least}"
+    )
+
+
+def _check_tiles(tiles: AttentionTiles, target: Target) -> None:
+    schedule = tiles.schedule
+    if schedule.num_stages != 1:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} is not supported by {target.name}, whose blocks of "
+            "keys pass through registers to one buffer; try num_stages=1"
+        )
+    if tiles.lds_bytes > (limit := target.limits["shared_memory"]):
+        raise ScheduleError(
+            f"block_n={schedule.block_n} needs {tiles.lds_bytes} B of LDS; {target.name} allows "
+            f"{limit}; try block_n={schedule.block_n // 2}"
+        )
+    elements = schedule.block_n * min(tiles.key_depth, tiles.value_rows)
+    if elements < (threads := schedule.num_warps * target.subgroup):
+        raise ScheduleError(
+            f"block_n={schedule.block_n} has {elements} elements of k or v for the {threads} "
+            f"threads of num_warps={schedule.num_warps}; try block_n="
+            f"{schedule.block_n * threads // elements}"
+        )
+    registers, limit = tiles.held_registers + BASE_REGISTERS, target.limits["registers"]
+    if registers > limit:
+        several = len(tiles.query_tiles) > 1
+        field, value = (
+            ("num_warps", 2 * schedule.num_warps) if several else ("block_n", schedule.block_n // 2)
+        )
+        raise ScheduleError(
+            f"block_m={schedule.block_m} and block_n={schedule.block_n} need {registers} registers "
+            f"of a lane; {target.name} has {limit}; try {field}={value}"
+        )
+
+
+def _check_buffers(spec: Attention, target: Target, schedule: MmaAttention) -> None:
+    blocks = {
+        "q": ("block_m", spec.strides("q")[2], spec.dtype),
+        "k": ("block_n", spec.strides("k")[2], spec.dtype),
+        "v": ("block_n", spec.strides("v")[2], spec.dtype),
+        "out": ("block_m", spec.strides("out")[2], spec.out),
+    }
+    if spec.mask_dtype is not None:
+        blocks["mask"] = ("block_m", spec.mask_strides[2], spec.mask_dtype)
+    for name, (field, stride, dtype) in blocks.items():
+        size = getattr(schedule, field)
+        spanned = (size + 1) * stride * dtype.itemsize
+        if spanned >= MAX_BUFFER:
+            raise ScheduleError(
+                f"{field}={size} spans {spanned} B of {name}; {target.name} allows "
+                f"{MAX_BUFFER - 1}; try {field}={max(1, size // 2)}, or smaller strides"
+            )

@@ -1,0 +1,93 @@
+"""Accesses to the queries of a wave, as fragments of B."""
+
+from __future__ import annotations
+
+import math
+
+from kgen.targets.amdgpu.plan.attention.wave_tiles import AttentionTiles
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST
+from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
+from kgen.targets.contraction.access import AccessMap
+from kgen.targets.llvm_ir import FloatType
+from kgen_runtime.values import frozen
+
+
+@frozen
+class QueryAccess:
+    """Accesses of a lane to slots of its queries, through a buffer from the workgroup's first query
+    on."""
+
+    access: AccessMap
+    tiles: AttentionTiles
+
+    @property
+    def width(self) -> int:
+        """Elements of an access."""
+        whole = math.gcd(self.access.depth, *self.access.starts)
+        return power_of_two_divisor(whole, self.tiles.instruction.slot_k)
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether a slot needs several accesses."""
+        return self.width < self.tiles.instruction.slot_k
+
+    @property
+    def firsts(self) -> range:
+        """First element of each access to a slot."""
+        return range(0, self.tiles.instruction.slot_k, self.width)
+
+    @property
+    def elements(self) -> tuple[tuple[int, int, int], ...]:
+        """Elements of a slot: the first of its access, its number there, and in the slot."""
+        return tuple(
+            (first, lane, first + lane) for first in self.firsts for lane in range(self.width)
+        )
+
+    @property
+    def type(self) -> FloatType:
+        return FloatType(dtype=self.access.dtype, lanes=self.width)
+
+    @property
+    def casts_words(self) -> bool:
+        return self.type.words != self.type
+
+    @property
+    def stored_slot(self) -> FloatType:
+        """Type of a slot as memory has it."""
+        return FloatType(dtype=self.access.dtype, lanes=self.tiles.instruction.slot_k)
+
+    @property
+    def slot_type(self) -> str:
+        """Type of a slot as matrix instructions take it."""
+        return f"<{self.tiles.instruction.slot_k} x {self.tiles.instruction.element}>"
+
+    @property
+    def casts_slots(self) -> bool:
+        return str(self.stored_slot) != self.slot_type
+
+    @property
+    def row_stride(self) -> int:
+        return self.access.row[0].stride
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes from a query to the next."""
+        return self.row_stride * self.access.dtype.itemsize
+
+    @property
+    def head_bytes(self) -> int:
+        return self.access.depth * self.access.dtype.itemsize
+
+    @property
+    def group_bytes(self) -> int:
+        """Bytes from a lane group's elements of a query to those of the next one."""
+        return self.tiles.lane_lines * WIDEST
+
+    def offset(self, line: int, first: int) -> int:
+        """Return the bytes from a query's first element to an access to a slot."""
+        return line * WIDEST + first * self.access.dtype.itemsize
+
+    def ends(self, line: int) -> bool:
+        """Return whether elements of a slot may be behind the end of the head."""
+        last = line + self.tiles.lane_lines * (self.tiles.group_count - 1)
+        return (last + 1) * WIDEST > self.head_bytes

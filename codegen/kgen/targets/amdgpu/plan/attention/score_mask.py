@@ -1,0 +1,128 @@
+"""Accesses to the mask of attention, through a buffer that begins at the workgroup's queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from kgen.spec import Attention, DType
+from kgen.targets.amdgpu.plan.attention.query_lanes import QueryLanes
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST
+from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
+from kgen.targets.batch import BatchTerm
+from kgen.targets.llvm_ir import FloatType
+from kgen_runtime.values import frozen
+
+
+@frozen
+class MaskVector:
+    """Neighbouring elements of the mask, for the registers of a tile of keys from `register` on,
+    `nbytes` from the first register of the first tile."""
+
+    tile: int
+    register: int
+    width: int
+    nbytes: int
+
+    @property
+    def elements(self) -> tuple[tuple[int, int], ...]:
+        """Numbers of the elements, and of the registers that they are for."""
+        return tuple((lane, self.register + lane) for lane in range(self.width))
+
+    @property
+    def name(self) -> str:
+        return f"k{self.tile}.r{self.register}"
+
+
+@frozen
+class ScoreMask:
+    """The mask as a lane reads it for `tiles` MMA tiles of keys; `terms` are those of the batch, in
+    bytes."""
+
+    spec: Attention
+    lanes: QueryLanes
+    tiles: int
+    terms: tuple[BatchTerm, ...]
+
+    @property
+    def dtype(self) -> DType:
+        assert self.spec.mask_dtype is not None
+        return self.spec.mask_dtype
+
+    @property
+    def query_bytes(self) -> int:
+        return self.spec.mask_strides[2] * self.dtype.itemsize
+
+    @property
+    def key_bytes(self) -> int:
+        return self.spec.mask_strides[3] * self.dtype.itemsize
+
+    @property
+    def varies_by_key(self) -> bool:
+        return self.key_bytes > 0
+
+    @property
+    def group_bytes(self) -> int:
+        """Bytes from the first key of a lane group to that of the next one."""
+        return self.lanes.instruction.lane_rows * self.key_bytes
+
+    @property
+    def row_nbytes(self) -> int:
+        """Bytes of the elements of a query."""
+        return (self.spec.keys if self.varies_by_key else 1) * self.dtype.itemsize
+
+    @property
+    def width(self) -> int:
+        """Elements of an access: of neighbouring keys, all of which exist or none."""
+        i, spec = self.lanes.instruction, self.spec
+        if not self.varies_by_key:
+            return 1
+        run = 1
+        while run < i.registers and i.register_rows[run] == run:
+            run += 1
+        whole = math.gcd(run, spec.keys, *spec.mask_strides[:3])
+        return power_of_two_divisor(whole, WIDEST // self.dtype.itemsize)
+
+    @property
+    def pieces(self) -> tuple[MaskVector, ...]:
+        """Accesses of a block of keys; one if all keys share an element."""
+        return (
+            tuple(self._pieces())
+            if self.varies_by_key
+            else (MaskVector(tile=0, register=0, width=1, nbytes=0),)
+        )
+
+    def pieces_of(self, tile: int) -> tuple[MaskVector, ...]:
+        return tuple(piece for piece in self.pieces if piece.tile == tile)
+
+    def _pieces(self) -> Iterator[MaskVector]:
+        i = self.lanes.instruction
+        for tile in range(self.tiles):
+            for register in range(0, i.registers, self.width):
+                row = tile * i.m + i.register_rows[register]
+                yield MaskVector(
+                    tile=tile,
+                    register=register,
+                    width=self.width,
+                    nbytes=row * self.key_bytes,
+                )
+
+    @property
+    def type(self) -> FloatType:
+        return FloatType(dtype=self.dtype, lanes=self.width)
+
+    @property
+    def words(self) -> FloatType:
+        """Type of an access: a word or more, or an integer of fewer bytes."""
+        if self.type.nbytes < 4 and self.dtype is DType.BOOL:
+            return FloatType(dtype=DType.U8 if self.width == 1 else DType.F16)
+        return self.type.words
+
+    @property
+    def casts_words(self) -> bool:
+        return str(self.words) != str(self.type)
+
+    @property
+    def value(self) -> FloatType:
+        """Type of the elements as they are added."""
+        return FloatType(dtype=DType.F32, lanes=self.width)

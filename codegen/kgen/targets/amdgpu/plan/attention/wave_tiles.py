@@ -1,0 +1,230 @@
+"""Tiles of attention on matrix instructions: which a wave multiplies, and in which steps."""
+
+from __future__ import annotations
+
+from kgen.schedule import MmaAttention
+from kgen.spec import Attention
+from kgen.targets.amdgpu.matrix import MatrixInstruction
+from kgen.targets.amdgpu.plan.attention.query_lanes import BitMove, QueryLanes
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST
+from kgen.targets.amdgpu.plan.matmul.mma import group_depth, line_groups
+from kgen.targets.powers_of_two import power_of_two
+from kgen_runtime.values import frozen
+
+#: Registers for addresses of an access on its way to LDS, in memory and in LDS.
+ADDRESSES = 3
+#: Fragments of K or V in registers before they are multiplied, for most tiles.
+FRAGMENTS_LOADED = 4
+
+
+@frozen
+class ProductStep:
+    """Matrix instruction in the chain of those on one accumulator; `suffix` of its operands."""
+
+    number: int
+    first: bool
+    last: bool
+    suffix: str
+
+    @property
+    def before(self) -> int:
+        return self.number - 1
+
+
+@frozen
+class WeightPart:
+    """Weights of an operand of the second product: elements of the tiles `first` and `second`."""
+
+    number: int
+    first: int
+    second: int
+    elements: tuple[int, ...]
+
+
+@frozen
+class AttentionTiles:
+    """MMA tiles of queries, keys and elements of results, and the fragments of their products."""
+
+    spec: Attention
+    schedule: MmaAttention
+    lanes: QueryLanes
+    #: Whether fragments of queries stay in registers; else each block of keys loads them again.
+    keeps_queries: bool = True
+
+    @property
+    def instruction(self) -> MatrixInstruction:
+        return self.lanes.instruction
+
+    @property
+    def warp_m(self) -> int:
+        return self.schedule.block_m // self.schedule.num_warps
+
+    @property
+    def query_tiles(self) -> range:
+        return range(self.warp_m // self.instruction.n)
+
+    @property
+    def query_rows(self) -> tuple[tuple[int, int], ...]:
+        """MMA tiles of queries with their first rows."""
+        return tuple((n, n * self.instruction.n) for n in self.query_tiles)
+
+    @property
+    def score_tiles(self) -> tuple[tuple[int, int], ...]:
+        """MMA tiles of scores: of keys and of queries."""
+        return tuple((t, n) for t in self.key_tiles for n in self.query_tiles)
+
+    def steps_of(self, group: int, groups: tuple[tuple[int, ...], ...]) -> tuple[ProductStep, ...]:
+        """Return the matrix instructions of a group of fragments, for each accumulator."""
+        last = len(groups) * len(self.parts) - 1
+        return tuple(
+            ProductStep(
+                number=number,
+                first=number == 0,
+                last=number == last,
+                suffix=f".p{part}" if self.split else "",
+            )
+            for part in range(len(self.parts))
+            for number in (group * len(self.parts) + part,)
+        )
+
+    @property
+    def key_tiles(self) -> range:
+        return range(self.schedule.block_n // self.instruction.m)
+
+    @property
+    def out_tiles(self) -> range:
+        """MMA tiles of the elements of a result."""
+        return range(-(-self.spec.out_head // self.instruction.m))
+
+    @property
+    def key_positions(self) -> tuple[int, ...]:
+        return tuple(tile * self.instruction.m for tile in self.key_tiles)
+
+    @property
+    def out_positions(self) -> tuple[int, ...]:
+        return tuple(tile * self.instruction.m for tile in self.out_tiles)
+
+    @property
+    def group_count(self) -> int:
+        return self.lanes.groups
+
+    @property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        """Elements of the loaded fragments that each of their matrix instructions takes."""
+        size = self.instruction.lanes
+        loaded = self.instruction.slot_k * len(self.value_groups[0])
+        return tuple(tuple(range(first, first + size)) for first in range(0, loaded, size))
+
+    @property
+    def split(self) -> bool:
+        return len(self.parts) > 1
+
+    @property
+    def joined(self) -> bool:
+        """Whether a matrix instruction takes two slots."""
+        return self.instruction.elements > self.instruction.slot_k
+
+    @property
+    def head_groups(self) -> tuple[tuple[int, ...], ...]:
+        """Lines of Q and K that lane group 0 loads together, for each group of fragments."""
+        depth = group_depth(self.instruction, self.lanes.wave)
+        lines = -(-self.spec.head // depth) * depth // self.instruction.slot_k
+        return line_groups(self.instruction, self.lanes.wave, lines)
+
+    @property
+    def value_groups(self) -> tuple[tuple[int, ...], ...]:
+        """Lines of V that lane group 0 loads together, for each group of fragments."""
+        return line_groups(
+            self.instruction, self.lanes.wave, self.schedule.block_n // self.instruction.slot_k
+        )
+
+    @property
+    def lane_lines(self) -> int:
+        """Lines from one lane group's first to the next one's."""
+        return 0 if self.instruction.whole_depth else 1
+
+    @property
+    def element_moves(self) -> tuple[BitMove, ...]:
+        """Moves from a lane's row of A to its element of V's head in an MMA tile."""
+        return self.lanes.element_moves
+
+    @property
+    def query_lines(self) -> tuple[int, ...]:
+        return tuple(line for group in self.head_groups for line in group)
+
+    @property
+    def weight_parts(self) -> tuple[tuple[WeightPart, ...], ...]:
+        """Parts of weights by the groups of the second product's fragments."""
+        r, size = self.instruction.registers, self.instruction.elements
+        found = []
+        for number in range(len(self.value_groups)):
+            parts = []
+            for part in range(len(self.parts)):
+                first = (number * len(self.parts) + part) * size
+                tile, register = divmod(first, r)
+                parts.append(
+                    WeightPart(
+                        number=part,
+                        first=tile,
+                        second=min(tile + 1, len(self.key_tiles) - 1),
+                        elements=tuple(range(register, register + size)),
+                    )
+                )
+            found.append(tuple(parts))
+        return tuple(found)
+
+    @property
+    def register_keys(self) -> tuple[int, ...]:
+        """Keys of a lane's registers, from the lane group's first key on."""
+        return self.instruction.register_rows
+
+    def tile_keys(self, tile: int) -> tuple[int, ...]:
+        return tuple(tile * self.instruction.m + row for row in self.register_keys)
+
+    def keys_vector(self, tile: int) -> str:
+        """Return the keys of a tile's registers, as a constant."""
+        return f"<{', '.join(f'i32 {key}' for key in self.tile_keys(tile))}>"
+
+    @property
+    def row_mask(self) -> int:
+        return self.instruction.n - 1
+
+    @property
+    def row_shift(self) -> int:
+        return self.instruction.n.bit_length() - 1
+
+    # -- resources -----------------------------------------------------------------------------
+
+    @property
+    def key_depth(self) -> int:
+        """Elements of a key in LDS."""
+        return max(group_depth(self.instruction, self.lanes.wave), power_of_two(self.spec.head))
+
+    @property
+    def value_rows(self) -> int:
+        """Elements of a value in LDS."""
+        return max(self.instruction.m, power_of_two(self.spec.out_head))
+
+    @property
+    def lds_bytes(self) -> int:
+        depth = self.key_depth + self.value_rows
+        return self.schedule.block_n * depth * self.spec.dtype.itemsize
+
+    @property
+    def held_registers(self) -> int:
+        """Registers for queries, scores, weights, results and blocks on their way."""
+        i, queries = self.instruction, len(self.query_tiles)
+        lines = len(self.query_lines if self.keeps_queries else self.head_groups[0])
+        slots = lines * queries * WIDEST // 4
+        sums = (len(self.key_tiles) + len(self.out_tiles)) * queries * i.registers
+        # Half of the weights are rounded before the other half's scores are dead.
+        weights = len(self.key_tiles) * queries * i.registers // 4
+        tiles = min(FRAGMENTS_LOADED, max(len(self.key_tiles), len(self.out_tiles)) // 2)
+        fragments = tiles * len(self.head_groups[0]) * WIDEST // 4
+        copied = self.copied_registers + ADDRESSES * self.copied_registers // (WIDEST // 4)
+        return slots + sums + weights + fragments + copied
+
+    @property
+    def copied_registers(self) -> int:
+        """Registers of a lane for a block of K and V on its way."""
+        return self.lds_bytes // (self.schedule.num_warps * self.lanes.wave * 4)

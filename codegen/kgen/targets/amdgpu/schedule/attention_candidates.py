@@ -1,0 +1,189 @@
+"""Candidates for attention on matrix instructions, and their predicted time.
+
+A block of keys has the clocks of both products, of the vector instructions of the softmax, and of
+LDS. Those of the softmax do not overlap with the products of the same wave; those of other waves
+of the SIMD do, except on RDNA, where matrix and vector instructions share the unit. No measurement
+has corrected the model, which ranks schedules and does not claim their times.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+
+from kgen.errors import ScheduleError
+from kgen.schedule import MmaAttention
+from kgen.spec import Attention, DType
+from kgen.targets.amdgpu.devices import Device, device_of
+from kgen.targets.amdgpu.occupancy import occupancy
+from kgen.targets.amdgpu.plan.attention.matrix_attention import (
+    BASE_REGISTERS,
+    instruction_of,
+    tiles_of,
+)
+from kgen.targets.amdgpu.plan.attention.wave_tiles import AttentionTiles
+from kgen.targets.amdgpu.schedule.cost_model import (
+    L1_BYTES_PER_CLOCK,
+    LAUNCH_CLOCKS,
+    LDS_BYTES_PER_CLOCK,
+    MEMORY_LATENCY,
+    PLAIN_NON_OVERLAPPED,
+    SETUP_CLOCKS,
+    SIMDS,
+)
+from kgen.targets.base import Candidate, Target
+from kgen.targets.powers_of_two import power_of_two
+from kgen_runtime.launch_limits import amdgpu_limits
+from kgen_runtime.manifest import Launch, Resources
+
+#: Queries of a wave, waves, and keys of a block.
+WAVE_QUERIES, WAVES, BLOCKS_OF_KEYS = (16, 32, 64), (1, 2, 4, 8), (16, 32, 64, 128)
+#: Vector instructions of a score, where an exponential counts as four: half of a maximum, of a
+#: multiply-add and of a sum, and its rounding.
+SCORE_INSTRUCTIONS = {DType.F16: 7.0, DType.BF16: 9.5}
+#: Vector instructions of a wave for each block of keys: addresses, copies, barriers.
+BLOCK_INSTRUCTIONS = 100
+#: Instructions of a register of K or V on its way to LDS: a part of a load, of a store, and of
+#: V's transposition.
+COPY_INSTRUCTIONS = 1.5
+#: Clocks from a block of keys to the next that a wave waits for barriers and LDS.
+BLOCK_CLOCKS = 200
+#: Clocks of a vector instruction of a wave, by its lanes.
+VECTOR_CLOCKS = {64: 4, 32: 1}
+#: Registers of a lane that all vector instructions can name.
+VECTOR_REGISTERS = 256
+#: Waves of a workgroup that may have no queries.
+IDLE_WAVES = 8
+
+
+def candidates(spec: Attention, target: Target) -> tuple[Candidate[MmaAttention], ...]:
+    """Return all schedules that fit, the fastest first."""
+    found = (predicted(spec, target, schedule) for schedule in _space(spec))
+    return tuple(sorted((each for each in found if each), key=lambda each: each.seconds))
+
+
+def choose(spec: Attention, target: Target) -> MmaAttention:
+    """Return the schedule with the least predicted time.
+
+    Raises ScheduleError if the target's limits allow none.
+    """
+    found = candidates(spec, target)
+    if not found:
+        tiles_of(spec, target, _smallest(spec, target))
+    return found[0].schedule
+
+
+def _smallest(spec: Attention, target: Target) -> MmaAttention:
+    """Return the first schedule whose tiles a matrix instruction divides."""
+    for schedule in _space(spec):
+        with contextlib.suppress(ScheduleError):
+            instruction_of(spec, target, schedule)
+            return schedule
+    raise AssertionError(target.name)
+
+
+def _space(spec: Attention) -> Iterator[MmaAttention]:
+    queries = max(WAVE_QUERIES[0], power_of_two(spec.queries))
+    for keys, rows, waves in itertools.product(BLOCKS_OF_KEYS, WAVE_QUERIES, WAVES):
+        # Waves without queries still copy keys and values.
+        is_larger = rows > queries or rows * waves > max(queries, IDLE_WAVES * rows)
+        if is_larger or keys >= 2 * max(64, power_of_two(spec.keys)):
+            continue
+        yield MmaAttention(block_m=rows * waves, block_n=keys, num_warps=waves, num_stages=1)
+
+
+def predicted(
+    spec: Attention, target: Target, schedule: MmaAttention
+) -> Candidate[MmaAttention] | None:
+    """Return the schedule with its prediction; None if it does not fit."""
+    try:
+        tiles = tiles_of(spec, target, schedule)
+    except ScheduleError:
+        return None
+    device = device_of(target)
+    registers = tiles.held_registers + BASE_REGISTERS
+    if registers > most_registers(target, schedule.num_warps):
+        return None  # it would spill
+    launch = Launch(
+        entry_point="",
+        grid=(1, 1, 1),
+        block=(schedule.num_warps * target.subgroup, 1, 1),
+        arguments=(),
+    )
+    held = occupancy(
+        target,
+        Resources(registers=registers, spills=0, shared_memory=tiles.lds_bytes),
+        launch,
+    )
+    per_unit = held.workgroups / (2 if held.holder == "WGP" else 1)
+    blocks = spec.batch * spec.heads * -(-spec.queries // schedule.block_m)
+    together = min(per_unit, max(1.0, blocks / device.units))
+    terms = _clocks(tiles, device, together)
+    rounds = math.ceil(blocks / (device.units * together))
+    keys = spec.pairs / spec.queries + (schedule.block_m / 2 if spec.limits_keys else 0)
+    steps = max(1, math.ceil(min(keys, spec.keys) / schedule.block_n))
+    clocks = LAUNCH_CLOCKS + rounds * (SETUP_CLOCKS + 2 * MEMORY_LATENCY + steps * _together(terms))
+    totals = {name: rounds * steps * value for name, value in terms.items()}
+    return Candidate(
+        schedule=schedule,
+        seconds=clocks / device.clock,
+        terms=totals,
+        notes={
+            "bound": max(totals, key=lambda name: totals[name]),
+            "rounds": rounds,
+            "workgroups/CU": per_unit,
+            "registers": registers,
+        },
+    )
+
+
+def _together(terms: Mapping[str, float]) -> float:
+    """Return the clocks of a block of keys, where units wait for one another."""
+    units = [value for name, value in terms.items() if name != "latency"]
+    waits = PLAIN_NON_OVERLAPPED * (sum(units) - max(units))
+    return max(max(units) + waits, terms["latency"])
+
+
+def most_registers(target: Target, waves: int) -> int:
+    """Return the registers of a lane if a workgroup of so many waves is to fit a CU or WGP, without
+    the AccVGPRs of CDNA, which other instructions than MFMA cannot use."""
+    launch = amdgpu_limits(target.arch).registers
+    assert launch is not None
+    of_simd = launch.file // (SIMDS * launch.lanes)
+    return min(VECTOR_REGISTERS, of_simd // -(-waves // SIMDS))
+
+
+def _clocks(tiles: AttentionTiles, device: Device, together: float) -> dict[str, float]:
+    """Return the clocks of a CU's units for a block of keys of `together` workgroups."""
+    spec, schedule, wave = tiles.spec, tiles.schedule, tiles.lanes.wave
+    itemsize = spec.dtype.itemsize
+    head = len(tiles.query_lines) * tiles.instruction.slot_k
+    head *= 1 if tiles.instruction.whole_depth else tiles.group_count
+    elements = head + len(tiles.out_tiles) * tiles.instruction.m
+    waves = schedule.num_warps * together
+    simds = min(SIMDS, waves)
+    # Per SIMD, for its share of the waves.
+    scores = schedule.block_m * schedule.block_n * together / simds
+    products = 2 * scores * elements / (device.flops[str(spec.dtype)] / SIMDS)
+    of_block = BLOCK_INSTRUCTIONS + COPY_INSTRUCTIONS * tiles.copied_registers
+    loaded = schedule.block_n * (spec.head + spec.out_head) * itemsize
+    if not tiles.keeps_queries:
+        loaded += schedule.block_m * spec.head * itemsize
+        of_block += len(tiles.query_lines) * len(tiles.query_tiles)
+    vector = waves / simds * of_block * VECTOR_CLOCKS[wave]
+    vector += scores / wave * SCORE_INSTRUCTIONS[spec.dtype] * VECTOR_CLOCKS[wave]
+    copied = schedule.block_n * (spec.head + spec.out_head) * itemsize
+    read = schedule.num_warps * schedule.block_n * elements * itemsize
+    lds = together * (copied + read) / LDS_BYTES_PER_CLOCK
+    one_wave = (products + vector) * simds / waves + BLOCK_CLOCKS
+    # Matrix and vector instructions of RDNA share a unit.
+    units = {"products": products + vector}
+    if wave == 64:
+        units = {"products": products, "vector": vector}
+    return units | {
+        "lds": lds,
+        "l1": together * loaded / L1_BYTES_PER_CLOCK,
+        "latency": max(one_wave, MEMORY_LATENCY),
+    }

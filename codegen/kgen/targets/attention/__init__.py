@@ -1,0 +1,1 @@
+"""Shared plan values of attention: heads as matrices, limits of keys, units of scores."""

@@ -1,0 +1,213 @@
+"""Attention on MFMA and WMMA, executed with every check, against the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen import emulate, pipeline, targets
+from kgen.emulate import LaunchReport
+from kgen.errors import ScheduleError, TargetError
+from kgen.spec import Attention
+from tests.attention_specs import BOTTOM, attention
+from tests.emulate.one_schedule import verify
+
+#: Two waves, and blocks of keys that are shorter than most rows.
+SMALL = {"block_m": 32, "block_n": 32, "num_warps": 2}
+#: Other shapes of the matrix instruction, or other lanes, each.
+TARGETS = ("gfx942", "gfx1100", "gfx1201", "gfx950", "gfx90a")
+
+
+def check(spec: Attention, target: str, path: Path, **schedule: int) -> None:
+    bundle = path / "attention.kgen"
+    kgen.build(spec, targets=[target], schedule=schedule or None).save(bundle)
+    report = verify(bundle, on="emulator")
+    assert report.passed, [kernel.reason for kernel in report.kernels]
+
+
+#: Remainders of queries, keys and heads; every option; the model's schedule. One on each target.
+CASES = {
+    "one query": attention(1, 127, 64, heads=2, kv_heads=2),
+    "one key": attention(17, 1, 128, dtype="bf16"),
+    "5 queries": attention(5, 1025, 40, heads=2, **BOTTOM, kv_length=True),
+    "16 queries": attention(16, 127, 72, heads=4, kv_heads=2, batch=2, causal=True, lse=True),
+    "17 queries": attention(17, 127, 128, heads=2, kv_heads=2, batch=2, layout="bshd", lse=True),
+    "127 queries": attention(127, 130, 64, dtype="bf16", causal=True),
+    "128 queries": attention(128, 128, 64, heads=2, **BOTTOM),
+    "more queries than keys": attention(70, 7, 16, **BOTTOM, lse=True),
+    "large head": attention(20, 70, 256),
+    "window": attention(33, 170, 16, window=9, lse=True),
+    "window behind": attention(33, 170, 24, **BOTTOM, window=20),
+    "window beyond the keys": attention(130, 20, 16, window=4, out_dtype="f32"),
+    "mask": attention(17, 37, 16, heads=2, batch=2, kv_heads=2, mask=(2, 1, 17, 37)),
+    "mask of keys": attention(9, 74, 8, batch=2, heads=2, mask=(2, 1, 1, 74), mask_dtype="f32"),
+    "mask of queries": attention(20, 37, 8, mask=(20, 1), softcap=2.0),
+    "mask of vectors": attention(32, 64, 32, mask=(32, 64), dtype="bf16", causal=True),
+    "mask of odd keys": attention(9, 37, 8, mask=(37,), mask_dtype="bool", lse=True),
+    "boolean mask": attention(17, 40, 16, heads=2, mask=(2, 17, 40), mask_dtype="bool", lse=True),
+    "mask of pairs": attention(17, 38, 16, heads=2, mask=(2, 17, 38), mask_dtype="bool"),
+    "hidden scores": attention(20, 37, 16, mask=(20, 37), mask_dtype="bool", mask_value=-2.0),
+    "scores hidden for all": attention(
+        20, 37, 16, mask=(20, 1), mask_dtype="bool", mask_value=-3.4028234663852886e38, lse=True
+    ),
+    "empty rows of NaN": attention(20, 37, 16, mask=(20, 37), empty_rows="nan", lse=True),
+    "zeros for NaN": attention(20, 37, 16, mask=(20, 37), empty_rows="no_nan"),
+    "lengths of 0 are NaN": attention(
+        5, 40, 16, batch=3, kv_length=True, empty_rows="nan", causal=True
+    ),
+    "lengths": attention(9, 150, 16, batch=3, kv_length=True, heads=2, lse=True),
+    "cap and lengths": attention(9, 50, 16, batch=3, kv_length=True, softcap=30.0, **BOTTOM),
+    "size of values": attention(9, 20, 24, out=41, out_dtype="bf16"),
+    "odd size": attention(9, 40, 19, out=5, dtype="bf16"),
+    "negative scale": attention(9, 40, 32, scale=-0.3),
+    "keys in one place": attention(9, 40, 16, k_strides=(16, 16, 0), v_strides=(320, 320, 8)),
+    "strides": attention(
+        9, 20, 16, heads=2, kv_heads=2, layout="bshd", kv_layout="bhsd",
+        q_strides=(864, 96, 48), v_strides=(1000, 400, 18), out_strides=(600, 64, 30),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "target"), [(name, TARGETS[i % len(TARGETS)]) for i, name in enumerate(CASES)]
+)
+def test_options_and_remainders(name: str, target: str, tmp_path: Path) -> None:
+    check(CASES[name], target, tmp_path)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_all_options_at_once(target: str, tmp_path: Path) -> None:
+    spec = attention(
+        21, 90, 40, heads=4, kv_heads=2, batch=2, layout="bshd", **BOTTOM, window=40,
+        mask=(2, 1, 21, 90), softcap=20.0, kv_length=True, lse=True,
+    )  # fmt: skip
+    check(spec, target, tmp_path, **SMALL)
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+def test_queries_that_do_not_stay_in_registers(target: str, tmp_path: Path) -> None:
+    check(attention(20, 40, 256, dtype="bf16"), target, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("target", "fields"),
+    [
+        # Tiles of 16 and of 32 queries, one and several of a wave; waves without queries.
+        ("gfx942", {"block_m": 16, "num_warps": 1, "block_n": 32}),
+        ("gfx942", {"block_m": 128, "num_warps": 2, "block_n": 64}),
+        ("gfx90a", {"block_m": 64, "num_warps": 4, "block_n": 32}),
+        ("gfx950", {"block_m": 64, "num_warps": 1, "block_n": 128}),
+        ("gfx1100", {"block_m": 64, "num_warps": 2, "block_n": 16}),
+        ("gfx1201", {"block_m": 64, "num_warps": 4, "block_n": 64}),
+    ],
+)
+def test_blocks(target: str, fields: dict[str, int], tmp_path: Path) -> None:
+    spec = attention(40, 145, 32, out=48, dtype="bf16", **BOTTOM, kv_length=True)
+    check(spec, target, tmp_path, **fields)
+
+
+def run(spec: Attention, target: str, *inputs: Any, profile: bool = False, **schedule: int) -> Any:
+    """Outputs of the kernel on these inputs, and the emulator's report."""
+    found = targets.find(target)
+    plan = pipeline.plan_with(spec, found, schedule)
+    launch, outputs = plan.launches[0], [p for p in spec.parameters if p.is_output]
+    made = [np.zeros(p.shape, p.dtype.storage) for p in outputs]
+    report: LaunchReport = emulate.run(
+        pipeline.source(plan).text,
+        language="llvm",
+        entry=launch.entry_point,
+        grid=launch.grid,
+        block=launch.block,
+        arguments=[*inputs, *made],
+        profile=profile,
+    )
+    return *made, report
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
+def test_scores_of_any_size_and_masked_rows(target: str) -> None:
+    """Scores up to 1e4, rows of -infinity, and a later block with the maximum."""
+    spec = attention(
+        4, 64, 16, mask=(4, 64), mask_dtype="f32", scale=1.0, lse=True, out_dtype="f32"
+    )
+    generator = np.random.default_rng(0)
+    q, k, v = (generator.standard_normal(p.shape).astype(np.float16) for p in spec.parameters[:3])
+    q *= 2000
+    k[0, 0, 60] *= 4
+    mask = np.zeros((4, 64), np.float32)
+    mask[1], mask[2, :40], mask[3] = -np.inf, -np.inf, np.finfo(np.float32).min
+    out, lse, _ = run(spec, target, q, k, v, mask, block_m=16, block_n=32, num_warps=1)
+    scores = q[0, 0].astype(np.float64) @ k[0, 0].astype(np.float64).T + mask
+    assert np.abs(scores[0]).max() > 1e4
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        expected = weights @ v[0, 0].astype(np.float64) / weights.sum(1, keepdims=True)
+    assert np.all(out[0, 0, 1] == 0.0) and lse[0, 0, 1] == -np.inf
+    for row in (0, 2, 3):
+        np.testing.assert_allclose(out[0, 0, row], expected[row], rtol=2e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_access_is_wasted(target: str) -> None:
+    """No bank conflict; the output moves once, K and V once for each block of queries."""
+    spec = attention(64, 128, 64, heads=2, kv_heads=2)
+    inputs = [np.zeros(p.shape, np.float16) for p in spec.parameters[:3]]
+    schedule = {"block_m": 64, "block_n": 64, "num_warps": 4}
+    counters = run(spec, target, *inputs, profile=True, **schedule)[-1].counters
+    assert counters["bank_conflicts"] == 0
+    assert counters["global_store_bytes"] == 2 * 64 * 64 * 2
+    # Both halves of a wave of gfx1100 hold the same queries.
+    copies = 2 if target == "gfx1100" else 1
+    assert counters["global_load_bytes"] == 2 * (copies * 64 + 2 * 128) * 64 * 2
+
+
+def test_what_is_not_supported_is_refused() -> None:
+    with pytest.raises(TargetError, match="dtype=f32 is not supported by gfx942 for attention"):
+        kgen.build(attention(8, 8, 8, dtype="f32"), targets=["gfx942"])
+    with pytest.raises(TargetError, match="target=gfx1030 does not support attention"):
+        kgen.build(attention(8, 8, 8), targets=["gfx1030"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"block_m": 32, "num_warps": 4}, "has 8 queries for each of num_warps=4; a matrix instr"),
+        ({"block_n": 8}, "block_n=8 is less than 32, the keys of a fragment of gfx942; try block"),
+        ({"num_stages": 2}, "pass through registers to one buffer; try num_stages=1"),
+        ({"block_n": 48}, "block_n=48 is not a power of two; try block_n=32"),
+        ({"block_n": 256}, "block_n=256 needs 131072 B of LDS; gfx942 allows 65536; try block_n="),
+        ({"block_m": 256, "num_warps": 1}, "registers of a lane; gfx942 has 512; try block_m=64"),
+        ({"block_m": 512, "num_warps": 32}, "num_threads=2048 is more than the 1024 per workgroup"),
+    ],
+)
+def test_schedules_that_do_not_fit(fields: dict[str, int], message: str) -> None:
+    spec, target = attention(256, 2048, 128), targets.find("gfx942")
+    whole = {"block_m": 64, "block_n": 64, "num_warps": 4, "num_stages": 1} | fields
+    with pytest.raises(ScheduleError) as error:
+        pipeline.plan_with(spec, target, whole)
+    assert message in str(error.value)
+    assert len(str(error.value)) <= 500
+
+
+def test_blocks_that_are_too_large_for_a_buffer_are_refused() -> None:
+    spec = attention(64, 64, 64, k_strides=(1 << 32, 1 << 32, 1 << 26))
+    with pytest.raises(
+        ScheduleError, match=r"B of k; gfx942 allows 2147483647; .* or smaller strides"
+    ):
+        pipeline.plan_with(spec, targets.find("gfx942"), {"block_n": 32})
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_candidates_are_legal_and_ranked(target: str) -> None:
+    spec, found = attention(512, 512, 64, heads=12, kv_heads=12), targets.find(target)
+    family = targets.family("amdgpu")
+    candidates = family.candidates(spec, found)
+    seconds = [candidate.seconds for candidate in candidates]
+    assert len(candidates) > 4 and seconds == sorted(seconds)
+    assert family.choose(spec, found) == candidates[0].schedule
+    for candidate in candidates[:3]:
+        family.plan(spec, found, candidate.schedule)

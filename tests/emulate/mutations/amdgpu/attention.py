@@ -1,0 +1,81 @@
+"""Bugs in attention by MFMA and WMMA: copies, fragments, the online softmax, masks."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from kgen.schedule import MmaAttention
+from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
+from tests.emulate.mutations.templates import rendered
+
+#: Three or more blocks of keys of two heads that share them, with every kind of mask.
+MASKED = (
+    "attention q=2x2x40x24,k=2x1x90x24 f16 "
+    "causal diagonal=bottom_right window=60 mask=40x90 mask_dtype=f32 kv_length"
+)
+
+
+@cache
+def mfma_attention() -> Program:
+    """Tiles of 16 queries, whose lane groups hold four keys each."""
+    schedule = MmaAttention(block_m=32, block_n=32, num_warps=2, num_stages=1)
+    return rendered(MASKED, "gfx942", schedule)
+
+
+@cache
+def wmma_attention() -> Program:
+    """Both halves of a wave exchange weights."""
+    schedule = MmaAttention(block_m=32, block_n=16, num_warps=2, num_stages=1)
+    return rendered("attention q=1x1x40x24,k=1x1x50x24 f16 lse", "gfx1100", schedule)
+
+
+PROGRAMS = (mfma_attention, wmma_attention)
+
+RELEASE = r'^ *fence syncscope\("workgroup"\) release.*\n'
+BARRIER = r"^ *call void @llvm\.amdgcn\.s\.barrier\(\)\n"
+ACQUIRE = r'^ *fence syncscope\("workgroup"\) acquire.*\n'
+SYNCHRONISE = RELEASE + BARRIER + ACQUIRE
+#: Behind the last barrier of the loop.
+TURN = r"(?= *%more = )"
+
+MUTATIONS = (
+    *bugs(
+        mfma_attention,
+        "race",
+        ("no-barrier-before-a-copy", r"(; all waves have read the block\n)" + SYNCHRONISE, r"\1"),
+        ("no-barrier-behind-a-copy", SYNCHRONISE + TURN, ""),
+        ("no-barrier-behind-the-first-copy", SYNCHRONISE + r"(?= *br label %loop)", ""),
+        ("no-release", RELEASE + f"(?={BARRIER}{ACQUIRE}{TURN})", ""),
+    ),
+    *bugs(
+        mfma_attention,
+        WRONG_RESULT,
+        ("sums-not-rescaled", r"fmul float (%sum\.n0\.start), %factor\.n0", r"fadd float \1, 0.0"),
+        ("results-not-rescaled", r"fmul (<4 x float>) (%acc\.j\d\.n0\.start), %factor\.n0\.all",
+         r"fadd \1 \2, zeroinitializer"),
+        ("stale-maximum", r"(%max\.n0\.grown = ).*", r"\1fadd float %max.n0.start, 0.0"),
+        ("maxima-of-one-lane", r"(%new\.n0\.theirs\d+ = ).*\((.*), (i32 %\S+)\)", r"\1add \3, 0"),
+        ("sums-of-one-lane", r"(%sum\.n0\.theirs\d+ = ).*", r"\1add i32 0, 0"),
+        ("mask-off-by-one", r"(\.before =) icmp sgt", r"\1 icmp sge"),
+        ("window-off-by-one", r"(\.behind =) icmp sle", r"\1 icmp slt"),
+        ("swapped-weights",
+         r"(%p\.n0\.g0\.p0\.weights = .*) <i32 0, i32 1, ", r"\1 <i32 1, i32 0, "),
+        ("swapped-fragment-of-values", r"(<4 x half> %v\.f0\.g0\.p)0(, )", r"\g<1>1\2"),
+        ("keys-in-order-of-memory", r"(%v\.c\d+\.key = or disjoint i32) .*", r"\1 0, %v.c0.k"),
+        ("length-of-another-element", r"(%length\.at = .* i64) %batch0", r"\1 0"),
+        ("mask-of-the-first-block", r"(%mask\.key_bytes = mul nuw nsw i32) %key", r"\1 0"),
+        ("keys-of-the-first-block", r"(%k\.next\.block = .* i64) \d+", r"\1 0"),
+        ("results-not-divided", r"(%share\.n0 =) .*", r"\1 fadd float 1.0, 0.0"),
+        times=None,
+    ),
+    *bugs(
+        wmma_attention,
+        WRONG_RESULT,
+        ("weights-of-other-keys", r"(%s\.t0\.n0\.word1 = extractelement .*), i32 1", r"\1, i32 0"),
+        ("results-of-other-elements", r"(%lane_element = or disjoint i32 .*), .*", r"\1, 0"),
+        ("halves-swapped", r"(%selector0 = select i1 %upper_half, i32) (\d+), i32 (\d+)",
+         r"\1 \3, i32 \2"),
+        ("lse-without-its-maximum", r"(%lse\.n0\.max = fmul float) %max\.n0\.now", r"\1 0.0"),
+        times=None,
+    ),
+)  # fmt: skip
