@@ -275,8 +275,17 @@ CASES: dict[str, Edge] = {
         "QuantizeLinear", lambda x, s, z: numbers(x, s[:, None], z[:, None]), X, scales(3), s8(3),
         axis=0,
     ),
+    "QuantizeLinear, before scales of an axis": of(
+        "QuantizeLinear", lambda x, s, z: numbers(x, s[:, None], z[:, None]), X, scales(3), s8(3),
+        axis=0, opset=10,
+    ),
     "DequantizeLinear": of(
         "DequantizeLinear", lambda x, s, z: real(x, s, z).astype(F32), u8(3, 5), STEP, ZERO
+    ),
+    "DequantizeLinear, weights of 16 bits before opset 21": of(
+        "DequantizeLinear", lambda x, s, z: real(x, s, z).astype(F32),
+        np.array([0, 1, 40000, 65535], np.uint16), STEP, np.uint16(65535),
+        opset=13, known=(0, 1, 2),
     ),
 }  # fmt: skip
 

@@ -372,17 +372,23 @@ def test_few_floats_may_be_moved_by_a_step() -> None:
 @pytest.mark.parametrize(
     ("dtype", "axis"), [(np.int16, None), (np.uint16, None), (np.int16, 0), (np.uint16, 1)]
 )
+@pytest.mark.parametrize(
+    ("opset", "domain"), [(21, ""), (13, "com.microsoft"), (11, "com.microsoft")]
+)
 def test_numbers_of_16_bits_inside_of_a_model(
-    dtype: type[np.integer[Any]], axis: int | None
+    dtype: type[np.integer[Any]], axis: int | None, opset: int, domain: str
 ) -> None:
-    """They saturate as ONNX says; zero points are the least number and others."""
-    m = Maker(opset=21)
+    """They saturate as ONNX says; zero points are the least number and others.
+
+    ONNX Runtime has them before opset 21 too.
+    """
+    m = Maker(opset=opset)
     count, limits = (1, 4, 3)[(axis or -1) + 1], np.iinfo(dtype)
     steps = RNG.uniform(1e-4, 1e-3, () if axis is None else count).astype(np.float32)
     zeros = np.full(steps.shape, limits.min) if axis is None else np.arange(count) + limits.min + 9
     given = m.constant(steps), m.constant(zeros, dtype)
     own = {} if axis is None else {"axis": axis}
-    q = m.add("QuantizeLinear", m.input("x", (4, 3)), *given, **own)
+    q = m.add("QuantizeLinear", m.input("x", (4, 3)), *given, domain=domain, **own)
     model = m.model(m.add("Cast", m.add("Transpose", q), to=T.INT32), dtype=T.INT32)
     x = np.array([[0, 1, 80], [-1, 9, 1e9], [-1e9, 0.4, 3], [2, 0.01, np.inf]], np.float32)
     wide = (array if axis != 0 else array[:, None] for array in (steps, zeros))
@@ -391,6 +397,24 @@ def test_numbers_of_16_bits_inside_of_a_model(
     (found,) = run(calls(model), {"x": x}).values()
     np.testing.assert_array_equal(found.reshape(3, 4), expected.T)
     assert {limits.max} < {*expected.reshape(-1)}
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16])
+@pytest.mark.parametrize(("opset", "domain"), [(21, ""), (13, "com.microsoft")])
+def test_constants_that_are_quantised_saturate(
+    dtype: type[np.integer[Any]], opset: int, domain: str
+) -> None:
+    """Numbers beyond 32 bits, such as those of masks, saturate in constant folding too."""
+    m, limits = Maker(opset=opset), np.iinfo(dtype)
+    array = np.array([3e38, -3e38, np.inf, -np.inf, 2.0**31, -(2.0**31), 7, -5], np.float32)
+    given = m.constant(0.5), m.constant(limits.min // 2 + limits.max // 4, dtype)
+    q = m.add("QuantizeLinear", m.constant(array), *given, domain=domain)
+    real = m.add("DequantizeLinear", q, *given, domain=domain)
+    model = m.model(m.add("Mul", m.input("x", (8,)), real))
+    middle = limits.min // 2 + limits.max // 4
+    numbers = np.clip(np.rint(array / np.float64(0.5)) + middle, limits.min, limits.max)
+    (found,) = run(calls(model), {"x": np.ones(8, np.float32)}).values()
+    np.testing.assert_array_equal(found, (numbers - middle) * 0.5)
 
 
 def refused(m: Maker, *outputs: str, dtype: int = T.FLOAT) -> str:

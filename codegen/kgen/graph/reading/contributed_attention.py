@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from kgen.graph.reading.contributed_quantized import by_columns
+from kgen.graph.reading.contributed_quantized import by_columns, linear
 from kgen.graph.reading.function_bodies import FunctionBody
 from kgen.graph.reading.inference import dims_of
 from kgen.graph.reading.model import Array, Shape
@@ -517,7 +517,12 @@ WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
     "Attention": packed_attention,
     "QAttention": quantized_attention,
 }
+#: Attributes of ONNX Runtime's QuantizeLinear and DequantizeLinear. As bodies they may use types
+#: and scales of later opsets than the model's.
+LINEAR = ("axis", "block_size", "output_dtype", "saturate")
 BODIES: Mapping[str, tuple[Callable[[BodyWriter], list[str]], tuple[str, ...]]] = {
+    "DequantizeLinear": (linear, LINEAR),
+    "QuantizeLinear": (linear, LINEAR),
     "GroupQueryAttention": (
         group_query,
         (

@@ -268,7 +268,6 @@ def linear(w: Writer) -> list[str]:
 
 
 WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
-    "DequantizeLinear": linear,
     "DynamicQuantizeLSTM": dynamic_lstm,
     "DynamicQuantizeMatMul": dynamic_matmul,
     "GatherBlockQuantized": gather_blocks,
@@ -287,5 +286,4 @@ WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
     "QLinearSigmoid": partial(of_one, "Sigmoid"),
     "QLinearSoftmax": partial(of_one, "Softmax"),
     "QLinearWhere": where,
-    "QuantizeLinear": linear,
 }

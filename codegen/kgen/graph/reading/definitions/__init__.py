@@ -14,6 +14,7 @@ with the kernels. Faults and gaps of onnx's reference that they replace:
 - Resize with aligned corners uses a fractional output size, and refuses negative axes.
 - Loop without a condition does no steps, and joins results along an existing axis. Scan supports
   only axes and directions of 0. LinearAttention is computed in f32.
+- QuantizeLinear wraps numbers beyond 32 bits around instead of saturating them.
 - OneHot does not truncate fractional indices, and expects a scalar depth.
 - Not supported: DequantizeLinear before opset 19, Scatter, GlobalLpPool, groups of transposed
   convolutions, scales for each channel of quantised convolutions along one or three axes; in
@@ -42,10 +43,12 @@ from kgen.graph.reading.definitions.recurrences import GRU, LSTM, RNN
 from kgen.graph.reading.definitions.repeating import LinearAttention, Loop, Scan
 from kgen.graph.reading.definitions.scalar_functions import (
     BY_ATTRIBUTES,
+    OF_ONNX_RUNTIME,
     DequantizeLinear,
     Dropout,
     Erf,
     PRelu,
+    QuantizeLinear,
 )
 from kgen.graph.reading.definitions.selecting import GatherElements, OneHot, Pad, Scatter
 from kgen.graph.reading.definitions.sliding import (
@@ -85,6 +88,7 @@ FOLDED = (
     PRelu,
     Pad,
     QLinearConv,
+    QuantizeLinear,
     Resize,
     Scatter,
     Softmax,
@@ -94,5 +98,5 @@ FOLDED = (
     RNN,
     *BY_ATTRIBUTES,
 )
-CONTRIBUTED = (GroupQueryAttention, MultiHeadAttention, RotaryEmbedding)
+CONTRIBUTED = (GroupQueryAttention, MultiHeadAttention, RotaryEmbedding, *OF_ONNX_RUNTIME)
 OPERATORS = (Conv, ConvTranspose, Loop, Scan, *CONTRIBUTED, *FOLDED)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+from onnx import helper
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_add import Add
 from onnx.reference.ops.op_and import And
@@ -18,16 +20,52 @@ from onnx.reference.ops.op_less import Less
 from onnx.reference.ops.op_mul import Mul
 from onnx.reference.ops.op_or import Or
 from onnx.reference.ops.op_pow import Pow
+from onnx.reference.ops.op_quantize_linear import QuantizeLinear_23 as OnnxQuantizeLinear
 from onnx.reference.ops.op_sub import Sub
 from onnx.reference.ops.op_xor import Xor
 
 from kgen.graph.reading.definitions.opsets import opset_of
+from kgen.graph.reading.dequantized import along
 
 Array = npt.NDArray[Any]
 
 
 class DequantizeLinear(OnnxDequantizeLinear):  # type: ignore[misc]
     """DequantizeLinear of onnx, registered for opsets before 19 too."""
+
+
+class QuantizeLinear(OnnxQuantizeLinear):  # type: ignore[misc]
+    """QuantizeLinear that saturates numbers of any size."""
+
+    def _run(
+        self, x: Array, scale: Array, zero: Array | None = None, axis: int = 1,
+        saturate: int = 1, block_size: int = 0, output_dtype: int = 0, precision: int = 0,
+    ) -> tuple[Array]:  # fmt: skip
+        kind = np.dtype(np.uint8) if zero is None else zero.dtype
+        if zero is None and output_dtype:
+            kind = helper.tensor_dtype_to_np_dtype(output_dtype)
+        try:
+            limits = ml_dtypes.iinfo(kind)
+        except ValueError:
+            (found,) = super()._run(
+                x, scale, zero, axis=axis, saturate=saturate, block_size=block_size,
+                output_dtype=output_dtype, precision=precision,
+            )  # fmt: skip
+            return (found,)
+        if precision:
+            work = helper.tensor_dtype_to_np_dtype(precision)
+            x, scale = x.astype(work), scale.astype(work)
+        found = np.rint(x / along(scale, x.shape, axis, block_size)).astype(np.float64)
+        if zero is not None:
+            found += along(zero, x.shape, axis, block_size).astype(np.float64)
+        return (np.clip(found, int(limits.min), int(limits.max)).astype(kind),)
+
+
+#: The operators of these names that ONNX Runtime has of its own.
+OF_ONNX_RUNTIME = tuple(
+    type(each.__name__, (each,), {"op_domain": "com.microsoft"})
+    for each in (DequantizeLinear, QuantizeLinear)
+)
 
 
 class Erf(OpRun):  # type: ignore[misc]
