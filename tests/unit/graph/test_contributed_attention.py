@@ -281,6 +281,7 @@ def turning(
 CASES: dict[str, Edge] = {
     "MHA of other keys": many(multi_head(), Q, K, V),
     "MHA, opset 11": many(multi_head(), Q, K, V, opset=11),
+    "MHA, negative scale": many(multi_head(scale=-0.3), Q, K, V, scale=-0.3),
     "MHA, scale and bias": many(multi_head(scale=0.3), Q, K, V, normal(2 * D + N * 4), scale=0.3),
     "MHA, lengths": many(multi_head(), Q, K, V, None, s32(2, 5)),
     "MHA, lengths and sums": many(multi_head(), Q, K, V, None, s32(2, 5, 0, 3, 6, 0, 5, 10)),
@@ -343,6 +344,9 @@ CASES: dict[str, Edge] = {
     "GQA, prompt into a cache": group(grouped(), (S,), 6, S, queries=S, is_turned=True),
     "GQA, padded prompt into a cache": group(
         grouped(), (2,), 6, S, queries=S, is_turned=True
+    ),
+    "GQA, negative scale": group(
+        grouped(scale=-0.2), (P + 1,), P, P + 1, is_turned=True, scale=-0.2
     ),
     "GQA, step": group(grouped(scale=0.2), (P + 1,), P, P + 1, is_turned=True, scale=0.2),
     "GQA, lengths in a column": group(

@@ -133,10 +133,16 @@ class BodyWriter(Writer):
         return found
 
     def attention(self, *inputs: str, outputs: int = 1, is_causal: bool = False) -> str:
-        """Append ONNX's Attention with the node's scale and softcap."""
+        """Append ONNX's Attention with the node's scale and softcap.
+
+        ONNX's takes the root of the scale, so Q is negated for a negative one.
+        """
         while not inputs[-1]:
             inputs = inputs[:-1]
         given = {k: self.attributes[k] for k in ("scale", "softcap") if self.attributes.get(k)}
+        if given.get("scale", 0.0) < 0.0:
+            given["scale"] = -given["scale"]
+            inputs = (self.add("Neg", inputs[0]), *inputs[1:])
         return self.add(
             "Attention", *inputs, outputs=outputs, is_causal=int(is_causal), **given
         )  # fmt: skip
