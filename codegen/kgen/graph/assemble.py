@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgen.constants import stored
-from kgen.graph.ir import Graph
+from kgen.graph.ir import Graph, ProductNode, ViewNode
 from kgen.graph.lowering.calls import KernelCall, Lowered
 from kgen.graph.memory import ALIGNMENT, Life, MemoryPlan, plan
 from kgen.graph.memory_reuse import together
@@ -107,6 +107,7 @@ class _Assembly:
         self.known: dict[tuple[object, ...], str] = {}
         self.weights: dict[str, Weight] = {}
         self.value_names, self.weight_names = _Names(), _Names()
+        self.model_names = names_in_model(graph)
         self.files: dict[str, Array] = {}
         #: Place of each constant in each packing.
         self.by_order = self.placed_weights()
@@ -223,7 +224,7 @@ class _Assembly:
 
         Reads that differ in type, shape, strides or place are values with different names.
         """
-        wanted = wanted or self.graph.names.get(buffer, buffer)
+        wanted = wanted or self.model_names.get(buffer, buffer)
         key = (buffer, param.dtype, param.shape, param.strides, place)
         if key not in self.known:
             name = self.value_names.unused(wanted)
@@ -232,6 +233,19 @@ class _Assembly:
             )
             self.known[key] = name
         return self.values[self.known[key]]
+
+
+def names_in_model(graph: Graph) -> dict[str, str]:
+    """Return the names of values; a product that the model has in another shape only has that
+    name, so that a verification compares it."""
+    found = dict(graph.names)
+    for value in graph.values.values():
+        view = value.operation
+        if not isinstance(view, ViewNode) or view.step.kind != "reshape":
+            continue
+        if value.id in found and isinstance(graph.values[view.of].operation, ProductNode):
+            found.setdefault(view.of, found[value.id])
+    return found
 
 
 class _Names:

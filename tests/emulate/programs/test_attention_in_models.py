@@ -116,6 +116,7 @@ def verified(made: CompiledModel, model: onnx.ModelProto) -> tuple[bool, str]:
     with opened(made.bundle) as reader:
         found = verify_program(reader, program, truth(model, program, given=given))
     assert found.executed
+    assert all(step.error is not None for step in found.steps if "attention" in step.kernel)
     return found.passed, str((found.first_wrong, found.outputs, found.reason))
 
 
