@@ -329,6 +329,21 @@ def test_quantised_weights_come_out_as_they_were() -> None:
     assert np.array_equal(blocks.rounded(in_f32(packed, 70)), packed)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+def test_weights_of_4_bits_keep_their_numbers(kind: type[np.floating[Any]]) -> None:
+    """Blocks of which no number is -8, as in halves of longer blocks, and one of zeros."""
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(-5, 6, (40, 64))
+    # The farthest number of each block, and a second one that no other scale has as a multiple.
+    numbers[:, ::32], numbers[:, 1::32] = rng.choice([-8, -7, -6, 6, 7], (40, 2)), 5
+    numbers[3, 32:] = 0
+    scales = rng.uniform(0.01, 0.1, (40, 2)).astype(np.float16)
+    weights = (numbers * np.repeat(scales, 32, 1).astype(np.float32)).astype(kind)
+    made = in_f32(blocks.rounded(weights.astype(np.float32)), 64)
+    np.testing.assert_allclose(made, weights, rtol=0 if kind is np.float32 else 2**-9)
+    assert np.array_equal(made, ROUNDED["s4"](weights.astype(np.float64)))
+
+
 def in_f32(packed: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
     split = packed.reshape(len(packed), -1, blocks.BLOCK_BYTES)
     scales = split[:, :, :2].copy().view("<f2").astype(np.float32)

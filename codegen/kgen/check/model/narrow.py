@@ -156,7 +156,8 @@ def to_s8(columns: Array) -> Array:
 def to_s4(columns: Array) -> Array:
     """Round blocks of 32 numbers to s4 and back.
 
-    The first number of largest magnitude becomes -8 times the scale, which is f16.
+    The first number of largest magnitude becomes -8 times the scale, which is f16. It becomes
+    another multiple if the whole block then has whole multiples that s4 holds.
     """
     found: Array = np.zeros_like(columns)
     for start in range(0, columns.shape[-1], 32):
@@ -164,11 +165,23 @@ def to_s4(columns: Array) -> Array:
         least, most = part.min(axis=-1), part.max(axis=-1)
         first = np.argmin(part, axis=-1) < np.argmax(part, axis=-1)
         is_least = (-least > most) | ((-least == most) & first)
-        scales = (np.where(is_least, least, most) / -8.0).astype(np.float16).astype(np.float64)
-        scales = scales[..., None]
+        top = np.where(is_least, least, most)
+        scales = top / -8.0
+        # The last multiple that fits is taken: -8 before 7, -7, 6, ...
+        for multiple in (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6, -7, 7, -8):
+            kept = np.where(top == 0.0, np.nan, top / multiple)
+            scales = np.where(are_whole(part / kept[..., None]), kept, scales)
+        scales = scales.astype(np.float16).astype(np.float64)[..., None]
         steps = np.where(scales == 0.0, 1.0, scales)
         found[..., start : start + 32] = np.clip(np.rint(part / steps), -8.0, 7.0) * scales
     return found
+
+
+def are_whole(multiples: Array) -> Array:
+    """Whether each row has numbers of s4 alone, to 7 binary places."""
+    nearest = np.rint(multiples)
+    are_near = np.abs(multiples - nearest) <= 1 / 128
+    return np.asarray(np.all(are_near & (nearest >= -8) & (nearest <= 7), axis=-1))
 
 
 def to_f16(columns: Array) -> Array:
