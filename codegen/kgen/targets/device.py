@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from kgen.spec import Math, Matmul, Spec
+from kgen.spec import Attention, Conv2d, Math, Matmul, Spec
 from kgen_runtime.values import frozen
 
 
@@ -24,12 +24,12 @@ class Multiplied:
 
 def multiplied(spec: Spec) -> Multiplied:
     """Return the arithmetic of a kernel whose operands are multiplied in their stored type."""
-    if not isinstance(spec, Matmul):
-        return Multiplied(operands="f32")
-    if spec.math is Math.EXACT:
+    if isinstance(spec, Matmul) and spec.math is not Math.EXACT:
+        # With operands split in two, a product of f32 is three products of tf32.
+        return Multiplied(operands="tf32", products=3 if spec.math is Math.TF32X3 else 1)
+    if isinstance(spec, Matmul | Conv2d | Attention):
         return Multiplied(operands=str(spec.dtype))
-    # With operands split in two, a product of f32 is three products of tf32.
-    return Multiplied(operands="tf32", products=3 if spec.math is Math.TF32X3 else 1)
+    return Multiplied(operands="f32")
 
 
 @frozen

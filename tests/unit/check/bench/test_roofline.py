@@ -13,7 +13,7 @@ from kgen.check.static import facts as static
 from kgen.check.static.hot_loop import Loop, WorkKind
 from kgen.check.static.roofline import LaunchCounters, Roofline, busy_units, predict, roofline
 from kgen.check.verify.run import opened
-from kgen.spec import DType, Math, Matmul
+from kgen.spec import Attention, Conv2d, DType, Math, Matmul, Spec
 from kgen.targets.base import Family
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import KernelEntry
@@ -65,6 +65,18 @@ def test_compute_binds_a_large_product() -> None:
 def test_what_is_multiplied(fields: dict[str, DType], operands: str, products: int) -> None:
     line = roofline(Matmul(m=64, n=64, k=64, **fields), RATES)  # type: ignore[arg-type]
     assert (line.operands, line.flops) == (operands, products * 2 * 64**3)
+
+
+def test_convolutions_and_attention_multiply_in_the_type_of_their_operands() -> None:
+    convolution = Conv2d(input=(1, 64, 8, 8), weights=(64, 64, 3, 3), padding=1)
+    attention = Attention(q=(1, 2, 64, 32), k=(1, 2, 48, 32))
+    flops: dict[Spec, int] = {
+        convolution: 2 * 64 * 64 * 64 * 9,
+        attention: 2 * 2 * 64 * 48 * (32 + 32),
+    }
+    for spec, number in flops.items():
+        line = roofline(spec, RATES)
+        assert (line.operands, line.flops) == ("f16", number)
 
 
 @pytest.mark.integration

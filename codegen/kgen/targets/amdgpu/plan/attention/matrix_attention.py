@@ -54,7 +54,6 @@ from kgen.targets.base import Target, launch_of
 from kgen.targets.batch import BatchCoordinate, BatchTerm, batch_coordinates
 from kgen.targets.contraction.access import AccessMap
 from kgen.targets.contraction.grid import block_tiles
-from kgen.targets.device import Multiplied
 from kgen.targets.expressions import Rendered
 from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType, float_literal
@@ -117,10 +116,6 @@ class MatrixAttentionPlan(AmdgpuPlan):
     def length_name(self) -> str:
         """Value (i64) with the coordinate of the batch element; empty if there is one."""
         return coordinates(self.output)[0] if self.spec.batch > 1 else ""
-
-    @property
-    def multiplied(self) -> Multiplied:
-        return Multiplied(operands=str(self.spec.dtype))
 
     # -- fragments -----------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.packing.panel import TRANSPOSE_BYTES, Stage, transpose_stages, zip_stages
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
+from kgen.targets.device import Multiplied
 from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
@@ -64,6 +65,10 @@ class AttentionPlan(CpuPlan):
     spec: Attention
     schedule: CpuAttention
     stored: Access
+
+    @property
+    def multiplied(self) -> Multiplied:
+        return Multiplied(operands=str(DType.F32))
 
     @property
     def rows(self) -> int:

@@ -52,7 +52,6 @@ from kgen.targets.cuda.plan.staging.choice import plan_copy
 from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.cuda.plan.staging.prefetch import share_out
 from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
-from kgen.targets.device import Multiplied
 from kgen.targets.expressions import Rendered
 from kgen.targets.header import counted
 from kgen.targets.powers_of_two import power_of_two
@@ -109,10 +108,6 @@ class MmaAttentionPlan(OutputPlan):
     @property
     def instruction(self) -> MatrixInstruction:
         return self.queries.instruction
-
-    @property
-    def multiplied(self) -> Multiplied:
-        return Multiplied(operands=str(self.spec.dtype))
 
     @property
     def batched(self) -> bool:
