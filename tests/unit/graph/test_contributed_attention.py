@@ -368,6 +368,12 @@ CASES: dict[str, Edge] = {
     "GQA, short bias": group(
         grouped(), (3, 4), 6, 4, beside={10: normal(2, 1, 1, 4)}
     ),
+    "GQA, short bias and window": group(
+        grouped(window=2), (3, 4), 6, 4, local_window_size=2, beside={10: normal(2, 1, 1, 4)}
+    ),
+    "GQA, short bias and sinks": group(
+        grouped(), (3, 4), 6, 4, beside={10: normal(1, N, 1, 4), 11: normal(N)}
+    ),
     "GQA, smooth softmax": group(
         grouped(smooth=True), (S,), 0, S, queries=S, smooth_softmax=1
     ),

@@ -403,7 +403,7 @@ def scored(w: BodyWriter, cache: KeyValueCache, q: str, k: str, v: str) -> str:
         # Rows of padding behind the last valid query may attend to any key.
         behind = w.add("Add", cache.first, w.integers(cache.queries)) if cache.past else ""
         valid = behind if is_causal else cache.counts()
-        mask = w.total(w.masked(seen, -np.inf, q) if seen else "", w.input(10))
+        mask = w.total(w.masked(seen, -np.inf, q) if seen else "", bias_of(w, keys))
         return w.attention(q, k, v, mask, "", "", valid, is_causal=is_causal)
     if is_causal:
         valid = w.add("LessOrEqual", places, cache.rows())
@@ -413,12 +413,26 @@ def scored(w: BodyWriter, cache: KeyValueCache, q: str, k: str, v: str) -> str:
     bias = w.shape(10) if w.input(10) else (1, 1)
     own = cache.batch if cache.past or not is_causal else 1
     sizes = (max(own, bias[0]), max(w.count("num_heads") if w.input(11) else 1, bias[1]))
-    mask = w.add("Expand", w.total(mask, w.input(10)), w.integers(*sizes, cache.queries, keys))
+    mask = w.add("Expand", w.total(mask, bias_of(w, keys)), w.integers(*sizes, cache.queries, keys))
     sink = w.input(11) or w.constant(np.zeros(1, np.float32))
     sink = w.reshaped(w.add("CastLike", sink, q), 1, -1, 1, 1)
     sink = w.add("Expand", sink, w.integers(*sizes, cache.queries, 1))
     k, v = (with_row_of_zeros(w, cache, x) for x in (k, v))
     return w.attention(q, k, v, w.add("Concat", mask, sink, axis=3))
+
+
+def bias_of(w: BodyWriter, keys: int) -> str:
+    """Return the bias of all rows of the cache, which may have more than the sequences have keys.
+
+    Return "" without a bias.
+    """
+    if not w.input(10):
+        return ""
+    w.rank(10, "an attention_bias", (4,))
+    more = keys - w.shape(10)[3]
+    if more <= 0:
+        return w.input(10)
+    return w.add("Pad", w.input(10), w.integers(0, more), "", w.integers(3))
 
 
 def with_row_of_zeros(w: BodyWriter, cache: KeyValueCache, x: str) -> str:
