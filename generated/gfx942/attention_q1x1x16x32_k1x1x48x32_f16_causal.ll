@@ -413,10 +413,10 @@ exponents:
   %total.n0 = fadd float %total.n0.low, %total.n0.high
   %sum.n0.next = fadd float %sum.n0.now, %total.n0
   ; weights as B of the second product
-  %p.n0.g0.p0.weights = shufflevector <4 x float> %s.t0.n0.weights, <4 x float> %s.t1.n0.weights, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %p.n0.g0.p0 = fptrunc <4 x float> %p.n0.g0.p0.weights to <4 x half>
-  %p.n0.g0.p1.weights = shufflevector <4 x float> %s.t1.n0.weights, <4 x float> %s.t1.n0.weights, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %p.n0.g0.p1 = fptrunc <4 x float> %p.n0.g0.p1.weights to <4 x half>
+  %s.t0.n0.rounded = fptrunc <4 x float> %s.t0.n0.weights to <4 x half>
+  %s.t1.n0.rounded = fptrunc <4 x float> %s.t1.n0.weights to <4 x half>
+  %p.n0.g0.p0 = shufflevector <4 x half> %s.t0.n0.rounded, <4 x half> %s.t1.n0.rounded, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %p.n0.g0.p1 = shufflevector <4 x half> %s.t1.n0.rounded, <4 x half> %s.t1.n0.rounded, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   ; results
   %v.f0.g0.at = getelementptr [1 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @v_tile, i32 0, i32 0, i32 %lane_group, i32 %v.t0.swizzled, i32 0
   %v.f0.g0 = load <8 x half>, ptr addrspace(3) %v.f0.g0.at, align 16

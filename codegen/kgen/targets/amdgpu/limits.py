@@ -7,6 +7,7 @@ Features:
 
   - ``mfma``: V_MFMA_F32_32X32X8 and 16X16X16 on f16; ``mfma-bf16-1k`` the same shapes on bf16.
   - ``mfma-double-k``: V_MFMA_F32_32X32X16 and 16X16X32 on f16 and bf16 (CDNA4).
+  - ``packed-bf16``: V_CVT_PK_BF16_F32 (CDNA4).
   - ``global-load-lds-16``: GLOBAL_LOAD_LDS_DWORDX4; ``ds-read-tr16``: DS_READ_B64_TR_B16 (CDNA4).
   - ``mfma-i8-words``: 32X32X8 and 16X16X16 on s8, with operands of four (CDNA2); ``mfma-8bit``:
     32X32X16 and 16X16X32 on s8, with operands of eight (CDNA3, CDNA4); ``mfma-double-k`` adds
@@ -93,7 +94,7 @@ TARGETS = (
         lds_banks=64,
         load_offset=2**12 - 1,
         features="preloaded-arguments mfma mfma-bf16-1k mfma-double-k mfma-8bit mfma-f8f6f4 "
-        "global-load-lds-16 ds-read-tr16",
+        "global-load-lds-16 ds-read-tr16 packed-bf16",
     ),
     _target(
         "gfx1030",

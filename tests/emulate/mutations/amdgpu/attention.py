@@ -59,7 +59,7 @@ MUTATIONS = (
         ("mask-off-by-one", r"(\.before =) icmp sgt", r"\1 icmp sge"),
         ("window-off-by-one", r"(\.behind =) icmp sle", r"\1 icmp slt"),
         ("swapped-weights",
-         r"(%p\.n0\.g0\.p0\.weights = .*) <i32 0, i32 1, ", r"\1 <i32 1, i32 0, "),
+         r"(%p\.n0\.g0\.p0 = .*) <i32 0, i32 1, ", r"\1 <i32 1, i32 0, "),
         ("swapped-fragment-of-values", r"(<4 x half> %v\.f0\.g0\.p)0(, )", r"\g<1>1\2"),
         ("keys-in-order-of-memory", r"(%v\.c\d+\.key = or disjoint i32) .*", r"\1 0, %v.c0.k"),
         ("length-of-another-element", r"(%length\.at = .* i64) %batch0", r"\1 0"),

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from kgen.errors import ScheduleError
 from kgen.schedule import MmaAttention
-from kgen.spec import Attention, DType
+from kgen.spec import Attention
 from kgen.targets.amdgpu.devices import Device, device_of
 from kgen.targets.amdgpu.occupancy import occupancy
 from kgen.targets.amdgpu.plan.attention.matrix_attention import (
@@ -42,7 +42,7 @@ from kgen_runtime.manifest import Launch, Resources
 WAVE_QUERIES, WAVES, BLOCKS_OF_KEYS = (16, 32, 64), (1, 2, 4, 8), (16, 32, 64, 128)
 #: Vector instructions of a score, where an exponential counts as four: half of a maximum, of a
 #: multiply-add and of a sum, and its rounding.
-SCORE_INSTRUCTIONS = {DType.F16: 7.0, DType.BF16: 9.5}
+SCORE_INSTRUCTIONS = 7.0
 #: Vector instructions of a wave for each block of keys: addresses, copies, barriers.
 BLOCK_INSTRUCTIONS = 100
 #: Instructions of a register of K or V on its way to LDS: a part of a load, of a store, and of
@@ -173,7 +173,7 @@ def _clocks(tiles: AttentionTiles, device: Device, together: float) -> dict[str,
         loaded += schedule.block_m * spec.head * itemsize
         of_block += len(tiles.query_lines) * len(tiles.query_tiles)
     vector = waves / simds * of_block * VECTOR_CLOCKS[wave]
-    vector += scores / wave * SCORE_INSTRUCTIONS[spec.dtype] * VECTOR_CLOCKS[wave]
+    vector += scores / wave * SCORE_INSTRUCTIONS * VECTOR_CLOCKS[wave]
     copied = schedule.block_n * (spec.head + spec.out_head) * itemsize
     read = schedule.num_warps * schedule.block_n * elements * itemsize
     lds = together * (copied + read) / LDS_BYTES_PER_CLOCK

@@ -34,12 +34,14 @@ from kgen.targets.amdgpu.plan.attention.query_access import QueryAccess
 from kgen.targets.amdgpu.plan.attention.query_lanes import QueryLanes
 from kgen.targets.amdgpu.plan.attention.score_mask import ScoreMask
 from kgen.targets.amdgpu.plan.attention.wave_tiles import AttentionTiles
+from kgen.targets.amdgpu.plan.attention.weight_rounding import WeightRounding
 from kgen.targets.amdgpu.plan.lds.addressed_tiles import addressed, place
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
 from kgen.targets.amdgpu.plan.matmul.epilogue import MAKE_BUFFER
 from kgen.targets.amdgpu.plan.matmul.mma import fragment_loads, group_depth
 from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
+from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.attention.grid_limits import check_grid
 from kgen.targets.attention.head_matrices import (
     by_dim,
@@ -62,10 +64,10 @@ from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.values import frozen
 
 #: Registers of a lane for addresses, maxima and temporary values.
-BASE_REGISTERS = 32
+BASE_REGISTERS = 36
 #: Selectors of V_PERM_B32 that join the low, or the high, halves of a lane's word and of the same
 #: word of the lane in the other half of the wave: in the lower half of the wave, and in the upper.
-JOINED_HALVES = ((0x05040100, 0x01000504), (0x07060302, 0x03020706))
+JOINED_HALVES = ((Staging.LOW_HALVES, 0x01000504), (Staging.HIGH_HALVES, 0x03020706))
 
 
 def f32_literal(value: float) -> str:
@@ -170,6 +172,14 @@ class MatrixAttentionPlan(AmdgpuPlan):
     def narrow_scores(self) -> FloatType:
         """Type of rounded weights of an MMA tile."""
         return self.scores.of(self.spec.dtype)
+
+    @property
+    def rounding(self) -> WeightRounding:
+        is_packed = self.target.has("packed-bf16")
+        return WeightRounding(
+            registers=self.instruction.registers,
+            in_words=self.spec.dtype is DType.BF16 and not is_packed,
+        )
 
     @property
     def casts_weights(self) -> bool:
@@ -450,6 +460,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
         ]
         if i.replicated:
             found.append("i32 @llvm.amdgcn.permlanex16.i32(i32, i32, i32, i32, i1, i1)")
+        if i.replicated or self.rounding.in_words:
             found.append("i32 @llvm.amdgcn.perm(i32, i32, i32)")
         if self.spec.lse:
             found.append("float @llvm.amdgcn.log.f32(float)")
