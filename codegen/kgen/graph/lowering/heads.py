@@ -28,6 +28,18 @@ class Mask:
     shape: Shape
     sizes: Shape
 
+    def by_batch(self, heads: Heads) -> Mask | None:
+        """Return the mask with one element for each batch element; None if it has others."""
+        if max(self.sizes[1:]) > 1:
+            return None
+        shape = tuple(n if axis < heads.outer else 1 for axis, n in enumerate(heads.frame.shape))
+        leaves = {
+            name: dataclasses.replace(leaf, layout=dataclasses.replace(leaf.layout, shape=shape))
+            for name, leaf in self.leaves.items()
+        }
+        sizes = (math.prod(shape), 1, 1, 1)
+        return Mask(formula=self.formula, leaves=leaves, shape=shape, sizes=sizes)
+
 
 @frozen
 class ScoreAxes:

@@ -449,8 +449,8 @@ class _Lowering:
             for name, leaf in found.operands.items()
         }
         nodes = tuple(dict.fromkeys(node for call in written for node in call.nodes))
-        if found.mask is not None:
-            bindings["mask"] = self.mask(found.mask, found.spec.parameter("mask").dtype, nodes)
+        for name, mask in found.computed.items():
+            bindings[name] = self.mask(mask, found.spec.parameter(name).dtype, nodes)
             if seconds is not None:
                 seconds += sum(self.predict(call.spec) or 0.0 for call in self.calls[before:])
         choice = AttentionChoice(spec=found.spec, nodes=nodes, seconds=seconds, seconds_apart=apart)

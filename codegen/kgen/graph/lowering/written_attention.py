@@ -19,6 +19,7 @@ from kgen.graph.ir import GraphValue, ProductNode, SourceNode
 from kgen.graph.layout import StridedLayout
 from kgen.graph.lowering.heads import Heads, Mask, ScoreAxes, composed, is_near
 from kgen.graph.lowering.score_formula import SCORE, ZERO, ScoreFormula, softmax_of
+from kgen.graph.lowering.valid_keys import valid_keys
 from kgen.graph.reading.model import Array, Shape
 from kgen.ops.expression import Expression, Primitive, constant, inputs, substituted, variable
 from kgen.ops.registry import call_of
@@ -58,17 +59,19 @@ class _Softmax:
 @frozen
 class WrittenAttention:
     """Attention of the `operands` q, k and v that `roots` of a fused graph write out, the last of
-    them the result; the others are computed for this alone."""
+    them the result; the others are computed for this alone. `computed` has the mask, or the numbers
+    of valid keys, by the name of the parameter."""
 
     spec: Attention
     operands: Mapping[str, Leaf]
-    mask: Mask | None
+    computed: Mapping[str, Mask]
     roots: tuple[str, ...]
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
         """Tensors that attention reads."""
-        return (*self.operands.values(), *(self.mask.leaves.values() if self.mask else ()))
+        others = (leaf for mask in self.computed.values() for leaf in mask.leaves.values())
+        return (*self.operands.values(), *others)
 
 
 class AttentionFinder:
@@ -281,9 +284,16 @@ class AttentionFinder:
             if not self._is_mask(softmax.hides, softmax.rows.domain, scores, formula[1], frame):
                 return None
             empty, roots = EmptyRows.ZEROS, (softmax.hides.root, *roots)
-        mask, fields = self._mask(scores, formula[1], frame, heads, dtype)
-        if fields is None:
-            return None
+        computed: dict[str, Mask] = {}
+        valid = self._valid_keys(scores, formula[1], frame, heads)
+        if valid is not None:
+            computed["kv_length"], fields, masks = valid
+            roots = (*masks, *roots)
+        else:
+            mask, given = self._mask(scores, formula[1], frame, heads, dtype)
+            if given is None:
+                return None
+            fields, computed = given, {} if mask is None else {"mask": mask}
         epilogue = self.fused.formulas.get(root)
         try:
             spec = heads.spec(
@@ -297,7 +307,7 @@ class AttentionFinder:
             )
         except SpecError:
             return None
-        return WrittenAttention(spec=spec, operands=operands, mask=mask, roots=roots)
+        return WrittenAttention(spec=spec, operands=operands, computed=computed, roots=roots)
 
     def matrices(
         self, product: GraphValue, number: int, layout: StridedLayout, frame: ScoreAxes
@@ -354,6 +364,36 @@ class AttentionFinder:
         return _shown(hides.mask, seen) is _shown(scores.added[0], leaves)
 
     # -- masks -----------------------------------------------------------------------------------
+
+    def _valid_keys(
+        self,
+        scores: ScoreFormula,
+        leaves: Mapping[str, Leaf],
+        frame: ScoreAxes,
+        heads: Heads,
+    ) -> tuple[Mask, dict[str, object], tuple[str, ...]] | None:
+        """Return the numbers of valid keys, the fields of the spec, and the roots of the mask.
+
+        Return None if the mask hides other keys, or depends on more than these numbers.
+        """
+        added = [term for term in scores.added if term is not ZERO]
+        if scores.seen is not None or not added:
+            return None
+        formula = added[0]
+        for term in added[1:]:
+            formula = call_of("add", formula, term)
+        found = valid_keys(self.fused, frame, formula, leaves)
+        if found is None:
+            return None
+        number = variable("number")
+        length = call_of("add", number, constant(float(found.more))) if found.more else number
+        mask = heads.mask(length, {number.name: found.number}).by_batch(heads)
+        if mask is None:
+            return None
+        fields: dict[str, object] = {"kv_length": True}
+        if found.causal:
+            fields |= {"causal": True, "diagonal": Diagonal.BOTTOM_RIGHT, "window": found.window}
+        return mask, fields, found.roots
 
     def _mask(
         self,

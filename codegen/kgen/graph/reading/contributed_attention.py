@@ -264,7 +264,8 @@ class KeyValueCache:
     """KV cache of GroupQueryAttention: past rows, and the new rows behind the valid ones.
 
     `first` is the position of the first new row of each sequence; "" where that is 0 because there
-    is no past. `size` is the number of rows of the present keys.
+    is no past. `size` is the number of rows of the present keys. Rows are written from `written`
+    on, which is `first` unless they do not fit, so that the runtime can refuse the run.
     """
 
     def __init__(self, w: BodyWriter) -> None:
@@ -279,10 +280,12 @@ class KeyValueCache:
         total = w.values.get(w.input(6))
         least = self.past or self.queries
         self.size = max(least, int(total.reshape(-1)[0])) if total is not None else least
-        self.first = ""
+        self.first = self.written = ""
         if self.past:
             chunk = w.whole(16, -1) if w.input(16) else w.integers(self.queries)
-            self.first = w.add("Max", w.add("Sub", self.counts(), chunk), w.integers(0))
+            self.written = w.add("Max", w.add("Sub", self.counts(), chunk), w.integers(0))
+            last = w.integers(max(0, self.size - self.queries))
+            self.first = w.add("Min", self.written, last)
 
     def counts(self) -> str:
         """Return the number of valid rows of each sequence, the new ones included."""
@@ -301,7 +304,7 @@ class KeyValueCache:
         known = w.input(number) if self.past else new
         if more := self.size - (self.past or self.queries):
             known = w.add("Pad", known, w.integers(0, more), "", w.integers(2))
-        return w.add("TensorScatter", known, new, self.first, axis=2) if self.past else known
+        return w.add("TensorScatter", known, new, self.written, axis=2) if self.past else known
 
 
 def group_query(w: BodyWriter) -> list[str]:

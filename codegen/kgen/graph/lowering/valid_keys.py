@@ -1,0 +1,208 @@
+"""Masks that hide the keys behind a number of valid ones, which is an input of the kernel.
+
+Such a mask depends on one integer per sequence. The finder computes it for numbers of valid keys
+and compares it with what attention does with `kv_length`, however the model writes it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from kgen.graph.fusing.formulas import Fused, Leaf
+from kgen.graph.fusing.truths import typed
+from kgen.graph.ir import SourceNode
+from kgen.graph.lowering.heads import ScoreAxes, composed
+from kgen.graph.reading.model import Array
+from kgen.ops.expression import Expression, Primitive, inputs, substituted, variable
+from kgen.ops.views import has_views
+from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
+
+#: Most elements of a mask that are compared, over all numbers of keys; and most numbers of keys.
+MOST_ELEMENTS, MOST_NUMBERS = 1 << 22, 64
+#: Most roots of a mask that are followed to the number that it depends on.
+MOST_ROOTS = 16
+#: Most roots behind one another that are followed to a minimum.
+MOST_NESTED = 6
+#: Functions of masks.
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "add": np.add, "cast": lambda x: x, "equal": np.equal, "greater": np.greater,
+    "greater_equal": np.greater_equal, "less": np.less, "less_equal": np.less_equal,
+    "logical_and": np.logical_and, "logical_not": np.logical_not, "logical_or": np.logical_or,
+    "max": np.maximum, "min": np.minimum, "neg": np.negative, "not_equal": np.not_equal,
+    "sub": np.subtract, "where": np.where,
+}  # fmt: skip
+
+
+@frozen
+class ValidKeys:
+    """Mask that hides keys from `number` + `more` on, for each sequence of the batch, and with
+    `causal` those behind the position of a query; positions count from the last valid key.
+
+    A query attends to the last `window` keys up to its position, if there is a window. `roots` are
+    computed for the mask alone.
+    """
+
+    number: Leaf
+    more: int
+    causal: bool
+    window: int | None
+    roots: tuple[str, ...]
+
+
+def valid_keys(
+    fused: Fused, frame: ScoreAxes, mask: Expression, leaves: Mapping[str, Leaf]
+) -> ValidKeys | None:
+    """Return what a mask that is added to the scores hides; None for any other mask."""
+    found = _Mask(fused, frame, mask, dict(leaves))
+    return found.valid_keys() if found.has_one_number() else None
+
+
+class _Mask:
+    """Formula of a mask: its leaves are constants and the number of keys."""
+
+    def __init__(
+        self, fused: Fused, frame: ScoreAxes, formula: Expression, leaves: dict[str, Leaf]
+    ) -> None:
+        self.fused, self.frame, self.formula, self.leaves = fused, frame, formula, leaves
+        self.roots: list[str] = []
+        self.queries, self.keys = frame.queries, frame.keys
+
+    def _data(self) -> dict[Leaf, list[str]]:
+        """Return the leaves of the formula that are not constants, with their names."""
+        found: dict[Leaf, list[str]] = {}
+        for name in inputs(self.formula):
+            source = self.fused.graph.values[self.leaves[name].root].operation
+            if not isinstance(source, SourceNode) or source.kind != "constant":
+                found.setdefault(self.leaves[name], []).append(name)
+        return found
+
+    def has_one_number(self) -> bool:
+        """Follow the leaves to one leaf of integers, of which each sequence has one."""
+        values = self.fused.graph.values
+        while (data := self._data()) and len(self.roots) < MOST_ROOTS:
+            (last, *_) = sorted(data, key=lambda leaf: -int(leaf.root[1:]))
+            if len(data) == 1 and values[last.root].dtype in (DType.S64, DType.S32):
+                self.number = last
+                return not any(last.layout.strides[-2:])
+            if not self._follow(last, data[last]):
+                return False
+        return False
+
+    def _follow(self, leaf: Leaf, names: list[str]) -> bool:
+        """Replace a leaf by its formula, whose leaves get the axes of the scores."""
+        lazy = self.fused.formulas.get(leaf.root)
+        if lazy is None or lazy.axes or leaf.root in self.fused.products:
+            return False
+        formula, parts = typed(lazy.expression), {}
+        if has_views(formula):
+            return False
+        for own in inputs(formula):
+            inner = self.fused.leaves[own]
+            layout = composed(leaf.layout, inner.layout.expanded(lazy.value.shape))
+            if layout is None:
+                return False
+            parts[own] = variable(f"{own} {len(self.roots)}")
+            self.leaves[parts[own].name] = Leaf(root=inner.root, layout=layout)
+        self.roots.append(leaf.root)
+        inside = substituted(formula, parts)
+        self.formula = substituted(self.formula, dict.fromkeys(names, inside))
+        return True
+
+    def valid_keys(self) -> ValidKeys | None:
+        """Compare the mask with those of attention, for numbers of valid keys from 0 to all."""
+        middle = self.hidden(self.keys // 2)
+        last = None if middle is None else np.flatnonzero(middle[-1] == 0.0)
+        if middle is None or last is None or not last.size:
+            return None
+        more = int(last[-1]) + 1 - self.keys // 2
+        whole = self.hidden(self.keys - more)
+        assert whole is not None
+        window = int(np.count_nonzero(whole[-1] == 0.0))
+        found = ValidKeys(
+            number=self.number,
+            more=more,
+            causal=window < self.keys or bool((middle[0] != middle[-1]).any()),
+            window=window if window < self.keys else None,
+            roots=tuple(self.roots),
+        )
+        count = min(MOST_NUMBERS, max(2, MOST_ELEMENTS // (self.queries * self.keys)))
+        numbers = {int(n) for n in np.linspace(0, self.keys, count)} | {-1}
+        if self.most(self.number.root) > self.keys - more:
+            # The kernel takes all keys then, and positions count from the last one.
+            numbers |= {self.keys + 1, self.keys + self.queries, 2 * self.keys + self.queries}
+        for number in numbers:
+            own = self.hidden(number - more)
+            if own is None or not np.array_equal(own, self.expected(found, number)):
+                return None
+        return found
+
+    def most(self, root: str, depth: int = 0) -> float:
+        """Return an upper bound of a root's elements, which minima with constants give."""
+        lazy = self.fused.formulas.get(root)
+        if lazy is None or lazy.axes or root in self.fused.products or depth == MOST_NESTED:
+            return math.inf
+
+        def bound(step: Expression) -> float:
+            if step.primitive is Primitive.CONSTANT:
+                return step.number
+            if step.primitive is Primitive.INPUT:
+                return self.most(self.fused.leaves[step.name].root, depth + 1)
+            match step.name:
+                case "add":
+                    return sum(map(bound, step.arguments))
+                case "sub" if step.arguments[1].primitive is Primitive.CONSTANT:
+                    return bound(step.arguments[0]) - step.arguments[1].number
+                case "min":
+                    return min(map(bound, step.arguments))
+                case "cast" | "max":
+                    return max(map(bound, step.arguments))
+            return math.inf
+
+        return bound(typed(lazy.expression))
+
+    def expected(self, found: ValidKeys, number: int) -> Array:
+        """Return the mask of attention with this number of valid keys."""
+        keys, number = np.arange(self.keys), min(max(number, 0), self.keys)
+        places = np.arange(self.queries)[:, None] + number - self.queries
+        seen = np.broadcast_to(keys < number, (self.queries, self.keys))
+        if found.causal:
+            seen = seen & (keys <= places)
+        if found.window is not None:
+            seen = seen & (keys > places - found.window)
+        return np.where(seen, 0.0, -np.inf)
+
+    def hidden(self, number: int) -> Array | None:
+        """Return the mask for a number, queries x keys; None for a formula of other functions."""
+        values: dict[str, Array] = {}
+        for name in inputs(self.formula):
+            leaf = self.leaves[name]
+            source = self.fused.graph.values[leaf.root].operation
+            if leaf == self.number or not isinstance(source, SourceNode):
+                values[name] = np.asarray(number)
+                continue
+            sizes = zip(leaf.layout.shape[:-2], leaf.layout.strides[:-2], strict=True)
+            if any(n > 1 and step for n, step in sizes):
+                return None
+            flat = np.ascontiguousarray(self.fused.graph.constants[source.name]).reshape(-1)
+            steps = tuple(step * flat.itemsize for step in leaf.layout.strides[-2:])
+            values[name] = np.lib.stride_tricks.as_strided(
+                flat[leaf.layout.offset :], leaf.layout.shape[-2:], steps
+            )
+
+        def value(step: Expression) -> Any:
+            if step.primitive is Primitive.INPUT:
+                return values[step.name]
+            if step.primitive is Primitive.CONSTANT:
+                return np.asarray(step.number)
+            return FUNCTIONS[step.name](*map(value, step.arguments))
+
+        try:
+            found = np.asarray(value(self.formula), np.float64)
+        except KeyError:
+            return None
+        return np.broadcast_to(found, (self.queries, self.keys))

@@ -1,0 +1,127 @@
+"""Masks that hide the keys behind a number of valid ones: found in models, and their numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto as T
+from onnx.reference import ReferenceEvaluator
+
+from kgen.graph.lowering.calls import Lowered
+from kgen.spec import Attention
+from kgen.spec.attention import Diagonal
+from tests.onnx_models import Maker, run
+from tests.unit.graph.test_attention import SK, SQ, B, Change, H, calls_of, data, written
+from tests.unit.graph.test_contributed_attention import CASES
+from tests.unit.graph.test_contributed_attention import calls_of as calls_of_contributed
+
+KEYS = np.arange(SK).reshape(1, 1, 1, SK)
+ROWS = np.arange(SQ).reshape(1, 1, SQ, 1)
+
+
+def hides(m: Maker, seen: str, x: str, hidden: float = -math.inf, shown: float = 0.0) -> str:
+    mask = m.add("Where", seen, m.constant(shown), m.constant(hidden))
+    return str(m.add("Add", x, mask))
+
+
+def keys_before(
+    shape: tuple[int, ...] = (B, 1, 1, 1), *, more: int = 0, factor: int = 1, **given: float
+) -> Change:
+    """Keys before `factor` times a number, and `more`."""
+
+    def change(m: Maker, x: str) -> str:
+        number = m.input("number", shape, T.INT64)
+        end = m.add("Mul", number, m.constant(factor, np.int64)) if factor != 1 else number
+        end = m.add("Add", end, m.constant(more, np.int64)) if more else end
+        return hides(m, m.add("Less", m.constant(KEYS, np.int64), end), x, **given)
+
+    return change
+
+
+def causal(*, window: int = 0, late: int = 0, most: int = SK) -> Change:
+    """Keys up to the position of each query, of which the last is that of the last valid key."""
+
+    def change(m: Maker, x: str) -> str:
+        number = m.input("number", (B, 1, 1, 1), T.INT64)
+        number = m.add("Min", number, m.constant(most, np.int64)) if most else number
+        rows = m.constant(ROWS - SQ + late, np.int64)
+        places, keys = m.add("Add", number, rows), m.constant(KEYS, np.int64)
+        x = hides(m, m.add("LessOrEqual", keys, places), x)
+        if window:
+            first = m.add("Sub", places, m.constant(window, np.int64))
+            x = hides(m, m.add("Greater", keys, first), x)
+        return x
+
+    return change
+
+
+def checked(model: onnx.ModelProto, numbers: Any) -> tuple[Lowered, Attention]:
+    """The calls of a model, which give what ONNX does for these numbers."""
+    found = calls_of(model)
+    inputs = data(model)
+    shape = inputs["number"].shape
+    inputs["number"] = np.broadcast_to(np.reshape(numbers, (-1, 1, 1, 1)), shape).astype(np.int64)
+    (expected,) = ReferenceEvaluator(model).run(None, inputs)
+    (made,) = run(found, inputs).values()
+    np.testing.assert_allclose(made, expected.reshape(-1), rtol=1e-5, atol=2e-6)
+    spec = found.calls[-1].spec
+    assert isinstance(spec, Attention)
+    return found, spec
+
+
+@pytest.mark.parametrize("more", [0, 1, -1])
+def test_numbers_of_valid_keys(more: int) -> None:
+    found, spec = checked(written(keys_before(more=more)), (2, 4))
+    assert spec.kv_length and spec.mask is None and not spec.causal
+    assert len(found.calls) == 2  # The numbers in s32, and attention.
+
+
+def test_one_number_for_all_sequences() -> None:
+    _, spec = checked(written(keys_before((1, 1, 1, 1))), 3)
+    assert spec.kv_length and spec.mask is None
+
+
+@pytest.mark.parametrize("window", [0, 1, 2])
+def test_positions_that_count_from_the_last_valid_key(window: int) -> None:
+    _, spec = checked(written(causal(window=window)), (SQ, SK))
+    assert (spec.kv_length, spec.causal, spec.diagonal) == (True, True, Diagonal.BOTTOM_RIGHT)
+    assert spec.window == (window or None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        keys_before((B, H, 1, 1)),
+        keys_before((B, 1, SQ, 1)),
+        keys_before(factor=2),
+        keys_before(hidden=-1e4),
+        keys_before(shown=1.0),
+        causal(late=1),
+        causal(most=0),
+        causal(most=SK + 1),
+    ],
+)
+def test_other_masks_stay_masks(change: Change) -> None:
+    """Numbers for each head or query, other factors, finite masks, positions behind all keys."""
+    _, spec = checked(written(change), (SQ, SK + 1))
+    assert not spec.kv_length and spec.mask is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("GQA, step in a cache", None), ("GQA, chunk", 2), ("GQA, padded chunks", None),
+        ("GQA, all keys", None), ("GQA, all keys of a padded prompt", None),
+    ],
+)  # fmt: skip
+def test_caches_of_onnx_runtime(name: str, window: int | None) -> None:
+    (spec,) = (
+        call.spec
+        for call in calls_of_contributed(CASES[name].model()).calls
+        if isinstance(call.spec, Attention)
+    )
+    assert spec.kv_length and spec.mask is None and spec.window == window
