@@ -42,12 +42,13 @@ def keys_before(
     return change
 
 
-def causal(*, window: int = 0, late: int = 0, most: int = SK) -> Change:
+def causal(*, window: int = 0, late: int = 0, most: int = SK, less: int = 0) -> Change:
     """Keys up to the position of each query, of which the last is that of the last valid key."""
 
     def change(m: Maker, x: str) -> str:
         number = m.input("number", (B, 1, 1, 1), T.INT64)
         number = m.add("Min", number, m.constant(most, np.int64)) if most else number
+        number = m.add("Sub", number, m.constant(less, np.int64)) if less else number
         rows = m.constant(ROWS - SQ + late, np.int64)
         places, keys = m.add("Add", number, rows), m.constant(KEYS, np.int64)
         x = hides(m, m.add("LessOrEqual", keys, places), x)
@@ -92,6 +93,11 @@ def test_positions_that_count_from_the_last_valid_key(window: int) -> None:
     assert spec.window == (window or None)
 
 
+def test_a_number_with_an_upper_bound() -> None:
+    _, spec = checked(written(causal(most=SK + 1, less=1)), (SQ + 1, SK + 4))
+    assert spec.kv_length and spec.causal
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -103,6 +109,7 @@ def test_positions_that_count_from_the_last_valid_key(window: int) -> None:
         causal(late=1),
         causal(most=0),
         causal(most=SK + 1),
+        causal(most=SK + 2, less=1),
     ],
 )
 def test_other_masks_stay_masks(change: Change) -> None:

@@ -82,13 +82,13 @@ class _Mask:
         return found
 
     def has_one_number(self) -> bool:
-        """Follow the leaves to one leaf of integers, of which each sequence has one."""
+        """Follow the leaves to one leaf of integers."""
         values = self.fused.graph.values
         while (data := self._data()) and len(self.roots) < MOST_ROOTS:
             (last, *_) = sorted(data, key=lambda leaf: -int(leaf.root[1:]))
             if len(data) == 1 and values[last.root].dtype in (DType.S64, DType.S32):
                 self.number = last
-                return not any(last.layout.strides[-2:])
+                return True
             if not self._follow(last, data[last]):
                 return False
         return False
@@ -155,8 +155,6 @@ class _Mask:
             match step.name:
                 case "add":
                     return sum(map(bound, step.arguments))
-                case "sub" if step.arguments[1].primitive is Primitive.CONSTANT:
-                    return bound(step.arguments[0]) - step.arguments[1].number
                 case "min":
                     return min(map(bound, step.arguments))
                 case "cast" | "max":
