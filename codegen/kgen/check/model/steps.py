@@ -252,16 +252,16 @@ class _Machine:
         return self.memories[place.memory][place.offset : place.offset + nbytes]
 
     def part(self, shown: Value) -> slice:
-        """Return the elements that a value has of the model's value, which is joined in place.
-
-        The first part has the lowest place.
-        """
+        """Return the elements that a value has of the model's value: all of them, unless several
+        values are joined in place, of which the first has the lowest place."""
         name, place = model_name(shown.name), shown.place
         starts = [
             value.place.offset
             for value in self.values.values()
             if model_name(value.name) == name and value.place.memory == place.memory
         ]
+        if len(starts) == 1:
+            return slice(None)
         start = (place.offset - min(starts)) // shown.dtype.itemsize
         return slice(start, start + math.prod(shown.shape))
 
