@@ -1,1 +1,1 @@
-"""Shared plan values of attention: heads as matrices, limits of keys, units of scores."""
+"""Parts of attention plans that GPU families share: heads, key limits, grid, units of scores."""

@@ -1,4 +1,4 @@
-"""Fields of attention that kernels on matrix instructions compute."""
+"""Fields of an attention spec that kernels on matrix instructions support."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kgen.errors import TargetError
 from kgen.spec import Attention
 from kgen.targets.base import Target
 
-#: Fields of attention that kernels compute; others must have their defaults.
+#: Supported fields; every other field must have its default.
 ATTENTION_FIELDS = frozenset(
     [
         "dtype",
@@ -39,7 +39,7 @@ ATTENTION_FIELDS = frozenset(
 
 
 def refuse_other_fields(spec: Attention, target: Target, fields: Set[str]) -> None:
-    """Raise TargetError for a field that is not one of `fields` and differs from its default."""
+    """Raise TargetError if a field outside `fields` differs from its default."""
     for field in dataclasses.fields(spec):
         value = getattr(spec, field.name)
         if field.name not in fields and value != field.default:

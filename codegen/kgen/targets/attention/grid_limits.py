@@ -1,4 +1,4 @@
-"""Limits of the grid: blocks of queries along y, and heads along z."""
+"""Check of attention's grid against the target: query blocks along y, heads along z."""
 
 from __future__ import annotations
 

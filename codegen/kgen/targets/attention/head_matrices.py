@@ -1,4 +1,4 @@
-"""Heads as matrices: the batch of products that they are, and the addresses of their elements."""
+"""Attention's tensors as batched matrices: one matrix per head, with the strides of the tensor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgen.targets.contraction.access import AccessMap, Axis, Digit
 
 
 def output_matrix(spec: Attention) -> Matmul:
-    """Return a product whose output has the shape and strides of `out`."""
+    """Return a batched matmul whose output has the shape and strides of `out`."""
     b, h, row = spec.strides("out")
     sizes = tuple(dims(spec).values())
     strides = tuple(by_dim(spec, b, h)[name] for name in dims(spec))
@@ -27,23 +27,26 @@ def output_matrix(spec: Attention) -> Matmul:
 
 
 def dims(spec: Attention) -> dict[str, int]:
-    """Dimensions of the batch of products that are above 1."""
+    """Return the sizes of the batch dimensions above 1, by name."""
     sizes = {"batch": spec.batch, "kv_head": spec.kv_heads, "in_group": spec.group}
     return {name: size for name, size in sizes.items() if size > 1}
 
 
 def by_dim(spec: Attention, batch: int, head: int) -> dict[str, int]:
-    """Strides along the dimensions of the batch, of a tensor with all heads."""
+    """Return the strides in elements along the batch dimensions of a tensor with all query heads.
+
+    `batch` is the stride from one batch element to the next, `head` from one head to the next.
+    """
     return {"batch": batch, "kv_head": head * spec.group, "in_group": head}
 
 
 def coordinates(output: Matmul) -> list[str]:
-    """Registers of the coordinates along the dimensions of the batch."""
+    """Return the registers that hold the batch coordinates."""
     return [c.name for c in batch_coordinates(output)] or [BATCH]
 
 
 def terms(spec: Attention, output: Matmul, strides: dict[str, int]) -> tuple[BatchTerm, ...]:
-    """Return the terms of an address along the dimensions of the batch."""
+    """Return the terms that batch coordinates add to an address."""
     named = zip(coordinates(output), dims(spec), strict=False)
     return tuple(
         BatchTerm(name=name, stride=stride) for name, dim in named if (stride := strides[dim])
@@ -51,7 +54,10 @@ def terms(spec: Attention, output: Matmul, strides: dict[str, int]) -> tuple[Bat
 
 
 def head_access(spec: Attention, output: Matmul, name: str) -> AccessMap:
-    """Return Q, whose k is the head's elements, or K or V, whose k is the keys."""
+    """Return the access to tensor `name`: "q", "k" or "v".
+
+    Axis k of Q runs along the elements of a head; axis k of K and V runs along the keys.
+    """
     b, h, row = spec.strides(name)
     is_q = name == "q"
     strides = by_dim(spec, b, h) if is_q else {"batch": b, "kv_head": h, "in_group": 0}

@@ -1,4 +1,4 @@
-"""Keys that queries attend to, by position and by length."""
+"""Range of keys that a warp's queries attend to, limited by position and by key length."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from kgen_runtime.values import frozen
 
 @frozen
 class KeyLimits:
-    """Limits of the keys of a warp's `warp_m` queries, in at most `blocks` blocks of `block_n`."""
+    """Key range of a warp with `warp_m` queries; at most `blocks` blocks of `block_n` keys."""
 
     spec: Attention
     warp_m: int
     block_n: int
     blocks: int
-    #: Whether keys can end inside a block.
+    #: Whether the last key can lie inside a block.
     keys_end_inside: bool
 
     @property
     def last_reach(self) -> int:
-        """Distance from the position behind the last query to the end of its keys."""
+        """Offset of the end of the last query's keys from the position after that query."""
         return self.spec.reach - 1
 
     @property
     def last_start(self) -> int:
-        """Distance from the position of a warp's first row to the first key of its last row."""
+        """Offset of the first key of a warp's last row from the position of its first row."""
         return self.warp_m - 1 - self.spec.window_before
 
     @property

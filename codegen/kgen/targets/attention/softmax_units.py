@@ -1,4 +1,4 @@
-"""Units in which exponentials of scores are computed."""
+"""Factors that convert attention scores to exponents of 2, on which softmax is computed."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from kgen.spec.attention import EmptyRows
 from kgen_runtime.values import frozen
 
 LOG2_E = math.log2(math.e)
-#: Powers of 2 that weights reach before results are rescaled, as in FlashAttention-4; f16 has 15.
+#: log2 of the largest weight before results are rescaled, as in FlashAttention-4; f16 reaches 15.
 MAX_GROWTH = 8.0
-#: Largest exponents of maxima that are rounded, by 2^-5 at most: a factor that all weights of a row
-#: have in common. Beyond some size, the factor takes weights out of the range of f16.
+#: Largest exponent of a maximum that may be rounded. The rounding error, at most 2^-5, scales all
+#: weights of a row alike. The error of a larger exponent can take weights out of the range of f16.
 FAR = 2.0**20
-#: Smallest scale that is folded into exponents, so that its product with log2(e) is a normal f32.
+#: Smallest scale that is folded into exponents: its product with log2(e) is still a normal f32.
 LEAST_SCALE = 2.0**-100
 
 
 @frozen
 class SoftmaxUnits:
-    """Factors between products, scores and exponents of 2, as literals of the family's language."""
+    """Factors between products, scores and exponents of 2, as literals of the target's language."""
 
     spec: Attention
     #: Function that returns the literal of a number.
@@ -33,14 +33,14 @@ class SoftmaxUnits:
 
     @property
     def renders_scores(self) -> bool:
-        """Whether scores have a cap, or a scale that cannot be folded into their exponents, or
-        others instead that have none."""
+        """Whether scores need code of their own: a cap, a mask value, or a scale that cannot be
+        folded into exponents."""
         scales = not self.adds_mask and not LEAST_SCALE < self.spec.factor < 1.0 / LEAST_SCALE
         return bool(self.spec.softcap) or scales or self.spec.mask_value is not None
 
     @property
     def forms_scores(self) -> bool:
-        """Whether scores are multiplied by the scale before the maximum is found, not after."""
+        """Whether scores are scaled before the maximum is found; otherwise after."""
         return self.renders_scores or self.adds_mask
 
     @property
@@ -50,7 +50,7 @@ class SoftmaxUnits:
 
     @property
     def _unit(self) -> float:
-        """Natural units of a score as its maximum is kept."""
+        """Factor from the scores among which the maximum is found to scaled scores."""
         return 1.0 if self.forms_scores else self.spec.factor
 
     @property
@@ -59,12 +59,12 @@ class SoftmaxUnits:
 
     @property
     def to_log2(self) -> str:
-        """Factor from kept scores to exponents of 2."""
+        """Factor from the scores among which the maximum is found to exponents of 2."""
         return self.literal(self._unit * LOG2_E)
 
     @property
     def minus_to_log2(self) -> str:
-        """Factor from a maximum to what is added to exponents of 2."""
+        """Factor from a maximum to the addend of the exponents of 2."""
         return self.literal(-self._unit * LOG2_E)
 
     @property
@@ -74,17 +74,19 @@ class SoftmaxUnits:
 
     @property
     def growth(self) -> str:
-        """Growth of a maximum after which the results are rescaled."""
+        """Growth of a maximum above which the results are rescaled."""
         return self.literal(MAX_GROWTH / (self._unit * LOG2_E))
 
     @property
     def before_mask(self) -> str:
-        """Factor of scores that the mask is added to."""
+        """Factor that scores are multiplied by before the mask is added."""
         return self.literal(1.0 if self.renders_scores else self.spec.factor)
 
     @property
     def zeroes(self) -> str:
-        """Comparison with 0 of the sums of weights whose results are zeros: eq, or equ if NaN are
-        among them; empty for none."""
+        """Comparison of a row's sum of weights with 0 that makes the row's results zeros.
+
+        The value is "eq", or "equ" if a sum of NaN gives zeros too; "" if no result is set to zero.
+        """
         kinds = {EmptyRows.NAN: "", EmptyRows.NO_NAN: "equ"}
         return kinds.get(self.spec.empty_rows or EmptyRows.ZEROS, "eq")

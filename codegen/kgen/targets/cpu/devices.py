@@ -1,11 +1,20 @@
 """Rates of one well-known server processor per target, for rooflines: all cores at base clock.
 
-Sources: Intel's data sheet of Xeon X5690 (x86-64), AMD's of EPYC 7763 (x86-64-v3) and 9654
-(x86-64-v4), Intel's of Xeon Platinum 8480+ (x86-64-amx) and Ampere's of Altra Q80-30
-(aarch64-neon), for cores, clocks and memory channels. Flops per clock and core: a unit for products
-and one for sums of 4 floats (Westmere), two units for multiply-adds of 8 floats (Zen 3 and, for 16,
-Zen 4 by halves), two of 4 on Neoverse N1 (their optimisation guides); 1024 bf16 multiply-adds of
-AMX (Intel's Optimization Reference Manual, "Intel AMX"). Memory: channels times 8 bytes times rate.
+Cores, clocks and memory channels are from the vendors' data sheets:
+
+- x86-64: Intel Xeon X5690;
+- x86-64-v3 and x86-64-v4: AMD EPYC 7763 and 9654;
+- x86-64-amx: Intel Xeon Platinum 8480+;
+- aarch64-neon: Ampere Altra Q80-30.
+
+Arithmetic units per core are from the vendors' optimisation guides:
+
+- Westmere: one multiplier and one adder of 4 floats;
+- Zen 3: two multiply-add units of 8 floats; Zen 4 splits 16 floats over the same two;
+- Neoverse N1: two multiply-add units of 4 floats;
+- AMX: 1024 bf16 multiply-adds per cycle (Intel's Optimization Reference Manual, "Intel AMX").
+
+Memory bandwidth is channels times 8 bytes times transfers per second.
 """
 
 from __future__ import annotations

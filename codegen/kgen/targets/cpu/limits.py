@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from kgen.targets.base import Target
 from kgen_runtime.values import frozen
 
-#: Name of the target of the machine that builds.
+#: Target name for the CPU of the building machine.
 NATIVE = "native"
-#: Features beyond each architecture's first version that generated code may use, in the words of
-#: /proc/cpuinfo; bf16 and AMX are suffixes or levels of their own. x86-64, x86-64-v3 and v4 are
-#: levels of the x86-64 psABI ("Low Level System Information", table "Micro-architecture levels"),
-#: with the features that an arithmetic kernel can use.
+#: Features that generated code may use beyond an architecture's first version, as /proc/cpuinfo
+#: names them. x86-64, x86-64-v3 and v4 are levels of the x86-64 psABI ("Low Level System
+#: Information", table "Micro-architecture levels"), limited to features of use to arithmetic
+#: kernels. bf16 and AMX have suffixes or levels of their own.
 BASELINE_FEATURES = ("sse2",)
 V3_FEATURES = (
     *("ssse3", "sse4_1", "sse4_2", "popcnt", "avx", "avx2", "fma", "f16c", "bmi1", "bmi2"),
@@ -21,17 +21,18 @@ V3_FEATURES = (
 V4_FEATURES = (*V3_FEATURES, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 BF16_FEATURES = ("avx512_bf16",)
 VNNI_FEATURES = ("avx512_vnni",)
-#: Every processor with tiles, from Sapphire Rapids on, has both (Intel, Architecture Instruction
-#: Set Extensions Programming Reference, "Recent Instruction Set Extensions").
+#: Every processor with AMX tiles, from Sapphire Rapids on, also has the bf16 and VNNI features
+#: (Intel, Architecture Instruction Set Extensions Programming Reference, "Recent Instruction Set
+#: Extensions").
 AMX_FEATURES = ("amx_tile", "amx_bf16", "amx_int8", *BF16_FEATURES, *VNNI_FEATURES)
 AMX_FP16_FEATURES = ("amx_fp16",)
 AVX_VNNI_FEATURES = ("avx_vnni",)
 NEON_FEATURES = ("fp", "asimd")
 DOTPROD_FEATURES = ("asimddp",)
 
-#: Features that only kernels of some products use, and that other kernels do not require.
+#: Features that some matmul kernels use; other kernels do not require them.
 PRODUCT_FEATURES = AMX_FEATURES + AMX_FP16_FEATURES + AVX_VNNI_FEATURES + DOTPROD_FEATURES
-#: LLVM's words for features, where they differ.
+#: LLVM's names of features that differ from those of /proc/cpuinfo.
 _LLVM_WORDS = {
     "sse4_1": "sse4.1",
     "sse4_2": "sse4.2",
@@ -53,23 +54,29 @@ LLVM_FEATURES: dict[str, str] = {
     for feature in (*BASELINE_FEATURES, *V4_FEATURES, *NEON_FEATURES, *PRODUCT_FEATURES)
 }
 
-#: Vector registers: Intel SDM volume 1, 10.2 (SSE: 16 of 16 bytes), 14.1 (AVX: 16 of 32 bytes) and
-#: 15.1 (AVX-512: 32 of 64 bytes); Arm Architecture Reference Manual, A1.4.1 (32 of 16 bytes). SSE
-#: multiplies into a register of its own before it adds, which leaves 15. `l1_bytes` and `l2_bytes`
-#: (data cache, per core) only choose block sizes. The defaults are what most cores of a level have
-#: at least: Nehalem and Haswell 32 K, 256 K; Skylake-SP 32 K, 1 M; Sapphire Rapids 48 K, 2 M;
-#: Neoverse N1 64 K, 1 M, with room for smaller cores. `l3_bytes`, of all cores together, decides
-#: what is written past the caches: 32 M are a part of a server's and more than a laptop's.
-#: `stack_bytes` is what a kernel's packing buffers may take: threads have 8 MiB under glibc by
-#: default and 128 KiB under musl, whose users raise it.
+#: Names of a level's limits, in the order of `Level.limits`.
+#:
+#: - Vector registers: Intel SDM volume 1, 10.2 (SSE: 16 of 16 bytes), 14.1 (AVX: 16 of 32 bytes)
+#:   and 15.1 (AVX-512: 32 of 64 bytes); Arm Architecture Reference Manual, A1.4.1 (32 of 16 bytes).
+#:   SSE needs one register for a product before it is added, which leaves 15.
+#: - `l1_bytes` and `l2_bytes` (data cache, per core) only choose block sizes. Most cores of a level
+#:   have at least the default: Nehalem and Haswell 32 K, 256 K; Skylake-SP 32 K, 1 M; Sapphire
+#:   Rapids 48 K, 2 M; Neoverse N1 64 K, 1 M (the default is below this for smaller cores).
+#: - `l3_bytes`, shared by all cores, decides which outputs non-temporal stores write. A server's
+#:   last-level cache is larger than 32 M, a laptop's smaller.
+#: - `stack_bytes` limits a kernel's packing buffers. A thread's stack has 8 MiB by default under
+#:   glibc, and 128 KiB under musl, whose users raise it.
 LIMITS = ("vector_bytes", "vector_registers", "l1_bytes", "l2_bytes")
 COMMON_LIMITS = {"l3_bytes": 32 << 20, "stack_bytes": 256 * 1024}
 
 
 @frozen
 class Level:
-    """Instruction set. `core` is the default core to choose schedules for; `suffixes` are features
-    that may be added, in any combination. `limits` are numbers for the names in `LIMITS`."""
+    """Instruction-set level. Schedules are chosen for `core` unless a target names another one.
+
+    `suffixes` are features that a target's name may add, in any combination. `limits` are the
+    values of the names in `LIMITS`.
+    """
 
     arch: str
     features: Sequence[str]
@@ -80,7 +87,7 @@ class Level:
     def target(
         self, name: str, suffixes: Collection[str], core: str | None = None, **caches: int
     ) -> Target:
-        """Return the level with some of its suffixes, as a target of a core with these caches."""
+        """Return the target with some of the level's suffixes, for a core and its cache sizes."""
         added = (word for suffix in suffixes for word in self.suffixes[suffix])
         return Target(
             name=name,
@@ -92,7 +99,7 @@ class Level:
         )
 
 
-#: Levels by name, the least of each architecture first.
+#: Levels by name, from the lowest to the highest of each architecture.
 LEVELS: Mapping[str, Level] = {
     "x86-64": Level(
         arch="x86_64",
@@ -130,12 +137,12 @@ LEVELS: Mapping[str, Level] = {
         suffixes={"dotprod": DOTPROD_FEATURES},
     ),
 }
-#: Other names of suffixes: x86-64-amx+amx-fp16.
+#: Synonyms of suffixes, as in x86-64-amx+amx-fp16.
 SUFFIX_NAMES = {"amx-fp16": "fp16"}
 
 
 def with_suffixes(name: str) -> Target | None:
-    """Return the level with these suffixes, such as x86-64-v4+vnni+bf16; None if it is none."""
+    """Return the target of a name such as x86-64-v4+vnni+bf16, or None for an unknown name."""
     name, *given = name.split("+")
     wanted = {SUFFIX_NAMES.get(suffix, suffix) for suffix in given}
     level = LEVELS.get(name)
@@ -152,7 +159,7 @@ def known(name: str) -> Target:
     return found
 
 
-#: Targets that are proven on their own.
+#: Names of the targets that verification covers one by one.
 _NAMES = (
     *("x86-64", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni", "x86-64-v4+bf16"),
     *("x86-64-amx", "x86-64-amx+fp16", "aarch64-neon", "aarch64-neon+dotprod"),

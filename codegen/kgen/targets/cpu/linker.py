@@ -1,11 +1,11 @@
-"""Link one kernel's relocatable object into a shared object that any ELF loader takes.
+"""Link one kernel's relocatable object into a shared object that any ELF loader accepts.
 
 The input is self-contained: code and constants, no writable data, no undefined symbol. The output
-has no relocation left, so that loading it is mapping it.
+has no relocations, so a loader only maps it.
 
-Relocation types and calculations: System V ABI, AMD64 supplement, table 4.9; ELF for the Arm 64-bit
-Architecture, 5.7. Only what LLVM makes with the small code model and position-independent code, in
-a module that refers to nothing outside.
+The relocation types are those that LLVM emits for a self-contained module with the small code model
+and position-independent code. Sources: System V ABI, AMD64 supplement, table 4.9; ELF for the Arm
+64-bit Architecture, 5.7.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ def page21(data: bytearray, at: int, value: int, position: int) -> None:
 
 
 def low12(shift: int) -> Write:
-    """Return a patch of ADD or loads of 2**shift bytes: bits 0-11 of the address in bits 10-21."""
+    """Return the function that patches ADD (`shift` 0) or a load or store of 2**shift bytes.
+
+    Bits 0-11 of the address, shifted right by `shift`, go to bits 10-21 of the instruction.
+    """
 
     def patch(data: bytearray, at: int, value: int, position: int) -> None:
         insert(data, at, ((value & 0xFFF) >> shift) << 10)

@@ -1,4 +1,4 @@
-"""Common part of all CPU matmuls: prepacked B, byte strides, and the block of sums."""
+"""Common part of all CPU matmul plans: prepacked B, byte strides, and the block of accumulators."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import TensorParam, Tile, Walk
 from kgen_runtime.values import frozen
 
-#: Bytes added to a row of accumulators in scratch, so that rows a power of two apart do not share a
-#: cache set; twice as many if the padded row is a multiple of SUMS_MEET.
+#: Bytes of padding after a row of accumulators in scratch, which keep rows in different cache sets;
+#: the padding is doubled if the padded row is a multiple of SUMS_MEET bytes.
 SUMS_PADDING, SUMS_MEET = 64, 1024
 MOST_PADDING = 2 * SUMS_PADDING
 
 
 def padded(row: int) -> int:
-    """Return the bytes from a row of sums to the next."""
+    """Return the bytes from one row of accumulators to the next; `row` is their size in bytes."""
     return row + (SUMS_PADDING if (row + SUMS_PADDING) % SUMS_MEET else MOST_PADDING)
 
 
 @frozen
 class Accumulators:
-    """Sums of `rows` rows, `row` bytes apart, in vectors of type `vector`.
+    """Block of `rows` rows of accumulators, `row` bytes apart, in vectors of type `vector`.
 
-    The epilogue computes in type `finished`; `base` is the pointer to the first sum. With `in_out`,
-    the output holds the sums between two blocks of K.
+    `base` is the pointer to the first accumulator. The epilogue computes in type `finished`. With
+    `in_out`, the output holds the partial sums between two blocks of K.
     """
 
     vector: Vector
@@ -68,11 +68,11 @@ class Accumulators:
 
 @frozen
 class MatmulPlan(CpuPlan):
-    """Plan of a matmul whose tasks each compute a block of mc x nc of out."""
+    """Plan of a matmul in which each task computes an mc x nc block of the output."""
 
     spec: Matmul
     schedule: BlockedMatmul
-    #: Instruction that adds groups of K to each sum; None: elements are multiplied singly.
+    #: Instruction that adds the products of a group along K to each accumulator, or None.
     dot: Dot | None = None
 
     @classmethod
@@ -92,17 +92,19 @@ class MatmulPlan(CpuPlan):
         return cls.single(spec, target, schedule, compute, template=template, tasks=tasks, **fields)
 
     def converts(self, sums: Vector) -> bool:
-        """Return whether sums are another vector than the epilogue computes with."""
+        """Return whether the type of `sums` differs from the type of the epilogue."""
         return sums != self.compute
 
     @property
     def starts(self) -> Starts | None:
-        """Start values of the sums of each row, if the instruction reads B as unsigned."""
+        """Start values of each row's accumulators; None unless the instruction reads B unsigned."""
         return None
 
     def starts_along(self, k: int, run: Access, sums: Vector, pointer: str) -> Starts | None:
-        """Return the start values for `k` elements of each unpacked row of A at `pointer`, which
-        are read by runs; None if the instruction does not read B as unsigned."""
+        """Return the start values for `k` elements of each unpacked row of A at `pointer`.
+
+        `run` is the access to A. The result is None unless the instruction reads B as unsigned.
+        """
         if self.dot is None or not self.dot.b_is_unsigned:
             return None
         tail = k % run.compute.count
@@ -153,12 +155,12 @@ class MatmulPlan(CpuPlan):
 
     @property
     def sum_vector(self) -> Vector:
-        """Vector of sums, of as many columns as a vector of the epilogue."""
+        """Vector of accumulators, with as many columns as a vector of the epilogue."""
         return self.compute.of(scalar_type(self.spec.accumulate))
 
     @property
     def scratch_row(self) -> int:
-        """Bytes from a row of sums in scratch to the next."""
+        """Bytes from one row of accumulators in scratch to the next."""
         return self.schedule.nc * self.spec.accumulate.itemsize
 
     @property
@@ -170,7 +172,7 @@ class MatmulPlan(CpuPlan):
 
     @property
     def rows_are_fastest(self) -> bool:
-        """Whether tasks go down a block of columns first; otherwise along rows."""
+        """Whether consecutive tasks have consecutive blocks of rows; otherwise of columns."""
         return False
 
     @property
@@ -183,7 +185,7 @@ class MatmulPlan(CpuPlan):
 
     @property
     def multiplied(self) -> Multiplied:
-        """Type of the products: that of the sums if no instruction takes the operands."""
+        """Type of the multiplied operands: the accumulator type unless `dot` multiplies them."""
         return Multiplied(operands=str(self.spec.dtype if self.dot else self.spec.accumulate))
 
     @property

@@ -1,4 +1,4 @@
-"""LLVM vector types and how tensors of each dtype are read into and written from them."""
+"""LLVM vector types of CPU kernels, and loads and stores of each dtype as vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.powers_of_two import RoundingUnit
 from kgen_runtime.values import frozen
 
-#: The mask of the upper half of an f32, which is a bf16.
+#: Mask of the upper half of an f32, whose bits are a bf16.
 UPPER_HALF = -0x10000
 
 _SUFFIX = {"half": "f16", "float": "f32", "double": "f64"}
@@ -35,7 +35,7 @@ def index_list(indices: Iterable[int | str]) -> str:
 
 @frozen
 class Vector:
-    """Vector of `count` elements of an LLVM scalar type; its text is the LLVM type."""
+    """Vector of `count` elements of an LLVM scalar type; `str` returns the LLVM type."""
 
     count: int
     scalar: str
@@ -86,7 +86,7 @@ class Vector:
 
     @property
     def upper_halves(self) -> str:
-        """Mask of the upper halves of words of 32 bits, each of two bf16."""
+        """Mask of the upper halves of 32-bit words, each of which holds two bf16."""
         return self.splat(UPPER_HALF)
 
     @property
@@ -141,7 +141,7 @@ class Vector:
         return "<" + ", ".join(f"{self.scalar} {self.constant(value)}" for value in values) + ">"
 
     def numbers(self, first: int = 0) -> str:
-        """Return the constant with `first` and the numbers after it."""
+        """Return the constant whose elements count up from `first`."""
         return self.of_values(range(first, first + self.count))
 
     def constant(self, value: float) -> str:
@@ -156,7 +156,10 @@ class Vector:
 
 @frozen
 class VectorPart:
-    """Vector `index` of a run, from element `first` on; `valid` counts its elements, 0 if whole."""
+    """Vector `index` of a run, from element `first` on.
+
+    `valid` is the number of its elements inside the run if it is partial, and 0 if it is whole.
+    """
 
     index: int
     first: int
@@ -177,9 +180,9 @@ class Access:
 
     dtype: DType
     compute: Vector
-    #: bf16 is rounded by VCVTNEPS2BF16, which makes zero of subnormal numbers.
+    #: VCVTNEPS2BF16 rounds to bf16; it turns subnormal numbers into zero.
     rounded_by_cpu: bool = False
-    #: f16 is widened and rounded by instructions, not by integer operations.
+    #: Conversion instructions widen and round f16; otherwise integer operations do.
     f16_by_cpu: bool = True
 
     @property
@@ -189,7 +192,7 @@ class Access:
     @property
     def is_wide(self) -> bool:
         """Whether elements are stored in the compute type."""
-        # Integers of 16 bits are the bits of floats.
+        # A compute type of 16-bit integers holds the bits of f16 or bf16.
         same_kind = self.is_integer == self.compute.is_integer or self.compute.bits == 16
         return self.itemsize * 8 == self.compute.bits and same_kind
 
@@ -199,12 +202,12 @@ class Access:
 
     @property
     def is_whole_words(self) -> bool:
-        """Whether elements are integers of 32 or 64 bits, computed as floats."""
+        """Whether elements are 32-bit or 64-bit integers that are computed as floats."""
         return self.dtype in (DType.S32, DType.S64) and not self.compute.is_integer
 
     @property
     def saturating(self) -> str:
-        """Declaration of the intrinsic that converts floats to these integers."""
+        """Declaration of the intrinsic that converts computed floats to the stored integers."""
         whole, t = self.stored, self.compute
         return f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})"
 
@@ -215,7 +218,7 @@ class Access:
 
     @staticmethod
     def is_one(valid: int | str) -> bool:
-        """Return whether one element is valid: a number, or the name of a mask."""
+        """Return whether one element is valid; `valid` is a count or the name of a mask."""
         return valid == 1
 
     @property
@@ -228,12 +231,12 @@ class Access:
 
     @property
     def of_doubles(self) -> bool:
-        """Whether elements are floats of fewer bits, computed as doubles."""
+        """Whether elements are f32, f16 or bf16 that are computed as doubles."""
         return self.compute.scalar == "double" and not (self.is_integer or self.is_wide)
 
     @property
     def of_floats(self) -> Access:
-        """Access to the same tensor that computes in as many f32."""
+        """Access to the same tensor with f32 as the compute type."""
         return replace(self, compute=self.compute.of("float"))
 
     @property
@@ -246,7 +249,7 @@ class Access:
 
     @property
     def of_pairs(self) -> Access:
-        """Access to the same tensor by two vectors at once."""
+        """Access to the same tensor that reads or writes two vectors of f32 together."""
         return replace(self, compute=Vector(count=2 * self.compute.count, scalar="float"))
 
     @property

@@ -1,9 +1,9 @@
-"""Cost model of a CPU matmul: predicted cycles of every candidate of a space at once.
+"""Cost model of a CPU matmul: predict the cycles of all candidate schedules of a space at once.
 
 The model counts events (steps of loops, lines read from each cache level, runs of contiguous lines,
 lines packed, partial sums moved) and multiplies each count by the cycles that the event adds to the
-arithmetic on a core. Rates are published (`cores.toml`), cycles per event fitted to measurements
-(`coefficients.toml`). A prediction ranks candidates; it is not a measurement.
+arithmetic on a core. Arithmetic rates are published figures (`cores.toml`). Cycles per event are
+fitted to measurements (`coefficients.toml`). Predictions only rank candidates.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ from kgen_runtime.values import frozen
 
 #: Array of float64 with one entry per candidate.
 Cycles: TypeAlias = Any
-#: Cycles that a product of two AMX tiles keeps the tile unit busy (Intel Optimization Reference
-#: Manual 248966, "Intel AMX": 16 rows, one a cycle).
+#: Cycles of the tile unit per product of two AMX tiles: one per row of 16 (Intel Optimization
+#: Reference Manual 248966, "Intel AMX").
 TILE_PRODUCT = 16.0
-#: Row stride in bytes that causes set conflicts (its multiples use at most a quarter of the sets);
-#: bytes of a page; and pages that the first-level TLB of every core holds.
+#: Row stride in bytes whose multiples cause set conflicts: they use at most a quarter of the sets;
+#: bytes per page; and pages that the first-level TLB of every core holds.
 CONFLICT_BYTES, PAGE_BYTES, TLB_PAGES = 2048, 4096, 64
-#: Numbers of threads that a schedule is chosen for, with their weights; and cycles until another
-#: thread has started.
+#: Pairs of a number of threads and its weight in the ranking; and cycles to start a thread.
 THREADS, START_CYCLES = ((1, 0.6), (2, 0.3), (8, 0.1)), 6000.0
 
 
 @frozen
 class Prediction:
-    """Cycles of one thread with warm caches, by term and in all, and the seconds that rank."""
+    """Predictions per candidate: cycles of one thread with warm caches, by term and in total, and
+    the weighted `seconds` by which candidates are ranked."""
 
     terms: Mapping[str, Cycles]
     cycles: Cycles
@@ -74,7 +74,10 @@ class Prediction:
 
 
 def predict(spec: Matmul, target: Target, space: MatmulSpace, held: int = 0) -> Prediction:
-    """Predict the time of every candidate; calls with the same B read `held` bytes between."""
+    """Predict the time of every candidate.
+
+    `held` is the number of bytes that other kernels read between two calls with the same B.
+    """
     per_event = coefficients(target, space.kind)
     conditions = (False, True) if per_event["error"] else (False,)
     every = [counts_of(spec, target, space, is_cold=is_cold, held=held) for is_cold in conditions]
@@ -85,8 +88,12 @@ def predict(spec: Matmul, target: Target, space: MatmulSpace, held: int = 0) -> 
 
 
 def log_cycles(cycles: Sequence[Cycles], busiest: Callable[[int], Cycles]) -> Cycles:
-    """Return the mean logarithm of all threads' cycles, over numbers of threads and cache states,
-    from `cycles` in one thread. `busiest` returns the work of the busiest of so many threads."""
+    """Return the mean logarithm of the cycles of all threads together.
+
+    The mean is over the numbers of threads in THREADS and over cache states; `cycles` has the
+    cycles of one thread in each state. `busiest` maps a number of threads to the fraction of the
+    work that the busiest thread does.
+    """
     weighted: Cycles = 0.0
     for threads, weight in THREADS:
         share = busiest(threads)
@@ -108,7 +115,7 @@ def _terms(
     return {name: times * cycles for name, cycles in terms.items()}
 
 
-#: Fields of the schedules that pack windows of a convolution.
+#: Schedule fields that pack the windows of a convolution.
 PACKS_WINDOWS: Fixed = {"pack_a": 1}
 
 
@@ -121,7 +128,7 @@ def choose(spec: Matmul | Conv2d, target: Target) -> BlockedMatmul:
 def best(
     spec: Matmul | Conv2d, target: Target, fixed: Fixed | None = None, mainloop: str | None = None
 ) -> BlockedMatmul | None:
-    """Return the schedule of the least predicted time with `fixed` fields, or None."""
+    """Return the schedule with the least predicted time that has the `fixed` fields, or None."""
     found = candidates(spec, target, fixed, mainloop, most=1)
     return found[0].schedule if found else None
 
@@ -130,8 +137,10 @@ def candidates(
     spec: Matmul | Conv2d, target: Target, fixed: Fixed | None = None, mainloop: str | None = None,
     *, most: int | None, by_kind: bool = False,
 ) -> tuple[Candidate[BlockedMatmul], ...]:  # fmt: skip
-    """Return the schedules of the least predicted time, the best first; with `by_kind` the best one
-    of each main loop and choice of packing."""
+    """Return the `most` schedules with the least predicted times, the best first.
+
+    With `by_kind`, return only the best schedule for each main loop and choice of packing.
+    """
     if isinstance(spec, Conv2d):
         if not is_matrix(spec):
             fixed, mainloop = PACKS_WINDOWS, mainloop_of_windows(spec, target)
@@ -153,7 +162,10 @@ def predicted(
 
 
 def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul, distance: float) -> float:
-    """Return log(predicted / least predicted time) less the error over the distance, or 0."""
+    """Return log(time of `schedule` / least time) - error / distance, from predicted times.
+
+    The error is a fitted coefficient of the schedule's main loop; the result is 0 if it is 0.
+    """
     error = coefficients(target, type(schedule))["error"]
     if not error:
         return 0.0
@@ -176,7 +188,7 @@ def _candidate(
 
 
 def _packing(space: MatmulSpace) -> Column:
-    """Return a number from 0 to 7: what each candidate packs, and whether it prefetches B."""
+    """Return a code from 0 to 7 for the operands that a candidate packs and for B's prefetch."""
     c = space.columns
     return 4 * c["pack_a"] + 2 * c["pack_b"] + (c.get("ahead", 0 * c["mr"]) > 0)
 
@@ -194,9 +206,11 @@ def _busiest(spec: Matmul, space: MatmulSpace, threads: int) -> Cycles:
 
 @frozen
 class EventCounts:
-    """Counts of a space: cycles of arithmetic; lines of B from the last-level cache and memory,
-    scaled up if too few streams slow them down; events by name; and cycles of arithmetic that are
-    `apart` from reads of B."""
+    """Event counts of all candidates of a space.
+
+    Lines of B from the last-level cache and from memory are scaled up if too few streams slow them
+    down. `apart` are cycles of arithmetic that do not overlap reads of B.
+    """
 
     arithmetic: Cycles
     lines: tuple[Cycles, Cycles]
@@ -207,7 +221,7 @@ class EventCounts:
 def counts_of(
     spec: Matmul, target: Target, space: MatmulSpace, *, is_cold: bool = False, held: int = 0
 ) -> EventCounts:
-    """Count the events of every candidate of a space; with cold caches B comes from memory."""
+    """Count the events of every candidate of a space. With `is_cold`, B is read from memory."""
     core = TargetCore(target=target)
     loop = _Loop(spec=of_all_positions(spec), core=core, space=space, is_cold=is_cold, held=held)
     count = {kinds.InnerMatmul: _inner, kinds.OuterMatmul: _outer}.get(space.kind, _blocked)
@@ -239,7 +253,7 @@ class _Loop:
 
     @cached_property
     def lanes(self) -> int:
-        """Sums of a vector."""
+        """Accumulators per vector."""
         if self.dot and not issubclass(self.space.kind, kinds.CpuMatmul | kinds.InnerMatmul):
             return vector_for(self.core.target, DType.F32, COLUMNS).count
         return finishing_vector(self.spec, self.core.target, self.spec.n).count
@@ -262,7 +276,7 @@ class _Loop:
 
     @cached_property
     def b_bytes(self) -> int:
-        """Bytes of the operand that is read once: B, or the larger one of an inner product."""
+        """Bytes of the operand that is read once: B, or the larger operand of an inner product."""
         a_bytes = self.matrix_bytes * (self.space.kind is kinds.InnerMatmul)
         return max(self.spec.k * self.spec.n * self.spec.b_type.itemsize, a_bytes)
 
@@ -271,7 +285,7 @@ class _Loop:
         return self.b_bytes / LINE_BYTES
 
     def straddling(self, stride: int) -> float:
-        """Return the part of the vectors of rows, `stride` bytes apart, that lie in two lines."""
+        """Return the fraction of vectors that straddle two lines, in rows `stride` bytes apart."""
         return max(self.core.width - math.gcd(stride, LINE_BYTES), 0) / LINE_BYTES
 
     def counts(
@@ -279,14 +293,17 @@ class _Loop:
         reads: Mapping[str, Cycles], times: Cycles = 1.0, slowdown: Cycles = 1.0,
         apart: Cycles = 0.0,
     ) -> EventCounts:  # fmt: skip
-        """Return the counts with those of `reads` for the first reads of operands. `ways` says
-        which candidates read B first by multiply-adds, by packing or by software prefetches."""
+        """Return the event counts, with the first reads of operands added from `reads`.
+
+        `ways` maps each way to read B first (multiply-adds, packing, software prefetches) to a mask
+        of the candidates that use it.
+        """
         spec, first_read = self.spec, partial(self.core.first_read, is_cold=self.is_cold)
         place = first_read(max(self.b_bytes, self.held))
         packs_a, lines = self.space.columns["pack_a"] > 0, self.b_lines + 0.0 * reads["runs"]
         l2, from_memory = self.core.target.limits["l2_bytes"], place == "memory"
         far, again = float(self.b_bytes > l2), np.maximum(times - 1, 0) * lines
-        # A task that transforms tiles reads B as late as the first one does.
+        # Each task of a kernel that transforms tiles reads B from as far away as the first task.
         anew, found = again * far * (positions_of(spec) > 1), dict[str, Cycles]()
         for way, mask in ways.items():
             found |= {f"{way}_far": anew * mask, f"{way}_runs_{place}": reads["runs"] * mask}
@@ -405,8 +422,10 @@ def _blocked(loop: _Loop) -> EventCounts:
 
 
 def _step(loop: _Loop, rows: Column, vectors: Column, straddling: Column | float) -> Cycles:
-    """Return the cycles of a step of a register tile: multiply-adds, loads or latency. The part
-    `straddling` of the vectors of B lies in two lines, and is loaded twice."""
+    """Return the cycles of a register tile's step: the most of multiply-adds, loads and latency.
+
+    The fraction `straddling` of B's vectors lies in two lines and counts as two loads.
+    """
     spec, kind, has_halves = loop.spec, loop.space.kind, has_pairs(loop.spec)
     if kind is kinds.AmxMatmul:
         return ceil_div(rows, TILE_ROWS) * vectors * TILE_PRODUCT
@@ -470,7 +489,8 @@ def _inner(loop: _Loop) -> EventCounts:
 
 
 def _outer(loop: _Loop) -> EventCounts:
-    """Count outer products: groups of rows of B meet all rows of A; sums stay in a cache."""
+    """Count outer products: each group of B's rows is multiplied with all rows of A; accumulators
+    stay in a cache."""
     spec, c = loop.spec, loop.space.columns
     parts, nr, kc, halves = c["parts"], c["nr"], c["kc"], c["halves"] > 0
     rows = rows_of_b(spec, loop.core.target)

@@ -1,1 +1,1 @@
-"""Attention on matrix instructions: lanes, copies of heads, masks, and the plan of the kernel."""
+"""Plan of attention on matrix instructions: lanes, staging of heads, masks, and the kernel."""

@@ -1,7 +1,7 @@
 """Staging of K and V in LDS, a block of keys at a time.
 
-A buffer begins at the block's first key and ends behind the last key that exists. Loads outside of
-it return zeros, and so do loads behind the end of a head, whose offset is out of range.
+A buffer begins at the block's first key and ends after the last key of the tensor. Loads outside
+the buffer return zeros. Loads past the end of a head get an offset outside the buffer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kgen.targets.contraction.access import AccessMap
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
-#: Largest buffer in bytes: 32-bit offsets reach as many bytes after it, which are out of range.
+#: Largest buffer in bytes: half of what 32-bit offsets reach, so the upper half is out of range.
 MAX_BUFFER = 2**31
 
 
@@ -29,10 +29,10 @@ MAX_BUFFER = 2**31
 class HeadStaging(Staging):
     """Staging of K, whose rows are keys, or of V, whose depths are keys.
 
-    Depth d of V's tile has the key at which `moves` puts the bits of d.
+    `moves` permutes the bits of a depth of V's tile into the number of the key at that depth.
     """
 
-    #: Offset out of range of every buffer, also after the bytes of a block are added.
+    #: Offset outside every buffer, even after the bytes of a block are added.
     OUTSIDE: ClassVar[int] = -MAX_BUFFER
 
     moves: tuple[BitMove, ...] = ()
@@ -43,12 +43,12 @@ class HeadStaging(Staging):
 
     @property
     def key_bytes(self) -> int:
-        """Bytes from a key to the next."""
+        """Bytes from one key to the next."""
         return self.key_elements * self.memory.itemsize
 
     @property
     def key_elements(self) -> int:
-        """Elements from a key to the next."""
+        """Elements from one key to the next."""
         return self.k_stride if self.is_v else self.row_stride
 
     @property
@@ -67,17 +67,17 @@ class HeadStaging(Staging):
 
     @property
     def overlaps(self) -> bool:
-        """Whether a head ends behind the first element of the next key's."""
+        """Whether consecutive keys share memory."""
         return self.key_bytes < self.head_bytes
 
     @property
     def last_bytes(self) -> int:
-        """Bytes of the last key's head behind those of whole keys."""
+        """Bytes of the last key's head beyond one key stride."""
         return self.head_bytes - self.key_bytes
 
     @property
     def step_bytes(self) -> int:
-        """Bytes from a block of keys to the next."""
+        """Bytes from one block of keys to the next."""
         return self.keys * self.key_bytes
 
     @property
@@ -85,12 +85,12 @@ class HeadStaging(Staging):
         return self.head < (self.block_rows if self.is_v else self.block_k)
 
     def checks(self, load: ChunkLoad) -> bool:
-        """Return whether a load may be behind the end of the head although the chunk's first
-        element is not."""
+        """Return whether a load may lie past the end of the head while its chunk's first element
+        lies inside."""
         return not self.is_v and load.k > 0 and self.head % self.chunk_k != 0
 
     def key_of(self, depth: int) -> int:
-        """Return the key of a depth of V."""
+        """Return the number of the key at a depth of V's tile."""
         return sum((depth & move.mask) << move.left >> move.right for move in self.moves)
 
     def load_bytes(self, load: ChunkLoad) -> int:
@@ -121,7 +121,7 @@ class HeadStaging(Staging):
 
     @property
     def registers(self) -> int:
-        """Registers of a lane for a block on its way."""
+        """Registers per lane that hold a block between memory and LDS."""
         words = -(-self.load_type.nbytes // 4)
         return len(self.chunks) * len(self.loads) * words
 

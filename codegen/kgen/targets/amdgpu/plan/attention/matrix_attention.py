@@ -1,9 +1,9 @@
 """Attention on matrix instructions: two products around an online softmax, all in registers.
 
 A wave holds its queries as fragments of B. Blocks of keys and values go through registers to LDS.
-The first product has keys as rows, so a lane has scores of one query of each MMA tile, and its
-maximum needs no other lane's unless it grows. The weights are B of the second product without
-leaving their lanes (query_lanes.py). T. Dao, FlashAttention-2, arXiv 2307.08691, section 3.
+The first product has keys as rows, so a lane holds scores of one query per MMA tile. Lanes exchange
+maxima only when a maximum grows. The weights become B of the second product in the lanes that
+computed them (query_lanes.py). Source: T. Dao, FlashAttention-2, arXiv 2307.08691, section 3.
 """
 
 from __future__ import annotations
@@ -65,8 +65,9 @@ from kgen_runtime.values import frozen
 
 #: Registers of a lane for addresses, maxima and temporary values.
 BASE_REGISTERS = 36
-#: Selectors of V_PERM_B32 that join the low, or the high, halves of a lane's word and of the same
-#: word of the lane in the other half of the wave: in the lower half of the wave, and in the upper.
+#: Selectors of V_PERM_B32. The first pair joins the low halves of a lane's word and of the same
+#: word of the lane in the other half of the wave; the second pair joins the high halves. Each pair
+#: has the selector for the lower half of the wave, then for the upper half.
 JOINED_HALVES = ((Staging.LOW_HALVES, 0x01000504), (Staging.HIGH_HALVES, 0x03020706))
 
 
@@ -76,8 +77,10 @@ def f32_literal(value: float) -> str:
 
 @frozen
 class OutputPiece:
-    """Neighbouring elements of a query's result: those of MMA tile `tile` from `register` on,
-    `element` elements from the lane group's first."""
+    """Consecutive elements of a query's result, in `registers` of MMA tile `tile`.
+
+    `element` is the distance in elements from the lane group's first element.
+    """
 
     tile: int
     registers: range
@@ -94,7 +97,7 @@ class OutputPiece:
 
 @frozen
 class MatrixAttentionPlan(AmdgpuPlan):
-    """Plan of attention.ll.j2: a workgroup computes `block_m` queries of a head."""
+    """Plan of attention.ll.j2: each workgroup computes `block_m` queries of one head."""
 
     spec: Attention
     schedule: MmaAttention
@@ -116,7 +119,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     @property
     def length_name(self) -> str:
-        """Value (i64) with the coordinate of the batch element; empty if there is one."""
+        """Name of the i64 coordinate of the batch element; empty if the batch is 1."""
         return coordinates(self.output)[0] if self.spec.batch > 1 else ""
 
     # -- fragments -----------------------------------------------------------------------------
@@ -153,24 +156,24 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     @property
     def fragment_lines(self) -> tuple[int, ...]:
-        """Lines that lanes of group 0 load from either tile."""
+        """Lines that lanes of group 0 load from the tiles of K and V."""
         return tuple(sorted({*self.lines_of(self.k), *self.lines_of(self.v)}))
 
     # -- scores and weights --------------------------------------------------------------------
 
     @property
     def scores(self) -> FloatType:
-        """Scores of a lane in an MMA tile."""
+        """Type of a lane's scores in an MMA tile."""
         return FloatType(dtype=DType.F32, lanes=self.instruction.registers)
 
     @property
     def narrow(self) -> FloatType:
-        """Type of rounded weights."""
+        """Type of the rounded weights in an operand."""
         return FloatType(dtype=self.spec.dtype, lanes=self.instruction.elements)
 
     @property
     def narrow_scores(self) -> FloatType:
-        """Type of rounded weights of an MMA tile."""
+        """Type of a lane's rounded weights in an MMA tile."""
         return self.scores.of(self.spec.dtype)
 
     @property
@@ -187,8 +190,11 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     @property
     def exchanged_words(self) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
-        """Words of rounded weights of an MMA tile that both halves of a wave exchange: the number,
-        and for both halves of the word the number of the word that they become."""
+        """Words of rounded weights in an MMA tile that both halves of a wave exchange.
+
+        Each entry has the number of a word, and pairs of a half of that word (0 or 1) and the
+        number of the exchanged word that is built from it.
+        """
         return tuple(
             (word, ((0, 2 * word), (1, 2 * word + 1)))
             for word in range(self.instruction.registers // 2)
@@ -201,8 +207,10 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     @property
     def halvings(self) -> tuple[tuple[int, int, range, range], ...]:
-        """Steps of a sum over a lane's scores down to two: widths after and before a step, and the
-        elements that it adds."""
+        """Steps that reduce the sum over a lane's scores to two partial sums.
+
+        Each step has the widths after and before it, and the two ranges of elements that it adds.
+        """
         found, width = [], self.instruction.registers // 2
         while width > 1:
             found.append((width, 2 * width, range(width), range(width, 2 * width)))
@@ -219,12 +227,12 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     @property
     def zeroes(self) -> str:
-        """Comparison of sums with 0 where results are zeros."""
+        """Predicate of fcmp that compares a row's sum with 0 where its results are zeros."""
         return {"eq": "oeq", "equ": "ueq"}[self.units.zeroes]
 
     @property
     def lowest(self) -> str:
-        """Maximum before there is one: finite, so that -infinity has the weight 0."""
+        """Start value of the maximum: finite, so that a score of -infinity has the weight 0."""
         return f32_literal(-F32_MAX)
 
     @property
@@ -241,7 +249,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     @property
     def key_count(self) -> str | int:
-        """Number of keys: a number, or a value that depends on the input."""
+        """Number of keys: a constant, or the name of a value that depends on the input."""
         return "%length" if self.spec.kv_length else self.spec.keys
 
     @property
@@ -251,17 +259,17 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     @property
     def end_key(self) -> str | int:
-        """End of the workgroup's blocks."""
+        """Key after the workgroup's last block."""
         return "%end_key" if self.is_counted else self.keys_of_blocks
 
     @property
     def shift_from_length(self) -> int:
-        """Distance from the number of keys, or from 0, to the position of query 0."""
+        """Position of query 0, relative to the number of keys if positions count from the end."""
         return -self.spec.queries if self.spec.counts_from_end else 0
 
     @property
     def window_shift(self) -> int:
-        """Distance from a position to the first key of its window."""
+        """Offset of a window's first key from the query's position."""
         return -self.spec.window_before
 
     @property
@@ -276,7 +284,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     @property
     def blocks(self) -> int:
-        """Most blocks of keys of a workgroup."""
+        """Largest number of key blocks that a workgroup multiplies."""
         return -(-self.spec.keys // self.schedule.block_n)
 
     @property
@@ -306,14 +314,14 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     @property
     def forming(self) -> Expression | None:
-        """Expression of a score that is not a product times a folded scale."""
+        """Expression of a score in its product x; None if the scale is folded into exponents."""
         if not self.units.renders_scores:
             return None
         cap, factor = self.spec.softcap, self.spec.factor
         return parse(f"tanh(x * ({factor / cap!r})) * {cap!r}" if cap else f"x * ({factor!r})")
 
     def formed(self, score: str) -> Rendered:
-        """Return the lines that form the scores %`score`.formed of a tile from its products."""
+        """Return the lines that compute %`score`.formed from a tile's products %`score`.product."""
         assert self.forming is not None
         return self._renderer.render(self.forming, {"x": f"%{score}.product"}, f"%{score}.formed")
 
@@ -344,7 +352,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     @property
     def out_width(self) -> int:
-        """Elements of an access to the output."""
+        """Elements per access to the output."""
         strides = self.output.batch_stride_c
         steps = strides if isinstance(strides, tuple) else (strides or 0,)
         row = self.output.out_strides[1] if self.spec.queries > 1 else 0
@@ -403,13 +411,13 @@ class MatrixAttentionPlan(AmdgpuPlan):
         )
 
     def piece_ends(self, piece: OutputPiece) -> bool:
-        """Return whether a piece may be behind the end of the result."""
+        """Return whether a piece may lie past the end of a query's result."""
         last = piece.element + self.instruction.registers * (self.tiles.group_count - 1)
         return last + self.out_width > self.spec.out_head
 
     @property
     def outside(self) -> int:
-        """Offset that is outside of every buffer, also after a row's offset is added."""
+        """Offset outside every buffer, even after a row's offset is added."""
         return -MAX_BUFFER
 
     # -- declarations --------------------------------------------------------------------------
@@ -420,7 +428,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     @property
     def target_features(self) -> tuple[str, ...]:
-        """LLVM features: no real-true16, which moves halves of registers one by one."""
+        """LLVM features: without real-true16, which moves register halves one by one."""
         return ("-real-true16",) if self.target.has("real-true16") else ()
 
     @property
@@ -505,7 +513,7 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     k = dataclasses.replace(k, row=k.k, k=k.row, inner="k")
     blocks = block_tiles(output, schedule.block_m, output.n)
     grid = (blocks.cols, blocks.rows, blocks.batch)
-    # A tile is one of `out`; `lse` has other axes.
+    # A tile describes a block of `out`; `lse` has other axes.
     tile = None if spec.lse else blocks.by_coordinates
     return MatrixAttentionPlan(
         spec=spec,
@@ -553,7 +561,7 @@ def _staging(access: AccessMap, tiles: AttentionTiles, target: Target) -> HeadSt
             fragment_rows=i.m,
         ),
         threads=tiles.schedule.num_warps * target.subgroup,
-        # Those of further tiles repeat the pattern of two.
+        # The bank conflicts of two tiles are those of all: further tiles repeat the pattern.
         loads=fragment_loads(
             i,
             target.subgroup,

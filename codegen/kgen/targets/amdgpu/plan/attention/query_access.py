@@ -1,4 +1,4 @@
-"""Accesses to the queries of a wave, as fragments of B."""
+"""Loads of a wave's queries from memory to registers, as fragments of B."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from kgen_runtime.values import frozen
 
 @frozen
 class QueryAccess:
-    """Accesses of a lane to slots of its queries, through a buffer from the workgroup's first query
-    on."""
+    """Loads of a lane's slots of its queries; the buffer begins at the workgroup's first query."""
 
     access: AccessMap
     tiles: AttentionTiles
 
     @property
     def width(self) -> int:
-        """Elements of an access."""
+        """Elements per access."""
         whole = math.gcd(self.access.depth, *self.access.starts)
         return power_of_two_divisor(whole, self.tiles.instruction.slot_k)
 
@@ -38,7 +37,7 @@ class QueryAccess:
 
     @property
     def elements(self) -> tuple[tuple[int, int, int], ...]:
-        """Elements of a slot: the first of its access, its number there, and in the slot."""
+        """Elements of a slot: first element of the access, number in the access and in the slot."""
         return tuple(
             (first, lane, first + lane) for first in self.firsts for lane in range(self.width)
         )
@@ -53,12 +52,12 @@ class QueryAccess:
 
     @property
     def stored_slot(self) -> FloatType:
-        """Type of a slot as memory has it."""
+        """Type of a slot in memory."""
         return FloatType(dtype=self.access.dtype, lanes=self.tiles.instruction.slot_k)
 
     @property
     def slot_type(self) -> str:
-        """Type of a slot as matrix instructions take it."""
+        """Type of a slot as an operand of matrix instructions."""
         return f"<{self.tiles.instruction.slot_k} x {self.tiles.instruction.element}>"
 
     @property
@@ -71,7 +70,7 @@ class QueryAccess:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes from a query to the next."""
+        """Bytes from one query to the next."""
         return self.row_stride * self.access.dtype.itemsize
 
     @property
@@ -80,7 +79,7 @@ class QueryAccess:
 
     @property
     def group_bytes(self) -> int:
-        """Bytes from a lane group's elements of a query to those of the next one."""
+        """Bytes from one lane group's elements of a query to the next lane group's."""
         return self.tiles.lane_lines * WIDEST
 
     def offset(self, line: int, first: int) -> int:
@@ -88,6 +87,6 @@ class QueryAccess:
         return line * WIDEST + first * self.access.dtype.itemsize
 
     def ends(self, line: int) -> bool:
-        """Return whether elements of a slot may be behind the end of the head."""
+        """Return whether elements of a slot may lie past the end of the head."""
         last = line + self.tiles.lane_lines * (self.tiles.group_count - 1)
         return (last + 1) * WIDEST > self.head_bytes

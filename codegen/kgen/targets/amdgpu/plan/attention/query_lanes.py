@@ -1,9 +1,9 @@
 """Distribution of scores, weights and results over the lanes of a wave.
 
-A matrix instruction multiplies keys as rows of A with queries as columns of B. So a lane has scores
-of one query of each MMA tile. The same lane must have that query's weights as B of the product with
-V, where A's rows are elements of the head. Both operands may be permuted along k, so a lane's
-weights stay where they are, and V is copied to LDS with its keys in their order.
+The first matrix product has keys as rows of A and queries as columns of B. So a lane holds scores
+of one query per MMA tile. The second product has elements of V's head as rows of A and weights as
+B. Its k, the keys, may have any order that A and B share. So weights stay in their lanes, and V is
+copied to LDS with its keys in the order of the weights.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class BitMove:
-    """Bits of a number that move to the left (by `left`) or to the right (by `right`)."""
+    """Bits `mask` of a number, moved left by `left` or right by `right` bits."""
 
     mask: int
     left: int = 0
@@ -24,7 +24,10 @@ class BitMove:
 
 
 def bit_moves(permutation: Callable[[int], int], size: int) -> tuple[BitMove, ...]:
-    """Return the moves of a permutation of bits on numbers below `size`, a power of two."""
+    """Return the bit moves that make up `permutation`.
+
+    `permutation` reorders the bits of numbers below `size`, a power of two.
+    """
     masks: dict[int, int] = {}
     for bit in range(size.bit_length() - 1):
         moved = permutation(1 << bit).bit_length() - 1
@@ -37,7 +40,7 @@ def bit_moves(permutation: Callable[[int], int], size: int) -> tuple[BitMove, ..
 
 @frozen
 class QueryLanes:
-    """QueryLanes of waves of `wave`, with the registers of one matrix instruction."""
+    """Lanes that hold each query in a wave of `wave` lanes, for one matrix instruction."""
 
     instruction: MatrixInstruction
     wave: int
@@ -54,15 +57,15 @@ class QueryLanes:
         return tuple(self.instruction.n << step for step in range(count))
 
     def row(self, group: int, register: int) -> int:
-        """Return the row of D in a lane's register."""
+        """Return the row of the result D that a register of a lane group holds."""
         i = self.instruction
         return i.register_rows[register] + i.lane_rows * group
 
     def key(self, depth: int) -> int:
-        """Return the key whose weight is at a depth of the second product, within a block.
+        """Return the key, within a block, whose weight is at a depth of the second product.
 
-        A lane's registers fill its slots in order; slot s of group g has the depths from
-        slot_k (groups s + g) on.
+        A lane's registers fill its slots in order. Slot s of group g begins at depth
+        slot_k * (groups * s + g).
         """
         i = self.instruction
         if i.whole_depth:
@@ -73,8 +76,10 @@ class QueryLanes:
         return tile * i.m + self.row(group, register)
 
     def element(self, row: int) -> int:
-        """Return the element of the head at a row of A of the second product, within an MMA tile:
-        a lane's registers are neighbouring elements."""
+        """Return the head element, within an MMA tile, at a row of A of the second product.
+
+        The order of rows makes the registers of a lane consecutive elements of the result.
+        """
         i = self.instruction
         group, register = next(
             (group, register)

@@ -1,4 +1,4 @@
-"""Accesses to the mask of attention, through a buffer that begins at the workgroup's queries."""
+"""Loads of attention's mask; the buffer begins at the workgroup's first query."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class MaskVector:
-    """Neighbouring elements of the mask, for the registers of a tile of keys from `register` on,
-    `nbytes` from the first register of the first tile."""
+    """Consecutive mask elements for the registers of a tile of keys, from `register` on.
+
+    `nbytes` is the distance in memory from the element of the first tile's first register.
+    """
 
     tile: int
     register: int
@@ -26,7 +28,7 @@ class MaskVector:
 
     @property
     def elements(self) -> tuple[tuple[int, int], ...]:
-        """Numbers of the elements, and of the registers that they are for."""
+        """Pairs of an element's number and the register that it is for."""
         return tuple((lane, self.register + lane) for lane in range(self.width))
 
     @property
@@ -36,8 +38,10 @@ class MaskVector:
 
 @frozen
 class ScoreMask:
-    """The mask as a lane reads it for `tiles` MMA tiles of keys; `terms` are those of the batch, in
-    bytes."""
+    """Mask elements that a lane reads for `tiles` MMA tiles of keys.
+
+    `terms` are the batch terms of an address, in bytes.
+    """
 
     spec: Attention
     lanes: QueryLanes
@@ -63,17 +67,17 @@ class ScoreMask:
 
     @property
     def group_bytes(self) -> int:
-        """Bytes from the first key of a lane group to that of the next one."""
+        """Bytes from one lane group's first key to the next lane group's."""
         return self.lanes.instruction.lane_rows * self.key_bytes
 
     @property
     def row_nbytes(self) -> int:
-        """Bytes of the elements of a query."""
+        """Bytes of a query's mask elements."""
         return (self.spec.keys if self.varies_by_key else 1) * self.dtype.itemsize
 
     @property
     def width(self) -> int:
-        """Elements of an access: of neighbouring keys, all of which exist or none."""
+        """Elements per access: consecutive keys, either all or none of them inside the tensor."""
         i, spec = self.lanes.instruction, self.spec
         if not self.varies_by_key:
             return 1
@@ -85,7 +89,7 @@ class ScoreMask:
 
     @property
     def pieces(self) -> tuple[MaskVector, ...]:
-        """Accesses of a block of keys; one if all keys share an element."""
+        """Accesses for a block of keys; a single one if all keys share an element."""
         return (
             tuple(self._pieces())
             if self.varies_by_key
@@ -113,7 +117,7 @@ class ScoreMask:
 
     @property
     def words(self) -> FloatType:
-        """Type of an access: a word or more, or an integer of fewer bytes."""
+        """Type of an access: 32-bit words, or a shorter integer."""
         if self.type.nbytes < 4 and self.dtype is DType.BOOL:
             return FloatType(dtype=DType.U8 if self.width == 1 else DType.F16)
         return self.type.words
@@ -124,5 +128,5 @@ class ScoreMask:
 
     @property
     def value(self) -> FloatType:
-        """Type of the elements as they are added."""
+        """Type in which mask elements are added to scores."""
         return FloatType(dtype=DType.F32, lanes=self.width)

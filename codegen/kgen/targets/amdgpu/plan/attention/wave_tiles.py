@@ -1,4 +1,4 @@
-"""Tiles of attention on matrix instructions: which a wave multiplies, and in which steps."""
+"""Tiles of attention on matrix instructions: the MMA tiles of a wave and the order of its steps."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kgen.targets.amdgpu.plan.matmul.mma import group_depth, line_groups
 from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.values import frozen
 
-#: Registers for addresses of an access on its way to LDS, in memory and in LDS.
+#: Address registers per access that is copied to LDS: its addresses in memory and in LDS.
 ADDRESSES = 3
-#: Fragments of K or V in registers before they are multiplied, for most tiles.
+#: Largest number of tiles of K or V whose fragments are in registers before they are multiplied.
 FRAGMENTS_LOADED = 4
 
 
 @frozen
 class ProductStep:
-    """Matrix instruction in the chain of those on one accumulator; `suffix` of its operands."""
+    """Matrix instruction number `number` on an accumulator; `suffix` ends its operands' names."""
 
     number: int
     first: bool
@@ -33,7 +33,10 @@ class ProductStep:
 
 @frozen
 class WeightPart:
-    """Weights of an operand of the second product: elements of the tiles `first` and `second`."""
+    """Weights that make up an operand of the second product.
+
+    `elements` are numbers in the joined registers of the score tiles `first` and `second`.
+    """
 
     number: int
     first: int
@@ -48,7 +51,7 @@ class AttentionTiles:
     spec: Attention
     schedule: MmaAttention
     lanes: QueryLanes
-    #: Whether fragments of queries stay in registers; else each block of keys loads them again.
+    #: Whether query fragments stay in registers; otherwise each block of keys loads them again.
     keeps_queries: bool = True
 
     @property
@@ -65,16 +68,16 @@ class AttentionTiles:
 
     @property
     def query_rows(self) -> tuple[tuple[int, int], ...]:
-        """MMA tiles of queries with their first rows."""
+        """Number and first row of each MMA tile of queries."""
         return tuple((n, n * self.instruction.n) for n in self.query_tiles)
 
     @property
     def score_tiles(self) -> tuple[tuple[int, int], ...]:
-        """MMA tiles of scores: of keys and of queries."""
+        """MMA tiles of scores, as pairs of a key tile and a query tile."""
         return tuple((t, n) for t in self.key_tiles for n in self.query_tiles)
 
     def steps_of(self, group: int, groups: tuple[tuple[int, ...], ...]) -> tuple[ProductStep, ...]:
-        """Return the matrix instructions of a group of fragments, for each accumulator."""
+        """Return the matrix instructions that multiply a group of fragments into an accumulator."""
         last = len(groups) * len(self.parts) - 1
         return tuple(
             ProductStep(
@@ -110,7 +113,7 @@ class AttentionTiles:
 
     @property
     def parts(self) -> tuple[tuple[int, ...], ...]:
-        """Elements of the loaded fragments that each of their matrix instructions takes."""
+        """Elements of a loaded fragment that each matrix instruction multiplies."""
         size = self.instruction.lanes
         loaded = self.instruction.slot_k * len(self.value_groups[0])
         return tuple(tuple(range(first, first + size)) for first in range(0, loaded, size))
@@ -126,26 +129,26 @@ class AttentionTiles:
 
     @property
     def head_groups(self) -> tuple[tuple[int, ...], ...]:
-        """Lines of Q and K that lane group 0 loads together, for each group of fragments."""
+        """Lines of Q and K in each group of fragments that lane group 0 loads together."""
         depth = group_depth(self.instruction, self.lanes.wave)
         lines = -(-self.spec.head // depth) * depth // self.instruction.slot_k
         return line_groups(self.instruction, self.lanes.wave, lines)
 
     @property
     def value_groups(self) -> tuple[tuple[int, ...], ...]:
-        """Lines of V that lane group 0 loads together, for each group of fragments."""
+        """Lines of V in each group of fragments that lane group 0 loads together."""
         return line_groups(
             self.instruction, self.lanes.wave, self.schedule.block_n // self.instruction.slot_k
         )
 
     @property
     def lane_lines(self) -> int:
-        """Lines from one lane group's first to the next one's."""
+        """Lines from one lane group's first line to the next lane group's."""
         return 0 if self.instruction.whole_depth else 1
 
     @property
     def element_moves(self) -> tuple[BitMove, ...]:
-        """Moves from a lane's row of A to its element of V's head in an MMA tile."""
+        """Bit moves from a row of A in an MMA tile to the element of V's head in that row."""
         return self.lanes.element_moves
 
     @property
@@ -154,7 +157,7 @@ class AttentionTiles:
 
     @property
     def weight_parts(self) -> tuple[tuple[WeightPart, ...], ...]:
-        """Parts of weights by the groups of the second product's fragments."""
+        """Weight operands for each group of fragments of the second product."""
         r, size = self.instruction.registers, self.instruction.elements
         found = []
         for number in range(len(self.value_groups)):
@@ -175,14 +178,14 @@ class AttentionTiles:
 
     @property
     def register_keys(self) -> tuple[int, ...]:
-        """Keys of a lane's registers, from the lane group's first key on."""
+        """Key of each register of a lane, relative to the lane group's first key."""
         return self.instruction.register_rows
 
     def tile_keys(self, tile: int) -> tuple[int, ...]:
         return tuple(tile * self.instruction.m + row for row in self.register_keys)
 
     def keys_vector(self, tile: int) -> str:
-        """Return the keys of a tile's registers, as a constant."""
+        """Return the vector constant of the keys of a tile's registers."""
         return f"<{', '.join(f'i32 {key}' for key in self.tile_keys(tile))}>"
 
     @property
@@ -197,12 +200,12 @@ class AttentionTiles:
 
     @property
     def key_depth(self) -> int:
-        """Elements of a key in LDS."""
+        """Elements per key in LDS, with padding."""
         return max(group_depth(self.instruction, self.lanes.wave), power_of_two(self.spec.head))
 
     @property
     def value_rows(self) -> int:
-        """Elements of a value in LDS."""
+        """Elements per value vector in LDS, with padding."""
         return max(self.instruction.m, power_of_two(self.spec.out_head))
 
     @property
@@ -212,12 +215,12 @@ class AttentionTiles:
 
     @property
     def held_registers(self) -> int:
-        """Registers for queries, scores, weights, results and blocks on their way."""
+        """Registers for queries, scores, weights, results, and copies on their way to LDS."""
         i, queries = self.instruction, len(self.query_tiles)
         lines = len(self.query_lines if self.keeps_queries else self.head_groups[0])
         slots = lines * queries * WIDEST // 4
         sums = (len(self.key_tiles) + len(self.out_tiles)) * queries * i.registers
-        # Half of the weights are rounded before the other half's scores are dead.
+        # The first half of the weights is rounded while the scores of the second half are live.
         weights = len(self.key_tiles) * queries * i.registers // 4
         tiles = min(FRAGMENTS_LOADED, max(len(self.key_tiles), len(self.out_tiles)) // 2)
         fragments = tiles * len(self.head_groups[0]) * WIDEST // 4
@@ -226,5 +229,5 @@ class AttentionTiles:
 
     @property
     def copied_registers(self) -> int:
-        """Registers of a lane for a block of K and V on its way."""
+        """Registers per lane that hold a block of K and V between memory and LDS."""
         return self.lds_bytes // (self.schedule.num_warps * self.lanes.wave * 4)

@@ -1,4 +1,4 @@
-"""The plan of matmul_blis.ll.j2: fused multiply-adds on vectors."""
+"""Plan of matmul_blis.ll.j2: a matmul by fused multiply-adds on register tiles of vectors."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
 
-#: Elements of a pair.
+#: Elements per pair.
 PAIR = 2
 
 
 @frozen
 class Half:
-    """Half of a pair; `name` is the suffix of its names."""
+    """Half of a pair; `name` is the suffix of names in the kernel."""
 
     name: str
     index: int
@@ -44,12 +44,13 @@ class Half:
 
 @frozen
 class Pairs:
-    """Pairs of bf16 along K of a prepacked B, in words of the size of `sums`.
+    """Pairs of bf16 along K of a prepacked B, in 32-bit words.
 
-    A shift makes an f32 of a word's lower half, a mask of its upper half, which costs less than
-    widening two vectors of bf16. Tiles of fewer sums than `apart_below` keep the sums of both
-    halves apart if the vector `registers` hold them, so that multiply-adds need not wait for each
-    other. `k` is the depth of the product, `a_k` the bytes of A from one k to the next.
+    A shift widens the lower half of a word to f32, a mask the upper half; both cost less than
+    widening two vectors of bf16. A tile with fewer accumulators than `apart_below` has separate
+    accumulators for the two halves, so that multiply-adds need not wait for each other. It keeps
+    the halves together if the vector `registers` do not suffice. `k` is the depth of the product,
+    `a_k` the bytes of A from one k to the next.
     """
 
     sums: Vector
@@ -64,7 +65,7 @@ class Pairs:
 
     def has_two_sums(self, tile: RegisterTile) -> bool:
         sums, vectors = len(tile.sums), len(tile.columns)
-        # Both halves of a vector at once, and the mask.
+        # Registers are also needed for the second half of a vector of B, and for the mask.
         room = self.registers - registers_needed(1, vectors) - 1
         return sums < self.apart_below and PAIR * sums - vectors <= room
 
@@ -80,12 +81,12 @@ class Pairs:
         )
 
     def a_at(self, row: Row, half: Half) -> int:
-        """Return the bytes from a pair's A to one of its numbers."""
+        """Return the byte offset, in a row of A, of the number that `half` is multiplied with."""
         return row.a + half.index * self.a_k
 
     @property
     def k_is_odd(self) -> bool:
-        """Whether the last pair has a zero past K, where there is no A."""
+        """Whether the upper half of the last pair is padding, past the end of A."""
         return self.k % PAIR != 0
 
 
@@ -94,7 +95,7 @@ def has_pairs(spec: Matmul) -> bool:
     return spec.b_type is DType.BF16 and b_is_packed(spec)
 
 
-#: Workspace of the sums of each slice.
+#: Name of the workspace with the partial sums of each slice.
 PARTIAL_SUMS = "partial.sums"
 
 
@@ -112,7 +113,7 @@ class Slices:
 
     @property
     def k(self) -> int:
-        """K of a slice, in whole blocks; the last one may have less."""
+        """Depth of a slice, in whole blocks of K; the last slice may be shorter."""
         blocks = -(-self.spec.k // self.schedule.kc)
         return -(-blocks // self.schedule.split_k) * self.schedule.kc
 
@@ -131,7 +132,7 @@ class Slices:
 
     @property
     def further(self) -> tuple[int, ...]:
-        """Bytes to the sums of each slice but the first."""
+        """Byte offsets of the sums of each slice but the first."""
         return tuple(number * self.acc.bytes for number in range(1, self.count))
 
     @property
@@ -245,7 +246,7 @@ class BlisPlan(TiledPlan):
 
     @property
     def a_ahead(self) -> int:
-        """Bytes in A from the run that is packed to the one that is prefetched; 0 if none is."""
+        """Prefetch distance in A while it is packed, in bytes; 0 without prefetch."""
         schedule = self.schedule
         if isinstance(schedule, AheadMatmul) and self.fetches_to_pack:
             return schedule.prefetch_a * self.a_pack.a_stride
@@ -284,8 +285,11 @@ class BlisPlan(TiledPlan):
 
 
 def may_sum_in_out(spec: Matmul) -> bool:
-    """Return whether the output can hold sums: it has their type, and no tensor like it is read,
-    which might be the same memory."""
+    """Return whether the output can hold partial sums.
+
+    The output must have their type. The epilogue must not read a tensor of the output's shape,
+    because that tensor may be the same memory.
+    """
     return spec.out is spec.accumulate and not FusedEpilogue(spec=spec).full
 
 
@@ -317,7 +321,7 @@ def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan
 
 
 def takes_rows_once(plan: BlisPlan) -> bool:
-    """Return whether a single tile of rows takes B in place along all of K."""
+    """Return whether each block has one tile of rows, which reads B unpacked along all of K."""
     in_place = not (plan.schedule.pack_b or plan.b_is_packed)
     return in_place and plan.blocking.row_tiles == 1 and not plan.blocking.k.is_split
 
@@ -359,7 +363,7 @@ def check_packing(plan: BlisPlan) -> None:
 
 
 def check_passes(plan: BlisPlan) -> None:
-    """Raise ScheduleError for prefetches and passes that the blocks do not allow."""
+    """Raise ScheduleError for prefetches and passes over K that the blocks do not allow."""
     spec, schedule = plan.spec, plan.schedule
     in_panels = plan.b_is_packed or (plan.blocking.k.is_split and not schedule.pack_b)
     has_next = plan.blocking.has_row_tiles and in_panels and spec.b_type is spec.accumulate
@@ -383,12 +387,12 @@ def check_passes(plan: BlisPlan) -> None:
 def plan_split(spec: Matmul, target: Target, schedule: CpuSplitMatmul) -> BlisPlan:
     """Return the plan of split-k, for a skinny GEMM with a single block of the output.
 
-    An unpacked B is read fastest from end to end. Two cores that take half of its columns each
-    would read short pieces of its rows, and the hardware prefetcher would load lines behind each
-    piece in vain; halves of its rows are read in order. A slice of K adds up a block of the output
-    in a workspace, and a second launch, of a single task, adds the slices. The schedule sets the
-    slices: results do not depend on the number of threads. Raises ScheduleError as plan_blis does,
-    and unless there are one block of the output and several slices.
+    An unpacked B is read fastest in the order of its memory. If two cores each read half of its
+    columns, they read short pieces of rows, and the hardware prefetcher loads useless lines after
+    each piece. If they each read half of its rows, both read in order. So each task multiplies a
+    slice of K into a workspace, and a second launch of a single task adds the slices. The schedule
+    sets the slices, so results do not depend on the number of threads. Raises ScheduleError as
+    plan_blis does, and unless there are one block of the output and several slices.
     """
     block = {"mc": spec.m, "nc": spec.n}
     for field, extent in block.items():

@@ -1,5 +1,4 @@
-"""Work of a phase of a row in the form of templates: cuts of lines, vectors, and their lines of
-code."""
+"""Plan values that templates render a row's phase from: cuts of lines, vectors, lines of code."""
 
 from __future__ import annotations
 
@@ -13,8 +12,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Cut:
-    """Part of a line, from element `start` to `stop` (operands), in a loop of steps of `units`
-    vectors; or a single vector, of which `valid` elements count, all if 0."""
+    """Part of a line: a loop, or a single vector if `stop` is empty.
+
+    A loop goes from element `start` to `stop` (operands) in steps of `units` vectors. `valid` is
+    the number of elements of a partial vector, and 0 for whole vectors.
+    """
 
     name: str
     start: str
@@ -30,8 +32,11 @@ class Cut:
 
 @frozen
 class Fetch:
-    """Prefetch in a phase's steps: `lines` are bytes from a step's first element in the row at
-    `pointer`, `locality` is that of llvm.prefetch."""
+    """Prefetch in each step of a phase.
+
+    `lines` are byte offsets from the step's first element in the row at `pointer`; `locality` is
+    the argument of llvm.prefetch.
+    """
 
     phase: int
     name: str
@@ -45,9 +50,10 @@ class Fetch:
 class Body:
     """Work on one vector.
 
-    `name` is the prefix of its values' names. It begins at the line's element `index`, `offset`
-    after the loop's. `reads` are slots; `writes` are operands and the slots that they go to;
-    `results` are the values that the last phase stores, by output.
+    `name` is the prefix of the names of its values. The vector begins at element `index` of the
+    line, `offset` elements after the loop's index. `reads` are the slots of kept values that are
+    loaded; `writes` are pairs of a value and the slot that keeps it. `results` are the values that
+    the last phase stores, by output.
     """
 
     name: str
@@ -73,8 +79,11 @@ class Body:
 
 @frozen
 class Stretch:
-    """Cut of a line in a phase. `carried` are a loop's accumulators: name, first and next value;
-    `joins`, after it, combine them, and `totals` are the folds' values then."""
+    """Cut of a line with the work of a phase.
+
+    `carried` are a loop's accumulators: name, first value and next value. The lines `joins` after
+    the loop combine them, which gives each fold's value in `totals`.
+    """
 
     cut: Cut
     step: int
@@ -86,8 +95,10 @@ class Stretch:
 
 @frozen
 class PartialResult:
-    """Vector of partial results of a fold, `valid` of its elements if not 0, and `start` in the
-    others; `offset` is in bytes from the row's first one."""
+    """Vector of a fold's partial results, at `offset` bytes from the first of the row.
+
+    If `valid` is not 0, only so many elements are partial results; the others have value `start`.
+    """
 
     fold: RowFold
     number: int
@@ -96,7 +107,7 @@ class PartialResult:
     start: str
 
     def prefix(self, phase: RowPhase) -> str:
-        """Return the prefix of the names of vectors that hold the same tasks' results."""
+        """Return the name prefix of the vectors, one per fold, with the results of these tasks."""
         return f"{phase.name}.p{self.number}"
 
     def name(self, phase: RowPhase) -> str:
@@ -105,12 +116,13 @@ class PartialResult:
 
 @frozen
 class PhasePlan:
-    """Phase in the form of the template.
+    """Code of one phase of a row, as the template renders it.
 
-    `row_values` are lines that come first, and compute in all elements of vectors; `results_of_row`
-    are the outputs of which a row has one element. `carried` are the accumulators of a loop over
-    lines, if there are several; `exchange` ends with each fold's value in all elements.
-    `partial_results` are what it is made of, if not of the row.
+    - `row_values`: lines before all others, which compute values that are constant along the row.
+    - `results_of_row`: outputs that have one element per row.
+    - `carried`: accumulators of the loop over lines; empty if a row is one line.
+    - `exchange`: lines that end with each fold's value in all elements of a vector.
+    - `partial_results`: vectors that `exchange` combines; empty if it combines the row's own.
     """
 
     phase: RowPhase
@@ -136,7 +148,7 @@ def accumulator(name: str, fold: RowFold) -> str:
 
 
 def cuts_of(name: str, run: Run) -> tuple[Cut, ...]:
-    """Return the parts that a line has: unrolled steps, single vectors, and a remainder."""
+    """Return the parts of a line that exist: unrolled steps, single vectors, a remainder."""
     found = []
     if run.has_unrolled:
         found.append(Cut(name=f"{name}.u", start="0", stop=str(run.unrolled), units=run.unroll))

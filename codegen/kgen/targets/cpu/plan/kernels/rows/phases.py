@@ -1,4 +1,4 @@
-"""Phases of a row as vectors: loads, computations, kept values, folds, and names of values."""
+"""Code of a row's phases in vectors: which values each loads, computes, keeps and folds."""
 
 from __future__ import annotations
 
@@ -38,20 +38,23 @@ from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.shifted import head_of, in_head
 from kgen_runtime.values import frozen
 
-#: A product added to what there is.
+#: Multiply-add of a product x * y to an accumulator z.
 ADD_PRODUCT = node(P.FMA, variable("x"), variable("y"), variable("z"))
 
 
 @frozen
 class RowPhases:
-    """Phases of a row. `loaded` are the inputs that are read vector by vector, `known_of_row`
-    the operands of inputs that are constant along a row; those of a line are
-    %<phase>.line.<name>.all."""
+    """Phases of a row.
+
+    `loaded` are the inputs that are read vector by vector. `known_of_row` maps inputs that are
+    constant along a row to their operands. The operand of an input that is constant along a line is
+    %<phase>.line.<name>.all.
+    """
 
     row: RowPlan
     run: Run
     renderer: CpuRenderer | CpuWholeRenderer
-    #: Products and sums are one instruction.
+    #: Whether a multiply-add is one instruction.
     fuses: bool
     #: Outputs whose results are rounded to whole numbers.
     rounded: frozenset[str]
@@ -59,7 +62,7 @@ class RowPhases:
     known_of_row: Mapping[str, str]
     loaded: tuple[str, ...]
     fetches: tuple[Fetch, ...] = ()
-    #: The output is written past the caches.
+    #: Whether non-temporal stores write the output.
     past_caches: bool = False
 
     @property
@@ -71,11 +74,11 @@ class RowPhases:
         return tuple(self.planned(phase, known) for phase in self.row.phases)
 
     def known(self) -> dict[Expression, str]:
-        """Return the operands before the first phase."""
+        """Return the operands that are known before the first phase."""
         return {variable(name): operand for name, operand in self.known_of_row.items()}
 
     def planned(self, each: RowPhase, known: dict[Expression, str]) -> PhasePlan:
-        """Return the plan of a phase, and add the row's values and the folds to `known`."""
+        """Return the plan of a phase, and add its row values and folds to `known`."""
         kept = {k.step: k.slot for k in self.kept if k.phase < each.number}
         head = 0 if self.has_lines else head_of(each)
         phase = self.row.given(in_head(each) if head else each, kept)
@@ -98,7 +101,7 @@ class RowPhases:
         known: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> PhasePlan:
-        """Return the plan of a phase that goes through `cuts` if it folds or writes."""
+        """Return the plan of a phase; its vectors are those of `cuts` if it folds or stores."""
         stretches: list[Stretch] = []
         several = self.has_lines
         identities = tuple(map(self.start, phase.folds))
@@ -120,7 +123,7 @@ class RowPhases:
     def combined(
         self, phase: RowPhase, partial: Sequence[PartialResult], known: dict[Expression, str]
     ) -> PhasePlan:
-        """Return the phase that combines other tasks' partial results; its folds become known."""
+        """Return the phase that combines tasks' partial results, and add its folds to `known`."""
         vectors = dict.fromkeys(result.prefix(phase) for result in partial)
         lines, totals = self._join(phase, list(vectors), known, everything=True)
         found = PhasePlan(
@@ -135,8 +138,10 @@ class RowPhases:
         return cuts_of(name, self.run)
 
     def aligned_cuts(self, name: str) -> tuple[Cut, ...]:
-        """Return the cuts of an output that is written past the caches, by whole aligned vectors:
-        its first and last vector go through the caches and overlap the others."""
+        """Return the cuts of an output that non-temporal stores write in whole aligned vectors.
+
+        The first and the last vector are stored normally; they overlap the aligned ones.
+        """
         return (
             Cut(name=f"{name}.f", start="0"),
             Cut(
@@ -158,8 +163,10 @@ class RowPhases:
         known: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> Stretch:
-        """Return a cut of a line; `before` are the folds' values so far. Each vector of a loop's
-        step has accumulators, except for folds that all vectors are added to at once."""
+        """Return a cut of a line with its work; `before` are the folds' values so far.
+
+        Each vector of a loop's step has its own accumulators, except for the folds in `together`.
+        """
         carried, bodies, units = [], [], []
         names = [f"{cut.name}{u}" for u in range(cut.units)]
         for u, name in enumerate(names):
@@ -190,8 +197,8 @@ class RowPhases:
         known: Mapping[Expression, str],
         everything: bool = False,
     ) -> tuple[list[str], list[str]]:
-        """Return the lines that combine the accumulators of several vectors, and the results, for
-        each fold. With `everything`, all folds have several."""
+        """Return the lines that combine the accumulators of several vectors, and each fold's
+        result. With `everything`, folds in `together` have several accumulators, too."""
         lines: list[str] = []
         found: dict[str, list[str]] = {}
         for fold in phase.folds:
@@ -224,8 +231,10 @@ class RowPhases:
         known_of_row: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> tuple[Body, Mapping[Expression, str]]:
-        """Return the work on a vector, and the values that are known after it. `accumulators` are
-        each fold's value before and after it."""
+        """Return the work on a vector, and the values that are known after it.
+
+        `accumulators` has the names of each fold's accumulator before and after the vector.
+        """
         name = f"{cut.name}{unit}"
         known = dict(known_of_row)
         known |= {step: f"%{name}.kept.{slot}" for step, slot in kept.items()}
@@ -288,7 +297,7 @@ class RowPhases:
         return body, known
 
     def _there(self, cut: Cut, fold: RowFold, value: str, after: str, lines: list[str]) -> str:
-        """Return the folded part of a vector: the identity where a mask excludes elements."""
+        """Return the vector to fold: `value`, with the fold's identity in masked elements."""
         if not cut.valid:
             return value
         there = f"{after}.there"
@@ -297,15 +306,15 @@ class RowPhases:
 
     @cached_property
     def online(self) -> Mapping[str, Online]:
-        """Folds that are found together with an extreme, by their names."""
+        """Folds that are computed in one pass with an extreme, by their names."""
         folds = {fold.name: fold for fold in self.row.folds}
         relative = [fold for fold in folds.values() if fold.relative_to]
         return {fold.name: online_of(fold, folds[fold.relative_to]) for fold in relative}
 
     @cached_property
     def together(self) -> frozenset[str]:
-        """Folds that all vectors of a step are added to at once: sums of exponentials, which are
-        then rescaled, and their maxima."""
+        """Folds that add all vectors of a step at once: sums of exponentials, so that they are
+        rescaled once per step, and their maxima."""
         sums = [each for each in self.online.values() if isinstance(each, Exponentials)]
         return frozenset(fold.name for each in sums for fold in (each.fold, each.extreme))
 
@@ -317,7 +326,10 @@ class RowPhases:
         known_of_row: Mapping[Expression, str],
         units: Sequence[Mapping[Expression, str]],
     ) -> list[str]:
-        """Return the lines that add a step's vectors, with the values known of each."""
+        """Return the lines that add a step's vectors to the folds in `together`.
+
+        `units` has the known values of each vector.
+        """
         lines: list[str] = []
         now = dict(known_of_row)
         for fold in phase.folds:
@@ -348,7 +360,10 @@ class RowPhases:
     def _moved(
         self, online: Online, value: str, extreme: str, known: Mapping[Expression, str], name: str
     ) -> tuple[list[str], str]:
-        """Return the lines that move a value from its extreme to the known one, and the result."""
+        """Return the lines that make a value relative to the known extreme, and the result.
+
+        `extreme` is the extreme that the value was relative to.
+        """
         operands = {**known, VALUE: value, EXTREME: extreme}
         rendered = self.renderer.compute([online.moved], operands, name)
         return list(rendered.lines), rendered.result
@@ -356,7 +371,7 @@ class RowPhases:
     def _finish(
         self, phase: RowPhase, totals: Sequence[str], known: Mapping[Expression, str]
     ) -> list[str]:
-        """Return the lines that end with each fold's value of the row."""
+        """Return the lines that compute each fold's value of the row."""
         lines: list[str] = []
         now = dict(known)
         elements = {f.name: total for f, total in zip(phase.folds, totals, strict=True)}
@@ -379,7 +394,8 @@ class RowPhases:
         return self.renderer.constant(self.row.identity(fold))
 
     def adds_product(self, fold: RowFold) -> bool:
-        """Return whether one instruction adds a product that nothing else needs to the fold."""
+        """Return whether one instruction multiplies and adds to the fold; the product must have no
+        other use."""
         product = fold.argument
         return (
             self.fuses
@@ -395,7 +411,8 @@ class RowPhases:
         known: Mapping[Expression, str],
         prefix: str,
     ) -> tuple[list[str], dict[str, str]]:
-        """Return the lines that round the last phase's results, and the results by output."""
+        """Return the lines that round the last phase's results to whole numbers, and the results by
+        output."""
         lines, results = [], {}
         for of in () if phase.folds else outputs:
             results[of.name] = value = known[of.result]
@@ -405,7 +422,7 @@ class RowPhases:
         return lines, results
 
     def _select(self, result: str, valid: int, value: str, other: str) -> str:
-        """Return the line that selects a vector's first elements, and others."""
+        """Return the line that selects the first `valid` elements of `value`, then of `other`."""
         t = self.renderer.type
         mask = ", ".join(f"i1 {int(i < valid)}" for i in range(t.lanes))
         return f"{result} = select {t.condition} <{mask}>, {t} {value}, {t} {other}"
@@ -414,7 +431,7 @@ class RowPhases:
         return self.renderer.instruction(combination(fold), result, [x, y])
 
     def exchange(self, fold: RowFold, value: str) -> list[str]:
-        """Return a butterfly over a vector's elements, each of which ends with the fold of all."""
+        """Return the lines of a butterfly that leaves the fold of all elements in each element."""
         t, lines = self.renderer.type, []
         distance = t.lanes // 2
         while distance:

@@ -1,4 +1,7 @@
-"""The plan of rowwise.ll.j2: a row at a time, each of its phases in unrolled vectors."""
+"""Plan of rowwise.ll.j2: a row-wise kernel that computes one row at a time.
+
+Each phase of a row is a loop over unrolled vectors.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +41,9 @@ from kgen.targets.rows.split import is_interleaved, line_length, tile_of
 from kgen.targets.stream import Dimension, operand_terms
 from kgen_runtime.values import frozen
 
-#: A variance's sums are relative to the mean of 1/LONGEST_SHARE of the row at least, which bounds
-#: their error (shifted.py), and 1/SHORTEST_SHARE at most, beside which reading twice is short.
+#: A one-pass variance subtracts the mean of the row's head. The head is at least 1/LONGEST_SHARE of
+#: the row, which bounds the error (shifted.py), and at most 1/SHORTEST_SHARE, because it is read
+#: twice.
 LONGEST_SHARE, SHORTEST_SHARE = 128, 4
 
 
@@ -56,7 +60,7 @@ class RowwisePlan(FormulaPlan):
 
     @cached_property
     def row(self) -> RowPlan:
-        """Row whose vectors are lines, in which no input begins again."""
+        """Row cut into lines, along which no input starts over."""
         return RowPlan(
             spec=self.spec,
             vector=self.run.length,
@@ -67,7 +71,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def online_with(self) -> Callable[[Expression], Expression | None] | None:
-        """Function that finds the extreme with which a fold is computed, in f32."""
+        """Function that finds the extreme that an f32 fold is relative to; None for other types."""
         if self.spec.compute is not DType.F32:
             return None
         return extreme_of if self.is_online else first_place_of
@@ -78,7 +82,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def head(self) -> int:
-        """Columns at the row's beginning whose mean a one-pass variance is relative to, or 0."""
+        """Columns of the row's head, whose mean a one-pass variance subtracts; 0 for no head."""
         return self.choices.variance_head
 
     def _form(self, expression: Expression) -> Expression:
@@ -88,8 +92,10 @@ class RowwisePlan(FormulaPlan):
         return with_nonpositive_exponentials(expression, self.spec.compute)
 
     def may_shift(self, head: int) -> bool:
-        """Return whether a variance can be relative to the mean of the first `head` columns: a row
-        in f32 is one line, of which they are whole steps and a share within the limits."""
+        """Return whether a one-pass variance may subtract the mean of the first `head` columns.
+
+        Rows must be single lines in f32. `head` must be a multiple of the step, within the limits.
+        """
         one_line = self.run.length == self.spec.cols
         within = SHORTEST_SHARE * head <= self.spec.cols <= LONGEST_SHARE * head
         return self.spec.compute is DType.F32 and one_line and within and head % self.run.step == 0
@@ -104,7 +110,7 @@ class RowwisePlan(FormulaPlan):
 
     @cached_property
     def rounded_by_cpu(self) -> tuple[str, ...]:
-        """Outputs of bf16 whose subnormal numbers may become zero."""
+        """bf16 outputs whose subnormal numbers may become zero."""
         return flushed_outputs(self.spec, self.target)
 
     def itemsize(self, of: RowInput | RowOutput) -> int:
@@ -126,7 +132,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def rounded(self) -> frozenset[str]:
-        """Outputs whose results become whole numbers before they are converted."""
+        """Outputs whose results are rounded to whole numbers before they are converted."""
         return frozenset(n for n in self.spec.outputs if self.access(n).is_whole_words)
 
     @property
@@ -146,7 +152,7 @@ class RowwisePlan(FormulaPlan):
         return tuple(dict.fromkeys(found))
 
     def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[str, int], ...]:
-        """Return the terms of a tensor's row: operands, and bytes per unit of each."""
+        """Return the address terms of a tensor's row: operands, and bytes per unit of each."""
         return self._bytes(of, self.row.row_operands(of, "%row"))
 
     def row_pointer(self, of: RowInput | RowOutput) -> str:
@@ -175,12 +181,12 @@ class RowwisePlan(FormulaPlan):
         return self.row.row_vectors
 
     def inputs_of_lines(self, phase: RowPhase) -> list[RowInput]:
-        """Return the inputs of a phase whose place depends on the line."""
+        """Return the inputs of a phase whose address depends on the line."""
         return [i for i in self.row.inputs if i.columns and i.name in phase.inputs]
 
     @property
     def line_dimensions(self) -> tuple[Dimension, ...]:
-        """Dimensions that split a line's number into the coordinates that some input needs."""
+        """Dimensions that split a line's number into the coordinates that inputs need."""
         return tuple(d for d in self.row.computed_columns if d.number < self._inner)
 
     @property
@@ -189,7 +195,7 @@ class RowwisePlan(FormulaPlan):
         return next(len(i.columns.strides) for i in self.row.tensors if i.columns) - 1
 
     def line_terms(self, of: RowInput | RowOutput, line: str) -> tuple[tuple[str, int], ...]:
-        """Return the terms of a tensor's line in the row: operands, and bytes per unit of each."""
+        """Return the address terms of a line in the row: operands, and bytes per unit of each."""
         assert of.columns is not None
         if of.columns.linear:
             return ((line, self.run.length * self.itemsize(of)),)
@@ -203,7 +209,7 @@ class RowwisePlan(FormulaPlan):
         return f"{line}.{name}.at"
 
     def is_streamed(self, of: RowInput) -> bool:
-        """Return whether an input is read vector by vector: a line has several of its elements."""
+        """Return whether an input is read vector by vector: a line has several elements of it."""
         return of.columns is not None and (self.lines == 1 or not of.columns.single)
 
     # -- what is kept between phases -----------------------------------------------------------
@@ -215,7 +221,7 @@ class RowwisePlan(FormulaPlan):
 
     @cached_property
     def places(self) -> tuple[str, ...]:
-        """Slots for kept values: buffers on the stack, and out's row if it has floats."""
+        """Slots for kept values: buffers on the stack, and the output's row if it holds floats."""
         stack = tuple(f"%kept{i}" for i in range(self.choices.kept_bytes // self.row_bytes))
         if not self.row_as_place or self.schedule.nontemporal:
             return stack
@@ -224,7 +230,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def row_as_place(self) -> str:
-        """Row of an output with the same layout as a buffer, or an empty text."""
+        """Pointer to a row of an output with the same layout as a buffer, or ""."""
         names = [
             of.name
             for of in self.row.whole_outputs
@@ -341,12 +347,13 @@ class RowwisePlan(FormulaPlan):
 
 
 def digits_of(spec: Rowwise) -> DType:
-    """Return the type whose digits functions need: the output's, f32 if outputs differ."""
+    """Return the type whose precision functions need: the output's, or f32 if outputs differ."""
     return DType.F32 if spec.out_dtypes else spec.out
 
 
 def may_pass_caches(spec: Rowwise, target: Target) -> bool:
-    """Return whether a row of the output is one line with a whole vector in it."""
+    """Return whether non-temporal stores can write the output: each row is one line of at least a
+    vector."""
     line = line_length(spec)
     single = spec.outputs == ("out",) and not spec.reduced["out"] and not is_interleaved(spec)
     return single and vector_for(target, spec.compute, line).count <= line == spec.cols
@@ -367,7 +374,7 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuRows) -> RowwisePla
 
 
 def check_choices(plan: RowwisePlan) -> None:
-    """Raise ScheduleError for passes, places and prefetches that the rows do not allow."""
+    """Raise ScheduleError for passes, slots and prefetches that the rows do not allow."""
     spec, schedule = plan.spec, plan.choices
     if schedule.kept_bytes > (room := plan.target.limits["stack_bytes"]):
         raise ScheduleError(
@@ -395,7 +402,7 @@ def check_choices(plan: RowwisePlan) -> None:
 
 
 def check_head(plan: RowwisePlan) -> None:
-    """Raise ScheduleError if a variance cannot be relative to the mean of the row's head."""
+    """Raise ScheduleError if a one-pass variance cannot subtract the mean of the row's head."""
     if plan.head and not plan.may_shift(plan.head):
         raise ScheduleError(
             f"variance_head={plan.head} requires rows in f32, inputs that broadcast along all of "
@@ -420,13 +427,13 @@ def unchecked_rows(spec: Rowwise, target: Target, schedule: CpuStream) -> Rowwis
     )
 
 
-#: Arithmetic that hands such an error on, and what is one of its operands.
+#: Arithmetic, whose result carries the error of any operand; and choices of one of the operands.
 ARITHMETIC = frozenset({P.ADD, P.SUB, P.MUL, P.FMA, P.NEG, P.ABS, P.REDUCE})
 CHOICES = frozenset({P.MIN, P.MAX, P.MAXNUM})
 
 
 def flushed_outputs(spec: Rowwise, target: Target) -> tuple[str, ...]:
-    """Return the outputs of rows that the instruction rounds, if the target has it."""
+    """Return the outputs that VCVTNEPS2BF16 rounds, if the target has that instruction."""
     if not target.has("avx512_bf16"):
         return ()
     found = zip(spec.outputs, spec.primitives(), strict=True)
@@ -438,7 +445,11 @@ def flushed_outputs(spec: Rowwise, target: Target) -> tuple[str, ...]:
 
 
 def may_be_flushed(step: Expression) -> bool:
-    """Return whether a value may be off by the smallest normal number, as approximations are."""
+    """Return whether a value may already have an error of the smallest normal number.
+
+    Approximations of functions have such an error, so turning a subnormal number into zero is no
+    worse.
+    """
     if step.primitive in EXPENSIVE:
         return True
     if step.primitive in ARITHMETIC:
