@@ -121,7 +121,7 @@ def layer(each: bool, opset: int = 21) -> Edge:
     return of("DynamicQuantizeLSTM", lambda *a: lstm(*a[:4], *a[8:]), *given, opset=opset, **own)
 
 
-def table(data: Array, zero: Array | None) -> Edge:
+def table(data: Array, zero: Array | None, blocks: int = 3) -> Edge:
     """GatherBlockQuantized of numbers of 4 bits, in blocks of 16, by an index of two axes."""
 
     def gather(x: Array, at: Array, scale: Array, zero: Array | None = None) -> Array:
@@ -129,7 +129,7 @@ def table(data: Array, zero: Array | None) -> Edge:
         each, less = (np.repeat(v, 16, -1)[..., : x.shape[-1]] for v in (scale, less))
         return real(x.astype(F32), each, less)[at].astype(F32)
 
-    given = [data, np.array([[4, 0], [6, 4], [-1, 2]]), scales(*data.shape[:-1], 3)]
+    given = [data, np.array([[4, 0], [6, 4], [-1, 2]]), scales(*data.shape[:-1], blocks)]
     given += [] if zero is None else [zero]
     return of("GatherBlockQuantized", gather, *given, block_size=16, quantize_axis=data.ndim - 1,
               known=(0, *range(2, len(given))))  # fmt: skip
@@ -270,6 +270,7 @@ CASES: dict[str, Edge] = {
     "GatherBlockQuantized, s4, zero points": table(S4, S4[:, :3]),
     "GatherBlockQuantized, u4": table(U4, None),
     "GatherBlockQuantized, u4, zero points": table(U4, U4[:, :3]),
+    "GatherBlockQuantized, one block of a short row": table(S4[:, :9], None, blocks=1),
     "GatherBlockQuantized, three axes": table(S4.reshape(7, 1, 40), S4[:, None, :3]),
     "QuantizeLinear": of(
         "QuantizeLinear", lambda x, s, z: numbers(x, s[:, None], z[:, None]), X, scales(3), s8(3),
@@ -288,6 +289,14 @@ CASES: dict[str, Edge] = {
         opset=13, known=(0, 1, 2),
     ),
 }  # fmt: skip
+
+
+def changed(name: str, inputs: dict[int, Array], **attributes: int | None) -> Edge:
+    """A case with other inputs and attributes; None removes one."""
+    edge = CASES[name]
+    own = {k: v for k, v in {**edge.attributes, **attributes}.items() if v is not None}
+    arrays = tuple(inputs.get(i, array) for i, array in enumerate(edge.inputs))
+    return dataclasses.replace(edge, inputs=arrays, attributes=own)
 
 
 def model(edge: Edge, folder: Path) -> onnx.ModelProto:
@@ -331,6 +340,28 @@ def test_against_numpy(name: str, tmp_path: Path) -> None:
             ),
             "gathered along axis 1",
         ),
+        (changed("MatMulNBits, 4 bits", {}, K=None), "lacks the attribute K; give it an integer"),
+        (changed("MatMulNBits, 4 bits", {}, block_size=0), "has block_size=0; give it an integer"),
+        (changed("MatMulNBits, 4 bits", {}, block_size=2**40), "has x1 of shape 6x3x8; give it"),
+        (changed("MatMulNBits, 4 bits", {2: scales(17)}), "x2 of shape 17; give it the shape 6x3"),
+        (
+            changed("MatMulNBits, 4 bits, zero points", {3: u8(11)}),
+            "x3 of shape 11; give it the shape 6x2 or 12",
+        ),
+        (changed("QLinearConcat", {}, axis=None), "lacks the attribute axis"),
+        (
+            changed("GatherBlockQuantized, u4", {}, block_size=10**9),
+            "x2 of shape 7x3; give it the shape 7x1",
+        ),
+        (
+            changed("GatherBlockQuantized, 4 bits, zero points", {3: u8(6, 3)}),
+            "x3 of shape 6x3; give it the shape 6x2",
+        ),
+        (
+            changed("DynamicQuantizeLSTM, gates", {8: scales(2, 11)}),
+            "x8 of shape 2x11; give it the shape 2 or 2x12",
+        ),
+        (changed("DynamicQuantizeLSTM, gates", {1: s8(12, 12)}), "x1 of shape 12x12; give it 3"),
     ],
 )
 def test_refused(edge: Edge, why: str, tmp_path: Path) -> None:

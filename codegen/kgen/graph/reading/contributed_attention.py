@@ -515,7 +515,12 @@ def from_joined(w: Writer, joined: str, *, mask: str, past: str, bias: str) -> l
     """Write MultiHeadAttention of Q, K and V beside one another in one value."""
     sizes = list(w.attributes.get("qkv_hidden_sizes", ()))
     if not sizes and w.input(1) in w.known:
-        sizes = [w.known[w.input(1)].dims[1] // 3] * 3
+        shape = tuple(w.known[w.input(1)].dims)
+        if len(shape) != 2:
+            raise w.refusal(
+                f"has weights of shape {by_x(shape)}", "give them 2 axes: inputs, and Q, K and V"
+            )
+        sizes = [shape[1] // 3] * 3
     parts = w.split(joined, sizes, axis=2, count=3)
     pasts = ["", ""]
     if past:

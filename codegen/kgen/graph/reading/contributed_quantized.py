@@ -10,9 +10,12 @@ from onnx import TensorProto, helper
 
 from kgen.graph.reading.model import Array
 from kgen.graph.reading.writer import Writer
+from kgen.spec.shapes import by_x
 
 #: First opset with scales per element of an axis.
 AXIS = 13
+#: Least number of an axis; shape inference knows the limits of a tensor's.
+LEAST_AXIS = -(2**31)
 #: Bits per weight that MatMulNBits supports.
 WIDTHS = (2, 4, 8)
 
@@ -101,7 +104,7 @@ def reduced_mean(w: Writer) -> list[str]:
 
 def concat(w: Writer) -> list[str]:
     parts = [read(w, first) for first in range(2, len(w.node.input), 3)]
-    found = w.add("Concat", *parts, axis=w.attributes["axis"])
+    found = w.add("Concat", *parts, axis=w.integer("axis", least=LEAST_AXIS))
     return written(w, found, w.input(0), w.input(1), w.input(2))
 
 
@@ -182,13 +185,19 @@ def matmul_nbits(w: Writer) -> list[str]:
 
     B is stored as N rows of blocks along K, with a scale and a zero point per block.
     """
-    k, n, block = (int(w.attributes[name]) for name in ("K", "N", "block_size"))
-    bits = int(w.attributes.get("bits", 4))
+    k, n, block = (w.integer(name) for name in ("K", "N", "block_size"))
+    bits = w.integer("bits", 4)
     if bits not in WIDTHS or w.input(4):
         what = "an order of groups (g_idx)" if w.input(4) else f"bits={bits}"
         raise w.refusal(f"has {what}", "export it without g_idx, in 2, 4 or 8 bits")
-    scales = w.array(2).reshape(n, -1)
-    wide = blocks_of(w.array(1), scales, w.array(3) if w.input(3) else None, bits, block)
+    blocks = -(-k // block)
+    numbers = w.sized(1, (n, blocks, -(-block * bits // 8)))
+    scales = w.sized(2, (n, blocks), (n * blocks,)).reshape(n, blocks)
+    zeros = None
+    if w.input(3):
+        count = blocks if w.array(3).dtype != np.uint8 else -(-blocks * bits // 8)
+        zeros = w.sized(3, (n, count), (n * count,))
+    wide = blocks_of(numbers, scales, zeros, bits, block)
     found = w.add("MatMul", w.input(0), w.constant(np.ascontiguousarray(wide[:, :k].T)))
     return [w.add("Add", found, w.input(5)) if w.input(5) else found]
 
@@ -196,12 +205,10 @@ def matmul_nbits(w: Writer) -> list[str]:
 def gather_blocks(w: Writer) -> list[str]:
     """Write GatherBlockQuantized: numbers gathered as bytes, and dequantised by blocks of a row."""
     table, scales = w.array(0), w.array(2)
-    bits, block = (int(w.attributes.get(n, m)) for n, m in (("bits", 4), ("block_size", 128)))
-    axes = [
-        int(w.attributes.get(name, n)) for name, n in (("gather_axis", 0), ("quantize_axis", 1))
-    ]
-    is_last = axes[1] % table.ndim == table.ndim - 1
-    if bits not in WIDTHS or axes[0] or not is_last or table.ndim < 2:
+    bits, block = w.integer("bits", 4), w.integer("block_size", 128)
+    given = (("gather_axis", 0), ("quantize_axis", 1))
+    axes = [w.integer(name, n, LEAST_AXIS) for name, n in given]
+    if bits not in WIDTHS or axes[0] or axes[1] not in (-1, table.ndim - 1) or table.ndim < 2:
         raise w.refusal(
             f"has a table of {table.ndim} axes and {bits} bits, gathered along axis {axes[0]} and "
             f"in blocks along axis {axes[1]}",
@@ -210,10 +217,13 @@ def gather_blocks(w: Writer) -> list[str]:
     is_packed = table.dtype == np.uint8 and bits < 8
     numbers = unpacked(table, bits) if is_packed else table
     numbers = numbers.astype(np.int8 if table.dtype.name == "int4" else np.uint8)
-    (*outer, columns), blocks = numbers.shape, scales.shape[-1]
+    (*outer, columns), blocks = numbers.shape, -(-numbers.shape[-1] // block)
+    block = min(block, columns)
+    w.sized(2, (*outer, blocks))
     zero: Array = np.full(scales.shape, 1 << bits - 1 if table.dtype == np.uint8 else 0)
     if w.input(3):
-        zero = unpacked(w.array(3), bits)[..., :blocks] if is_packed else w.array(3)
+        packed = w.sized(3, (*outer, -(-blocks * bits // 8) if is_packed else blocks))
+        zero = unpacked(packed, bits)[..., :blocks] if is_packed else packed
     numbers = np.pad(numbers, [*[(0, 0)] * len(outer), (0, blocks * block - columns)])
 
     def taken(array: Array, last: int) -> str:
@@ -248,9 +258,16 @@ def gate_weights(w: Writer, first: int, scale: int) -> str:
 
     There is a scale, and a zero point, for each direction or each of its gates.
     """
-    numbers, scales = w.array(first), w.array(scale)
+    numbers = w.array(first)
+    if numbers.ndim != 3:
+        name, shape = w.input(first), by_x(numbers.shape)
+        raise w.refusal(f"has {name} of shape {shape}", "give it 3 axes: directions, inputs, gates")
     ways, size, gates = numbers.shape
-    zeros = w.array(scale + 1) if w.input(scale + 1) else np.zeros(scales.shape, numbers.dtype)
+    allowed = (ways,), (ways, gates)
+    scales = w.sized(scale, *allowed)
+    zeros = np.zeros(scales.shape, numbers.dtype)
+    if w.input(scale + 1):
+        zeros = w.sized(scale + 1, *allowed)
     each = [np.broadcast_to(v.reshape(ways, -1), (ways, gates)) for v in (scales, zeros)]
     if w.opset < AXIS:
         wide = (numbers.astype(np.float32) - each[1][:, None]) * each[0][:, None]

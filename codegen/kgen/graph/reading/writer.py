@@ -10,7 +10,8 @@ import onnx
 from onnx import helper, numpy_helper
 
 from kgen.errors import GraphError
-from kgen.graph.reading.model import Array
+from kgen.graph.reading.model import Array, Shape
+from kgen.spec.shapes import by_x
 
 DOMAIN = "com.microsoft"
 #: First opset with the sizes of Split and the axes of Unsqueeze and ReduceSum as inputs, and with a
@@ -72,6 +73,29 @@ class Writer:
         if name not in self.known:
             raise self.refusal(f"reads {name} from data", "make it an initializer")
         return np.asarray(numpy_helper.to_array(self.known[name]))
+
+    def sized(self, number: int, *shapes: Shape) -> Array:
+        """Return the elements of an initializer in one of these shapes.
+
+        Raises GraphError unless the input has the shape but for axes of one element.
+        """
+        array = self.array(number)
+        given = [n for n in array.shape if n != 1]
+        for shape in shapes:
+            if given == [n for n in shape if n != 1]:
+                return array.reshape(shape)
+        name, wanted = self.input(number), " or ".join(map(by_x, shapes))
+        raise self.refusal(
+            f"has {name} of shape {by_x(array.shape)}", f"give it the shape {wanted}"
+        )
+
+    def integer(self, name: str, default: int | None = None, least: int = 1) -> int:
+        """Return an attribute. Raises GraphError unless it is an integer of at least `least`."""
+        found = self.attributes.get(name, default)
+        if not isinstance(found, int) or found < least:
+            why = f"lacks the attribute {name}" if found is None else f"has {name}={found}"
+            raise self.refusal(why, f"give it an integer from {least} on")
+        return found
 
     def number(self, value: float, like: str) -> str:
         """Add a scalar constant of the type of the value `like`; return its name."""
