@@ -1,6 +1,7 @@
-"""Expressions for CPUs, in f32 or on 16-bit elements as they are stored, twice as many to a vector.
+"""Render expressions to LLVM IR for CPUs: in floats, integers, or bits of 16-bit elements.
 
-exp2, log2 and the remainder are functions of the module; nothing calls out of it.
+A vector holds twice as many 16-bit elements as f32. exp2, log2 and the remainder are functions of
+the kernel's own module, which calls no external function.
 """
 
 from __future__ import annotations
@@ -23,16 +24,20 @@ from kgen.targets.llvm_remainder import Remainder
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: Types that values are rounded to.
+#: Primitives that round values to a narrower type.
 NARROWED = frozenset({P.TO_F32, P.TO_F16, P.TO_BF16})
-#: Least number above which all are whole; adding it to a smaller one rounds that to a whole one.
+#: Smallest power of two from which all floats are whole numbers; adding it to a smaller number
+#: rounds that number to a whole one.
 WHOLE = {DType.F32: 2.0**23, DType.F64: 2.0**52}
 
 
 @frozen
 class CpuRenderer(LlvmRenderer):
-    """Renderer of floats. SSE2 alone lacks rounding to whole numbers, which is made of additions,
-    and fused multiply-adds, which go through f64, where the product is exact."""
+    """Renderer of floats.
+
+    SSE2 lacks two instructions: additions replace rounding to whole numbers, and f64 arithmetic,
+    in which the product of two f32 is exact, replaces fused multiply-adds.
+    """
 
     @property
     def native(self) -> frozenset[str]:
@@ -46,7 +51,7 @@ class CpuRenderer(LlvmRenderer):
         return bool(self.target.features & {"sse4_1", "asimd"})
 
     def functions(self, *expressions: Expression) -> tuple[str, ...]:
-        """Return the functions of the module that expressions call."""
+        """Return the names of the module's functions that expressions call."""
         found = map(function_of, steps(*map(self.lowered, expressions)))
         return tuple(sorted({name for name in found if name is not None}))
 
@@ -63,7 +68,7 @@ class CpuRenderer(LlvmRenderer):
         return super().intrinsic(primitive)
 
     def flags(self, primitive: P) -> str:
-        """Return flags: zeros are equal, which spares x86 most of a maximum's instructions."""
+        """Return fast-math flags. With nsz, x86 needs far fewer instructions for a maximum."""
         return "nsz " if primitive in (P.MIN, P.MAX) else ""
 
     def declarations(self, *expressions: Expression) -> Iterator[str]:
@@ -78,7 +83,7 @@ class CpuRenderer(LlvmRenderer):
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
         t, p = self.type, step.primitive
         if p is P.MAXNUM:
-            # An instruction of x86, whose result is the second operand if one is NaN.
+            # One x86 instruction computes this; its result is the second operand if one is NaN.
             return [
                 f"{result}.above = fcmp ogt {t} {', '.join(operands)}",
                 f"{result} = select {t.condition} {result}.above, {t} {operands[0]}, "
@@ -108,7 +113,7 @@ class CpuRenderer(LlvmRenderer):
         return super().instruction(step, result, operands)
 
     def by_single(self, step: Expression, result: str, x: str) -> list[str]:
-        """Return the lines that convert f64 by way of f32."""
+        """Return the lines that round f64 to f32, then to the type of `step`, and widen to f64."""
         t, single = self.type, self.type.of(DType.F32)
         near, lines = f"{result}.single", [f"{result}.single = fptrunc {t} {x} to {single}"]
         if step.primitive is not P.TO_F32:
@@ -130,8 +135,11 @@ class CpuRenderer(LlvmRenderer):
         ]
 
     def to_bf16(self, result: str, x: str) -> list[str]:
-        """Return the lines that round bits to their upper half: half of its last place is added,
-        less one if a tie rounds down. A NaN gets a bit that stays."""
+        """Return the lines that round f32 to bf16, the upper half of its bits.
+
+        They add 0x7FFF, or 0x8000 if the lowest bit of the upper half is set, so ties round to
+        even. A NaN gets a bit in the upper half, so that it stays a NaN.
+        """
         t, bits = self.type, self.type.of(DType.S32)
         return [
             f"{result}.bits = bitcast {t} {x} to {bits}",
@@ -148,9 +156,11 @@ class CpuRenderer(LlvmRenderer):
         ]
 
     def to_f16_by_magic(self, result: str, x: str) -> list[str]:
-        """Return the lines that round to f16. The magnitude plus 1.5 * 2^13 times its power of two
-        (from 2^-14 on), less the same, is rounded to ten bits; a sum of 65520 or more is
-        infinite."""
+        """Return the lines that round f32 to the values of f16.
+
+        They add 1.5 * 2^13 * p to the magnitude and subtract it again, which rounds to ten bits; p
+        is the magnitude's power of two, at least 2^-14. A result of 65520 or more is infinite.
+        """
         t, bits = self.type, self.type.of(DType.S32)
         least, shift = bits.constant((127 - 14) << 23), bits.constant((13 << 23) + (1 << 22))
         infinity = t.constant(math.inf)
@@ -176,7 +186,8 @@ class CpuRenderer(LlvmRenderer):
         ]
 
     def round_by_magic(self, result: str, x: str) -> list[str]:
-        """Return the lines that round to a whole number; large numbers, infinity and NaN stay."""
+        """Return the lines that round to a whole number; they leave large numbers, infinity and
+        NaN unchanged."""
         t, magic = self.type, self.type.constant(WHOLE[self.type.dtype])
         return [
             f"{result}.size = call {t} @llvm.fabs.{t.suffix}({t} {x})",
@@ -190,7 +201,8 @@ class CpuRenderer(LlvmRenderer):
 
 @frozen
 class CpuWholeRenderer(LlvmWholeRenderer):
-    """Renderer of integers, whose vectors lack division: s32 is divided exactly in f64."""
+    """Renderer of integers. CPUs lack vector instructions for integer division; f64 divides s32
+    exactly."""
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
         t, wide = self.type, self.type.of(DType.F64)
@@ -214,7 +226,7 @@ class CpuBitsRenderer(BitsRenderer):
     def literal(self, bits: int) -> str:
         if not bits:
             return "zeroinitializer"
-        # LLVM takes integers with their uppermost bit set as negative ones.
+        # LLVM reads integers whose highest bit is set as negative numbers.
         sign = sign_bit(self.dtype)
         return self.type.splat(bits if bits < sign else bits - 2 * sign)
 
@@ -256,13 +268,16 @@ def renderer_of(dtype: DType, lanes: int, target: Target) -> CpuRenderer | CpuWh
 
 
 def on_bits(spec: Elementwise) -> bool:
-    """Return whether an expression of 16-bit elements is exact and consists of steps on bits."""
+    """Return whether the kernel computes on the bits of 16-bit elements.
+
+    The expression must be exact and use only primitives that CpuBitsRenderer has.
+    """
     renderer = CpuBitsRenderer(dtype=spec.dtype, type=Vector(count=1, scalar="i16"))
     return spec.dtype.itemsize == 2 and spec.is_exact and renderer.has(*spec.calls)
 
 
 def function_of(step: Expression) -> str | None:
-    """Return the function of the module that computes a step, if one does."""
+    """Return the name of the module's function that computes a step; None for instructions."""
     if step.primitive is P.CALL:
         return step.name
     return step.primitive.value if step.primitive in (P.EXP2, P.LOG2, P.REMAINDER) else None

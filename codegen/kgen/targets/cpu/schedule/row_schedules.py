@@ -1,5 +1,8 @@
-"""Schedules of streams, rows and depthwise convolutions, by sizes, caches and registers, and the
-predicted time of streams and rows."""
+"""Default schedules of element-wise, row-wise and depthwise kernels, and predicted times.
+
+Sizes, caches and registers determine the schedules. Times are predicted for element-wise and
+row-wise kernels.
+"""
 
 from __future__ import annotations
 
@@ -26,30 +29,30 @@ from kgen.targets.rows.shifted import mean_of
 from kgen.targets.rows.split import is_interleaved
 from kgen.targets.stream import StreamPlan
 
-#: Elements of a task; vectors at a time for cheap expressions; and primitives per element up to
-#: which an expression is cheap, because memory limits its speed.
+#: Elements per task; unrolled vectors for cheap expressions; and the most primitives per element of
+#: a cheap expression, whose speed memory limits.
 TASK_ELEMENTS, UNROLL, CHEAP_PRIMITIVES = 1 << 16, 4, 8
-#: Vector registers for each unrolled vector of exponentials: their constants take most of them.
+#: Vector registers per unrolled vector of exponentials, most of them for constants.
 EXPONENTIAL_REGISTERS = 8
-#: Nontemporal stores begin when a row-wise kernel's memory fills so many last-level caches.
+#: A row-wise kernel uses non-temporal stores if its tensors exceed this many last-level caches.
 ROW_CACHES = 2
-#: Columns from which rows are split, into parts of at least a quarter of that; and number of tasks:
-#: rows are split only if there are at most half as many.
+#: Fewest columns of a row that is split into parts, each of at least a quarter of that; and tasks
+#: that the parts make. Rows are split only if there are at most half as many rows as tasks.
 SPLIT_COLUMNS, SPLIT_TASKS = 1 << 18, 64
-#: A variance is relative to the mean of the row's head: so many steps of unrolled vectors, or one
-#: part in `HEAD_SHARE` of the row if that is more.
+#: A one-pass variance subtracts the mean of the row's head. The head has HEAD_STEPS steps of
+#: unrolled vectors, or 1/HEAD_SHARE of the row if that is more.
 HEAD_STEPS, HEAD_SHARE = 4, 64
-#: Prefetch distance of rows from memory, in bytes.
+#: Prefetch distance in bytes for rows that come from memory.
 AHEAD_BYTES = 2048
-#: Instructions of a vector of exponentials or logarithms, and of a row beside its vectors; and
-#: primitives that are no instruction, because constants stay in registers.
+#: Instructions per vector of exponentials or logarithms; instructions per row outside its vectors;
+#: and primitives that need no instruction in the loop.
 EXPONENTIAL, ROW, FREE = 14, 40, (P.CONSTANT, P.VIEW)
 
 
 def predicted(
     spec: Elementwise | Rowwise, target: Target, schedule: Schedule
 ) -> Candidate[Schedule]:
-    """Predict the time of one thread with warm caches: instructions, and lines of memory."""
+    """Predict the time of one thread with warm caches, from instructions and cache lines."""
     core = TargetCore(target=target)
     rows, columns = (spec.rows, spec.cols) if isinstance(spec, Rowwise) else (1, spec.elements)
     vectors = rows * -(-columns * spec.compute.itemsize // core.width)
@@ -65,7 +68,7 @@ def predicted(
 
 
 def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream | CpuTransposed:
-    """Return a schedule whose tasks are rows, blocks of rows or elements."""
+    """Return the default schedule. Its tasks are rows, blocks of transposed rows, or elements."""
     stream = StreamPlan(spec=spec, vector=1)
     size = vector_of(spec, target).count
     if blocks_of(stream, size) is not None:
@@ -79,31 +82,36 @@ def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream | CpuTr
 
 
 def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
-    """Return a schedule of whole or split rows. Registers limit the unrolled vectors of
-    exponentials and logarithms; others hide the latency of reductions."""
+    """Return the default schedule, of whole rows or of split rows.
+
+    Unrolling hides the latency of reductions. Registers limit it for exponentials and logarithms.
+    """
     unroll = UNROLL
     if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(*spec.primitives())):
         unroll = target.limits["vector_registers"] // EXPONENTIAL_REGISTERS
     if spec.rows * 2 <= SPLIT_TASKS and may_be_split(spec) and spec.cols >= SPLIT_COLUMNS:
-        # A part is a whole number of steps of unrolled vectors, whatever their width.
+        # A part is a whole number of steps of unrolled vectors of any width.
         unit = LINE_BYTES * unroll
         share = -(-spec.rows * spec.cols // SPLIT_TASKS)
         part = max(SPLIT_COLUMNS // 4, -(-share // unit) * unit)
         return completed(spec, target, CpuSplitRows(task=part, unroll=unroll))
-    # A task of interleaved rows counts vectors of rows.
+    # The unit of a task is one row, or as many interleaved rows as a vector has elements.
     rows = target.limits["vector_bytes"] // DType.F32.itemsize if is_interleaved(spec) else 1
     chosen = CpuRows(task=max(1, TASK_ELEMENTS // (rows * spec.cols)), unroll=unroll)
     if _passes_caches(spec, target, ROW_CACHES) and may_pass_caches(spec, target):
         past = completed(spec, target, dataclasses.replace(chosen, nontemporal=True))
-        # Normal stores are better if values are kept in the output's row: exponentials hide them.
+        # If the output's row keeps values, normal stores are faster: exponentials hide their time.
         if not unchecked_rows(spec, target, past).kept:
             return past
     return completed(spec, target, chosen)
 
 
 def depthwise_schedule(conv: Conv2d, target: Target) -> CpuDepthwise:
-    """Return tiles of equal width, the widest whose sums are in registers beside weights of a row,
-    an element and an integer product. A task has as many products of channels as a stream's."""
+    """Return the default schedule, with the widest tiles of equal width that registers hold.
+
+    Besides a tile's accumulators, registers hold the weights of a kernel row, one input element
+    and, for integers, a product. A task has about TASK_ELEMENTS multiply-adds.
+    """
     count, registers = conv.out_sizes[-1], target.limits["vector_registers"]
     beside = conv.kernel[-1] + 1 + conv.dtype.is_integer
     most = min(max(registers - beside, registers // 2), most_outputs(conv))
@@ -114,7 +122,7 @@ def depthwise_schedule(conv: Conv2d, target: Target) -> CpuDepthwise:
 def completed(
     spec: Rowwise, target: Target, schedule: CpuStream, given: Collection[str] = ()
 ) -> CpuStream:
-    """Return the schedule with the fields, but those in `given`, that rows and caches determine."""
+    """Return the schedule with the fields that rows and caches determine, except for `given`."""
     is_far = spec.bytes_moved > target.limits["l3_bytes"]
     if isinstance(schedule, CpuSplitRows):
         head = _head(unchecked_rows(spec, target, schedule))
@@ -130,13 +138,13 @@ def completed(
 
 
 def _row_fields(plan: RowwisePlan, *, is_far: bool) -> dict[str, int]:
-    """Return the fields for passes over a row, the place of kept values, and prefetches.
+    """Return the fields for passes over a row, slots of kept values, and prefetches.
 
-    - A row that does not stay in the second-level cache is read as few times as possible. For one
-      that stays, computing exponentials twice would cost more than reading it again.
+    - A row that does not stay in the second-level cache is read as few times as possible. Smaller
+      rows are read again, because computing exponentials twice would cost more.
     - Kept values go to the output's row if it comes from memory and no vector straddles lines.
-    - A reduction of rows from memory prefetches a few lines ahead, or the next row if the last
-      pass takes longer than memory does. A kernel that writes exponentials needs no prefetch.
+    - A reduction of rows from memory prefetches at a short distance, or the next row if the last
+      pass takes longer than memory. A kernel that writes exponentials needs no prefetch.
     """
     spec, limits = plan.spec, plan.target.limits
     rows_read = plan.compute.count if is_interleaved(spec) else 1
@@ -145,7 +153,7 @@ def _row_fields(plan: RowwisePlan, *, is_far: bool) -> dict[str, int]:
     read_once = not stays or (is_far and all(spec.reduced.values()))
     plan = _with(plan, online=not stays, variance_head=read_once * _head(plan))
     for name, nothing in (("online", False), ("variance_head", 0)):
-        # A field that does not change the phases is 0.
+        # Set a field to 0 if it does not change the phases.
         without = _with(plan, **{name: nothing})
         plan = without if without.row.phases == plan.row.phases else plan
     straddles = spec.cols * spec.compute.itemsize % plan.compute.bytes
@@ -165,7 +173,8 @@ def _row_fields(plan: RowwisePlan, *, is_far: bool) -> dict[str, int]:
 
 
 def _head(plan: RowwisePlan) -> int:
-    """Return the columns whose mean a variance is relative to; 0 if the row is too short."""
+    """Return the columns of the head whose mean a one-pass variance subtracts; 0 if the row is too
+    short."""
     step = plan.run.step
     head = max(HEAD_STEPS, plan.spec.cols // (HEAD_SHARE * step)) * step
     return head if plan.may_shift(head) else 0
@@ -177,6 +186,8 @@ def _with(plan: RowwisePlan, **fields: int) -> RowwisePlan:
 
 
 def _passes_caches(spec: Elementwise | Rowwise, target: Target, caches: int) -> bool:
-    """Return whether the tensors exceed so many last-level caches, from which on nontemporal stores
-    pay. Arm cores recognise such streams by themselves ("write streaming mode")."""
+    """Return whether non-temporal stores pay: the tensors exceed `caches` last-level caches.
+
+    Arm cores need no such stores; they recognise the streams ("write streaming mode").
+    """
     return target.arch == "x86_64" and spec.bytes_moved > caches * target.limits["l3_bytes"]

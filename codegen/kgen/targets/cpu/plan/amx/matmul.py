@@ -1,5 +1,7 @@
-"""The plan of matmul_amx.ll.j2: products on AMX tiles, and the epilogue of one register tile while
-the next one is multiplied."""
+"""Plan of matmul_amx.ll.j2: a matmul on AMX tiles.
+
+The epilogue of one register tile runs while the next one is multiplied.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,14 @@ from kgen.targets.device import Multiplied
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
 
-#: The workspace of B in the order of tiles.
+#: Name of the workspace with B in the order of AMX tiles.
 PACKED_B = "b.packed"
-#: The workspace of the rows of A of every task, in the order of tiles.
+#: Name of the workspace with each task's rows of A in the order of AMX tiles.
 COPIES_OF_A = "a.copies"
 
 
 class Packer(IntEnum):
-    """Values of the schedule's field `packer`: who packs B."""
+    """Part of the kernel that packs B: a separate launch, each task, or tiles that multiply."""
 
     LAUNCH = 0
     TASK = 1
@@ -51,10 +53,10 @@ class Packer(IntEnum):
 
 @frozen
 class FinishedColumns:
-    """Columns of a register tile that the epilogue takes at a time.
+    """Columns of a register tile that one vector of the epilogue computes.
 
-    `offset` counts columns from the tile's first, `sums` and `out` bytes in a row of the sums and
-    of the output; `valid` is the argument of the macro `epilogue`.
+    `offset` is in columns from the tile's first one. `sums` and `out` are byte offsets in a row of
+    the accumulators and of the output. `valid` is the argument of the macro `epilogue`.
     """
 
     name: str
@@ -68,13 +70,13 @@ class FinishedColumns:
 class AmxPlan(MatmulPlan):
     schedule: AmxMatmul
     product: TileProduct
-    #: A vector's columns of a row of B, and K of a run of A.
+    #: Access to a vector of columns in a row of B, and to a vector along K in a row of A.
     row: Access
     run: Access
 
     @cached_property
     def a_pack(self) -> PackedA:
-        """A, packed with K in one block."""
+        """Packing of A, with all of K in one block."""
         schedule = dataclasses.replace(self.schedule, kc=self.k_steps * self.run.compute.count)
         return PackedA(
             target=self.target,
@@ -199,7 +201,7 @@ class AmxPlan(MatmulPlan):
         return tuple(found)
 
     def sums_at(self, tile: TileRow, product: TileColumn) -> int:
-        """Return the bytes in the block of sums to those of a product."""
+        """Return the byte offset of a product's accumulators in the block of accumulators."""
         return tile.row * self.sums_row + product.column * self.acc.vector.itemsize
 
     @property
@@ -214,12 +216,12 @@ class AmxPlan(MatmulPlan):
 
     @property
     def tells_batches(self) -> bool:
-        """Whether one launch packs the bands of all matrices B, one after the other."""
+        """Whether the packing launch numbers the bands of all matrices B of the batch."""
         return self.packs_b_before and self.tiled_b.batches > 1
 
     @property
     def b_origin(self) -> Origin:
-        """Origin of B for the products, in the order of tiles."""
+        """Origin of the B that tiles multiply, in the order of AMX tiles."""
         if self.packs_b_alone or self.beside.packs:
             return origin("b.pack", ())
         tensor = "b" if self.b_is_packed else PACKED_B
@@ -243,12 +245,12 @@ class AmxPlan(MatmulPlan):
 
     @cached_property
     def tile_rows(self) -> tuple[TileRow, ...]:
-        """Register tile, in the order in which its products are computed."""
+        """AMX tiles of a register tile, in the order of their products."""
         return tile_rows(self.block_rows, self.schedule.nr // TILE_ROWS)
 
     @property
     def configured(self) -> tuple[tuple[int, int], ...]:
-        """Rows and bytes of a row of each tile register."""
+        """Rows and bytes per row of each tile register."""
         rows = dict.fromkeys(range(TILE_REGISTERS), 0)
         for row in self.tile_rows:
             rows[row.a] = row.count
@@ -258,7 +260,7 @@ class AmxPlan(MatmulPlan):
 
     @property
     def block_rows(self) -> int:
-        """Rows of a register tile; if M is not a multiple of them, the last tiles overlap."""
+        """Rows of a register tile; if M is not a multiple of them, the last two tiles overlap."""
         return min(self.spec.m, self.schedule.mr)
 
     @property
@@ -275,7 +277,7 @@ class AmxPlan(MatmulPlan):
 
     @property
     def columns_are_masked(self) -> bool:
-        """Whether whole panels and one at the edge share code, with masks."""
+        """Whether whole panels and the panel at the edge share masked code."""
         return self.blocking.n.has_edge and self.blocking.n.has_tile
 
     def finished_columns(self, prefix: str) -> tuple[FinishedColumns, ...]:
@@ -343,7 +345,7 @@ def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TilePro
 
 
 def check_operands(plan: AmxPlan) -> None:
-    """Raise ScheduleError if tiles cannot be loaded from operands that are not packed."""
+    """Raise ScheduleError if AMX tiles cannot be loaded from an unpacked operand."""
     spec, schedule = plan.spec, plan.schedule
     if must_pack_a(spec) and not schedule.pack_a:
         raise ScheduleError(
@@ -386,7 +388,7 @@ def check_packer(plan: AmxPlan) -> None:
 
 
 def with_workspaces(plan: AmxPlan) -> AmxPlan:
-    """Return the plan with a launch that packs B, and workspaces for what the stack cannot hold."""
+    """Return the plan with a launch that packs B, if any, and workspaces for large buffers."""
     (multiply,) = plan.launches
     arguments, workspaces, packing = list(multiply.arguments), [], []
     if plan.packs_b_before:

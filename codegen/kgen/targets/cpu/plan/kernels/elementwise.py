@@ -1,5 +1,7 @@
-"""The plan of elementwise.ll.j2: rows in vectors; all elements are one row if nothing
-broadcasts."""
+"""Plan of elementwise.ll.j2: an element-wise kernel that computes rows in vectors.
+
+If no input broadcasts, all elements are one row.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,9 @@ from kgen_runtime.values import frozen
 
 @frozen
 class ElementwisePlan(RowAddresses):
-    """Expression on vectors of its operands. Outputs of 16 bits are written by pairs of vectors."""
+    """Plan of an element-wise kernel. Pairs of vectors may write outputs of 16 bits."""
 
-    #: Class of subnormal numbers (Intel SDM, VFPCLASSPS).
+    #: VFPCLASSPS's bit for the class of subnormal numbers (Intel SDM).
     subnormal: ClassVar[int] = 1 << 5
 
     def access(self, name: str) -> Access:
@@ -53,7 +55,7 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def paired_outputs(self) -> tuple[str, ...]:
-        """Outputs of which two vectors are written at once."""
+        """Outputs that are written in pairs of vectors."""
         has_steps = any(segment.run.has_unrolled for segment in self.segments)
         return pairs(self.spec, self.target, self.schedule) if has_steps else ()
 
@@ -71,12 +73,12 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def first_vectors(self) -> tuple[tuple[str, int], ...]:
-        """First vectors of a range before its aligned part: prefix of names, and first element."""
+        """Vectors before the aligned part of a range: prefix of names, and first element."""
         return (("f", 0), ("f1", self.compute.count))[: self.written_vectors]
 
     @property
     def classify(self) -> str:
-        """Intrinsic that finds numbers of a class (VFPCLASSPS)."""
+        """Intrinsic that tests the class of numbers (VFPCLASSPS)."""
         return f"llvm.x86.avx512.fpclass.ps.{8 * self.compute.bytes}"
 
     @property
@@ -103,7 +105,7 @@ class ElementwisePlan(RowAddresses):
         return tuple(i for i in self.operands if i.name in turned)
 
     def lane_bytes(self, of: StreamOperand) -> int:
-        """Return the bytes from an element of a row to the next one."""
+        """Return the bytes from one element of a row to the next one."""
         return of.lane * self._itemsize(of)
 
     @property
@@ -147,19 +149,24 @@ class ElementwisePlan(RowAddresses):
         return renderer_of(self.spec.compute, self.compute.count, self.target)
 
     def calls(self, segment: Segment) -> tuple[Expression, ...]:
-        """Return the expressions in calls; those of outputs of whole words are rounded."""
+        """Return each output's expression as function calls. Integers of 32 or 64 bits are rounded
+        first."""
         known, found = dict(segment.known), zip(self.spec.result_calls, self.written, strict=True)
         whole = (call_of("round", c) if to.is_whole_words else c for c, to in found)
         return tuple(assuming(calls, known) for calls in whole)
 
     @property
     def rendered_calls(self) -> tuple[Expression, ...]:
-        """Function calls of all segments. A known condition may fold constants, so that a segment
-        calls other functions than the whole expression."""
+        """Function calls of all segments.
+
+        A condition that is known in a segment may fold constants. So a segment may call other
+        functions than the whole expression.
+        """
         return tuple(dict.fromkeys(call for s in self.segments for call in self.calls(s)))
 
     def rendered(self, segment: Segment, prefix: str) -> Rendered:
-        """Return the computation on vectors %<prefix>.<operand> (%<operand>.all if constant)."""
+        """Return the computation on vectors %<prefix>.<operand>, or %<operand>.all for an operand
+        with a single element."""
         operands = {
             i.name: f"%{i.name}.all" if i.single else f"%{prefix}.{i.name}"
             for i in self.stream.inputs
@@ -173,7 +180,7 @@ class ElementwisePlan(RowAddresses):
     def vectors(
         self, segment: Segment, units: tuple[tuple[str, int], ...]
     ) -> tuple[tuple[str, Rendered], ...]:
-        """Return the vectors of a step: the prefix of each one's names, and its computation."""
+        """Return the prefix of names and the computation of each vector of a step."""
         return tuple((prefix, self.rendered(segment, prefix)) for prefix, _ in units)
 
     def _result_names(self, prefix: str) -> dict[str, str]:
@@ -183,8 +190,10 @@ class ElementwisePlan(RowAddresses):
         }
 
     def stem(self, rendered: Rendered, prefix: str, output: str) -> str:
-        """Return the prefix of names of values made from an output: its value's own name, unless
-        another vector or output has the same value."""
+        """Return the name prefix of values that are computed from an output's result.
+
+        The prefix is the name of the result itself, unless another vector or output shares it.
+        """
         names = self._result_names(prefix)
         own = names.pop(output)
         result = self.result(rendered, output)
@@ -222,17 +231,17 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def walks_tasks(self) -> bool:
-        """Whether the vectors of a step belong to as many tasks.
+        """Whether each vector of a step belongs to another task.
 
-        A kernel that writes past the caches then reads and writes several pages of memory at once.
-        Vectors of half a cache line are excluded: their tasks would share lines.
+        With non-temporal stores, a step then reads and writes several pages of memory. Stores of
+        half a cache line are excluded, because two tasks would write to one line.
         """
         lines = self.out.stored.bytes % LINE_BYTES == 0
         return self.schedule.nontemporal and self.schedule.unroll > 1 and lines
 
     @property
     def block(self) -> int:
-        """Elements of the tasks that are computed side by side."""
+        """Elements of all tasks that are computed together."""
         return self.schedule.unroll * self.schedule.task
 
     @property
@@ -242,7 +251,7 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def units(self) -> int:
-        """Units that tasks share: rows, elements, or blocks in rows."""
+        """Number of units that are divided among tasks: rows, elements, or blocks."""
         if self.blocks:
             return self.rows // self.blocks.rows * self.blocks.along_rows
         return self.rows if self.by_rows else self.cols
@@ -254,7 +263,7 @@ class ElementwisePlan(RowAddresses):
         return {a.stored for a in accesses if has_masks}
 
     def ahead(self, name: str) -> tuple[int, ...]:
-        """Return the bytes from a step's first element of an input to prefetched lines."""
+        """Return the byte offsets of prefetched lines from a step's first element of an input."""
         ahead = self.schedule.prefetch
         nbytes = self.schedule.unroll * self.access(name).stored.bytes * bool(ahead)
         lines = range(ahead, ahead + nbytes, LINE_BYTES)
@@ -262,7 +271,7 @@ class ElementwisePlan(RowAddresses):
 
 
 def vector_of(spec: Elementwise, target: Target) -> Vector:
-    """Return the vector to compute with: floats, or the bits of elements."""
+    """Return the type of vectors in the computation: floats, or bits of 16-bit elements."""
     cols = StreamPlan(spec=spec, vector=1).sizes[-1]
     if on_bits(spec):
         return vector_for(target, DType.F16, cols).integers
@@ -278,8 +287,11 @@ def rounds_pairs(spec: Elementwise, target: Target) -> bool:
 def pairs(
     spec: Elementwise, target: Target, schedule: CpuStream | CpuTransposed
 ) -> tuple[str, ...]:
-    """Return the outputs that are written by pairs of vectors: those that an instruction rounds so,
-    and with nontemporal stores, for which LLVM stores rounded halves normally."""
+    """Return the outputs that are written in pairs of vectors.
+
+    An instruction rounds pairs of vectors to bf16. Non-temporal stores of f16 and bf16 need pairs,
+    too: LLVM makes normal stores of half vectors.
+    """
     halves = {DType.BF16} if rounds_pairs(spec, target) else set()
     if schedule.nontemporal and vector_of(spec, target).scalar == "float":
         halves = {DType.BF16, DType.F16}
@@ -289,7 +301,7 @@ def pairs(
 
 
 def has_whole_tasks(spec: Elementwise, target: Target, schedule: CpuStream) -> bool:
-    """Return whether the last task, too, has as many elements as are written at once."""
+    """Return whether even the last task has as many elements as one store writes."""
     least = vector_of(spec, target).count * (2 if pairs(spec, target, schedule) else 1)
     return (spec.elements % schedule.task or schedule.task) >= least
 

@@ -1,8 +1,8 @@
 """Plan of matmul_inner.ll.j2: inner products of operands that are contiguous along K.
 
-Vectors go along K, so nothing is packed or transposed; each sum of products is a vector, whose
-elements are added up at the end. A skinny GEMM of this kind takes as long as it takes to read the
-larger operand.
+Vectors run along K, so no operand needs packing. Each accumulator is a vector whose elements are
+added at the end. Memory bandwidth limits a skinny GEMM of this kind: its time is that of reading
+the larger operand.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from kgen_runtime.values import frozen
 @frozen
 class InnerPlan(TiledPlan):
     schedule: InnerMatmul
-    #: Vectors of K of A, and of B: the stored and the multiplied type.
+    #: Accesses to A and to B along K: the stored type and the multiplied type.
     along: Access
     along_b: Access
-    #: Sums of a tile.
+    #: Vector type of a tile's accumulators.
     sums: Vector
 
     @cached_property
@@ -64,7 +64,7 @@ class InnerPlan(TiledPlan):
 
     @cached_property
     def transposed(self) -> TransposedB | None:
-        """Skinny B (small N), transposed before the tiles."""
+        """Transpose of a skinny B (small N) before the tiles; None without pack_b."""
         if not self.schedule.pack_b:
             return None
         return TransposedB(
@@ -83,7 +83,7 @@ class InnerPlan(TiledPlan):
 
     @cached_property
     def packing(self) -> PanelPacking:
-        """Transposition of all of B, or nothing."""
+        """Packing of B: a transpose of all of B with pack_b, otherwise none."""
         return PanelPacking(blocking=self.blocking, packs=False, transposes=self.schedule.pack_b)
 
     @cached_property
@@ -94,7 +94,7 @@ class InnerPlan(TiledPlan):
 
     @property
     def words(self) -> Vector | None:
-        """Vector of words of two elements along K each, if bf16 is multiplied so."""
+        """Vector of 32-bit words, each two bf16 along K, or None if bf16 is not read in pairs."""
         return self.sums.integers if takes_words(self.spec, self.target) else None
 
     @cached_property
@@ -135,14 +135,17 @@ class InnerPlan(TiledPlan):
 
     @property
     def panel_steps(self) -> PanelSteps:
-        """Steps of tiles whose columns each begin a part of the block."""
+        """Steps over the columns of tiles. A tile's columns are spread over the block: each of its
+        columns begins one of nr parts."""
         spread = self.blocking.n.operand("%spread", self.blocking.n.first // self.schedule.nr)
         return PanelSteps(stop=spread, step=1, spread=spread)
 
     @property
     def next_offsets(self) -> tuple[int, ...]:
-        """Bytes in B from a tile's columns to those that it prefetches, in the same block of K; one
-        distance if several tiles share a panel."""
+        """Prefetch distances in B in bytes, from a tile's columns, in the same block of K.
+
+        There is at most one distance if several tiles share a panel.
+        """
         once = self.blocking.has_row_tiles
         tiles = min(self.schedule.prefetch, 1) if once else self.schedule.prefetch
         offsets = ((i + 1) * self.loop.b_column for i in range(tiles))
@@ -150,22 +153,23 @@ class InnerPlan(TiledPlan):
 
     @property
     def next_rows(self) -> int:
-        """Distance, in tiles, of rows of A that a tile prefetches if A is the longer side."""
+        """Prefetch distance in A, in tiles of rows; 0 unless A is the larger operand."""
         down = self.spec.m > self.spec.n or self.schedule.pack_b
         tiles = self.schedule.prefetch
         is_inside = self.reaches("a", tiles * self.schedule.mr * self.loop.a_m)
         return tiles if down and is_inside and not self.blocking.k.is_split else 0
 
     def next_row(self, row: Row) -> int:
-        """Return the bytes from a tile's corner in A to the row that is prefetched for a row."""
+        """Return the bytes from a tile's corner in A to the row that is prefetched with `row`."""
         return row.a + self.next_rows * self.schedule.mr * self.loop.a_m
 
     def fetches_at(self, vector: VectorPart, dtype: DType) -> bool:
-        """Return whether a vector begins a cache line of rows or columns of a type."""
+        """Return whether a vector starts a cache line, in rows or columns of type `dtype`."""
         return vector.first * dtype.itemsize % LINE_BYTES == 0
 
     def tile_spread(self, tile: RegisterTile) -> str:
-        """Return the distance of a tile's columns; remaining columns at the right are adjacent."""
+        """Return the distance of a tile's columns; the remaining columns at the right are
+        adjacent."""
         return self.panel_steps.spread if tile.width == self.schedule.nr else "1"
 
     @property
@@ -174,7 +178,10 @@ class InnerPlan(TiledPlan):
 
     @cached_property
     def k_steps(self) -> Run:
-        """K of a block in vectors, or in blocks of B; each vector of a step has its own sums."""
+        """Loop over K in a block, by vectors or by quantisation blocks of B.
+
+        Each vector of a step has its own accumulators.
+        """
         vector = k_of_step(self.spec, self.target)
         return Run(length=self.schedule.kc, vector=vector, unroll=self.schedule.unroll)
 
@@ -196,7 +203,8 @@ class InnerPlan(TiledPlan):
 
     @cached_property
     def tiles(self) -> RegisterTiles:
-        """Tiles of single columns; sums go to the block of sums, one element each."""
+        """Register tiles whose columns are single; each result is one element of the block of
+        accumulators."""
         return RegisterTiles(
             blocking=self.blocking,
             lanes=1,
@@ -210,12 +218,12 @@ class InnerPlan(TiledPlan):
         return tuple(f"{name}_k{v.index}" for name in tile.sum_names for v in vectors)
 
     def last(self, sum_: Sum, vector: VectorPart) -> str:
-        """Return the value that the sum of a vector of a step ends with."""
+        """Return the name of the last value of an accumulator, for one vector of a step."""
         rest = ".rest" if vector.index < len(self.k_steps.last_vectors) else ""
         return f"%{sum_.name}_k{vector.index}{rest}"
 
     def groups_of(self, tile: RegisterTile) -> tuple[FoldedSums, ...]:
-        """Return groups of as many sums of a row as a vector has elements."""
+        """Return the tile's accumulators in groups of one row and at most a vector's length."""
         return tuple(
             self._group(row, [s for s in tile.sums if s.row == row][at : at + self.sums.count])
             for row in tile.rows
@@ -279,7 +287,7 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
 
 
 def check_operands(spec: Matmul, target: Target, schedule: InnerMatmul) -> None:
-    """Raise ScheduleError for operands that are not contiguous along K as vectors require."""
+    """Raise ScheduleError unless vectors can read both operands along K."""
     if spec.has_blocks and schedule.pack_b:
         raise ScheduleError("pack_b=1 is not supported for a B of s4; try pack_b=0")
     if not schedule.pack_b and not is_inner(spec):

@@ -1,5 +1,7 @@
-"""B packed in groups: (k, k + 1, ...) of each column side by side, as many as 32 bits hold, for dot
-products of vectors and of AMX tiles."""
+"""B packed in groups along K, for dot-product instructions and AMX tiles.
+
+A group has consecutive k of one column, as many as 32 bits hold.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ def rounded(extent: int, unit: int) -> int:
 
 @frozen
 class LastGroups:
-    """End of a panel in K's last block, from `k0` on: offsets of the partial group and of zeros."""
+    """End of a panel in the last block of K, which begins at `k0`.
+
+    `start` and `to` are the byte offsets of the partial group in B and in the packed panel. Zeros
+    fill the packed panel from byte `pad_from` to `pad_to`.
+    """
 
     k0: int
     start: int
@@ -37,10 +43,10 @@ class LastGroups:
 
 @frozen
 class GroupsOfB(PanelsOfB):
-    """B packed in panels of nr columns in groups of K, [kc / group][nr] groups, zero past K and N.
+    """B packed in panels of [kc / group][nr] groups along K, with zeros past K and N.
 
-    `row` is a vector's columns of a row of B. A panel's depth is a multiple of `k_unit`. `k_stride`
-    is the bytes of B from one k to the next.
+    `row` is the access to a vector of columns in a row of B. A panel's depth is a multiple of
+    `k_unit`. `k_stride` is the number of bytes from one k to the next in B.
     """
 
     group: int
@@ -50,7 +56,7 @@ class GroupsOfB(PanelsOfB):
 
     @classmethod
     def of(cls, blocking: Blocking, tensors: Tensors, order: PanelFormat, row: Access) -> GroupsOfB:
-        """Return the groups of a prepacked B in this order, or of a B that is packed so."""
+        """Return the groups of a B that is prepacked, or that the kernel packs, in this order."""
         _, k_stride, column_stride = tensors.b_strides
         return cls(
             blocking=blocking,
@@ -68,7 +74,7 @@ class GroupsOfB(PanelsOfB):
 
     @property
     def packed(self) -> Vector:
-        """Groups of a vector's columns in memory."""
+        """Type in memory of the groups of a vector of columns."""
         return Vector(count=self.width * self.group, scalar=self.row.stored.scalar)
 
     @property
@@ -86,7 +92,7 @@ class GroupsOfB(PanelsOfB):
 
     @property
     def row_stride(self) -> int:
-        """Bytes from one row of groups to the next in the B that is multiplied."""
+        """Bytes from one row of groups to the next in the B that tiles read, packed or not."""
         return self.pack_row if self.blocking.schedule.pack_b else self.group_stride
 
     @property
@@ -105,7 +111,7 @@ class GroupsOfB(PanelsOfB):
 
     @property
     def k_left(self) -> int:
-        """K of the last, partial group; 0 if it is whole."""
+        """Elements of a partial last group; 0 if the last group is whole."""
         return self.blocking.spec.k % self.group
 
     @property
@@ -121,7 +127,7 @@ class GroupsOfB(PanelsOfB):
 
     @property
     def last_block_differs(self) -> bool:
-        """Whether packed B ends with a part of a group, or with zeros."""
+        """Whether packed B ends with a partial group or with padding."""
         return self.k_left > 0 or self.last.is_padded
 
     def panel_of(self, columns: int) -> tuple[PanelVector, ...]:
@@ -135,19 +141,19 @@ class GroupsOfB(PanelsOfB):
 
     @property
     def groups_transposed(self) -> str:
-        """Groups along K in the current block that whole transposes cover."""
+        """Number of groups along K in the current block that whole transposes cover."""
         groups = self.blocking.k.first // self.group
         return self.blocking.k.operand("%groups.transposed", groups - groups % self.width)
 
     @property
     def transposes_leave_groups(self) -> bool:
-        """Whether transposes leave groups in some block of K."""
+        """Whether whole transposes leave remaining groups in some block of K."""
         depths = (self.blocking.k.first, self.blocking.k.last)
         return any(depth // self.group % self.width for depth in depths)
 
     @property
     def interleave(self) -> str:
-        """Shuffle mask that makes groups of consecutive rows of B."""
+        """Shuffle mask that builds groups from consecutive rows of B."""
         return interleave(self.width, self.group)
 
     @property
@@ -155,13 +161,13 @@ class GroupsOfB(PanelsOfB):
         return self.group == 2
 
     def gathers(self, depth: int) -> bool:
-        """Return whether groups of `depth` rows are read element by element, each as one."""
+        """Return whether a group of `depth` rows is gathered as one integer."""
         return self.is_gathered and depth == self.group
 
     def rows(self, depth: int) -> tuple[tuple[int, bool], ...]:
-        """Return the rows of a group: bytes from the first, and whether K's last group lacks it."""
+        """Return, for each row of a group, its byte offset and whether K's last group lacks it."""
         return tuple((i * self.k_stride, i >= self.k_left) for i in range(depth))
 
     def row_operands(self, name: str, depth: int) -> tuple[str, ...]:
-        """Return the rows of a group that has only `depth` of them."""
+        """Return the operands of a group's rows; rows from `depth` on are zero."""
         return tuple(f"{name}.k{i}" if i < depth else "zeroinitializer" for i in range(self.group))

@@ -1,7 +1,7 @@
 """Panels of B: the order of a prepacked B, vectors of a panel, and in-register transposes.
 
-All kernels of a target share one order of a prepacked B, for any M. Its panels are one vector wide,
-so that register tiles of any width read whole panels, each as a stream.
+All kernels of a target read a prepacked B in the same order, for any M. Panels are one vector wide,
+so a register tile of any width reads whole panels, each as one stream.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from kgen_runtime.values import frozen
 
 
 def b_is_packed(spec: Matmul) -> bool:
-    """Return whether B is prepacked in panels that all kernels read; B in blocks is not."""
+    """Return whether B is prepacked in panels; B with quantisation blocks never is."""
     return ConstantOperand.B in spec.constant and not spec.has_blocks
 
 
 @frozen
 class PanelFormat:
-    """Panels of `width` columns and runs of `depth` k (bytes of blocks), which `runs` cut up.
+    """Order of a prepacked B: panels of `width` columns, with `depth` consecutive k per column.
 
-    K and N are rounded up to multiples of `k_unit` and of `n_unit` (0: `width`).
+    K is rounded up to a multiple of `k_unit`, N to a multiple of `n_unit` (of `width` if that is
+    0). For B with quantisation blocks, `depth` is in bytes of a block, which `runs` divide.
     """
 
     width: int
@@ -60,10 +61,10 @@ class PanelFormat:
 
 @frozen
 class PanelVector:
-    """`count` columns of a panel, of which `valid` exist.
+    """Vector of `count` columns of a panel, of which the first `valid` exist.
 
-    `start` and `lanes` are byte offsets in B: of the first column, and of each from there; `to` is
-    the offset in a row of packed B.
+    `start` is the byte offset of the first column in B, `lanes` the offsets of all columns from
+    there, and `to` the byte offset of the vector in a row of packed B.
     """
 
     name: str
@@ -75,19 +76,22 @@ class PanelVector:
 
     @property
     def is_transposed(self) -> bool:
-        """Whether registers transpose columns that are contiguous along K: log2(count) shuffles per
-        row, against an instruction per column."""
+        """Whether columns that are contiguous along K are transposed in registers.
+
+        A transpose needs log2(count) shuffles per row; reading single elements needs an instruction
+        per column.
+        """
         return self.valid >= self.count.bit_length()
 
     @property
     def masked(self) -> int:
-        """`valid` for a masked load, 0 for a whole vector."""
+        """Number of valid columns for a masked load; 0 for a whole vector."""
         return self.valid if self.valid < self.count else 0
 
 
 @frozen
 class PanelsOfB(ABC):
-    """B packed in panels of nr columns, which are `column_stride` bytes apart in B."""
+    """B packed in panels of nr columns; columns are `column_stride` bytes apart in B."""
 
     blocking: Blocking
     is_prepacked: bool
@@ -95,13 +99,13 @@ class PanelsOfB(ABC):
 
     @property
     def is_gathered(self) -> bool:
-        """Whether B is contiguous along K, and not along the columns of a row."""
+        """Whether an unpacked B is contiguous along K, so the columns of a row are gathered."""
         return self.blocking.spec.layout.b_transposed and not self.is_prepacked
 
     @property
     @abstractmethod
     def pack_row(self) -> int:
-        """Bytes of a row of a packed panel: of columns, or of groups of them."""
+        """Bytes per row of a packed panel."""
 
     @abstractmethod
     def panel_of(self, columns: int) -> tuple[PanelVector, ...]: ...
@@ -124,10 +128,10 @@ class PanelsOfB(ABC):
 def panel(
     columns: int, *, vectors: int, count: int, stride: int, step: int
 ) -> tuple[PanelVector, ...]:
-    """Return a panel of `vectors` times `count` columns, of which the first `columns` exist.
+    """Return the vectors of a panel of `vectors` * `count` columns; the first `columns` exist.
 
-    `stride` is the bytes in B from one column to the next, `step` those in packed B from one vector
-    to the next.
+    `stride` is the number of bytes from one column to the next in B, `step` from one vector to the
+    next in packed B.
     """
     return tuple(
         PanelVector(
@@ -144,7 +148,7 @@ def panel(
 
 @frozen
 class WidenedB(PanelsOfB):
-    """B packed in panels [kc][nr], zero past N; `vector` is a packed vector."""
+    """B packed in panels [kc][nr] with zeros past N; `vector` is the type of a packed vector."""
 
     vector: Vector
 
@@ -171,7 +175,7 @@ class WidenedB(PanelsOfB):
 
     @property
     def whole(self) -> str:
-        """K of a block in whole vectors, if all blocks have the same depth."""
+        """Elements of K in whole vectors of a block, if all blocks have the same depth."""
         return str(self.blocking.whole(self.blocking.k.first))
 
     @property
@@ -183,7 +187,7 @@ class WidenedB(PanelsOfB):
 
 @frozen
 class Side:
-    """Column of B, and the row that it becomes: byte offsets of both."""
+    """Byte offsets of a column of B and of the packed row that it becomes."""
 
     index: int
     start: int
@@ -192,8 +196,11 @@ class Side:
 
 @frozen
 class Stage:
-    """Stage of a transposition. Each move is a pair of rows, and the two rows that the shuffle
-    masks `low` and `high` make of it."""
+    """Stage of a transpose in registers.
+
+    Each move has the numbers of two source rows and of the two rows that the shuffle masks `low`
+    and `high` produce from them.
+    """
 
     moves: tuple[tuple[tuple[int, int], tuple[int, int]], ...]
     low: str
@@ -202,11 +209,11 @@ class Stage:
 
 @frozen
 class PanelTranspose:
-    """Transpose of `size` columns of B and as many steps of K, which are contiguous in each column.
+    """Transpose of a block of B with `size` columns and `size` steps of K, contiguous along K.
 
-    `stride` and `pack_row` are the bytes from one column to the next in B, and from one step to the
-    next in packed B. `valid` columns exist; the last of them stands for the others, whose sums are
-    unused.
+    `stride` is the number of bytes from one column to the next in B, `pack_row` from one step of K
+    to the next in packed B. Only `valid` columns exist. The last of them is read in place of the
+    missing ones, whose results are unused.
     """
 
     size: int
@@ -216,7 +223,7 @@ class PanelTranspose:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes from the first column of a block in B to that of the next block."""
+        """Bytes in B from one block of columns to the next."""
         return self.size * self.stride
 
     @property
@@ -234,8 +241,8 @@ class PanelTranspose:
 def transpose_stages(count: int) -> tuple[Stage, ...]:
     """Return the stages that transpose `count` (a power of two) vectors of `count` elements.
 
-    With blocks of d rows and columns, rows i and i + d of a pair become: the even blocks of i, each
-    followed by the even block of i + d; and likewise the odd blocks.
+    A stage divides rows into blocks of d elements and combines rows i and i + d. The new row i has
+    the even blocks of both rows in turn; the new row i + d has the odd blocks of both in turn.
     """
     stages: list[Stage] = []
     d = count // 2
@@ -249,12 +256,12 @@ def transpose_stages(count: int) -> tuple[Stage, ...]:
 
 
 def zip_stages(count: int) -> tuple[Stage, ...]:
-    """Return the stages of a transposition by interleaving alone, which vectors of 16 bytes do by
-    one instruction (Intel SDM volume 2, PUNPCKL and PUNPCKH; Arm Architecture Reference Manual,
-    ZIP1 and ZIP2).
+    """Return the stages of a transpose that only interleaves vectors.
 
-    Rows i and i + count / 2 become rows 2 i and 2 i + 1: their first halves interleaved, and their
-    second halves. Seen as one number, the bits of (row, column) rotate by one.
+    One instruction interleaves vectors of 16 bytes (Intel SDM volume 2, PUNPCKL and PUNPCKH; Arm
+    Architecture Reference Manual, ZIP1 and ZIP2). The interleaved first halves of rows i and
+    i + count / 2 become row 2 i, their second halves row 2 i + 1. Each stage rotates the bits of
+    the number (row, column) by one.
     """
     half = count // 2
     zipped = [x for i in range(count) for x in (i, count + i)]
@@ -264,17 +271,18 @@ def zip_stages(count: int) -> tuple[Stage, ...]:
 
 
 def interleave(count: int, vectors: int) -> str:
-    """Return the shuffle mask that puts side by side the elements of vectors of `count` each."""
+    """Return the shuffle mask that interleaves the elements of `vectors` vectors of `count`."""
     return index_list([v * count + i for i in range(count) for v in range(vectors)])
 
 
-#: Bytes of a row: wider vectors are interleaved in parts of 16 bytes only (Intel SDM, VPUNPCKL).
+#: Bytes per row of a transpose: instructions interleave wider vectors in separate parts of 16 bytes
+#: (Intel SDM, VPUNPCKL).
 TRANSPOSE_BYTES = 16
 
 
 @frozen
 class RegisterTranspose(PanelTranspose):
-    """Transposition of a square block; `packed` is a transposed row in packed form."""
+    """Transpose of a square block; `packed` is the LLVM type of a packed row."""
 
     access: Access
     packed: Vector
@@ -291,7 +299,10 @@ class RegisterTranspose(PanelTranspose):
 def register_transpose(
     dtype: DType, *, stride: int, pack_row: int, packed: str = ""
 ) -> RegisterTranspose:
-    """Return the transposition of elements; `packed` is their LLVM type if it changes."""
+    """Return the transpose of a square block of elements of type `dtype`.
+
+    `packed` is the LLVM type of a packed row if it differs from the type of a row.
+    """
     size = TRANSPOSE_BYTES // dtype.itemsize
     access = Access(dtype=dtype, compute=Vector(count=size, scalar="float"))
     return RegisterTranspose(

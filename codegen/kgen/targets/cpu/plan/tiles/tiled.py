@@ -1,5 +1,4 @@
-"""Common part of products in vector registers: tiles of sums, written to out as they are
-finished."""
+"""Common part of matmul plans with register tiles: the loop over K, prefetches, accumulators."""
 
 from __future__ import annotations
 
@@ -28,13 +27,14 @@ from kgen_runtime.values import frozen
 
 @frozen
 class TileLoop:
-    """A and B of the current block of K, as register tiles read them.
+    """Pointers and strides of A and B in the current block of K, as register tiles read them.
 
-    `a_block` and `b_block` are pointers to the block's corners, `a_tiles` to the A that tiles read.
-    The strides are bytes: `a_m` and `a_k` from one row and one step of K of A to the next, `b_row`
-    from one step of B to the next, `b_in_rows` likewise before B is packed, `b_column` and `b_step`
-    from one column and one vector of columns to the next. The loop counts to `steps` by `step`; a
-    step is `depth` of K.
+    - `a_block` and `b_block` point to the block's corners in A and B, `a_tiles` to the A that tiles
+      read, which may be packed.
+    - Strides are in bytes. `a_m` and `a_k` lead to the next row and the next step of K in A.
+      `b_row` leads to the next step of K in the B that tiles read, `b_in_rows` in the unpacked B.
+      `b_column` and `b_step` lead to the next column and the next vector of columns in B.
+    - The loop counts to `steps` by `step`; one step covers `depth` elements of K.
     """
 
     a_block: str
@@ -53,7 +53,7 @@ class TileLoop:
 
 @frozen
 class TileArguments:
-    """Tensors, besides A and B, whose corners are arguments of a tile."""
+    """Tensors other than A and B that a register tile gets as arguments."""
 
     is_direct: bool
     tensors: Tensors
@@ -74,7 +74,7 @@ class TileArguments:
         return {name: place.base for name, place in self.tensors.out_origins.items()}
 
     def offset(self, tensor: str, prefix: str) -> str:
-        """Return the bytes from the block's corner to a tile's in one of them."""
+        """Return the byte offset of a tile's corner from the block's corner in a tensor."""
         extents = {a.stem: a.extent for a in self.epilogue.arguments if a.extent != Extent.FULL}
         if extents.get(tensor) == Extent.ONE:
             return "0"
@@ -83,17 +83,17 @@ class TileArguments:
 
 #: Schedules whose tiles may prefetch a prepacked B.
 FETCHING = (AheadMatmul, DotMatmul, WinogradMatmul)
-#: Bytes of vectors whose instructions have forms for half the width (AVX512VL).
+#: Bytes of an AVX-512 vector; AVX512VL has the same instructions for half of it.
 AVX512_BYTES = 64
 
 
 @frozen
 class TiledPlan(MatmulPlan):
-    """Plan with steps of K over register tiles of mr x nr."""
+    """Plan of a matmul that computes register tiles of mr x nr in steps of K."""
 
     @property
     def is_direct(self) -> bool:
-        """Whether sums go from registers through the epilogue to out, and never to scratch."""
+        """Whether the epilogue reads accumulators from registers; otherwise from scratch."""
         return not self.blocking.k.is_split
 
     @property
@@ -106,7 +106,7 @@ class TiledPlan(MatmulPlan):
 
     @abstractmethod
     def operand_buffers(self) -> tuple[Buffer, ...]:
-        """Return the buffers besides the block of sums, in their order on the stack."""
+        """Buffers other than the block of accumulators, in their order on the stack."""
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
@@ -115,7 +115,7 @@ class TiledPlan(MatmulPlan):
 
     @property
     def keeps_a(self) -> bool:
-        """Whether adjacent tasks have the same rows, and the first of them prepares A for all."""
+        """Whether consecutive tasks share rows of A, which the first of them prepares for all."""
         prepared = self.schedule.pack_a or self.starts is not None
         along = self.blocking.n.is_split and not self.blocking.k.is_split
         return prepared and along and not self.packing.keeps
@@ -148,7 +148,7 @@ class TiledPlan(MatmulPlan):
 
     @property
     def rows_fetched(self) -> AheadMatmul | None:
-        """Schedule of tiles that prefetch rows of an unpacked B, if any."""
+        """Schedule with which tiles prefetch rows of an unpacked B; None without prefetch."""
         return None
 
     @property
@@ -162,12 +162,12 @@ class TiledPlan(MatmulPlan):
         return isinstance(self.schedule, AheadMatmul) and self.packing.in_tiles and once
 
     def sum_lines(self, tile: RegisterTile) -> tuple[int, ...]:
-        """Return the bytes from a tile's corner in out to each line of its rows."""
+        """Return the byte offset of each line of a tile's rows from its corner in the output."""
         lines = last_bytes(tile.width * self.spec.out.itemsize)
         return tuple(row.index * self.acc.row + line for row in tile.rows for line in lines)
 
     def lines_ahead(self, tile: RegisterTile) -> tuple[int, ...]:
-        """Return the bytes from what a step reads of an unpacked B to the lines that it fetches."""
+        """Return the prefetch distance in bytes of each line, from a step's read of unpacked B."""
         width = tile.width * self.spec.b_type.itemsize
         aligned = self.tensors.b_strides[1] % LINE_BYTES == 0
         last = () if aligned else (width - 1,)
@@ -212,7 +212,7 @@ class TiledPlan(MatmulPlan):
     def tile_loop(
         self, *, a: tuple[int, int], b_row: int, b_step: int, steps: str, step: int, depth: int
     ) -> TileLoop:
-        """Return the loop; `a` is the bytes of A from one row, and one step of K, to the next."""
+        """Return the loop; `a` has the bytes from one row of A and one step of K to the next."""
         a_block, b_block = self.tensors.a_origin.base, self.tensors.b_origin.base
         if self.blocking.k.is_split:
             a_block, b_block = "%a.k", "%b.k"
@@ -262,30 +262,30 @@ class TiledPlan(MatmulPlan):
         return padded(row) if self.streams_b and not self.schedule.pack_b else row
 
     def unpacked(self, column: Column) -> int:
-        """Return the bytes in a row of B to a column."""
+        """Return the byte offset of a column in a row of unpacked B."""
         return column.first * self.tensors.b_strides[2]
 
     @property
     def has_halves(self) -> bool:
-        """Whether half a vector costs half: AVX-512 has instructions for both widths."""
+        """Whether half vectors are computed as such: AVX-512 has instructions for both widths."""
         return self.sum_vector.bytes == AVX512_BYTES and not self.acc.vector.is_integer
 
     @property
     def sums_initial(self) -> str:
-        """First value of the sums, if all have the same."""
+        """Start value of all accumulators; empty if their start values differ."""
         return "" if self.sums_are_loaded or self.starts else "zeroinitializer"
 
     @property
     def sums_are_loaded(self) -> bool:
-        """Whether a tile starts from the sums of earlier blocks of K in scratch."""
+        """Whether a tile starts from the partial sums that earlier blocks of K left in scratch."""
         return self.blocking.k.is_split and not self.acc.in_out
 
     def has_two_sums(self, tile: RegisterTile) -> bool:
-        """Return whether each sum is that of two, so that multiply-adds wait less."""
+        """Return whether each result has two accumulators, so that multiply-adds wait less."""
         return False
 
     def two_sums(self, tile: RegisterTile) -> tuple[tuple[str, str, str], ...]:
-        """Return the names, first values and next values of both sums."""
+        """Return the names, first values and next values of both accumulators of each result."""
         return tuple(
             (f"%{x}.k{i}", first, f"%{x}.k{i}.next")
             for x in tile.sum_names
@@ -294,7 +294,7 @@ class TiledPlan(MatmulPlan):
 
 
 def check_keeps_b(plan: TiledPlan) -> None:
-    """Raise ScheduleError if no later task could use the panels of B that one packs for all."""
+    """Raise ScheduleError for keep_b=1 if no later task can reuse a packed panel of B."""
     spec, schedule, blocking = plan.spec, plan.schedule, plan.blocking
     reused = schedule.pack_b and blocking.m.is_split and not blocking.k.is_split
     if plan.packing.keeps and not (reused and not (schedule.pack_a and blocking.n.is_split)):
@@ -306,7 +306,7 @@ def check_keeps_b(plan: TiledPlan) -> None:
 
 
 def check_tile(target: Target, schedule: BlockedMatmul, compute: Vector, extra: int = 0) -> None:
-    """Raise ScheduleError unless the registers hold a tile besides `extra` vectors."""
+    """Raise ScheduleError unless the registers hold a tile and `extra` vectors."""
     vectors = schedule.nr // compute.count
     needed = registers_needed(schedule.mr, vectors) + extra
     remedy = f"mr={tallest_tile(target, vectors, extra)}"
@@ -319,5 +319,5 @@ def tallest_tile(target: Target, vectors: int, extra: int) -> int:
 
 
 def registers_needed(rows: int, vectors: int) -> int:
-    """Return the registers of a tile: sums, a row of B, an element of A, and a spare for LLVM."""
+    """Return the registers of a tile: accumulators, a row of B, an element of A, one for LLVM."""
     return rows * vectors + vectors + 2
