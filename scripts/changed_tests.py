@@ -70,6 +70,7 @@ TESTS = {
     "codegen/kgen/spec": (*KERNELS, "tests/packaging"),
     "codegen/kgen/targets": KERNELS,
     "codegen/kgen/targets/amdgpu": AMD,
+    "codegen/kgen/targets/attention": (*NVIDIA, *AMD),
     "codegen/kgen/targets/contraction": GPUS,
     "codegen/kgen/targets/cpu": CPU,
     "codegen/kgen/targets/cuda": NVIDIA,

@@ -56,7 +56,7 @@ def test_help_on_a_command_imports_its_words(tmp_path: Path) -> None:
     [
         ("sm_80", "cuda", set()),
         ("sm_90a", "cuda", set()),
-        ("gfx942", "amdgpu", {"llvmlite"}),
+        ("gfx942", "amdgpu", {"llvmlite", "numpy"}),
         ("vulkan1.3", "vulkan", set()),
         ("x86-64-v3", "cpu", {"llvmlite", "numpy"}),
     ],
