@@ -1,4 +1,4 @@
-"""Epilogue of every CPU matmul: what happens to a vector of sums, and what that calls."""
+"""Epilogue of every CPU matmul: the code that finishes a vector of sums, and its functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kgen.targets.epilogue import ACCUMULATOR, EpilogueArgument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen_runtime.values import frozen
 
-#: Functions of which the family has a better form than the scalar language, and what they are.
+#: Functions that CPUs compute by code of their own instead of the general expression, by formula.
 NATIVE: Mapping[str, str] = {
     "gelu": "x/2 (1 + erf(x / sqrt 2))",
     "gelu_tanh": "x/2 (1 + tanh u) = x / (1 + exp(-2u))",
@@ -34,7 +34,7 @@ NATIVE: Mapping[str, str] = {
 
 @frozen
 class FinishRenderer(CpuRenderer):
-    """Renderer that calls the functions in NATIVE, each a function of the module."""
+    """Renderer that calls the functions in NATIVE as functions of the kernel's module."""
 
     @property
     def native(self) -> frozenset[str]:
@@ -69,17 +69,22 @@ class Finish:
         return FinishRenderer(type=self.compute.floats, target=self.target)
 
     def finished(self, prefix: str, sums: str, loaded: Mapping[str, str]) -> Rendered:
-        """Return the lines that take a vector of sums through the epilogue. `prefix` begins all
-        names, and those of arguments that are not `loaded`, by their stems."""
+        """Return the lines that apply the epilogue to a vector of sums.
+
+        `loaded` maps stems of arguments to their operands. Every other argument is
+        %<prefix>.<stem>, and `prefix` also begins the names of results.
+        """
         e = self.epilogue
         values = {a.name: loaded.get(a.stem, f"%{prefix}.{a.stem}") for a in e.arguments}
         values[ACCUMULATOR] = sums
         return self._renderer.render(e.expression, values, f"%{prefix}.finished")
 
     def loaded(self, row: str = "", numbers: str = "", columns: str = "") -> Mapping[str, str]:
-        """Return the arguments in all lanes, by their stems: those that are constant along a row,
-        and those of columns if these are loaded once for several rows. The arguments are the
-        beginnings of the names of each kind."""
+        """Return the operands of arguments that are already loaded, by their stems.
+
+        `row`, `numbers` and `columns` are the name prefixes of arguments per row, of scalars and of
+        arguments per column. Arguments per column are loaded only if `columns` is not empty.
+        """
         found = {a.stem: f"%{row}{a.stem}.all" for a in self.epilogue.by_row}
         found |= {a.stem: f"%{numbers}{a.stem}.all" for a in self.epilogue.numbers}
         by_column = self.epilogue.by_column if columns else ()
@@ -87,7 +92,7 @@ class Finish:
 
     @property
     def natives(self) -> Mapping[str, str]:
-        """Functions that the epilogue calls in the family's own form, with their formulas."""
+        """Functions in NATIVE that the epilogue calls, with their formulas."""
         if not self.epilogue.changes:
             return {}
         found = steps(self._renderer.lowered(self.epilogue.expression))
@@ -96,13 +101,13 @@ class Finish:
 
     @property
     def module_functions(self) -> tuple[str, ...]:
-        """Functions that the epilogue's functions call."""
+        """Functions of the module that the epilogue calls."""
         if not self.epilogue.changes:
             return ()
         return self._renderer.functions(self.epilogue.expression)
 
     def pointer(self, name: str) -> str:
-        """Return the operand for the address of an argument or another tensor."""
+        """Return the pointer operand of an argument or of another tensor."""
         return f"%{next((a.stem for a in self.epilogue.arguments if a.name == name), name)}"
 
     def unloaded(self, loaded: Collection[str]) -> list[EpilogueArgument]:
@@ -133,22 +138,23 @@ class Finish:
 
     @property
     def normal_tail(self) -> NormalTail | None:
-        """Approximation of the tail of the normal distribution for gelu in f32; f64 uses erfc."""
+        """Approximation of the normal distribution's tail for gelu in f32; None for f64, which uses
+        erfc."""
         return normal_tail(self.spec.out) if self.compute.scalar == "float" else None
 
     @property
     def normal_tables(self) -> NormalTables | None:
-        """Tables of the normal distribution for gelu, where AVX-512 looks up coefficients."""
+        """Tables of the normal distribution for gelu, if AVX-512 looks up coefficients."""
         return normal_tables(self.spec.out) if self.functions.has_scalef else None
 
     @property
     def types(self) -> set[Vector]:
-        """Stored vectors that the epilogue loads and stores."""
+        """Types in memory of the vectors that the epilogue loads and stores."""
         vectors = (*self.epilogue.by_column, *self.epilogue.full)
         return {self.out.stored, *(self.access_of(a).stored for a in vectors)}
 
 
 def finishing_vector(spec: Matmul, target: Target, columns: int) -> Vector:
-    """Return the vector, for so many columns, that sums are converted to before the epilogue."""
+    """Return the vector type in which the epilogue computes, for `columns` columns."""
     dtype = DType.S32 if spec.out is DType.S32 else spec.finishes_in
     return vector_for(target, dtype, columns)

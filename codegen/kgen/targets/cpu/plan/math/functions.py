@@ -1,5 +1,8 @@
-"""Constants of the elementary functions in templates/cpu/lib/math.j2, for float and double, and of
-the tail of the normal distribution for gelu in lib/activation.j2."""
+"""Constants of elementary functions on CPUs, in f32 and f64.
+
+templates/cpu/lib/math.j2 has the functions; lib/activation.j2 has gelu, which needs the tail of the
+normal distribution.
+"""
 
 from __future__ import annotations
 
@@ -18,46 +21,45 @@ from kgen.targets.cpu.plan.cpu_plan import fuses, multiply_add
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
-#: Elements of the widest vector of VSCALEFPS; entries of a table of the normal distribution.
+#: Elements of VSCALEFPS's widest vector; and entries per table of the normal distribution.
 SCALEF_COUNT, ENTRIES = 16, 16
 
 
 @frozen
 class Functions:
-    """Everything that exp, log and erfc need in one element type.
+    """Constants of exp, log and erfc in one element type.
 
-    exp(x) = 2^n p(r) with n = round(x / ln 2), r = x - n ln 2 and ln 2 in two parts, of which
-    n * `ln2_high` is exact (Cody and Waite, "Software Manual for the Elementary Functions",
-    1980). Adding the vector's `round_magic` leaves n in the low bits, more of which than an
-    exponent has are zero without it.
+    exp(x) = 2^n p(r) with n = round(x / ln 2) and r = x - n ln 2. ln 2 has two parts, so that
+    n * `ln2_high` is exact (Cody and Waite, "Software Manual for the Elementary Functions", 1980).
+    Adding the vector's `round_magic` to x / ln 2 leaves n in the low bits of the sum.
 
-    erfc(z) = t exp(-z^2 + q(2t - 1)), t = 2 / (2 + z), z >= 0 (Press et al., "Numerical Recipes",
-    3rd edition, 6.2.2; the coefficients are our own Chebyshev fit, computed with 60 digits and
-    turned into powers).
+    erfc(z) = t exp(-z^2 + q(2t - 1)) with t = 2 / (2 + z) and z >= 0 (Press et al., "Numerical
+    Recipes", 3rd edition, 6.2.2). The coefficients are our own Chebyshev fit, computed with 60
+    digits and converted to powers.
     """
 
     scalar: str
     mantissa_bits: int
     exponent_bias: int
-    #: Below exp_low, exp is 0; above exp_high it is infinite.
+    #: exp is 0 below exp_low and infinite above exp_high.
     exp_low: float
     exp_high: float
     ln2_high: float
     ln2_low: float
-    #: Highest power first, down to the constant term.
+    #: Coefficients of p(r), from the highest power to the constant term.
     exp_coefficients: tuple[float, ...]
-    #: log2((1 + u) / (1 - u)) / u in powers of u^2; in f32 to 3e-8 of it.
+    #: Coefficients of log2((1 + u) / (1 - u)) / u in powers of u^2; relative error 3e-8 in f32.
     log2_coefficients: tuple[float, ...] = (0.43174228, 0.57671416, 0.96179885, 2.8853900)
-    #: Below exp2_low, exp2 is 0; above exp2_high it is infinite.
+    #: exp2 is 0 below exp2_low and infinite above exp2_high.
     exp2_low: float = -150.0
     exp2_high: float = 129.0
     smallest_normal: float = 2.0**-126
-    #: A subnormal number times 2^24 is a normal one.
+    #: log2 scales subnormal numbers by 2^24, which makes them normal.
     subnormal_bits: float = 24.0
     subnormal_scale: float = 2.0**24
-    #: Powers for erfc in f64; gelu in f32 uses NormalTail.
+    #: Coefficients of q for erfc in f64; gelu in f32 uses NormalTail.
     erfc_coefficients: tuple[float, ...] = ()
-    #: The intrinsic for a product and its sum, without the type.
+    #: Name of the multiply-add intrinsic, without the type.
     multiply_add: str = "llvm.fma"
     #: VSCALEFPS multiplies by 2^n for any n, subnormal results included (Intel SDM volume 2).
     has_scalef: bool = False
@@ -74,16 +76,16 @@ class Functions:
 
     @property
     def lowest_exponent(self) -> float:
-        """Exponent below which exp2_nonpositive is zero: results are subnormal or lack one."""
+        """Exponent below which exp2_nonpositive is zero, because results are not normal numbers."""
         return -126.0 if self.has_scalef else -127.0
 
     @property
     def exp2_coefficients(self) -> tuple[float, ...]:
-        """2^r = e^(r ln 2), for |r| <= 1/2."""
+        """Coefficients of 2^r = e^(r ln 2), for |r| <= 1/2."""
         degree = len(self.exp_coefficients) - 1
         return tuple(c * self.ln2 ** (degree - i) for i, c in enumerate(self.exp_coefficients))
 
-    #: Addend of exp2_nonpositive in f32, which leaves n + 127 in the low bits.
+    #: Addend with which exp2_nonpositive leaves n + 127 in the low bits, in f32.
     biased_magic: ClassVar[float] = 1.5 * 2.0**23 + 127.0
     infinity: ClassVar[float] = math.inf
     minus_infinity: ClassVar[float] = -math.inf
@@ -100,14 +102,14 @@ class Functions:
             ]
         return tuple(found)
 
-    # gelu_tanh: x/2 (1 + tanh u) = x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3).
+    # gelu_tanh(x) = x/2 (1 + tanh u) = x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3).
     gelu_linear: ClassVar[float] = -2 * math.sqrt(2 / math.pi)
     gelu_cubic: ClassVar[float] = gelu_linear * 0.044715
 
 
-#: e^r for |r| <= ln 2 / 2, with no more digits than results have: the least relative error that
-#: 1 + r + r^2 (...) can have in f32 (our own fit, by Remez' algorithm): 1.1e-7, 5.4e-6 and 1.3e-4.
-#: e^0 is exact: sums of small terms beside it, whose logarithm is taken, keep their digits.
+#: Coefficients of e^r for |r| <= ln 2 / 2, by the type of results. They minimise the relative error
+#: of 1 + r + r^2 (...) in f32 (our own fit, by Remez' algorithm): 1.1e-7, 5.4e-6 and 1.3e-4. e^0 is
+#: exactly 1, so log(e^0 + small terms) keeps the digits of the small terms.
 EXP_COEFFICIENTS: dict[DType, tuple[float, ...]] = {
     DType.F32: (0.00831252057, 0.0418901555, 0.166671142, 0.499992311, 1.0, 1.0),
     DType.F16: (0.0412776731, 0.167535320, 0.500051200, 1.0, 1.0),
@@ -120,14 +122,15 @@ FLOAT = Functions(
     exponent_bias=127,
     exp_low=-104.0,
     exp_high=89.0,
-    # One part is off by 3e-9 of the exponent, which is itself rounded by up to 6e-8.
+    # ln 2 in one part is enough: its relative error is 3e-9, and x is rounded by up to 6e-8.
     ln2_high=math.log(2),
     ln2_low=0.0,
     exp_coefficients=EXP_COEFFICIENTS[DType.F32],
 )
 
-#: Without a fused multiply-add, n ln 2 is rounded before it is subtracted from x: the 9 bits of
-#: `ln2_high` times the 8 of n are exact, and `ln2_low` is small (Cody and Waite's C1 and C2).
+#: Constants for CPUs without fused multiply-add, which round n ln 2 before they subtract it from x.
+#: The product of the 9 bits of `ln2_high` and the 8 bits of n is exact (C1 and C2 of Cody and
+#: Waite).
 UNFUSED_FLOAT = dataclasses.replace(FLOAT, ln2_high=0.693359375, ln2_low=math.log(2) - 0.693359375)
 
 DOUBLE = Functions(
@@ -136,13 +139,13 @@ DOUBLE = Functions(
     exponent_bias=1023,
     exp_low=-746.0,
     exp_high=710.0,
-    # fdlibm's e_exp.c: 33 bits, and the rest.
+    # Source: fdlibm's e_exp.c. The high part has 33 bits.
     ln2_high=6.93147180369123816490e-01,
     ln2_low=1.90821492927058770002e-10,
-    # Taylor's series: the first term left out is under 4e-18 of the sum for |r| <= ln 2 / 2.
+    # Taylor series; the first omitted term is below 4e-18 of the sum for |r| <= ln 2 / 2.
     exp_coefficients=tuple(1 / math.factorial(i) for i in range(13, -1, -1)),
     erfc_coefficients=ERFC_F64,
-    # The first term left out is 6e-19 of the sum.
+    # Taylor series; the first omitted term is 6e-19 of the sum.
     log2_coefficients=tuple(2 / math.log(2) / (2 * i + 1) for i in range(10, -1, -1)),
     exp2_low=-1080.0,
     exp2_high=1025.0,
@@ -153,7 +156,7 @@ DOUBLE = Functions(
 
 
 def functions_for(target: Target, vector: Vector, out: DType) -> Functions:
-    """Return the constants for a vector's type and results in `out`."""
+    """Return the constants for a vector type whose results are rounded to `out`."""
     intrinsic = multiply_add(target)
     if vector.scalar == "double":
         return dataclasses.replace(DOUBLE, multiply_add=intrinsic)
@@ -167,9 +170,11 @@ def functions_for(target: Target, vector: Vector, out: DType) -> Functions:
 
 @frozen
 class NormalTail:
-    """Phi(-z) = 2^L(z), z >= 0, with L a polynomial in z - `center`, and 2^r one for |r| <= 1/2.
+    """Approximation of the normal distribution's tail: Phi(-z) = 2^L(z) for z >= 0.
 
-    From `limit` on z Phi(-z) is zero in the type of the results. Highest powers first.
+    `coefficients` are those of L, a polynomial in z - `center`; `power_coefficients` are those of
+    2^r for |r| <= 1/2. Both begin with the highest power. For z >= `limit`, z Phi(-z) is zero in
+    the type of the results.
     """
 
     limit: float
@@ -180,11 +185,12 @@ class NormalTail:
 
 @frozen
 class NormalTables:
-    """Polynomials L(z) of `tail` for z near i, from entry i of each table: coefficients of powers
-    of z, or of z - i if it `is_centered`, highest first. Limit and 2^r are those of `tail`.
+    """Tables of polynomials for L(z), one polynomial per whole number i, used for z near i.
 
-    An instruction (VPERMPS) looks up an element's coefficients in registers by the number nearest
-    to z. On so short a stretch a polynomial of far lower degree is enough.
+    Each table has one coefficient of all polynomials; the highest power comes first. Polynomials
+    are in z, or in z - i if `is_centered`. `limit` and 2^r are those of `tail`. VPERMPS looks up an
+    element's coefficients in registers by the whole number nearest to z. On such short intervals a
+    polynomial of low degree suffices.
     """
 
     tail: NormalTail
@@ -194,7 +200,7 @@ class NormalTables:
 
 @cache
 def _constants(out: DType) -> dict[str, Any]:
-    """Return the coarsest constants that the rounding of results to `out` hides."""
+    """Return the cheapest constants whose error is below the rounding of results to `out`."""
     path = resources.files("kgen.targets.cpu.plan.math") / "normal.toml"
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
     found: dict[str, Any] = tables.get(out, tables[DType.F32])
@@ -202,7 +208,7 @@ def _constants(out: DType) -> dict[str, Any]:
 
 
 def normal_tail(out: DType) -> NormalTail:
-    """Return the tail of a gelu in f32 whose results are rounded to `out`."""
+    """Return the normal tail for gelu in f32 with results rounded to `out`."""
     of = _constants(out)
     return NormalTail(
         limit=of["limit"],
@@ -213,7 +219,7 @@ def normal_tail(out: DType) -> NormalTail:
 
 
 def normal_tables(out: DType) -> NormalTables:
-    """Return the tables of a gelu in f32 whose results are rounded to `out`."""
+    """Return the tables for gelu in f32 with results rounded to `out`."""
     of = _constants(out)
     tables = ((*table, *[0.0] * (ENTRIES - len(table))) for table in of["tables"])
     centered = of["tables_are_centered"]

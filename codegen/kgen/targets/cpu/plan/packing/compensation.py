@@ -1,7 +1,8 @@
-"""Start values of the sums of each row, for instructions that read B as unsigned.
+"""Start values of each row's accumulators, for instructions that read B as unsigned.
 
-The kernel adds 128 to the elements of B, so that 128 times the sum of a row of A is too much. It
-computes those row sums first, several rows at a time, whose vectors it folds together.
+The kernel adds 128 to the elements of B, which adds 128 times the sum of a row of A to each result
+of that row. So accumulators start from -128 times the row sum. The kernel computes the row sums of
+several rows together.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ from kgen.targets.cpu.plan.tiles.tile import Row, tile_rows
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
-#: Rows whose vectors are folded together: thirteen instructions instead of eleven for each.
+#: Rows whose sums are folded together, which saves most instructions of separate folds.
 START_ROWS = 4
-#: Bytes of a start.
+#: Bytes per start value.
 START_BYTES = 4
 
 
 @frozen
 class StartRows:
-    """Rows whose start values are computed together, in a vector `totals`; `name` begins names."""
+    """Rows whose start values are computed together, as one vector of type `totals`.
+
+    `name` is the prefix of the names of values.
+    """
 
     name: str
     rows: tuple[Row, ...]
@@ -40,11 +44,13 @@ class StartRows:
 
 @frozen
 class Starts:
-    """Buffer %a.starts of the start values of each row's sums.
+    """Start values of each row's accumulators, in the buffer %a.starts.
 
-    `run` is a vector of K of a row of A at `pointer`, and rows are `a_row` bytes apart; `sums` is
-    the vector that the instruction adds to. `depth` of K is added up in whole runs, and `tail`
-    after it; with `tail_is_last`, only in the last block of K.
+    - `run` is the access to a vector along K in a row of A. A begins at `pointer`, and its rows are
+      `a_row` bytes apart.
+    - `sums` is the accumulator type of the instruction.
+    - The first `depth` elements of K are read in whole runs, then `tail` elements. With
+      `tail_is_last`, only the last block of K has a tail.
     """
 
     blocking: Blocking
@@ -73,7 +79,7 @@ class Starts:
 
     @property
     def whole(self) -> str:
-        """Rows of the block in groups of START_ROWS."""
+        """Number of rows of the block that are in whole groups of START_ROWS."""
         rows = self.blocking.m.first
         return self.blocking.m.operand("%starts.whole", rows - rows % START_ROWS)
 
@@ -95,7 +101,7 @@ class Starts:
 
     @property
     def tail_row(self) -> StartRows:
-        """Row by itself in the last block of K."""
+        """Single row in the last block of K."""
         return self._rows("st", 1)
 
     def _rows(self, name: str, count: int) -> StartRows:

@@ -1,4 +1,4 @@
-"""A packed in runs for vectors, dot products and AMX tiles."""
+"""Packed copy of A for multiply-adds, dot products and AMX tiles."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from kgen.targets.cpu.plan.packing.panel import RegisterTranspose, register_tran
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
-#: Bytes added to a row of packed A, so that rows a power of two apart share no cache set.
+#: Bytes of padding after a row of packed A, which avoids set conflicts of rows.
 ROW_PADDING = 64
 
 
 @frozen
 class PackedA:
-    """A packed as [mc][kc], or `by_columns` as [kc][mc].
+    """A packed as [mc][kc], or as [kc][mc] with `by_columns`.
 
-    A run is a vector along the packed rows: `run` as it is read, `packed` as it is packed, equal or
-    wider. With `has_zeros`, the last run of K ends in zeros. `strides` are the bytes of A along the
-    batch, M and K.
+    A run is a vector along a packed row. `run` is the access that reads it; `packed` is its packed
+    type, of the same or a wider element type. With `has_zeros`, zeros fill the last run of K.
+    `strides` are the strides of A in bytes along the batch, M and K.
     """
 
     target: Target
@@ -37,7 +37,7 @@ class PackedA:
 
     @property
     def along(self) -> BlockedAxis:
-        """Axis of a packed row."""
+        """Axis along a packed row."""
         return self.blocking.m if self.by_columns else self.blocking.k
 
     @property
@@ -46,13 +46,13 @@ class PackedA:
 
     @property
     def whole(self) -> str:
-        """Elements of a row in whole runs."""
+        """Elements of a row that are in whole runs."""
         first = self.along.first
         return self.along.operand("%a.whole", first - first % self.packed.count)
 
     @property
     def padded(self) -> str:
-        """Elements of a row in runs, of which the last one may be partial."""
+        """Elements of a row, rounded up to whole runs."""
         count = self.packed.count
         return self.along.operand("%a.padded", -(-self.along.first // count) * count)
 
@@ -62,7 +62,7 @@ class PackedA:
 
     @property
     def tail(self) -> int:
-        """Elements of the last, partial run."""
+        """Elements of a partial last run; 0 if the last run is whole."""
         return self.along.extent % self.packed.count
 
     @property
@@ -86,12 +86,12 @@ class PackedA:
 
     @property
     def m(self) -> int:
-        """Bytes from one m to the next."""
+        """Bytes in packed A from one m to the next."""
         return self.packed.itemsize if self.by_columns else self.row
 
     @property
     def k(self) -> int:
-        """Bytes from one k to the next."""
+        """Bytes in packed A from one k to the next."""
         return self.row if self.by_columns else self.packed.itemsize
 
     @property
@@ -100,12 +100,12 @@ class PackedA:
 
     @property
     def is_gathered(self) -> bool:
-        """Whether the elements of a run are apart in A."""
+        """Whether the elements of a run are not consecutive in A."""
         return self.blocking.spec.layout.a_transposed and not self.by_columns
 
     @property
     def transpose(self) -> RegisterTranspose | None:
-        """Transposition that gathers A; None if a block is too small for one."""
+        """Transpose in registers that packs a gathered A; None if a block is too small for one."""
         if not self.is_gathered:
             return None
         dtype, packed = self.blocking.spec.dtype, self.packed.scalar
