@@ -17,7 +17,7 @@ subexpression elimination).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from hashlib import sha256
 from types import MappingProxyType
@@ -187,8 +187,11 @@ class Builder:
         dequantized: Mapping[str, Dequantized] = MappingProxyType({}),
         *,
         convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS,
+        weights: Collection[str] = (),
     ) -> None:
         self.convolves = convolves
+        #: Constants that keep their names, by which they are found to be narrowed.
+        self.weights = weights
         #: Types and shapes of the model's values, by their names in the model.
         self.tensors = tensors
         self.values: dict[str, GraphValue] = {}
@@ -285,7 +288,8 @@ class Builder:
 
         Layers repeat tables of positions and masks, and then what is computed from them is equal.
         """
-        if array.nbytes <= MOST_COMPARED and name not in self.dequantized:
+        is_named = name in self.dequantized or name in self.weights
+        if array.nbytes <= MOST_COMPARED and not is_named:
             key = (dtype, array.shape, array.dtype.str, array.tobytes())
             name = self.equal.setdefault(key, name)
         self.constants.setdefault(name, array)

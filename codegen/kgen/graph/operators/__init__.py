@@ -195,12 +195,17 @@ class NodesRefused(GraphError):
         self.refusals = refusals
 
 
+#: Operators whose second operand may be weights.
+WEIGHTED = ("Conv", "Gemm", "MatMul")
+
+
 def graph_of(model: Model, *, convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS) -> Graph:
     """Build the graph of a model. Raises GraphError for unsupported uses of operators.
 
     If all refused operators have function bodies, the error is NodesRefused with all refusals.
     """
-    b = Builder(model.tensors, model.dequantized, convolves=convolves)
+    weights = {node.inputs[1] for node in model.nodes if node.operator in WEIGHTED}
+    b = Builder(model.tensors, model.dequantized, convolves=convolves, weights=weights)
     refusals: dict[str, GraphError] = {}
     found: dict[str, GraphValue] = {}
     #: Results that no lowering computes, and their nodes.
