@@ -169,6 +169,7 @@ def test_a_sum_is_the_fourth_result(tmp_path: Path) -> None:
         (of("FusedConv", conv, IMAGE, KERNEL, normal(2), activation="Swoosh"), "activation=Swoosh"),
         (of("FusedMatMul", np.matmul, X, normal(2, 8, 3), transBatchA=1), "transBatchA"),
         (of("SimplifiedLayerNormalization", lambda x, _: x, X, normal(8), axis=1), "other axes"),
+        (of("Attention", lambda x, _: x, X, normal(24), num_heads=2), "weights of shape 24; give"),
     ],
 )  # fmt: skip
 def test_refused(edge: Edge, why: str, tmp_path: Path) -> None:
