@@ -1,4 +1,4 @@
-"""LLVM IR to a shared object, in process. The only importer of llvmlite in this family."""
+"""Compile LLVM IR to a shared object in process; only this CPU module imports llvmlite."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kgen.targets.cpu.linker import link
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan
 from kgen_runtime.manifest import Resources
 
-#: The processor that features are added to: the architecture's first version.
+#: LLVM's name of an architecture's first version, to which features are added.
 BASE_CPU = {"x86_64": "x86-64", "aarch64": "generic"}
-#: LLVM features of all code for an architecture: VPDPWSSD is not split in two; macOS and Windows
-#: own x18 (AAPCS64, 6.1.1).
+#: LLVM features for all code of an architecture: fast-dpwssd keeps LLVM from splitting VPDPWSSD in
+#: two; reserve-x18 because macOS and Windows own x18 (AAPCS64, 6.1.1).
 COMMON_FEATURES = {"x86_64": ("fast-dpwssd",), "aarch64": ("reserve-x18",)}
 
 
 def assemble(source: Source, plan: CpuPlan) -> Assembled:
-    """Return machine code and its IR. Raises AssembleError for IR that LLVM or the linker refuses.
+    """Return the machine code and its IR. Raises AssembleError if LLVM or the linker refuses it.
 
-    The code uses no feature beyond the plan's list, and `requires` is that list.
+    The code uses only the plan's features, which are also its `requires`.
     """
     arch = plan.target.arch
     obj = compile_object(source.text, arch, plan.features)
@@ -51,7 +51,7 @@ def assemble(source: Source, plan: CpuPlan) -> Assembled:
 
 
 def compile_object(text: str, arch: str, features: Sequence[str]) -> bytes:
-    """Return a relocatable object. `features` are Linux's words."""
+    """Return a relocatable object. `features` are named as in /proc/cpuinfo."""
     machine = target_machine(arch, features)
     data = machine.emit_object(_optimised(text, arch, machine))
     assert isinstance(data, bytes)
@@ -73,7 +73,7 @@ def _optimised(text: str, arch: str, machine: llvm.TargetMachine) -> llvm.Module
         why = " ".join(str(error).split())
         raise AssembleError(f"LLVM refuses the IR for {arch}: {why}") from None
     options = llvm.create_pipeline_tuning_options(speed_level=3)
-    # The template's vectors are the ones that are wanted.
+    # The template has already vectorised the code.
     options.loop_vectorization = False
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
@@ -91,8 +91,8 @@ def _llvm_feature(word: str) -> str:
 
 
 def target_machine(arch: str, features: Sequence[str]) -> llvm.TargetMachine:
-    # An ELF triple for every system: with a Windows triple, stack probes call a function that no
-    # kernel has.
+    # Use an ELF triple on every system: with a Windows triple, stack probes would call a function
+    # that kernels lack.
     _initialise()
     named = (*map(_llvm_feature, features), *COMMON_FEATURES[arch])
     return llvm.Target.from_triple(f"{arch}-unknown-linux-gnu").create_target_machine(

@@ -1,5 +1,7 @@
-"""Target `native`: the widest instruction set that kgen generates and this machine has, or the
-target that the environment names ($KGEN_NATIVE)."""
+"""Target `native`: the widest instruction set that both kgen and this machine support.
+
+The environment variable KGEN_NATIVE may name another target.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,10 @@ CACHE = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
 def native() -> Target:
-    """Return the target that $KGEN_NATIVE names, with its core and caches, else that of this
-    machine. Raises TargetError."""
+    """Return the target of this machine, or the one that $KGEN_NATIVE names.
+
+    A named target has the core and the caches of its level. Raises TargetError.
+    """
     if (name := settings.native_name()) is None:
         return this_machine()
     if (named := with_suffixes(name)) is None:
@@ -49,14 +53,14 @@ def this_machine() -> Target:
 
 
 def missing_from_v3(target: Target) -> list[str]:
-    """Return what this CPU lacks of x86-64-v3, if `target` is the machine's and has SSE2 alone."""
+    """Return the x86-64-v3 features that this CPU lacks if `target` is native with only SSE2."""
     if target.name != NATIVE or target.features != {*LEVELS["x86-64"].features}:
         return []
     return sorted({*LEVELS["x86-64-v3"].features} - this_cpu().features)
 
 
 def cache_sizes() -> dict[str, int]:
-    """Return `l1_bytes`, `l2_bytes` and `l3_bytes` of the first core, as far as Linux tells."""
+    """Return `l1_bytes`, `l2_bytes` and `l3_bytes` of the first core; only those Linux reports."""
     found = {}
     for index in sorted(CACHE.glob("index*")):
         try:

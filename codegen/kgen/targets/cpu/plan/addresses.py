@@ -1,4 +1,4 @@
-"""Byte strides of a matmul's tensors, and origins of a task's block in each of them."""
+"""Byte strides of a matmul's tensors, and pointers to a task's block in each tensor."""
 
 from __future__ import annotations
 
@@ -26,14 +26,17 @@ class Term:
 
 @frozen
 class Origin:
-    """Steps from a tensor to a block's corner; `base` is the pointer to the corner."""
+    """Additions that lead from a tensor's pointer to a block's corner, with pointer `base`."""
 
     terms: tuple[Term, ...]
     base: str
 
 
 def origin(tensor: str, terms: Iterable[tuple[str, int]]) -> Origin:
-    """Return the origin with `terms`, pairs of a value's name and a stride in bytes, added up."""
+    """Return the origin that adds `terms` to a tensor's pointer.
+
+    Each term is a pair: the name of a value, and its stride in bytes.
+    """
     base, steps = f"%{tensor}", []
     for value, stride in terms:
         result = f"%{tensor}.{value}"
@@ -44,7 +47,7 @@ def origin(tensor: str, terms: Iterable[tuple[str, int]]) -> Origin:
 
 @frozen
 class Tensors:
-    """Byte strides and block origins; `packed_b` is B if it is prepacked, else None."""
+    """Byte strides and block origins of a matmul; `packed_b` is None unless B is prepacked."""
 
     spec: Matmul
     blocking: Blocking
@@ -53,12 +56,15 @@ class Tensors:
 
     @cached_property
     def a_strides(self) -> tuple[int, ...]:
-        """Bytes along the batch, M and K."""
+        """Strides of A in bytes along the batch, M and K."""
         return tuple(s * self.spec.dtype.itemsize for s in self.spec.a_strides)
 
     @cached_property
     def b_strides(self) -> tuple[int, ...]:
-        """Bytes along the batch, K and N; in prepacked B along runs of K and columns of a panel."""
+        """Strides of B in bytes along the batch, K and N.
+
+        In a prepacked B they are strides along the batch, runs of K and columns of panels.
+        """
         size = self.spec.b_type.itemsize
         if self.packed_b is not None:
             panels, steps, width, depth = self.packed_b.shape[-4:]
@@ -68,13 +74,13 @@ class Tensors:
 
     @cached_property
     def out_strides(self) -> tuple[int, ...]:
-        """Bytes along the batch, M and N of the output and of all tensors like it."""
+        """Strides in bytes along the batch, M and N, of the output and of tensors like it."""
         return tuple(s * self.spec.out.itemsize for s in self.spec.out_strides)
 
     @property
     def a_origin(self) -> Origin:
         terms = batch_terms(self.spec, "a", self.spec.dtype.itemsize)
-        # A window's place in the images is no multiple of its number.
+        # The address of a convolution's window is not a multiple of the window's number.
         are_windows = isinstance(self.spec, ImplicitGemm) and not is_matrix(self.spec.operation)
         return self.block_origin("a", terms, m=0 if are_windows else self.a_strides[1])
 
@@ -89,7 +95,7 @@ class Tensors:
         return batch_terms(self.spec, "b", self.spec.b_type.itemsize)
 
     def numbered(self, stride: int) -> tuple[BatchTerm, ...]:
-        """Return the terms of matrices `stride` bytes apart, in the order of the batch."""
+        """Return the batch term of an address for matrices `stride` bytes apart; empty if none."""
         return (BatchTerm(name=BATCH, stride=stride),) if self.spec.batch > 1 and stride else ()
 
     @property
@@ -98,7 +104,7 @@ class Tensors:
 
     @property
     def input_origins(self) -> tuple[Origin, ...]:
-        """Origins of A and B that need steps."""
+        """Origins of A and B that differ from the tensor's pointer."""
         return tuple(place for place in (self.a_origin, self.b_origin) if place.terms)
 
     @cached_property
@@ -117,7 +123,7 @@ class Tensors:
     def block_origin(
         self, tensor: str, batch: tuple[BatchTerm, ...], m: int = 0, n: int = 0
     ) -> Origin:
-        """Return the origin of a block, with strides in bytes that vary between tasks."""
+        """Return the origin of a task's block; `m` and `n` are strides in bytes, or 0 for none."""
         terms = [(term.name, term.stride) for term in batch]
         if self.blocking.m.is_split and m:
             terms.append(("m0", m))

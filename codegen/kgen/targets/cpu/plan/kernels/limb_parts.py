@@ -1,5 +1,7 @@
-"""Parts of products of bytes: the operands and instructions that they suit, blocks of A, vectors of
-B, and tiles of sums."""
+"""Parts of the limbs matmul, which multiplies an f32 A, split into signed bytes, with B of bytes.
+
+The parts are the supported operands, instructions, blocks of A, vectors of B, and sizes of buffers.
+"""
 
 from __future__ import annotations
 
@@ -16,33 +18,35 @@ from kgen.targets.powers_of_two import RoundingUnit
 from kgen_runtime.blocks import BLOCK
 from kgen_runtime.values import frozen
 
-#: Signed bytes of an integer. Four hold each f32 within 2^-7 of the largest one of its block
-#: exactly: activations of models have outliers, and other numbers of the block need their digits.
-#: Three are enough for a block of s4, which is shorter.
+#: Limbs (signed bytes) of the integer that replaces a number of A. Four limbs hold an f32 exactly
+#: if it is at least 2^-7 of the largest number of its block: activations have outliers, and other
+#: numbers must keep their digits beside them. Three limbs suffice for the shorter blocks of s4.
 LIMBS, LIMBS_OF_S4 = 4, 3
-#: The longest K of which a row of limbs fits a thread's stack.
+#: Largest K for which a row of limbs fits a thread's stack.
 MOST_K = 49152
-#: K in a group that an instruction adds up.
+#: Elements of K in a group, whose products one instruction adds.
 GROUP = RoundingUnit(4)
-#: K that shares an exponent, where B has no blocks of its own.
+#: Elements of K that share an exponent if B has no quantisation blocks.
 SHARED_K = 64
-#: Numbers in the lower halves of a block's bytes.
+#: Numbers that a block's bytes hold in their lower halves.
 HALF_BLOCK = RoundingUnit(BLOCK // 2)
-#: Bytes of a block's scale, and of its numbers in a vector's lane.
+#: Bytes of a block's scale, and bytes of its numbers per lane of a vector.
 SCALE_BYTES, RUN = 2, 4
-#: Vectors of numbers of B in a turn of the loop over them.
+#: Vectors of B per iteration ("turn") of the loop over a block.
 TURN = 4
-#: Offset of s8 that makes its numbers unsigned.
+#: Addend that makes s8 unsigned.
 HALF_OF_BYTES = 128
-#: Bytes of a block's unit, and of what the sums of a limb of it start from.
+#: Bytes of a block's unit, and of the start value of a limb's sums.
 UNIT_BYTES = 4
 
 
 @frozen
 class LimbDot:
-    """Instruction for products of unsigned bytes of B and signed ones of A. Without `widen` it adds
-    four of them to a sum of 32 bits, else two of them to one of 16, which `widen` makes sums of 32
-    bits after a block's eight."""
+    """Instruction that multiplies unsigned bytes of B with signed bytes of A.
+
+    Without `widen`, it adds four products to a 32-bit sum. With `widen`, it adds two products to a
+    16-bit sum, and after the eight additions of a block, `widen` adds pairs of these to 32 bits.
+    """
 
     mnemonic: str
     intrinsic: str
@@ -56,14 +60,16 @@ def _vnni(feature: str, nbytes: int) -> LimbDot:
 
 
 def _pairs(nbytes: int, intrinsic: str) -> LimbDot:
-    """Return VPMADDUBSW, which adds two products and saturates: eight times 2 x 15 x 128 is under
-    2^15 (Intel SDM volume 2)."""
+    """Return VPMADDUBSW, which adds two products to a saturated 16-bit sum (Intel SDM volume 2).
+
+    The sums of a block do not saturate: 8 x 2 x 15 x 128 is below 2^15.
+    """
     widen = VPMADDWD.intrinsics[nbytes]
     return LimbDot(mnemonic="vpmaddubsw", intrinsic=intrinsic, widen=widen)
 
 
-#: Instructions by the feature that brings each, with the types of B that fit its sums; the first
-#: one that the target has is used.
+#: Feature, instruction, and types of B that do not overflow its sums. A kernel uses the first
+#: instruction that the target supports.
 LIMB_DOTS: tuple[tuple[str, LimbDot, tuple[BType, ...]], ...] = (
     ("avx512_vnni", _vnni("avx512_vnni", 64), (BType.S8, BType.S4)),
     ("avx512bw", _pairs(64, "llvm.x86.avx512.pmaddubs.w.512"), (BType.S4,)),
@@ -73,7 +79,7 @@ LIMB_DOTS: tuple[tuple[str, LimbDot, tuple[BType, ...]], ...] = (
 
 
 def limb_dot(spec: Matmul, target: Target) -> LimbDot | None:
-    """Return the instruction for a constant B of few bits and an A contiguous along K."""
+    """Return the instruction for a constant B and an f32 A contiguous along K; None without one."""
     if (
         ConstantOperand.B not in spec.constant
         or spec.a_strides[2] != 1
@@ -91,11 +97,11 @@ def limb_dot(spec: Matmul, target: Target) -> LimbDot | None:
 
 @frozen
 class Factor:
-    """Numbers of B in the stored vector `vector`, `at` bytes from the turn's first: its bytes, or
-    the `upper` or lower halves of them.
+    """Vector of numbers of B that is multiplied with one group of A.
 
-    Groups of A, `a` bytes from the turn's first, are multiplied by them and added to the sums that
-    end with `before`.
+    The numbers are the bytes of the stored vector `vector`, or the `upper` or lower halves of the
+    bytes. `at` and `a` are the byte offsets of the vector and of the group of A in the turn. The
+    products are added to the sums with suffix `before`, which gives those with suffix `after`.
     """
 
     name: str
@@ -110,11 +116,11 @@ class Factor:
 
 @frozen
 class Limb:
-    """Byte of each integer, `bits` from its least significant one, and `plane` bytes from a block's
-    first limbs.
+    """Limb of all integers of a block: the byte at bit `bits`.
 
-    Its sums start from zero, or from the integers `starts`, whose sum is `start` bytes from a
-    block's unit.
+    The limbs are stored together, `plane` bytes after the block's first ones. Their sums start from
+    zero, or from a value that depends on the integers named `starts`; that value is stored `start`
+    bytes after the block's unit.
     """
 
     name: str
@@ -126,53 +132,53 @@ class Limb:
 
 @frozen
 class BlocksOfA:
-    """A in block floating point: `count` blocks of K, of which `whole` are whole."""
+    """A in block floating point, with `count` blocks along K; the first `whole` are complete."""
 
     count: int
     whole: int
-    #: Bytes of the limbs of a block, and of a row, which is a stream for the hardware prefetcher.
+    #: Bytes of limbs per block and per row. The hardware prefetcher sees a row as one stream.
     limbs: int
     limb_row: int
-    #: Bytes that are kept of a block (:func:`block_of_a`), and of a row.
+    #: Bytes of units and start values per block (:func:`block_of_a`) and per row.
     kept: int
     kept_row: int
 
 
 @frozen
 class BlocksOfLimbs:
-    """Prepacked B for byte products; sizes and strides are in bytes."""
+    """Sizes of a prepacked B for products of bytes, in bytes."""
 
-    #: Panel of a block of K.
+    #: One panel in one block of K.
     block: int
-    #: Column of all blocks, and a panel of them.
+    #: One column, and one panel, in all blocks of K.
     column: int
     panel: int
-    #: Scales of a block, which precede its numbers.
+    #: Offset of a block's numbers, which follow its scales.
     numbers_at: int
-    #: Vector of numbers, those of a turn of the loop, and all of a panel in a block.
+    #: Numbers in one vector, in one turn of the loop, and in one panel of a block.
     step: int
     turn: int
     numbers: int
-    #: Shift that divides bytes of B to get those of a limb of A.
+    #: Shift that converts an offset in B to the offset in a limb of A.
     lanes_shift: int
 
     @property
     def group_mask(self) -> int:
-        """Mask of a place in a block: the place's vector of numbers, times GROUP."""
+        """Mask that gives the position in a block: the number of the vector of B, times GROUP."""
         return (self.numbers // self.step - 1) * GROUP
 
 
 @frozen
 class LimbConstants:
-    """Constants for integers that become limbs."""
+    """Constants with which numbers of A become integers, and integers become limbs."""
 
-    #: Half of a byte in each limb, and in the two lower ones.
+    #: Integer with half of a byte (128) in each limb, and in the two lower limbs.
     halves: int
     lower_halves: int
-    #: Powers of two from a block's unit to its exponent: integers have a sign, and the exponent's
-    #: power is half of one that is above the largest number.
+    #: log2 of the ratio of a block's largest power of two to its unit. It is two bits less than an
+    #: integer has: one is the sign, one holds numbers up to twice that power.
     unit_below: int
-    #: Sum of a block's biased exponent and that of the inverse of its unit.
+    #: Sum of the biased exponents of a block and of the inverse of its unit.
     per_unit: int
 
 
@@ -181,32 +187,35 @@ def limb_count(spec: Matmul) -> int:
 
 
 def limb_registers(limbs: int, rows: int, vectors: int) -> int:
-    """Return the registers of a tile: sums of limbs and of floats, halves of vectors of B, a limb
-    of A and a constant."""
+    """Return the registers of a tile: integer sums per limb, float sums, two halves of each vector
+    of B, a limb of A and a constant."""
     return (limbs + 1) * rows * vectors + 2 * vectors + 2
 
 
 def shared_k(spec: Matmul) -> RoundingUnit:
-    """Return the elements of K that share an exponent: a block of B, if it has any."""
+    """Return the elements of K that share an exponent: a quantisation block of B, or SHARED_K."""
     return RoundingUnit(BLOCK if spec.has_blocks else SHARED_K)
 
 
 def starts_of_limbs(spec: Matmul) -> tuple[tuple[str, int], ...]:
-    """Return, for each limb, the integers that its sums start from (its own and those of the limbs
-    that are added to it), or none, and their place among what is kept of a block. Three limbs
-    become one float, four two."""
+    """Return, for each limb, the name of the integers whose sum its sums start from, and the place.
+
+    The name is empty for limbs that start from zero. The place is the number of the 4-byte word
+    among a block's unit and start values. Three limbs become one float, four become two; the
+    integers of a float include all limbs that are added to it.
+    """
     if spec.has_blocks:
         return (("integers", 1), ("", 0), ("", 0))
     return (("lower", 1), ("", 0), ("upper", 2), ("", 0))
 
 
 def block_of_a(spec: Matmul) -> int:
-    """Return the bytes kept of a block of A: its unit, and start values of its limbs' sums."""
+    """Return the bytes per block of A for its unit and the start values of its limbs' sums."""
     return UNIT_BYTES * (1 + max(at for _, at in starts_of_limbs(spec)))
 
 
 def limbs_scratch(spec: Matmul) -> int:
-    """Return the bytes of the stack for a row of A."""
+    """Return the bytes of stack that a row of A needs."""
     kc = shared_k(spec)
     return -(-spec.k // kc) * (limb_count(spec) * kc + block_of_a(spec)) + LINE_BYTES
 

@@ -1,4 +1,4 @@
-"""Register tiles: the sums that one pass along K keeps in vector registers.
+"""Register tiles: blocks of the output whose sums stay in vector registers along K.
 
 A kernel has a function for each size of tile that its shape needs: whole tiles, the remaining rows
 at the bottom, the remaining columns at the right, and both.
@@ -16,7 +16,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Row:
-    """Row number `index` of a tile: byte offsets of its element of A, and in out."""
+    """Row `index` of a tile; `a` and `out` are its byte offsets in A and in the output."""
 
     name: str
     index: int
@@ -26,10 +26,10 @@ class Row:
 
 @frozen
 class Column:
-    """Vector of columns: byte offsets of its vector in a row of B, and in a row of out.
+    """Vector of columns of a tile; `b` and `out` are its byte offsets in a row of B and of out.
 
-    `first` is its first column in the tile; `valid` is 0 for a whole vector, else the number of its
-    columns in the matrix. With `is_half`, half a vector is multiplied.
+    `first` is its first column in the tile. `valid` is the number of its columns inside the matrix
+    if the vector is partial, and 0 if it is whole. With `is_half`, a half vector is multiplied.
     """
 
     name: str
@@ -95,10 +95,10 @@ def tile(
     out_strides: Sequence[int],
     has_halves: bool = False,
 ) -> RegisterTile:
-    """Return a tile of vectors of `count` elements, the last of which may be a half.
+    """Return a tile with vectors of `count` elements; the last vector may be a half.
 
-    In bytes: `a_stride` from one row of A to the next, `b_step` from one vector of a row of B to
-    the next, `out_strides` from one row, and from one vector, of out to the next.
+    Strides are in bytes: `a_stride` to the next row of A, `b_step` to the next vector in a row of
+    B, `out_strides` to the next row and to the next vector in the output.
     """
     row_stride, vector_stride = out_strides
     return RegisterTile(
@@ -126,10 +126,10 @@ def tile_rows(count: int, a_stride: int, out_stride: int) -> tuple[Row, ...]:
 
 
 def tile_heights(rows: int, mr: int) -> list[tuple[int, int]]:
-    """Return the heights of the register tiles of `rows`, from top to bottom, as (rows, how many).
+    """Return the heights of the register tiles that cover `rows`, as (height, number of tiles).
 
-    The tiles have mr rows or mr - 1, because multiply-adds of a low tile wait for each other. If
-    there are too few tiles for that, all have mr but the last, which has the remainder.
+    Heights are mr and mr - 1, from top to bottom, because multiply-adds of a low tile wait for each
+    other. If there are too few tiles for that, the last tile has the remainder of rows.
     """
     tiles = -(-rows // mr)
     missing = tiles * mr - rows
@@ -141,9 +141,9 @@ def tile_heights(rows: int, mr: int) -> list[tuple[int, int]]:
 
 @frozen
 class RegisterTiles:
-    """Tiles of mr x nr, and the smaller ones at the bottom and at the right.
+    """Register tiles of a kernel: mr x nr, and smaller ones at the bottom and at the right.
 
-    `lanes` is the columns of a vector; other fields are arguments of :func:`tile`.
+    `lanes` is the number of columns per vector. The other fields are arguments of :func:`tile`.
     """
 
     blocking: Blocking
@@ -155,7 +155,7 @@ class RegisterTiles:
 
     @property
     def low(self) -> tuple[int, int]:
-        """Rows of each tile below the whole ones, and the number of such tiles in a block."""
+        """Height of the lower tiles at the bottom, and their number in a block."""
         rows, mr = self.blocking.spec.m, self.blocking.schedule.mr
         heights = [(rows % mr, 1)] if self.blocking.m.varies else tile_heights(rows, mr)
         return heights[-1]
@@ -166,12 +166,12 @@ class RegisterTiles:
 
     @property
     def has_bottoms(self) -> bool:
-        """Whether several tiles are lower than the others."""
+        """Whether a block has several tiles at the bottom that are lower than the others."""
         return self.blocking.m.has_edge and self.low[1] > 1
 
     @property
     def rows_whole(self) -> str:
-        """Rows of the block in tiles of mr rows."""
+        """Number of rows of the block that are in tiles of mr rows."""
         if not self.has_bottoms:
             return self.blocking.m.whole
         height, count = self.low
@@ -179,7 +179,7 @@ class RegisterTiles:
 
     @property
     def rounding(self) -> int:
-        """Addend to a tile's first row, so that division by mr gives the tile's number."""
+        """Number to add to a tile's first row before division by mr gives the tile's number."""
         return self.blocking.schedule.mr - 1 if self.has_bottoms else 0
 
     @cached_property
@@ -204,7 +204,7 @@ class RegisterTiles:
 
     @property
     def top(self) -> tuple[RegisterTile, ...]:
-        """Tile at the top of each kind of panel."""
+        """Top tile of a whole panel and of the panel at the right edge, if they exist."""
         whole = (self.whole,) if self.blocking.n.has_tile else ()
         return (*whole, self.right) if self.blocking.n.has_edge else whole
 
