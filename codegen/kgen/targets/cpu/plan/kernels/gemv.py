@@ -1,9 +1,8 @@
-"""Plan of matmul_outer.ll.j2: a skinny GEMM with a B that comes from memory.
+"""Plan of matmul_outer.ll.j2: a skinny GEMM by outer products, with a B that comes from memory.
 
-Several rows of B at once are multiplied from one end of a block of columns to the other. The
-accumulators stay in the first-level cache, and the elements of A in registers. The rows are far
-apart in B: each is a stream of its own for the hardware prefetcher, which continues in the next
-row.
+A pass multiplies several rows of B along a block of columns. Accumulators stay in the first-level
+cache, and elements of A in registers. The rows of a pass are far apart in B, so that each is a
+separate stream for the hardware prefetcher. The stream continues in the next row.
 """
 
 from __future__ import annotations
@@ -27,18 +26,19 @@ from kgen.targets.cpu.plan.tiles.tile import Row, tile_rows
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
 from kgen_runtime.values import frozen
 
-#: Stores wait with loads whose addresses have the same lower bits: sums begin half as far from B.
+#: Loads wait for earlier stores whose addresses differ by a multiple of this. The accumulators
+#: begin at the middle between two such addresses of B.
 ALIAS_BYTES = 4096
 
 
 @frozen
 class RowsOfB:
-    """Rows of B as they are multiplied; `sums` is a vector of sums in the type of the epilogue.
+    """Form in which rows of B are multiplied; `sums` is a vector of accumulators.
 
-    With `dot`, elements of neighbouring rows are interleaved to groups for this instruction. With
-    `by_words`, words of two neighbouring columns of bf16 are read: a shift makes an f32 of the
-    lower half and a mask one of the upper half, with half the loads and shuffles of widening each
-    column. Sums of even columns precede those of odd columns until the end of K.
+    With `dot`, elements of adjacent rows are interleaved to groups for that instruction. With
+    `by_words`, B is read as words of two adjacent columns of bf16: a shift widens the lower half to
+    f32, a mask the upper half. That needs fewer loads and shuffles than widening vectors of bf16.
+    Accumulators of even columns then precede those of odd columns until the end of K.
     """
 
     dot: Dot | None
@@ -52,7 +52,7 @@ class RowsOfB:
 
     @property
     def vectors(self) -> int:
-        """Vectors of sums of a strip: rows of a group, or columns of a word."""
+        """Accumulator vectors per strip: as many as rows of a group or columns of a word."""
         return WORD if self.by_words else self.group
 
     @property
@@ -65,11 +65,13 @@ class RowsOfB:
         return dataclasses.replace(self, dot=dot, sums=self.sums.half)
 
     def registers(self, m: int, parts: int, strips: int) -> int:
-        """Return the registers of a step of `m` rows of A: operands, sums, and rows of B before and
-        after they are interleaved."""
+        """Return the registers that a step with `m` rows of A needs.
+
+        They hold elements of A, accumulators, and rows of B before and after interleaving.
+        """
         if self.by_words:
-            # A strip after the other: words, and of one half at a time a row of B and sums; the
-            # mask.
+            # Strips are computed one by one. Registers hold the words, one half of them as a row of
+            # B, accumulators, and the mask.
             return m * (parts + 1) + parts + 2
         if self.dot is None:
             return m * (parts + strips) + strips + 1
@@ -80,9 +82,12 @@ class RowsOfB:
 
 @frozen
 class OuterDepth:
-    """K of outer products: `blocks` in whole blocks, whose streams are `part` rows apart; a
-    remainder in parts of `rest_part` rows, the first of which ends at `rest_end`; and `left` rows
-    from `left_from` on, fewer than there are streams."""
+    """Division of K into whole blocks, a remainder in parts, and single rows.
+
+    - The first `blocks` elements of K are in whole blocks, whose streams are `part` rows apart.
+    - The remainder has one part of `rest_part` rows per stream; the first part ends at `rest_end`.
+    - The last `left` rows, from `left_from` on, are fewer than the streams.
+    """
 
     part: int
     blocks: int
@@ -110,8 +115,11 @@ class OuterProducts:
 
 
 def rows_of_b(spec: Matmul, target: Target, *, words: bool = False) -> RowsOfB | None:
-    """Return the rows of B; None unless they are contiguous and multiplied without conversion. Bf16
-    is read by words with `words`, or if the target has no products of it."""
+    """Return the form of B's rows, or None.
+
+    Rows must be contiguous, and the target must multiply them without conversion. With `words`, or
+    if the target lacks a bf16 dot product, bf16 is read by words.
+    """
     dot = None if words else dot_for(spec.dtype, target)
     by_words = dot is None and has_words(spec)
     if spec.constant or spec.b_strides[2] != 1:
@@ -127,7 +135,7 @@ def rows_of_b(spec: Matmul, target: Target, *, words: bool = False) -> RowsOfB |
 
 @frozen
 class OuterPlan(MatmulPlan):
-    #: Distance of the sums from B, modulo the page, and the mask of lines of a page.
+    #: Distance of the accumulators from B modulo the page, and the mask of a page's cache lines.
     page_distance: ClassVar[int] = ALIAS_BYTES // 2
     page_mask: ClassVar[int] = ALIAS_BYTES - LINE_BYTES
 
@@ -140,7 +148,7 @@ class OuterPlan(MatmulPlan):
 
     @property
     def strips_whole(self) -> int:
-        """Columns of the block of sums, all in whole strips."""
+        """Columns of the block of accumulators, rounded up to whole strips."""
         columns = min(self.schedule.nc * self.schedule.tasks_per_pass, self.spec.n)
         return -(-columns // self.rows_of_b.strip) * self.rows_of_b.strip
 
@@ -186,17 +194,20 @@ class OuterPlan(MatmulPlan):
 
     @property
     def words(self) -> Vector | None:
-        """Vector of words of two columns each, if bf16 is multiplied so."""
+        """Vector of words, each with two columns of bf16; None unless B is read by words."""
         return self.sum_vector.integers if self.rows_of_b.by_words else None
 
     @property
     def a_scalar(self) -> str:
-        """LLVM's type of an element of A in memory."""
+        """LLVM type of an element of A in memory."""
         stored = self.dot or self.words
         return self.interleaving.row.stored.scalar if stored else self.sum_vector.scalar
 
     def unpacks(self, b: str, group: range) -> tuple[Unpack, ...]:
-        """Return the shuffles from rows `b`.k<row>, or zeros, to groups `b`_v<n>.stored."""
+        """Return the shuffles that interleave rows `b`.k<row> to groups `b`_v<n>.stored.
+
+        Zeros replace missing rows of a group.
+        """
         count = self.rows_of_b.group
         lacking = ["zeroinitializer"] * (count - len(group))
         return self.interleaving.unpacks(
@@ -246,12 +257,12 @@ class OuterPlan(MatmulPlan):
         return (*whole, self.left_products) if self.depth.left else whole
 
     def fetches_row(self, strip: VectorPart) -> bool:
-        """Return whether the strip, the first of a cache line, prefetches later rows."""
+        """Return whether a strip prefetches later rows: it does if it begins a cache line."""
         return strip.first * self.spec.b_type.itemsize % LINE_BYTES == 0
 
     @property
     def fetch_offsets(self) -> tuple[int, ...]:
-        """Bytes from a row of B to those that are prefetched."""
+        """Prefetch distances in bytes from a row of B."""
         row = self.tensors.b_strides[1] * self.schedule.apart
         offsets = (i * row for i in range(1, self.schedule.prefetch + 1))
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))

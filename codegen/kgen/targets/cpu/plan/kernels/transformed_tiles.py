@@ -1,7 +1,8 @@
-"""The plan of matmul_winograd.ll.j2: transformed tiles of images times transformed weights.
+"""Plan of matmul_winograd.ll.j2: Winograd convolution by products of transformed tiles and weights.
 
-A task transforms the inputs of mc tiles, kc channels at a time, multiplies them with nc outputs in
-each position of the transform, and transforms the sums back on their way through the epilogue.
+A task computes mc tiles and nc output channels. It transforms the inputs of the tiles, kc channels
+at a time, multiplies them in each position of the transform, and transforms the sums back before
+the epilogue.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ from kgen.targets.header import counted
 from kgen_runtime.manifest import TensorParam, Workspace
 from kgen_runtime.values import frozen
 
-#: The workspace of the transformed tiles and sums of every call.
+#: Name of the workspace with each call's transformed tiles and sums.
 TILES = "a.tiles"
 
 
 @frozen
 class PositionSteps:
-    """Bytes from one of `count` positions to the next in tiles `a`, weights `b` and sums `acc`."""
+    """Bytes from one of `count` positions to the next: in tiles `a`, weights `b`, sums `acc`."""
 
     count: int
     a: int
@@ -63,13 +64,16 @@ class PositionSteps:
 
     @property
     def call_bytes(self) -> int:
-        """Bytes of a call's part of the workspace."""
+        """Bytes of the workspace that one call uses."""
         return -(-(self.tiles_bytes + self.acc_bytes) // LINE_BYTES) * LINE_BYTES
 
 
 @frozen
 class WinogradPlan(TiledPlan):
-    """Plan of a Winograd convolution; `spec` is tiles x channels x outputs in one position."""
+    """Plan of a Winograd convolution.
+
+    `spec` is the product in one position: M tiles, K channels, N outputs.
+    """
 
     spec: ImplicitGemm
     schedule: WinogradMatmul
@@ -97,7 +101,7 @@ class WinogradPlan(TiledPlan):
 
     @cached_property
     def packed_b(self) -> TensorParam:
-        """Transformed weights: the channels of each position, position by position."""
+        """Transformed weights, position by position, each with all channels."""
         return self.b_format.of(of_all_positions(self.spec))
 
     @cached_property
@@ -191,13 +195,13 @@ class WinogradPlan(TiledPlan):
 
     @property
     def out_like(self) -> tuple[tuple[str, int], ...]:
-        """Pointers to tensors of the output's shape, and the bytes of their elements."""
+        """Names of tensors of the output's shape, with the bytes of an element."""
         full = ((a.stem, a.dtype.itemsize) for a in self.epilogue.full)
         return (*full, ("out", self.out.itemsize))
 
     @property
     def channels_whole(self) -> str:
-        """Channels of the block in whole vectors."""
+        """Channels of the block that are in whole vectors."""
         if self.blocking.k.varies and self.a_pack.tail:
             return "%depth.whole"
         return self.blocking.k.size if self.blocking.k.varies else self.a_pack.whole
@@ -210,8 +214,11 @@ class WinogradPlan(TiledPlan):
 def transform_cycles(
     spec: Matmul, times: Any, lanes: int, multiply_adds: float, loads: float
 ) -> Any:
-    """Return the cycles of the transforms: inputs `times` times, sums once. Rates are vectors per
-    cycle. Results of the column pass are spilled."""
+    """Return the cycles of transforming inputs `times` times and sums once.
+
+    `multiply_adds` and `loads` are vectors per cycle. The results of the column pass count as
+    spilled.
+    """
     transforms = spec.operation.transforms if isinstance(spec, ImplicitGemm) else None
     if not isinstance(spec, ImplicitGemm) or transforms is None:
         return 0.0
@@ -227,7 +234,10 @@ def transform_cycles(
 
 
 def roundings(conv: Conv2d, target: Target) -> int:
-    """Return the most roundings in transforms of an input, a sum (two passes each) and a weight."""
+    """Return the largest number of roundings in all transforms.
+
+    Inputs and sums are transformed in two passes each; a weight is rounded once.
+    """
     assert conv.transforms
     maps = (_map(conv.transforms.inputs), _map(conv.transforms.outputs))
     each = 1 if fuses(target) else 2

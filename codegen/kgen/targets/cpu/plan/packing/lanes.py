@@ -1,8 +1,8 @@
-"""Rows of B interleaved within lanes of 128 bits.
+"""Interleave rows of B to groups, for dot-product instructions, within 128-bit lanes of vectors.
 
-One or two shuffles turn whole vectors of rows into groups. Shuffles across lanes would be more, and
-slower. Results hold groups of a few neighbouring columns from every lane; sums stay in that order
-until the end of K.
+Interleaving takes one or two shuffles per vector. Shuffles across lanes would be more and slower.
+Each result holds groups of a few adjacent columns from every lane. The accumulators stay in that
+order of columns until the end of K.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LANE_BYTES = 16
 
 @frozen
 class Unpack:
-    """Shuffle that interleaves lower or upper halves of each lane of x and y (PUNPCK, ZIP)."""
+    """Shuffle that interleaves the lower or the upper halves of x's and y's lanes (PUNPCK, ZIP)."""
 
     result: str
     x: str
@@ -28,7 +28,10 @@ class Unpack:
 
 @frozen
 class Strip:
-    """Vectors of columns, as many as a group has rows, read `b` bytes from the tile's corner."""
+    """Columns that are interleaved together: as many vectors as a group has rows.
+
+    `b` is the byte offset of the strip from the tile's corner in B.
+    """
 
     name: str
     b: int
@@ -38,8 +41,11 @@ class Strip:
 def unpacks(
     rows: Sequence[str], results: Sequence[str], *, count: int, lane: int
 ) -> tuple[Unpack, ...]:
-    """Return the shuffles that interleave `rows`, a power of two of vectors, within lanes of `lane`
-    elements. `results` have the first groups of each lane, the second, and so on."""
+    """Return the shuffles that interleave `rows` within lanes of `lane` elements.
+
+    The number of rows, which are vectors of `count` elements, is a power of two. The first of the
+    `results` has the first groups of each lane, the second one the next groups, and so on.
+    """
     found: list[Unpack] = []
     held, unit = [[row] for row in rows], 1
     while len(held) > 1:
@@ -59,7 +65,10 @@ def unpacks(
 
 
 def _mask(count: int, lane: int, unit: int, half: int) -> str:
-    """Return runs of `unit` elements of two vectors in turn, from one half of each lane."""
+    """Return the mask that takes runs of `unit` elements from two vectors in turn.
+
+    The runs are from one half of each lane: the lower one for `half` 0, the upper one for 1.
+    """
     return index_list(
         [
             vector * count + start + half * lane // 2 + at + i
@@ -72,7 +81,10 @@ def _mask(count: int, lane: int, unit: int, half: int) -> str:
 
 
 def column_order(width: int, *, lane: int, group: int) -> tuple[int, ...]:
-    """Return the position of each column's sum in a strip of `width` columns, `lane` in a lane."""
+    """Return the position of each column's accumulator in a strip of `width` columns.
+
+    A lane has `lane` columns.
+    """
     run = lane // group
     return tuple(
         column % lane // run * (width // group) + column // lane * run + column % run
@@ -84,9 +96,9 @@ def column_order(width: int, *, lane: int, group: int) -> tuple[int, ...]:
 class Interleaving:
     """Strips of columns whose rows are interleaved in groups.
 
-    `row` is a strip's columns of a row of B in memory; `scalar` is the type of a sum; `group` is
-    the rows of a group. If `word_columns` is above 1, words of so many neighbouring columns are
-    split instead, which puts the first columns of all words before the second ones.
+    `row` is the access to a strip's columns in a row of B. `group` is the number of rows in a
+    group. If `word_columns` is above 1, words of that many adjacent columns are split instead:
+    the first columns of all words come before the second ones.
     """
 
     row: Access
@@ -104,7 +116,7 @@ class Interleaving:
 
     @property
     def order(self) -> str:
-        """Shuffle mask that brings a strip's sums into the order of columns."""
+        """Shuffle mask that puts a strip's accumulators in the order of columns."""
         return index_list(self._columns)
 
     @property
@@ -116,7 +128,7 @@ class Interleaving:
 
     @property
     def _lane(self) -> int:
-        """Columns of a row of B in a lane; pairs of bytes for 16 bytes of sums fill half of one."""
+        """Columns of a row of B per lane, at most as many as a vector has accumulators."""
         return min(LANE_BYTES // self.row.itemsize, self.sums.count)
 
     def unpacks(self, rows: Sequence[str], results: Sequence[str]) -> tuple[Unpack, ...]:

@@ -1,8 +1,9 @@
-"""Windows of a convolution packed as rows of A, read from the images: no matrix of windows exists.
+"""Packing of a convolution's windows as rows of A, straight from the images.
 
-A row of A is cut into segments: elements that are contiguous in the images wherever they exist. A
-segment is a row of the kernel if its places are adjacent, else one place with the channels of a
-group. Elements outside of the image have the fill of the access map.
+No matrix of windows is built. A row of A consists of segments, which are contiguous in the images.
+A segment is a row of the kernel if the positions of that row are adjacent in the image; otherwise
+it is one position with the channels of a group. Elements outside the image have the access map's
+fill value.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
-#: Bits of the narrowest elements of which x86's vectors load a part by a mask that is computed.
+#: Bits of the narrowest elements that x86 loads under a computed mask, by feature.
 MASKED_BITS = {"avx2": 32, "avx512bw": 8}
 
 
@@ -37,9 +38,9 @@ def mainloop_of_windows(conv: Conv2d, target: Target) -> str:
 class WindowedA:
     """A packed as [mc][kc] from the images of a convolution, stored as nhwc.
 
-    `elements` are loaded at a time and packed as a `vector`; rows are `row` bytes apart. With
-    `loads_by_mask` the target loads a part of them at once. With `clears_end`, a vector behind the
-    last element of each row is zero.
+    `elements` is the access that loads a vector, `vector` its packed type; packed rows are `row`
+    bytes apart. With `loads_by_mask`, one masked instruction loads a partial vector. With
+    `clears_end`, a vector of zeros follows the last element of each row.
     """
 
     conv: Conv2d
@@ -60,17 +61,17 @@ class WindowedA:
 
     @property
     def widens_bytes(self) -> bool:
-        """Whether integers are packed as wider ones."""
+        """Whether integers are widened when they are packed."""
         return self.elements.stored != self.vector and self.vector.is_integer
 
     @property
     def keeps_bits(self) -> bool:
-        """Whether elements are packed as they are stored."""
+        """Whether packed elements have the type of stored ones."""
         return self.elements.stored == self.vector
 
     @property
     def fill(self) -> str:
-        """Operand of a vector of padding, unless it is loaded."""
+        """Constant vector of padding."""
         value = images(self.conv).fill
         return self.vector.splat(value) if value else "zeroinitializer"
 
@@ -94,7 +95,7 @@ class WindowedA:
 
     @property
     def rows_of_kernel(self) -> bool:
-        """Whether segments are rows of the kernel, of adjacent places, not single places."""
+        """Whether segments are rows of the kernel; otherwise single positions."""
         conv = self.conv
         return conv.groups == 1 and conv.dilations[-1] == 1 and conv.kernel[-1] > 1
 
@@ -108,7 +109,7 @@ class WindowedA:
 
     @property
     def kernel_axes(self) -> tuple[KernelAxis, ...]:
-        """Axes of the kernel, without the last one if segments are rows of it."""
+        """Axes of the kernel, without the last one if segments are rows of the kernel."""
         return kernel_axes(self.conv, self.axes[: self.conv.rank - self.rows_of_kernel])
 
     @property

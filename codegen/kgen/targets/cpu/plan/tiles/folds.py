@@ -1,6 +1,6 @@
-"""Sums of the elements of several vectors at once, side by side in one vector of results.
+"""Horizontal sums of several vectors together: one vector has the sum of each vector's elements.
 
-One vector after the other would take as many steps for each as this takes for all of them.
+Summing the vectors together needs fewer instructions than summing each on its own.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Fold:
-    """Step: `result`, of `count` elements, is elements `low` of x and y plus elements `high`
-    (shuffle masks of two vectors of `width`); without a `y`, of x alone."""
+    """Step of a horizontal sum: `result` = elements `low` + elements `high` of x and y.
+
+    `low` and `high` are shuffle masks of two vectors of `width` elements; `result` has `count`
+    elements. Without `y`, the elements are those of x.
+    """
 
     result: str
     x: str
@@ -28,7 +31,7 @@ class Fold:
 
 @frozen
 class FoldedSums:
-    """Sums of one row whose elements are added up together."""
+    """Accumulators of one row whose elements are summed together."""
 
     name: str
     row: Row
@@ -37,12 +40,12 @@ class FoldedSums:
 
 
 def folds(prefix: str, vectors: Sequence[str], width: int) -> tuple[Fold, ...]:
-    """Return the steps that add up the elements of each of at most `width` vectors of that many
-    elements, a power of two. The last result has the totals in order, the last one repeated up to a
-    power of two.
+    """Return the steps that sum the elements of each vector; names of results begin with `prefix`.
 
-    A vector consists of segments, one for each vector that was folded into it; each step halves
-    them all. Results are named from `prefix`.
+    There are at most `width` vectors, each of `width` elements, a power of two. The last result has
+    the totals in order; the last total is repeated up to a power of two. Each step combines pairs
+    of vectors. A result has one segment for each original vector, and each step halves the
+    segments.
     """
     names = list(vectors)
     names += names[-1:] * ((1 << (len(names) - 1).bit_length()) - len(names))
@@ -62,7 +65,7 @@ def folds(prefix: str, vectors: Sequence[str], width: int) -> tuple[Fold, ...]:
 
 
 def _fold(result: str, x: str, y: str | None, segments: int, length: int) -> Fold:
-    """Return the step that adds the halves of all segments of one or two vectors."""
+    """Return the step that adds the two halves of each segment, in one or two vectors."""
     starts = range(0, segments * length * (1 if y is None else 2), length)
     low = [start + i for start in starts for i in range(length // 2)]
     return Fold(

@@ -1,8 +1,8 @@
-"""The plan of rowwise_interleaved.ll.j2: a vector of neighbouring rows at a time, column by column.
+"""Plan of rowwise_interleaved.ll.j2: a vector computes adjacent rows together, column by column.
 
-Rows whose elements are adjacent to those of other rows (the sums of a matrix' columns) are computed
-side by side: every element of a vector is of another row, so nothing is exchanged within vectors.
-The last vector of a line of rows overlaps the one before; a line shorter than a vector is masked.
+The kernel serves rows that are interleaved in memory, as for the sums of a matrix's columns. Each
+element of a vector belongs to another row, so elements of a vector are never combined. The last
+vector of a line of rows overlaps the vector before; a line shorter than a vector is masked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class InterleavedPhases(RowPhases):
-    """Phases without lines, whose folds are complete when their loop is."""
+    """Phases without lines; a fold is complete at the end of its loop."""
 
     @property
     def has_lines(self) -> bool:
@@ -40,7 +40,7 @@ class InterleavedPhases(RowPhases):
 
 @frozen
 class InterleavedPlan(RowwisePlan):
-    """Plan whose `run` is along the columns, each a vector of rows."""
+    """Plan of interleaved rows; `run` is the loop over columns, each a vector of rows."""
 
     phases_class: ClassVar[type[RowPhases]] = InterleavedPhases
 
@@ -54,7 +54,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def valid(self) -> int:
-        """Rows of a line that is shorter than a vector, else 0."""
+        """Rows of a line if it is shorter than a vector; otherwise 0."""
         return self.line if self.line < self.compute.count else 0
 
     @property
@@ -63,7 +63,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def overlaps(self) -> bool:
-        """Whether the last vector of a line has rows of the one before."""
+        """Whether the last vector of a line overlaps the vector before."""
         return not self.valid and self.line % self.compute.count != 0
 
     @property
@@ -73,7 +73,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def units(self) -> int:
-        """Vectors of rows, which tasks share."""
+        """Number of vectors of rows, which are divided among tasks."""
         return self.spec.rows // self.line * self.line_vectors
 
     @property
@@ -94,7 +94,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def may_prefetch(self) -> bool:
-        """Whether software prefetches: never, because the hardware prefetcher tracks strides."""
+        """Whether the kernel prefetches: never, because the hardware prefetcher tracks strides."""
         return False
 
     def may_shift(self, head: int) -> bool:
@@ -102,11 +102,12 @@ class InterleavedPlan(RowwisePlan):
         return False
 
     def is_vector(self, name: str) -> bool:
-        """Return whether an input's elements differ from row to row, and are adjacent."""
+        """Return whether an input has an element of its own for each row; such elements are
+        adjacent."""
         return split(self.spec).strides[name][0][-1] != 0
 
     def column_terms(self, name: str, body: str, index: str) -> tuple[tuple[str, int], ...]:
-        """Return the terms of a tensor's column: operands, and bytes per unit of each."""
+        """Return the address terms of a tensor's column: operands, and bytes per unit of each."""
         of = self._tensor(name)
         assert of.columns is not None
         if of.columns.linear and of.columns.terms:
@@ -123,12 +124,12 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a vector for each column."""
+        """Bytes of one vector for every column."""
         return self.spec.cols * self.compute.bytes
 
     @property
     def row_as_place(self) -> str:
-        """Place of kept values in an output: none, because the columns of an output are apart."""
+        """Slot for kept values in an output: none, because an output's columns are not adjacent."""
         return ""
 
 
@@ -146,7 +147,7 @@ def unchecked_interleaved(spec: Rowwise, target: Target, schedule: CpuRows) -> I
     compute = vector_for(target, spec.compute, line)
     vectors = -(-line // compute.count)
     tasks = -(-(spec.rows // line * vectors) // schedule.task)
-    # A task's rows are one box of the output unless vectors overlap.
+    # A task writes one box of the output unless vectors overlap.
     exact = line % compute.count == 0 or line < compute.count
     return InterleavedPlan.single(
         spec,
