@@ -1,4 +1,4 @@
-"""CPUs: LLVM IR from templates, object code by llvmlite, a shared object by our own linker."""
+"""CPU target family: LLVM IR from templates, object code by llvmlite, linked by our own linker."""
 
 from __future__ import annotations
 
@@ -48,27 +48,27 @@ from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.rows.split import is_interleaved
 from kgen_runtime.manifest import Tolerance
 
-#: Errors of gelu, gelu_tanh and silu of x, relative to x, by the type of the results.
+#: Errors of gelu(x), gelu_tanh(x) and silu(x), relative to x, by the type of the results.
 ACTIVATION_ERRORS = {DType.F64: 1e-14, DType.F16: 3e-5, DType.BF16: 2e-4}
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 
-#: Relative errors of exp2 and log2 with few digits: polynomials, and the roundings around them.
+#: Relative errors of exp2 and log2 for results of few digits: of the polynomials and of rounding.
 FUNCTION_ERRORS = {DType.F16: 6e-6, DType.BF16: 1.4e-4}
-#: Error of exp2, and of log2 next to 1: two units in the last place of f32.
+#: Error of exp2, and of log2 near 1, in f32: two units in the last place.
 ELEMENTWISE_ERROR = 2.0**-22
-#: Error of both in f64: three units in the last place.
+#: Error of exp2 and log2 in f64: three units in the last place.
 F64_ERROR = 3 * 2.0**-52
 F64_REASON = "steps are rounded once, in f64; exp2 and log2 to three units in the last place"
-#: Vectors of a target, by architecture and bytes.
+#: Name of a target's vector instructions, by architecture and bytes per vector.
 INSTRUCTION_SETS: Mapping[tuple[str, int], str] = {
     ("x86_64", 16): "sse2",
     ("x86_64", 32): "avx2",
     ("x86_64", 64): "avx512",
     ("aarch64", 16): "neon",
 }
-#: Candidates that are listed, the best of all that the model ranks.
+#: Number of candidates listed: the best of those that the cost model ranks.
 LISTED = 64
-#: Products that are emulated for the proof of a target, by the feature that brings them.
+#: Matrix and dot-product instructions that proving a target emulates, by feature.
 EMULATED_PRODUCTS = {
     "amx_tile": "products on tiles",
     "avx512_bf16": "bf16 products",
@@ -109,7 +109,7 @@ class CpuFamily(Family):
     packs_ahead: ClassVar[bool] = True
     most_k: ClassVar[int | None] = None
     most_batch: ClassVar[int | None] = None
-    #: libkgen passes 24 pointers, of which some are workspaces.
+    #: libkgen passes at most 24 pointers, some of them to workspaces.
     most_tensors: ClassVar[int] = 16
     pads_with_zero_point: ClassVar[bool] = True
     has_winograd: ClassVar[bool] = True
@@ -235,9 +235,9 @@ class CpuFamily(Family):
     def complete(
         self, spec: Spec, target: Target, schedule: Schedule, given: Collection[str]
     ) -> Schedule:
-        """Return the schedule with the fields that follow from others, but for those in `given`.
+        """Return the schedule with the fields that follow from others, except for `given`.
 
-        A schedule that does not fit is not refused here: its plan names a value that fits.
+        A schedule that does not fit is accepted; its plan raises an error with a value that fits.
         """
         if isinstance(spec, Matmul | Conv2d) and isinstance(schedule, BlockedMatmul):
             return adapt.completed(spec, target, schedule, given)
@@ -246,7 +246,7 @@ class CpuFamily(Family):
         return schedule
 
     def instructions(self, spec: Spec, target: Target) -> str:
-        """Name the vectors, and the instruction that multiplies where it is not a multiply-add."""
+        """Return the names of the vector instructions and of matrix or dot-product instructions."""
         if isinstance(spec, Conv2d):
             spec = spec.product
         words = [INSTRUCTION_SETS[target.arch, target.limits["vector_bytes"]]]
@@ -279,7 +279,7 @@ class CpuFamily(Family):
         return cost_model.doubt(spec, target, schedule, distance)
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
-        """Return the model's best; nothing ranks rows, streams and depthwise kernels."""
+        """Return the best candidates; there are none for rows, streams and depthwise kernels."""
         if isinstance(spec, Attention):
             return attention_blocks.candidates(spec, target, most=LISTED)
         if not isinstance(spec, Matmul | Conv2d) or is_depthwise(spec):
@@ -351,7 +351,7 @@ def _tolerance_of_formula(spec: Rowwise | Elementwise, target: Target) -> Tolera
 
 
 def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> MatmulPlan:
-    # Importing a plan that choosing a schedule does not need takes time, so it is done here.
+    # Import plans late: the choice of a schedule does not need them, and importing takes time.
     if isinstance(schedule, kinds.LimbsMatmul):
         from kgen.targets.cpu.plan.kernels.limbs import plan_limbs
 
@@ -381,7 +381,10 @@ def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Matmul
 
 
 def plan_convolution(conv: Conv2d, target: Target, schedule: BlockedMatmul) -> MatmulPlan:
-    """Plan the product of windows and weights; of single pixels it is that of a matrix."""
+    """Plan a convolution as the product of its windows and weights.
+
+    Windows of a single pixel make it a matmul.
+    """
     spec = implicit_gemm(conv)
     if is_matrix(conv):
         return plan_matmul(spec, target, schedule)

@@ -1,8 +1,8 @@
-"""CPU cores and caches, for the cost models and for recognising a machine; correctness never
-depends on them.
+"""CPU cores and caches for the cost models, and the core of this machine.
 
-A target names its core (`Target.device`). Each core is a table of `cores.toml`; its cycles per
-event are in `schedule/coefficients.toml`. The core of this machine follows from CPUID.
+Correctness never depends on them. A target names its core (`Target.device`). Each core is a table
+of `cores.toml`; its cycles per event are in `schedule/coefficients.toml`. CPUID gives the core of
+this machine.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from kgen_runtime.this_cpu import this_cpu
 from kgen_runtime.values import frozen
 
 INTEL, AMD = "GenuineIntel", "AuthenticAMD"
-#: Bytes of a way of the first- and second-level cache: lines a multiple of these apart share a set.
+#: Bytes per way of the first-level and second-level cache. Lines share a set if their distance is a
+#: multiple of this.
 WAY_BYTES = (4096, 1 << 17)
-#: Part of a cache that counts as available to the operands of a loop.
+#: Fraction of a cache that counts as available to the operands of a loop.
 SHARE = 0.8
 
 
@@ -35,17 +36,17 @@ class Core:
     """Rates of one core."""
 
     name: str
-    #: Vectors multiplied and added per cycle, by the bytes of a vector.
+    #: Multiply-adds of vectors per cycle, by the bytes of a vector.
     multiply_adds: Mapping[int, float]
     #: Vectors loaded from the first-level cache per cycle, by the bytes of a vector.
     loads: Mapping[int, float]
-    #: Cycles from a multiply-add to the next that needs its result.
+    #: Latency of a multiply-add in cycles.
     latency: float
-    #: Cycles per second of one busy core of a server: scales predictions and ranks nothing.
+    #: Cycles per second of one busy core of a server; converts predictions to seconds.
     clock: float
-    #: Core whose fitted coefficients apply.
+    #: Name of the core whose fitted coefficients apply.
     fitted_as: str
-    #: Products of pairs of bf16 (VDPBF16PS) per cycle, in vectors of 64 bytes.
+    #: Dot products of bf16 pairs (VDPBF16PS) per cycle, in vectors of 64 bytes.
     pairs: float = 1
     #: Vendor in CPUID, and model numbers by family.
     vendor: str = ""
@@ -53,8 +54,8 @@ class Core:
     #: Feature that no older core of the vendor has. It counts before the model, because a
     #: hypervisor may report another model.
     first_with: str = ""
-    #: Features of CPUs that this core stands for if no core lists their model; None for no CPUs.
-    #: The last such core of the vendor counts, or of all if the vendor has none.
+    #: Features of CPUs of unlisted models that this core stands for; None if it stands for none.
+    #: The last matching core of the vendor applies, or of all vendors if the vendor has none.
     unlisted: Sequence[str] | None = None
 
     def has_model(self, vendor: str, family: int, model: int) -> bool:
@@ -68,8 +69,10 @@ def cores() -> dict[str, Core]:
 
 
 def core_from(name: str, table: Mapping[str, Any]) -> Core:
-    """Return the core that a table of `cores.toml` describes. Families and vector sizes are keys; a
-    model is a number, or a pair of the first and the last number."""
+    """Return the core that a table of `cores.toml` describes.
+
+    Keys are families and vector sizes. A model is a number, or a pair of a first and a last number.
+    """
     rates = {
         key: {int(nbytes): rate for nbytes, rate in table[key].items()}
         for key in ("multiply_adds", "loads")
@@ -86,7 +89,7 @@ def core_of(target: Target) -> Core:
 
 
 def core_name() -> str:
-    """Return the core of this CPU, by its instructions, its model or `unlisted`."""
+    """Return the name of this CPU's core, found by its features, its model, or `unlisted`."""
     here = this_cpu()
     of_vendor = [core for core in cores().values() if core.vendor == here.vendor]
     for core in of_vendor:
@@ -103,8 +106,10 @@ def core_name() -> str:
 
 @frozen
 class TargetCore:
-    """Core of a target at the width of its vectors, and cache levels by the target's sizes alone.
-    Working sets are numbers or arrays of numpy."""
+    """Rates of a target's core at the target's vector width, and the target's cache levels.
+
+    Sizes of working sets are numbers or NumPy arrays.
+    """
 
     target: Target
 
@@ -114,12 +119,12 @@ class TargetCore:
 
     @property
     def width(self) -> int:
-        """Bytes of a vector."""
+        """Bytes per vector."""
         return self.target.limits["vector_bytes"]
 
     @property
     def multiply_adds(self) -> float:
-        """Vectors multiplied and added per cycle."""
+        """Multiply-adds of vectors per cycle."""
         return self.rates.multiply_adds.get(self.width, 1.0)
 
     @property
@@ -129,7 +134,7 @@ class TargetCore:
 
     @property
     def l1(self) -> float:
-        """Bytes that count as available in the first level."""
+        """Bytes of the first-level cache that count as available."""
         return SHARE * self.target.limits["l1_bytes"]
 
     @property
@@ -137,24 +142,32 @@ class TargetCore:
         return SHARE * self.target.limits["l2_bytes"]
 
     def level(self, near: Column | float, far: Column | float | None = None) -> Column:
-        """Return the level that holds `near` bytes: 0 (first), 1 (second) or 2 (farther). `far` is
-        the size in the second level if set conflicts make it differ."""
+        """Return the cache level that holds `near` bytes: 0 (first), 1 (second) or 2 (farther).
+
+        `far` is the size in the second level if set conflicts make it differ from `near`.
+        """
         far = near if far is None else far
         return np.where(near <= self.l1, 0, np.where(far <= self.l2, 1, 2))
 
     def level_of_rows(
         self, rows: Column, length: Column, stride: Column | int, beside: Column | float = 0
     ) -> Column:
-        """Return the level that holds rows of `length` bytes, `stride` bytes apart. Rows that map
-        to few sets (set conflicts) leave the other sets unused."""
+        """Return the cache level that holds `rows` rows of `length` bytes, `stride` bytes apart.
+
+        Rows that map to few cache sets (set conflicts) leave the other sets unused. `beside` is the
+        number of other bytes in the cache.
+        """
         strides = np.broadcast_to(np.asarray(stride, np.int64), rows.shape)
         return self.level(
             *(rows * np.maximum(length, np.gcd(strides, way)) + beside for way in WAY_BYTES)
         )
 
     def first_read(self, nbytes: float, *, is_cold: bool = False) -> str:
-        """Return the level from which an operand is first read: `l2`, `far` (last-level cache) or
-        `memory`. A kernel may count on half of the last-level cache, which other cores share."""
+        """Return the level from which an operand is first read.
+
+        Levels are `l2`, `far` (last-level cache) and `memory`. A kernel may count on half of the
+        last-level cache, because other cores share it.
+        """
         if is_cold or nbytes > self.target.limits["l3_bytes"] / 2:
             return "memory"
         return "far" if nbytes > self.target.limits["l2_bytes"] else "l2"
@@ -162,18 +175,21 @@ class TargetCore:
 
 @cache
 def fitted() -> dict[str, Any]:
-    """Return `coefficients.toml`: events by the terms of a prediction that `kgen build --explain`
-    prints, and the cycles of each event by core."""
+    """Return the contents of `coefficients.toml`.
+
+    They are the cycles per event of each core, and the events of each term of a prediction that
+    `kgen build --explain` prints.
+    """
     path = resources.files("kgen.targets.cpu.schedule") / "coefficients.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, float]:
-    """Return the cycles per event of the target's core with its vectors or AMX tiles; if it was not
-    measured with them, those of the first core that was.
+    """Return the cycles per event of the target's core, for its vectors or for AMX tiles.
 
-    `error` is the log(predicted time / least predicted time) up to which a neighbour's schedule at
-    distance 1 is chosen; 0 if the core was measured with warm caches only.
+    If the core was not measured with them, the result is that of the first core that was. `error`
+    is the largest log(predicted time / least predicted time) with which the schedule of a neighbour
+    at distance 1 is chosen; it is 0 if the core was measured with warm caches only.
     """
     cores: Mapping[str, Mapping[str, Mapping[str, float]]] = fitted()["cores"]
     name = "amx" if kind is kinds.AmxMatmul else str(target.limits["vector_bytes"])
@@ -182,7 +198,7 @@ def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, floa
 
 
 def line_cycles(target: Target, nbytes: float) -> float:
-    """Return the cycles of a line that is one of `nbytes`, from the cache level that holds them."""
+    """Return the cycles to read a cache line of an operand of `nbytes` bytes."""
     names = {"l2": "b_l2", "far": "l3_line", "memory": "memory_line"}
     return coefficients(target, kinds.CpuMatmul)[
         names[TargetCore(target=target).first_read(nbytes)]

@@ -1,7 +1,8 @@
-"""Candidates for attention on CPUs, and their predicted cycles.
+"""Candidate schedules for attention on CPUs, ranked by predicted cycles.
 
-Counts of vector instructions at the core's published rates: both products in register tiles, the
-exponentials, the transposition of K, copies of V, and reads of K and V for each block of queries.
+A prediction counts vector instructions at the core's published rates: both products in register
+tiles, the exponentials, the transpose of K, copies of V, and reads of K and V for each block of
+queries.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from kgen.targets.cpu.schedule.row_schedules import EXPONENTIAL, ROW
 
 BLOCKS_OF_QUERIES = (8, 16, 32, 64, 128, 256)
 BLOCKS_OF_KEYS = (16, 32, 64, 128, 256)
-#: Tallest register tile: more rows save less than a tenth of the loads of B.
+#: Rows of the tallest register tile; taller tiles save few loads of B.
 TALLEST = 12
-#: Instructions of a vector of scores beside its exponential: two loads, two steps of the maximum, a
-#: difference, a sum and a store.
+#: Instructions per vector of scores, without its exponential: two loads, two steps of the maximum,
+#: a difference, a sum and a store.
 PASSES = 7
-#: Instructions of widening a vector of 16 bits, and of a call of a register tile.
+#: Instructions to widen a vector of 16-bit elements, and to call a register tile.
 WIDENING, CALL = 2, 12
 
 
 def candidates(
     spec: Attention, target: Target, *, most: int
 ) -> tuple[Candidate[CpuAttention], ...]:
-    """Return the legal schedules of the least predicted time, the best first."""
+    """Return the `most` legal schedules with the least predicted times, the best first."""
     every = (predicted(spec, target, each) for each in space(spec, target))
     ranked = sorted(every, key=partial(_objective, spec))
     fitting = (each for each in ranked if _fits(spec, target, each.schedule))
@@ -60,7 +61,7 @@ def space(spec: Attention, target: Target) -> Iterator[CpuAttention]:
     registers = target.limits["vector_registers"] - BROADCASTS
     rows = spec.group * spec.queries
     widest = -(-max(spec.out_head, min(spec.keys, BLOCKS_OF_KEYS[-1])) // lanes)
-    # Blocks of equally many keys, as far as vectors allow.
+    # Blocks have equally many keys, rounded up to whole vectors.
     parts = {-(-spec.keys // max(lanes, block)) for block in BLOCKS_OF_KEYS}
     blocks = sorted({-(-spec.keys // (n * lanes)) * lanes for n in parts})
     for nv in range(1, min(widest, registers // 2) + 1):
@@ -79,14 +80,14 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
     rows = spec.group * spec.queries
     count = spec.batch * spec.kv_heads * -(-rows // schedule.block_q)
     block_rows = min(rows, schedule.block_q)
-    # Keys of a block of queries: all that some query of it attends to.
+    # A block of queries reads every key that one of its queries attends to.
     reach = min(spec.keys, spec.pairs * spec.group / rows + schedule.block_q / 2)
     key_blocks, partial_blocks = math.ceil(reach / schedule.block_k), reach / schedule.block_k
     per_event, pairs = coefficients(target, CpuMatmul), spec.batch * spec.kv_heads
     widens = WIDENING / adds if spec.dtype is not DType.F32 and not schedule.pack_v else 0.0
 
     def product(columns: int, steps: float, wide: float) -> tuple[float, float]:
-        """Return the cycles of the steps of a block's tiles, and of their calls and sums."""
+        """Return the cycles of a block's tiles: of their steps, and of their calls and sums."""
         height, mr = -(-block_rows // schedule.mr), schedule.mr
         vectors = -(-columns // lanes)
         tiles, cycles = -(-vectors // schedule.nv), 0.0
