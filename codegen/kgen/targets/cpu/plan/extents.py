@@ -1,4 +1,4 @@
-"""How a CPU matmul is cut: tasks of mc x nc of out, blocks of kc of K, panels, register tiles."""
+"""Division of a CPU matmul into tasks (mc x nc outputs), blocks of K, panels and register tiles."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class BlockedAxis:
-    """M, N or K, cut into blocks, and blocks into tiles.
+    """M, N or K, divided into blocks, and blocks into tiles.
 
-    Texts are LLVM operands (:meth:`operand`). `name` is that of the extent of the current block,
-    `tiled` that of the extent in whole tiles.
+    Properties of type str are LLVM operands (:meth:`operand`). `name` is the operand of the current
+    block's extent if blocks differ, `tiled` that of its extent in whole tiles.
     """
 
     name: str
@@ -57,7 +57,7 @@ class BlockedAxis:
 
     @property
     def has_tile(self) -> bool:
-        """Whether some tile is whole."""
+        """Whether there is a whole tile."""
         return self.extent >= self.tile
 
     @property
@@ -78,7 +78,7 @@ class Blocking:
 
     spec: Matmul
     schedule: BlockedMatmul
-    #: Columns of a vector of the epilogue.
+    #: Columns per vector of the epilogue.
     lanes: int
 
     @cached_property
@@ -99,7 +99,7 @@ class Blocking:
 
     @cached_property
     def k(self) -> BlockedAxis:
-        """Elements of K. If it is split, sums are carried from one block to the next."""
+        """Axis K. If it is split, partial sums are carried from one block to the next."""
         return BlockedAxis(
             name="%depth", tiled="", extent=self.spec.k, block=self.schedule.kc, tile=1
         )
@@ -114,14 +114,14 @@ class Blocking:
 
     @property
     def grid(self) -> str:
-        """Blocks of a launch, for its header."""
+        """Description of a launch's blocks for the kernel's header."""
         batches = f"{self.spec.batch} batches x " if self.has_batch else ""
         grid = f"{batches}{self.m.blocks} x {self.n.blocks} blocks"
         return f"up to {self.m.first} x {self.n.first} outputs; {grid}"
 
     @property
     def row_tiles(self) -> int:
-        """Register tiles, one below the other, that share a panel of B."""
+        """Number of register tiles, one below the other, that share a panel of B."""
         return -(-self.m.first // self.schedule.mr)
 
     @property
@@ -140,11 +140,11 @@ class Blocking:
 
     @property
     def columns_most(self) -> str:
-        """Columns of a pass, but for the last one."""
+        """Columns of each pass except the last one."""
         return "%columns.most" if self.takes_several else str(self.schedule.nc)
 
     def whole(self, elements: int) -> int:
-        """Return the elements in whole vectors."""
+        """Return the number of elements that are in whole vectors."""
         return elements - elements % self.lanes
 
     @property
@@ -157,5 +157,5 @@ class Blocking:
 
     @property
     def n_tail(self) -> int:
-        """Columns of the last, partial vector."""
+        """Columns of a partial last vector; 0 if the last vector is whole."""
         return self.spec.n % self.lanes

@@ -1,8 +1,11 @@
-"""AMX tiles: which instruction multiplies them, and how a register tile is made of them.
+"""AMX tiles: the instructions that multiply them, and register tiles of several AMX tiles.
 
-Intel SDM volume 1, "Programming with Intel AMX", and volume 2: TDPBF16PS and TDPFP16PS add to a
-16 x 16 tile of f32 the product of 16 x 32 elements of A and 32 x 16 of B, the latter as 16 rows of
-16 pairs (k, k + 1); TDPBSSD to one of s32 that of 16 x 64 and 64 x 16 bytes, in groups of four.
+- TDPBF16PS and TDPFP16PS multiply 16 x 32 elements of A with 32 x 16 elements of B, and add the
+  product to a 16 x 16 tile of f32. B is stored as 16 rows of 16 pairs (k, k + 1).
+- TDPBSSD multiplies 16 x 64 bytes with 64 x 16 bytes, and adds the product to a tile of s32. B is
+  stored in groups of four k.
+
+Sources: Intel SDM volume 1, "Programming with Intel AMX", and volume 2.
 """
 
 from __future__ import annotations
@@ -13,15 +16,15 @@ from kgen.targets.cpu.plan.extents import Blocking
 from kgen_runtime.values import frozen
 
 TILE_ROWS = 16
-#: Bytes of a row, and of a whole tile.
+#: Bytes per row of a tile, and per tile.
 ROW_BYTES, TILE_BYTES = 64, 1024
-#: Tile registers: rows x columns hold sums, and one for each row and column holds A and B.
+#: Number of tile registers. A register tile of r x c AMX tiles needs r c + r + c of them.
 TILE_REGISTERS = 8
 
 
 @frozen
 class TileProduct:
-    """Instruction for a type of operands, and the feature that brings it."""
+    """Instruction that multiplies tiles of one operand type, and the feature that it requires."""
 
     mnemonic: str
     feature: str
@@ -46,7 +49,7 @@ TILE_PRODUCTS: dict[DType, TileProduct] = {
 
 
 def tile_product(dtype: DType, target: Target) -> TileProduct | None:
-    """Return the instruction for operands of a type, if the target has one."""
+    """Return the instruction for operands of a type; None if the target lacks it."""
     product = TILE_PRODUCTS.get(dtype)
     return product if product and target.has(product.feature) else None
 
@@ -57,7 +60,7 @@ def tile_k(dtype: DType) -> int:
 
 @frozen
 class TileColumn:
-    """Product of a register tile: tile registers of its `sums` and of `b`, and its first column."""
+    """AMX tile of the result: its first column, and the tile registers of its sums and of B."""
 
     sums: int
     b: int
@@ -66,7 +69,7 @@ class TileColumn:
 
 @frozen
 class TileRow:
-    """Tile register `a` of `count` rows of A from `row` on, and its products."""
+    """Tile register `a` with `count` rows of A, from `row` on, and the products that use it."""
 
     a: int
     row: int
@@ -94,8 +97,10 @@ def tile_rows(rows: int, columns: int) -> tuple[TileRow, ...]:
 
 @frozen
 class TileSteps:
-    """Tiles of `run_k` elements along K, `count` in all. The steps of a register tile finish the
-    `finished_rows` rows of the one before."""
+    """Steps of a register tile along K: `count` steps, each of AMX tiles of `run_k` elements.
+
+    Meanwhile, the epilogue finishes the `finished_rows` rows of the register tile before.
+    """
 
     blocking: Blocking
     count: int
@@ -104,12 +109,12 @@ class TileSteps:
 
     @property
     def of_block(self) -> int:
-        """Tiles along K of a block, but for a shorter last one."""
+        """Steps per block of K; the last block may have fewer."""
         return self.blocking.schedule.kc // self.run_k
 
     @property
     def groups(self) -> int:
-        """Groups along K of a block, a row of a tile each."""
+        """Groups along K per block; each is one row of a tile."""
         return self.of_block * TILE_ROWS
 
     @property
@@ -131,7 +136,7 @@ class TileSteps:
 
     @property
     def _finishing(self) -> int:
-        """Steps of the shortest block that may finish rows: all but the first, which stores."""
+        """Steps of the shortest block that can finish rows: all but the first, which stores."""
         return min(self.count - self.last_start, self.of_block, self.count) - 1
 
     @property
@@ -157,5 +162,5 @@ class TileSteps:
 
     @property
     def last_row(self) -> int:
-        """First of the last rows that are finished together."""
+        """First row of the last group of rows that are finished together."""
         return self.finished_rows - self.rows

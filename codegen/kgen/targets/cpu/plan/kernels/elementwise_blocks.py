@@ -1,8 +1,8 @@
-"""Blocks of an element-wise kernel's output, for inputs that are contiguous along a column.
+"""Blocks of an element-wise kernel's output, for inputs that are contiguous along columns.
 
-A block has as many rows as a vector has elements, and as many columns unless rows are shorter. An
-input is read along its columns. Square blocks are transposed in registers. The rows of narrower
-ones are contiguous: columns are interleaved to as many vectors of the output.
+A block has as many rows as a vector has elements, and as many columns unless rows are shorter. Such
+inputs are read along their columns. A square block is transposed in registers. The rows of a
+narrower block are contiguous in the output: its columns are interleaved to vectors of the output.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Merge:
-    """Shuffle that makes vector `result` of `stage` columns from `before` and `column`."""
+    """Shuffle that adds column `column` to the vector `before`, which gives number `result`.
+
+    `stage` is the number of columns that were merged before.
+    """
 
     before: str
     column: int
@@ -28,8 +31,8 @@ class Merge:
 class Blocks:
     """Blocks of `size` rows and columns, or of all `columns` if these are fewer.
 
-    `rows` is the last dimension but one. The last blocks along both dimensions overlap those
-    before. `turned` are the operands that are transposed.
+    `rows` is the size of the last dimension but one. The last blocks along both dimensions overlap
+    the blocks before. `turned` are the names of the operands that are transposed.
     """
 
     size: int
@@ -52,7 +55,7 @@ class Blocks:
 
     @property
     def width(self) -> int:
-        """Columns of a block, and vectors of its output."""
+        """Number of columns of a block, which is also that of its output vectors."""
         return min(self.size, self.columns)
 
     @property
@@ -61,7 +64,7 @@ class Blocks:
 
     @property
     def vector_apart(self) -> int:
-        """Elements of the output from a vector of a block to the next."""
+        """Elements of the output from one vector of a block to the next."""
         return self.size if self.is_narrow else self.columns
 
     @property
@@ -84,8 +87,10 @@ class Blocks:
         )
 
     def _mask(self, result: int, column: int) -> str:
-        """Return the shuffle mask that puts a column beside earlier ones, which are in their places
-        once there are several."""
+        """Return the shuffle mask that adds a column to a vector of earlier columns.
+
+        From the second column on, earlier columns are already in their places.
+        """
         places = []
         for lane in range(self.size):
             row, of = divmod(result * self.size + lane, self.columns)
@@ -95,10 +100,10 @@ class Blocks:
 
 
 def blocks_of(stream: StreamPlan, size: int) -> Blocks | None:
-    """Return the blocks of a kernel; None if it cannot be computed so.
+    """Return the blocks of a kernel; None if it cannot be computed in blocks.
 
-    A last block computes elements again, so no input may lie in the output's memory: none is read
-    element by element in the output's order.
+    The last blocks compute elements again, so no input may share the output's memory. So no input
+    is read element by element in the output's order.
     """
     if len(stream.sizes) < 2 or stream.conditions or stream.write or stream.sizes[-2] < size:
         return None

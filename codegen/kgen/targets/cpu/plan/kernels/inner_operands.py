@@ -1,8 +1,7 @@
-"""Operands of inner products: vectors along K, blocks of a B of 4 bits, and a skinny B (small N)
-that is transposed once for all rows of A.
+"""Operands of the inner-product matmul: vectors along K, 4-bit blocks of B, and a transposed B.
 
-Register tiles would have the columns of such a B in a vector, most of which stays empty; a vector
-along K is full.
+A skinny B (small N) is transposed once for all rows of A. Vectors along N would be mostly empty;
+vectors along K are full.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, scalar_typ
 from kgen_runtime.blocks import BLOCK, BLOCK_BYTES, OFFSET
 from kgen_runtime.values import frozen
 
-#: Registers that elements pass through between memory and multiply-adds, where they are widened.
+#: Registers that widening needs between loads and multiply-adds.
 WIDENING_REGISTERS = 4
 
 
@@ -38,7 +37,10 @@ def is_inner(spec: Matmul) -> bool:
 
 
 def may_transpose_b(spec: Matmul, target: Target) -> bool:
-    """Return whether A is contiguous along K, and B along its rows or in panels."""
+    """Return whether a kernel may transpose B.
+
+    A must be contiguous along K. B must be row-major or prepacked in panels, and of float type.
+    """
     if spec.a_strides[2] != 1 or spec.has_blocks or spec.accumulate.is_integer:
         return False
     if not b_is_packed(spec):
@@ -48,19 +50,19 @@ def may_transpose_b(spec: Matmul, target: Target) -> bool:
 
 
 def column_bytes(spec: Matmul) -> int:
-    """Return the bytes per column of a transposed B: whole lines and one more, lest columns map to
-    few sets of a cache."""
+    """Return the bytes per column of a transposed B: whole cache lines and one line of padding,
+    which avoids set conflicts of columns."""
     return (-(-spec.k * spec.b_type.itemsize // LINE_BYTES) + 1) * LINE_BYTES
 
 
 def k_of_step(spec: Matmul, target: Target) -> int:
-    """Return the elements of K that are multiplied together: a vector, or a block of B."""
+    """Return the elements of K per step: a vector, or a quantisation block of B."""
     along, _ = vector_along(spec, target)
     return BLOCK if spec.has_blocks else along.compute.count
 
 
 def vector_along(spec: Matmul, target: Target) -> tuple[Access, Vector]:
-    """Return the access to vectors of K, and the vector of sums that they are multiplied into."""
+    """Return the access to vectors along K, and the type of their accumulators."""
     dot = dot_for(spec.dtype, target)
     if dot or takes_words(spec, target):
         sums = vector_for(target, DType.F32, COLUMNS)
@@ -71,8 +73,10 @@ def vector_along(spec: Matmul, target: Target) -> tuple[Access, Vector]:
 
 
 def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll: int) -> int:
-    """Return the registers of a tile, of which the shorter side is held while the other streams.
-    Widening needs a few more, which LLVM would otherwise spill."""
+    """Return the registers of a tile: its shorter side stays in registers, the other one streams.
+
+    Widening needs a few more registers, which LLVM would otherwise spill.
+    """
     along, sums = vector_along(spec, target)
     needed = registers_needed(max(rows, columns), min(rows, columns))
     needed += (unroll - 1) * rows * columns
@@ -80,23 +84,26 @@ def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll
     if dot is not None:
         return needed + dot.extra_registers
     if takes_words(spec, target):
-        # Both halves of the streamed word, the second halves of the words held, and a mask.
+        # Both halves of the streamed word, second halves of the words in registers, and a mask.
         return needed + min(rows, columns) + WORD
     widened = not along.is_wide and along.compute == sums
     widened |= spec.b_type is not spec.dtype
     return needed + WIDENING_REGISTERS + unroll - 1 if widened else needed
 
 
-#: Bytes of a block before its numbers.
+#: Bytes of a block's scale, which precedes its numbers.
 SCALE_BYTES = 2
-#: The bits of 2^23 in f32, whose last place is 1.
+#: Bits of 2^23 in f32; its lowest mantissa bit has the value 1.
 EXPONENT = 0x4B000000
 
 
 @frozen
 class BlockPiece:
-    """Vector of numbers of a block, `at` elements from its first, in the `upper` or lower halves of
-    the bytes from `byte` of the block on; `valid` as in :class:`VectorPart`."""
+    """Vector of a block's numbers, from element `at` on.
+
+    The numbers are the `upper` or the lower halves of the block's bytes from `byte` on. `valid` is
+    as in :class:`VectorPart`.
+    """
 
     name: str
     at: int
@@ -107,15 +114,15 @@ class BlockPiece:
 
 @frozen
 class BlocksOfB:
-    """Blocks along K of a B of 4 bits (:mod:`kgen_runtime.blocks`), multiplied into sums of type
-    `sums`; `scale` reads a block's scale into the first element of the narrowest vector.
+    """Blocks along K of a 4-bit B (:mod:`kgen_runtime.blocks`), with accumulators of type `sums`.
 
-    The numbers become floats by their place among the digits of 2^23. The products of a block are
-    added up before they are scaled.
+    A number becomes a float by insertion into the lowest mantissa bits of 2^23. The products of a
+    block are added before they are scaled. `scale` is the access to a block's scale, which it
+    reads into the first element of the narrowest vector.
     """
 
     bytes: ClassVar[int] = BLOCK_BYTES
-    #: Shift that divides a number of elements by those of a block.
+    #: log2 of the elements per block.
     shift: ClassVar[int] = BLOCK.bit_length() - 1
 
     sums: Vector
@@ -123,7 +130,7 @@ class BlocksOfB:
 
     @property
     def numbers(self) -> Vector:
-        """Bytes that have a vector's numbers in one of their halves."""
+        """Vector of bytes that hold a vector's numbers in their upper or lower halves."""
         return self.sums.of("i8")
 
     @property
@@ -132,7 +139,7 @@ class BlocksOfB:
 
     @property
     def zero(self) -> str:
-        """Constant that is subtracted from a number once it has its exponent."""
+        """Constant to subtract from a number that was inserted into 2^23."""
         return self.sums.splat(2.0**23 + OFFSET)
 
     def pieces(self, block: VectorPart) -> tuple[BlockPiece, ...]:
@@ -152,10 +159,11 @@ class BlocksOfB:
 
 @frozen
 class ColumnsOfB:
-    """`count` adjacent columns of B in `steps` steps of K, each of which has `there` in memory.
+    """Range of `count` adjacent columns of B, with `steps` steps along K.
 
-    `start` and `to` are byte offsets in B and in the transposed B. Transposes have `size` columns
-    and steps; a step is `row` columns from the next.
+    `start` and `to` are its byte offsets in B and in the transposed B. In memory, each step has
+    `there` columns, and the next step begins `row` columns later. A transpose has `size` columns
+    and `size` steps.
     """
 
     name: str
@@ -169,12 +177,12 @@ class ColumnsOfB:
 
     @property
     def overlap(self) -> bool:
-        """Whether there are enough columns for a transpose: the last ones overlap those before."""
+        """Whether the range is large enough for transposes; the last ones overlap those before."""
         return min(self.count, self.steps) >= self.size
 
     @property
     def whole(self) -> int:
-        """Steps in whole transposes, whose rows all end inside B."""
+        """Number of steps in whole transposes that read no element past the end of B."""
         past = -(-max(self.size - self.there, 0) // self.row)
         return max(self.steps - past, 0) // self.size * self.size
 
@@ -187,8 +195,8 @@ class ColumnsOfB:
 class TransposedB:
     """Skinny B (small N), transposed to rows along K in %b.pack.
 
-    `sums` is a vector of sums, `format` that of a prepacked B; `strides` are the bytes of B along
-    the batch, K and N.
+    `sums` is the type of accumulators, `format` the order of a prepacked B. `strides` are the
+    strides of B in bytes along the batch, K and N.
     """
 
     spec: Matmul
@@ -199,7 +207,7 @@ class TransposedB:
 
     @property
     def moved(self) -> Access:
-        """Access of the unit that is moved along K: an element or a pair."""
+        """Access to the unit of the transpose: an element, or a pair along K."""
         dtype = DType.S32 if self.format.depth > 1 else self.spec.b_type
         return Access(dtype=dtype, compute=self.sums)
 
@@ -209,7 +217,7 @@ class TransposedB:
 
     @property
     def between(self) -> int:
-        """Bytes of B from one step to the next."""
+        """Bytes in B from one step along K to the next."""
         return self.format.depth * self.strides[1]
 
     @property
@@ -222,7 +230,7 @@ class TransposedB:
 
     @property
     def parts(self) -> tuple[ColumnsOfB, ...]:
-        """Ranges of contiguous columns: all of them, or those of each prepacked panel."""
+        """Ranges of contiguous columns: one for all, or one per prepacked panel."""
         n, size = self.spec.n, self.moved.itemsize
         width = self.format.width if self.is_prepacked else n
         return tuple(
@@ -240,7 +248,7 @@ class TransposedB:
         )
 
     def sides(self, part: ColumnsOfB) -> tuple[Side, ...]:
-        """Return the columns of a part, each of which becomes a row."""
+        """Return the columns of a range, with the row that each becomes."""
         size = self.moved.itemsize
         return tuple(Side(index=i, start=i * size, to=i * self.column) for i in range(part.count))
 

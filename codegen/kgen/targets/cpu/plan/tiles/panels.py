@@ -11,11 +11,13 @@ from kgen_runtime.values import frozen
 
 @frozen
 class PanelPacking:
-    """Packing of B by the kernel: it `packs` panel by panel, or `transposes` all of B at once.
+    """Packing of B by the kernel.
 
-    `keeps`: the first of several tasks packs all panels of its columns for the others.
-    `rows_are_whole`: the columns of each step of K are contiguous in B, and only the last step is
-    cut. A packed panel has `panel_bytes`, a row of it `row_bytes` in B.
+    - `packs`: B is packed panel by panel; `transposes`: all of B is transposed at once.
+    - `keeps`: the first of several tasks packs all panels of its columns for the others.
+    - `rows_are_whole`: the columns of each step of K are contiguous in B, and all steps but the
+      last are whole.
+    - `panel_bytes`: bytes of a packed panel; `row_bytes`: bytes of a panel's row in B.
     """
 
     blocking: Blocking
@@ -28,14 +30,17 @@ class PanelPacking:
 
     @property
     def in_tiles(self) -> bool:
-        """Whether the first tile of a panel packs it while it multiplies, which hides shuffles and
-        stores. Every block has such a tile, and B is row-major."""
+        """Whether the first tile of a panel packs it while it multiplies.
+
+        Multiply-adds then hide the shuffles and stores. It requires a row-major B, and a whole tile
+        in every block.
+        """
         whole = self.blocking.m.last >= self.blocking.schedule.mr
         return self.packs and self.rows_are_whole and whole
 
     @property
     def panels(self) -> int:
-        """Panels that the buffer has room for."""
+        """Number of panels in the packing buffer."""
         schedule = self.blocking.schedule
         return schedule.nc // schedule.nr if self.keeps else 1
 
@@ -49,7 +54,7 @@ class PanelPacking:
 
     @property
     def share(self) -> int:
-        """Rows of the next panel that each tile but the first prefetches."""
+        """Rows of the next panel that each tile prefetches, except the first tile."""
         return -(-self.blocking.k.first // (self.blocking.row_tiles - 1))
 
     @property
@@ -60,7 +65,7 @@ class PanelPacking:
 
 @frozen
 class PanelsAhead:
-    """Prefetch of a prepacked panel, `bytes` ahead of what a step reads, into a cache level."""
+    """Prefetch of prepacked panels at distance `bytes` from a step's read, into a cache level."""
 
     bytes: int
     level: int
@@ -68,8 +73,10 @@ class PanelsAhead:
 
 @frozen
 class PanelSteps:
-    """First columns of whole panels: 0, `step`, ... up to `stop`, an operand. Columns of a tile are
-    `spread` apart if they are not contiguous."""
+    """Loop over the first columns of whole panels: 0, `step`, ... below the operand `stop`.
+
+    If the columns of a tile are not contiguous, they are `spread` columns apart.
+    """
 
     stop: str
     step: int
@@ -77,7 +84,10 @@ class PanelSteps:
 
 
 def last_bytes(width: int) -> tuple[int, ...]:
-    """Return an offset in each line but the first, which the panel before has prefetched."""
+    """Return an offset in each line of `width` bytes except the first line.
+
+    The panel before has prefetched the first line.
+    """
     return (*range(LINE_BYTES - 1, width - 1, LINE_BYTES), width - 1)
 
 
@@ -86,8 +96,8 @@ class NextPart:
     """Lines of B's next block of K, or of its next panel, that each step of a register tile
     prefetches.
 
-    `strides` are the bytes of B along the batch, K and N. `panel_vectors` is the vectors of a panel
-    of a prepacked B, 0 if B is row-major.
+    `strides` are the strides of B in bytes along the batch, K and N. `panel_vectors` is the number
+    of vectors per panel of a prepacked B, and 0 if B is row-major.
     """
 
     blocking: Blocking
@@ -107,27 +117,29 @@ class NextPart:
 
     @property
     def row(self) -> str:
-        """Bytes of a row of the block of B."""
+        """Bytes per row of a block of B."""
         if self.blocking.takes_several:
             return "%ahead.row"
         return str(self.blocking.schedule.nc * self._itemsize)
 
     @property
     def column(self) -> int:
-        """Bytes of a column of the block of B."""
+        """Bytes per column of a block of B."""
         return self.blocking.schedule.kc * self._itemsize
 
     @property
     def step(self) -> int:
-        """Bytes of the next block from the line that one step of a tile fetches to that of the next
-        step. All tiles of a panel together fetch as many bytes as the panel has; a step fetches a
-        line again where its own share is less than a line."""
+        """Bytes of the next block that each step of a tile prefetches.
+
+        All tiles of a panel together prefetch as many bytes as the panel has. If the bytes of a
+        step are less than a line, several steps prefetch the same line.
+        """
         step = self.k_depth * self.blocking.schedule.nr * self._itemsize
         return -(-step // self.blocking.row_tiles)
 
     @property
     def lines(self) -> range:
-        """Offsets of the lines that a step prefetches."""
+        """Byte offsets of the lines that a step prefetches."""
         if self.is_panel:
             lines = -(-self.panel_lines // self.blocking.row_tiles)
             return range(0, lines * self.panel_line, self.panel_line)
@@ -135,12 +147,12 @@ class NextPart:
 
     @property
     def stride(self) -> int:
-        """Bytes from what a step prefetches to what the next one does."""
+        """Bytes from the first line that a step prefetches to that of the next step."""
         return self.strides[1] if self.is_panel else self.step
 
     @property
     def panel_lines(self) -> int:
-        """Lines of a row of a panel of B; vectors of a prepacked panel."""
+        """Cache lines per row of a panel of B; for a prepacked B, vectors per panel."""
         row = self.blocking.schedule.nr * self._itemsize
         return self.panel_vectors or -(-row // LINE_BYTES)
 
@@ -151,7 +163,7 @@ class NextPart:
 
     @property
     def block(self) -> int:
-        """Bytes to the next block of K."""
+        """Bytes in B from one block of K to the next."""
         return self.blocking.schedule.kc * self.strides[1]
 
     @property
