@@ -1,14 +1,14 @@
 """Packing of A and B for AMX tiles.
 
-B is always packed, unless it is prepacked: [n/16][k/32] tiles of 1 KB, 16 rows of 16 pairs (k, k +
-1) each; bytes in groups of four, [n/16][k/64]. If no tile of B is partial, each step of a register
-tile packs a part of what is multiplied next, beside the products, in two buffers in turn. Otherwise
-a task that has all rows packs B itself, or a launch packs it for several tasks, in bands of whole
-rows of B.
+The kernel packs every B that is not prepacked. Packed B has [n/16][k/32] tiles of 1 KB, each with
+16 rows of 16 pairs (k, k + 1); for bytes, [n/16][k/64] tiles with groups of four. If all tiles of B
+are whole, each step of a register tile packs a part of the next panel, into one of two buffers in
+turn. Otherwise a task with all rows packs B itself, or a separate launch packs B for several tasks,
+in bands of whole rows of B.
 
-A is multiplied in place, or copied tile by tile while the first panel of B is multiplied, if the
-rows of a tile would have set conflicts. A transposed A, the windows of a convolution, and an A
-whose K is no whole number of tiles are packed row by row before that.
+A is read in place. If the rows of its tiles would have set conflicts, tiles are copied while the
+first panel of B is multiplied. A transposed A, the windows of a convolution, and an A whose K is
+not a multiple of a tile are packed row by row before the products.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class TiledA:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the packed or copied part of A serves all tasks with these rows in a call."""
+        """Whether all tasks of a call with the same rows share the packed or copied A."""
         return self.blocking.schedule.pack_a and self.blocking.n.is_split
 
     @property
@@ -94,7 +94,7 @@ class TiledA:
 
     @property
     def source(self) -> str:
-        """Pointer from which tiles are loaded first."""
+        """Pointer to the A that tiles are loaded from: packed, or in place."""
         return "%a.pack" if self.packs else self.base
 
     @property
@@ -139,12 +139,12 @@ class TiledB:
 
     @property
     def panel_bytes(self) -> int:
-        """Bytes of the columns that are multiplied together."""
+        """Bytes of a panel: the columns that a register tile multiplies."""
         return self.groups.blocking.schedule.nr * self.column_bytes
 
     @property
     def panels(self) -> int:
-        """Columns of tiles."""
+        """Number of columns of tiles."""
         unit = column_unit(self._spec, self.groups.blocking.schedule)
         return rounded(self._spec.n, unit) // TILE_ROWS
 
@@ -154,7 +154,7 @@ class TiledB:
 
     @property
     def batches(self) -> int:
-        """Matrices B that differ."""
+        """Number of different matrices B in the batch."""
         return self._spec.batch if any(self._spec.batch_strides("b")) else 1
 
     @property
@@ -164,7 +164,7 @@ class TiledB:
 
     @property
     def band_stride(self) -> int:
-        """Bytes in B from a band to the next."""
+        """Bytes in B from one band to the next."""
         groups = self.groups
         by_columns = TILE_ROWS * groups.column_stride
         return by_columns if groups.is_gathered else groups.k_unit * groups.k_stride
@@ -192,7 +192,7 @@ class TiledB:
 
     @property
     def columns_of_tiles(self) -> int:
-        """Columns in whole tiles."""
+        """Number of columns in whole tiles."""
         return self._spec.n - self.columns_left
 
     @property
@@ -215,7 +215,7 @@ class TiledB:
 
     @property
     def depth_of_tiles(self) -> int:
-        """Whole tiles along K."""
+        """Number of whole tiles along K."""
         return self._spec.k // self.groups.k_unit
 
     def column_starts(self, columns: int) -> tuple[int | None, ...]:

@@ -1,4 +1,4 @@
-"""The plan of depthwise.ll.j2: tiles of a row of the output, channels in vectors."""
+"""Plan of depthwise.ll.j2: depthwise convolution in tiles of an output row, channels in vectors."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
-#: Limit of instructions of a row's tiles, for vectors of channels and for the remaining channels:
-#: about 64 KiB of code. An output has some besides its products: address, epilogue, and store.
+#: Largest number of instructions for a row's tiles, about 64 KiB of code, counted for vectors of
+#: channels and for the remaining channels; and instructions per output besides its products.
 MOST_INSTRUCTIONS, OF_OUTPUT = 1 << 13, 8
 
 
 @frozen
 class Tap:
-    """Product of a tile's output with a place of the kernel's row.
+    """Product of an image element and a weight of the kernel's row, added to an output of a tile.
 
-    `offset` is the bytes from the tile's first element to the factor; one that is not `inside` is
-    padding. The first product of an element `loads` it. `before` and `after` are the ends of the
-    names of the output's sums.
+    `offset` is the byte offset of the element from the tile's first one. An element that is not
+    `inside` is padding. The first product with an element `loads` it. `before` and `after` are the
+    suffixes of the output's accumulators before and after the product.
     """
 
     output: int
@@ -50,7 +50,7 @@ class Tap:
 
 @frozen
 class RowTile:
-    """`count` adjacent outputs from every `count`-th output of [first, stop) on."""
+    """Tile of `count` adjacent outputs, repeated from `first` to `stop`."""
 
     name: str
     first: int
@@ -69,7 +69,7 @@ class RowTile:
 
 @frozen
 class DepthwisePlan(CpuPlan):
-    """Every channel with a kernel of its own; images stored as nhwc, weights as hwio."""
+    """Plan of a depthwise convolution: one kernel per channel, images in nhwc, weights in hwio."""
 
     spec: ImplicitGemm
     schedule: CpuDepthwise
@@ -134,22 +134,22 @@ class DepthwisePlan(CpuPlan):
 
     @property
     def repeats(self) -> bool:
-        """Whether a channel of the image has several of the output."""
+        """Whether a channel of the image has several output channels."""
         return self.conv.multiplier > 1
 
     @cached_property
     def seen(self) -> Access:
-        """Access to the elements of the image that a vector of outputs sees, each once."""
+        """Access to the image elements that a vector of outputs needs, each read once."""
         count = max(self.compute.count // self.conv.multiplier, 1)
         return replace(self.a, compute=replace(self.sum_vector, count=count))
 
     def seen_of(self, valid: int) -> int:
-        """Return the elements that the `valid` first outputs see; 0 for whole vectors."""
+        """Return the number of image elements that the first `valid` outputs need; 0 for all."""
         return valid // self.conv.multiplier
 
     @property
     def repeated(self) -> str:
-        """Shuffle mask: the element that each output of a vector sees."""
+        """Shuffle mask that gives each output of a vector its image element."""
         lanes = self.compute.of("i32")
         return f"{lanes} " + index_list([i // self.conv.multiplier for i in range(lanes.count)])
 
@@ -239,16 +239,16 @@ class DepthwisePlan(CpuPlan):
 
     @property
     def step_bytes(self) -> int:
-        """Bytes from a window to the next one of its row."""
+        """Bytes from one window to the next in a row."""
         return self.conv.strides[-1] * self.strides[-1]
 
     @property
     def start_bytes(self) -> int:
-        """Bytes from the first element of a row to where its first window begins, in padding."""
+        """Byte offset of a row's first window from its first element; negative with padding."""
         return -self.conv.pads[-1][0] * self.strides[-1]
 
     def _elements(self, output: int) -> list[int]:
-        """Return the elements of a row that an output's window sees; some may be padding."""
+        """Return the elements of a row in an output's window; some may be padding."""
         conv = self.conv
         start = output * conv.strides[-1] - conv.pads[-1][0]
         return [start + place * conv.dilations[-1] for place in self.places]

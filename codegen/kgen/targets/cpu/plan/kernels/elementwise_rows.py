@@ -1,5 +1,4 @@
-"""Rows of an element-wise kernel's output, the segments of a row, and the addresses of operands in
-both."""
+"""Rows of an element-wise kernel's output, segments of a row, and addresses of their operands."""
 
 from __future__ import annotations
 
@@ -15,7 +14,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Segment:
-    """Elements [start, stop) of a row in which conditions are `known`; `prefix` begins names."""
+    """Elements [start, stop) of a row, where the conditions `known` have a constant value.
+
+    `prefix` is the prefix of names.
+    """
 
     prefix: str
     start: int
@@ -45,7 +47,7 @@ class RowAddresses(FormulaPlan):
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """Row, cut where a condition begins or ends to hold along it."""
+        """Segments of a row, which end where a condition starts or stops to hold."""
         inner = [c for c in self.stream.conditions if not self.is_of_row(c)]
         ends = sorted({0, self.cols, *(end for c in inner for end in (c.low, c.high))})
         return tuple(
@@ -67,7 +69,7 @@ class RowAddresses(FormulaPlan):
         return tuple(c for c in self.stream.conditions if self.is_of_row(c))
 
     def row_guards(self, of: StreamOperand) -> tuple[str, ...]:
-        """Return the conditions without which an operand has no such row."""
+        """Return the conditions of a row that guard an operand."""
         return tuple(c.name for c in self.row_conditions if c.name in of.guards)
 
     def branches(self, of: StreamOperand) -> bool:
@@ -93,7 +95,7 @@ class RowAddresses(FormulaPlan):
         return not (of.offset or of.indices or of.guards) and min(of.strides) >= 0
 
     def start(self, of: StreamOperand) -> str:
-        """Return the operand for the address from which a row's elements are counted."""
+        """Return the pointer to which offsets of a row's elements are added."""
         in_place = not self.by_rows and self.is_plain(of)
         return self.pointer(of.tensor) if in_place else f"%{of.name}.row"
 
@@ -121,7 +123,7 @@ class RowAddresses(FormulaPlan):
         return {name: True for name in found if name in of.guards}
 
     def lanes(self, of: StreamOperand, valid: int) -> tuple[int, ...]:
-        """Return the bytes to the elements of a vector, or to its `valid` first."""
+        """Return the byte offsets of a vector's elements, or of its first `valid` ones."""
         return tuple(e * of.lane * self._itemsize(of) for e in range(valid or self.compute.count))
 
     @property
@@ -163,5 +165,5 @@ class RowAddresses(FormulaPlan):
 
 
 def takes_rows(stream: StreamPlan) -> bool:
-    """Return whether an input broadcasts, or what is read depends on the place in a row."""
+    """Return whether the kernel needs rows: an input broadcasts, or there are conditions."""
     return len(stream.sizes) > 1 or bool(stream.conditions)

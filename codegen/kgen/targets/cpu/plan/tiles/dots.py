@@ -1,4 +1,4 @@
-"""Vector instructions that add the products of a group of K to each sum of 32 bits."""
+"""Dot-product instructions: each adds the products of a group along K to every 32-bit sum."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _EXACT = "products of s8 are added in s32, exactly"
 class Dot:
     """Instruction that multiplies `group` elements of A by as many of B for each sum.
 
-    `intrinsics` are its forms by the bytes of a vector, and `bytes` is the form that is used.
-    `factor` is LLVM's type of an element. With `b_is_unsigned` it reads B as numbers from 0 on: 128
-    is added to elements of B, and 128 times the sum of a row of A is too much. If it does not
-    `add`, its result is added to the sums.
+    `intrinsics` maps the bytes of a vector to the form of the instruction; `bytes` chooses it.
+    `factor` is the LLVM type of an element. With `b_is_unsigned`, the instruction reads B as
+    unsigned, so the kernel adds 128 to B and compensates for it (packing/compensation.py). If it
+    does not `add`, another instruction adds its result to the sums.
     """
 
     mnemonic: str
@@ -38,7 +38,7 @@ class Dot:
     features: Collection[str] = ()
 
     def of(self, feature: str, nbytes: int) -> Dot:
-        """Return the form for vectors of so many bytes, which a feature brings."""
+        """Return the form for vectors of `nbytes` bytes, which requires a feature."""
         features = {feature}.intersection(PRODUCT_FEATURES)
         return dataclasses.replace(self, bytes=nbytes, features=features)
 
@@ -58,8 +58,7 @@ class Dot:
 
 @frozen
 class DotOperands:
-    """Operands of a dot-product instruction: `stored` is a vector of groups of B in memory, `sums`
-    is what the instruction adds to."""
+    """Types of a dot-product instruction: `stored` of groups of B in memory, `sums` of its sums."""
 
     dot: Dot
     sums: Vector
@@ -176,16 +175,16 @@ def word_dot(sums: Vector, target: Target) -> Dot | None:
     return None
 
 
-#: Neighbouring elements of bf16 in a word of 32 bits: a shift makes an f32 of the lower half, a
-#: mask of the upper one, half the loads and shuffles of widening each element by itself.
+#: Elements of bf16 in a 32-bit word. A shift widens the lower half to f32, a mask the upper half,
+#: which needs fewer loads and shuffles than widening single elements.
 WORD = 2
 
 
 def takes_words(spec: Matmul, target: Target) -> bool:
-    """Return whether operands are bf16, and the target has no products of it."""
+    """Return whether operands are bf16 and the target lacks a dot product of bf16."""
     return has_words(spec) and dot_for(spec.dtype, target) is None
 
 
 def has_words(spec: Matmul) -> bool:
-    """Return whether both operands consist of such words."""
+    """Return whether both operands are bf16, which can be read in words."""
     return spec.dtype is spec.b_type is DType.BF16

@@ -1,8 +1,8 @@
-"""The plan of rowwise_split.ll.j2: a few long rows, each cut into parts for several threads.
+"""Plan of rowwise_split.ll.j2: long rows, each divided into parts for several threads.
 
-Each pass over the row is a launch. Folds of a part go to a workspace as partial results. Each task
-of the next launch combines those of all parts of its row, and goes on with its part. Parts are the
-schedule's, not the threads': results do not depend on the number of threads.
+Each pass over the rows is a launch. The folds of a part go to a workspace as partial results. In
+the next launch, each task combines the partial results of its row and continues with its part. The
+schedule sets the parts, so results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kgen.targets.rows.split import is_interleaved, line_length
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
 
-#: A name that no input has.
+#: Name of the workspace of partial results; no input can have this name.
 PARTIAL_RESULTS = "partial.results"
 
 
@@ -62,7 +62,7 @@ class SplitPhases(RowPhases):
     """Phases of a part, whose first column and ends are operands."""
 
     def line_cuts(self, name: str) -> tuple[Cut, ...]:
-        """Return cuts of which only those of a row's last part have a remainder."""
+        """Return the cuts of a part; only a row's last part has a remainder."""
         run = self.run
         found = [
             Cut(name=f"{name}.u", start="%part.start", stop="%part.unrolled", units=run.unroll)
@@ -115,7 +115,7 @@ class SplitRowsPlan(RowwisePlan):
 
     @cached_property
     def fetches(self) -> tuple[Fetch, ...]:
-        """Lines of inputs, a short distance ahead."""
+        """Prefetches of inputs at a short distance."""
         if not self.schedule.prefetch:
             return ()
         return tuple(
