@@ -15,6 +15,7 @@ from kgen.ops import VIEWS, ScalarFunction, functions
 from kgen.ops.parse import MOST_OUTPUTS
 from kgen.spec import Conv2d, DType, Elementwise, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen.spec.choices import steps_known
+from tests.attention_specs import BOTTOM, attention
 from tests.unit.ops.ops_in_numpy import call_of
 
 #: One row of :func:`kgen.support.support_table`.
@@ -99,6 +100,14 @@ def convolutions(row: Row) -> Iterator[Spec]:
         yield Conv2d(dtype=dtype, out_dtype=out, **fields)
 
 
+def attentions(row: Row) -> Iterator[Spec]:
+    """No side is a whole number of tiles, and each field is in one of the specs."""
+    for dtype in types(row, "attention"):
+        yield attention(5, 37, 24, heads=4, kv_heads=2, dtype=dtype, lse=True, **BOTTOM)
+        yield attention(3, 20, 40, out=16, dtype=dtype, window=7, softcap=2.0, kv_length=True)
+        yield attention(17, 33, dtype=dtype, mask=(1, 1, 17, 33), mask_dtype=dtype)
+
+
 def epilogues(row: Row) -> Iterator[Spec]:
     """Every step that a product may end in, a few in a row."""
     dtypes = types(row, "matmul")
@@ -163,7 +172,7 @@ def rows(row: Row) -> Iterator[Spec]:
 
 LINES: Mapping[str, Callable[[Row], Iterator[Spec]]] = {
     each.__name__: each
-    for each in (products, convolutions, epilogues, elements, conversions, views, rows)
+    for each in (products, convolutions, attentions, epilogues, elements, conversions, views, rows)
 }
 
 

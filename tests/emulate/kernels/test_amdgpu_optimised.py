@@ -51,7 +51,7 @@ def compositions(row: Row) -> Iterator[Spec]:
 
 ALL = {**LINES, compositions.__name__: compositions}
 #: Products differ from target to target, formulas do not.
-APART = ("products", "convolutions", "epilogues")
+APART = ("products", "convolutions", "attentions", "epilogues")
 CASES = [
     *((name, (t,)) for name in APART for t in FAMILY.targets),
     *((name, FAMILY.targets) for name in ALL if name not in APART),

@@ -226,5 +226,5 @@ def test_blocks_of_keys_are_computed_whole() -> None:
 
 
 def test_other_families_refuse() -> None:
-    with pytest.raises(kgen.KgenError, match=r"target=gfx942 does not support attention"):
-        kgen.build(attention(8, 8), targets=["gfx942"])
+    with pytest.raises(kgen.KgenError, match=r"target=gfx1030 does not support attention"):
+        kgen.build(attention(8, 8), targets=["gfx1030"])
