@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scripts.documents import DOCUMENTS, ROOT, name_of, written_lines
 
-README, DOCS, CHANGELOG = 149, 4499, 90
+README, DOCS, CHANGELOG = 149, 4499, 89
 
 
 def test_the_documents_are_short() -> None:
