@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from kgen.spec import Attention
@@ -21,3 +22,42 @@ def attention(
         v=(batch, kv_heads, keys, out),
         **fields,
     )
+
+
+def options(dtype: str) -> dict[str, Attention]:
+    """Return masks, lengths and sizes that the kernels of all GPU families compute, by name."""
+    attend = partial(attention, dtype=dtype)
+    return {
+        "one query": attend(1, 127, 64, heads=2, kv_heads=2),
+        "more queries than keys": attend(70, 7, 16, **BOTTOM, lse=True),
+        "window": attend(33, 170, 16, window=9, lse=True),
+        "window beyond the keys": attend(130, 20, 16, window=4, out_dtype="f32"),
+        "mask": attend(17, 37, 16, heads=2, batch=2, kv_heads=2, mask=(2, 1, 17, 37)),
+        "mask of keys": attend(9, 74, 8, batch=2, heads=2, mask=(2, 1, 1, 74), mask_dtype="f32"),
+        "mask of queries": attend(20, 37, 8, mask=(20, 1), softcap=2.0),
+        "hidden scores": attend(20, 37, 16, mask=(20, 37), mask_dtype="bool", mask_value=-2.0),
+        "scores hidden for all": attend(
+            20, 37, 16, mask=(20, 1), mask_dtype="bool", mask_value=-3.4028234663852886e38, lse=True
+        ),
+        "empty rows of NaN": attend(20, 37, 16, mask=(20, 37), empty_rows="nan", lse=True),
+        "zeros for NaN": attend(20, 37, 16, mask=(20, 37), empty_rows="no_nan"),
+        "lengths of 0 are NaN": attend(
+            5, 40, 16, batch=3, kv_length=True, empty_rows="nan", causal=True
+        ),
+        "lengths": attend(9, 150, 16, batch=3, kv_length=True, heads=2, lse=True),
+        "cap and lengths": attend(9, 50, 16, batch=3, kv_length=True, softcap=30.0, **BOTTOM),
+        "size of values": attend(9, 20, 24, out=41, out_dtype="bf16"),
+        "negative scale": attend(9, 40, 32, scale=-0.3),
+        "strides": attend(
+            9,
+            20,
+            16,
+            heads=2,
+            kv_heads=2,
+            layout="bshd",
+            kv_layout="bhsd",
+            q_strides=(864, 96, 48),
+            v_strides=(1000, 400, 18),
+            out_strides=(600, 64, 30),
+        ),
+    }

@@ -13,7 +13,7 @@ from kgen import emulate, pipeline, targets
 from kgen.emulate import LaunchReport
 from kgen.errors import ScheduleError, TargetError
 from kgen.spec import Attention
-from tests.attention_specs import BOTTOM, attention
+from tests.attention_specs import BOTTOM, attention, options
 from tests.emulate.one_schedule import verify
 
 #: Two waves, and blocks of keys that are shorter than most rows.
@@ -31,44 +31,21 @@ def check(spec: Attention, target: str, path: Path, **schedule: int) -> None:
 
 #: Remainders of queries, keys and heads; every option; the model's schedule. One on each target.
 CASES = {
-    "one query": attention(1, 127, 64, heads=2, kv_heads=2),
+    **options("f16"),
     "one key": attention(17, 1, 128, dtype="bf16"),
     "5 queries": attention(5, 1025, 40, heads=2, **BOTTOM, kv_length=True),
     "16 queries": attention(16, 127, 72, heads=4, kv_heads=2, batch=2, causal=True, lse=True),
     "17 queries": attention(17, 127, 128, heads=2, kv_heads=2, batch=2, layout="bshd", lse=True),
     "127 queries": attention(127, 130, 64, dtype="bf16", causal=True),
     "128 queries": attention(128, 128, 64, heads=2, **BOTTOM),
-    "more queries than keys": attention(70, 7, 16, **BOTTOM, lse=True),
     "large head": attention(20, 70, 256),
-    "window": attention(33, 170, 16, window=9, lse=True),
     "window behind": attention(33, 170, 24, **BOTTOM, window=20),
-    "window beyond the keys": attention(130, 20, 16, window=4, out_dtype="f32"),
-    "mask": attention(17, 37, 16, heads=2, batch=2, kv_heads=2, mask=(2, 1, 17, 37)),
-    "mask of keys": attention(9, 74, 8, batch=2, heads=2, mask=(2, 1, 1, 74), mask_dtype="f32"),
-    "mask of queries": attention(20, 37, 8, mask=(20, 1), softcap=2.0),
     "mask of vectors": attention(32, 64, 32, mask=(32, 64), dtype="bf16", causal=True),
     "mask of odd keys": attention(9, 37, 8, mask=(37,), mask_dtype="bool", lse=True),
     "boolean mask": attention(17, 40, 16, heads=2, mask=(2, 17, 40), mask_dtype="bool", lse=True),
     "mask of pairs": attention(17, 38, 16, heads=2, mask=(2, 17, 38), mask_dtype="bool"),
-    "hidden scores": attention(20, 37, 16, mask=(20, 37), mask_dtype="bool", mask_value=-2.0),
-    "scores hidden for all": attention(
-        20, 37, 16, mask=(20, 1), mask_dtype="bool", mask_value=-3.4028234663852886e38, lse=True
-    ),
-    "empty rows of NaN": attention(20, 37, 16, mask=(20, 37), empty_rows="nan", lse=True),
-    "zeros for NaN": attention(20, 37, 16, mask=(20, 37), empty_rows="no_nan"),
-    "lengths of 0 are NaN": attention(
-        5, 40, 16, batch=3, kv_length=True, empty_rows="nan", causal=True
-    ),
-    "lengths": attention(9, 150, 16, batch=3, kv_length=True, heads=2, lse=True),
-    "cap and lengths": attention(9, 50, 16, batch=3, kv_length=True, softcap=30.0, **BOTTOM),
-    "size of values": attention(9, 20, 24, out=41, out_dtype="bf16"),
     "odd size": attention(9, 40, 19, out=5, dtype="bf16"),
-    "negative scale": attention(9, 40, 32, scale=-0.3),
     "keys in one place": attention(9, 40, 16, k_strides=(16, 16, 0), v_strides=(320, 320, 8)),
-    "strides": attention(
-        9, 20, 16, heads=2, kv_heads=2, layout="bshd", kv_layout="bhsd",
-        q_strides=(864, 96, 48), v_strides=(1000, 400, 18), out_strides=(600, 64, 30),
-    ),
 }  # fmt: skip
 
 
