@@ -43,13 +43,7 @@ from kgen.targets.amdgpu.plan.matmul.mma import fragment_loads, group_depth
 from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.attention.grid_limits import check_grid
-from kgen.targets.attention.head_matrices import (
-    by_dim,
-    coordinates,
-    head_access,
-    output_matrix,
-    terms,
-)
+from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_limits import KeyLimits
 from kgen.targets.attention.softmax_units import SoftmaxUnits
 from kgen.targets.base import Target, launch_of
@@ -101,13 +95,17 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     spec: Attention
     schedule: MmaAttention
-    output: Matmul
+    matrices: HeadMatrices
     tiles: AttentionTiles
     q: QueryAccess
     k: HeadStaging
     v: HeadStaging
 
     # -- the grid ------------------------------------------------------------------------------
+
+    @property
+    def output(self) -> Matmul:
+        return self.matrices.output
 
     @property
     def batched(self) -> bool:
@@ -120,7 +118,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
     @property
     def length_name(self) -> str:
         """Name of the i64 coordinate of the batch element; empty if the batch is 1."""
-        return coordinates(self.output)[0] if self.spec.batch > 1 else ""
+        return self.matrices.coordinate("batch")
 
     # -- fragments -----------------------------------------------------------------------------
 
@@ -307,7 +305,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
             spec=self.spec,
             lanes=self.tiles.lanes,
             tiles=len(self.tiles.key_tiles),
-            terms=terms(self.spec, self.output, by_dim(self.spec, b, h)),
+            terms=self.matrices.terms(self.matrices.strides(b, h)),
         )
 
     # -- formed scores -------------------------------------------------------------------------
@@ -390,12 +388,12 @@ class MatrixAttentionPlan(AmdgpuPlan):
     @property
     def lse_terms(self) -> tuple[BatchTerm, ...]:
         queries, heads = self.spec.queries, self.spec.heads
-        return terms(self.spec, self.output, by_dim(self.spec, heads * queries, queries))
+        return self.matrices.terms(self.matrices.strides(heads * queries, queries))
 
     @property
     def out_terms(self) -> tuple[BatchTerm, ...]:
         b, h, _ = self.spec.strides("out")
-        return terms(self.spec, self.output, by_dim(self.spec, b, h))
+        return self.matrices.terms(self.matrices.strides(b, h))
 
     @property
     def out_pieces(self) -> tuple[OutputPiece, ...]:
@@ -508,8 +506,9 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     """Return the plan. Raises ScheduleError for blocks that do not fit."""
     tiles = tiles_of(spec, target, schedule)
     threads = schedule.num_warps * target.subgroup
-    output = output_matrix(spec)
-    q, k, v = (head_access(spec, output, name) for name in "qkv")
+    matrices = HeadMatrices(spec=spec)
+    output = matrices.output
+    q, k, v = map(matrices.access, "qkv")
     k = dataclasses.replace(k, row=k.k, k=k.row, inner="k")
     blocks = block_tiles(output, schedule.block_m, output.n)
     grid = (blocks.cols, blocks.rows, blocks.batch)
@@ -521,7 +520,7 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
         schedule=schedule,
         template="amdgpu/attention.ll.j2",
         launches=(launch_of(spec, grid, threads, tile),),
-        output=output,
+        matrices=matrices,
         tiles=tiles,
         q=QueryAccess(access=q, tiles=tiles),
         k=_staging(k, tiles, target),

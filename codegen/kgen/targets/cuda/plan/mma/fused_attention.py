@@ -15,13 +15,7 @@ from kgen.ops import parse
 from kgen.schedule import MmaAttention, MmaMatmul
 from kgen.spec import Attention, DType, Matmul
 from kgen.targets.attention.grid_limits import check_grid
-from kgen.targets.attention.head_matrices import (
-    by_dim,
-    coordinates,
-    head_access,
-    output_matrix,
-    terms,
-)
+from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_limits import KeyLimits
 from kgen.targets.attention.softmax_units import SoftmaxUnits
 from kgen.targets.base import Target
@@ -77,6 +71,7 @@ class MmaAttentionPlan(OutputPlan):
 
     spec: Attention
     schedule: MmaAttention
+    matrices: HeadMatrices
     pipeline: Pipeline
     queries: MmaOperand
     scores: Products
@@ -229,7 +224,7 @@ class MmaAttentionPlan(OutputPlan):
             spec=self.spec,
             block_m=self.schedule.block_m,
             block_n=self.schedule.block_n,
-            terms=terms(self.spec, self.output.spec, by_dim(self.spec, b, h)),
+            terms=self.matrices.terms(self.matrices.strides(b, h)),
         )
 
     def formed(self, score: str) -> Rendered:
@@ -257,8 +252,7 @@ class MmaAttentionPlan(OutputPlan):
     @property
     def length_name(self) -> str:
         """Register with the coordinate of the batch element; empty if there is one."""
-        names = coordinates(self.output.spec)
-        return names[0] if self.spec.batch > 1 else ""
+        return self.matrices.coordinate("batch")
 
     # -- the comment on top --------------------------------------------------------------------
 
@@ -293,10 +287,11 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     assert instruction is not None and instruction.itemsize == spec.dtype.itemsize
     num_threads = schedule.num_warps * target.subgroup
     _check(spec, target, schedule, num_threads)
-    output = output_matrix(spec)
+    matrices = HeadMatrices(spec=spec)
+    output = matrices.output
     inner = inner_schedule(spec, schedule)
     tiles = _tiles(spec, schedule, inner)
-    copies = _copies(spec, output, target, schedule, inner, tiles)
+    copies = _copies(matrices, target, schedule, inner, tiles)
     k_steps = range(0, inner.block_k, instruction.step)
     head, out_head = (-(-n // PIECE) * PIECE for n in (spec.head, spec.out_head))
     head_steps = tuple(range(0, head, instruction.step))
@@ -356,6 +351,7 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
         num_threads=num_threads,
         shared_bytes=shared_bytes,
         ptx_version=cuda_plan.ptx_version(target, spec, "ldmatrix", instruction.feature),
+        matrices=matrices,
         pipeline=pipeline,
         output=plan_output(output, inner, rows=values.rows, cols=values.cols, run=values.run),
         queries=q,
@@ -404,8 +400,7 @@ def _tiles(
 
 
 def _copies(
-    spec: Attention,
-    output: Matmul,
+    matrices: HeadMatrices,
     target: Target,
     schedule: MmaAttention,
     inner: MmaMatmul,
@@ -414,7 +409,7 @@ def _copies(
     """Return the copies of Q, K and V."""
     copies = [
         plan_copy(
-            Matrix(access=head_access(spec, output, name)),
+            Matrix(access=matrices.access(name)),
             rows=tile.rows,
             cols=tile.row_bytes // tile.itemsize,
             num_threads=schedule.num_warps * target.subgroup,
@@ -425,6 +420,7 @@ def _copies(
         )
         for name, tile in zip("qkv", tiles, strict=True)
     ]
+    spec = matrices.spec
     stop, from_k0 = "%length" if spec.kv_length else "", spec.window is not None
     keyed = (dataclasses.replace(copy, k_stop=stop, from_k0=from_k0) for copy in copies[1:])
     return [copies[0], *keyed]
