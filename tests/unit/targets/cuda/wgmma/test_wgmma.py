@@ -57,7 +57,7 @@ def test_boxes_fill_a_stage(layout: Layout) -> None:
 def test_descriptors() -> None:
     """PTX ISA 9.7.15.5.1, in units of 16 bytes: where k steps and where 64 columns lie."""
     a, b = make(layout=Layout.NN).operands
-    assert (a.step_words, b.step_words) == (2, 128)
+    assert (a.step_words(1), b.step_words(1)) == (2, 128)
     assert (a.descriptor_low, b.descriptor_low) == (1 << 16, 512 << 16)
     assert a.descriptor_high == b.descriptor_high == 64 | 1 << 30
     assert (a.is_transposed, b.is_transposed) == (0, 1)

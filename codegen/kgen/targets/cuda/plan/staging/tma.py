@@ -1,7 +1,7 @@
 """TMA copies of tiles to shared memory, and the matrix descriptors by which wgmma reads them.
 
 Boxes have rows of 128 bytes, whose 16-byte chunks are swizzled over eight rows (PTX ISA 5.5.7). If
-a matrix is contiguous along k, its tile is one box with 64 k in each row. If it is contiguous along
+a matrix is contiguous along k, its tile has a box for each 64 k, with these in each row. If it is contiguous along
 m (or n), it has a box for each 64 of these, with one k in each row. In both cases 64 rows of A, or
 64 columns of B, take 8192 bytes, and eight rows of a box take 1024. These numbers are for 16-bit
 types. A row has 128 elements of 8 bits or 32 of tf32, and wgmma requires both types to be
@@ -10,6 +10,7 @@ contiguous along k.
 
 from __future__ import annotations
 
+import itertools
 from typing import Final
 
 from kgen.spec import DType
@@ -35,12 +36,13 @@ SWIZZLE_128 = 1 << 30
 class Box:
     """Box that one instruction copies.
 
-    `along` is the distance of its first m (or n) from the first of the CTA's share. `offset` is its
-    byte in the stage, for the first share of the tile.
+    `along` is the distance of its first m (or n) from the first of the CTA's share, and `k` that of
+    its first k from the tile's. `offset` is its byte in the stage, for the first share of the tile.
     """
 
     along: int
     offset: int
+    k: int = 0
 
 
 @frozen
@@ -48,11 +50,11 @@ class TmaOperand:
     """Tile of A or B: `extent` rows of A or columns of B by `depth` of k.
 
     `base` is its first byte in a stage. Each of `shares` CTAs of a cluster loads a part of the tile
-    for all of them.
+    for all of them. `batch` has the name and the size of each coordinate of the batch.
     """
 
     matrix: Matrix
-    batch: int
+    batch: tuple[tuple[str, int], ...]
     extent: int
     depth: int
     base: int
@@ -85,7 +87,7 @@ class TmaOperand:
 
     @property
     def dimensions(self) -> int:
-        return 3 if self.batched else 2
+        return 2 + len(self.matrix.batch_terms)
 
     @property
     def share_extent(self) -> int:
@@ -104,47 +106,60 @@ class TmaOperand:
         return self.share_extent // -(-self.share_extent // MAX_BOX)
 
     @property
+    def box_depth(self) -> int:
+        """Extent of k in a box."""
+        return min(self.depth, self.per_row) if self.k_inner else self.depth
+
+    @property
+    def divides_k(self) -> bool:
+        """Whether boxes divide the tile along k."""
+        return self.box_depth < self.depth
+
+    @property
     def box_bytes(self) -> int:
-        return self.box_extent * self.depth * self.matrix.dtype.itemsize
+        return self.box_extent * self.box_depth * self.matrix.dtype.itemsize
 
     @property
     def boxes(self) -> tuple[Box, ...]:
+        places = itertools.product(
+            range(0, self.depth, self.box_depth), range(0, self.share_extent, self.box_extent)
+        )
         return tuple(
-            Box(along=i * self.box_extent, offset=self.base + i * self.box_bytes)
-            for i in range(self.share_extent // self.box_extent)
+            Box(along=along, offset=self.base + i * self.box_bytes, k=k)
+            for i, (k, along) in enumerate(places)
         )
 
     @property
     def tensor_map(self) -> TensorMap:
-        """Tensor map of the matrix; its batch is the outermost dimension, if there is one."""
+        """Tensor map of the matrix; the coordinates of its batch are the outermost dimensions."""
         matrix, itemsize = self.matrix, self.matrix.dtype.itemsize
         # A matrix of one row has no stride, but the driver requires one.
         row_stride = matrix.row_stride or -(-matrix.cols * itemsize // ROW_BYTES) * ROW_BYTES
-        box = (self.box_extent, self.depth) if self.k_inner else (self.depth, self.box_extent)
-        outer = (self.batch,) if self.batched else ()
-        batch_strides = (matrix.batch_stride // itemsize,) if self.batched else ()
+        box = (self.box_extent, self.box_depth)
+        sizes, terms = dict(self.batch), matrix.batch_terms
         return TensorMap(
             name=self.map_name,
             tensor=self.name,
             dtype=matrix.dtype,
-            shape=(*outer, matrix.rows, matrix.cols),
-            strides=(*batch_strides, row_stride // itemsize, 1),
-            box=(*((1,) if self.batched else ()), *box),
+            shape=(*(sizes[term.name] for term in terms), matrix.rows, matrix.cols),
+            strides=(*(term.stride // itemsize for term in terms), row_stride // itemsize, 1),
+            box=(*(1 for _ in terms), *(box if self.k_inner else box[::-1])),
             swizzle=ROW_BYTES,
             # wgmma multiplies f32 as tf32 and would truncate it; TMA rounds it.
             tf32=matrix.dtype is DType.F32,
         )
 
-    def coordinates(self, k: str, along: str, batch: str) -> str:
+    def coordinates(self, k: str, along: str) -> str:
         """Return the coordinates of a box for the instruction, innermost dimension first."""
-        inner, outer = (k, along) if self.k_inner else (along, k)
-        return ", ".join((inner, outer, batch) if self.batched else (inner, outer))
+        batch = (f"%{term.name}" for term in reversed(self.matrix.batch_terms))
+        return ", ".join((*((k, along) if self.k_inner else (along, k)), *batch))
 
-    @property
-    def step_words(self) -> int:
-        """Distance between steps of k, in the descriptors' units of 16 bytes."""
-        step = STEP_BYTES if self.k_inner else STEP_BYTES // self.matrix.dtype.itemsize * ROW_BYTES
-        return step // MAX_ACCESS_BYTES
+    def step_words(self, step: int) -> int:
+        """Return the distance from the first step of k, in the descriptors' units of 16 bytes."""
+        if not self.k_inner:
+            return step * STEP_BYTES // self.matrix.dtype.itemsize * ROW_BYTES // MAX_ACCESS_BYTES
+        row, byte = divmod(step * STEP_BYTES, ROW_BYTES)
+        return (row * self.extent * ROW_BYTES + byte) // MAX_ACCESS_BYTES
 
     @property
     def descriptor_low(self) -> int:

@@ -7,6 +7,7 @@ import dataclasses
 
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
+from kgen.targets.batch import BATCH
 from kgen.targets.cuda.plan.matrix import matrices
 from kgen.targets.cuda.plan.mma.instruction import warpgroup_instruction_of
 from kgen.targets.cuda.plan.mma.products import promotion
@@ -41,7 +42,7 @@ def _operands(spec: Matmul, schedule: WgmmaMatmul) -> tuple[TmaOperand, TmaOpera
     a, b = matrices(spec)
     first = TmaOperand(
         matrix=a,
-        batch=spec.batch,
+        batch=((BATCH, spec.batch),),
         extent=schedule.block_m,
         depth=schedule.block_k,
         base=0,
@@ -49,7 +50,7 @@ def _operands(spec: Matmul, schedule: WgmmaMatmul) -> tuple[TmaOperand, TmaOpera
     )
     return first, TmaOperand(
         matrix=b,
-        batch=spec.batch,
+        batch=((BATCH, spec.batch),),
         extent=schedule.block_n,
         depth=schedule.block_k,
         base=first.nbytes,

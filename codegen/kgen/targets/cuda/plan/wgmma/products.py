@@ -174,20 +174,16 @@ class WgmmaProducts:
         return Product(
             instruction=self.instruction.name(width),
             d=d,
-            left=step * self.left.step_words + row * words,
-            right=step * self.right.step_words + col * words,
+            left=self.left.step_words(step) + row * words,
+            right=self.right.step_words(step) + col * words,
             first=step == 0,
             fragment=() if fragments is None else fragments.registers(step, row),
         )
 
     @property
     def immediates(self) -> str:
-        """Immediates after the predicate: the factors of both operands, then whether each is
-        contiguous along m (or n)."""
-        found = [1, 1] if self.instruction.signs else []
-        if self.instruction.either_major:
-            found += [self.left.is_transposed, self.right.is_transposed]
-        return "".join(f", {value}" for value in found)
+        """Immediates after the predicate."""
+        return immediates(self.instruction, self.left, self.right)
 
     def _sums(self, prefix: str, row: int, first: int, width: int) -> tuple[str, ...]:
         """Return accumulators in the instruction's order (PTX ISA, "Matrix Fragments for
@@ -201,3 +197,12 @@ class WgmmaProducts:
         if self.swapped:
             return tuple(f"{prefix}_m{col}_n{row}" for row, col in places)
         return tuple(f"{prefix}_m{row}_n{col}" for row, col in places)
+
+
+def immediates(instruction: WarpgroupInstruction, *operands: TmaOperand) -> str:
+    """Return the immediates after the predicate: the factors of both operands, then whether each
+    of these operands in shared memory is contiguous along m (or n)."""
+    found = [1, 1] if instruction.signs else []
+    if instruction.either_major:
+        found += [operand.is_transposed for operand in operands]
+    return "".join(f", {value}" for value in found)
