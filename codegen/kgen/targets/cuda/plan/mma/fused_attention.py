@@ -1,9 +1,7 @@
 """Attention on tensor cores: two products around an online softmax, all in registers.
 
 A warp holds its queries as fragments of A. Blocks of keys and values go through a ring in shared
-memory. The fragments of a product's sums have the layout of A's fragments of twice the columns, so
-the weights are A of the second product without leaving their lanes (PTX ISA, "Matrix Fragments for
-mma.m16n8k16"). T. Dao, FlashAttention-2, arXiv 2307.08691, section 3.
+memory. T. Dao, FlashAttention-2, arXiv 2307.08691, section 3.
 """
 
 from __future__ import annotations
@@ -11,26 +9,25 @@ from __future__ import annotations
 import dataclasses
 
 from kgen.errors import ScheduleError
-from kgen.ops import parse
 from kgen.schedule import MmaAttention, MmaMatmul
-from kgen.spec import Attention, DType, Matmul
+from kgen.spec import Attention, Matmul
 from kgen.targets.attention.grid_limits import check_grid
 from kgen.targets.attention.head_matrices import HeadMatrices
-from kgen.targets.attention.key_limits import KeyLimits
-from kgen.targets.attention.softmax_units import SoftmaxUnits
 from kgen.targets.base import Target
-from kgen.targets.contraction.grid import plan_launch
 from kgen.targets.cuda.plan import cuda_plan
-from kgen.targets.cuda.plan.constants import float_bits
-from kgen.targets.cuda.plan.epilogue.output import OutputPlan, plan_output
+from kgen.targets.cuda.plan.attention.attention_plan import (
+    TensorCoreAttentionPlan,
+    attention_launch,
+    inner_schedule,
+    is_counted,
+    padded,
+)
+from kgen.targets.cuda.plan.epilogue.output import plan_output
 from kgen.targets.cuda.plan.epilogue.staging import (
-    LANES_PER_ROW,
-    EpilogueStaging,
     plan_epilogue_staging,
 )
-from kgen.targets.cuda.plan.matmul import Pipeline, plan_pipeline
+from kgen.targets.cuda.plan.matmul import plan_pipeline
 from kgen.targets.cuda.plan.matrix import Matrix
-from kgen.targets.cuda.plan.mma.attention_mask import MaskAccess
 from kgen.targets.cuda.plan.mma.fragments import (
     PIECE,
     REGISTERS_PER_PIECE,
@@ -40,15 +37,11 @@ from kgen.targets.cuda.plan.mma.fragments import (
 from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.mma.matmul import KStep
 from kgen.targets.cuda.plan.mma.products import Products
-from kgen.targets.cuda.plan.mma.score_rows import ScoreRow
-from kgen.targets.cuda.plan.rowwise import butterfly
 from kgen.targets.cuda.plan.staging.choice import plan_copy
 from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.cuda.plan.staging.prefetch import share_out
 from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
-from kgen.targets.expressions import Rendered
 from kgen.targets.header import counted
-from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.values import frozen
 
 #: Most rows of the matrices that describe the output.
@@ -58,25 +51,11 @@ ROW_REGISTERS = 4
 
 
 @frozen
-class WeightPair:
-    """Register of the second product's A, and the two weights that are rounded into it."""
-
-    register: str
-    weights: tuple[str, str]
-
-
-@frozen
-class MmaAttentionPlan(OutputPlan):
+class MmaAttentionPlan(TensorCoreAttentionPlan):
     """Plan of attention.ptx.j2: a CTA computes `block_m` queries of a head."""
 
-    spec: Attention
     schedule: MmaAttention
-    matrices: HeadMatrices
-    pipeline: Pipeline
     queries: MmaOperand
-    scores: Products
-    values: Products
-    staging: EpilogueStaging | None
 
     # -- operands ------------------------------------------------------------------------------
 
@@ -103,10 +82,6 @@ class MmaAttentionPlan(OutputPlan):
     @property
     def instruction(self) -> MatrixInstruction:
         return self.queries.instruction
-
-    @property
-    def batched(self) -> bool:
-        return self.output.spec.batch > 1
 
     @property
     def held_registers(self) -> int:
@@ -164,110 +139,11 @@ class MmaAttentionPlan(OutputPlan):
             for k in b.k_steps
         )
 
-    def weights(self, k: int) -> tuple[WeightPair, ...]:
-        """Registers of weights that step `k` of the second product multiplies."""
-        p = self.values.a
-        return tuple(
-            WeightPair(
-                register=p.register(m + part, k + half),
-                weights=(f"s_m{m + part}_n{k + half}", f"s_m{m + part}_n{k + half + 1}"),
-            )
-            for m in range(0, p.extent, PIECE)
-            for half in (0, p.instruction.half)
-            for part in p.parts
-        )
-
-    # -- rows of scores ------------------------------------------------------------------------
-
-    @property
-    def rows(self) -> tuple[ScoreRow, ...]:
-        cols = self.scores.cols
-        return tuple(
-            ScoreRow(
-                offset=row.offset,
-                scores=tuple(f"s_m{row.offset}_n{n}" for n in cols),
-                sums=self.output.accumulators(row),
-                columns=cols,
-            )
-            for row in self.output.rows
-        )
-
-    @property
-    def units(self) -> SoftmaxUnits:
-        return SoftmaxUnits(spec=self.spec, literal=float_bits)
-
-    @property
-    def limits(self) -> KeyLimits:
-        return KeyLimits(
-            spec=self.spec,
-            warp_m=self.warp_m,
-            block_n=self.schedule.block_n,
-            blocks=self.pipeline.k_tiles,
-            keys_end_inside=self.operands[0].copy.k_edge,
-        )
-
-    @property
-    def position_registers(self) -> tuple[str, ...]:
-        """Registers that count from the first key of a block."""
-        found = ["warp_stop"]
-        found += ["length_at"] if self.limits.keys_end_inside else []
-        found += ["reach_at"] if self.spec.limits_keys else []
-        return (*found, *(("window_at", "warp_start") if self.spec.has_window else ()))
-
-    @property
-    def mask(self) -> MaskAccess:
-        """Access to the mask, if there is one."""
-        assert self.spec.mask_dtype is not None
-        size = self.spec.mask_dtype.itemsize
-        b, h = (step * size for step in self.spec.mask_strides[:2])
-        return MaskAccess(
-            spec=self.spec,
-            block_m=self.schedule.block_m,
-            block_n=self.schedule.block_n,
-            terms=self.matrices.terms(self.matrices.strides(b, h)),
-        )
-
-    def formed(self, score: str) -> Rendered:
-        """Return the lines that form a score of a product."""
-        cap, factor = self.spec.softcap, self.spec.factor
-        text = f"tanh(x * ({factor / cap!r})) * {cap!r}" if cap else f"x * ({factor!r})"
-        return self.rendered(parse(text), {"x": f"%{score}"}, f"%{score}")
-
-    @property
-    def warp_m(self) -> int:
-        return self.queries.extent
-
-    @property
-    def row_shuffles(self) -> tuple[int, ...]:
-        """Lane masks of a butterfly over the lanes of a row."""
-        return butterfly(LANES_PER_ROW)
-
-    @property
-    def lse_rows(self) -> tuple[tuple[ScoreRow, int], ...]:
-        """Rows with their distances from the first in bytes of `lse`."""
-        return tuple((row, row.offset * DType.F32.itemsize) for row in self.rows)
-
-    # -- arguments -----------------------------------------------------------------------------
-
-    @property
-    def length_name(self) -> str:
-        """Register with the coordinate of the batch element; empty if there is one."""
-        return self.matrices.coordinate("batch")
-
     # -- the comment on top --------------------------------------------------------------------
 
     @property
     def remarks(self) -> tuple[str, ...]:
         return tuple(operand.copy.remark for operand in self.loaded)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        blocks = counted(self.pipeline.k_tiles, "block")
-        most = "up to " if self.pipeline.counted else ""
-        return (
-            f"online softmax over {most}{blocks} of {self.schedule.block_n} keys; queries, scores "
-            "and results stay in registers",
-        )
 
     @property
     def shared_map(self) -> tuple[str, ...]:
@@ -289,7 +165,7 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     _check(spec, target, schedule, num_threads)
     matrices = HeadMatrices(spec=spec)
     output = matrices.output
-    inner = inner_schedule(spec, schedule)
+    inner = inner_schedule(spec, schedule, schedule.block_m // schedule.num_warps)
     tiles = _tiles(spec, schedule, inner)
     copies = _copies(matrices, target, schedule, inner, tiles)
     k_steps = range(0, inner.block_k, instruction.step)
@@ -319,8 +195,7 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     weights = Fragments(name="p", is_a=True, extent=inner.warp_m, instruction=instruction)
     scores, values = Products(a=q, b=k, into="s"), Products(a=weights, b=v)
     stage_bytes = k.tile.nbytes + v.tile.nbytes
-    is_counted = spec.kv_length or spec.causal or spec.window is not None
-    pipeline = plan_pipeline(spec.keys, inner, stage_bytes, counted=is_counted)
+    pipeline = plan_pipeline(spec.keys, inner, stage_bytes, counted=is_counted(spec))
     cuda_plan.check_shared(
         dataclasses.replace(inner, num_stages=pipeline.num_stages),
         stage_bytes,
@@ -334,20 +209,12 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
         pipeline.first_write + q.tile.nbytes,
         schedule.num_warps * staging.tile.nbytes if staging else 0,
     )
-    launch = dataclasses.replace(
-        plan_launch(
-            output, inner, num_threads, shared_bytes * cuda_plan.is_dynamic(shared_bytes, target)
-        ),
-        entry_point=spec.key,
-        arguments=tuple(p.name for p in spec.parameters),
-    )
     plan = MmaAttentionPlan(
         spec=spec,
         target=target,
         schedule=schedule,
         template="ptx/attention.ptx.j2",
-        # A tile is one of `out`; `lse` has other axes.
-        launches=(dataclasses.replace(launch, tile=None) if spec.lse else launch,),
+        launches=(attention_launch(spec, output, inner, num_threads, shared_bytes, target),),
         num_threads=num_threads,
         shared_bytes=shared_bytes,
         ptx_version=cuda_plan.ptx_version(target, spec, "ldmatrix", instruction.feature),
@@ -370,30 +237,12 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     return plan
 
 
-def inner_schedule(spec: Attention, schedule: MmaAttention) -> MmaMatmul:
-    """Return the schedule of the product of weights and values, with whole heads as columns."""
-    columns = _padded(spec.out_head)
-    return MmaMatmul(
-        block_m=schedule.block_m,
-        block_n=columns,
-        block_k=schedule.block_n,
-        num_stages=schedule.num_stages,
-        warp_m=schedule.block_m // schedule.num_warps,
-        warp_n=columns,
-    )
-
-
-def _padded(size: int) -> int:
-    """Elements of a head in a tile of shared memory."""
-    return power_of_two(max(PIECE, size))
-
-
 def _tiles(
     spec: Attention, schedule: MmaAttention, inner: MmaMatmul
 ) -> tuple[SwizzledTile, SwizzledTile, SwizzledTile]:
     """Return the tiles of Q, K and V; V follows K in a stage."""
     itemsize = spec.dtype.itemsize
-    head = _padded(spec.head) * itemsize
+    head = padded(spec.head) * itemsize
     k = SwizzledTile(rows=schedule.block_n, row_bytes=head)
     v = SwizzledTile(rows=schedule.block_n, row_bytes=inner.block_n * itemsize, base=k.nbytes)
     return SwizzledTile(rows=schedule.block_m, row_bytes=head), k, v

@@ -1,11 +1,11 @@
 """TMA copies of tiles to shared memory, and the matrix descriptors by which wgmma reads them.
 
 Boxes have rows of 128 bytes, whose 16-byte chunks are swizzled over eight rows (PTX ISA 5.5.7). If
-a matrix is contiguous along k, its tile has a box for each 64 k, with these in each row. If it is contiguous along
-m (or n), it has a box for each 64 of these, with one k in each row. In both cases 64 rows of A, or
-64 columns of B, take 8192 bytes, and eight rows of a box take 1024. These numbers are for 16-bit
-types. A row has 128 elements of 8 bits or 32 of tf32, and wgmma requires both types to be
-contiguous along k.
+a matrix is contiguous along k, its tile has a box for each 64 k, with these in each row. If it is
+contiguous along m (or n), it has a box for each 64 of these, with one k in each row. In both cases
+64 rows of A, or 64 columns of B, take 8192 bytes, and eight rows of a box take 1024. These numbers
+are for 16-bit types. A row has 128 elements of 8 bits or 32 of tf32, and wgmma requires both types
+to be contiguous along k.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Attention on tensor cores: its common plan, and the one of warpgroups."""

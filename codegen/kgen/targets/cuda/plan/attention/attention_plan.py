@@ -1,0 +1,207 @@
+"""Common plan of attention on tensor cores: scores in registers, their limits and masks.
+
+A block of keys is multiplied to scores, which the online softmax makes weights, and these with the
+values. A lane holds scores and sums by the fragments of mma.m16n8k16, which are those of a warp of
+wgmma as well. The fragments of a product's sums have the layout of A's fragments of twice the
+columns, so the weights are A of the second product without leaving their lanes (PTX ISA, "Matrix
+Fragments for mma.m16n8k16", "Register Fragments for wgmma.mma_async.m64k16").
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.ops import parse
+from kgen.schedule import MmaAttention, MmaMatmul
+from kgen.spec import Attention, DType, Matmul
+from kgen.targets.attention.head_matrices import HeadMatrices
+from kgen.targets.attention.key_limits import KeyLimits
+from kgen.targets.attention.softmax_units import SoftmaxUnits
+from kgen.targets.base import Target
+from kgen.targets.contraction.grid import plan_launch
+from kgen.targets.cuda.plan import cuda_plan
+from kgen.targets.cuda.plan.constants import float_bits
+from kgen.targets.cuda.plan.epilogue.output import OutputPlan
+from kgen.targets.cuda.plan.epilogue.staging import LANES_PER_ROW, EpilogueStaging
+from kgen.targets.cuda.plan.matmul import Pipeline
+from kgen.targets.cuda.plan.mma.attention_mask import MaskAccess
+from kgen.targets.cuda.plan.mma.fragments import PIECE
+from kgen.targets.cuda.plan.mma.products import Products
+from kgen.targets.cuda.plan.mma.score_rows import ScoreRow
+from kgen.targets.cuda.plan.rowwise import butterfly
+from kgen.targets.expressions import Rendered
+from kgen.targets.header import counted
+from kgen.targets.powers_of_two import power_of_two
+from kgen_runtime.manifest import Launch
+from kgen_runtime.values import frozen
+
+
+@frozen
+class WeightPair:
+    """Register of the second product's A, and the two weights that are rounded into it."""
+
+    register: str
+    weights: tuple[str, str]
+
+
+@frozen
+class TensorCoreAttentionPlan(OutputPlan):
+    """Plan of attention on tensor cores: a CTA computes `block_m` queries of a head.
+
+    `scores` and `values` are the registers of both products.
+    """
+
+    spec: Attention
+    schedule: MmaAttention
+    matrices: HeadMatrices
+    pipeline: Pipeline
+    scores: Products
+    values: Products
+    staging: EpilogueStaging | None
+
+    @property
+    def batched(self) -> bool:
+        return self.output.spec.batch > 1
+
+    def weights(self, k: int) -> tuple[WeightPair, ...]:
+        """Registers of weights that step `k` of the second product multiplies."""
+        p = self.values.a
+        return tuple(
+            WeightPair(
+                register=p.register(m + part, k + half),
+                weights=(f"s_m{m + part}_n{k + half}", f"s_m{m + part}_n{k + half + 1}"),
+            )
+            for m in range(0, p.extent, PIECE)
+            for half in (0, p.instruction.half)
+            for part in p.parts
+        )
+
+    # -- rows of scores ------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> tuple[ScoreRow, ...]:
+        cols = self.scores.cols
+        return tuple(
+            ScoreRow(
+                offset=row.offset,
+                scores=tuple(f"s_m{row.offset}_n{n}" for n in cols),
+                sums=self.output.accumulators(row),
+                columns=cols,
+            )
+            for row in self.output.rows
+        )
+
+    @property
+    def units(self) -> SoftmaxUnits:
+        return SoftmaxUnits(spec=self.spec, literal=float_bits)
+
+    @property
+    def limits(self) -> KeyLimits:
+        return KeyLimits(
+            spec=self.spec,
+            warp_m=self.warp_m,
+            block_n=self.schedule.block_n,
+            blocks=self.pipeline.k_tiles,
+            keys_end_inside=self.spec.kv_length or self.spec.keys % self.schedule.block_n > 0,
+        )
+
+    @property
+    def position_registers(self) -> tuple[str, ...]:
+        """Registers that count from the first key of a block."""
+        found = ["warp_stop"]
+        found += ["length_at"] if self.limits.keys_end_inside else []
+        found += ["reach_at"] if self.spec.limits_keys else []
+        return (*found, *(("window_at", "warp_start") if self.spec.has_window else ()))
+
+    @property
+    def mask(self) -> MaskAccess:
+        """Access to the mask, if there is one."""
+        assert self.spec.mask_dtype is not None
+        size = self.spec.mask_dtype.itemsize
+        b, h = (step * size for step in self.spec.mask_strides[:2])
+        return MaskAccess(
+            spec=self.spec,
+            block_m=self.schedule.block_m,
+            block_n=self.schedule.block_n,
+            terms=self.matrices.terms(self.matrices.strides(b, h)),
+        )
+
+    def formed(self, score: str) -> Rendered:
+        """Return the lines that form a score of a product."""
+        cap, factor = self.spec.softcap, self.spec.factor
+        text = f"tanh(x * ({factor / cap!r})) * {cap!r}" if cap else f"x * ({factor!r})"
+        return self.rendered(parse(text), {"x": f"%{score}"}, f"%{score}")
+
+    @property
+    def warp_m(self) -> int:
+        return self.values.a.extent
+
+    @property
+    def row_shuffles(self) -> tuple[int, ...]:
+        """Lane masks of a butterfly over the lanes of a row."""
+        return butterfly(LANES_PER_ROW)
+
+    @property
+    def lse_rows(self) -> tuple[tuple[ScoreRow, int], ...]:
+        """Rows with their distances from the first in bytes of `lse`."""
+        return tuple((row, row.offset * DType.F32.itemsize) for row in self.rows)
+
+    # -- arguments -----------------------------------------------------------------------------
+
+    @property
+    def length_name(self) -> str:
+        """Register with the coordinate of the batch element; empty if there is one."""
+        return self.matrices.coordinate("batch")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        blocks = counted(self.pipeline.k_tiles, "block")
+        most = "up to " if self.pipeline.counted else ""
+        return (
+            f"online softmax over {most}{blocks} of {self.schedule.block_n} keys; queries, scores "
+            "and results stay in registers",
+        )
+
+
+def attention_launch(
+    spec: Attention,
+    output: Matmul,
+    inner: MmaMatmul,
+    num_threads: int,
+    shared_bytes: int,
+    target: Target,
+) -> Launch:
+    """Return the launch of a CTA for each block of queries of a head."""
+    dynamic = shared_bytes * cuda_plan.is_dynamic(shared_bytes, target)
+    launch = plan_launch(output, inner, num_threads, dynamic)
+    return dataclasses.replace(
+        launch,
+        entry_point=spec.key,
+        arguments=tuple(p.name for p in spec.parameters),
+        # A tile is one of `out`; `lse` has other axes.
+        tile=None if spec.lse else launch.tile,
+    )
+
+
+def is_counted(spec: Attention) -> bool:
+    """Return whether the number of a CTA's blocks of keys is known at run time only."""
+    return spec.kv_length or spec.limits_keys
+
+
+def inner_schedule(spec: Attention, schedule: MmaAttention, warp_m: int) -> MmaMatmul:
+    """Return the schedule of the product of weights and values, with whole heads as columns; a warp
+    has `warp_m` queries."""
+    columns = padded(spec.out_head)
+    return MmaMatmul(
+        block_m=schedule.block_m,
+        block_n=columns,
+        block_k=schedule.block_n,
+        num_stages=schedule.num_stages,
+        warp_m=warp_m,
+        warp_n=columns,
+    )
+
+
+def padded(size: int) -> int:
+    """Elements of a head in a tile of shared memory."""
+    return power_of_two(max(PIECE, size))
