@@ -478,19 +478,30 @@ class Family(ABC):
         kernel does not: a gain if that is most of the elements that they move. The kernel's
         workgroups go through all keys: no loss if the first product goes through as many elements
         of a head. Otherwise, as for the one query of a decoder, the kernel must have as many
-        workgroups as each of the steps' products, which may divide the keys.
+        workgroups as each of the steps' products, which may divide the keys. A form that the target
+        cannot run leaves the other.
         """
-        try:
-            self.check_support(spec, target)
-            whole = self.plan(spec, target, self.choose(spec, target))
-        except (TargetError, ScheduleError):
+        whole = self.planned(spec, target)
+        if whole is None:
             return False
         operands = sum(math.prod(spec.parameter(name).shape) for name in ("q", "k", "v", "out"))
         if SCORE_ACCESSES * math.prod(spec.scores) >= operands or spec.keys <= spec.head:
             return True
-        products = (each for each in steps if isinstance(each, Matmul))
-        plans = (self.plan(each, target, self.choose(each, target)) for each in products)
-        return all(_workgroups(plan) <= _workgroups(whole) for plan in plans)
+        for product in (each for each in steps if isinstance(each, Matmul)):
+            plan = self.planned(product, target)
+            if plan is None:
+                return True
+            if _workgroups(plan) > _workgroups(whole):
+                return False
+        return True
+
+    def planned(self, spec: Spec, target: Target) -> Plan | None:
+        """Return the plan of the heuristic schedule; None if the target cannot run it."""
+        try:
+            self.check_support(spec, target)
+            return self.plan(spec, target, self.choose(spec, target))
+        except (TargetError, ScheduleError):
+            return None
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
         """Return schedules that a user may ask for by main loop or by a field, best first."""

@@ -14,6 +14,7 @@ from kgen import pipeline, targets
 from kgen.check.model.steps import verify_program
 from kgen.check.model.truth import truth
 from kgen.check.verify.run import opened
+from kgen.cli.commands.compile import choices_of
 from kgen.graph.compile import CompiledModel
 from kgen.spec import Attention, Matmul
 from kgen.targets.base import Source
@@ -183,7 +184,12 @@ def test_which_targets_have_one_kernel(target: str, dtype: Any, is_one: bool) ->
     made = compiled(decoder(dtype), target)
     ops = [call.spec.op for call in made.lowered[target].calls]
     assert ("attention" in ops, "rowwise" in ops) == (is_one, not is_one)
-    assert [choice.is_one_kernel for choice in made.lowered[target].choices] == [True] * is_one
+    assert [choice.is_one_kernel for choice in made.lowered[target].choices] == [is_one]
+    (row,) = choices_of(made)
+    assert row["choice"] == ("one kernel" if is_one else "steps")
+    if target in ("sm_80", "gfx942"):
+        assert (row["one_kernel"] is not None) is (row["one_kernel_floor"] is not None) is is_one
+        assert row["steps_floor"] > 0.0
 
 
 def product(spec: Attention, number: int) -> Matmul:
@@ -218,3 +224,17 @@ def test_what_exceeds_the_limits_of_a_target_keeps_its_steps() -> None:
     family, target = targets.family("cuda"), targets.find("sm_80")
     specs = [Attention(q=(n, 300, 4, 16), k=(n, 300, 4, 16)) for n in (200, 300)]
     assert [family.attends(target, spec, ()) for spec in specs] == [True, False]
+
+
+def test_what_cannot_be_planned_leaves_the_other_form() -> None:
+    """A step with more matrices than a grid has workgroups along z; on Vulkan, too many bytes."""
+    spec = Attention(q=(1, 12, 1, 64), k=(1, 12, 2048, 64))
+    for name, step in (
+        ("sm_80", Matmul(m=1, n=2048, k=64, batch=90000)),
+        ("vulkan1.3", Matmul(m=1 << 16, n=1 << 16, k=64)),
+    ):
+        target = targets.find(name)
+        family = targets.family(target.family)
+        steps = (product(spec, 0), product(spec, 1))
+        assert not family.attends(target, spec, steps)
+        assert family.attends(target, spec, (step,))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from kgen.errors import GraphError, TargetError
 
 if TYPE_CHECKING:
     from kgen.graph.compile import CompiledModel
+    from kgen.graph.lowering.calls import AttentionChoice
+    from kgen.spec import Spec
 
 #: Meaning of exit status 1.
 FAILED = "with --verify: a step or the whole program is wrong; nothing is written"
@@ -75,8 +78,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain",
         action="store_true",
-        help="show for each attention of the model the predicted times of one kernel and of its "
-        "steps, and the choice",
+        help="show for each attention of the model the predicted and the least times of one kernel "
+        "and of its steps, and the choice",
     )
     workers.configure_tuning(parser)
     workers.configure(parser)
@@ -130,49 +133,80 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def choices_of(compiled: CompiledModel) -> list[dict[str, object]]:
+def choices_of(compiled: CompiledModel) -> list[dict[str, Any]]:
     """Return a row per attention that a model writes out and that has other sizes or times."""
     from kgen.spec.shapes import by_x
 
     counts = Counter(
-        (
-            target,
-            choice.spec.q,
-            choice.spec.k,
-            choice.seconds,
-            choice.seconds_apart,
-            choice.is_one_kernel,
-        )
+        (target, dataclasses.replace(choice, nodes=()))
         for target, lowered in compiled.lowered.items()
         for choice in lowered.choices
     )
+    rows = Counter[tuple[object, ...]]()
+    for (name, choice), count in counts.items():
+        way = "one kernel" if choice.is_one_kernel else "steps"
+        rows[name, by_x(choice.spec.q), by_x(choice.spec.k), *times_of(name, choice), way] += count
     return [
         {
             "target": target,
-            "q": by_x(q),
-            "k": by_x(k),
+            "q": q,
+            "k": k,
             "count": count,
             "one_kernel": seconds,
             "steps": apart,
-            "choice": "one kernel" if is_one_kernel else "steps",
+            "one_kernel_floor": floor,
+            "steps_floor": floor_apart,
+            "choice": way,
         }
-        for (target, q, k, seconds, apart, is_one_kernel), count in counts.items()
+        for (target, q, k, seconds, apart, floor, floor_apart, way), count in rows.items()
     ]
+
+
+def times_of(name: str, choice: AttentionChoice) -> tuple[float | None, ...]:
+    """Return predicted seconds of one kernel and of its steps, and their floors by the roofline.
+
+    None for a kernel that the target does not support, and where no model or device is known.
+    """
+    from kgen import targets
+    from kgen.check.static.roofline import roofline_of
+
+    target = targets.find(name)
+    family = targets.family(target.family)
+
+    def total(times: Iterable[float | None]) -> float | None:
+        known = list(times)
+        return None if None in known else sum(each for each in known if each is not None)
+
+    def floor(spec: Spec) -> float | None:
+        line = roofline_of(spec, target)
+        return None if line is None else line.floor
+
+    seconds, apart = choice.seconds, choice.seconds_apart
+    if seconds is None:
+        seconds = family.predicted_seconds(target, choice.spec)
+        apart = total(family.predicted_seconds(target, step) for step in choice.steps)
+    is_supported = choice.is_one_kernel or family.planned(choice.spec, target) is not None
+    least = floor(choice.spec) if is_supported else None
+    return seconds, apart, least, total(map(floor, choice.steps))
 
 
 def print_choices(choices: Sequence[dict[str, Any]]) -> None:
     if not choices:
         print("attention: the model writes out none that a target computes in one kernel\n")
         return
-    header = ("target", "q", "k", "count", "one kernel (us)", "steps (us)", "choice")
+    header = ("target", "q", "k", "count", "one kernel (us)", "steps (us)", "at least (us)",
+              "steps at least (us)", "choice")  # fmt: skip
     rows = [
         [value * 1e6 if isinstance(value, float) else value for value in choice.values()]
         for choice in choices
     ]
     print_table(header, rows)
     print(
-        "\nattention: predicted times in one thread of one kernel, and of two products and a "
-        "softmax, where they decide; count: how many the model has.\n"
+        "\nattention as one kernel, and as the steps that the model writes out: two products and "
+        "a softmax.\nTimes are predicted by the target's cost model, on CPUs in one thread. At "
+        "least: a bound, no prediction,\nby the peak rates of a well-known device, if each tensor "
+        "of a kernel moves once. -: no model, no such\ndevice or no kernel. Count: how many the "
+        "model has.\n"
     )
 
 

@@ -45,19 +45,18 @@ class KernelCall:
 
 @frozen
 class AttentionChoice:
-    """Predicted seconds of attention as one kernel, and of the calls that write it out; None where
-    the target decides without them."""
+    """How attention is computed: by one kernel, or by the `steps` that write it out.
+
+    `seconds` and `seconds_apart` are their predicted times; None where the target decides by a
+    rule.
+    """
 
     spec: Attention
+    steps: tuple[Spec, ...]
     nodes: tuple[str, ...]
-    seconds: float | None
-    seconds_apart: float | None
-
-    @property
-    def is_one_kernel(self) -> bool:
-        if self.seconds is None or self.seconds_apart is None:
-            return True
-        return self.seconds < self.seconds_apart
+    is_one_kernel: bool
+    seconds: float | None = None
+    seconds_apart: float | None = None
 
 
 @frozen

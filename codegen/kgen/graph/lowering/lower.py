@@ -436,12 +436,13 @@ class _Lowering:
         if found is None:
             return
         steps = tuple(each.spec for each in self.saved_by(found))
-        is_asked = self.attends is not None
-        if self.attends is not None and not self.attends(found.spec, steps):
-            return
-        seconds, apart = (None, None) if is_asked else self.times(found.spec, steps)
-        if seconds is None and not is_asked:
-            return
+        if self.attends is not None:
+            seconds, apart, is_one = None, None, self.attends(found.spec, steps)
+        else:
+            seconds, apart = self.times(found.spec, steps)
+            is_one = seconds is not None
+            if not is_one:
+                return
         written = [call for call in self.calls if call.writes[0] in found.roots]
         before = len(self.calls)
         bindings = {
@@ -449,13 +450,22 @@ class _Lowering:
             for name, leaf in found.operands.items()
         }
         nodes = tuple(dict.fromkeys(node for call in written for node in call.nodes))
-        for name, mask in found.computed.items():
-            bindings[name] = self.mask(mask, found.spec.parameter(name).dtype, nodes)
-            if seconds is not None:
-                seconds += sum(self.predict(call.spec) or 0.0 for call in self.calls[before:])
-        choice = AttentionChoice(spec=found.spec, nodes=nodes, seconds=seconds, seconds_apart=apart)
+        if is_one:
+            for name, mask in found.computed.items():
+                bindings[name] = self.mask(mask, found.spec.parameter(name).dtype, nodes)
+        if seconds is not None and apart is not None:
+            seconds += sum(self.predict(call.spec) or 0.0 for call in self.calls[before:])
+            is_one = seconds < apart
+        choice = AttentionChoice(
+            spec=found.spec,
+            steps=steps,
+            nodes=nodes,
+            is_one_kernel=is_one,
+            seconds=seconds,
+            seconds_apart=apart,
+        )
         self.choices.append(choice)
-        if choice.is_one_kernel:
+        if is_one:
             self.call(found.spec, bindings, root, nodes)
             del self.calls[before - 1]
             self.replaced.update(name for name in found.roots if name != root)

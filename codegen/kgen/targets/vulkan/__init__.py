@@ -105,8 +105,10 @@ class Vulkan(Family):
         multiply by cooperative matrices, and not on a CPU, whose caches hold the scores."""
         if target.has("unstaged"):
             return False
-        products = (self.choose(each, target) for each in steps if isinstance(each, Matmul))
-        is_cooperative = any(isinstance(each, CooperativeMatmul) for each in products)
+        products = [self.planned(each, target) for each in steps if isinstance(each, Matmul)]
+        is_cooperative = any(
+            plan is not None and isinstance(plan.schedule, CooperativeMatmul) for plan in products
+        )
         return not is_cooperative and super().attends(target, spec, steps)
 
     def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
