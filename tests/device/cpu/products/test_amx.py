@@ -108,7 +108,7 @@ def test_b_is_packed_beside_the_products(m: int, mc: int) -> None:
         spec = bf16(m, 96, k, ldb=110)
         schedule = TILES.override(mc=mc, nc=nc)
         found = planned(spec, schedule)
-        assert found.beside.packs
+        assert found.next_panel.is_packed
         assert len(found.launches) == 1
         check_tiles(spec, schedule)
     # K in several blocks, tasks that have as many columns each.
@@ -130,7 +130,7 @@ def test_b_is_not_packed_beside_the_products_where_some_would_be_left_out() -> N
         (bf16(64, 64, 64, constant=(ConstantOperand.B,)), {"pack_b": 0}),
     ):
         schedule = TILES.override(**fields)
-        assert not planned(spec, schedule).beside.packs
+        assert not planned(spec, schedule).next_panel.is_packed
         with pytest.raises(ScheduleError, match=r"packer=2 requires .*; try packer=0"):
             pipeline.plan(spec, AMX, schedule.override(packer=2))
 
@@ -200,9 +200,9 @@ def test_a_large_b_is_fetched_a_panel_ahead(mc: int) -> None:
     plan = planned(spec, schedule.override(prefetch_panel=1))
     assert plan.schedule.prefetch_panel and not planned(spec, schedule).schedule.prefetch_panel
     fetched = {
-        row * plan.beside.fetched_row % TILE_BYTES + line
+        row * plan.next_panel.fetched_row % TILE_BYTES + line
         for row in range(0, mc, 32)
-        for line in plan.beside.fetched_lines
+        for line in plan.next_panel.fetched_lines
     }
     # All lines of a step's tiles, each once.
     assert fetched == {
@@ -212,7 +212,7 @@ def test_a_large_b_is_fetched_a_panel_ahead(mc: int) -> None:
     }
     # In the first step and in the others.
     fetches = pipeline.source(plan).text.count("call void @llvm.prefetch")
-    assert fetches == 2 * len(plan.beside.fetched_lines)
+    assert fetches == 2 * len(plan.next_panel.fetched_lines)
     check_tiles(spec, schedule.override(prefetch_panel=1))
 
 

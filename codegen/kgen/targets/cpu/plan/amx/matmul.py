@@ -14,7 +14,7 @@ from kgen.schedule import AmxMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Origin, origin
-from kgen.targets.cpu.plan.amx.packing import Beside, TiledA, TiledB, column_unit, must_pack_a
+from kgen.targets.cpu.plan.amx.packing import NextPanel, TiledA, TiledB, column_unit, must_pack_a
 from kgen.targets.cpu.plan.amx.tiles import (
     ROW_BYTES,
     TILE_REGISTERS,
@@ -119,9 +119,9 @@ class AmxPlan(MatmulPlan):
         return TiledB(groups=self.b_groups, k_steps=self.k_steps, band_groups=bands)
 
     @cached_property
-    def beside(self) -> Beside:
+    def next_panel(self) -> NextPanel:
         packs = self.schedule.packer == Packer.TILES
-        return Beside(blocking=self.blocking, tiled_b=self.tiled_b, packs=packs)
+        return NextPanel(blocking=self.blocking, tiled_b=self.tiled_b, is_packed=packs)
 
     @cached_property
     def steps(self) -> TileSteps:
@@ -162,7 +162,7 @@ class AmxPlan(MatmulPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         packs: tuple[str, ...] = ()
-        if self.beside.packs:
+        if self.next_panel.is_packed:
             packs = ("each step packs a part of the panel of B that the next steps multiply",)
         elif self.packs_b_before:
             packs = ("the first launch packs B for all tasks",)
@@ -187,9 +187,9 @@ class AmxPlan(MatmulPlan):
                 order = f"[mc][k], {self.a_pack.row} B per row, zero past K"
             on_stack = not self.schedule.a_in_workspace
             add("%a.pack", f"{dtype} {order}", self.tiled_a.bytes, on_stack)
-        if self.beside.packs:
+        if self.next_panel.is_packed:
             order = f"[2][nr/{unit}][kc/{run}] tiles"
-            add("%b.pack", f"{dtype} {order}", self.beside.bytes)
+            add("%b.pack", f"{dtype} {order}", self.next_panel.bytes)
         elif not self.b_is_packed:
             name = f"%{PACKED_B}" if self.packs_b_before else "%b.pack"
             holds = f"{dtype} [n/{unit}][k/{run}] tiles, zero past K and N"
@@ -215,14 +215,14 @@ class AmxPlan(MatmulPlan):
         return f"{self.spec.key}_pack"
 
     @property
-    def tells_batches(self) -> bool:
-        """Whether the packing launch numbers the bands of all matrices B of the batch."""
+    def packs_all_batches(self) -> bool:
+        """Whether the packing launch packs one B for each product of a batch."""
         return self.packs_b_before and self.tiled_b.batches > 1
 
     @property
     def b_origin(self) -> Origin:
         """Origin of the B that tiles multiply, in the order of AMX tiles."""
-        if self.packs_b_alone or self.beside.packs:
+        if self.packs_b_alone or self.next_panel.is_packed:
             return origin("b.pack", ())
         tensor = "b" if self.b_is_packed else PACKED_B
         stride = self.tiled_b.matrix_bytes if self.tiled_b.batches > 1 else 0
@@ -232,9 +232,9 @@ class AmxPlan(MatmulPlan):
     @property
     def b_source(self) -> Origin:
         """Origin of B in memory, for the code that packs it."""
-        apart = not self.packs_b_before or self.tells_batches
-        columns = self.tensors.b_strides[2] if self.beside.packs else 0
-        return self.tensors.block_origin("b", self.tensors.b_terms if apart else (), n=columns)
+        has_origin = not self.packs_b_before or self.packs_all_batches
+        columns = self.tensors.b_strides[2] if self.next_panel.is_packed else 0
+        return self.tensors.block_origin("b", self.tensors.b_terms if has_origin else (), n=columns)
 
     @property
     def input_origins(self) -> tuple[Origin, ...]:
@@ -334,7 +334,7 @@ def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TilePro
     )
     check_operands(plan)
     check_packer(plan)
-    if schedule.prefetch_panel and (plan.blocking.row_tiles == 1 or plan.beside.packs):
+    if schedule.prefetch_panel and (plan.blocking.row_tiles == 1 or plan.next_panel.is_packed):
         raise ScheduleError(
             f"prefetch_panel=1 requires several register tiles per panel (m={spec.m} and "
             f"mc={schedule.mc} above mr={schedule.mr}) and a B that is not packed between the "

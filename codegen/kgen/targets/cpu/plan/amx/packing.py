@@ -229,17 +229,17 @@ class TiledB:
 
 
 @frozen
-class Beside:
-    """Panel of a block of K of B that tiles pack (`packs`) or prefetch while they multiply."""
+class NextPanel:
+    """Next panel of B in a block of K, which tiles pack or prefetch while they multiply."""
 
     blocking: Blocking
     tiled_b: TiledB
-    packs: bool
+    is_packed: bool
 
     @property
     def bytes(self) -> int:
         """Bytes of the part that is multiplied, and of the next one, which is packed meanwhile."""
-        return 2 * self.part_bytes * self.packs
+        return 2 * self.part_bytes * self.is_packed
 
     @property
     def part_bytes(self) -> int:
@@ -251,11 +251,11 @@ class Beside:
 
     def tile_of_b(self, product: TileColumn) -> int:
         """Return the bytes to a product's tile of B."""
-        return product.column * (self._part_column if self.packs else self.tiled_b.column_bytes)
+        return product.column * (self._part_column if self.is_packed else self.tiled_b.column_bytes)
 
     @property
     def shared_groups(self) -> int:
-        """Groups of each step that a register tile packs: a power of two up to those of a tile."""
+        """Groups that a register tile packs in each step: a power of two, at most TILE_ROWS."""
         return power_of_two(-(-TILE_ROWS // self.blocking.row_tiles))
 
     @property
@@ -270,18 +270,18 @@ class Beside:
 
     @property
     def _lines_fetched(self) -> int:
-        """Lines to fetch per tile, shared among the rows of register tiles."""
+        """Lines to prefetch per tile, divided among the rows of register tiles."""
         spec, schedule = self.blocking.spec, self.blocking.schedule
         return max(1, TILE_ROWS // (min(spec.m, schedule.mc) // schedule.mr))
 
     @property
     def fetched_row(self) -> int:
-        """Bytes from where a row of A begins to fetch to where the next row does."""
+        """Bytes of the panel that each row of A prefetches per tile."""
         return self._lines_fetched * LINE_BYTES // self.blocking.schedule.mr
 
     @property
     def fetched_lines(self) -> tuple[int, ...]:
-        """Byte offsets in the panel of the lines that a step fetches."""
+        """Byte offsets in the panel of the lines that a step prefetches."""
         starts = (column * self.tiled_b.column_bytes for column in self._columns)
         lines = range(0, self._lines_fetched * LINE_BYTES, LINE_BYTES)
         return tuple(start + line for start in starts for line in lines)

@@ -179,7 +179,7 @@ class RegisterTiles:
 
     @property
     def rounding(self) -> int:
-        """Number to add to a tile's first row before division by mr gives the tile's number."""
+        """Addend to a tile's first row, so that division by mr gives the tile's number."""
         return self.blocking.schedule.mr - 1 if self.has_bottoms else 0
 
     @cached_property
