@@ -12,7 +12,8 @@ import operator
 import re
 from collections.abc import Callable
 
-#: Patterns are compiled when the first kernel in their language is rendered.
+#: Patterns are compiled when the first kernel in their language is rendered. Those that begin with
+#: a newline are tried once per line; one that begins with (?m)^ is tried at each character.
 _PTX = (
     r"(?m)^(?P<indent>[ \t]*)(?P<guard>@!?%\w+ )?(?:"
     r"(?P<same>(?:add|sub|and|or|xor|shl|shr|mul\.lo|div)\.(?P<type>[usb](?P<bits>32|64)))"
@@ -22,7 +23,7 @@ _PTX = (
     r")[ \t]*\n"
 )
 _LLVM = (
-    r"(?m)^[ \t]*(?P<to>%[\w.$-]+) = (?:"
+    r"\n[ \t]*(?P<to>%[\w.$-]+) = (?:"
     r"(?P<known>add|sub|mul|shl|lshr|udiv|urem|and|or|xor)(?: nuw| nsw| exact| disjoint)* i\d+"
     r" (?P<x>\d+), (?P<y>\d+)"
     r"|(?:add|sub|or|xor|shl|lshr|ashr)(?: nuw| nsw| exact| disjoint)* i\d+ (?P<of0>%[\w.$-]+), 0"
@@ -33,15 +34,15 @@ _LLVM = (
     r"|(?:shl|lshr|udiv|urem)(?: nuw| nsw| exact)* i\d+ 0, %[\w.$-]+"
     r"|getelementptr(?: inbounds| nuw| nusw)* (?:[\w.]+|<[^>]+>|\[[^]]+\]),"
     r" ptr(?: addrspace\(\d+\))? (?P<of2>[%@][\w.$-]+), i\d+ 0"
-    r")[ \t]*\n"
+    r")[ \t]*(?=\n)"
 )
 _SPIRV = (
-    r"(?m)^[ \t]*(?P<to>%\w+) = Op(?:"
+    r"\n[ \t]*(?P<to>%\w+) = Op(?:"
     r"(?:IAdd|ISub|ShiftLeftLogical|ShiftRightLogical|BitwiseOr|BitwiseXor)"
     r" %uint (?P<of0>%\w+) %uint_0"
     r"|(?:IMul|UDiv) %uint (?P<of1>%\w+) %uint_1"
     r"|UMod %uint (?P<of2>%\w+) %uint_1"
-    r")[ \t]*\n"
+    r")[ \t]*(?=\n)"
 )
 _NEUTRAL = {"mul.lo": "1", "div": "1"}
 _GIVES_ZERO = ("and", "mul.lo")
@@ -58,8 +59,9 @@ _OF_NUMBERS: dict[str, Callable[[int, int], int]] = {
     "or": operator.or_,
     "xor": operator.xor,
 }
-_NAME = r"%[\w.$-]*[\w$-]"
-_FUNCTION = r"(?ms)^define .*?^}$"
+_NAME = r"(%[\w.$-]*[\w$-])"
+#: Last line of a function in LLVM IR.
+_END = "\n}\n"
 
 
 def without_identities(text: str, extension: str) -> str:
@@ -70,8 +72,8 @@ def without_identities(text: str, extension: str) -> str:
     if extension == "ptx":
         return re.sub(_PTX, _moved, text)
     if extension == "ll":
-        return re.sub(_FUNCTION, lambda found: _renamed(found[0], _LLVM, _llvm_value), text)
-    return _renamed(text, _SPIRV, _spirv_value)
+        return _END.join(_renamed(part, _LLVM, _llvm_value) for part in text.split(_END))
+    return _renamed(f"\n{text}", _SPIRV, _spirv_value)[1:]
 
 
 def _moved(found: re.Match[str]) -> str:
@@ -109,5 +111,7 @@ def _renamed(text: str, identity: str, value: Callable[[re.Match[str]], str]) ->
             while other in same:
                 other = same[other]
             same[name] = other
-        text = re.sub(_NAME, lambda found: same.get(found[0], found[0]), re.sub(identity, "", text))
+        words = re.split(_NAME, re.sub(identity, "", text))
+        words[1::2] = [same.get(name, name) for name in words[1::2]]
+        text = "".join(words)
     return text

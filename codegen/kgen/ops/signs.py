@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from kgen.ops.expand import CACHED
 from kgen.ops.expression import Expression, call, constant, rebuilt
 from kgen.ops.expression import Primitive as P
 from kgen_runtime.dtypes import DType
@@ -10,6 +13,7 @@ from kgen_runtime.dtypes import DType
 EXP2_NONPOSITIVE = "exp2_nonpositive"
 
 
+@lru_cache(CACHED)
 def with_nonpositive_exponentials(expression: Expression, compute: DType) -> Expression:
     """Return an expression in primitives that calls EXP2_NONPOSITIVE where possible, in f32."""
     if compute is not DType.F32:

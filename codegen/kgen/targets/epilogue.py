@@ -136,7 +136,7 @@ class FusedEpilogue:
         """Arguments that are a single number."""
         return self.of(Extent.ONE)
 
-    @property
+    @cached_property
     def line(self) -> str:
         """Expression in infix notation."""
         return infix(self.expression)
