@@ -20,6 +20,7 @@ TYPES: Mapping[str, Mapping[type[s.Schedule], str]] = {
         s.SplitFmaMatmul: f"{MATMUL} of exact f32",
         s.GemvMatmul: f"{MATMUL} with small M (skinny GEMM)",
         s.MmaAttention: "attention",
+        s.WgmmaAttention: "attention",
         s.GpuStream: STREAM,
         s.GpuRows: ROWS,
         s.ClusterRows: ROWS,

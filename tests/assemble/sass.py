@@ -44,14 +44,16 @@ def hot_loop(cubin: bytes, folder: Path) -> Counter[str]:
 def innermost(instructions: list[dict[str, str]]) -> range:
     """Places of the innermost loop with matrix instructions.
 
-    A loop is what lies between a branch and an earlier instruction that it goes to.
+    A loop is what lies between a branch and an earlier instruction that it goes to. Where there are
+    conditional branches, unconditional ones return from waits that lie outside of the loop.
     """
     branches = (
         (i, target) for i in range(len(instructions)) if (target := goes_to(instructions, i))
     )
     loops = (range(first, i + 1) for i, first in branches if first < i)
-    found = ((loop, opcodes(instructions, loop)) for loop in loops)
-    return min((loop for loop, counts in found if matrix(counts)), key=len)
+    found = [loop for loop in loops if matrix(opcodes(instructions, loop))]
+    conditional = [loop for loop in found if "predicate" in instructions[loop[-1]]]
+    return min(conditional or found, key=len)
 
 
 def goes_to(instructions: list[dict[str, str]], place: int) -> int | None:

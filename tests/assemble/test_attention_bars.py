@@ -1,7 +1,7 @@
 """The bars for attention on tensor cores, which no update of a budget can move.
 
-The yardstick is FlashAttention 2, compiled by nvcc for sm_80: warp instructions of the loop for 64
-queries and 64 keys, whatever the tile.
+The yardsticks are FlashAttention 2 and 3, compiled by nvcc for sm_80 and sm_90a: warp instructions
+of the loop for 64 queries and 64 keys, whatever the tile.
 """
 
 from __future__ import annotations
@@ -11,21 +11,15 @@ from pathlib import Path
 import pytest
 
 from kgen import pipeline, targets
-from kgen.schedule import MmaAttention
+from kgen.schedule import MmaAttention, Schedule, WgmmaAttention
 from kgen.spec import Attention, DType
-from kgen.targets.base import BuiltKernel
 from kgen.targets.cuda import FAMILY, STAGED_HEAD
 from kgen.targets.cuda.assemble import SERIES, version
 from tests.assemble.sass import goes_to, innermost, matrix, opcodes, read
 
-#: Warp instructions for 64 x 64 scores, by the elements of a head.
-BARS = {64: 1170, 128: 1830}
+#: Warp instructions for 64 x 64 scores, by the target and the elements of a head.
+BARS = {("sm_80", 64): 1170, ("sm_80", 128): 1830, ("sm_90a", 64): 900, ("sm_90a", 128): 940}
 SCORES = 64 * 64
-
-
-def build(size: int, dtype: DType) -> BuiltKernel:
-    shape = (4, 16, 2048, size)
-    return pipeline.kernel(Attention(q=shape, k=shape, dtype=dtype), targets.find("sm_80"))
 
 
 def rescaling(instructions: list[dict[str, str]], loop: range) -> range:
@@ -37,25 +31,35 @@ def rescaling(instructions: list[dict[str, str]], loop: range) -> range:
     return range(branch + 1, stop)
 
 
+def products(schedule: Schedule, size: int) -> tuple[int, int]:
+    """Return the scores that a warp computes for a block, and its matrix instructions: wgmma with
+    16 rows for each warp and 16 of k, or mma.sync with 2048 multiply-adds."""
+    if isinstance(schedule, WgmmaAttention):
+        return 16 * schedule.block_n, (size + schedule.block_n) // 16
+    assert isinstance(schedule, MmaAttention)
+    scores = schedule.block_m * schedule.block_n // schedule.num_warps
+    return scores, scores * 2 * size // 2048
+
+
 @pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
-@pytest.mark.parametrize("size", BARS)
-def test_hot_loop(size: int, dtype: DType, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("target", "size"), BARS)
+def test_hot_loop(target: str, size: int, dtype: DType, tmp_path: Path) -> None:
     """Count the instructions of a block of keys without the rescaling that few blocks need."""
     assert version().startswith(SERIES)
-    kernel = build(size, dtype)
-    assert (kernel.assembled.resources.spills, kernel.assembled.resources.stack) == (0, 0)
-    schedule = kernel.plan.schedule
-    assert isinstance(schedule, MmaAttention)
+    shape = (4, 16, 2048, size)
+    spec = Attention(q=shape, k=shape, dtype=dtype)
+    kernel = pipeline.kernel(spec, targets.find(target))
+    resources = kernel.assembled.resources
+    assert (resources.spills, resources.stack, resources.findings) == (0, 0, ())
     instructions = read(kernel.assembled.artifacts[0].data, tmp_path)
     loop = innermost(instructions)
     counts = opcodes(instructions, loop)
     rescaled = opcodes(instructions, rescaling(instructions, loop))
-    scores = schedule.block_m * schedule.block_n // schedule.num_warps
-    # Both products, 2048 multiply-adds each instruction.
-    assert matrix(counts) == counts["HMMA"] == scores * 2 * size // 2048
+    scores, expected = products(kernel.plan.schedule, size)
+    assert matrix(counts) == expected
     assert matrix(rescaled) == 0
     executed = counts.total() - rescaled.total()
-    assert executed * SCORES <= BARS[size] * scores, dict(counts.most_common())
+    assert executed * SCORES <= BARS[target, size] * scores, dict(counts.most_common())
     # An exponential for each score.
     assert (counts["MUFU"] - rescaled["MUFU"]) * 32 <= 1.06 * scores
 
@@ -69,4 +73,5 @@ def test_no_candidate_near_the_best_spills(size: int, target: str) -> None:
     spec = Attention(q=shape, k=shape, causal=True)
     for candidate in FAMILY.candidates(spec, targets.find(target))[:3]:
         kernel = pipeline.kernel(spec, targets.find(target), candidate.schedule)
-        assert kernel.assembled.resources.spills == 0, candidate.schedule.line
+        resources = kernel.assembled.resources
+        assert (resources.spills, resources.findings) == (0, ()), candidate.schedule.line

@@ -273,6 +273,10 @@ def goldens() -> Iterator[Golden]:
     heads = Attention(q=(1, 1, 32, 16), k=(1, 1, 48, 16), causal=True, out_dtype=DType.F32)
     blocks = {"block_m": 16, "block_n": 16, "num_warps": 1, "num_stages": 2}
     yield Golden(target="sm_80", spec=heads, schedule=blocks)
+    # The same by warpgroups: keys by TMA through two stages, weights in registers.
+    heads = Attention(q=(1, 1, 64, 16), k=(1, 1, 48, 16), causal=True)
+    blocks = {"block_m": 64, "block_n": 16, "num_stages": 2}
+    yield Golden(target="sm_90a", spec=heads, schedule={"mainloop": "wgmma", **blocks})
     # Blocks of keys through LDS, tiles of 16 queries, whose lanes keep their weights.
     heads = Attention(q=(1, 1, 16, 32), k=(1, 1, 48, 32), causal=True)
     blocks = {"block_m": 16, "block_n": 32, "num_warps": 1, "num_stages": 1}

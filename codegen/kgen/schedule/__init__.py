@@ -1,6 +1,11 @@
 """How to tile: one file per kind of operation, one class per operation and programming model."""
 
-from kgen.schedule.attention_schedule import CpuAttention, MmaAttention, UnstagedAttention
+from kgen.schedule.attention_schedule import (
+    CpuAttention,
+    MmaAttention,
+    UnstagedAttention,
+    WgmmaAttention,
+)
 from kgen.schedule.convolution import CpuDepthwise, WinogradMatmul
 from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
@@ -77,6 +82,7 @@ __all__ = [
     "SplitMatmul",
     "UnstagedAttention",
     "UnstagedMatmul",
+    "WgmmaAttention",
     "WgmmaMatmul",
     "WinogradMatmul",
 ]

@@ -47,6 +47,21 @@ class MmaAttention(Schedule):
 
 
 @frozen
+class WgmmaAttention(Schedule):
+    """Online softmax by warpgroups of Hopper (wgmma): one loads by TMA, the others multiply 64
+    queries each with `block_n` keys at a time, and the weights, which stay in registers, with the
+    values."""
+
+    mainloop: ClassVar[str] = "wgmma"
+    #: [queries] Queries of a CTA: 64 for each warpgroup that multiplies.
+    block_m: int
+    #: [keys] Keys whose scores are computed at a time.
+    block_n: int
+    #: [stages] Buffers in shared memory, each of `block_n` keys and values.
+    num_stages: int = 2
+
+
+@frozen
 class UnstagedAttention(Schedule):
     """Online softmax by scalar multiply-adds of operands read straight from global memory; weights
     go through shared memory. Queries of all heads that share a K/V head count as rows of one

@@ -64,6 +64,11 @@ class HeadMatrices:
         return dict(zip(self.sizes, self._coordinates, strict=False)).get(dim, "")
 
     @property
+    def coordinates(self) -> tuple[tuple[str, int], ...]:
+        """Registers with the batch coordinates, and their sizes."""
+        return tuple(zip(self._coordinates, self.sizes.values(), strict=False))
+
+    @property
     def _coordinates(self) -> list[str]:
         """Registers with the batch coordinates."""
         return [c.name for c in batch_coordinates(self.output)] or [BATCH]

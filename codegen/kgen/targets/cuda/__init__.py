@@ -214,18 +214,24 @@ def _short_sums(spec: Matmul, target: Target) -> bool:
 
 def _fallback(plan: CudaPlan) -> tuple[str, ...]:
     """Return the remark that says why a target with wgmma does not use it for a product."""
-    if not plan.target.has("wgmma"):
-        return ()
+    why = _obstacle(plan) if plan.target.has("wgmma") else None
+    return () if why is None else (f"mma.sync instead of wgmma: {why}",)
+
+
+def _obstacle(plan: CudaPlan) -> str | None:
+    from kgen.targets.cuda.plan.attention import wgmma_attention
+    from kgen.targets.cuda.plan.mma.fused_attention import MmaAttentionPlan
     from kgen.targets.cuda.plan.mma.matmul import MmaPlan
     from kgen.targets.cuda.plan.reduction.split_k import SplitPlan
     from kgen.targets.cuda.plan.wgmma.limits import obstacle
 
+    if isinstance(plan, MmaAttentionPlan):
+        return wgmma_attention.obstacle(plan.spec, plan.target)
     if not isinstance(plan, MmaPlan | SplitPlan):
-        return ()
+        return None
     if isinstance(plan, SplitPlan) and not isinstance(plan.part, MmaPlan):
-        return ()
-    why = obstacle(plan.spec, plan.target)
-    return () if why is None else (f"mma.sync instead of wgmma: {why}",)
+        return None
+    return obstacle(plan.spec, plan.target)
 
 
 FAMILY = CudaFamily()

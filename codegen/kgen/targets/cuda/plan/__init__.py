@@ -13,6 +13,7 @@ from kgen.schedule import (
     Schedule,
     SplitFmaMatmul,
     SplitMatmul,
+    WgmmaAttention,
     WgmmaMatmul,
 )
 from kgen.spec import Attention, Elementwise, Matmul, Rowwise, Spec
@@ -56,6 +57,10 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
             from kgen.targets.cuda.plan.mma.fused_attention import plan_attention
 
             return plan_attention(spec, target, schedule)
+        case Attention(), WgmmaAttention():
+            from kgen.targets.cuda.plan.attention.wgmma_attention import plan_wgmma_attention
+
+            return plan_wgmma_attention(spec, target, schedule)
         case Elementwise(), GpuStream():
             from kgen.targets.cuda.plan.elementwise import plan_elementwise
 

@@ -2,7 +2,8 @@
 
 The terms are those of a matmul whose K-tiles are blocks of keys. A block has the instructions of
 both products, of the loads of K's and V's fragments, and of the softmax. Rates are published ones;
-no measurement has corrected them.
+no measurement has corrected them. As for a matmul, wgmma is chosen where it is predicted to be
+faster than mma.sync.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kgen.errors import ScheduleError
-from kgen.schedule import MmaAttention
+from kgen.schedule import MmaAttention, WgmmaAttention
 from kgen.spec import Attention
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import (
@@ -22,55 +24,90 @@ from kgen.targets.cuda.devices import (
     device_of,
 )
 from kgen.targets.cuda.limits import WARP_SIZE
+from kgen.targets.cuda.plan import plan as make_plan
+from kgen.targets.cuda.plan.attention.attention_plan import TensorCoreAttentionPlan
+from kgen.targets.cuda.plan.attention.wgmma_attention import WgmmaAttentionPlan, obstacle
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
-from kgen.targets.cuda.plan.mma.fused_attention import MmaAttentionPlan, plan_attention
+from kgen.targets.cuda.plan.mma.fragments import PIECE
+from kgen.targets.cuda.plan.mma.fused_attention import MmaAttentionPlan
+from kgen.targets.cuda.plan.wgmma.fragments import WGMMA_M
 from kgen.targets.cuda.schedule.cost_model import Prediction, predict_work
-from kgen.targets.cuda.schedule.work import BASE_REGISTERS, LOOP_INSTRUCTIONS, Work
+from kgen.targets.cuda.schedule.wgmma_work import (
+    ADDRESS_REGISTERS,
+    ASYNC_OVERHEAD,
+    WGMMA_INSTRUCTIONS,
+)
+from kgen.targets.cuda.schedule.work import (
+    BASE_REGISTERS,
+    LOOP_INSTRUCTIONS,
+    TILE_OVERHEAD,
+    Work,
+)
 from kgen.targets.powers_of_two import power_of_two
 
 #: Queries of a warp, warps, keys and stages.
 WARP_QUERIES, WARPS, BLOCKS_OF_KEYS, STAGES = (16, 32), (1, 2, 4, 8), (16, 32, 64, 128), (2, 3)
+#: The same of warpgroups: consumers, which have 64 queries each, keys and stages.
+CONSUMERS, WARPGROUP_KEYS = (2, 1), (128, 64, 32)
 #: Instructions of a pair of scores: two each of maximum, multiply-add, exponential and sum, and a
 #: rounding of both.
 PAIR_INSTRUCTIONS = 9
+#: Rows and columns of mma.sync.
+MMA_SHAPE = 16 * 8
 #: Instructions of a wide copy, with its 64-bit address.
 COPY_INSTRUCTIONS = 3
 
 
-def candidates(spec: Attention, target: Target) -> tuple[Candidate[MmaAttention], ...]:
+AttentionSchedule = MmaAttention | WgmmaAttention
+
+
+def candidates(spec: Attention, target: Target) -> tuple[Candidate[AttentionSchedule], ...]:
     """Return all schedules that fit, the fastest first."""
     found = (predicted(spec, target, schedule) for schedule in _space(spec, target))
     return tuple(sorted((each for each in found if each), key=lambda each: each.seconds))
 
 
-def choose(spec: Attention, target: Target) -> MmaAttention:
+def choose(spec: Attention, target: Target) -> AttentionSchedule:
     """Return the schedule with the least predicted time.
 
     Raises ScheduleError if the target's limits allow none.
     """
     found = candidates(spec, target)
     if not found:
-        plan_attention(spec, target, next(_space(spec, target)))
+        make_plan(spec, target, next(_space(spec, target)))
     return found[0].schedule
 
 
-def _space(spec: Attention, target: Target) -> Iterator[MmaAttention]:
+def _space(spec: Attention, target: Target) -> Iterator[AttentionSchedule]:
     stages = STAGES if target.has("cp_async") else STAGES[:1]
     for rows, warps, keys, number in itertools.product(WARP_QUERIES, WARPS, BLOCKS_OF_KEYS, stages):
-        is_larger = rows * warps >= 2 * power_of_two(max(WARP_QUERIES[0], spec.queries))
-        if is_larger or keys > max(BLOCKS_OF_KEYS[0], power_of_two(spec.keys)):
-            continue
-        yield MmaAttention(block_m=rows * warps, block_n=keys, num_warps=warps, num_stages=number)
+        if _is_filled(spec, rows * warps, keys, BLOCKS_OF_KEYS[0]):
+            yield MmaAttention(
+                block_m=rows * warps, block_n=keys, num_warps=warps, num_stages=number
+            )
+    if obstacle(spec, target) is not None:
+        return
+    for groups, keys, number in itertools.product(CONSUMERS, WARPGROUP_KEYS, STAGES):
+        if _is_filled(spec, WGMMA_M * groups, keys, WARPGROUP_KEYS[-1]):
+            yield WgmmaAttention(block_m=WGMMA_M * groups, block_n=keys, num_stages=number)
+
+
+def _is_filled(spec: Attention, block_m: int, block_n: int, least_keys: int) -> bool:
+    """Return whether queries and keys fill more than half of a block; few of them fill the smallest
+    block by mma.sync, and the one with the fewest keys."""
+    queries = power_of_two(max(WARP_QUERIES[0], spec.queries))
+    return block_m < 2 * queries and block_n <= max(least_keys, power_of_two(spec.keys))
 
 
 def predicted(
-    spec: Attention, target: Target, schedule: MmaAttention
-) -> Candidate[MmaAttention] | None:
+    spec: Attention, target: Target, schedule: AttentionSchedule
+) -> Candidate[AttentionSchedule] | None:
     """Return the schedule with its prediction; None if it does not fit."""
     try:
-        plan = plan_attention(spec, target, schedule)
+        plan = make_plan(spec, target, schedule)
     except ScheduleError:
         return None
+    assert isinstance(plan, TensorCoreAttentionPlan)
     found = _predict(plan, device_of(target))
     notes = {
         "bound": found.bound,
@@ -81,7 +118,7 @@ def predicted(
     return Candidate(schedule=schedule, seconds=found.seconds, terms=found.terms, notes=notes)
 
 
-def _predict(plan: MmaAttentionPlan, device: Device) -> Prediction:
+def _predict(plan: TensorCoreAttentionPlan, device: Device) -> Prediction:
     spec, schedule = plan.spec, plan.schedule
     blocks = spec.batch * spec.heads * -(-spec.queries // schedule.block_m)
     # Keys of a CTA: those of a query, and those that only some of its queries attend to.
@@ -99,29 +136,60 @@ def _predict(plan: MmaAttentionPlan, device: Device) -> Prediction:
     )
 
 
-def _work(plan: MmaAttentionPlan, device: Device) -> Work:
-    spec, schedule, itemsize = plan.spec, plan.schedule, plan.spec.dtype.itemsize
-    k, v = plan.operands
-    heads = len(k.k_steps) * plan.instruction.step + v.extent
+def _work(plan: TensorCoreAttentionPlan, device: Device) -> Work:
+    spec, schedule = plan.spec, plan.schedule
+    heads = -(-spec.head // PIECE) * PIECE + plan.values.b.extent
     pairs = plan.warp_m * schedule.block_n
-    products = sum(len(step.mmas) for step in (*plan.score_steps, *plan.value_steps))
-    loads = schedule.block_n * heads * itemsize // (WARP_SIZE * MAX_ACCESS_BYTES)
-    copies = sum(len(operand.copy.units) for operand in plan.operands)
-    softmax = pairs // WARP_SIZE // 2 * PAIR_INSTRUCTIONS
-    rescale = len(plan.values.sums)
-    instructions = products + loads + softmax + rescale + COPY_INSTRUCTIONS * copies
-    rate = device.f16_fmas
-    stage = plan.pipeline.stage_bytes
-    loaded = schedule.block_n * (spec.head + spec.out_head) * itemsize
-    return Work(
-        num_warps=schedule.num_warps,
-        registers=plan.held_registers + BASE_REGISTERS,
+    softmax = pairs // WARP_SIZE // 2 * PAIR_INSTRUCTIONS + len(plan.values.sums)
+    rate = device.wgmma_fmas if isinstance(plan, WgmmaAttentionPlan) else device.f16_fmas
+    loaded = schedule.block_n * (spec.head + spec.out_head) * spec.dtype.itemsize
+    work = Work(
+        num_warps=plan.num_threads // WARP_SIZE,
+        registers=0,
         shared_bytes=plan.shared_bytes,
         product_clocks=schedule.block_m * schedule.block_n * heads / rate,
-        shared_traffic=stage * (1 + schedule.num_warps),
-        instructions=instructions + LOOP_INSTRUCTIONS,
+        shared_traffic=plan.pipeline.stage_bytes,
+        instructions=softmax + LOOP_INSTRUCTIONS,
         # A warp multiplies and finds its exponentials by turns.
-        warp_clocks=pairs * heads / (rate / PARTITIONS) + softmax + rescale,
+        warp_clocks=pairs * heads / (rate / PARTITIONS) + softmax,
         loaded_bytes=loaded,
         in_flight_bytes=(schedule.num_stages - 1) * loaded,
+    )
+    if isinstance(plan, WgmmaAttentionPlan):
+        return _by_warpgroups(plan, work)
+    assert isinstance(plan, MmaAttentionPlan)
+    return _by_warps(plan, work, heads)
+
+
+def _by_warps(plan: MmaAttentionPlan, work: Work, heads: int) -> Work:
+    """Add what loads and products by mma.sync take: each warp reads all keys and values."""
+    depth = plan.instruction.depth
+    products = plan.warp_m * plan.schedule.block_n * heads // (MMA_SHAPE * depth)
+    nbytes = plan.schedule.block_n * heads * plan.spec.dtype.itemsize
+    loads = nbytes // (WARP_SIZE * MAX_ACCESS_BYTES)
+    copies = sum(len(operand.copy.units) for operand in plan.operands)
+    return replace(
+        work,
+        registers=plan.held_registers + BASE_REGISTERS,
+        shared_traffic=work.shared_traffic * (1 + work.num_warps),
+        instructions=work.instructions + products + loads + COPY_INSTRUCTIONS * copies,
+    )
+
+
+def _by_warpgroups(plan: WgmmaAttentionPlan, work: Work) -> Work:
+    """Add what products by wgmma take: each consumer reads its queries, all keys and all values.
+
+    The producer has few instructions; the average of all warps is counted.
+    """
+    products = (*plan.score_products.whole, *plan.value_products.whole)
+    instructions = work.instructions + WGMMA_INSTRUCTIONS * len(products)
+    alone = plan.registers is None
+    return replace(
+        work,
+        registers=plan.held_registers + ADDRESS_REGISTERS
+        if alone
+        else 65536 // plan.num_threads // 8 * 8,
+        shared_traffic=work.shared_traffic * (1 + plan.consumers) + plan.queries.nbytes,
+        instructions=instructions * plan.consumers // (1 + plan.consumers),
+        tile_overhead=ASYNC_OVERHEAD + TILE_OVERHEAD,
     )

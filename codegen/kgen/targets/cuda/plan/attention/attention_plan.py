@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 
 from kgen.ops import parse
-from kgen.schedule import MmaAttention, MmaMatmul
+from kgen.schedule import MmaAttention, MmaMatmul, WgmmaAttention
 from kgen.spec import Attention, DType, Matmul
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_limits import KeyLimits
@@ -52,7 +52,7 @@ class TensorCoreAttentionPlan(OutputPlan):
     """
 
     spec: Attention
-    schedule: MmaAttention
+    schedule: MmaAttention | WgmmaAttention
     matrices: HeadMatrices
     pipeline: Pipeline
     scores: Products
@@ -154,12 +154,17 @@ class TensorCoreAttentionPlan(OutputPlan):
         return self.matrices.coordinate("batch")
 
     @property
+    def resident(self) -> str:
+        """Values that stay in registers, for a comment."""
+        return "queries, scores and results"
+
+    @property
     def notes(self) -> tuple[str, ...]:
         blocks = counted(self.pipeline.k_tiles, "block")
         most = "up to " if self.pipeline.counted else ""
         return (
-            f"online softmax over {most}{blocks} of {self.schedule.block_n} keys; queries, scores "
-            "and results stay in registers",
+            f"online softmax over {most}{blocks} of {self.schedule.block_n} keys; "
+            f"{self.resident} stay in registers",
         )
 
 
@@ -188,7 +193,9 @@ def is_counted(spec: Attention) -> bool:
     return spec.kv_length or spec.limits_keys
 
 
-def inner_schedule(spec: Attention, schedule: MmaAttention, warp_m: int) -> MmaMatmul:
+def inner_schedule(
+    spec: Attention, schedule: MmaAttention | WgmmaAttention, warp_m: int
+) -> MmaMatmul:
     """Return the schedule of the product of weights and values, with whole heads as columns; a warp
     has `warp_m` queries."""
     columns = padded(spec.out_head)

@@ -10,7 +10,7 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.epilogue.tma_store import store_bytes
-from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, matrices
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix, matrices
 from kgen.targets.cuda.plan.mma.instruction import warpgroup_instruction_of
 from kgen.targets.cuda.plan.mma.products import promotion
 from kgen.targets.cuda.plan.staging.tma import MAX_STRIDE, ROW_BYTES
@@ -53,18 +53,21 @@ def obstacle(spec: Matmul, target: Target) -> str | None:
             f"transposed through registers, and layout={spec.layout} has K contiguous in neither; "
             "layout=nn has K contiguous in a"
         )
-    for matrix in (a, b):
-        if not matrix.access.is_affine:
-            return f"operand {matrix.name} is read under guards, and TMA copies tiles of matrices"
-        if matrix.aligned_bytes < MAX_ACCESS_BYTES:
-            return (
-                f"rows of {matrix.name} start at multiples of {matrix.aligned_bytes} bytes, and "
-                f"TMA requires multiples of {MAX_ACCESS_BYTES}"
-            )
-        if (stride := max(matrix.row_stride, matrix.batch_stride)) >= MAX_STRIDE:
-            return (
-                f"{matrix.name} has a stride of {stride} bytes; TMA requires less than {MAX_STRIDE}"
-            )
+    return next((why for why in map(matrix_obstacle, (a, b)) if why is not None), None)
+
+
+def matrix_obstacle(matrix: Matrix) -> str | None:
+    """Return the reason why TMA cannot copy tiles of a matrix; None if it can."""
+    if not matrix.access.is_affine:
+        return f"operand {matrix.name} is read under guards, and TMA copies tiles of matrices"
+    if matrix.aligned_bytes < MAX_ACCESS_BYTES:
+        return (
+            f"rows of {matrix.name} start at multiples of {matrix.aligned_bytes} bytes, and "
+            f"TMA requires multiples of {MAX_ACCESS_BYTES}"
+        )
+    strides = (matrix.row_stride, *(term.stride for term in matrix.batch_terms))
+    if (stride := max(strides)) >= MAX_STRIDE:
+        return f"{matrix.name} has a stride of {stride} bytes; TMA requires less than {MAX_STRIDE}"
     return None
 
 

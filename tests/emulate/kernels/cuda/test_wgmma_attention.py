@@ -1,0 +1,162 @@
+"""Attention by warpgroups (wgmma), executed with every check, against the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen import bundle, pipeline, targets
+from kgen.check.execute.runners import EmulatorExecutor
+from kgen.errors import ScheduleError
+from kgen.schedule import MmaAttention, Schedule, WgmmaAttention
+from kgen.spec import Attention
+from kgen.targets.base import BuiltKernel
+from tests.attention_specs import BOTTOM, attention
+from tests.emulate.one_schedule import verify
+
+TARGET = targets.find("sm_90a")
+
+
+def build(spec: Attention, block_m: int, block_n: int, num_stages: int = 2) -> BuiltKernel:
+    schedule = WgmmaAttention(block_m=block_m, block_n=block_n, num_stages=num_stages)
+    return pipeline.kernel(spec, TARGET, schedule)
+
+
+#: Specs with the queries and keys of a block. Options share cases, because a block of 64 queries is
+#: slow to execute.
+CASES: dict[str, tuple[Attention, int, int]] = {
+    "lengths, cap and groups": (
+        attention(
+            70, 37, 24, heads=2, batch=2, out=40, kv_length=True, softcap=9.0, lse=True, **BOTTOM
+        ),
+        128,
+        16,
+    ),
+    "window": (attention(33, 170, 16, window=9, lse=True, kv_length=True), 64, 32),
+    "three consumers": (attention(190, 40, 16, causal=True, out_dtype="f32"), 192, 32),
+    "mask of pairs": (
+        attention(9, 34, 16, heads=2, batch=2, kv_heads=2, mask=(2, 1, 9, 34), mask_dtype="f32"),
+        64,
+        32,
+    ),
+    "hidden scores": (
+        attention(
+            9, 37, 24, mask=(9, 37), mask_dtype="bool", mask_value=-2.0, scale=-0.3, dtype="bf16"
+        ),
+        64,
+        64,
+    ),
+    "no keys are NaN": (
+        attention(5, 40, 16, batch=3, kv_length=True, empty_rows="nan", causal=True),
+        64,
+        16,
+    ),
+    "large head": (attention(9, 40, 256), 64, 32),
+    "other axes": (
+        attention(17, 40, 72, heads=2, kv_heads=2, dtype="bf16", layout="bshd", lse=True),
+        64,
+        16,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_options_and_remainders(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "attention.kgen"
+    bundle.pack([build(*CASES[name])]).save(path)
+    report = verify(path, on="emulator")
+    assert report.passed, [kernel.reason for kernel in report.kernels]
+
+
+def run(kernel: BuiltKernel, profile: bool = False, **inputs: Any) -> dict[str, Any]:
+    """Outputs of the kernel on these inputs, by name, and the `counters` of the emulator."""
+    (entry,) = bundle.pack([kernel]).manifest.kernels
+    buffers = {p.name: np.zeros(p.nbytes, np.uint8) for p in entry.parameters}
+    for name, value in inputs.items():
+        buffers[name][:] = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+    (report,) = EmulatorExecutor(entry, "ptx", kernel.source.text).reports(
+        buffers, None, profile=profile
+    )
+    return buffers | {"counters": report.counters}
+
+
+def test_values_beyond_the_length_are_not_numbers() -> None:
+    """Rows of K and V beyond kv_length have no effect, in the block of the last key as well."""
+    spec = attention(5, 40, 16, batch=2, heads=2, kv_length=True, out_dtype="f32")
+    kernel = build(spec, 128, 32)
+    generator = np.random.default_rng(0)
+    q, k, v = (generator.standard_normal(p.shape).astype(np.float16) for p in spec.parameters[:3])
+    found = []
+    for beyond in (0.0, np.nan):
+        for tensor in (k, v):
+            tensor[0, :, 3:], tensor[1, :, 33:] = beyond, beyond
+        lengths = np.array([3, 33], np.int32)
+        found.append(run(kernel, q=q, k=k, v=v, kv_length=lengths)["out"].view(np.float32))
+    assert np.isfinite(found[0]).all() and np.abs(found[0]).max() > 0.1
+    assert (found[0] == found[1]).all()
+
+
+@pytest.mark.parametrize("size", [64, 128])
+def test_no_access_is_wasted(size: int) -> None:
+    """No bank conflict; Q and the output move once, K and V once for each block of queries."""
+    spec = attention(128, 256, size)
+    counters = run(build(spec, 128, 128), profile=True)["counters"]
+    assert counters["bank_conflicts"] == 0
+    assert counters["shared_wavefronts"] == counters["shared_wavefronts_ideal"] > 0
+    assert counters["global_sectors"] == counters["global_sectors_ideal"] > 0
+    assert counters["global_load_bytes"] == (128 + 2 * 256) * size * 2
+    assert counters["global_store_bytes"] == 128 * size * 2
+
+
+def test_the_model_chooses_warpgroups_where_tma_can_copy() -> None:
+    """Many queries take wgmma, as matmuls do; heads that TMA cannot copy say why they do not."""
+    family = targets.family("cuda")
+    spec = attention(512, 512, 64, heads=12)
+    assert isinstance(family.choose(spec, TARGET), WgmmaAttention)
+    assert isinstance(family.choose(attention(1, 512, 64, heads=12), TARGET), MmaAttention)
+    odd = pipeline.plan(attention(512, 512, 60, heads=12), TARGET)
+    assert isinstance(odd.schedule, MmaAttention)
+    assert family.remarks(odd)[-1] == (
+        "mma.sync instead of wgmma: rows of q start at multiples of 8 bytes, and TMA requires "
+        "multiples of 16"
+    )
+    assert not any("instead of" in each for each in family.remarks(pipeline.plan(spec, TARGET)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"block_m": 96},
+            "block_m=96 is not a multiple of 64 up to 192, the queries of 1 to 3 war",
+        ),
+        ({"block_m": 256}, "try block_m=192"),
+        ({"block_n": 256}, "block_n=256 is not a number of keys from 16 to 128; try block_n=128"),
+        ({"block_n": 48}, "block_n=48 is not a power of two; try block_n=32"),
+        ({"num_stages": 1}, "leaves no stage to load while another is multiplied; try num_stages="),
+        ({"block_n": 128}, "num_stages=2 needs 327736 B of shared memory; sm_90a allows 232448; t"),
+        ({"block_n": 64, "block_m": 192}, "needs 176 registers per thread; block_m=192 leaves 128"),
+    ],
+)
+def test_schedules_that_do_not_fit(fields: dict[str, int], message: str) -> None:
+    schedule = WgmmaAttention(block_m=128, block_n=64).override(**fields)
+    with pytest.raises(ScheduleError) as error:
+        pipeline.plan(attention(256, 2048, 256), TARGET, schedule)
+    assert message in str(error.value)
+    assert len(str(error.value)) <= 500
+
+
+@pytest.mark.parametrize(
+    ("spec", "target", "message"),
+    [
+        (attention(64, 64, 20), "sm_90a", "rows of q start at multiples of 8 bytes, and TMA requ"),
+        (attention(64, 64, 64), "sm_80", "sm_80 has no wgmma instruction; leave mainloop out"),
+    ],
+)
+def test_what_wgmma_cannot_compute(spec: Attention, target: str, message: str) -> None:
+    schedule: Schedule = WgmmaAttention(block_m=64, block_n=64)
+    with pytest.raises(ScheduleError, match=message):
+        pipeline.plan(spec, targets.find(target), schedule)
