@@ -19,7 +19,7 @@ from kgen.graph.fusing.fuse import fuse
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.lower import lower
 from kgen.graph.reading.onnx_file import read
-from kgen.spec import Attention
+from kgen.spec import Attention, Spec
 from tests.onnx_models import Array, run
 from tests.unit.graph.test_attention import favoured
 from tests.unit.graph.test_contributed import of as of_arrays
@@ -441,6 +441,47 @@ def test_against_numpy(name: str) -> None:
     check(edge, [found[f"y{i}"] for i in range(edge.outputs)])
     attentions = sum(isinstance(call.spec, Attention) for call in calls.calls)
     assert attentions == (edge.operator != "RotaryEmbedding")
+
+
+def behind_the_valid_rows(edge: Edge) -> dict[str, Array]:
+    """Inputs with NaN in the rows of the caches that hold nothing yet, as in fresh memory."""
+    given, last = inputs_of(edge), edge.inputs[5].reshape(-1)
+    for number in (3, 4):
+        given[f"x{number}"] = cache = given[f"x{number}"].copy()
+        for b, at in enumerate(last):
+            cache[b, :, at + 1 :] = np.nan
+    return given
+
+
+CACHED = [
+    name
+    for name, edge in CASES.items()
+    if edge.operator == "GroupQueryAttention" and np.ndim(edge.inputs[3]) and edge.inputs[3].size
+]
+
+
+@pytest.mark.parametrize("is_one", [True, False])
+@pytest.mark.parametrize("name", CACHED)
+def test_rows_behind_the_valid_ones_do_not_reach_results(name: str, is_one: bool) -> None:
+    """ONNX Runtime does not read them; neither one kernel does nor the steps written out."""
+    edge = CASES[name]
+
+    def predict(spec: Spec) -> float:
+        return favoured(spec) if is_one else 99.0 * isinstance(spec, Attention)
+
+    calls = lower(fuse(graph_by_bodies(read(edge.model()), {})[1]), predict=predict)
+    attentions = [call for call in calls.calls if isinstance(call.spec, Attention)]
+    assert len(attentions) == is_one
+    given = behind_the_valid_rows(edge)
+    found = run(calls, given)
+    check(edge, [found[f"y{i}"] for i in range(edge.outputs)])
+    written = {w: str(getattr(c.spec, "expression", "")) for c in calls.calls for w in c.writes}
+    for call in attentions:
+        # Rows are copied only where the kernel is not told their number.
+        copied = ["scatter" not in written[call.bindings[x].buffer] for x in "kv"]
+        assert isinstance(call.spec, Attention) and copied == [not call.spec.kv_length] * 2
+    wide = {n: a.astype(np.float64) if a.dtype == np.float32 else a for n, a in given.items()}
+    check(edge, evaluator(in_f64(read(edge.model()))).run(None, wide))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -7,7 +7,7 @@ and compares it with what attention does with `kv_length`, however the model wri
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from kgen.graph.fusing.truths import typed
 from kgen.graph.ir import SourceNode
 from kgen.graph.lowering.heads import ScoreAxes, composed
 from kgen.graph.reading.model import Array
-from kgen.ops.expression import Expression, Primitive, inputs, substituted, variable
+from kgen.ops.expression import Expression, Primitive, constant, inputs, substituted, variable
+from kgen.ops.registry import call_of
 from kgen.ops.views import has_views
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
@@ -62,6 +63,84 @@ def valid_keys(
     return found.valid_keys() if found.has_one_number() else None
 
 
+@frozen
+class AddedTerms:
+    """Terms that add up to what is added to the scores.
+
+    `of_numbers` depend on one integer, perhaps behind other formulas, and `others` do not. Sums
+    that the graph computes by themselves, which are `roots`, are taken apart.
+    """
+
+    of_numbers: tuple[Expression, ...]
+    others: tuple[Expression, ...]
+    leaves: Mapping[str, Leaf]
+    roots: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        fused: Fused,
+        frame: ScoreAxes,
+        added: Iterable[Expression],
+        leaves: Mapping[str, Leaf],
+    ) -> AddedTerms:
+        known, roots = dict(leaves), list[str]()
+        of_numbers, others, left = list[Expression](), list[Expression](), list(added)
+        while left:
+            term = left.pop(0)
+            mask = _Mask(fused, frame, term, dict(known))
+            if term.name == "add" and len(term.arguments) == 2:
+                left = [*term.arguments, *left]
+            elif _Mask(fused, frame, term, dict(known)).has_one_number():
+                of_numbers.append(term)
+            elif (inside := mask.sum_inside(term, f"term {len(roots)}")) is not None:
+                roots += mask.roots
+                known |= {name: mask.leaves[name] for name in inputs(inside)}
+                left = [*inside.arguments, *left]
+            elif term.number != 0.0 or term.primitive is not Primitive.CONSTANT:
+                others.append(term)
+        return cls(
+            of_numbers=tuple(of_numbers), others=tuple(others), leaves=known, roots=tuple(roots)
+        )
+
+
+def hides_no_key(
+    fused: Fused,
+    frame: ScoreAxes,
+    valid: ValidKeys,
+    condition: Expression,
+    leaves: Mapping[str, Leaf],
+) -> tuple[str, ...] | None:
+    """Return the roots of a condition that is true at all valid keys; None for any other one.
+
+    The layouts of `leaves` have the axes of the scores.
+    """
+    mask = call_of("where", condition, constant(0.0), constant(-math.inf))
+    found = _Mask(fused, frame, mask, dict(leaves))
+    if not found.has_one_number(valid.number):
+        return None
+    for number in numbers_up_to(frame.keys, frame.queries):
+        kept = found.hidden(number - valid.more)
+        if kept is None or (kept[:, : max(0, number)] != 0.0).any():
+            return None
+    return tuple(found.roots)
+
+
+def is_same(a: Leaf, b: Leaf) -> bool:
+    """Whether two leaves read the same elements, whatever the strides of axes of one element."""
+    strides = [
+        [step for n, step in zip(leaf.layout.shape, leaf.layout.strides, strict=True) if n > 1]
+        for leaf in (a, b)
+    ]
+    return a.root == b.root and a.layout.offset == b.layout.offset and strides[0] == strides[1]
+
+
+def numbers_up_to(keys: int, queries: int) -> set[int]:
+    """Return numbers of valid keys for which a mask of these sizes is compared."""
+    count = min(MOST_NUMBERS, max(2, MOST_ELEMENTS // (queries * keys)))
+    return {int(n) for n in np.linspace(0, keys, count)} | {-1}
+
+
 class _Mask:
     """Formula of a mask: its leaves are constants and the number of keys."""
 
@@ -81,20 +160,32 @@ class _Mask:
                 found.setdefault(self.leaves[name], []).append(name)
         return found
 
-    def has_one_number(self) -> bool:
-        """Follow the leaves to one leaf of integers."""
+    def has_one_number(self, known: Leaf | None = None) -> bool:
+        """Follow the leaves to one leaf of integers, which is the `known` one, if any."""
         values = self.fused.graph.values
         while (data := self._data()) and len(self.roots) < MOST_ROOTS:
             (last, *_) = sorted(data, key=lambda leaf: -int(leaf.root[1:]))
-            if len(data) == 1 and values[last.root].dtype in (DType.S64, DType.S32):
+            is_number = values[last.root].dtype in (DType.S64, DType.S32)
+            if len(data) == 1 and is_number and (known is None or is_same(last, known)):
                 self.number = last
                 return True
-            if not self._follow(last, data[last]):
+            if not self.follow(last, data[last]):
                 return False
         return False
 
-    def _follow(self, leaf: Leaf, names: list[str]) -> bool:
-        """Replace a leaf by its formula, whose leaves get the axes of the scores."""
+    def sum_inside(self, term: Expression, mark: str) -> Expression | None:
+        """Return the formula of a leaf that the graph computes as a sum; None for other terms."""
+        if term.primitive is Primitive.INPUT:
+            leaf = self.leaves[term.name]
+            lazy = self.fused.formulas.get(leaf.root)
+            is_sum = lazy is not None and typed(lazy.expression).name == "add"
+            if is_sum and self.follow(leaf, [term.name], mark):
+                return self.formula
+        return None
+
+    def follow(self, leaf: Leaf, names: list[str], mark: str = "") -> bool:
+        """Replace a leaf by its formula, whose leaves get the axes of the scores and names that
+        end in `mark`."""
         lazy = self.fused.formulas.get(leaf.root)
         if lazy is None or lazy.axes or leaf.root in self.fused.products:
             return False
@@ -106,7 +197,7 @@ class _Mask:
             layout = composed(leaf.layout, inner.layout.expanded(lazy.value.shape))
             if layout is None:
                 return False
-            parts[own] = variable(f"{own} {len(self.roots)}")
+            parts[own] = variable(f"{own} {mark or len(self.roots)}")
             self.leaves[parts[own].name] = Leaf(root=inner.root, layout=layout)
         self.roots.append(leaf.root)
         inside = substituted(formula, parts)
@@ -130,8 +221,7 @@ class _Mask:
             window=window if window < self.keys else None,
             roots=tuple(self.roots),
         )
-        count = min(MOST_NUMBERS, max(2, MOST_ELEMENTS // (self.queries * self.keys)))
-        numbers = {int(n) for n in np.linspace(0, self.keys, count)} | {-1}
+        numbers = numbers_up_to(self.keys, self.queries)
         if self.most(self.number.root) > self.keys - more:
             # The kernel takes all keys then, and positions count from the last one.
             numbers |= {self.keys + 1, self.keys + self.queries, 2 * self.keys + self.queries}

@@ -19,7 +19,12 @@ from kgen.graph.ir import GraphValue, ProductNode, SourceNode
 from kgen.graph.layout import StridedLayout
 from kgen.graph.lowering.heads import Heads, Mask, ScoreAxes, composed, is_near
 from kgen.graph.lowering.score_formula import SCORE, ZERO, ScoreFormula, softmax_of
-from kgen.graph.lowering.valid_keys import valid_keys
+from kgen.graph.lowering.valid_keys import (
+    AddedTerms,
+    ValidKeys,
+    hides_no_key,
+    valid_keys,
+)
 from kgen.graph.reading.model import Array, Shape
 from kgen.ops.expression import Expression, Primitive, constant, inputs, substituted, variable
 from kgen.ops.registry import call_of
@@ -246,8 +251,14 @@ class AttentionFinder:
         formula: tuple[Expression, dict[str, Leaf]],
         softmax: _Softmax,
         products: tuple[GraphValue, GraphValue],
-        roots: tuple[str, ...],
+        written: tuple[str, ...],
+        *,
+        counts_keys: bool = True,
     ) -> WrittenAttention | None:
+        """Return the attention of two products with a softmax between them; None if it is none.
+
+        `counts_keys`: whether a mask may be the number of valid keys of each sequence.
+        """
         scores = ScoreFormula.of(formula[0])
         first, second = products
         # With --products a product rounds the weights, and attention does not.
@@ -256,7 +267,14 @@ class AttentionFinder:
             return None
         (dtype,) = dtypes
         matrices = {"q": (first, 0), "k": (first, 1), "v": (second, 1)}
-        root, scale = roots[-1], scores.scale
+        root, scale, roots = written[-1], scores.scale, written
+        added: Sequence[Expression] = [term for term in scores.added if term is not ZERO]
+        leaves: Mapping[str, Leaf] = formula[1]
+        valid = terms = None
+        if counts_keys and scores.seen is None:
+            valid, terms = self._valid_keys(added, leaves, frame)
+        if terms is not None:
+            added, leaves, roots = terms.others, terms.leaves, (*terms.roots, *roots)
         operands: dict[str, Leaf] = {}
         for name, (product, number) in matrices.items():
             leaf = self.fused.operands[product.id][number]
@@ -266,16 +284,17 @@ class AttentionFinder:
             if name == "k":
                 axes = [*range(len(frame.batch)), len(frame.batch) + 1, len(frame.batch)]
                 layout = layout.permuted(axes)
-            operands[name] = Leaf(root=leaf.root, layout=layout)
-            if name != "v":
-                operands[name], factor, copies = self.scaled(operands[name])
-                scale, roots = scale * factor, (*copies, *roots)
+            leaf, factor, copies = self.read_through(
+                Leaf(root=leaf.root, layout=layout), frame, None if name == "q" else valid,
+                scales=name != "v",
+            )  # fmt: skip
+            operands[name], scale, roots = leaf, scale * factor, (*copies, *roots)
         layouts = {name: leaf.layout for name, leaf in operands.items()}
-        written = self.fused.memory[root].reshaped(second.shape)
-        written = written and written.reshaped((*frame.batch, *second.shape[-2:]))
-        if written is None or not all(map(is_near, (written, *layouts.values()))):
+        out = self.fused.memory[root].reshaped(second.shape)
+        out = out and out.reshaped((*frame.batch, *second.shape[-2:]))
+        if out is None or not all(map(is_near, (out, *layouts.values()))):
             return None
-        layouts["out"] = written
+        layouts["out"] = out
         heads = Heads.of(frame, layouts)
         if heads is None:
             return None
@@ -285,15 +304,26 @@ class AttentionFinder:
                 return None
             empty, roots = EmptyRows.ZEROS, (softmax.hides.root, *roots)
         computed: dict[str, Mask] = {}
-        valid = self._valid_keys(scores, formula[1], frame, heads)
+        fields: dict[str, object] = {}
         if valid is not None:
-            computed["kv_length"], fields, masks = valid
-            roots = (*masks, *roots)
-        else:
-            mask, given = self._mask(scores, formula[1], frame, heads, dtype)
-            if given is None:
-                return None
-            fields, computed = given, {} if mask is None else {"mask": mask}
+            count = variable("count")
+            keys = call_of("add", count, constant(float(valid.more))) if valid.more else count
+            length = heads.mask(keys, {count.name: valid.number}).by_batch(heads)
+            if length is None:
+                return self._attention(
+                    frame, formula, softmax, products, written, counts_keys=False
+                )
+            computed["kv_length"], roots = length, (*valid.roots, *roots)
+            fields = {"kv_length": True}
+            if valid.causal:
+                bottom = {"causal": True, "diagonal": Diagonal.BOTTOM_RIGHT}
+                fields |= bottom | {"window": valid.window}
+        mask, given = self._mask(scores, added, leaves, heads, dtype, fields)
+        if given is None:
+            return None
+        fields = given
+        if mask is not None:
+            computed["mask"] = mask
         epilogue = self.fused.formulas.get(root)
         try:
             spec = heads.spec(
@@ -318,15 +348,18 @@ class AttentionFinder:
         shape = ((m, k), (k, n))[number]
         return layout.expanded((*product.shape[:-2], *shape)).reshaped((*frame.batch, *shape))
 
-    def scaled(self, leaf: Leaf) -> tuple[Leaf, float, tuple[str, ...]]:
-        """Return the tensor that an operand of the scores is a multiple of.
+    def read_through(
+        self, leaf: Leaf, frame: ScoreAxes, valid: ValidKeys | None, *, scales: bool
+    ) -> tuple[Leaf, float, tuple[str, ...]]:
+        """Return the tensor that an operand is a multiple of, perhaps with zeros behind the valid
+        keys.
 
-        The factor, and the roots that compute the multiple, are returned beside it.
+        Return the factor, which is 1 unless `scales`, and the roots that compute the operand.
         """
         factor, copies = 1.0, list[str]()
         while (lazy := self.fused.formulas.get(leaf.root)) is not None and not lazy.axes:
-            times, of = _multiple(lazy.expression)
-            if of is None:
+            times, of, condition = _multiple(typed(lazy.expression))
+            if of is None or (times != 1.0 and not scales):
                 break
             inner = self.fused.leaves[of]
             layout = composed(leaf.layout, inner.layout.expanded(lazy.value.shape))
@@ -338,9 +371,39 @@ class AttentionFinder:
                 or layout.offset * lazy.value.dtype.itemsize % self.alignment
             ):
                 break
+            if condition is not None:
+                hidden = self._behind_valid(condition, lazy, leaf, frame, valid)
+                if hidden is None:
+                    break
+                copies = [*hidden, *copies]
             factor, copies = factor * times, [leaf.root, *copies]
             leaf = Leaf(root=inner.root, layout=layout)
         return leaf, factor, tuple(copies)
+
+    def _behind_valid(
+        self,
+        condition: Expression,
+        within: Lazy,
+        operand: Leaf,
+        frame: ScoreAxes,
+        valid: ValidKeys | None,
+    ) -> tuple[str, ...] | None:
+        """Return the roots of a condition on rows of K or V that is true at all valid keys.
+
+        Return None for any other condition.
+        """
+        leaves: dict[str, Leaf] = {}
+        for name in inputs(condition) if valid is not None else ():
+            inner = self.fused.leaves[name]
+            layout = composed(operand.layout, inner.layout.expanded(within.value.shape))
+            if layout is None or (layout.strides[-1] and layout.shape[-1] > 1):
+                return None
+            strides = (*layout.strides[:-2], 0, layout.strides[-2])
+            layout = StridedLayout(shape=frame.shape, strides=strides, offset=layout.offset)
+            leaves[name] = dataclasses.replace(inner, layout=layout)
+        if valid is None or has_views(condition):
+            return None
+        return hides_no_key(self.fused, frame, valid, condition, leaves)
 
     def _is_mask(
         self,
@@ -366,45 +429,31 @@ class AttentionFinder:
     # -- masks -----------------------------------------------------------------------------------
 
     def _valid_keys(
-        self,
-        scores: ScoreFormula,
-        leaves: Mapping[str, Leaf],
-        frame: ScoreAxes,
-        heads: Heads,
-    ) -> tuple[Mask, dict[str, object], tuple[str, ...]] | None:
-        """Return the numbers of valid keys, the fields of the spec, and the roots of the mask.
-
-        Return None if the mask hides other keys, or depends on more than these numbers.
-        """
-        added = [term for term in scores.added if term is not ZERO]
-        if scores.seen is not None or not added:
-            return None
-        formula = added[0]
-        for term in added[1:]:
-            formula = call_of("add", formula, term)
-        found = valid_keys(self.fused, frame, formula, leaves)
-        if found is None:
-            return None
-        number = variable("number")
-        length = call_of("add", number, constant(float(found.more))) if found.more else number
-        mask = heads.mask(length, {number.name: found.number}).by_batch(heads)
-        if mask is None:
-            return None
-        fields: dict[str, object] = {"kv_length": True}
-        if found.causal:
-            fields |= {"causal": True, "diagonal": Diagonal.BOTTOM_RIGHT, "window": found.window}
-        return mask, fields, found.roots
+        self, added: Sequence[Expression], leaves: Mapping[str, Leaf], frame: ScoreAxes
+    ) -> tuple[ValidKeys | None, AddedTerms | None]:
+        """Return what added terms hide behind the valid keys, and all terms; None for neither."""
+        terms = AddedTerms.of(self.fused, frame, added, leaves)
+        if terms.of_numbers:
+            formula = _sum(terms.of_numbers)
+            if found := valid_keys(self.fused, frame, formula, terms.leaves):
+                return found, terms
+        return None, None
 
     def _mask(
         self,
         scores: ScoreFormula,
+        added: Sequence[Expression],
         leaves: Mapping[str, Leaf],
-        frame: ScoreAxes,
         heads: Heads,
         dtype: DType,
+        known: Mapping[str, object],
     ) -> tuple[Mask | None, dict[str, object] | None]:
-        """Return the mask of scores and the fields of its spec; None for both if unsupported."""
-        fields: dict[str, object] = {}
+        """Return the mask of scores and the fields of the spec, `known` ones included.
+
+        Return None for both if the mask is not supported. The terms `added` are those that `known`
+        fields do not stand for.
+        """
+        fields = dict[str, object](known)
         if scores.seen is not None:
             if scores.hidden in LOWEST:
                 fields = self._causal(scores.seen, leaves, hidden=(0.0,), seen=None)
@@ -416,7 +465,6 @@ class AttentionFinder:
             mask = heads.mask(seen, leaves)
             value = None if scores.hidden == -math.inf else scores.hidden
             return mask, {"mask": mask.sizes, "mask_dtype": DType.BOOL, "mask_value": value}
-        added = [term for term in scores.added if term is not ZERO]
         if not all(map(inputs, added)):
             # A number that is large leaves no digits to the scores.
             return None, None
@@ -430,9 +478,7 @@ class AttentionFinder:
                 terms.append(term)
         if not terms:
             return None, fields
-        formula = terms[0]
-        for term in terms[1:]:
-            formula = call_of("add", formula, term)
+        formula = _sum(terms)
         mask = heads.mask(formula, leaves)
         own = self.values[leaves[formula.name].root].dtype if _is_leaf(formula) else None
         kind = dtype if own is dtype else DType.F32
@@ -502,16 +548,28 @@ def _is_copy(formula: Expression) -> bool:
     return _is_leaf(formula)
 
 
-def _multiple(formula: Expression) -> tuple[float, str | None]:
-    """Return a factor, and the input that a formula is this multiple of; None if there is none."""
+def _sum(terms: Sequence[Expression]) -> Expression:
+    total = terms[0]
+    for term in terms[1:]:
+        total = call_of("add", total, term)
+    return total
+
+
+def _multiple(formula: Expression) -> tuple[float, str | None, Expression | None]:
+    """Return a factor, the input that a formula is this multiple of, and the condition under which
+    it is; elsewhere it is 0. The input is None if there is none, the condition if it is always."""
     if _is_copy(formula):
-        return 1.0, inputs(formula)[0]
+        return 1.0, inputs(formula)[0], None
+    if formula.name == "where" and formula.arguments[2] is ZERO:
+        inner, name, condition = _multiple(formula.arguments[1])
+        return inner, name if condition is None else None, formula.arguments[0]
     if formula.name not in ("mul", "div") or len(formula.arguments) != 2:
-        return 1.0, None
+        return 1.0, None, None
     x, factor = formula.arguments
     if formula.name == "mul" and x.primitive is Primitive.CONSTANT:
         x, factor = factor, x
     if factor.primitive is not Primitive.CONSTANT or not factor.number:
-        return 1.0, None
-    inner, name = _multiple(x)
-    return (inner * factor.number if formula.name == "mul" else inner / factor.number), name
+        return 1.0, None, None
+    inner, name, condition = _multiple(x)
+    times = inner * factor.number if formula.name == "mul" else inner / factor.number
+    return times, name, condition

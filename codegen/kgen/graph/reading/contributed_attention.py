@@ -402,12 +402,14 @@ def scored(w: BodyWriter, cache: KeyValueCache, q: str, k: str, v: str) -> str:
     places, seen = w.constant(np.arange(keys)), ""
     if window > 0:
         seen = w.add("Greater", places, w.add("Sub", cache.rows(), w.integers(window)))
+    # Rows of padding behind the last valid query may attend to any key.
+    behind = w.add("Add", cache.first, w.integers(cache.queries)) if cache.past else ""
+    count = behind if is_causal else cache.counts()
+    if count:
+        k, v = (first_rows(w, x, count, keys) for x in (k, v))
     if not w.input(11) and w.attributes.get("smooth_softmax", 0) != 1:
-        # Rows of padding behind the last valid query may attend to any key.
-        behind = w.add("Add", cache.first, w.integers(cache.queries)) if cache.past else ""
-        valid = behind if is_causal else cache.counts()
         mask = w.total(w.masked(seen, -np.inf, q) if seen else "", bias_of(w, keys))
-        return w.attention(q, k, v, mask, "", "", valid, is_causal=is_causal)
+        return w.attention(q, k, v, mask, "", "", count, is_causal=is_causal)
     if is_causal:
         valid = w.add("LessOrEqual", places, cache.rows())
     else:
@@ -422,6 +424,16 @@ def scored(w: BodyWriter, cache: KeyValueCache, q: str, k: str, v: str) -> str:
     sink = w.add("Expand", sink, w.integers(*sizes, cache.queries, 1))
     k, v = (with_row_of_zeros(w, cache, x) for x in (k, v))
     return w.attention(q, k, v, w.add("Concat", mask, sink, axis=3))
+
+
+def first_rows(w: BodyWriter, x: str, count: str, keys: int) -> str:
+    """Return keys or values with zeros in the rows from `count` on, whatever the cache has there.
+
+    A mask alone lets NaN through: 0 times NaN is NaN.
+    """
+    places = w.constant(np.arange(keys).reshape(-1, 1))
+    is_valid = w.add("Less", places, w.reshaped(count, -1, 1, 1, 1))
+    return w.add("Where", is_valid, x, w.number(0.0, x))
 
 
 def bias_of(w: BodyWriter, keys: int) -> str:

@@ -189,9 +189,18 @@ class GroupQueryAttention(OpRun):  # type: ignore[misc]
                 wide[..., : added.shape[3]] = added[min(b, len(added) - 1)][..., :room]
                 mask = mask + wide
             scale, cap = attributes.get("scale", 0.0), attributes.get("softcap", 0.0)
+            # Rows behind the valid ones, and behind the new ones, are not read.
+            read = max(count, int(ends.max()))
+            k_read, v_read, mask = (x[..., :read, :] for x in (*presents, mask.swapaxes(-1, -2)))
             found.append(
                 attended(
-                    q[b], presents[0][b], presents[1][b], mask, scale=scale, cap=cap, sinks=sinks
+                    q[b],
+                    k_read[b],
+                    v_read[b],
+                    mask.swapaxes(-1, -2),
+                    scale=scale,
+                    cap=cap,
+                    sinks=sinks,
                 )
             )
         return (np.stack(found).astype(query.dtype), *presents)[: len(self.onnx_node.output)]
