@@ -383,7 +383,6 @@ class KernelEntry:
 
     @property
     def files(self) -> tuple[ArtifactEntry | StoredTensor, ...]:
-        """Files of the kernel in the bundle."""
         return (*self.artifacts, *self.constants)
 
     @property

@@ -211,7 +211,6 @@ def _print_candidates(chosen: dict[str, Any], candidates: list[dict[str, Any]]) 
 
 
 def _differing(schedules: list[dict[str, Any]]) -> set[str]:
-    """Return the names of the fields in which schedules differ."""
     names = {name for schedule in schedules for name in schedule}
     return {name for name in names if len({schedule.get(name) for schedule in schedules}) > 1}
 

@@ -371,7 +371,6 @@ def unknown(wanted: Sequence[Expression], known: Container[Expression]) -> list[
 
 
 def depth(expression: Expression) -> int:
-    """Return the nesting depth of an expression."""
     found: dict[Expression, int] = {}
     for step in steps(expression):
         within = max((found[argument] for argument in step.arguments), default=0)

@@ -103,7 +103,6 @@ ALIASES = {"swish": "silu"}
 
 
 def functions() -> Mapping[str, ScalarFunction]:
-    """Return the registered functions by name."""
     return _FUNCTIONS
 
 

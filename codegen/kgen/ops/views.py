@@ -32,7 +32,6 @@ class ViewFunction:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters, for messages."""
         named = ("table", "index", "rows")[: self.tensors]
         tensors = ("x", "y", "...") if self.tensors == 0 else named
         more = (f"{self.more}...",) if self.more else ()

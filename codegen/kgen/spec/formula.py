@@ -248,7 +248,6 @@ class Formula(Spec):
 
     @property
     def input_dtypes(self) -> tuple[DType, ...]:
-        """Dtype of each input."""
         return self.dtypes or (self.dtype,) * len(self.inputs)
 
     @property
@@ -258,7 +257,6 @@ class Formula(Spec):
 
     @property
     def output_dtypes(self) -> tuple[DType, ...]:
-        """Dtype of each output."""
         return self.out_dtypes or (self.out,) * len(self.outputs)
 
     @property
@@ -297,7 +295,6 @@ class Formula(Spec):
 
     @property
     def elements(self) -> int:
-        """Number of elements of the domain."""
         return math.prod(self.domain)
 
     @property

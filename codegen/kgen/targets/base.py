@@ -145,7 +145,6 @@ class Plan:
 
     @property
     def argument_remarks(self) -> Mapping[str, str]:
-        """Remarks on arguments, by name."""
         return {}
 
     @property

@@ -36,7 +36,6 @@ class Rendered:
 
     @property
     def result(self) -> str:
-        """Name of the last result."""
         return self.results[-1] if self.results else ""
 
 

@@ -69,7 +69,6 @@ def array_finder(param: TensorParam, backend: Backend) -> Finder:
 
 
 def numpy_finder(param: TensorParam) -> Finder:
-    """Return the finder of numpy arrays."""
     dtypes = (host_dtype(param.dtype), param.dtype.storage)
     shape, pointer_at, head = param.shape, _pointer_at, _HEAD
     strides = tuple(s * param.dtype.itemsize for s in param.strides)

@@ -225,7 +225,6 @@ class Elements:
         self._named = lru_cache(maxsize=1024)(self.value)
 
     def output(self, name: str, index: Index) -> Any:
-        """Return an element of an output."""
         return self.shared(self.formulas[name], index)
 
     def shape(self, at: ast.expr) -> Shape:

@@ -197,7 +197,6 @@ class Program:
 
     @cached
     def by_name(self) -> dict[str, Value]:
-        """Values by name."""
         return {value.name: value for value in self.values}
 
     @cached

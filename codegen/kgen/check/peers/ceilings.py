@@ -400,7 +400,6 @@ def _memory(nbytes: int) -> Bytes:
 
 
 def fastest(runs: Sequence[Run]) -> Run:
-    """Return the fastest run."""
     return min(runs, key=_least_seconds)
 
 
@@ -415,7 +414,6 @@ def fastest_in_turn(ways: Sequence[Sequence[Run]]) -> Run:
 
 
 def _least_seconds(run: Run) -> float:
-    """Return the least seconds of several runs."""
 
     def seconds() -> float:
         start = time.perf_counter()

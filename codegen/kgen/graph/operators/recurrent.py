@@ -162,7 +162,6 @@ def rnn_cell(
 def layer(
     gates: int, states: int, defaults: Sequence[str], cell_of: Callable[[Node], Cell]
 ) -> Lower:
-    """Return the lowering of a layer with these numbers of gates and states."""
 
     def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, ...]:
         x, w, r = one(given), one(given, 1), one(given, 2)

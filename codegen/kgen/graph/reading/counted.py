@@ -85,7 +85,6 @@ class Counted:
     # -- parts ----------------------------------------------------------------------------------
 
     def shape(self, number: int) -> tuple[int, ...]:
-        """Return the shape of an input."""
         return dims_of(self.types[self.node.input[number]])
 
     def dtype(self, number: int) -> int:

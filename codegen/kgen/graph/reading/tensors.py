@@ -44,7 +44,6 @@ def attributes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.AttributeProto]
 
 
 def graphs_of(attribute: onnx.AttributeProto) -> list[onnx.GraphProto]:
-    """Return the subgraphs in an attribute."""
     return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
 
 

@@ -19,12 +19,10 @@ class HeadMatrices:
 
     @property
     def rows(self) -> int:
-        """Rows of a matrix of queries."""
         return self.spec.queries
 
     @property
     def count(self) -> int:
-        """Number of matrices."""
         return math.prod(self.sizes.values())
 
     @property

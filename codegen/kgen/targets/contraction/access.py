@@ -99,7 +99,6 @@ class AccessMap:
         return _offset(self.row, row) + _offset(self.k, k)
 
     def values(self, axis: Axis, index: int) -> tuple[int, ...]:
-        """Return the values of the digits of an index."""
         return _values(self.digits(axis), index)
 
     @property

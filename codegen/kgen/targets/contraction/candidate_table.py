@@ -54,7 +54,6 @@ class Space(Generic[S]):
         return len(next(iter(self.columns.values())))
 
     def schedule(self, row: int) -> S:
-        """Return one candidate."""
         fields = {name: int(column[row]) for name, column in self.columns.items()}
         kind: type[S] = self.kind.kind_of(fields)
         types = {field.name: field.type for field in dataclasses.fields(kind)}

@@ -105,7 +105,6 @@ class RowMasks:
 
     @property
     def words(self) -> int:
-        """Number of words of a mask."""
         return -(-self.lines // self.lines_per_word) * self.line_words
 
     @property

@@ -226,7 +226,6 @@ class SpirvWholeRenderer(IdRenderer):
         return [less, self._line(P.SELECT, result, f"{result}_compared", y, x)]
 
     def _line(self, primitive: P, result: str, *operands: str) -> str:
-        """Return the line of one instruction."""
         return f"{result} = {WHOLE_OPCODES[primitive]} {' '.join(operands)}"
 
 

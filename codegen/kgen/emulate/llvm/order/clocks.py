@@ -45,7 +45,6 @@ class Clocks:
         self.reset()
 
     def reset(self) -> None:
-        """Reset all vector clocks."""
         lanes, waves = self.lanes, self.waves
         #: Time of each lane's last fence.
         self.fenced = np.zeros((1, lanes), np.int32)

@@ -43,6 +43,5 @@ def likeness(one: Array, other: Array, type_: LlvmType | None) -> Array:
 
 
 def _bits(raw: Array, element: Floating) -> Array:
-    """Return the bits of each element as int64."""
     whole = np.ascontiguousarray(raw).view(f"u{element.size}")
     return np.asarray(whole.astype(np.uint64).view(np.int64))

@@ -219,7 +219,6 @@ class Machine:
         return int(np.count_nonzero(some)) * scale
 
     def active_lanes(self, mask: Mask) -> int:
-        """Return the number of active lanes."""
         if mask is None:
             return self.ctas * self.launch.threads
         return int(np.count_nonzero(mask)) * (self.ctas * self.warps * WARP // mask.size)

@@ -15,7 +15,7 @@ from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation, Source, Target
 from kgen.emulate.ptx.exec.timers import TIMERS
 from kgen.emulate.ptx.frontend.implicit import REGISTERS
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import (
     Address,
     DestinationPair,
@@ -103,8 +103,7 @@ class Decoder:
         held = self.kernel.registers[name].dtype
         if held == wanted:
             return lambda: registers[slot]
-        if bool in (held, wanted) or held.itemsize < wanted.itemsize:
-            raise Unsupported
+        require(bool not in (held, wanted) and held.itemsize >= wanted.itemsize)
         if held.itemsize == wanted.itemsize:
             return lambda: registers[slot].view(wanted)
         # Reading a wider register yields its low bits (PTX ISA 9.4.1).
@@ -139,8 +138,7 @@ class Decoder:
         if type_.kind in ("float", "bfloat") and type_.lanes == 1:
             return narrow(type_, np.full((1, 1, 1), value))
         dtype = np.float32 if type_.size == 4 else np.float64
-        if type_.size < 4:
-            raise Unsupported
+        require(type_.size >= 4)
         return np.full((1, 1, 1), value, dtype).view(type_.dtype)
 
     def constant(self, operand: Operand) -> int:
@@ -153,8 +151,7 @@ class Decoder:
         """Return the address of a variable or parameter in its own state space."""
         if name in self.parameters:
             return ParameterMemory.START + self.parameters[name].offset
-        if name not in self.kernel.variables:
-            raise Unsupported
+        require(name in self.kernel.variables)
         variable = self.kernel.variables[name]
         return self.module_spaces.get(variable.space, 0) + variable.offset
 
@@ -167,8 +164,7 @@ class Decoder:
             raise Unsupported
         if operand == SINK:
             return lambda value, mask: None
-        if operand.name not in self.machine.slots:
-            raise Unsupported
+        require(operand.name in self.machine.slots)
         registers, slot = self.machine.registers, self.machine.slots[operand.name]
         convert = self._to_register(type_.dtype, self.kernel.registers[operand.name].dtype)
 
@@ -184,8 +180,7 @@ class Decoder:
     ) -> Callable[[Array], Array] | None:
         if given == held:
             return None
-        if bool in (given, held) or given.itemsize > held.itemsize:
-            raise Unsupported
+        require(bool not in (given, held) and given.itemsize <= held.itemsize)
         if given.itemsize == held.itemsize:
             return lambda value: value.view(held)
         size = held.itemsize
@@ -282,8 +277,7 @@ def apply(
     output: PtxType,
 ) -> Action:
     """Return the action operands[0] = function(operands[1], ...), with these types."""
-    if len(operands) != len(inputs) + 1:
-        raise Unsupported
+    require(len(operands) == len(inputs) + 1)
     target = decoder.target(operands[0], output)
     sources = [decoder.source(o, t) for o, t in zip(operands[1:], inputs, strict=True)]
     if len(sources) == 1:
@@ -307,8 +301,7 @@ def computed(
     """
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-        type_ = words.type()
-        words.finish()
+        type_ = words.only_type()
         types = [of or type_ for of in inputs]
         return apply(decoder, operands, make(type_), types, output or type_)
 

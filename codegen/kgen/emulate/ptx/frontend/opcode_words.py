@@ -11,6 +11,12 @@ class Unsupported(Exception):
     """Instruction, modifier or operand that the emulator does not support."""
 
 
+def require(condition: object) -> None:
+    """Raise Unsupported unless a condition of the emulator holds."""
+    if not condition:
+        raise Unsupported
+
+
 class OpcodeWords:
     """Words of an opcode after the first. An instruction with a word that is never read is
     refused."""
@@ -20,7 +26,6 @@ class OpcodeWords:
 
     @property
     def last(self) -> str:
-        """Last remaining word."""
         return self._left[-1] if self._left else ""
 
     def has(self, word: str) -> bool:
@@ -45,17 +50,20 @@ class OpcodeWords:
 
     def type(self) -> PtxType:
         """Remove and return the last word, which must be a type."""
-        if not self._left or self._left[-1] not in TYPES:
-            raise Unsupported
+        require(self._left and self._left[-1] in TYPES)
         return TYPES[self._left.pop()]
+
+    def only_type(self) -> PtxType:
+        """Remove and return the last word, a type, after which no modifier may remain."""
+        found = self.type()
+        self.finish()
+        return found
 
     def ending(self, *words: str) -> str:
         """Remove and return the last word, which must be one of these."""
-        if self.last not in words:
-            raise Unsupported
+        require(self.last in words)
         return self._left.pop()
 
     def finish(self) -> None:
         """Raise Unsupported if a modifier remains."""
-        if self._left:
-            raise Unsupported
+        require(not self._left)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kgen.emulate.ptx.exec.operations import Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.ops import hints, printing
 from kgen.emulate.ptx.ops.arithmetic import (
@@ -33,8 +33,7 @@ def _by_type(integers: Builder, floats: Builder) -> Builder:
     decides."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
-        if words.last not in TYPES:
-            raise Unsupported
+        require(words.last in TYPES)
         floating_point = TYPES[words.last].kind in ("float", "bfloat")
         return (floats if floating_point else integers)(decoder, words, operands)
 

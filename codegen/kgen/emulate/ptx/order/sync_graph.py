@@ -157,7 +157,6 @@ class SyncGraph:
         return found
 
     def join_all(self, nodes: Array) -> int:
-        """Return the join of all nodes in a list."""
         left = np.unique(nodes[nodes > 0]).tolist()
         if len(left) > 1:
             below: set[int] = set()

@@ -141,7 +141,6 @@ class ElementwisePlan(cuda_plan.FormulaPlan):
         return renderer_of(self.target, type_)
 
     def dtype(self, name: str) -> DType:
-        """Return the dtype of a tensor."""
         return self.spec.dtype_of(name)
 
     @property

@@ -136,7 +136,6 @@ def pair_name(number: int) -> str:
 
 
 def word_name(digits: str) -> str:
-    """Return the name of a word with these hexadecimal digits."""
     return f"uint_0x{int(digits, 16):x}" if int(digits, 16) else "uint_0"
 
 

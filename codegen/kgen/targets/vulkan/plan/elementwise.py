@@ -109,7 +109,6 @@ class ElementwisePlan(VulkanPlan):
         return tuple((c, c * of.lane % 2**32) for c in self.components)
 
     def coordinate(self, access: int, of: StreamCondition) -> str:
-        """Return the coordinate that a condition compares."""
         return coordinate_names(f"at{access}", self.stream.dimensions)[of.dimension]
 
     @property

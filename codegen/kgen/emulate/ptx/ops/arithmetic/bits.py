@@ -60,8 +60,7 @@ def _funnel(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -
     """shf: a 32-bit window of the 64 bits {b, a}."""
     direction = words.choice("l", "r")
     mode = words.choice("wrap", "clamp")
-    type_ = words.type()
-    words.finish()
+    type_ = words.only_type()
     if direction is None or mode is None or type_.name != "b32":
         raise Unsupported
 
@@ -111,8 +110,7 @@ def _insert(type_: PtxType) -> Function:
 
 def _logic3(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """lop3: any function of three bits, given by its truth table."""
-    type_ = words.type()
-    words.finish()
+    type_ = words.only_type()
     table = decoder.constant(operands[4])
 
     def combine(a: Array, b: Array, c: Array) -> Array:
@@ -130,8 +128,7 @@ def _permute(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
     """prmt: each result byte is one of the eight bytes of {b, a}, by a selector or a mode's
     table."""
     mode = words.choice(*_MODES)
-    type_ = words.type()
-    words.finish()
+    type_ = words.only_type()
 
     def permute(a: Array, b: Array, selector: Array) -> Array:
         if mode is not None:
@@ -161,8 +158,7 @@ def _find_leading(decoder: Decoder, words: OpcodeWords, operands: Sequence[Opera
 
     With .shiftamt, the left shift that moves this bit to the top.
     """
-    from_top, type_ = words.flag("shiftamt"), words.type()
-    words.finish()
+    from_top, type_ = words.flag("shiftamt"), words.only_type()
 
     def find(a: Array) -> Array:
         value = np.where(a < 0, ~a, a) if type_.dtype.kind == "i" else a

@@ -35,8 +35,7 @@ def _extended(opcode: str, *, reads: bool) -> Builder:
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         writes = words.flag("cc")
         part = words.choice("lo", "hi") if opcode == "mad" else None
-        type_ = words.type()
-        words.finish()
+        type_ = words.only_type()
         if type_.size not in (4, 8) or (opcode == "mad") != (part is not None):
             raise Unsupported
         unsigned = TYPES[f"u{type_.bits}"]

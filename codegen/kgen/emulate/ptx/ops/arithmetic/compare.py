@@ -10,7 +10,7 @@ from kgen.emulate.floats import flush
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, Builder, Decoder, apply, computed
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array, PtxType, unpack, widen
 
@@ -133,8 +133,7 @@ def _set(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> A
     compare = _comparison(words, type_)
     words.finish()
     one = 1.0 if output.name == "f32" else -1
-    if output.name not in ("u32", "s32", "f32"):
-        raise Unsupported
+    require(output.name in ("u32", "s32", "f32"))
     true = np.array(one, output.dtype if output.name == "f32" else np.int32).view(output.dtype)
     false = output.dtype.type(0)
     return apply(
@@ -157,8 +156,7 @@ def _select_by_sign(decoder: Decoder, words: OpcodeWords, operands: Sequence[Ope
     words.flag("ftz")
     words.finish()
     zero = condition.dtype.type(0)
-    if condition.name not in ("s32", "f32"):
-        raise Unsupported
+    require(condition.name in ("s32", "f32"))
 
     def select(a: Array, b: Array, c: Array) -> Array:
         return np.where(c >= zero, a, b)

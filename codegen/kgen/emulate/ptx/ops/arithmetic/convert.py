@@ -9,7 +9,7 @@ import numpy as np
 from kgen.emulate.floats import flush, integer_odd, round_towards
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.ops.arithmetic import convert_fp8
 from kgen.emulate.ptx.types import (
@@ -151,8 +151,7 @@ def _convert_pack(decoder: Decoder, words: OpcodeWords, operands: Sequence[Opera
     saturates = words.flag("sat")
     words.finish()
     fits = target.size == (1 if rest else 2) and target.kind in ("signed", "unsigned")
-    if not saturates or source.name != "s32" or not fits:
-        raise Unsupported
+    require(saturates and source.name == "s32" and fits)
     limits, bits = np.iinfo(target.dtype), np.uint32(8 * target.size)
 
     def code(number: Array) -> Array:

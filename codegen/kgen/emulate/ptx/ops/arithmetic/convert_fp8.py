@@ -10,7 +10,7 @@ from kgen.emulate import minifloat
 from kgen.emulate.floats import F16_TO_F32
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Decoder, apply
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array, narrow, pack, unpack
 
@@ -23,8 +23,7 @@ def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], pai
     words."""
     name, other = PAIRS[pair], words.type()
     narrows, relu = words.flag("satfinite"), words.flag("relu")
-    if not words.flag("rn"):
-        raise Unsupported
+    require(words.flag("rn"))
     words.finish()
 
     def encode(number: Array) -> Array:
@@ -48,8 +47,7 @@ def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], pai
         return pack(*(narrow(_F16, number) for number in numbers))
 
     if not narrows:
-        if other is not _F16X2:
-            raise Unsupported
+        require(other is _F16X2)
         return apply(decoder, operands, to_f16, [_B16], _F16X2)
     if other is _F32:
         return apply(decoder, operands, from_f32, [_F32, _F32], _B16)

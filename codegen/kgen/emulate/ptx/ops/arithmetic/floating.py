@@ -16,7 +16,7 @@ import numpy as np
 from kgen.emulate.floats import add_odd, flush, fma, round_towards
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply, computed
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import (
     TYPES,
@@ -86,8 +86,7 @@ def styled(function: Function, style: Style) -> Function:
 
 def _rounded(function: Function, style: Style) -> Function:
     """Return f32 arithmetic with a rounding other than to nearest."""
-    if style.type.name != "f32":
-        raise Unsupported
+    require(style.type.name == "f32")
     in_double = _in_double(function, style.rounding)
 
     def directed(*values: Array) -> Array:
@@ -141,8 +140,7 @@ def _extremum(quiet: Function, propagating: Function) -> Builder:
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         chosen = propagating if words.flag("NaN") else quiet
         sign = words.flag("xorsign")
-        if sign != words.flag("abs"):
-            raise Unsupported
+        require(sign == words.flag("abs"))
         function = _with_xor_sign(chosen) if sign else chosen
         if len(operands) == 4:
             three = _arithmetic(lambda a, b, c: function(function(a, b), c), 3, rounds=False)

@@ -9,7 +9,7 @@ import numpy as np
 from kgen.emulate.bits import parts
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, PtxType, double_width, pack, unpack
 
@@ -21,8 +21,7 @@ def _function(function: Callable[..., Array], inputs: int) -> Builder:
     type."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-        type_ = words.type()
-        words.finish()
+        type_ = words.only_type()
         if type_.lanes == 2:
             return apply(decoder, operands, _packed(function, type_), [type_] * inputs, type_)
         return apply(decoder, operands, function, [type_] * inputs, type_)
@@ -48,10 +47,8 @@ def _add_or_subtract(function: Binary) -> Builder:
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         if not words.flag("sat"):
             return plain(decoder, words, operands)
-        type_ = words.type()
-        words.finish()
-        if type_.name != "s32":
-            raise Unsupported
+        type_ = words.only_type()
+        require(type_.name == "s32")
 
         def saturating(a: Array, b: Array) -> Array:
             limits = np.iinfo(np.int32)
@@ -69,8 +66,7 @@ def _extreme(function: Binary) -> Builder:
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         if not words.flag("relu"):
             return plain(decoder, words, operands)
-        if words.last not in ("s32", "s16x2"):
-            raise Unsupported
+        require(words.last in ("s32", "s16x2"))
         return clipped(decoder, words, operands)
 
     return build
@@ -121,8 +117,7 @@ def _product(
 ) -> Action:
     """Build mul or mad with .lo, .hi or .wide."""
     part = words.choice("lo", "hi", "wide")
-    type_ = words.type()
-    words.finish()
+    type_ = words.only_type()
     if part is None:
         raise Unsupported
     output = double_width(type_) if part == "wide" else type_
@@ -154,10 +149,8 @@ def _remainder(a: Array, b: Array) -> Array:
 
 def _dot4(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """dp4a: d = a . b + c over four bytes (PTX ISA 9.7.1.23)."""
-    second, first = words.type(), words.type()
-    words.finish()
-    if not {first.name, second.name} <= {"u32", "s32"}:
-        raise Unsupported
+    second, first = words.type(), words.only_type()
+    require({first.name, second.name} <= {"u32", "s32"})
     kinds = [np.dtype("u1" if t.name == "u32" else "i1") for t in (first, second)]
     output = TYPES["s32" if "s32" in (first.name, second.name) else "u32"]
     word = TYPES["b32"]

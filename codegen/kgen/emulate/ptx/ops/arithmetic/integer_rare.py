@@ -21,8 +21,7 @@ def _times_24(add: bool) -> Builder:
     numbers."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-        part, type_ = words.choice("lo", "hi"), words.type()
-        words.finish()
+        part, type_ = words.choice("lo", "hi"), words.only_type()
         if part is None or type_.name not in ("u32", "s32"):
             raise Unsupported
 
@@ -55,8 +54,7 @@ def _in_range(position: Array, mode: str) -> tuple[Array, Array]:
 
 def _bit_mask(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """bmsk: b ones from bit a on."""
-    mode, type_ = words.choice("clamp", "wrap"), words.type()
-    words.finish()
+    mode, type_ = words.choice("clamp", "wrap"), words.only_type()
     if mode is None or type_ is not _B32:
         raise Unsupported
 
@@ -71,8 +69,7 @@ def _bit_mask(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
 
 def _extend(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """szext: the low b bits of a, extended by zeros or by the sign."""
-    mode, type_ = words.choice("clamp", "wrap"), words.type()
-    words.finish()
+    mode, type_ = words.choice("clamp", "wrap"), words.only_type()
     if mode is None or type_.name not in ("u32", "s32"):
         raise Unsupported
 

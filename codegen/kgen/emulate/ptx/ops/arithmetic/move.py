@@ -17,8 +17,7 @@ _B64 = TYPES["b64"]
 
 
 def _move(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    type_ = words.type()
-    words.finish()
+    type_ = words.only_type()
     target, source = operands
     if isinstance(target, VectorOperand):
         return _unpack(decoder, target, source, type_.size)
@@ -59,8 +58,7 @@ def _convert_address(decoder: Decoder, words: OpcodeWords, operands: Sequence[Op
     """cvta: convert between an address in a state space and a generic address."""
     to_space = words.flag("to")
     space = words.choice("global", "shared", "shared::cta", "local", "const", "param")
-    type_ = words.type()
-    words.finish()
+    type_ = words.only_type()
     if space is None or type_.size != 8:
         raise Unsupported
     base = np.uint64(window(space.removesuffix("::cta")))

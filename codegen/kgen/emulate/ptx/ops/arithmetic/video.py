@@ -12,7 +12,7 @@ import numpy as np
 from kgen.emulate.bits import parts
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array
 
@@ -36,8 +36,7 @@ def _simd(function: Callable[[Array, Array], Array], lanes: int) -> Builder:
         accumulates, saturates = words.flag("add"), words.flag("sat")
         signs = [_SIGNED.get(words.type().name) for _ in range(3)]
         words.finish()
-        if None in signs or (accumulates and saturates):
-            raise Unsupported
+        require(None not in signs and (not accumulates or not saturates))
         second, first, result = (f"{'i' if sign else 'u'}{size}" for sign in signs)
 
         def run(a: Array, b: Array, c: Array) -> Array:

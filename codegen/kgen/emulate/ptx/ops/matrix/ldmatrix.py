@@ -15,7 +15,7 @@ from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.operations import Collective
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array, pack, unpack
 
@@ -32,10 +32,8 @@ def _form(words: OpcodeWords) -> tuple[int, bool]:
     transposed = words.flag("trans")
     if count is None or not (words.flag("sync") and words.flag("aligned") and words.flag("m8n8")):
         raise Unsupported
-    if not words.flag("shared") and not words.flag("shared::cta"):
-        raise Unsupported
-    if not words.flag("b16"):
-        raise Unsupported
+    require(words.flag("shared") or words.flag("shared::cta"))
+    require(words.flag("b16"))
     words.finish()
     return count, transposed
 
@@ -55,8 +53,7 @@ def _pieces(rows: Array, matrix: int, transposed: bool) -> list[Array]:
 def _load(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     count, transposed = _form(words)
     targets = [decoder.target(element, _B32) for element in decoder.elements(operands[0])]
-    if len(targets) != count:
-        raise Unsupported
+    require(len(targets) == count)
     address = decoder.address(operands[1])
     decoder.shared_access(_ROW_BYTES)
     machine, requests = decoder.machine, decoder.watch()
@@ -81,8 +78,7 @@ def _load(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> 
 def _store(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     count, transposed = _form(words)
     sources = [decoder.source(element, _B32) for element in decoder.elements(operands[1])]
-    if len(sources) != count:
-        raise Unsupported
+    require(len(sources) == count)
     address = decoder.address(operands[0])
     size = 2 if transposed else 4
     decoder.shared_access(size)

@@ -10,7 +10,7 @@ from kgen.emulate.ptx.asynchronous.tensor_core import multiply_add
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Collective
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.ops.matrix.fragments import ELEMENTS, FragmentCache, accumulate, accumulate_by
 from kgen.emulate.ptx.types import TYPES
@@ -54,18 +54,15 @@ _ACCUMULATORS = {
 
 
 def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
-    if not (words.flag("sync") and words.flag("aligned")):
-        raise Unsupported
+    require(words.flag("sync") and words.flag("aligned"))
     shape = _SHAPES.get(words.choice(*_SHAPES) or "")
     if shape is None or not (words.flag("row") and words.flag("col")) or len(operands) != 4:
         raise Unsupported
     c_type, b_type, a_type, d_type = (words.ending(*_FAMILIES, "f32", "s32") for _ in range(4))
     saturate = c_type == "s32" and words.flag("satfinite")
     words.finish()
-    if c_type != d_type or shape.k not in _DEPTHS.get((a_type, shape.m), ()):
-        raise Unsupported
-    if c_type not in _ACCUMULATORS[a_type] or b_type not in _FAMILIES[a_type]:
-        raise Unsupported
+    require(c_type == d_type and shape.k in _DEPTHS.get((a_type, shape.m), ()))
+    require(c_type in _ACCUMULATORS[a_type] and b_type in _FAMILIES[a_type])
     register = TYPES["b64" if a_type == "f64" else "b32"]
     accumulator = TYPES["b32" if c_type == "f16" else c_type]
     a, b = (decoder.sources(decoder.elements(o), register) for o in operands[1:3])
@@ -73,10 +70,8 @@ def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
     targets = [decoder.target(e, accumulator) for e in decoder.elements(operands[0])]
     heights, halves = shape.m // 8, 2 if c_type == "f16" else 1
     per_lane = shape.k // (4 * ELEMENTS[a_type])
-    if (len(a), len(b)) != (heights * per_lane, per_lane):
-        raise Unsupported
-    if not len(c) == len(targets) == 2 * heights // halves:
-        raise Unsupported
+    require((len(a), len(b)) == (heights * per_lane, per_lane))
+    require(len(c) == len(targets) == 2 * heights // halves)
     cache = decoder.engine(FragmentCache)
     adder = multiply_add(decoder.machine.launch.numerics, a_type)
 

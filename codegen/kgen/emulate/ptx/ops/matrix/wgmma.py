@@ -14,7 +14,7 @@ from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Collective, Operation, Source
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand, Register, VectorOperand
 from kgen.emulate.ptx.ops.matrix import fragments
 from kgen.emulate.ptx.types import TYPES, Array
@@ -48,8 +48,7 @@ _ONE_THREAD = 1 << 18
 
 def _wgmma(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
     step = words.choice("fence", "mma_async", "commit_group", "wait_group")
-    if not (words.flag("sync") and words.flag("aligned")):
-        raise Unsupported
+    require(words.flag("sync") and words.flag("aligned"))
     if step == "mma_async":
         return _multiply(decoder, words, operands)
     words.finish()
@@ -58,8 +57,7 @@ def _wgmma(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) ->
         return Collective(action=products.fence if checks else lambda mask: None)
     if step == "commit_group":
         return Collective(action=products.commit)
-    if step != "wait_group":
-        raise Unsupported
+    require(step == "wait_group")
     pending = decoder.constant(operands[0])
     return Collective(action=lambda mask: products.wait(pending, mask))
 
@@ -90,10 +88,8 @@ def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
     words.finish()
     if shape is None or shape[1] != _DEPTHS.get(a_type) or b_type not in _FAMILIES[a_type]:
         raise Unsupported
-    if d_type not in _ACCUMULATORS[a_type]:
-        raise Unsupported
-    if d_type == "s32" and shape[0] not in _INTEGER_COLUMNS:
-        raise Unsupported
+    require(d_type in _ACCUMULATORS[a_type])
+    require(d_type != "s32" or shape[0] in _INTEGER_COLUMNS)
     scales, majors = _immediates(decoder, operands, a_type)
     form = _WgmmaForm(
         columns=shape[0],
@@ -107,8 +103,7 @@ def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
     )
     layout = LAYOUTS[d_type]
     d = decoder.elements(operands[0])
-    if len(d) != layout.registers(form.columns):
-        raise Unsupported
+    require(len(d) == layout.registers(form.columns))
     sources = decoder.sources(d, layout.type)
     for element in d:
         decoder.target(element, layout.type)
@@ -134,14 +129,12 @@ def _immediates(
     """Return imm-scale-a and imm-scale-b, and whether A and B are mn-major (imm-trans)."""
     values = [decoder.constant(operand) for operand in operands[4:]]
     if a_type in ("s8", "u8"):
-        if values:
-            raise Unsupported
+        require(not values)
         return (1, 1), (False, False)
     trans = 0
     if a_type in ("f16", "bf16"):
         trans = 1 if isinstance(operands[1], VectorOperand) else 2
-    if len(values) != 2 + trans or not {*values[:2]} <= {1, -1} or not {*values[2:]} <= {0, 1}:
-        raise Unsupported
+    require(len(values) == 2 + trans and {*values[:2]} <= {1, -1} and {*values[2:]} <= {0, 1})
     majors = [False] * (2 - trans) + [value == 1 for value in values[2:]]
     return (values[0], values[1]), (majors[0], majors[1])
 
@@ -149,8 +142,7 @@ def _immediates(
 def _slots(decoder: Decoder, operands: Sequence[Operand]) -> tuple[int, ...]:
     slots = decoder.machine.slots
     names = [operand.name for operand in operands if isinstance(operand, Register)]
-    if len(names) != len(operands) or len(set(names)) != len(names):
-        raise Unsupported
+    require(len(names) == len(operands) and len(set(names)) == len(names))
     return tuple(slots[name] for name in names)
 
 
@@ -198,8 +190,7 @@ def _operand_a(
 ) -> SharedMatrix | _RegisterMatrix:
     if not isinstance(operand, VectorOperand):
         return _shared(decoder, operand, ROWS, form.a_type, mn_major, by_rows=True)
-    if len(operand.elements) != _REGISTERS_OF_A:
-        raise Unsupported
+    require(len(operand.elements) == _REGISTERS_OF_A)
     return _RegisterMatrix(
         registers=tuple(decoder.sources(operand.elements, TYPES["b32"])),
         element=form.a_type,

@@ -17,7 +17,7 @@ from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.operations import Action, Collective, Source
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.ops.matrix.fragments import DECODERS, ELEMENTS
 from kgen.emulate.ptx.ops.memory.loadstore import Note, access_note, by_window, loader, space_of
@@ -92,10 +92,8 @@ def _fragment(which: str, shape: tuple[int, int, int], type_: PtxType) -> _Fragm
     m, n, k = shape
     rows, columns = {"a": (m, k), "b": (k, n)}.get(which, (m, n))
     operand = which in ("a", "b")
-    if type_.name not in (_ACCUMULATORS if operand else ("f16", "f32", "s32")):
-        raise Unsupported
-    if (k == 8) != (type_.name == "tf32") and operand:
-        raise Unsupported
+    require(type_.name in (_ACCUMULATORS if operand else ("f16", "f32", "s32")))
+    require((k == 8) == (type_.name == "tf32") or not operand)
     count = 16 if operand and type_.name == "f16" else rows * columns // WARP
     return _Fragment(rows=rows, columns=columns, type=type_, count=count)
 
@@ -115,8 +113,7 @@ def _wmma(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> 
     fragment = _fragment(which, shape, type_)
     registers, place = (0, 1) if step == "load" else (1, 0)
     elements = decoder.elements(operands[registers])
-    if len(elements) != fragment.registers or len(operands) not in (2, 3):
-        raise Unsupported
+    require(len(elements) == fragment.registers and len(operands) in (2, 3))
     decoder.shared_access(type_.size) if space in ("", "shared") else None
     addresses = _Addresses(
         fragment=fragment,
@@ -130,8 +127,7 @@ def _wmma(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> 
 
 
 def _shape(words: OpcodeWords) -> tuple[int, int, int]:
-    if not (words.flag("sync") and words.flag("aligned")):
-        raise Unsupported
+    require(words.flag("sync") and words.flag("aligned"))
     shapes = _SHAPES | _SHAPES_TF32
     shape = shapes.get(words.choice(*shapes) or "")
     if shape is None:
@@ -251,15 +247,12 @@ def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
     words.finish()
     if len(types) == 2:
         types = [types[0], TYPES["f16"], TYPES["f16"], types[1]]
-    if len(types) != 4 or types[1] is not types[2] or len(operands) != 4:
-        raise Unsupported
+    require(len(types) == 4 and types[1] is types[2] and len(operands) == 4)
     d, a, b, c = (
         _fragment(which, shape, type_) for which, type_ in zip("dabc", types, strict=True)
     )
-    if any(t.name not in _ACCUMULATORS[types[1].name] for t in (types[0], types[3])):
-        raise Unsupported
-    if saturates and types[0].name != "s32":
-        raise Unsupported
+    require(all(t.name in _ACCUMULATORS[types[1].name] for t in (types[0], types[3])))
+    require(not saturates or types[0].name == "s32")
     word = TYPES["b32"]
     targets = [decoder.target(e, word) for e in decoder.elements(operands[0])]
     a_read, b_read, c_read = (
@@ -267,8 +260,7 @@ def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
         for o, f in zip(operands[1:], (a, b, c), strict=True)
     )
     counts = (len(targets), len(a_read), len(b_read), len(c_read))
-    if counts != (d.registers, a.registers, b.registers, c.registers):
-        raise Unsupported
+    require(counts == (d.registers, a.registers, b.registers, c.registers))
 
     adder = multiply_add(decoder.machine.launch.numerics, types[1].name)
 

@@ -11,7 +11,7 @@ from kgen.emulate.ptx.chunk import Mask, uniform
 from kgen.emulate.ptx.counting.traffic import Requests
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand, Register
 from kgen.emulate.ptx.ops.memory.loadstore import HINTS
 
@@ -45,13 +45,11 @@ def _copy(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> 
         raise Unsupported
     if words.flag("L2::cache_hint"):
         operands = operands[:-1]
-    if not words.flag("global") or len(operands) not in (3, 4):
-        raise Unsupported
+    require(words.flag("global") and len(operands) in (3, 4))
     words.drop(HINTS)
     words.finish()
     nbytes = decoder.constant(operands[2])
-    if nbytes not in _SIZES[cache]:
-        raise Unsupported
+    require(nbytes in _SIZES[cache])
     decoder.shared_access(nbytes)
     decoder.access("global", nbytes)
     machine, requests = decoder.machine, decoder.watch()

@@ -14,7 +14,7 @@ from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.memory.semantics import semantics_of
 from kgen.emulate.ptx.ops.memory.loadstore import by_window, space_of
@@ -67,19 +67,16 @@ def _build(
     words.finish()
     if name is None or space not in ("", "global", "shared"):
         raise Unsupported
-    if count > 1 and (
-        space == "shared" or name not in _VECTOR_FUNCTIONS or type_.kind not in _FLOATS
-    ):
-        raise Unsupported
+    require(
+        count <= 1 or (space != "shared" and name in _VECTOR_FUNCTIONS and type_.kind in _FLOATS)
+    )
     function = _on_registers(_FUNCTIONS[name], name, type_)
     rest = operands[1:] if returns else operands
     address = decoder.address(rest[0])
-    if len(rest) != (3 if name == "cas" else 2):
-        raise Unsupported
+    require(len(rest) == (3 if name == "cas" else 2))
     results = decoder.elements(operands[0]) if returns else ()
     values = [decoder.elements(operand) for operand in rest[1:]]
-    if any(len(elements) != count for elements in (*values, *([results] if returns else []))):
-        raise Unsupported
+    require(all(len(each) == count for each in (*values, *([results] if returns else []))))
     targets = [decoder.target(result, type_) for result in results]
     sources = [decoder.sources(elements, type_) for elements in zip(*values, strict=True)]
     machine, requests = decoder.machine, decoder.watch()

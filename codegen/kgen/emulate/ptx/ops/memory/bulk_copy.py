@@ -12,7 +12,7 @@ from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.counting.traffic import Requests
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import U32, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.ops.memory.bulk_destination import check_aligned, destination
 from kgen.emulate.ptx.races.bulk_order import Rows
@@ -56,8 +56,7 @@ def bulk(
 
 
 def _load(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], space: str) -> Action:
-    if len(operands) not in (4, 5):
-        raise Unsupported
+    require(len(operands) in (4, 5))
     to = destination(decoder, words, operands[0], operands[3], (*operands, None)[4])
     words.finish()
     source, size = decoder.address(operands[1]), decoder.source(operands[2], U32)
@@ -165,8 +164,7 @@ def _from_shared(decoder: Decoder, issue: Issue, start: Array, nbytes: int) -> C
 def _store(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], reduces: bool
 ) -> Action:
-    if not words.flag("bulk_group") or len(operands) != 3:
-        raise Unsupported
+    require(words.flag("bulk_group") and len(operands) == 3)
     combine = _reduction_of(words) if reduces else None
     words.finish()
     decoder.shared_access(CHUNK)

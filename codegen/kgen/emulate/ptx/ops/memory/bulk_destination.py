@@ -13,7 +13,7 @@ from kgen.emulate.ptx.asynchronous.transfers import BulkLoad, BulkTransfers, Iss
 from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.operations import Source
 from kgen.emulate.ptx.frontend.decode import Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
 from kgen.emulate.ptx.ops.synchronisation.mbarrier_objects import objects_at
@@ -137,8 +137,7 @@ def destination(
     decoder: Decoder, words: OpcodeWords, to: Operand, mbarrier: Operand, ranks: Operand | None
 ) -> Destination:
     """Parse the destination of a load: .mbarrier::complete_tx::bytes, .multicast::cluster."""
-    if not words.flag("mbarrier::complete_tx::bytes"):
-        raise Unsupported
+    require(words.flag("mbarrier::complete_tx::bytes"))
     if words.flag("multicast::cluster") != (ranks is not None):
         raise Unsupported
     decoder.shared_access(CHUNK)

@@ -11,7 +11,7 @@ from kgen.emulate.ptx.chunk import GENERIC_WINDOW_BITS, Mask
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, window
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Address, Operand, Register
 from kgen.emulate.ptx.memory.semantics import WEAK, Semantics, semantics_of
 from kgen.emulate.ptx.memory.spaces import ParameterMemory, choose
@@ -55,8 +55,7 @@ def _access(words: OpcodeWords) -> tuple[str, int, PtxType, Semantics]:
 def _load(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     space, count, type_, how = _access(words)
     elements = decoder.elements(operands[0])
-    if len(elements) != count:
-        raise Unsupported
+    require(len(elements) == count)
     targets = [decoder.target(element, type_) for element in elements]
     size = type_.size
     if space == "param" and _is_name(operands[1], decoder.kernel.variables):
@@ -99,8 +98,7 @@ def _load_parameter(
     start = decoder.parameters[operand.base.name].offset + operand.offset
     data = decoder.machine.launch.parameters[start : start + type_.size * len(targets)]
     values = np.frombuffer(data, type_.dtype).reshape(-1, 1, 1, 1)
-    if len(values) != len(targets):
-        raise Unsupported
+    require(len(values) == len(targets))
 
     def run(mask: Mask) -> None:
         for target, value in zip(targets, values, strict=True):
@@ -111,11 +109,11 @@ def _load_parameter(
 
 def _store(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     space, count, type_, how = _access(words)
-    if space == "const" or (space == "param" and _is_name(operands[0], decoder.parameters)):
-        raise Unsupported
+    require(
+        space != "const" and (space != "param" or not _is_name(operands[0], decoder.parameters))
+    )
     elements = decoder.elements(operands[1])
-    if len(elements) != count:
-        raise Unsupported
+    require(len(elements) == count)
     size = type_.size
     sources = decoder.sources(elements, bits_of(type_))
     address = decoder.address(operands[0])

@@ -27,7 +27,7 @@ from kgen.emulate.ptx.counting.traffic import Requests
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Source
 from kgen.emulate.ptx.frontend.decode import Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Address, Operand
 from kgen.emulate.ptx.memory.spaces import ParameterMemory
 from kgen.emulate.ptx.ops.memory.bulk_copy import SHARED_SPACES
@@ -158,8 +158,7 @@ def _place(decoder: Decoder, operand: Operand, dimensions: int) -> _Place:
 def _load(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], dimensions: int
 ) -> Action:
-    if len(operands) not in (3, 4):
-        raise Unsupported
+    require(len(operands) in (3, 4))
     to = destination(decoder, words, operands[0], operands[2], (*operands, None)[3])
     words.finish()
     place = _place(decoder, operands[1], dimensions)

@@ -23,7 +23,7 @@ from kgen.emulate.ptx.asynchronous.descriptor import (
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Action, Collective, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.ops.memory.loadstore import Load, loader, storer
 from kgen.emulate.ptx.ops.synchronisation import control
@@ -58,12 +58,10 @@ def _replace(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
     tile, opaque = words.flag("tile"), words.flag("b1024")
     name = words.choice("global_address", "rank", *_INDEXED, *_CHOICES)
     space = (words.choice("global", "shared::cta") or "").removesuffix("::cta")
-    type_ = words.type()
-    words.finish()
+    type_ = words.only_type()
     if name is None or not tile or not opaque or len(operands) != (3 if name in _INDEXED else 2):
         raise Unsupported
-    if type_ is not TYPES["b64" if name in _LONG else "b32"]:
-        raise Unsupported
+    require(type_ is TYPES["b64" if name in _LONG else "b32"])
     if name in _CHOICES:
         _check_choice(decoder, name, decoder.constant(operands[1]))
     field = FIELDS.get(name)
@@ -124,10 +122,8 @@ def _put(held: list[Array], field: Field, number: int, value: Array) -> None:
 def _copy(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """cp_fenceproxy: a warp copies one map from shared to global memory, and releases it."""
     known = ("global", "shared::cta", "tensormap::generic", "release", "sync", "aligned")
-    if [words.choice(word) for word in known] != [*known] or len(operands) != 3:
-        raise Unsupported
-    if decoder.constant(operands[2]) != MAP_BYTES:
-        raise Unsupported
+    require([words.choice(word) for word in known] == [*known] and len(operands) == 3)
+    require(decoder.constant(operands[2]) == MAP_BYTES)
     to, source = decoder.address(operands[0]), decoder.address(operands[1])
     load, store = loader(decoder, "shared", _VECTOR), storer(decoder, "global", _VECTOR)
     # The remaining words are the scope.

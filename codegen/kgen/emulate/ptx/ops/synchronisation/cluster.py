@@ -12,7 +12,7 @@ from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation, Wait
 from kgen.emulate.ptx.exec.waiting.clusters import ClusterBarrier
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder, apply
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
 from kgen.emulate.ptx.ops.synchronisation import control
@@ -34,8 +34,7 @@ def _barrier(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
     if step == "arrive":
         releases = order != "relaxed"
         return lambda mask: barrier.arrive(mask, releases=releases)
-    if step != "wait":
-        raise Unsupported
+    require(step == "wait")
     # A wait acquires, with or without the modifier.
     return Wait(
         ready=barrier.ready,
@@ -47,10 +46,8 @@ def _barrier(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) 
 def _map_address(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """mapa: the address of the same variable in the CTA of another rank."""
     words.flag("shared::cluster")
-    type_ = words.type()
-    words.finish()
-    if type_.name not in ("u32", "u64") or len(operands) != 3:
-        raise Unsupported
+    type_ = words.only_type()
+    require(type_.name in ("u32", "u64") and len(operands) == 3)
     target, machine = decoder.target(operands[0], type_), decoder.machine
     address, rank = decoder.source(operands[1], type_), decoder.source(operands[2], U32)
 
@@ -73,8 +70,7 @@ def _check_rank(machine: Machine, rank: Array, mask: Mask) -> None:
 def _get_rank(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """getctarank: the rank of the CTA that contains a shared address."""
     words.flag("shared::cluster")
-    type_ = words.type()
-    words.finish()
+    type_ = words.only_type()
     special = decoder.machine.special
 
     def rank(address: Array) -> Array:

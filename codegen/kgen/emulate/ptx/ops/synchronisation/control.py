@@ -10,7 +10,7 @@ from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.operations import Action, Barrier, Branch, Collective, Exit, Operation
 from kgen.emulate.ptx.exec.waiting.member_masks import groups
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand, Register
 from kgen.emulate.ptx.memory.semantics import scope_of
 from kgen.emulate.ptx.types import all_of, any_of
@@ -89,8 +89,7 @@ def _barrier_reduction(
 ) -> Barrier:
     """bar.red: a reduction of a predicate over all threads that take part."""
     name = words.choice("popc", "and", "or")
-    type_ = words.type()
-    words.finish()
+    type_ = words.only_type()
     if name is None or (name == "popc") != (type_ is U32) or len(operands) not in (3, 4):
         raise Unsupported
     target = decoder.target(operands[0], type_)
@@ -120,8 +119,7 @@ def _barrier_reduction(
 
 def _warp_barrier(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """bar.warp.sync: orders memory accesses of the lanes of a warp."""
-    if not words.flag("sync"):
-        raise Unsupported
+    require(words.flag("sync"))
     words.finish()
     machine = decoder.machine
 

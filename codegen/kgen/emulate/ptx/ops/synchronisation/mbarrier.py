@@ -15,7 +15,7 @@ from kgen.emulate.ptx.chunk import Mask, Violation, uniform
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import SINK, U32, Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand, Register
 from kgen.emulate.ptx.ops.synchronisation.mbarrier_objects import (
     objects_at,
@@ -33,8 +33,7 @@ def _mbarrier(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
     step = words.choice(*_STEPS)
     if step is None:
         raise Unsupported
-    if not words.flag("b64"):
-        raise Unsupported
+    require(words.flag("b64"))
     return _STEPS[step](decoder, words, operands)
 
 
@@ -91,8 +90,7 @@ def _arrive(drop: bool) -> Callable[[Decoder, OpcodeWords, Sequence[Operand]], A
         find = objects_at(decoder, words, operands[place])
         words.finish()
         rest = decoder.sources(operands[place + 1 :], U32)
-        if len(rest) > 1 or (expects and not rest):
-            raise Unsupported
+        require(len(rest) <= 1 and (not expects or rest))
         one = uniform(1, np.uint32)
         mbarriers, machine = decoder.engine(Mbarriers), decoder.machine
 
@@ -153,8 +151,7 @@ def arrive_after_copies(
 ) -> Action:
     """cp.async.mbarrier.arrive: arrive when all earlier cp.async of the thread are complete."""
     counted = not words.flag("noinc")
-    if not (words.flag("arrive") and words.flag("b64")):
-        raise Unsupported
+    require(words.flag("arrive") and words.flag("b64"))
     find = objects_at(decoder, words, operands[0])
     words.finish()
     mbarriers, arrivals = decoder.engine(Mbarriers), decoder.engine(CopyArrivals)

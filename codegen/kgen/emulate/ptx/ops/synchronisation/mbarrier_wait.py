@@ -19,7 +19,7 @@ from kgen.emulate.ptx.chunk import Mask, StallRank
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Source, Target, Wait
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.ops.synchronisation.mbarrier_objects import objects_at, synchronises
 from kgen.emulate.ptx.types import TYPES, Array
@@ -124,8 +124,7 @@ def wait(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> W
     acquires = synchronises(words, release=True)
     find = objects_at(decoder, words, operands[1])
     words.finish()
-    if len(operands) not in (3, 4):
-        raise Unsupported
+    require(len(operands) in (3, 4))
     found = _PhaseWait(
         machine=decoder.machine,
         mbarriers=decoder.engine(Mbarriers),

@@ -14,7 +14,7 @@ from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Collective, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.ops.synchronisation import control
 from kgen.emulate.ptx.order.released_knowledge import Fence
@@ -57,10 +57,8 @@ def _tensor_map_fence(
 ) -> Operation:
     """Build a fence for tensor maps as a memory fence: changes of tensor maps are generic writes
     here."""
-    if words.has("acquire") != (len(operands) == 2):
-        raise Unsupported
-    if operands and decoder.constant(operands[1]) != MAP_BYTES:
-        raise Unsupported
+    require(words.has("acquire") == (len(operands) == 2))
+    require(not operands or decoder.constant(operands[1]) == MAP_BYTES)
     return control.fence(decoder, words, ())
 
 

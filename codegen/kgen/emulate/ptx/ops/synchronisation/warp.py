@@ -12,7 +12,7 @@ from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.operations import Action, Collective
 from kgen.emulate.ptx.exec.waiting.member_masks import bits_of, groups
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array
 
@@ -30,11 +30,9 @@ def _whole_rows(value: Array) -> Array:
 
 def _shuffle(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """shfl.sync d|p, a, b, c, membermask."""
-    if not words.flag("sync"):
-        raise Unsupported
+    require(words.flag("sync"))
     mode = words.choice("up", "down", "bfly", "idx")
-    type_ = words.type()
-    words.finish()
+    type_ = words.only_type()
     if mode is None or type_ is not _B32 or len(operands) != 5:
         raise Unsupported
     first, second = decoder.pair(operands[0])
@@ -91,11 +89,9 @@ def _gather(value: Array, lane: Array) -> Array:
 
 def _vote(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """vote.sync: all, any and uni give a predicate, ballot gives bits."""
-    if not words.flag("sync"):
-        raise Unsupported
+    require(words.flag("sync"))
     mode = words.choice("all", "any", "uni", "ballot")
-    type_ = words.type()
-    words.finish()
+    type_ = words.only_type()
     if mode is None or type_ is not (_B32 if mode == "ballot" else PRED):
         raise Unsupported
     target = decoder.target(operands[0], type_)
@@ -134,11 +130,9 @@ def _active_mask(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operan
 
 def _reduce(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """redux.sync: a reduction over the members of a warp."""
-    if not words.flag("sync"):
-        raise Unsupported
+    require(words.flag("sync"))
     name = words.choice("add", "min", "max", "and", "or", "xor")
-    type_ = words.type()
-    words.finish()
+    type_ = words.only_type()
     if name is None or type_.dtype.itemsize != 4 or type_.dtype.kind not in "iu":
         raise Unsupported
     target = decoder.target(operands[0], type_)
@@ -169,8 +163,7 @@ def _reduce(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -
 def _elect(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """elect.sync d|p, membermask: elect one member; equal masks elect the same one, which depends
     on the seed."""
-    if not words.flag("sync"):
-        raise Unsupported
+    require(words.flag("sync"))
     words.finish()
     first, second = decoder.pair(operands[0])
     target = decoder.target(first, U32)

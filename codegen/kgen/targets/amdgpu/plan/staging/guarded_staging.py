@@ -328,5 +328,4 @@ class GuardedStaging(Staging):
 
 
 def _signed(word: int) -> int:
-    """Return a word as a signed number."""
     return word - 2**32 if word >= 2**31 else word

@@ -42,7 +42,6 @@ class Blocks:
 
     @property
     def along_rows(self) -> int:
-        """Blocks along the rows."""
         return -(-self.rows // self.size)
 
     @property

@@ -69,7 +69,6 @@ class RowAddresses(FormulaPlan):
         return tuple(c for c in self.stream.conditions if self.is_of_row(c))
 
     def row_guards(self, of: StreamOperand) -> tuple[str, ...]:
-        """Return the conditions of a row that guard an operand."""
         return tuple(c.name for c in self.row_conditions if c.name in of.guards)
 
     def branches(self, of: StreamOperand) -> bool:

@@ -134,7 +134,6 @@ class RegisterOperand:
 
     @property
     def steps(self) -> tuple[tuple[str, ...], ...]:
-        """Registers of all steps, one tuple per step."""
         return tuple(self.all_registers(i) for i in range(self.operand.depth // self.depth))
 
     @property

@@ -106,7 +106,6 @@ class WgmmaProducts:
         return tuple(product for step in self.steps for product in self.of_step(step))
 
     def of_step(self, step: int) -> tuple[Product, ...]:
-        """Return the products of all rows at one step."""
         blocks = range(0, self.rows, WGMMA_M)
         return tuple(
             self._product(self._sums("acc", row, 0, self.columns), step, row, 0, self.columns)

@@ -36,7 +36,6 @@ class TiledOperand:
 
     @property
     def indices(self) -> GuardedIndices:
-        """Indices of a guarded operand."""
         return GuardedIndices(access=self.matrix.access, width=self.matrix.width)
 
     @property
